@@ -1,0 +1,39 @@
+//! Memoryless values: what independent users' gaps and the simplest service times look like.
+
+use super::{Dist, DistKind, Distribution, positive};
+use crate::Fault;
+use crate::kind::{Kind, Param};
+use crate::rng::{Rng, open_unit};
+
+#[derive(Debug)]
+struct Exponential {
+    mean: f64,
+}
+
+impl Distribution for Exponential {
+    fn sample(&self, rng: &mut Rng) -> f64 {
+        -open_unit(rng).ln() * self.mean
+    }
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+    fn variance(&self) -> f64 {
+        self.mean * self.mean
+    }
+}
+
+pub(super) const KIND: DistKind = DistKind {
+    kind: Kind {
+        name: "exponential",
+        about: "memoryless, by its mean",
+        usage: "exponential:MEAN (exponential:1)",
+        params: &[Param { name: "mean", unit: "", about: "mean value", default: "", range: "> 0" }],
+        needs: &[],
+        source: "",
+    },
+    build,
+};
+
+fn build(numbers: &[f64]) -> Result<Dist, Fault> {
+    Ok(Box::new(Exponential { mean: positive(numbers[0], "mean")? }))
+}

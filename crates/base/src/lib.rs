@@ -1,0 +1,15 @@
+//! What every native tool of the lab shares.
+//!
+//! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`dist`] (value distributions),
+//! [`span`] (a summary of many times), [`kind`] (how a thing describes itself), [`fault`] (what
+//! went wrong, where, and how to mend it).
+
+pub mod clock;
+pub mod dist;
+pub mod fault;
+pub mod kind;
+pub mod rng;
+pub mod span;
+pub mod units;
+
+pub use fault::{Exit, Fault};

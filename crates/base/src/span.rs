@@ -1,0 +1,180 @@
+//! A summary of many times: the object that stands under `sojourn_ns`, `wire_ns` and `send_lag_ns`.
+//!
+//! A request that never completed counts as +infinity: it is in `lost` and in `count`, above every
+//! finite time in the order. A quantile that falls among them is `null` (infinite), never dropped.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Significant digits of every histogram: values are kept to one part in a thousand.
+pub const DIGITS: u8 = 3;
+/// Largest time a histogram holds, ns: one hour. Longer times saturate there.
+pub const MAX_NS: u64 = 3_600_000_000_000;
+
+/// Quantiles of a set of times, ns, with the histogram they come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    /// Mean of the finite times, ns; `null` without any.
+    pub mean: Option<f64>,
+    /// Median, ns; `null` if it falls among lost requests, as for all quantiles.
+    pub p50: Option<u64>,
+    /// 90th percentile, ns.
+    pub p90: Option<u64>,
+    /// 95th percentile, ns.
+    pub p95: Option<u64>,
+    /// 99th percentile, ns.
+    pub p99: Option<u64>,
+    /// 99.9th percentile, ns.
+    pub p999: Option<u64>,
+    /// Largest finite time, ns.
+    pub max: Option<u64>,
+    /// Requests counted, lost ones included.
+    pub count: u64,
+    /// Requests that never completed: +infinity in the order.
+    pub lost: u64,
+    /// Finite times as an `HdrHistogram` V2 (3 digits), base64.
+    pub hdr: String,
+}
+
+/// Times on their way to a [`Span`]. Recording never allocates.
+#[derive(Clone, Debug)]
+pub struct Times {
+    finite: Histogram<u64>,
+    sum_ns: f64,
+    lost: u64,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Times {
+    /// An empty set; allocates about 350 kB once.
+    pub fn new() -> Self {
+        let finite =
+            Histogram::new_with_bounds(1, MAX_NS, DIGITS).expect("constant bounds are valid");
+        Self { finite, sum_ns: 0.0, lost: 0 }
+    }
+
+    /// Adds one finite time, ns.
+    pub fn add(&mut self, ns: u64) {
+        self.finite.saturating_record(ns);
+        self.sum_ns += ns as f64;
+    }
+
+    /// Adds one request that never completed.
+    pub fn add_lost(&mut self) {
+        self.lost += 1;
+    }
+
+    /// Adds all of `other`. Commutative and lossless.
+    pub fn merge(&mut self, other: &Self) {
+        self.finite.add(&other.finite).expect("all histograms have the same bounds");
+        self.sum_ns += other.sum_ns;
+        self.lost += other.lost;
+    }
+
+    /// Requests counted, lost ones included.
+    pub fn count(&self) -> u64 {
+        self.finite.len() + self.lost
+    }
+
+    /// The value at rank ceil(q · count), ns; `None` if that request was lost or there is none.
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        let rank = ((q * self.count() as f64).ceil() as u64).max(1);
+        let finite = self.finite.len();
+        if finite == 0 || rank > finite {
+            return None;
+        }
+        Some(self.finite.value_at_quantile(rank as f64 / finite as f64))
+    }
+
+    /// The finite times, for writers of interval logs.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.finite
+    }
+
+    /// The summary that goes into a result.
+    pub fn span(&self) -> Span {
+        let finite = self.finite.len();
+        Span {
+            mean: (finite > 0).then(|| self.sum_ns / finite as f64),
+            p50: self.quantile(0.5),
+            p90: self.quantile(0.9),
+            p95: self.quantile(0.95),
+            p99: self.quantile(0.99),
+            p999: self.quantile(0.999),
+            max: (finite > 0).then(|| self.finite.max()),
+            count: self.count(),
+            lost: self.lost,
+            hdr: encode(&self.finite),
+        }
+    }
+}
+
+fn encode(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(histogram, &mut bytes).expect("writing to memory cannot fail");
+    STANDARD.encode(bytes)
+}
+
+/// The histogram inside a [`Span`]; `None` if the text is not one.
+pub fn decode(hdr: &str) -> Option<Histogram<u64>> {
+    let bytes = STANDARD.decode(hdr).ok()?;
+    Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_requests_are_infinite_in_the_order() {
+        let mut times = Times::new();
+        (1..=98).for_each(|ns| times.add(ns * 1000));
+        times.add_lost();
+        times.add_lost();
+        let span = times.span();
+        assert_eq!((span.count, span.lost), (100, 2));
+        assert!(span.p95.is_some());
+        assert_eq!(span.p99, None, "rank 99 of 100 is a lost request");
+    }
+
+    #[test]
+    fn quantiles_are_monotone_and_within_one_in_a_thousand() {
+        let mut times = Times::new();
+        (1..=100_000_u64).for_each(|ns| times.add(ns * 10));
+        let span = times.span();
+        let got = [span.p50, span.p90, span.p95, span.p99, span.p999].map(|v| v.unwrap() as f64);
+        assert!(got.windows(2).all(|pair| pair[0] <= pair[1]));
+        for (value, q) in got.iter().zip([0.5, 0.9, 0.95, 0.99, 0.999]) {
+            assert!((value / (q * 1e6) - 1.0).abs() < 1e-3, "q {q}: {value}");
+        }
+    }
+
+    #[test]
+    fn merge_is_commutative_and_the_histogram_survives_encoding() {
+        let (mut a, mut b) = (Times::new(), Times::new());
+        a.add(100);
+        b.add(5_000);
+        b.add_lost();
+        let (mut ab, mut ba) = (a.clone(), b.clone());
+        ab.merge(&b);
+        ba.merge(&a);
+        assert_eq!(ab.span(), ba.span());
+        assert_eq!(decode(&ab.span().hdr).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn nothing_measured_has_no_quantiles() {
+        let span = Times::new().span();
+        assert_eq!((span.mean, span.p99, span.count), (None, None, 0));
+    }
+}

@@ -1,0 +1,130 @@
+//! What the generator is asked to do: a JSON job on stdin, or the same from flags.
+//!
+//! Every flag has a key here of the same name. Unknown keys are refused. Quantities that people
+//! type (`"50k"`, `"30s"`) are text here too, so that a job reads like a command line.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the job's form; a job with another major version is refused.
+pub const SCHEMA: &str = "sojourn.load.job/1";
+
+/// One run of the generator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Job {
+    /// Version of this form: `sojourn.load.job/1`.
+    pub schema: String,
+    /// `memcache://HOST:PORT`, `memcache+udp://…`, `http://HOST:PORT/`, `resp://…`, `echo://…`, `null:`.
+    pub target: String,
+    /// Offered load, requests/s: `50k`, or a schedule: `steps:10k@5s,20k@5s`, `ramp:1k..50k`,
+    /// `sine:20k,5k,10s`. Ignored by `find_max`.
+    pub rate: String,
+    /// Length of the measured part.
+    pub duration: String,
+    /// Length of the load before it, sent and not measured.
+    pub warmup: String,
+    /// How long replies are waited for after the last request was due.
+    pub drain: String,
+    /// Connections, over all threads.
+    pub connections: u32,
+    /// Most requests in flight per connection; more wait in the plan, inside the stopwatch.
+    pub depth: u32,
+    /// Threads; each drives its share of connections and of the rate.
+    pub threads: u32,
+    /// CPUs to pin threads to, such as `1` or `1,3-5`; empty: not pinned.
+    pub cpus: String,
+    /// `epoll` or `io_uring`; `auto` takes io_uring where the kernel allows it.
+    pub transport: String,
+    /// `spin`, `sleep`, or `auto`: spin if every thread has a CPU of its own.
+    pub wait: String,
+    /// Arrival process: `poisson`, `fixed`, `gamma:2`, `lognormal:2`, `pareto:1.5`, `zipf:1.2`,
+    /// `onoff:10ms,90ms`, `fb_ia`, `trace:FILE`.
+    pub arrivals: String,
+    /// Popularity of keys or paths: `uniform`, `zipf:0.99`, `hot:0.1,0.9`.
+    pub popularity: String,
+    /// Seed of every draw; 0: a fresh one, recorded in the result.
+    pub seed: u64,
+    /// memcache and RESP: number of distinct keys.
+    pub items: u64,
+    /// memcache and RESP: key length, bytes, as a distribution.
+    pub key_size: String,
+    /// memcache and RESP: value size, bytes, as a distribution.
+    pub value_size: String,
+    /// Share of requests that are SETs, 0 to 1.
+    pub set_share: f64,
+    /// Share of requests that are multi-GETs, 0 to 1 (memcache only).
+    pub multiget_share: f64,
+    /// Keys per multi-GET.
+    pub multiget_keys: u32,
+    /// HTTP: paths; `{}` in one is replaced by a number below `items`.
+    pub paths: Vec<String>,
+    /// Body size a GET reply must have, bytes; 0: any (memcache and RESP know it from `value_size`).
+    pub expect_bytes: u64,
+    /// Set every key once before the run, and check that it is there.
+    pub preload: bool,
+    /// Rate of the probe client beside the load, requests/s on a connection of its own; 0: none.
+    pub probe_rate: f64,
+    /// Closed loop, as fast as it goes: every connection keeps `depth` requests in flight.
+    pub find_max: bool,
+    /// A request is timely if it was sent at most this long after it was due (METHOD M3).
+    pub timely_within: String,
+    /// `QoS` quantile, 0 to 1; with `qos_bound` it gives the run a verdict. 0: none.
+    pub qos_quantile: f64,
+    /// `QoS` bound on the sojourn time; empty: none.
+    pub qos_bound: String,
+    /// A gap between two polls longer than this is an outage of the instrument (METHOD M27).
+    pub outage_over: String,
+    /// Outages may take this share of the time before the verdict is `unknown`.
+    pub outage_share_max: f64,
+    /// Where the interval log goes (one `HdrHistogram` a second); empty: none.
+    pub hlog: String,
+    /// Where raw requests go, as Parquet; empty: none.
+    pub raw: String,
+    /// Most raw requests kept; beyond it a uniform sample is kept, and the result says so.
+    pub raw_max: u64,
+    /// Most requests one run may plan: memory is taken for all of them before it starts.
+    pub requests_max: u64,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA.into(),
+            target: String::new(),
+            rate: "1k".into(),
+            duration: "10s".into(),
+            warmup: "1s".into(),
+            drain: "2s".into(),
+            connections: 16,
+            depth: 1,
+            threads: 1,
+            cpus: String::new(),
+            transport: "auto".into(),
+            wait: "auto".into(),
+            arrivals: "poisson".into(),
+            popularity: "uniform".into(),
+            seed: 0,
+            items: 10_000,
+            key_size: "30".into(),
+            value_size: "200".into(),
+            set_share: 0.0,
+            multiget_share: 0.0,
+            multiget_keys: 10,
+            paths: vec!["/".into()],
+            expect_bytes: 0,
+            preload: false,
+            probe_rate: 0.0,
+            find_max: false,
+            timely_within: "auto".into(),
+            qos_quantile: 0.0,
+            qos_bound: String::new(),
+            outage_over: "1ms".into(),
+            outage_share_max: 0.01,
+            hlog: String::new(),
+            raw: String::new(),
+            raw_max: 1_000_000,
+            requests_max: 64_000_000,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The plan and what became of it: the two sets of arrays between which the hot loop runs.
+//!
+//! `Plan` is drawn before the run and never changes. `Marks` is allocated and touched before the
+//! run; the hot loop only stores times into it. Every statistic is computed from both afterwards,
+//! so nothing that thinks runs beside the measurement, and outages can be excluded by the log.
+
+/// What one thread will send, request by request, in order of time.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Intended arrival of each request, ns after the start of the warm-up; ascending.
+    pub intended_ns: Vec<u64>,
+    /// What each request asks for: a key or path number.
+    pub item: Vec<u32>,
+    /// Which operation it is.
+    pub op: Vec<Op>,
+    /// Requests with an index below this are warm-up: sent, checked, not measured.
+    pub measured_from: usize,
+}
+
+/// The operations of all protocols.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Op {
+    /// Read one item.
+    #[default]
+    Get,
+    /// Write one item.
+    Set,
+    /// Read several items at once.
+    MultiGet,
+}
+
+/// How a request ended. Only `Hit` is a success.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Outcome {
+    /// Not sent, or sent and not answered before the deadline.
+    #[default]
+    Pending,
+    /// Answered in full and as expected.
+    Hit,
+    /// The server does not have the item.
+    Miss,
+    /// The server answered with an error status.
+    Status,
+    /// The body was shorter or longer than it must be.
+    Length,
+    /// The body was not what it must be.
+    Content,
+    /// The reply does not follow the protocol.
+    Garbled,
+    /// The connection was closed or reset first.
+    Closed,
+}
+
+/// What became of each request of a [`Plan`], index for index. Zero means "never".
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    /// When its bytes were handed to the kernel, ns after the start of the warm-up.
+    pub sent_ns: Vec<u64>,
+    /// When the first byte of its reply was picked up, ns.
+    pub first_byte_ns: Vec<u64>,
+    /// When the last byte of its reply was picked up, ns.
+    pub done_ns: Vec<u64>,
+    /// How it ended.
+    pub outcome: Vec<Outcome>,
+    /// Which connection carried it.
+    pub connection: Vec<u32>,
+    /// Body bytes of the reply.
+    pub reply_bytes: Vec<u32>,
+}
+
+/// A time during which this thread did not run although it wanted to (METHOD M27).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// When it began, ns after the start of the warm-up.
+    pub start_ns: u64,
+    /// How long it took, ns.
+    pub length_ns: u64,
+}
+
+/// Everything that one thread brings home.
+#[derive(Debug, Default)]
+pub struct ThreadRun {
+    /// What it was to do.
+    pub plan: Plan,
+    /// What became of it.
+    pub marks: Marks,
+    /// Its own outages, ascending.
+    pub outages: Vec<Outage>,
+    /// Longest gaps between two polls of the connections, ns, as a histogram.
+    pub poll_gaps: sojourn_base::span::Times,
+    /// CPU time it used from start to end of the measured part, ns.
+    pub cpu_ns: u64,
+    /// System calls it made, where the transport can count them.
+    pub syscalls: u64,
+}

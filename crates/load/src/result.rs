@@ -1,0 +1,133 @@
+//! What a run found, as it is written to disk. Made from `Plan` and `Marks` after the run.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sojourn_base::span::Span;
+
+use crate::job::Job;
+
+/// Version of the result's form.
+pub const SCHEMA: &str = "sojourn.load.result/1";
+
+/// A run's verdict. `unknown` beats the others (METHOD, verdicts).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Valid; the `QoS` target, if one was given, is met.
+    Holds,
+    /// Valid; the `QoS` target is not met.
+    Violated,
+    /// A self-check failed: the numbers decide nothing.
+    Unknown,
+}
+
+/// Everything that one run found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunResult {
+    /// Version of this form: `sojourn.load.result/1`.
+    pub schema: String,
+    /// Program and version that wrote it.
+    pub program: String,
+    /// The job, resolved: no `auto`, no seed 0.
+    pub job: Job,
+    /// Start of the measured part, ns since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// Length of the measured part as it was, s.
+    pub measured_s: f64,
+    /// Load that the plan offered in the measured part, requests/s.
+    pub offered_rps: f64,
+    /// Requests of the measured part that ended as a hit, by second of completion, requests/s.
+    pub achieved_rps: f64,
+    /// Requests planned in the measured part.
+    pub requests: u64,
+    /// Requests that did not end as a hit, by kind (`miss`, `status`, `length`, `content`,
+    /// `garbled`, `closed`, `timeout`); kinds that did not occur are left out.
+    pub errors: BTreeMap<String, u64>,
+    /// Body bytes received.
+    pub reply_bytes: u64,
+    /// Share of requests sent within `timely_within` of their intended time.
+    pub timely_ratio: f64,
+    /// Times during which the instrument itself did not run.
+    pub outages: Outages,
+    /// Whether the run can be believed and what it decided.
+    pub verdict: Verdict,
+    /// Why the verdict is not `holds`; what to do about it.
+    pub reasons: Vec<String>,
+    /// done − intended: what a user waits. Requests in outages of the instrument excluded.
+    pub sojourn_ns: Span,
+    /// The same with every request.
+    pub sojourn_all_ns: Span,
+    /// done − sent.
+    pub wire_ns: Span,
+    /// first byte − sent.
+    pub first_byte_ns: Span,
+    /// sent − intended: the instrument's own fault, and the wait for a free connection.
+    pub send_lag_ns: Span,
+    /// The part of the send lag during which a free connection existed: the instrument's alone.
+    pub pick_up_ns: Span,
+    /// The probe client's sojourn times, if there was one.
+    pub probe_sojourn_ns: Option<Span>,
+    /// The tests that the run did on itself.
+    pub checks: Checks,
+    /// What the instrument used.
+    pub cost: Cost,
+}
+
+/// Outages of the instrument (METHOD M27).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outages {
+    /// How many.
+    pub count: u64,
+    /// Together, ns.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// Share of the measured time.
+    pub share_time: f64,
+    /// Share of the requests that was excluded because of them.
+    pub share_excluded: f64,
+    /// Start (ns after the start of the measured part) and length (ns) of each; the first 1000.
+    pub log: Vec<[i64; 2]>,
+}
+
+/// The run's tests on itself (METHOD M3, M7).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Checks {
+    /// Offered over asked rate, minus one.
+    pub rate_error: f64,
+    /// Anderson–Darling statistic A*² of the sent gaps against the arrival process; `null` if none fits.
+    pub arrival_fit_a2: Option<f64>,
+    /// Its limit at 1 %.
+    pub arrival_fit_limit: Option<f64>,
+    /// Variance over mean of the counts per window; 1 for Poisson. `null` for other processes.
+    pub dispersion: Option<f64>,
+    /// p99 of the gap between two polls of the connections, ns.
+    pub poll_gap_p99_ns: Option<u64>,
+    /// The longest such gap, ns.
+    pub poll_gap_max_ns: Option<u64>,
+    /// Most requests that were due and waited for a free connection at one moment.
+    pub backlog_max: u64,
+    /// CPU share of the busiest thread, 0 to 1.
+    pub cpu_share_max: f64,
+    /// Steal over the CPUs in use during the run, share of time; `null` where it cannot be read.
+    pub steal_share: Option<f64>,
+}
+
+/// What the instrument used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// CPU time per request, ns, all threads.
+    pub cpu_ns_per_request: f64,
+    /// System calls per request; `null` where the transport cannot count them.
+    pub syscalls_per_request: Option<f64>,
+    /// `epoll` or `io_uring`.
+    pub transport: String,
+    /// `spin` or `sleep`.
+    pub wait: String,
+}

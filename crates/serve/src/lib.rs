@@ -1,0 +1,1 @@
+//! Synthetic services with known service times.
