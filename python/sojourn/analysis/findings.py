@@ -1,0 +1,207 @@
+"""What a study found: everything the report shows, and nothing it has to compute.
+
+All times are float ns; `math.inf` where requests that never completed decide the quantile; None
+where a number is refused, with the reason beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sojourn.plan.points import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided confidence interval."""
+
+    lo: float
+    hi: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """One number with what is known about it.
+
+    Attributes:
+        q: quantile in (0, 1); None for the mean.
+        value: ns; None if refused.
+        interval: within one run (M10, corrected by M9); None if refused.
+        across_restarts: interval of the mean over restarts (M15); None with fewer than 3.
+        requests, effective: n and n_eff.
+        refused: why there is no number; "" if there is one.
+    """
+
+    q: float | None
+    value: float | None
+    interval: Interval | None
+    across_restarts: Interval | None
+    requests: int
+    effective: float
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a point: a dot in every figure.
+
+    Attributes:
+        quantiles: (q, ns) pairs; ns None if refused.
+        series: per second: (s since start, achieved requests/s, p50 ns, p99 ns).
+    """
+
+    key: str
+    repeat: int
+    offered_rps: float
+    fraction: float | None
+    achieved_rps: float
+    mean_ns: float | None
+    quantiles: tuple[tuple[float, float | None], ...]
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    timely_ratio: float
+    outage_share: float
+    excluded_share: float
+    steal_share: float | None
+    send_lag_p99_ns: float | None
+    pick_up_p99_ns: float | None
+    errors: tuple[tuple[str, int], ...]
+    series: tuple[tuple[float, float, float | None, float | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPoint:
+    """All runs at one load together.
+
+    Attributes:
+        verdict: `unknown` if no run at this load can be believed.
+        mean, quantiles: over the valid runs' merged histograms.
+        is_bimodal: the restarts fall into two groups (M15).
+        is_steady: no trend within the runs (M8).
+        distribution: (share of requests at or below, ns), for the full distribution figure.
+    """
+
+    fraction: float
+    offered_rps: float
+    achieved_rps: float
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    mean: Estimate
+    quantiles: tuple[Estimate, ...]
+    is_bimodal: bool
+    is_steady: bool
+    distribution: tuple[tuple[float, float], ...]
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A curve to draw: load as a fraction of max RPS against ns.
+
+    Attributes:
+        name: "lowess p99", "M/M/1 mean", …
+        about: how it was made, with its source.
+    """
+
+    name: str
+    about: str
+    fraction: tuple[float, ...]
+    value_ns: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Qos:
+    """The target: quantile, bound, and where the bound comes from (given, or LQoS of P8)."""
+
+    q: float
+    bound_ns: float
+    rule: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaxLoad:
+    """The highest load that meets the QoS target (M12, M18).
+
+    Attributes:
+        verdict: `holds` if found and confirmed; `unknown` if undecided, with reasons.
+        interval_rps: [highest load that passed, lowest that failed], requests/s.
+        fraction: the interval as shares of max RPS.
+        probes: (offered requests/s, decision "pass" | "fail" | "undecided" | "unknown").
+        wall_s: time the search took, confirmation included, s.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    interval_rps: Interval | None
+    fraction: Interval | None
+    confirmed: bool
+    probes: tuple[tuple[float, str], ...]
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFinding:
+    """All about one service of the study.
+
+    Attributes:
+        max_rps_rule: M19's definition in use: `achieved_peak`, `no_drop` or `qos`.
+        crossing: fraction at which the LOWESS curve of the QoS quantile crosses the bound.
+        paper: (what, paper's value in words, ours in words, id) rows, such as C7's 70 %.
+        setup: service facts for people: version, threads, CPUs, items, scaling.
+    """
+
+    service: str
+    kind: str
+    qos: Qos | None
+    max_rps: float | None
+    max_rps_interval: Interval | None
+    max_rps_rule: str
+    points: tuple[LoadPoint, ...]
+    lines: tuple[Line, ...]
+    crossing: Interval | None
+    max_load: MaxLoad | None
+    paper: tuple[tuple[str, str, str, str], ...]
+    setup: tuple[tuple[str, str], ...]
+    answer: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRow:
+    """One comparison of the selfcheck study: measured against closed form (M20)."""
+
+    system: str
+    rho: float
+    quantity: str
+    theory_ns: float
+    estimate: Estimate
+    verdict: Verdict
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What a study found, ready to be shown.
+
+    Attributes:
+        answer: the answer in one or two sentences, first thing in every report.
+        environment: the manifest of M25 (nested, JSON).
+        noise: (what adds noise on this host, how to mend it).
+        study_file: the resolved study, TOML.
+        command: the command that reproduces it.
+    """
+
+    study: str
+    question: str
+    answer: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    started: str
+    wall_s: float
+    services: tuple[ServiceFinding, ...]
+    checks: tuple[CheckRow, ...] = ()
+    environment: dict[str, object] = field(default_factory=dict)
+    noise: tuple[tuple[str, str], ...] = ()
+    study_file: str = ""
+    command: str = ""

@@ -1,0 +1,92 @@
+"""One measurement: what a point of a plan says, and what became of it.
+
+A plan is a pure function of the study and of the outcomes so far (`plan.next_point`). So a study
+that was interrupted goes on where it stopped: its outcomes are read back and the function is asked
+again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """`unknown` beats `violated` beats `holds` when verdicts merge (METHOD, verdicts)."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+class Phase(StrEnum):
+    """Why a point is measured."""
+
+    PEAK = "peak"  # the load axis: max RPS by the study's definition (M19)
+    SWEEP = "sweep"  # latency against load, blocks in random order (M16)
+    SEARCH = "search"  # max load within QoS: climb and bisect (M18)
+    CONFIRM = "confirm"  # the found load once more, longer, over restarts (M18)
+    CHECK = "check"  # the instrument against a known truth (M20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One measurement to be made.
+
+    Attributes:
+        key: unique in the study and stable over resumes, such as `memcached/sweep/b2/f0.70`.
+        service: label of the service in the study.
+        offered_rps: offered load, requests/s; None: closed loop, as fast as it goes.
+        fraction: the same as a share of max RPS, where the plan knows it.
+        repeat: block (round) of the randomised order, from 0; the service is restarted for each.
+        measure_s, warmup_s: lengths, s.
+        seed: of the generator's draws.
+        overrides: keys of the generator's job that this point sets (JSON values).
+    """
+
+    key: str
+    service: str
+    phase: Phase
+    offered_rps: float | None
+    fraction: float | None = None
+    repeat: int = 0
+    measure_s: float
+    warmup_s: float
+    seed: int
+    overrides: tuple[tuple[str, str | float | int | bool], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a point: the few numbers on which the plan decides what comes next.
+
+    All else (histograms, series, raw requests) stays in `folder` and is read by `samples`.
+
+    Attributes:
+        verdict: `unknown` if a self-check failed; then the numbers decide nothing.
+        offered_rps, achieved_rps: as planned and as completed, requests/s.
+        requests: in the measured part, lost ones included, outages excluded by the log (M27).
+        over_bound: of those, how many took longer than the QoS bound or never completed;
+            None without a QoS target.
+        lost: of those, how many never completed.
+        mean_ns, p50_ns, p95_ns, p99_ns: sojourn time; None: infinite or not measured.
+        correlation: n / n_eff of the requests (M9), at least 1; counts are divided by it
+            before a test decides.
+        wall_s: time the point took, restart and preload included, s.
+    """
+
+    point: Point
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    offered_rps: float
+    achieved_rps: float
+    requests: int
+    over_bound: int | None
+    lost: int
+    mean_ns: float | None
+    p50_ns: float | None
+    p95_ns: float | None
+    p99_ns: float | None
+    correlation: float
+    wall_s: float
+    folder: str
