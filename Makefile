@@ -1,0 +1,59 @@
+# Every developer command. `make check` is the quick one; `make help` lists them.
+SHELL := /bin/bash
+PYTHON ?= python3
+export PYTHON
+bin := .venv/bin
+
+.PHONY: help setup build demo test check fix unit e2e priv schema bench docs doctor clean
+
+help: ## list these commands
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup: ## install what is missing (apt where it may, else says what), make .venv
+	@scripts/setup
+
+build: setup ## build every program into .venv/bin
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(bin)/maturin develop --release --quiet
+
+demo: build ## the main job: latency against load on real memcached and NGINX, quick profile
+	@$(bin)/sojourn run latency_vs_load --profile quick
+
+test: build check unit e2e ## everything that must pass
+
+check: build ## format, lint, types, import order
+	cargo fmt --all --check
+	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
+	$(bin)/ruff format --check python tests bench
+	$(bin)/ruff check python tests bench
+	$(bin)/mypy
+	$(bin)/lint-imports
+
+fix: build ## format and mend what can be mended by a tool
+	cargo fmt --all
+	$(bin)/ruff format python tests bench
+	$(bin)/ruff check --fix python tests bench
+
+unit: build ## tests that start no server
+	cargo test --release --workspace --quiet
+	$(bin)/pytest -q -m "not e2e and not privileged"
+
+e2e: build ## tests on real servers, loopback only
+	$(bin)/pytest -q -m "e2e"
+
+priv: build ## tests that need root or a capability; each skip names it
+	$(bin)/pytest -q -m "privileged"
+
+schema: build ## write the contract in python/sojourn/schema from the code
+	$(bin)/python -m sojourn.schema
+
+bench: build ## compare with peers, interleaved, as ratios; raw runs kept under bench/runs
+	$(bin)/python bench/run.py
+
+docs: build ## write docs/reference from the code
+	$(bin)/python scripts/reference.py
+
+doctor: build ## what this host can measure, what it cannot, what adds noise
+	$(bin)/sojourn doctor
+
+clean: ## remove what was built
+	rm -rf target .venv
