@@ -1,0 +1,269 @@
+//! Intended arrivals, drawn before the run (METHOD M1): what is sent when never depends on a reply.
+//!
+//! One recorded seed gives one schedule, whatever the machine does. Poisson arrivals are drawn for
+//! each thread on its own at λ/n, because superposed Poisson streams are Poisson; every other
+//! process is drawn once in full and dealt out, thread k taking arrivals k, k+n, k+2n, …, so that
+//! what the server sees is the process asked for, with however many threads.
+
+use sojourn_base::Fault;
+use sojourn_base::rng::{self, RngExt, stream};
+use sojourn_base::units::parse_ns;
+
+use crate::arrivals::{self, Process};
+use crate::job::Job;
+use crate::marks::{Op, Plan};
+use crate::popularity;
+use crate::rate::Rate;
+
+/// Requests/s for which a closed-loop plan (`find_max`) has requests enough.
+const CLOSED_RPS_MAX: f64 = 1e6;
+
+/// When things happen, ns after the start of the warm-up, and at which rate.
+#[derive(Clone, Debug)]
+pub struct Timetable {
+    /// Length of the warm-up, ns: the measured part starts here.
+    pub warmup_ns: u64,
+    /// Length of the measured part, ns.
+    pub measured_ns: u64,
+    /// Offered load from the start of the measured part.
+    pub rate: Rate,
+}
+
+impl Timetable {
+    /// Reads the job's `warmup`, `duration` and `rate`.
+    pub fn of(job: &Job) -> Result<Self, Fault> {
+        let time = |text: &str, at: &str| parse_ns(text).map_err(|fault| fault.within(at));
+        let warmup_ns = time(&job.warmup, "warmup")?;
+        let measured_ns = time(&job.duration, "duration")?;
+        if measured_ns == 0 {
+            return Err(Fault::usage("nothing is measured", "duration", "give a time above 0"));
+        }
+        let rate = Rate::parse(&job.rate, measured_ns as f64 / 1e9)?;
+        let own = arrivals::parse(&job.arrivals, mean_rps(&rate, measured_ns))?.own_rate_rps();
+        Ok(Self { warmup_ns, measured_ns, rate: own.map_or(rate, Rate::Constant) })
+    }
+
+    /// Mean offered load of the measured part, requests/s.
+    pub fn mean_rps(&self) -> f64 {
+        mean_rps(&self.rate, self.measured_ns)
+    }
+
+    /// Requests expected by `ns` after the start of the warm-up (operational time).
+    pub fn expected_by(&self, ns: f64) -> f64 {
+        let warmup_s = self.warmup_ns as f64 / 1e9;
+        self.rate.integral(ns / 1e9 - warmup_s) - self.rate.integral(-warmup_s)
+    }
+
+    /// Inverse of [`Self::expected_by`], ns; infinite when the rate has ended.
+    fn ns_at(&self, expected: f64) -> f64 {
+        let warmup_s = self.warmup_ns as f64 / 1e9;
+        (self.rate.inverse(expected + self.rate.integral(-warmup_s)) + warmup_s) * 1e9
+    }
+
+    fn end_ns(&self) -> u64 {
+        self.warmup_ns + self.measured_ns
+    }
+}
+
+fn mean_rps(rate: &Rate, measured_ns: u64) -> f64 {
+    let measured_s = measured_ns as f64 / 1e9;
+    rate.integral(measured_s) / measured_s
+}
+
+/// What thread `thread` of `job.threads` will send. The job must be resolved:
+/// its seed is not 0.
+///
+/// For `find_max` every request is intended at 0 and there are more than can be sent.
+pub fn draw(job: &Job, thread: u32) -> Result<Plan, Fault> {
+    check(job)?;
+    let timetable = Timetable::of(job)?;
+    let intended_ns = if job.find_max {
+        let run_s = timetable.end_ns() as f64 / 1e9;
+        let share = (run_s * CLOSED_RPS_MAX).min(job.requests_max as f64) / f64::from(job.threads);
+        vec![0; share.ceil() as usize]
+    } else {
+        draw_times(job, &timetable, thread)?
+    };
+    plan(job, "", thread, intended_ns, timetable.warmup_ns)
+}
+
+/// What the probe client will send: Poisson at `probe_rate`, so that it sees time averages (M5).
+pub fn draw_probe(job: &Job) -> Result<Plan, Fault> {
+    check(job)?;
+    let rate = Rate::parse(&job.probe_rate.to_string(), 1.0).map_err(|f| f.within("probe"))?;
+    let timetable = Timetable { rate, ..Timetable::of(job)? };
+    let mut process = arrivals::parse("poisson", job.probe_rate)?;
+    let intended_ns = times(&mut process, "probe gaps", job, &timetable, (0, 1), 1.0)?;
+    plan(job, "probe ", 0, intended_ns, timetable.warmup_ns)
+}
+
+/// Number of distinct items a job can ask for: keys, or paths with `{}` counted once per item.
+pub fn population(job: &Job) -> u64 {
+    if !job.target.starts_with("http") {
+        return job.items;
+    }
+    job.paths.iter().map(|path| if path.contains("{}") { job.items } else { 1 }).sum()
+}
+
+fn check(job: &Job) -> Result<(), Fault> {
+    if job.seed == 0 {
+        let fix = "resolve the job first, which gives it a fresh seed and records it";
+        return Err(Fault::usage("the plan has no seed", "seed", fix));
+    }
+    if job.threads == 0 {
+        return Err(Fault::usage("there are 0 threads", "threads", "give 1 thread or more"));
+    }
+    for (share, at) in [(job.set_share, "set_share"), (job.multiget_share, "multiget_share")] {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Fault::usage(format!("{at} is {share}"), at, "give a share from 0 to 1"));
+        }
+    }
+    if job.set_share + job.multiget_share > 1.0 {
+        let what =
+            format!("{} of requests are SETs and {} multi-GETs", job.set_share, job.multiget_share);
+        return Err(Fault::usage(what, "set_share", "give shares that add to at most 1"));
+    }
+    Ok(())
+}
+
+fn draw_times(job: &Job, timetable: &Timetable, thread: u32) -> Result<Vec<u64>, Fault> {
+    let mut process = arrivals::parse(&job.arrivals, timetable.mean_rps())?;
+    if process.superposes() {
+        let use_name = format!("gaps {thread}");
+        times(&mut process, &use_name, job, timetable, (0, 1), 1.0 / f64::from(job.threads))
+    } else {
+        times(&mut process, "gaps", job, timetable, (thread as usize, job.threads as usize), 1.0)
+    }
+}
+
+/// Arrivals of `process` at `share` of the rate; of these the `dealt.0`-th of every `dealt.1`.
+fn times(
+    process: &mut Process,
+    use_name: &str,
+    job: &Job,
+    timetable: &Timetable,
+    dealt: (usize, usize),
+    share: f64,
+) -> Result<Vec<u64>, Fault> {
+    let end_ns = timetable.end_ns() as f64;
+    let expected = timetable.expected_by(end_ns) * share;
+    refuse_more(expected, share, job)?;
+    let room = (expected + 6.0 * expected.sqrt()) / dealt.1 as f64;
+    let mut intended_ns = Vec::with_capacity(room as usize + 16);
+    let mut rng = stream(job.seed, use_name, 0);
+    let mut at = 0.0; // in mean gaps
+    for index in 0_usize.. {
+        at += process.next_gap(&mut rng);
+        let ns = timetable.ns_at(at / share);
+        if ns >= end_ns {
+            break;
+        }
+        if index as u64 > job.requests_max {
+            refuse_more(index as f64, share, job)?;
+        }
+        if index % dealt.1 == dealt.0 {
+            intended_ns.push(ns as u64);
+        }
+    }
+    Ok(intended_ns)
+}
+
+fn refuse_more(requests: f64, share: f64, job: &Job) -> Result<(), Fault> {
+    let all = requests / share;
+    if all <= job.requests_max as f64 {
+        return Ok(());
+    }
+    let what = format!("the plan has {all:.0} requests, at most {} may be", job.requests_max);
+    Err(Fault::usage(what, "requests_max", "shorten the run, lower the rate, or raise the limit"))
+}
+
+fn plan(
+    job: &Job,
+    role: &str,
+    thread: u32,
+    intended_ns: Vec<u64>,
+    warmup_ns: u64,
+) -> Result<Plan, Fault> {
+    let choice = popularity::parse(&job.popularity, population(job))?;
+    let mut rng = stream(job.seed, &format!("{role}items"), u64::from(thread));
+    let item = intended_ns.iter().map(|_| choice.next_item(&mut rng)).collect();
+    let mut rng = stream(job.seed, &format!("{role}ops"), u64::from(thread));
+    let op = intended_ns.iter().map(|_| next_op(job, &mut rng)).collect();
+    let measured_from = intended_ns.partition_point(|&ns| ns < warmup_ns);
+    Ok(Plan { intended_ns, item, op, measured_from })
+}
+
+fn next_op(job: &Job, rng: &mut rng::Rng) -> Op {
+    if job.set_share + job.multiget_share == 0.0 {
+        return Op::Get;
+    }
+    let u: f64 = rng.random();
+    match u {
+        u if u < job.set_share => Op::Set,
+        u if u < job.set_share + job.multiget_share => Op::MultiGet,
+        _ => Op::Get,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> Job {
+        Job { seed: 42, rate: "20k".into(), duration: "2s".into(), ..Job::default() }
+    }
+
+    #[test]
+    fn same_seed_same_plan_and_another_seed_another() {
+        let first = draw(&job(), 0).unwrap();
+        assert_eq!(first.intended_ns, draw(&job(), 0).unwrap().intended_ns);
+        assert_eq!(first.item, draw(&job(), 0).unwrap().item);
+        let other = draw(&Job { seed: 43, ..job() }, 0).unwrap();
+        assert_ne!(first.intended_ns, other.intended_ns);
+    }
+
+    #[test]
+    fn times_ascend_and_the_warmup_comes_first() {
+        let plan = draw(&job(), 0).unwrap();
+        assert!(plan.intended_ns.windows(2).all(|pair| pair[0] <= pair[1]));
+        assert!(plan.intended_ns[plan.measured_from - 1] < 1_000_000_000);
+        assert!(plan.intended_ns[plan.measured_from] >= 1_000_000_000);
+        assert!(*plan.intended_ns.last().unwrap() < 3_000_000_000);
+    }
+
+    #[test]
+    fn threads_share_the_rate() {
+        for arrivals in ["poisson", "fixed"] {
+            let job = Job { threads: 4, arrivals: arrivals.into(), ..job() };
+            let counts = (0..4).map(|k| draw(&job, k).unwrap().intended_ns.len() as f64);
+            let all: f64 = counts.sum();
+            assert!((all - 60_000.0).abs() < 5.0 * 60_000_f64.sqrt(), "five sigma: {all}");
+        }
+    }
+
+    #[test]
+    fn threads_of_a_fixed_schedule_take_turns() {
+        let job = Job { threads: 3, arrivals: "fixed".into(), rate: "1k".into(), ..job() };
+        let mut all: Vec<u64> = (0..3).flat_map(|k| draw(&job, k).unwrap().intended_ns).collect();
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| (pair[1] - pair[0]).abs_diff(1_000_000) <= 1));
+    }
+
+    #[test]
+    fn a_plan_beyond_memory_is_refused_before_it_is_drawn() {
+        let fault = draw(&Job { rate: "1G".into(), ..job() }, 0).unwrap_err();
+        assert!(fault.what.contains("3000000000") && fault.at == "requests_max", "{fault}");
+    }
+
+    #[test]
+    fn shares_of_operations_are_kept() {
+        let job = Job { set_share: 0.1, multiget_share: 0.2, ..job() };
+        let ops = draw(&job, 0).unwrap().op;
+        let n = ops.len() as f64;
+        for (op, share) in [(Op::Set, 0.1), (Op::MultiGet, 0.2), (Op::Get, 0.7)] {
+            let seen = ops.iter().filter(|&&o| o == op).count() as f64 / n;
+            let sigma = (share * (1.0 - share) / n).sqrt();
+            assert!((seen - share).abs() < 5.0 * sigma, "five sigma: {op:?} {seen}");
+        }
+    }
+}
