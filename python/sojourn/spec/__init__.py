@@ -1,1 +1,33 @@
+"""TOML → frozen models: the question as it was asked, checked without a machine."""
 
+from sojourn.spec.load import find, load, names
+from sojourn.spec.models import (
+    Check,
+    Goal,
+    MaxRps,
+    Qos,
+    QosRule,
+    RunSpec,
+    SearchSpec,
+    ServiceSpec,
+    Study,
+)
+from sojourn.spec.profiles import PROFILES
+from sojourn.spec.write import to_toml
+
+__all__ = [
+    "PROFILES",
+    "Check",
+    "Goal",
+    "MaxRps",
+    "Qos",
+    "QosRule",
+    "RunSpec",
+    "SearchSpec",
+    "ServiceSpec",
+    "Study",
+    "find",
+    "load",
+    "names",
+    "to_toml",
+]

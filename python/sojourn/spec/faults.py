@@ -1,0 +1,160 @@
+"""Validation errors of pydantic → one `SpecFault` that says what, where and how to mend it."""
+
+from __future__ import annotations
+
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from sojourn.errors import SpecFault
+from sojourn.spec.models import Study
+from sojourn.spec.where import line_of
+
+Key = tuple[str | int, ...]
+
+_WANTED = {
+    "int_type": "a whole number without quotes",
+    "float_type": "a number without quotes",
+    "string_type": 'text in quotes, such as "memcached"',
+    "bool_type": "true or false",
+    "tuple_type": "a list, such as [0.1, 0.5]",
+    "model_type": "a table of keys",
+    "model_attributes_type": "a table of keys",
+    "mapping_type": "a table of keys",
+    "dict_type": "a table of keys",
+}
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """Names that look like `name`, nearest first, for "did you mean …?"."""
+    return difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+
+
+def dotted(key: Sequence[str | int]) -> str:
+    """`("services", 0, "qos")` → `services[0].qos`."""
+    text = ""
+    for part in key:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def spec_fault(
+    error: ValidationError,
+    table: Mapping[str, Any],
+    text: str,
+    path: Path,
+    origin: Mapping[Key, str],
+) -> SpecFault:
+    """The first mistake in file order, in full; how many more there are."""
+    details = sorted(
+        error.errors(include_url=False), key=lambda detail: line_of(text, detail["loc"])
+    )
+    first = details[0]
+    what, fix = _explain(first, table)
+    if len(details) > 1:
+        what += f" (and {len(details) - 1} more mistake{'s' if len(details) > 2 else ''})"
+    return SpecFault(what, at=place(_in_table(first["loc"], table), text, path, origin), fix=fix)
+
+
+def place(
+    key: Sequence[str | int], text: str, path: Path, origin: Mapping[Key, str] | None = None
+) -> str:
+    """`studies/x.toml:14  run.repeats`, or the override that put the value there."""
+    for depth in range(len(key), 0, -1):
+        if origin and tuple(key[:depth]) in origin:
+            return f"--set {origin[tuple(key[:depth])]}"
+    return f"{path}:{line_of(text, key)}  {dotted(key)}".rstrip()
+
+
+def _explain(detail: ErrorDetails, table: Mapping[str, Any]) -> tuple[str, str]:
+    key = _in_table(detail["loc"], table)
+    name = dotted(key) or "the study"
+    given, limits = detail["input"], detail.get("ctx", {})
+    kind = detail["type"]
+    if kind == "extra_forbidden":
+        known = _keys_of(key[:-1])
+        meant = near(str(key[-1]), known)
+        hint = f"did you mean {' or '.join(meant)}?" if meant else f"known: {', '.join(known)}"
+        return f"there is no key '{key[-1]}' here", hint
+    if kind == "missing":
+        return f"{name} is missing", f"add {key[-1]} = … to this table"
+    if kind == "value_error":
+        said = str(limits.get("error", detail["msg"]))
+        what, _, fix = said.partition("; ")
+        return f"{name}: {what}", fix or "correct the value"
+    if kind in _WANTED:
+        return f"{name} is {_shown(given)}, not {_WANTED[kind]}", f"write {_WANTED[kind]}"
+    if limits := {k: v for k, v in limits.items() if k in _BOUNDS}:
+        bounds = " and ".join(f"{_BOUNDS[k]} {_number(v)}" for k, v in limits.items())
+        return f"{name} is {_shown(given)}, but must be {bounds}", f"give a value {bounds}"
+    said = detail["msg"].removeprefix("Input should ").removeprefix("be ")
+    return f"{name} is {_shown(given)}, but should be {said}", f"give {said}"
+
+
+_BOUNDS = {
+    "gt": "above",
+    "ge": "at least",
+    "lt": "below",
+    "le": "at most",
+    "min_length": "of length at least",
+}
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case str():
+            return f"'{value}'"
+        case bool():
+            return str(value).lower()
+        case Mapping():
+            return "a table"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return str(value)
+
+
+def _in_table(location: Sequence[str | int], table: Mapping[str, Any]) -> Key:
+    """The part of pydantic's location that the file has: union branches are left out."""
+    key: list[str | int] = []
+    node: Any = table
+    for depth, part in enumerate(location):
+        if isinstance(node, Mapping) and (part in node or depth == len(location) - 1):
+            key.append(part)
+            node = node.get(part)
+        elif isinstance(node, list | tuple) and isinstance(part, int) and part < len(node):
+            key.append(part)
+            node = node[part]
+    return tuple(key)
+
+
+def _keys_of(key: Sequence[str | int]) -> list[str]:
+    """The keys that the table at `key` may have."""
+    model: type[BaseModel] | None = Study
+    for part in key:
+        if isinstance(part, int) or model is None:
+            continue
+        field = next((f for n, f in model.model_fields.items() if part in (f.alias or n, n)), None)
+        model = _model_in(field.annotation) if field else None
+    if model is None:
+        return []
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType, tuple, typing.Annotated):
+        found = (_model_in(argument) for argument in typing.get_args(annotation))
+        return next((model for model in found if model), None)
+    return None

@@ -1,0 +1,164 @@
+"""TOML → `Study`: file, overrides and profile come together, and every mistake is named.
+
+A study is given by path or, for those that come with the lab, by bare name. What the file and the
+command line leave open, the profile fills in.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from sojourn.errors import SpecFault
+from sojourn.spec import kinds
+from sojourn.spec.faults import near, spec_fault
+from sojourn.spec.models import Study
+from sojourn.spec.profiles import PROFILES
+from sojourn.spec.where import line_of
+
+STUDIES = Path(__file__).parents[1] / "studies"
+DEFAULT_PROFILE = "standard"
+
+
+def load(study: str | Path, *, profile: str | None = None, overrides: Sequence[str] = ()) -> Study:
+    """Read, resolve and check a study.
+
+    Args:
+        study: path of a TOML file, or the bare name of one that comes with the lab.
+        profile: "quick", "standard" or "full"; overrides the file's.
+        overrides: `key=value` texts, such as "run.repeats=2" or "services.nginx.qos.bound=5ms".
+
+    Raises:
+        SpecFault: with file and line, key path, near names, and how to mend it.
+    """
+    path = find(study)
+    text = _read(path)
+    table = _parse(text, path)
+    origin = {}
+    for override in overrides:
+        key = _apply(table, override)
+        origin[key] = override
+    resolved = _with_profile(table, profile, text, path)
+    try:
+        parsed = Study.model_validate(resolved)
+    except ValidationError as error:
+        raise spec_fault(error, resolved, text, path, origin) from None
+    kinds.check(parsed, text, path)
+    return parsed
+
+
+def find(study: str | Path) -> Path:
+    """The file that `study` means; SpecFault with near names if there is none."""
+    path = Path(study)
+    if path.suffix == ".toml" or "/" in str(study):
+        if path.is_file():
+            return path
+        what = f"there is no study file '{path}'"
+        raise SpecFault(what, at=str(path.absolute()), fix="check the path, or see `sojourn ls`")
+    named = STUDIES / f"{study}.toml"
+    if named.is_file():
+        return named
+    known = names()
+    meant = near(str(study), known) or known
+    raise SpecFault(
+        f"there is no study called '{study}'",
+        at=str(STUDIES),
+        fix=f"did you mean {' or '.join(meant)}? A file of your own is given by path: my.toml",
+    )
+
+
+def names() -> list[str]:
+    """Names of the studies that come with the lab."""
+    return sorted(path.stem for path in STUDIES.glob("*.toml"))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecFault(
+            f"the study cannot be read: {error}", at=str(path), fix="give a readable UTF-8 file"
+        ) from None
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecFault(
+            f"this is not TOML: {error}", at=str(path), fix="mend the line; see https://toml.io"
+        ) from None
+
+
+def _apply(table: dict[str, Any], override: str) -> tuple[str | int, ...]:
+    """Put one `key=value` into the table; the value is TOML, or plain text if it is not."""
+    dotted, equals, value = override.partition("=")
+    at = f"--set {override}"
+    if not equals or not dotted.strip():
+        raise SpecFault(f"'{override}' is not key=value", at=at, fix="write --set run.repeats=2")
+    *parents, last = dotted.strip().split(".")
+    node: Any = table
+    path: list[str | int] = []
+    for name in parents:
+        if isinstance(node, list):
+            path.append(index := _index(node, name, at))
+            node = node[index]
+        else:
+            path.append(name)
+            node = node.setdefault(name, {})
+        if not isinstance(node, dict | list):
+            raise SpecFault(
+                f"'{name}' is a value, not a table", at=at, fix=f"set {name} itself, or fix the key"
+            )
+    if isinstance(node, list):
+        raise SpecFault(
+            f"'{dotted}' names a whole entry", at=at, fix=f"name a key in it: {dotted}.KEY=VALUE"
+        )
+    node[last] = _value(value)
+    return (*path, last)
+
+
+def _index(entries: list[Any], name: str, at: str) -> int:
+    """Position of the service called `name`, by label, kind or number."""
+    called = [str(entry.get("label") or entry.get("kind")) for entry in entries]
+    if name in called:
+        return called.index(name)
+    if name.isdigit() and int(name) < len(entries):
+        return int(name)
+    meant = near(name, called) or called
+    raise SpecFault(
+        f"the study has no service '{name}'", at=at, fix=f"use one of: {', '.join(meant)}"
+    )
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+def _with_profile(
+    table: Mapping[str, Any], asked: str | None, text: str, path: Path
+) -> dict[str, Any]:
+    """The table with `run` filled up from the profile; what is given wins."""
+    run = table.get("run", {})
+    if not isinstance(run, dict):
+        at = f"{path}:{line_of(text, ('run',))}  run"
+        raise SpecFault("run is a table", at=at, fix="write [run] and its keys below")
+    name = asked or run.get("profile", DEFAULT_PROFILE)
+    if name not in PROFILES:
+        at = "--profile" if asked else f"{path}:{line_of(text, ('run', 'profile'))}  run.profile"
+        raise SpecFault(
+            f"there is no profile '{name}'", at=at, fix=f"use one of: {', '.join(PROFILES)}"
+        )
+    base = PROFILES[name].model_dump(mode="python")
+    search = run.get("search", {})
+    merged = {**base, **run, "profile": name}
+    if isinstance(search, dict):
+        merged["search"] = {**base["search"], **search}
+    return {**table, "run": merged}

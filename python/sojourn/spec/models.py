@@ -1,0 +1,309 @@
+"""A study as it stands in a TOML file: frozen, checked, resolved to its profile.
+
+The file is the question; nothing here knows the machine. Names are those of the file, units last.
+Every field's description is what `schema/study.json` and the reference say about the key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    field_validator,
+    model_validator,
+)
+
+from sojourn import units
+
+SCHEMA: Literal["sojourn.study/1"] = "sojourn.study/1"
+
+Scalar = bool | int | float | str
+Table = Annotated[
+    Mapping[str, Scalar | tuple[Scalar, ...]],
+    AfterValidator(lambda table: MappingProxyType(dict(table))),
+    PlainSerializer(dict),
+]
+Ratio = Annotated[float, Field(gt=0, lt=1)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=1_000)]
+
+
+class Model(BaseModel):
+    """Frozen; unknown keys and silent conversions (`"2"` for 2) are refused."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+
+class Goal(StrEnum):
+    """What is asked of a service."""
+
+    SWEEP = "sweep"  # latency against load
+    MAX_LOAD = "max_load"  # the highest load within the QoS target
+    CHECK = "check"  # the instrument against a known truth
+
+
+class MaxRps(StrEnum):
+    """What 100 % of the load axis means (M19, D8); printed with every figure."""
+
+    ACHIEVED_PEAK = "achieved_peak"  # L: throughput of a closed loop, as fast as it goes
+    NO_DROP = "no_drop"  # C5: highest open-loop rate at which every request is answered
+    QOS = "qos"  # P: the highest load within the QoS target
+
+
+class QosRule(StrEnum):
+    """Where the bound of a QoS target comes from."""
+
+    GIVEN = "given"  # `bound`
+    LQOS = "lqos"  # P8: factor x mean sojourn time at a low load
+    LOW_LOAD = "low_load"  # L19: factor x the same quantile at a low load
+
+
+class Qos(Model):
+    """The QoS target: quantile and bound on the sojourn time."""
+
+    q: Ratio
+    """Quantile in (0, 1); 0.99 is p99."""
+    bound: str = ""
+    """Longest sojourn time at that quantile, such as "1ms"; only with rule "given"."""
+    rule: QosRule = Field(default=QosRule.GIVEN, strict=False)
+    """Where the bound comes from: "given", "lqos" (P8) or "low_load" (L19)."""
+    factor: Annotated[float, Field(gt=1, le=1000)] = 5.0
+    """For "lqos" and "low_load": multiple of the time at the low load."""
+    at_fraction: Ratio = 0.2
+    """For "lqos" and "low_load": the low load as a share of the closed-loop peak."""
+
+    @model_validator(mode="after")
+    def _bound_fits_rule(self) -> Qos:
+        if self.rule is QosRule.GIVEN:
+            if not self.bound:
+                raise ValueError('bound is missing; add bound = "1ms", or rule = "lqos"')
+            if units.parse_ns(self.bound) == 0:
+                raise ValueError("a bound of 0 can never be met")
+        elif self.bound:
+            raise ValueError(f'bound is measured under rule = "{self.rule}"; leave bound out')
+        return self
+
+    @property
+    def bound_ns(self) -> int | None:
+        """The bound, ns; None until it is measured."""
+        return units.parse_ns(self.bound) if self.bound else None
+
+
+class Check(Model):
+    """A known truth to hold the instrument against (M20)."""
+
+    system: Literal["M/M/1", "M/D/1", "M/M/n", "null"]
+    """Closed form to compare with; "null": what the instrument itself costs."""
+    service_time: str = "1ms"
+    """Mean service time S of the synthetic service."""
+    servers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Its threads, n."""
+    rho: tuple[Ratio, ...] = (0.5, 0.7, 0.8, 0.9)
+    """Utilisations to check at; the offered load is rho x n / S."""
+    rates: tuple[str, ...] = ()
+    """For "null": offered loads, such as "20k"."""
+
+    @field_validator("rho", "rates", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("service_time")
+    @classmethod
+    def _time(cls, text: str) -> str:
+        if units.parse_ns(text) == 0:
+            raise ValueError("a service time of 0 has no queue to check; use the null service")
+        return text
+
+    @field_validator("rates")
+    @classmethod
+    def _rates(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        for text in texts:
+            if units.parse_count(text) <= 0:
+                raise ValueError(f"'{text}' is no offered load; give a rate above 0")
+        return texts
+
+    @property
+    def service_s(self) -> float:
+        """Mean service time, s."""
+        return units.parse_ns(self.service_time) / units.NS_PER_S
+
+    @model_validator(mode="after")
+    def _fits_system(self) -> Check:
+        if self.system == "null" and not self.rates:
+            raise ValueError('system = "null" needs rates, such as rates = ["1k", "20k"]')
+        if self.system in {"M/M/1", "M/D/1"} and self.servers != 1:
+            raise ValueError(f'servers = {self.servers}, but {self.system} has one; use "M/M/n"')
+        return self
+
+
+_LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+
+class ServiceSpec(Model):
+    """One service of the study, and what is asked about it."""
+
+    kind: str
+    """Kind of service, as `sojourn kinds` lists them."""
+    label: str = ""
+    """Its name in this study, lower case; by default the kind."""
+    measure: tuple[Annotated[Goal, Field(strict=False)], ...] = (Goal.SWEEP, Goal.MAX_LOAD)
+    """What is asked: "sweep", "max_load", "check"."""
+    max_rps: MaxRps = Field(default=MaxRps.ACHIEVED_PEAK, strict=False)
+    """What 100 % of the load axis means: "achieved_peak", "no_drop" or "qos" (M19)."""
+    qos: Qos | None = None
+    """QoS target; needed for "max_load"."""
+    params: Table = Field(default_factory=lambda: MappingProxyType({}))
+    """Parameters of the kind; `sojourn kinds KIND` lists them."""
+    load: Table = Field(default_factory=lambda: MappingProxyType({}))
+    """Keys of the generator's job, such as connections = 64."""
+    check: Check | None = None
+    """Known truth; needed for "check"."""
+
+    @field_validator("measure", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("label")
+    @classmethod
+    def _plain(cls, label: str) -> str:
+        if label and not _LABEL.fullmatch(label):
+            raise ValueError(f"'{label}' is no label; use lower case letters, digits, - and _")
+        return label
+
+    @model_validator(mode="before")
+    @classmethod
+    def _label_defaults_to_kind(cls, data: object) -> object:
+        if isinstance(data, dict) and not data.get("label") and isinstance(data.get("kind"), str):
+            return {**data, "label": data["kind"]}
+        return data
+
+    @model_validator(mode="after")
+    def _goals_have_what_they_need(self) -> ServiceSpec:
+        if not self.measure:
+            raise ValueError('measure is empty; ask for "sweep", "max_load" or "check"')
+        if Goal.CHECK in self.measure and (self.check is None or len(self.measure) > 1):
+            raise ValueError('measure = ["check"] stands alone and needs a [services.check] table')
+        if self.qos is None and (Goal.MAX_LOAD in self.measure or self.max_rps is MaxRps.QOS):
+            raise ValueError("a QoS target is needed; add [services.qos] with q and bound")
+        return self
+
+
+class SearchSpec(Model):
+    """How the highest load within the QoS target is looked for (M12, M18)."""
+
+    probe_s: Seconds
+    """Length of a probe, s."""
+    probe_max_s: Seconds
+    """Longest that one load is measured in a round before it stays undecided, s."""
+    resolution: Annotated[float, Field(ge=0.005, le=0.5)]
+    """A round ends when pass and fail are this close, as a share of the load."""
+    rounds: Annotated[int, Field(ge=1, le=50)]
+    """Searches from a fresh start of the service; their spread is the interval."""
+    confidence: Annotated[float, Field(ge=0.8, lt=1)] = 0.99
+    """Confidence of each probe's decision."""
+    climb: Annotated[float, Field(gt=1, le=4)] = 1.3
+    """Factor between loads until the first one fails."""
+    confirm_s: Seconds
+    """Length of a confirmation run, s."""
+    confirm_repeats: Count
+    """Confirmation runs, each from a fresh start of the service."""
+
+
+class RunSpec(Model):
+    """How long and how often: the profile's values, each of which a study may set."""
+
+    profile: Literal["quick", "standard", "full"]
+    """Profile the other values come from."""
+    measure_s: Seconds
+    """Measured part of a point of the sweep, s."""
+    warmup_s: Seconds
+    """Load before it, sent and not measured, s."""
+    repeats: Count
+    """Rounds of the sweep, each from a fresh start of the service, in random order (M15, M16)."""
+    fractions: tuple[Annotated[float, Field(gt=0, le=2)], ...]
+    """Loads of the sweep as shares of max RPS."""
+    peak_s: Seconds
+    """Length of a closed-loop run for the load axis, s."""
+    peak_repeats: Count
+    """How many, each from a fresh start of the service; the median counts."""
+    check_s: Seconds
+    """Measured part of a check, s."""
+    check_repeats: Count
+    """Repeats of each check."""
+    retries: Annotated[int, Field(ge=0, le=10)]
+    """How often a point whose self-check failed is measured again."""
+    budget_s: Seconds
+    """Time for one service after which nothing is repeated or refined any more, s."""
+    raw_max: Annotated[int, Field(ge=0, le=100_000_000)]
+    """Raw requests kept per point; 0: none. Independence (M9) is judged on them."""
+    search: SearchSpec
+    """The search for the highest load."""
+
+    @field_validator("fractions", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("fractions")
+    @classmethod
+    def _ascending(cls, fractions: tuple[float, ...]) -> tuple[float, ...]:
+        if not fractions:
+            raise ValueError("fractions is empty; give loads such as [0.1, 0.5, 0.9]")
+        if len(set(fractions)) < len(fractions):
+            raise ValueError(
+                "fractions holds a load twice; repeats says how often each is measured"
+            )
+        return tuple(sorted(fractions))
+
+
+class Study(Model):
+    """A question, the services it is asked of, and the care that is taken."""
+
+    schema_version: Literal["sojourn.study/1"] = Field(default=SCHEMA, alias="schema")
+    """Version of this form."""
+    name: str = Field(pattern=r"[a-z0-9][a-z0-9_-]*")
+    """Name of the study: its results folder."""
+    question: str = Field(min_length=1)
+    """The question in a sentence; the report opens with it."""
+    seed: Annotated[int, Field(ge=1, le=2**53)] = 1
+    """Seed of every order and every draw."""
+    run: RunSpec
+    """How long and how often."""
+    services: tuple[ServiceSpec, ...]
+    """The services, in the order in which they are measured."""
+
+    @field_validator("services", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("services")
+    @classmethod
+    def _labels_differ(cls, services: tuple[ServiceSpec, ...]) -> tuple[ServiceSpec, ...]:
+        if not services:
+            raise ValueError("a study needs at least one [[services]] table")
+        labels = [service.label for service in services]
+        twice = next((label for label in labels if labels.count(label) > 1), None)
+        if twice:
+            raise ValueError(f"two services are called '{twice}'; give each a label of its own")
+        return services
+
+    def service(self, label: str) -> ServiceSpec:
+        """The service of that label; KeyError if the study has none."""
+        for service in self.services:
+            if service.label == label:
+                return service
+        raise KeyError(label)

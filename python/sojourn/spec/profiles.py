@@ -1,0 +1,88 @@
+"""How much care is taken: three sets of lengths and repeats, in reading order.
+
+`full` is the papers' protocol (C6: 2 minutes a point, warm-up excluded; C7: 10…100 %). `standard`
+and `quick` reach an answer sooner; their intervals are wider and the report says by how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from sojourn.spec.models import RunSpec, SearchSpec
+
+_TENTHS = tuple(round(0.1 * n, 1) for n in range(1, 11))
+
+PROFILES: Mapping[str, RunSpec] = MappingProxyType(
+    {
+        "quick": RunSpec(
+            profile="quick",
+            measure_s=2.0,
+            warmup_s=0.3,
+            repeats=2,
+            fractions=(0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+            peak_s=2.0,
+            peak_repeats=1,
+            check_s=8.0,
+            check_repeats=1,
+            retries=1,
+            budget_s=85.0,
+            raw_max=100_000,
+            search=SearchSpec(
+                probe_s=1.5,
+                probe_max_s=5.0,
+                resolution=0.05,
+                rounds=3,
+                confidence=0.95,
+                confirm_s=4.0,
+                confirm_repeats=2,
+            ),
+        ),
+        "standard": RunSpec(
+            profile="standard",
+            measure_s=5.0,
+            warmup_s=0.5,
+            repeats=4,
+            fractions=_TENTHS,
+            peak_s=4.0,
+            peak_repeats=3,
+            check_s=30.0,
+            check_repeats=2,
+            retries=2,
+            budget_s=450.0,
+            raw_max=200_000,
+            search=SearchSpec(
+                probe_s=2.5,
+                probe_max_s=10.0,
+                resolution=0.05,
+                rounds=5,
+                confidence=0.99,
+                confirm_s=10.0,
+                confirm_repeats=3,
+            ),
+        ),
+        "full": RunSpec(
+            profile="full",
+            measure_s=120.0,
+            warmup_s=10.0,
+            repeats=5,
+            fractions=_TENTHS,
+            peak_s=30.0,
+            peak_repeats=5,
+            check_s=120.0,
+            check_repeats=3,
+            retries=3,
+            budget_s=14_400.0,
+            raw_max=1_000_000,
+            search=SearchSpec(
+                probe_s=20.0,
+                probe_max_s=120.0,
+                resolution=0.02,
+                rounds=6,
+                confidence=0.99,
+                confirm_s=120.0,
+                confirm_repeats=5,
+            ),
+        ),
+    }
+)

@@ -1,0 +1,64 @@
+"""Which line of a TOML file holds a key: `tomllib` reads values and forgets where they stood.
+
+A scan for table headers and for keys at the start of a line; enough to point at a mistake. Values
+that span lines are attributed to the line of their key; text inside multi-line strings that looks
+like a key could be taken for one, which at worst points to a wrong line of the right file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+Key = tuple[str | int, ...]
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
+_KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"))*)\s*=""")
+
+
+def line_of(text: str, key: Sequence[str | int]) -> int:
+    r"""Line (from 1) of `key`, or of its nearest ancestor that stands in the file.
+
+    >>> line_of("a = 1\n[b]\nc = 2\n", ("b", "c"))
+    3
+    >>> line_of("[[s]]\nx = 1\n[[s]]\nx = 2\n[s.q]\ny = 3\n", ("s", 1, "q", "y"))
+    6
+    """
+    lines = _lines(text)
+    path = tuple(key)
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
+
+
+def _lines(text: str) -> dict[Key, int]:
+    found: dict[Key, int] = {}
+    arrays: dict[Key, int] = {}  # last index of each [[array]]
+    table: Key = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            names = _split(header[2])
+            if header[1] == "[[":
+                parent = _indexed(names[:-1], arrays)
+                array = (*parent, names[-1])
+                arrays[array] = arrays.get(array, -1) + 1
+                found.setdefault(array, number)
+            table = _indexed(names, arrays)
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            found.setdefault((*table, *_split(key[1])), number)
+    return found
+
+
+def _split(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _indexed(names: Sequence[str], arrays: dict[Key, int]) -> Key:
+    """`services.qos` → `("services", 1, "qos")`: a name of an array means its last element."""
+    path: Key = ()
+    for name in names:
+        path = (*path, name)
+        if path in arrays:
+            path = (*path, arrays[path])
+    return path

@@ -1,0 +1,24 @@
+"""`Study` → TOML: the resolved file that is kept with every result and reproduces it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tomli_w
+
+from sojourn.spec.models import Study
+
+
+def to_toml(study: Study) -> str:
+    """The study with every default written out; reading it back gives an equal study."""
+    table = study.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for service in table["services"]:
+        if (qos := service.get("qos")) and not qos["bound"]:
+            del qos["bound"]
+    return tomli_w.dumps(_plain(table))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

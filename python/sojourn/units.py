@@ -1,0 +1,111 @@
+"""What people type and read: `50k`, `30s`, `1.5ms`, `4KiB`; the same forms as in the native tools.
+
+>>> parse_count("50k"), parse_ns("1.5ms"), parse_bytes("4KiB")
+(50000.0, 1500000, 4096)
+>>> show_ns(1_314_000), show_count(50_000), show_s(754)
+('1.31 ms', '50.0k', '12 min 34 s')
+"""
+
+from __future__ import annotations
+
+import math
+
+NS_PER_S = 1_000_000_000
+
+# Longest unit first where one ends in another, so that "5ms" is not 5m of something.
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+_TIMES_NS = {
+    "ns": 1.0,
+    "us": 1e3,
+    "µs": 1e3,
+    "ms": 1e6,
+    "min": 60e9,
+    "m": 60e9,
+    "h": 3600e9,
+    "s": 1e9,
+}
+_SIZES = {
+    "KiB": 1024.0,
+    "MiB": 1024.0**2,
+    "GiB": 1024.0**3,
+    "kB": 1e3,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "B": 1.0,
+}
+
+
+def parse_count(text: str) -> float:
+    """A plain count or rate: `50000`, `50k`, `1.2M`; ValueError with an example otherwise."""
+    return _parse(text, _SCALES, bare=1.0, wanted="a number such as 50000, 50k or 1.2M")
+
+
+def parse_ns(text: str) -> int:
+    """A span of time in ns; a bare number means seconds: `30`, `30s`, `1.5ms`, `2min`."""
+    return _not_negative(text, _parse(text, _TIMES_NS, bare=1e9, wanted=_A_TIME), "time")
+
+
+def parse_bytes(text: str) -> int:
+    """A size in bytes; a bare number means bytes: `200`, `4KiB`, `1MB`."""
+    wanted = "a size such as 200, 4KiB or 1MB"
+    return _not_negative(text, _parse(text, _SIZES, bare=1.0, wanted=wanted), "size")
+
+
+def show_ns(ns: float) -> str:
+    """Three significant digits and a unit: `412 ns`, `1.31 ms`, `12.0 s`; `inf` stays `inf`."""
+    if math.isinf(ns):
+        return "inf"
+    for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
+        if abs(ns) < limit:
+            return f"{_three_digits(ns / scale)} {unit}"
+    return f"{_three_digits(ns / 1e9)} s"
+
+
+def show_count(count: float) -> str:
+    """Three significant digits and a scale: `950`, `50.0k`, `1.20M`."""
+    for limit, scale, unit in ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M")):
+        if abs(count) < limit:
+            return f"{_three_digits(count / scale)}{unit}"
+    return f"{_three_digits(count / 1e9)}G"
+
+
+def show_s(seconds: float) -> str:
+    """A length of time for people: `8 s`, `12 min 34 s`, `3 h 20 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+_A_TIME = "a time such as 30s, 1.5ms or 200us"
+
+
+def _parse(text: str, units: dict[str, float], *, bare: float, wanted: str) -> float:
+    trimmed = text.strip()
+    unit = next((unit for unit in units if trimmed.endswith(unit)), "")
+    digits = trimmed.removesuffix(unit).rstrip() if unit else trimmed
+    try:
+        number = float(digits)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"'{text}' is not {wanted}")
+    return number * (units[unit] if unit else bare)
+
+
+def _not_negative(text: str, value: float, noun: str) -> int:
+    if value < 0:
+        raise ValueError(f"'{text}' is a negative {noun}; give 0 or more")
+    return round(value)
+
+
+def _three_digits(value: float) -> str:
+    size = abs(value)
+    if size >= 99.95 or (size < 10 and value == int(value)):
+        return f"{value:.0f}"
+    return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
