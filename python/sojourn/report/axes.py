@@ -1,0 +1,83 @@
+"""Axes that several figures share: time on a log scale with 1-2-5 ticks, and load in percent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import altair as alt
+
+# Vega's expression for "1.31 ms": ticks are 1, 2 or 5 times a power of ten, so no rounding shows.
+TIME_LABEL = (
+    "datum.value >= 1e9 ? format(datum.value / 1e9, '~r') + ' s'"
+    " : datum.value >= 1e6 ? format(datum.value / 1e6, '~r') + ' ms'"
+    " : datum.value >= 1e3 ? format(datum.value / 1e3, '~r') + ' µs'"
+    " : format(datum.value, '~r') + ' ns'"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeAxis:
+    """A log axis of times: its ends and ticks, ns."""
+
+    lo: float
+    hi: float
+    ticks: tuple[float, ...]
+
+    def place(self, ns: float | None) -> float | None:
+        """Where a value is drawn: infinite ones at the top edge, missing ones at the bottom."""
+        if ns is None:
+            return self.lo
+        return min(max(ns, self.lo), self.hi)
+
+    def y(self, field: str, title: str | None) -> alt.Y:
+        """The axis as Altair wants it."""
+        return alt.Y(
+            f"{field}:Q",
+            title=title,
+            scale=alt.Scale(type="log", domain=[self.lo, self.hi], nice=False),
+            axis=alt.Axis(values=list(self.ticks), labelExpr=TIME_LABEL, labelOverlap="greedy"),
+        )
+
+
+def time_axis(values: Iterable[float | None]) -> TimeAxis:
+    """An axis that holds all finite positive values, rounded outwards to 1-2-5 steps.
+
+    >>> axis = time_axis([130e3, 870e3, None, math.inf])
+    >>> axis.lo, axis.hi, axis.ticks
+    (100000.0, 1000000.0, (100000.0, 200000.0, 500000.0, 1000000.0))
+    """
+    finite = [ns for ns in values if ns is not None and math.isfinite(ns) and ns > 0]
+    low, high = (min(finite), max(finite)) if finite else (1e3, 1e6)
+    lo = max(step for step in _steps(low / 10, low) if step <= low)
+    hi = min(step for step in _steps(high, high * 10) if step >= high)
+    if lo == hi:
+        lo, hi = lo / 2, hi * 2
+    decades = math.log10(hi / lo)
+    steps = [s for s in _steps(lo, hi) if decades <= 3 or _is_decade(s)]
+    return TimeAxis(lo=lo, hi=hi, ticks=tuple(steps))
+
+
+def _steps(low: float, high: float) -> list[float]:
+    """1-2-5 steps from just below `low` to just above `high`."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = [m * 10.0**e for e in range(first, last + 1) for m in (1.0, 2.0, 5.0)]
+    slack = 1e-9
+    return [step for step in steps if low * (1 - slack) <= step <= high * (1 + slack)]
+
+
+def _is_decade(step: float) -> bool:
+    exponent = math.log10(step)
+    return abs(exponent - round(exponent)) < 1e-9
+
+
+def load_x(*, title: str, highest: float) -> alt.X:
+    """Offered load as a share of max RPS, from nothing to the highest measured."""
+    top = max(1.0, highest) * 1.02
+    return alt.X(
+        "fraction:Q",
+        title=title,
+        scale=alt.Scale(domain=[0, top], nice=False),
+        axis=alt.Axis(format="~%", tickCount=10, labelOverlap="greedy"),
+    )

@@ -1,0 +1,106 @@
+"""A figure is data and a declaration: what it is called, says, holds and looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import altair as alt
+
+from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.report.palette import role
+from sojourn.report.table import Table
+
+Spec = dict[str, object]
+
+WIDTH = 680  # of exported pictures, px; in the page a figure is as wide as its column
+HEIGHT = 340
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure, drawn or not.
+
+    Attributes:
+        name: stem of its files, unique in the report.
+        caption: how to read it, in a sentence or two.
+        alt: what a person who cannot see it should know.
+        chart: the Vega-Lite specification; None if there is nothing to draw.
+        missing: why there is nothing to draw; stands where the figure would be.
+        facet_min: narrowest panel of small multiples, px; 0 for a single panel.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    table: Table
+    chart: Spec | None = None
+    missing: str = ""
+    facet_min: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of figure, describing itself.
+
+    Attributes:
+        of_service: draws the figures of one service; None if it is not about services.
+        of_study: draws the figures of the whole study.
+    """
+
+    name: str
+    about: str
+    of_service: Callable[[ServiceFinding], Sequence[Figure]] | None = None
+    of_study: Callable[[Findings], Sequence[Figure]] | None = None
+
+
+def finish(chart: alt.TopLevelMixin, *, title: str) -> Spec:
+    """The chart as a checked specification with the house style."""
+    spec = cast("Spec", chart.to_dict())
+    # Altair fills in a default view size that would defeat `width: container`.
+    return spec | {"title": title, "config": STYLE}
+
+
+def sized(spec: Spec) -> Spec:
+    """The specification for a picture file: a width in pixels instead of the page's column."""
+    return {k: WIDTH if (k, v) == ("width", "container") else v for k, v in spec.items()}
+
+
+_FONT = "system-ui, 'Liberation Sans', Arial, sans-serif"
+
+STYLE: Spec = {
+    "background": role("paper"),
+    "font": _FONT,
+    "autosize": {"type": "fit-x", "contains": "padding"},
+    "view": {"stroke": role("grid")},
+    "title": {"color": role("ink"), "anchor": "start", "fontSize": 14, "offset": 12},
+    "axis": {
+        "labelColor": role("ink"),
+        "titleColor": role("ink"),
+        "gridColor": role("grid"),
+        "domainColor": role("muted"),
+        "tickColor": role("muted"),
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+    },
+    "legend": {
+        "labelColor": role("ink"),
+        "titleColor": role("muted"),
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "orient": "bottom",
+        "direction": "horizontal",
+        "columns": 4,
+        "labelLimit": 300,
+        "symbolSize": 80,
+        "offset": 8,
+        "rowPadding": 4,
+    },
+    "header": {"labelColor": role("ink"), "labelFontSize": 12, "title": None},
+    "text": {"color": role("ink"), "fontSize": 12},
+}

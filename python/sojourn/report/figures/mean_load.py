@@ -1,0 +1,19 @@
+"""The mean against offered load."""
+
+from __future__ import annotations
+
+from sojourn.analysis.findings import ServiceFinding
+from sojourn.report import curve
+from sojourn.report.figure import Figure, Kind
+
+
+def draw(service: ServiceFinding) -> list[Figure]:
+    """One figure."""
+    return [curve.draw(service, None)]
+
+
+KIND = Kind(
+    name="mean_load",
+    about="mean sojourn time against load: runs, intervals, M/M/n (C7, L5)",
+    of_service=draw,
+)

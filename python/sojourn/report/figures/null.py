@@ -1,0 +1,15 @@
+"""No figure at all."""
+
+from __future__ import annotations
+
+from sojourn.analysis.findings import ServiceFinding
+from sojourn.report.figure import Figure, Kind
+
+
+def draw(service: ServiceFinding) -> list[Figure]:
+    """Nothing, whatever was found."""
+    del service
+    return []
+
+
+KIND = Kind(name="null", about="draws nothing", of_service=draw)

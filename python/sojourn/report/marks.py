@@ -1,0 +1,70 @@
+"""How a run or a point looks by what became of it: shape and fill say it, colour repeats it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import altair as alt
+
+from sojourn.analysis.findings import Run
+from sojourn.plan.points import Verdict
+from sojourn.report import show
+from sojourn.report.palette import role
+from sojourn.report.table import Cell
+
+CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
+
+# status: (shape, role of the stroke, is filled); in the order of the legend
+_LOOKS: dict[str, tuple[str, str, bool]] = {
+    "holds": ("circle", "holds", True),
+    "violated": ("diamond", "violated", True),
+    "unknown": (CROSS, "unknown", False),
+    "never completed": ("triangle-up", "violated", False),
+    "refused": ("triangle-down", "unknown", False),
+}
+
+
+def status(verdict: Verdict, ns: float | None) -> str:
+    """What the mark of a number says: its verdict, or why it has no place on the axis."""
+    if verdict is Verdict.UNKNOWN:
+        return verdict.value
+    if ns is None:
+        return "refused"
+    return verdict.value if math.isfinite(ns) else "never completed"
+
+
+def run_tooltip(run: Run, fraction: float) -> dict[str, Cell]:
+    """The fields that every run's tooltip shows."""
+    return {
+        "offered": f"{show.share(fraction)} of max RPS, {show.count(run.offered_rps)} requests/s",
+        "restart": run.repeat + 1,
+        "verdict": show.verdict(run.verdict),
+        "reason": show.sentences(run.reasons) or "–",
+    }
+
+
+TOOLTIP = ("offered", "restart", "verdict", "reason")
+
+
+def tooltip(*fields: str) -> list[alt.Tooltip]:
+    """Tooltips from fields that already hold text."""
+    return [alt.Tooltip(f"{field}:N", title=field) for field in fields]
+
+
+def encodings(statuses: Iterable[str], *, legend: bool = True) -> dict[str, object]:
+    """Shape, stroke and fill by the field `status`, with one legend for those that occur."""
+    present = [name for name in _LOOKS if name in set(statuses)]
+    looks = [_LOOKS[name] for name in present]
+    key = alt.Legend(title=None) if legend else None
+
+    def channel(kind: type, values: list[str]) -> object:
+        return kind("status:N", scale=alt.Scale(domain=present, range=values), legend=key)
+
+    return {
+        "shape": channel(alt.Shape, [shape for shape, _, _ in looks]),
+        "stroke": channel(alt.Stroke, [role(name) for _, name, _ in looks]),
+        "fill": channel(
+            alt.Fill, [role(name) if full else "transparent" for _, name, full in looks]
+        ),
+    }

@@ -1,0 +1,36 @@
+"""Tidy data of a figure: what the CSV file holds and the page shows beside the picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One observation per row; column names carry the unit (`p99_ns`).
+
+    A missing number is an empty field, an infinite one `inf`; both survive a round trip.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def csv(self) -> str:
+        """The table as RFC 4180 text with `\\n` line ends."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([["" if cell is None else cell for cell in row] for row in self.rows])
+        return out.getvalue()
+
+
+def from_records(columns: tuple[str, ...], records: list[dict[str, Cell]]) -> Table:
+    """Records to a table; keys that are no column are the picture's business and stay out."""
+    return Table(
+        columns=columns,
+        rows=tuple(tuple(record.get(column) for column in columns) for record in records),
+    )
