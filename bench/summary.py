@@ -1,0 +1,73 @@
+"""Rows to ratios: ours against each tool, run by run of the same round, median of the rounds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from statistics import median
+
+from measure import Row
+
+OURS = "sojourn-load"
+FIELDS = ("rps", "cpu_us_per_request", "p50_us", "p99_us")
+
+
+def medians(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
+    """case → tool → field → median over the rounds."""
+    grouped: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row.case, row.peer].append(row)
+    out: dict[str, dict[str, dict[str, float | None]]] = defaultdict(dict)
+    for (case, peer), group in grouped.items():
+        out[case][peer] = {
+            field: middle([getattr(row, field) for row in group]) for field in FIELDS
+        }
+    return out
+
+
+def middle(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def ratios(rows: list[Row]) -> list[tuple[str, str, str, str, float, float, float]]:
+    """(case, ours, tool, field, least, median, most) of ours / theirs within the same round."""
+    by_round = {(row.round, row.case, row.peer): row for row in rows}
+    found: dict[tuple[str, str, str, str], list[float]] = defaultdict(list)
+    for row in rows:
+        if not row.peer.startswith(OURS):
+            continue
+        for (number, case, peer), other in by_round.items():
+            if (number, case) != (row.round, row.case) or peer.startswith(OURS):
+                continue
+            for field in FIELDS:
+                mine, theirs = getattr(row, field), getattr(other, field)
+                if mine is not None and theirs:
+                    found[case, row.peer, peer, field].append(mine / theirs)
+    return [(*key, min(v), median(v), max(v)) for key, v in found.items()]
+
+
+def show(rows: list[Row], blind: set[str]) -> str:
+    """The tables that people read; `blind` tools measure no latency and set no target."""
+    lines: list[str] = []
+    for case, tools in medians(rows).items():
+        lines += [
+            f"\n{case}",
+            f"  {'tool':<24}{'rps':>9}{'CPU µs/req':>12}{'p50 µs':>9}{'p99 µs':>9}",
+        ]
+        for tool, fields in tools.items():
+            cells = [number(fields[name]) for name in FIELDS]
+            note = "  (measures no latency)" if tool in blind else ""
+            lines.append(f"  {tool:<24}{cells[0]:>9}{cells[1]:>12}{cells[2]:>9}{cells[3]:>9}{note}")
+    lines.append("\nratios ours / theirs, same round: least, median, most")
+    for case, ours, peer, field, low, mid, high in ratios(rows):
+        lines.append(
+            f"  {case:<24}{ours + ' / ' + peer:<42}{field:<20}{low:6.2f}{mid:7.2f}{high:7.2f}"
+        )
+    return "\n".join(lines)
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if value >= 100 else f"{value:.2f}"
