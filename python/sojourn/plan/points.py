@@ -55,6 +55,11 @@ class Point:
     seed: int
     overrides: tuple[tuple[str, str | float | int | bool], ...] = ()
 
+    @property
+    def life(self) -> str:
+        """Points of one life share one start of the service; a new life is a restart (M15)."""
+        return f"{self.service}/{self.phase}/{self.repeat}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
