@@ -1,0 +1,177 @@
+"""Which CPUs the server, the client and everything else get.
+
+The rules, in order of weight:
+
+1. A server thread has a physical core to itself: one logical CPU per core, the sibling idle (C3).
+2. The client is on no server CPU and on no sibling of one: it would take the server's cycles.
+3. The lab and the machine's own business get the lowest CPU's core: most interrupts land there.
+4. Server and client are on one NUMA node where they fit. On loopback the client's CPU runs the
+   receive path of the server's socket, so a far client would put a remote access into every
+   request; in return it shares the server's last-level cache, and streams a few MB/s through it.
+
+Where there are too few CPUs the rules give way from the last to the first, and the placement says
+which, and what that does to the numbers. With two CPUs the lab sits with the client: what it takes
+from the client is logged as an outage and excluded (M27); what it took from the server could not be
+told from the server's own latency.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+from sojourn.host.topology import Cpu, Topology
+from sojourn.host.tree import cpu_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Something that two parties share, and what that does to the numbers."""
+
+    what: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Who runs where.
+
+    Attributes:
+        server, client, housekeeping: logical CPUs, ascending.
+        client_wait: "spin" if the client may keep its CPUs busy, else "sleep".
+        shared: what is shared, worst first; empty on a machine with CPUs enough.
+    """
+
+    server: tuple[int, ...]
+    client: tuple[int, ...]
+    housekeeping: tuple[int, ...]
+    client_wait: str
+    shared: tuple[Shared, ...]
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        return (
+            f"server on CPU {cpu_text(self.server)}, client on CPU {cpu_text(self.client)}, "
+            f"everything else on CPU {cpu_text(self.housekeeping)}"
+        )
+
+
+Core: TypeAlias = tuple[Cpu, ...]
+
+ONE_CPU = Shared(
+    what="server, client and lab share one CPU",
+    effect="latency contains the client's own work and the scheduler's choices, and peak load is "
+    "that of server and client together: compare runs on this machine only",
+)
+ONE_CORE = Shared(
+    what="server and client are hyper-threads of one core",
+    effect="the client takes execution units and cache from the server: latency is higher and peak "
+    "load lower than the server's own, by up to a half",
+)
+CLIENT_WITH_LAB = Shared(
+    what="client and lab share a CPU",
+    effect="when the lab or the machine's own tasks run, the client stops: logged as an outage and "
+    "excluded; above 1 % of the time the point is unknown",
+)
+LAB_ON_SIBLING = Shared(
+    what="the lab runs on the client's hyper-thread sibling",
+    effect="send lag rises a little while the lab works; it is reported with every point",
+)
+TWO_NODES = Shared(
+    what="server threads lie on more than one NUMA node",
+    effect="some memory is remote for every thread: latency depends on which thread serves",
+)
+FAR_CLIENT = Shared(
+    what="the client is on another NUMA node than the server",
+    effect="loopback's receive path runs remotely: about a microsecond more on every request",
+)
+
+
+def place(topology: Topology, *, threads: int = 7, clients: int = 1) -> Placement:
+    """Choose CPUs by affinity.
+
+    Args:
+        topology: of this machine.
+        threads: CPUs the server would like; C4 has 7.
+        clients: CPUs the client would like.
+    """
+    cores = _cores(topology)
+    if len(cores) == 1:
+        return _on_one_core(cores[0])
+    if len(cores) == 2:  # the last rule that can be kept: a core each
+        return _on_two_cores(cores)
+    return _on_many(cores, threads, clients)
+
+
+def _cores(topology: Topology) -> tuple[Core, ...]:
+    """Usable CPUs by physical core; the core of the lowest CPU first."""
+    usable = sorted(topology.usable, key=lambda cpu: (cpu.core, cpu.id))
+    return tuple(tuple(group) for _, group in groupby(usable, key=lambda cpu: cpu.core))
+
+
+def _on_one_core(core: Core) -> Placement:
+    ids = tuple(cpu.id for cpu in core)
+    if len(ids) == 1:
+        return Placement(
+            server=ids, client=ids, housekeeping=ids, client_wait="sleep", shared=(ONE_CPU,)
+        )
+    return Placement(
+        server=(ids[1],),
+        client=(ids[0],),
+        housekeeping=(ids[0],),
+        client_wait="sleep",  # a spinning sibling would halve the server's core
+        shared=(ONE_CORE, CLIENT_WITH_LAB),
+    )
+
+
+def _on_two_cores(cores: tuple[Core, ...]) -> Placement:
+    first, second = cores
+    has_sibling = len(first) > 1
+    far = () if first[0].node == second[0].node else (FAR_CLIENT,)
+    return Placement(
+        server=(second[0].id,),
+        client=(first[0].id,),
+        housekeeping=(first[-1].id,),
+        client_wait="spin",
+        shared=((LAB_ON_SIBLING if has_sibling else CLIENT_WITH_LAB), *far),
+    )
+
+
+def _on_many(cores: tuple[Core, ...], threads: int, clients: int) -> Placement:
+    house, free = cores[0], list(cores[1:])
+    clients = max(1, min(clients, len(free) - 1))
+    threads = max(1, min(threads, len(free) - clients))
+    free = _nearest_first(free, threads + clients)
+    server, rest = free[:threads], free[threads:]
+    nodes = {core[0].node for core in server}
+    rest.sort(key=lambda core: (core[0].node not in nodes, core[0].id))
+    client = rest[:clients]
+    shared = []
+    if len(nodes) > 1:
+        shared.append(TWO_NODES)
+    elif any(core[0].node not in nodes for core in client):
+        shared.append(FAR_CLIENT)
+    return Placement(
+        server=tuple(sorted(core[0].id for core in server)),
+        client=tuple(sorted(core[0].id for core in client)),
+        housekeeping=tuple(sorted(cpu.id for cpu in house)),
+        client_wait="spin",
+        shared=tuple(shared),
+    )
+
+
+def _nearest_first(free: list[Core], wanted: int) -> list[Core]:
+    """Order cores so that the first `wanted` lie on as few nodes as can be."""
+    size = {core[0].node: 0 for core in free}
+    for core in free:
+        size[core[0].node] += 1
+
+    def rank(core: Core) -> tuple[bool, int, int, int]:
+        node = core[0].node
+        is_short = size[node] < wanted
+        # Among nodes that hold everything the lowest; among those that do not the largest.
+        return (is_short, -size[node] if is_short else 0, node, core[0].id)
+
+    return sorted(free, key=rank)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sojourn.host import placement, topology
+from sojourn.host.placement import Placement
+from sojourn.host.tree import Tree
+
+Host = Callable[[str], Path]
+
+
+def placed(root: Path, **wishes: int) -> tuple[topology.Topology, Placement]:
+    seen = topology.read(Tree(root))
+    return seen, placement.place(seen, **wishes)
+
+
+def test_one_cpu_is_shared_by_all_and_says_so(fake_host: Host) -> None:
+    _, got = placed(fake_host("one_cpu"))
+    assert got.server == got.client == got.housekeeping == (0,)
+    assert got.client_wait == "sleep"
+    assert got.shared == (placement.ONE_CPU,)
+
+
+def test_two_cores_put_the_lab_with_the_client(fake_host: Host) -> None:
+    _, got = placed(fake_host("two_cpus"))
+    assert (got.server, got.client, got.housekeeping) == ((1,), (0,), (0,))
+    assert got.client_wait == "spin"
+    assert got.shared == (placement.CLIENT_WITH_LAB,)
+
+
+def test_a_client_on_the_servers_sibling_does_not_spin(fake_host: Host) -> None:
+    _, got = placed(fake_host("two_siblings"))
+    assert set(got.server).isdisjoint(got.client)
+    assert got.client_wait == "sleep"
+    assert placement.ONE_CORE in got.shared
+
+
+def test_four_hyper_threads_leave_the_servers_sibling_idle(fake_host: Host) -> None:
+    # Cores are {0, 2} and {1, 3}.
+    _, got = placed(fake_host("four_smt"))
+    assert (got.server, got.client, got.housekeeping) == ((1,), (0,), (2,))
+    assert got.shared == (placement.LAB_ON_SIBLING,)
+
+
+def test_a_big_server_holds_the_papers_seven_threads_on_one_node(fake_host: Host) -> None:
+    seen, got = placed(fake_host("big_server"), threads=7, clients=4)
+    node = {cpu.id: cpu.node for cpu in seen.cpus}
+    assert len(got.server) == 7
+    assert len(got.client) == 4
+    assert {node[cpu] for cpu in got.server + got.client} == {0}
+    assert got.housekeeping == (0, 24)
+    assert got.shared == ()
+
+
+def test_a_client_that_does_not_fit_is_put_on_the_other_node_and_says_so(fake_host: Host) -> None:
+    seen, got = placed(fake_host("big_server"), threads=12, clients=1)
+    node = {cpu.id: cpu.node for cpu in seen.cpus}
+    assert len(got.server) == 12
+    assert len({node[cpu] for cpu in got.server}) == 1
+    assert got.shared == (placement.FAR_CLIENT,)
+
+
+def test_threads_that_no_node_holds_are_spread_and_say_so(fake_host: Host) -> None:
+    _, got = placed(fake_host("small_nodes"), threads=7)
+    assert len(got.server) == 7
+    assert got.shared == (placement.TWO_NODES,)
+
+
+def test_only_allowed_cpus_are_used(fake_host: Host) -> None:
+    # Allowed are 4, 5 and their siblings 28, 29.
+    _, got = placed(fake_host("contained"))
+    assert (got.server, got.client, got.housekeeping) == ((5,), (4,), (28,))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7, 100])
+@pytest.mark.parametrize("clients", [1, 3, 100])
+@pytest.mark.parametrize("name", ["four_smt", "big_server", "small_nodes", "contained"])
+def test_no_one_sits_on_a_servers_core(
+    fake_host: Host, name: str, threads: int, clients: int
+) -> None:
+    seen, got = placed(fake_host(name), threads=threads, clients=clients)
+    siblings = {cpu.id: set(cpu.siblings) for cpu in seen.cpus}
+    server_cores = set().union(*(siblings[cpu] for cpu in got.server))
+    assert got.server
+    assert got.client
+    assert len(got.server) <= threads
+    assert server_cores.isdisjoint(got.client)
+    assert server_cores.isdisjoint(got.housekeeping)
+    assert len(server_cores) == sum(len(siblings[cpu]) for cpu in got.server)  # a core each
+    assert set(got.server + got.client + got.housekeeping) <= set(seen.allowed)

@@ -1,0 +1,169 @@
+"""Which CPUs there are, how they hang together, and which of them this program may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.host.tree import Tree, as_int, cpu_list
+
+CPU_DIR = "/sys/devices/system/cpu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cpu:
+    """One logical CPU.
+
+    Attributes:
+        core: lowest CPU number of the physical core; siblings share it.
+        siblings: all logical CPUs of that core, this one included, ascending.
+    """
+
+    id: int
+    socket: int
+    node: int
+    core: int
+    siblings: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cache:
+    """One cache and the CPUs that share it."""
+
+    level: int
+    kind: str
+    size_bytes: int
+    ways: int | None
+    line_bytes: int | None
+    shared_by: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """The CPUs of this machine.
+
+    Attributes:
+        cpus: online CPUs, ascending.
+        allowed: those that affinity and cpuset let this program use.
+        isolated: taken from the scheduler by `isolcpus`.
+        nohz_full: without a timer tick while one task runs.
+        smt: "on", "off", "notsupported", … as the kernel says.
+        node_bytes: (NUMA node, its memory in bytes).
+    """
+
+    model: str
+    cpus: tuple[Cpu, ...]
+    allowed: tuple[int, ...]
+    isolated: tuple[int, ...]
+    nohz_full: tuple[int, ...]
+    smt: str
+    node_bytes: tuple[tuple[int, int | None], ...]
+    caches: tuple[Cache, ...]
+
+    @property
+    def usable(self) -> tuple[Cpu, ...]:
+        """CPUs that are online and allowed."""
+        return tuple(cpu for cpu in self.cpus if cpu.id in self.allowed)
+
+    def shared_cache(self, level: int) -> Cache | None:
+        """The first cache of that level, if the machine tells."""
+        return next((c for c in self.caches if c.level == level and c.kind != "Instruction"), None)
+
+
+def read(tree: Tree) -> Topology:
+    """Read the topology. A machine that tells nothing is taken as CPUs without siblings."""
+    online = cpu_list(tree.text(f"{CPU_DIR}/online")) or _cpus_of_stat(tree)
+    nodes = _nodes(tree)
+    node_of = {cpu: node for node, cpus in nodes.items() for cpu in cpus}
+    allowed = cpu_list(tree.table("/proc/self/status").get("Cpus_allowed_list")) or online
+    return Topology(
+        model=_model(tree),
+        cpus=tuple(_cpu(tree, cpu, node_of.get(cpu, 0)) for cpu in online),
+        allowed=tuple(cpu for cpu in allowed if cpu in online),
+        isolated=cpu_list(tree.text(f"{CPU_DIR}/isolated")),
+        nohz_full=cpu_list(tree.text(f"{CPU_DIR}/nohz_full")),
+        smt=tree.text(f"{CPU_DIR}/smt/control") or _smt_active(tree),
+        node_bytes=tuple((node, _node_bytes(tree, node)) for node in nodes) or ((0, None),),
+        caches=_caches(tree, online),
+    )
+
+
+def _cpus_of_stat(tree: Tree) -> tuple[int, ...]:
+    words = (line.split()[0] for line in (tree.text("/proc/stat") or "").splitlines() if line)
+    numbers = (as_int(word[3:]) for word in words if word.startswith("cpu"))
+    return tuple(n for n in numbers if n is not None) or (0,)
+
+
+def _cpu(tree: Tree, cpu: int, node: int) -> Cpu:
+    base = f"{CPU_DIR}/cpu{cpu}/topology"
+    siblings = cpu_list(
+        tree.text(f"{base}/core_cpus_list") or tree.text(f"{base}/thread_siblings_list")
+    ) or (cpu,)
+    return Cpu(
+        id=cpu,
+        socket=max(0, tree.number(f"{base}/physical_package_id") or 0),
+        node=node,
+        core=siblings[0],
+        siblings=siblings,
+    )
+
+
+def _nodes(tree: Tree) -> dict[int, tuple[int, ...]]:
+    base = "/sys/devices/system/node"
+    names = (name for name in tree.names(base) if name.startswith("node") and name[4:].isdigit())
+    return {int(n[4:]): cpu_list(tree.text(f"{base}/{n}/cpulist")) for n in names}
+
+
+def _node_bytes(tree: Tree, node: int) -> int | None:
+    for line in (tree.text(f"/sys/devices/system/node/node{node}/meminfo") or "").splitlines():
+        words = line.split()
+        if "MemTotal:" in words and words[-1] == "kB":
+            return int(words[-2]) * 1024
+    return None
+
+
+def _caches(tree: Tree, online: tuple[int, ...]) -> tuple[Cache, ...]:
+    found: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
+    for cpu in online:
+        base = f"{CPU_DIR}/cpu{cpu}/cache"
+        for name in tree.names(base):
+            cache = _cache(tree, f"{base}/{name}") if name.startswith("index") else None
+            if cache:
+                found.setdefault((cache.level, cache.kind, cache.shared_by), cache)
+    return tuple(sorted(found.values(), key=lambda c: (c.level, c.kind, c.shared_by)))
+
+
+def _cache(tree: Tree, base: str) -> Cache | None:
+    level = tree.number(f"{base}/level")
+    size = size_bytes(tree.text(f"{base}/size"))
+    if level is None or size is None:
+        return None
+    return Cache(
+        level=level,
+        kind=tree.text(f"{base}/type") or "",
+        size_bytes=size,
+        ways=tree.number(f"{base}/ways_of_associativity"),
+        line_bytes=tree.number(f"{base}/coherency_line_size"),
+        shared_by=cpu_list(tree.text(f"{base}/shared_cpu_list")),
+    )
+
+
+def size_bytes(text: str | None) -> int | None:
+    """Read the kernel's cache sizes.
+
+    >>> size_bytes("48K"), size_bytes("105M")
+    (49152, 110100480)
+    """
+    text = text or ""
+    unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
+    number = as_int(text.rstrip("KMG"))
+    return None if number is None else number * unit
+
+
+def _smt_active(tree: Tree) -> str:
+    active = tree.number(f"{CPU_DIR}/smt/active")
+    return "unknown" if active is None else ("on" if active else "off")
+
+
+def _model(tree: Tree) -> str:
+    table = tree.table("/proc/cpuinfo")
+    return table.get("model name") or table.get("Model") or table.get("CPU part") or "unknown"

@@ -1,0 +1,112 @@
+"""A read-only view of /sys, /proc and /etc below a root folder.
+
+Everything that `host` knows it knows through here, so tests can hand in a folder that fakes another
+machine. What cannot be read is None: an absent file is a fact, not an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Files below `root`; paths are given as on the machine, `/` first."""
+
+    root: Path = Path("/")
+
+    def path(self, path: str) -> Path:
+        """Where `path` of the machine lies below the root."""
+        return self.root / path.lstrip("/")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether this is the machine itself and not a fake."""
+        return self.root == Path("/")
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        try:
+            return self.path(path).exists()
+        except OSError:
+            return False
+
+    def text(self, path: str) -> str | None:
+        """Contents without the line end; None if it cannot be read."""
+        try:
+            return self.path(path).read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return None
+
+    def number(self, path: str) -> int | None:
+        """Contents as a whole number; None if it cannot be read or is none."""
+        return as_int(self.text(path))
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Names in a folder, sorted; none if it cannot be read."""
+        try:
+            return tuple(sorted(entry.name for entry in self.path(path).iterdir()))
+        except OSError:
+            return ()
+
+    def table(self, path: str) -> dict[str, str]:
+        """Lines of the form `name: value`, as in /proc/self/status and /proc/meminfo."""
+        lines = (self.text(path) or "").splitlines()
+        pairs = (line.partition(":") for line in lines if ":" in line)
+        return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def as_int(text: str | None) -> int | None:
+    """Read a whole number, or None."""
+    try:
+        return int(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def cpu_list(text: str | None) -> tuple[int, ...]:
+    """Read a kernel CPU list, ascending.
+
+    >>> cpu_list("0-2,8")
+    (0, 1, 2, 8)
+    >>> cpu_list("")
+    ()
+    """
+    cpus: set[int] = set()
+    for part in (text or "").split(","):
+        first, _, last = part.strip().partition("-")
+        if first.isdigit():
+            cpus.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(cpus))
+
+
+def cpu_text(cpus: tuple[int, ...]) -> str:
+    """Write CPUs as a kernel CPU list.
+
+    >>> cpu_text((0, 1, 2, 8))
+    '0-2,8'
+    """
+    runs: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if runs and cpu == runs[-1][1] + 1:
+            runs[-1][1] = cpu
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def mask_is_set(text: str | None) -> bool:
+    """Whether a kernel CPU mask such as `00000000,0000000f` names any CPU."""
+    return any(char not in "0," for char in (text or "").strip())
+
+
+def chosen(text: str | None) -> str:
+    """Read the bracketed choice in `always [madvise] never`; the whole text if none is.
+
+    >>> chosen("always [madvise] never")
+    'madvise'
+    """
+    text = text or ""
+    inner = text.partition("[")[2].partition("]")[0]
+    return inner or text

@@ -1,0 +1,146 @@
+"""What a kind of service says of itself, and what every service can do.
+
+A service is a value: its parameters, settled for one machine. It starts nothing itself; it says how
+it is started, asked, filled, checked and pinned, and `run.session` does that. So all of it can be
+tested without a process, and the life of a process is written once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from sojourn.services.params import Param, Value
+
+Json: TypeAlias = str | int | float | bool | list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a service may take of this machine.
+
+    Attributes:
+        cpus: CPUs the server has.
+        memory_bytes: memory that is free, and allowed by the control group.
+        disk_bytes, disk_files: what the folder for working files can still hold; None: unknown.
+        scale: share of the paper's data set that the profile asks for, in (0, 1].
+        profile: its name, for the text that states the scaling.
+    """
+
+    cpus: int
+    memory_bytes: int
+    disk_bytes: int | None = None
+    disk_files: int | None = None
+    scale: float = 1.0
+    profile: str = "full"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One thread or process of a running service."""
+
+    pid: int
+    tid: int
+    name: str
+    command: str
+
+
+class Service(ABC):
+    """One service, its parameters settled."""
+
+    @property
+    @abstractmethod
+    def setup(self) -> tuple[tuple[str, str], ...]:
+        """Facts for people: (what, how much and why that much)."""
+
+    @property
+    @abstractmethod
+    def program(self) -> Path | None:
+        """What is started; None if nothing is."""
+
+    @property
+    def wanted_port(self) -> int:
+        """The port the user asked for; 0: any free one."""
+        return 0
+
+    @property
+    def workers(self) -> int:
+        """How many threads or processes serve."""
+        return 1
+
+    def prepare(self, work: Path) -> None:
+        """Make the data files, once for all restarts. `work` belongs to the service's user."""
+        del work
+
+    @abstractmethod
+    def command(self, work: Path, port: int) -> Sequence[str]:
+        """Arguments after the program's name."""
+
+    @abstractmethod
+    def target(self, port: int) -> str:
+        """Where the generator sends to, as in its job."""
+
+    @abstractmethod
+    def job(self) -> Mapping[str, Json]:
+        """Keys of the generator's job that follow from the service."""
+
+    @abstractmethod
+    def answers(self, port: int, within_s: float) -> bool:
+        """Whether it answers a request now; refused, silent and wrong are all False."""
+
+    @property
+    def is_preloaded(self) -> bool:
+        """Whether the generator has to set every item first."""
+        return False
+
+    @property
+    def warm_requests(self) -> int:
+        """Requests after which caches are as full as they get."""
+        return 0
+
+    def check(self, port: int) -> tuple[tuple[str, str], ...]:
+        """Prove that it holds what it should.
+
+        Returns:
+            Facts for people.
+
+        Raises:
+            RunFault: it does not.
+        """
+        del port
+        return ()
+
+    def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
+        """Which threads are to be pinned one to a CPU, in order; none: it cannot be told."""
+        del tasks
+        return ()
+
+    @property
+    def patience_s(self) -> float:
+        """How long it may take to end when asked to, before it is killed."""
+        return 5.0
+
+    def version(self) -> str:
+        """As the program states it; "" if it does not."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceKind:
+    """One kind of service, as `sojourn kinds` shows it.
+
+    Attributes:
+        needs: programs and rights it needs of the host, as people install them.
+        source: where its defaults come from.
+        build: parameters and room to a settled service; raises SpecFault or HostFault.
+    """
+
+    name: str
+    about: str
+    params: tuple[Param, ...]
+    needs: tuple[str, ...]
+    source: str
+    build: Callable[[Mapping[str, Value], Room], Service]

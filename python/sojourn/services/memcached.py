@@ -1,0 +1,231 @@
+"""memcached, filled with the papers' data set and pinned thread by thread (L9, L23, C4).
+
+The life of one: start, `version`, every item set by the generator, `stats` must count them all,
+worker threads one to a CPU, warm, measured, TERM.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn import programs
+from sojourn.errors import HostFault, RunFault
+from sojourn.services import ports
+from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
+from sojourn.services.params import Param, Value, settle
+from sojourn.services.scaling import scaled
+
+NAME = "memcached"
+WORKER = "mc-worker"  # thread name since memcached 1.6
+ITEMS_PAPER = 6_400_000  # C4
+THREADS_PAPER = 7  # C4
+
+# Bytes around key and value: item header 48, CAS 8, line ends and zero 3 (items.c, memcached.h).
+ITEM_HEADER_BYTES = 59
+SLAB_WASTE = 1.25  # chunk sizes grow by a factor of 1.25 (-f): an item fills at least 1/1.25 of one
+HASH_BYTES_PER_ITEM = 16  # bucket pointers; the table doubles at 1.5 items per bucket
+FIXED_BYTES = 64 << 20
+MEMORY_SHARE = 0.5  # of what is free: the rest is for the generator's plan and the page cache
+
+PARAMS = (
+    Param(
+        name="threads",
+        about="worker threads (-t); default: 7 (C4), or one per server CPU where there are fewer",
+        default=None,
+        lo=1,
+        hi=1024,
+    ),
+    Param(
+        name="items",
+        about="distinct keys; default: 6.4 M (C4) times the profile's share, as far as memory goes",
+        default=None,
+        lo=1,
+        hi=1 << 31,
+    ),
+    Param(name="key_bytes", unit="bytes", about="key size (C4)", default=30, lo=4, hi=250),
+    Param(name="value_bytes", unit="bytes", about="value size (C4)", default=200, lo=1, hi=1 << 20),
+    Param(name="connections_max", about="most connections (-c)", default=8192, lo=16, hi=1 << 20),
+    Param(name="udp", about="serve and ask over UDP (L16)", default=False, type=bool),
+    Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memcached(Service):
+    """One memcached, settled."""
+
+    path: Path
+    threads: int
+    items: int
+    key_bytes: int
+    value_bytes: int
+    connections_max: int
+    udp: bool
+    port: int
+    why: tuple[tuple[str, str], ...]
+
+    @property
+    def setup(self) -> tuple[tuple[str, str], ...]:
+        """Facts for people."""
+        size = f"{self.items:,} items of {self.key_bytes} B keys and {self.value_bytes} B values"
+        return (
+            ("version", self.version()),
+            ("data", size.replace(",", " ")),
+            ("transport", "UDP" if self.udp else "TCP"),
+            *self.why,
+        )
+
+    @property
+    def program(self) -> Path | None:
+        """The system's memcached."""
+        return self.path
+
+    @property
+    def wanted_port(self) -> int:
+        """As given."""
+        return self.port
+
+    @property
+    def workers(self) -> int:
+        """Worker threads."""
+        return self.threads
+
+    @property
+    def memory_mb(self) -> int:
+        """Limit (-m) at which nothing is evicted."""
+        item = item_bytes(self.key_bytes, self.value_bytes) - HASH_BYTES_PER_ITEM
+        return (self.items * item + FIXED_BYTES) >> 20
+
+    def command(self, work: Path, port: int) -> Sequence[str]:
+        """Flags. All else is memcached's own default, as people run it."""
+        del work
+        return (
+            *("-l", ports.HOST, "-p", str(port), "-U", str(port if self.udp else 0)),
+            *("-t", str(self.threads), "-m", str(self.memory_mb), "-c", str(self.connections_max)),
+        )
+
+    def target(self, port: int) -> str:
+        """TCP or UDP."""
+        return f"memcache{'+udp' if self.udp else ''}://{ports.HOST}:{port}"
+
+    def job(self) -> Mapping[str, Json]:
+        """The data set."""
+        return {
+            "items": self.items,
+            "key_size": str(self.key_bytes),
+            "value_size": str(self.value_bytes),
+        }
+
+    def answers(self, port: int, within_s: float) -> bool:
+        """Ask for the version."""
+        reply = ports.ask(port, b"version\r\n", within_s=within_s, until=b"\r\n")
+        return reply is not None and reply.startswith(b"VERSION ")
+
+    @property
+    def is_preloaded(self) -> bool:
+        """Every item is set first."""
+        return True
+
+    @property
+    def warm_requests(self) -> int:
+        """The preload has touched every item; a few requests more touch every connection."""
+        return 10_000
+
+    @property
+    def patience_s(self) -> float:
+        """It looks for signals once a second, and has nothing to save."""
+        return 0.05
+
+    def check(self, port: int) -> tuple[tuple[str, str], ...]:
+        """Count the items, and make sure that none was thrown out and the hash table is at rest."""
+        seen = stats(port)
+        at = f"memcached on port {port}"
+        if seen is None:
+            raise RunFault("memcached does not answer `stats`", at=at, fix="see its log")
+        held, evicted = int(seen.get("curr_items", "0")), int(seen.get("evictions", "0"))
+        if held < self.items or evicted:
+            raise RunFault(
+                f"memcached holds {held} of {self.items} items, {evicted} were evicted",
+                at=f"{at}, -m {self.memory_mb}",
+                fix="give fewer items or smaller values, or look for errors in the preload's log",
+            )
+        return (("items held", f"{held:,}".replace(",", " ")), ("evictions", str(evicted)))
+
+    def is_settled(self, port: int) -> bool:
+        """Whether background work on the hash table is done."""
+        seen = stats(port)
+        return seen is not None and seen.get("hash_is_expanding") == "0"
+
+    def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
+        """Worker threads by name. Older versions name none: then it cannot be told."""
+        return tuple(sorted(task.tid for task in tasks if task.name == WORKER))
+
+    def version(self) -> str:
+        """As `memcached -V` says."""
+        return version(self.path)
+
+
+def stats(port: int) -> dict[str, str] | None:
+    """`stats` of the server on `port`; None if it does not answer."""
+    reply = ports.ask(port, b"stats\r\n", within_s=2.0, until=b"END\r\n")
+    if reply is None:
+        return None
+    lines = (line.split(" ", 2) for line in reply.decode("ascii", "replace").splitlines())
+    return {words[1]: words[2] for words in lines if len(words) == 3 and words[0] == "STAT"}
+
+
+def version(path: Path) -> str:
+    """`memcached 1.6.18`; "" if it does not say."""
+    done = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=10, check=False)
+    found = re.search(r"memcached\s+\S+", done.stdout + done.stderr)
+    return found.group(0) if found else ""
+
+
+def item_bytes(key_bytes: int, value_bytes: int) -> int:
+    """Memory that one item takes at most, hash table included."""
+    stored = (key_bytes + value_bytes + ITEM_HEADER_BYTES) * SLAB_WASTE
+    return int(stored) + HASH_BYTES_PER_ITEM
+
+
+def build(given: Mapping[str, Value], room: Room) -> Service:
+    """Settle the parameters for this machine."""
+    got = settle(NAME, PARAMS, given)
+    path = programs.find(NAME, fix="apt install memcached")
+    key, value = int(got["key_bytes"] or 0), int(got["value_bytes"] or 0)
+    each = item_bytes(key, value)
+    fits = int((room.memory_bytes * MEMORY_SHARE - FIXED_BYTES) / each)
+    items = got["items"]
+    if items is not None and int(items) > fits:
+        raise HostFault(
+            f"{items} items take {int(items) * each >> 20} MiB, this machine has "
+            f"{int(room.memory_bytes * MEMORY_SHARE) >> 20} MiB for them",
+            at=f"service memcached, items = {items}",
+            fix=f"give at most {max(fits, 0)} items, smaller values, or free memory",
+        )
+    data = scaled("items", items, ITEMS_PAPER, room, fits=fits, limit="memory")
+    threads = scaled("threads", got["threads"], THREADS_PAPER, room, cpus=room.cpus)
+    return Memcached(
+        path=path,
+        threads=threads.value,
+        items=data.value,
+        key_bytes=key,
+        value_bytes=value,
+        connections_max=int(got["connections_max"] or 0),
+        udp=bool(got["udp"]),
+        port=int(got["port"] or 0),
+        why=(*data.text, *threads.text),
+    )
+
+
+KIND = ServiceKind(
+    name=NAME,
+    about="key-value cache in memory; GETs of 200 B values, QoS p99 within 1 ms in the paper",
+    params=PARAMS,
+    needs=("memcached (apt install memcached)",),
+    source="PAPERS C4, L9, L23",
+    build=build,
+)

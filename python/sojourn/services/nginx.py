@@ -1,0 +1,277 @@
+"""NGINX serving static files from the page cache (C4).
+
+The life of one: files made once, start, one GET of the first and of the last file, workers one to a
+CPU, warmed until every worker has opened nearly every file, measured, TERM.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn import programs
+from sojourn.errors import HostFault, RunFault
+from sojourn.services import ports
+from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
+from sojourn.services.params import Param, Value, settle
+from sojourn.services.scaling import scaled
+
+NAME = "nginx"
+FILES_PAPER = 100_000  # C4
+WORKERS_PAPER = 7  # C4
+BLOCK_BYTES = 4096
+SHARE = 0.5  # of free memory and disk: the files must stay in the page cache
+PATTERN = "/{}.html"
+WORKER_COMMAND = "nginx: worker process"
+
+PARAMS = (
+    Param(
+        name="workers",
+        about="worker processes; default: 7 (C4), or one per server CPU where there are fewer",
+        default=None,
+        lo=1,
+        hi=1024,
+    ),
+    Param(
+        name="files",
+        about="static files; default: 100 K (C4) times the profile's share, as far as disk and "
+        "memory go",
+        default=None,
+        lo=1,
+        hi=10_000_000,
+    ),
+    Param(
+        name="file_bytes", unit="bytes", about="size of each (C4)", default=4096, lo=0, hi=1 << 30
+    ),
+    Param(name="open_file_cache", about="keep files open (C4: on)", default=True, type=bool),
+    Param(name="access_log", about="write an access log (C9)", default=False, type=bool),
+    Param(
+        name="reuseport",
+        about="one listening socket per worker; default off, as nginx itself: workers compete for "
+        "new connections and may get unequal shares (L3)",
+        default=False,
+        type=bool,
+    ),
+    Param(
+        name="connections_max", about="most connections per worker", default=8192, lo=16, hi=1 << 20
+    ),
+    Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
+)
+
+CONFIG = """\
+# Written by sojourn. Everything lies in this folder; nothing of the system's configuration is used.
+daemon off;
+worker_processes {workers};
+worker_rlimit_nofile {files_open};
+pid nginx.pid;
+error_log stderr warn;
+events {{
+    worker_connections {connections_max};
+}}
+http {{
+    access_log {access_log};
+    default_type text/html;
+    sendfile on;
+    tcp_nodelay on;
+    keepalive_timeout 1h;
+    keepalive_requests 1000000000;  # the default, 1000, would close connections in mid-measurement
+    {cache}
+    client_body_temp_path tmp_body;
+    proxy_temp_path tmp_proxy;
+    fastcgi_temp_path tmp_fastcgi;
+    uwsgi_temp_path tmp_uwsgi;
+    scgi_temp_path tmp_scgi;
+    server {{
+        listen {host}:{port}{reuseport};
+        root files;
+    }}
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nginx(Service):
+    """One NGINX, settled."""
+
+    path: Path
+    processes: int
+    files: int
+    file_bytes: int
+    open_file_cache: bool
+    access_log: bool
+    reuseport: bool
+    connections_max: int
+    port: int
+    why: tuple[tuple[str, str], ...]
+
+    @property
+    def setup(self) -> tuple[tuple[str, str], ...]:
+        """Facts for people."""
+        size = f"{self.files:,} files of {self.file_bytes} B".replace(",", " ")
+        return (
+            ("version", self.version()),
+            ("data", size),
+            ("open_file_cache", "on" if self.open_file_cache else "off"),
+            ("access_log", "on" if self.access_log else "off"),
+            ("listen", "a socket per worker" if self.reuseport else "one socket for all workers"),
+            *self.why,
+        )
+
+    @property
+    def program(self) -> Path | None:
+        """The system's nginx."""
+        return self.path
+
+    @property
+    def wanted_port(self) -> int:
+        """As given."""
+        return self.port
+
+    @property
+    def workers(self) -> int:
+        """Worker processes."""
+        return self.processes
+
+    def prepare(self, work: Path) -> None:
+        """Make the files. Their content differs, so that a wrong one would be seen."""
+        folder = work / "files"
+        folder.mkdir(exist_ok=True)
+        for number in range(self.files):
+            (folder / f"{number}.html").write_bytes(content(number, self.file_bytes))
+
+    def config(self, port: int) -> str:
+        """The configuration file."""
+        # Valid for as long as nginx's own default, a minute; `inactive` is longer than any run, so
+        # that a file stays open however rarely it is asked for.
+        cache = f"open_file_cache max={self.files} inactive=1d;" if self.open_file_cache else ""
+        return CONFIG.format(
+            workers=self.processes,
+            files_open=self.connections_max + (self.files if self.open_file_cache else 0) + 64,
+            connections_max=self.connections_max,
+            access_log="access.log" if self.access_log else "off",
+            cache=cache,
+            host=ports.HOST,
+            port=port,
+            reuseport=" reuseport" if self.reuseport else "",
+        )
+
+    def command(self, work: Path, port: int) -> Sequence[str]:
+        """Flags; writes the configuration they name."""
+        (work / "nginx.conf").write_text(self.config(port), encoding="utf-8")
+        return ("-p", f"{work}/", "-c", "nginx.conf")
+
+    def target(self, port: int) -> str:
+        """HTTP."""
+        return f"http://{ports.HOST}:{port}/"
+
+    def job(self) -> Mapping[str, Json]:
+        """The data set."""
+        return {"items": self.files, "paths": [PATTERN], "expect_bytes": self.file_bytes}
+
+    def answers(self, port: int, within_s: float) -> bool:
+        """Ask for the first file."""
+        return self._get(0, port, within_s) == content(0, self.file_bytes)
+
+    def _get(self, number: int, port: int, within_s: float) -> bytes | None:
+        path = PATTERN.format(number)
+        request = f"GET {path} HTTP/1.1\r\nHost: {ports.HOST}\r\n\r\n".encode()
+        body = content(number, self.file_bytes)
+        reply = ports.ask(port, request, within_s=within_s, until=b"\r\n\r\n" + body)
+        return None if reply is None else reply.partition(b"\r\n\r\n")[2]
+
+    @property
+    def warm_requests(self) -> int:
+        """Requests after which each worker has opened 95 % of the files: -ln(0.05) = 3 per file."""
+        each = math.ceil(3 * self.files) if self.open_file_cache else self.files
+        return each * self.processes
+
+    def check(self, port: int) -> tuple[tuple[str, str], ...]:
+        """Ask for the first, a middle and the last file."""
+        for number in sorted({0, self.files // 2, self.files - 1}):
+            if self._get(number, port, within_s=2.0) != content(number, self.file_bytes):
+                raise RunFault(
+                    f"nginx does not serve {PATTERN.format(number)} as it was written",
+                    at=f"nginx on port {port}",
+                    fix="see service.log in the point's folder",
+                )
+        return (("files served", f"{self.files:,}".replace(",", " ")),)
+
+    def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
+        """Worker processes by the title nginx gives them."""
+        is_worker = (t for t in tasks if t.command.startswith(WORKER_COMMAND) and t.tid == t.pid)
+        return tuple(sorted(task.pid for task in is_worker))
+
+    def version(self) -> str:
+        """As `nginx -v` says."""
+        return version(self.path)
+
+
+def content(number: int, size: int) -> bytes:
+    """What file `number` holds: its number, over and over.
+
+    >>> content(7, 8)
+    b'7 7 7 7 '
+    """
+    word = f"{number} ".encode()
+    return (word * (size // len(word) + 1))[:size]
+
+
+def version(path: Path) -> str:
+    """`nginx/1.22.1`; "" if it does not say."""
+    done = subprocess.run([path, "-v"], capture_output=True, text=True, timeout=10, check=False)
+    found = re.search(r"nginx/\S+", done.stdout + done.stderr)
+    return found.group(0) if found else ""
+
+
+def file_room(file_bytes: int, room: Room) -> tuple[int, str]:
+    """How many files fit, and what runs out first."""
+    stored = max(1, math.ceil(file_bytes / BLOCK_BYTES)) * BLOCK_BYTES
+    limits = [(int(room.memory_bytes * SHARE / (stored + 1024)), "memory")]
+    if room.disk_bytes is not None:
+        limits.append((int(room.disk_bytes * SHARE / stored), "disk"))
+    if room.disk_files is not None:
+        limits.append((int(room.disk_files * SHARE), "inodes"))
+    return min(limits)
+
+
+def build(given: Mapping[str, Value], room: Room) -> Service:
+    """Settle the parameters for this machine."""
+    got = settle(NAME, PARAMS, given)
+    path = programs.find(NAME, fix="apt install nginx-light")
+    file_bytes = int(got["file_bytes"] or 0)
+    fits, limit = file_room(file_bytes, room)
+    files = got["files"]
+    if files is not None and int(files) > fits:
+        raise HostFault(
+            f"{files} files of {file_bytes} B do not fit: {limit} allows {fits}",
+            at=f"service nginx, files = {files}",
+            fix=f"give at most {fits} files or smaller ones, or set TMPDIR to a larger disk",
+        )
+    data = scaled("files", files, FILES_PAPER, room, fits=fits, limit=limit)
+    workers = scaled("workers", got["workers"], WORKERS_PAPER, room, cpus=room.cpus)
+    return Nginx(
+        path=path,
+        processes=workers.value,
+        files=data.value,
+        file_bytes=file_bytes,
+        open_file_cache=bool(got["open_file_cache"]),
+        access_log=bool(got["access_log"]),
+        reuseport=bool(got["reuseport"]),
+        connections_max=int(got["connections_max"] or 0),
+        port=int(got["port"] or 0),
+        why=(*data.text, *workers.text),
+    )
+
+
+KIND = ServiceKind(
+    name=NAME,
+    about="web server; GETs of static 4 KB files, QoS p99 within 20 ms in the paper",
+    params=PARAMS,
+    needs=("nginx (apt install nginx-light)",),
+    source="PAPERS C4",
+    build=build,
+)

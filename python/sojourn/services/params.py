@@ -1,0 +1,89 @@
+"""Parameters of services: described once, checked once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sojourn.errors import SpecFault
+
+Value: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Param:
+    """One parameter of a kind.
+
+    Attributes:
+        default: None: settled for the machine; `about` says how.
+        lo, hi: inclusive range of a number.
+    """
+
+    name: str
+    about: str
+    default: Value | None
+    unit: str = ""
+    type: type[int] | type[float] | type[bool] | type[str] = int
+    lo: float | None = None
+    hi: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> str:
+        """The range in words, for help."""
+        if self.choices:
+            return " | ".join(self.choices)
+        if self.type is bool:
+            return "true | false"
+        if self.lo is None and self.hi is None:
+            return ""
+        return "..".join("" if bound is None else f"{bound:g}" for bound in (self.lo, self.hi))
+
+
+def settle(
+    kind: str, params: tuple[Param, ...], given: Mapping[str, Value]
+) -> dict[str, Value | None]:
+    """Check what was given and fill in defaults.
+
+    Raises:
+        SpecFault: an unknown name, a wrong type, or a value out of range.
+    """
+    known = {param.name: param for param in params}
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            raise SpecFault(
+                f"{kind} has no parameter {name}",
+                at=f"service {kind}, {name}",
+                fix=f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}",
+            )
+    return {name: _value(kind, param, given.get(name)) for name, param in known.items()}
+
+
+def _value(kind: str, param: Param, value: Value | None) -> Value | None:
+    if value is None:
+        return param.default
+    at = f"service {kind}, {param.name} = {value!r}"
+    if param.type is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not param.type:
+        raise SpecFault(
+            f"{param.name} must be {_article(param.type)}, not {_article(type(value))}",
+            at=at,
+            fix=f"{param.about}; {param.range}" if param.range else param.about,
+        )
+    is_low = param.lo is not None and not isinstance(value, str) and value < param.lo
+    is_high = param.hi is not None and not isinstance(value, str) and value > param.hi
+    if is_low or is_high or (param.choices and value not in param.choices):
+        raise SpecFault(
+            f"{param.name} is {value}, outside {param.range}",
+            at=at,
+            fix=f"give {param.range}{' ' + param.unit if param.unit else ''}",
+        )
+    return value
+
+
+def _article(kind: type) -> str:
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[kind]

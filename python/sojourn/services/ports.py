@@ -1,0 +1,103 @@
+"""Loopback ports: a free one, whether one is taken, and by whom."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+from sojourn.services import proc
+
+HOST = "127.0.0.1"
+LISTEN = "0A"  # TCP_LISTEN, include/net/tcp_states.h
+
+
+def free() -> int:
+    """A port that was free a moment ago. Another program may take it: start, and try again."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen there now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+def listeners(port: int) -> frozenset[int]:
+    """Inodes of the sockets that listen on `port`, on any IPv4 or IPv6 address."""
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for words in (line.split() for line in lines):
+            if words[3] == LISTEN and int(words[1].rpartition(":")[2], 16) == port:
+                found.add(int(words[9]))
+    return frozenset(found)
+
+
+def owner(port: int, pids: Iterable[int]) -> int | None:
+    """Which of `pids` has a socket that listens on `port`; None if none has.
+
+    A port that answers proves nothing: between `free()` and the server's bind another program may
+    have taken it, and its replies would be measured.
+    """
+    wanted = {f"socket:[{inode}]" for inode in listeners(port)}
+    for pid in pids:
+        if wanted & set(_open_files(pid)):
+            return pid
+    return None
+
+
+def holder(port: int) -> str:
+    """Who listens on `port`, for an error message: `nginx (process 812)`, or "another program"."""
+    pid = owner(port, proc.pids())
+    if pid is None:
+        return "another program"
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        name = "a program that just ended"
+    return f"{name} (process {pid})"
+
+
+def _open_files(pid: int) -> list[str]:
+    links = []
+    try:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                links.append(str(entry.readlink()))
+            except OSError:
+                continue
+    except OSError:
+        return links
+    return links
+
+
+def ask(port: int, request: bytes, *, within_s: float, until: bytes) -> bytes | None:
+    """Send one request on a fresh connection and read until `until` was seen.
+
+    Returns:
+        The reply; None if the server refuses, closes, or is silent for `within_s`.
+    """
+    reply = b""
+    try:
+        with socket.create_connection((HOST, port), timeout=within_s) as connection:
+            connection.sendall(request)
+            while until not in reply:
+                part = connection.recv(65536)
+                if not part:
+                    return None
+                reply += part
+    except OSError:
+        return None
+    return reply

@@ -1,0 +1,243 @@
+"""A program that the lab started and will end: `start` → `poll` … → `stop`.
+
+Each has a warden between itself and the lab (see `warden`), its own session, its own log, and an
+entry in the ledger, so that it is found again even if lab and warden were killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol
+
+from sojourn.errors import RunFault
+from sojourn.services import proc
+from sojourn.services.users import User
+
+WARDEN = Path(__file__).with_name("warden.py")
+START_S_MAX = 20.0  # for an interpreter and a fork on a machine that is very busy
+KILL_S_MAX = 8.0
+LAST_WORDS_BYTES = 2000
+
+
+class Ledger(Protocol):
+    """Where it is written what must be undone; `run.journal` keeps it on disk."""
+
+    def started(self, what: str, pid: int, start_ticks: int) -> int:
+        """Note a process; returns the entry's number."""
+
+    def undone(self, entry: int) -> None:
+        """Note that nothing is left to be undone for an entry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a program ended.
+
+    Attributes:
+        status: exit status; negative: the signal that killed it.
+        cpu_s: CPU time of it and the children it waited for, s.
+        is_clean: whether nothing of its session is left.
+    """
+
+    status: int
+    cpu_s: float
+    rss_kb_max: int
+    is_clean: bool
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        if self.status >= 0:
+            return f"ended with exit status {self.status}"
+        return f"was killed by {signal_name(-self.status)}"
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` for 9."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class Process:
+    """A running program."""
+
+    def __init__(
+        self, what: str, warden: subprocess.Popen[bytes], lab: socket.socket, ledger: Ledger
+    ) -> None:
+        self.what = what
+        self.pid = 0
+        self._warden = warden
+        self._socket = lab
+        self._heard = b""
+        self._ended: Ended | None = None
+        self._ledger = ledger
+        self._entry: int | None = None
+
+    def await_start(self) -> None:
+        """Wait until the warden says that the program runs, and note it in the ledger."""
+        words = self._hear(START_S_MAX)
+        if words is None or words["event"] != "started":
+            self._reap()
+            why = "no answer" if words is None else str(words.get("error", "its warden died"))
+            raise RunFault(
+                f"{self.what} cannot be started: {why}",
+                at=f"after {START_S_MAX:.0f} s" if words is None else self.what,
+                fix="try it by hand: the command stands in service.json or beside job.json",
+            )
+        self.pid = int(str(words["pid"]))
+        seen = proc.stat(self.pid)
+        self._entry = self._ledger.started(self.what, self.pid, seen.start_ticks if seen else 0)
+
+    @property
+    def stderr(self) -> IO[bytes] | None:
+        """Its stderr, if it was started with a pipe."""
+        return self._warden.stderr
+
+    def poll(self, within_s: float = 0.0) -> Ended | None:
+        """How it ended; None if it has not within `within_s`."""
+        if self._ended is None:
+            words = self._hear(within_s)
+            if words is not None:
+                self._ended = _ended(words)
+                self._reap()
+        return self._ended
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to its first process, if it is still there."""
+        if self.poll() is None:
+            try:
+                self._socket.sendall(f"{int(number)} ".encode())
+            except OSError:
+                return  # the warden is gone, and the server with it
+
+    def stop(self, *, term_s: float = 5.0, first: signal.Signals = signal.SIGTERM) -> Ended:
+        """End it: ask, wait, kill. Afterwards nothing of it is left.
+
+        Raises:
+            RunFault: it cannot even be killed.
+        """
+        self.send(first)
+        ended = self.poll(term_s)
+        if ended is None:
+            self.send(signal.SIGKILL)
+            ended = self.poll(KILL_S_MAX)
+        if ended is None:
+            raise RunFault(
+                f"{self.what} (process {self.pid}) cannot be killed",
+                at=f"state {getattr(proc.stat(self.pid), 'state', 'gone')}",
+                fix="it hangs in the kernel: look at dmesg; `sojourn restore` tries again",
+            )
+        return ended
+
+    def _hear(self, within_s: float) -> Mapping[str, object] | None:
+        """One line of the warden; None if there is none within the time.
+
+        A warden that was killed says nothing; its end of the socket closes, and the parent-death
+        signal has killed the server.
+        """
+        end = time.monotonic() + within_s
+        while b"\n" not in self._heard:
+            left = max(0.0, end - time.monotonic())
+            if not select.select([self._socket], [], [], left)[0]:
+                return None
+            part = self._socket.recv(4096)
+            if not part:
+                return {"event": "exited", "status": -int(signal.SIGKILL), "is_clean": False}
+            self._heard += part
+        line, _, self._heard = self._heard.partition(b"\n")
+        words: dict[str, object] = json.loads(line)
+        return words
+
+    def _reap(self) -> None:
+        self._socket.close()  # a warden that still waits takes this as the lab's end
+        try:
+            self._warden.wait(KILL_S_MAX)
+        except subprocess.TimeoutExpired:
+            self._warden.kill()
+            self._warden.wait()
+        is_clean = self._ended is not None and self._ended.is_clean
+        if self._entry is not None and is_clean:
+            self._ledger.undone(self._entry)
+
+
+def start(
+    what: str,
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path,
+    ledger: Ledger,
+    log: Path,
+    user: User | None = None,
+    cpus: Sequence[int] = (),
+    stdin: Path | None = None,
+    has_stderr_pipe: bool = False,
+) -> Process:
+    """Start a program under a warden.
+
+    Args:
+        what: its name, for messages.
+        argv: program and arguments; the program by its full path.
+        cwd: where it runs.
+        ledger: where it is noted.
+        log: file for stdout, and stderr unless that is a pipe.
+        user: whom it becomes; None: it stays who the lab is.
+        cpus: where it may run; none: where the lab may.
+        stdin: file it reads; None: nothing.
+        has_stderr_pipe: whether the lab reads its stderr.
+
+    Raises:
+        RunFault: it could not be started.
+    """
+    spec = {
+        "argv": [str(word) for word in argv],
+        "cwd": str(cwd),
+        "user": [user.uid, user.gid] if user else None,
+        "cpus": list(cpus),
+        "env": dict(os.environ),
+    }
+    mine, its = socket.socketpair()
+    with its, log.open("ab") as out, (stdin or Path(os.devnull)).open("rb") as into:
+        warden = subprocess.Popen(
+            [sys.executable, "-I", "-S", WARDEN, str(its.fileno()), json.dumps(spec)],
+            stdin=into,
+            stdout=out,
+            stderr=subprocess.PIPE if has_stderr_pipe else out,
+            pass_fds=[its.fileno()],
+            start_new_session=True,  # ^C on the terminal is the lab's to answer
+        )
+    process = Process(what, warden, mine, ledger)
+    process.await_start()
+    return process
+
+
+def _ended(words: Mapping[str, object]) -> Ended:
+    return Ended(
+        status=int(str(words["status"])),
+        cpu_s=float(str(words.get("cpu_s", 0.0))),
+        rss_kb_max=int(str(words.get("rss_kb_max", 0))),
+        is_clean=bool(words["is_clean"]),
+    )
+
+
+def last_words(log: Path, *, lines: int = 4) -> str:
+    """The end of a log, for an error message; "" if it is empty."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - LAST_WORDS_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return " | ".join(line.strip() for line in text.splitlines()[-lines:] if line.strip())

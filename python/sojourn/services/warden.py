@@ -1,0 +1,183 @@
+"""A tiny parent for one server: nothing that the lab starts outlives the lab.
+
+Run as a script, by its path, with the bare interpreter: `python -I -S warden.py FD SPEC`. `FD` is
+one end of a socket pair, the lab has the other. The kernel closes the lab's end however the lab
+ends, `kill -9` included; the warden sees the end of file and kills the server's whole group. A
+parent-death signal alone would not do: it reaches one process (NGINX's workers would stay) and
+only the one whose parent died.
+
+    lab ──socket── warden ── server (own session) ── workers
+                             └ parent-death signal: if somebody kills the warden
+
+Spoken on the socket, a line each: the warden says `{"event": "started" | "failed" | "exited", …}`,
+the lab says a signal's number. The warden signals only what it has not reaped, so a number that was
+given to another process meanwhile is never hit.
+
+The warden is started for a moment of a server's life, and costs nothing while it waits in `select`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any, NoReturn
+
+PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
+PR_SET_CHILD_SUBREAPER = 36
+GONE_S_MAX = 5.0  # how long SIGKILL may take, s: a process in the kernel's hands dies later
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def main(fd: int, spec: dict[str, Any]) -> None:
+    """Start the server, pass signals on, report its end, leave nothing of it."""
+    lab = socket.socket(fileno=fd)
+    wake_r, wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    pid, error = start(spec)
+    if error:
+        say(lab, event="failed", error=error)
+        return
+    say(lab, event="started", pid=pid)
+    watch(lab, wake_r, pid)
+    # The leader is dead but not reaped: its number, and so its group's, cannot be given away yet.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    _, status, usage = os.wait4(pid, 0)
+    is_clean = bury()
+    say(
+        lab,
+        event="exited",
+        status=os.waitstatus_to_exitcode(status),
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        rss_kb_max=usage.ru_maxrss,
+        is_clean=is_clean,
+    )
+
+
+def start(spec: dict[str, Any]) -> tuple[int, str]:
+    """Fork and exec; return the process and, if it could not be started, why."""
+    told_r, told_w = os.pipe2(os.O_CLOEXEC)
+    warden = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        become(spec, warden, told_w)
+    os.close(told_w)
+    with os.fdopen(told_r, encoding="utf-8") as told:
+        error = told.read()  # empty: the pipe closed on exec
+    if error:
+        os.waitpid(pid, 0)
+    return pid, error
+
+
+def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
+    """In the child: give up what the server must not have, then become it."""
+    step = "start"
+    try:
+        os.setsid()
+        step = "raise the limit of open files"
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        if spec["cpus"]:
+            step = f"be put on CPUs {spec['cpus']}"
+            os.sched_setaffinity(0, spec["cpus"])
+        if spec["user"]:
+            step = f"become user {spec['user'][0]}"
+            os.setgroups([])
+            os.setgid(spec["user"][1])
+            os.setuid(spec["user"][0])
+        step = f"enter {spec['cwd']}"
+        os.chdir(spec["cwd"])
+        os.umask(0o077)
+        # After the change of user, which clears it (commit_creds in kernel/cred.c).
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != warden:
+            os._exit(1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        # Python ignores these two, and what is ignored stays ignored over exec.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        step = f"run {spec['argv'][0]}"
+        os.execve(spec["argv"][0], spec["argv"], spec["env"])  # noqa: S606
+    except OSError as error:
+        os.write(told_w, f"cannot {step}: {error.strerror}".encode())
+    os._exit(127)
+
+
+def watch(lab: socket.socket, wake_r: int, pid: int) -> None:
+    """Return when the server is dead; kill it when the lab is."""
+    lab_is_there = True
+    while not is_dead(pid):
+        sources = [wake_r, lab.fileno()] if lab_is_there else [wake_r]
+        ready, _, _ = select.select(sources, [], [])
+        if wake_r in ready:
+            numbers = os.read(wake_r, 512)
+            if set(numbers) - {signal.SIGCHLD}:  # somebody wants the warden to go
+                os.kill(pid, signal.SIGKILL)
+        if lab.fileno() in ready:
+            words = hear(lab)
+            lab_is_there = bool(words)
+            for word in words.split() or [str(int(signal.SIGKILL))]:
+                if not is_dead(pid):
+                    os.kill(pid, int(word))
+
+
+def hear(lab: socket.socket) -> str:
+    """What the lab says; "" when it is gone."""
+    try:
+        return lab.recv(512).decode("ascii")
+    except ConnectionError:
+        return ""
+
+
+def is_dead(pid: int) -> bool:
+    """Whether the server has ended; it stays unreaped."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def bury() -> bool:
+    """Kill and reap whatever the server left: as subreaper, the warden has inherited it."""
+    end = time.monotonic() + GONE_S_MAX
+    while time.monotonic() < end:
+        for child in children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if pid == 0:
+            time.sleep(0.002)
+    return False
+
+
+def children() -> list[int]:
+    """Processes whose parent is the warden."""
+    mine = []
+    for name in os.listdir("/proc"):  # noqa: PTH208  # pathlib would double the start-up time
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
+                if int(stat.read().rpartition(b")")[2].split()[1]) == os.getpid():
+                    mine.append(int(name))
+    return mine
+
+
+def say(lab: socket.socket, **words: object) -> None:
+    """Tell the lab, if it is still there."""
+    with contextlib.suppress(OSError):
+        lab.sendall(json.dumps(words).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), json.loads(sys.argv[2]))
