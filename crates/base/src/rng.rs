@@ -12,7 +12,7 @@ pub type Rng = Xoshiro256PlusPlus;
 
 /// A stream of its own for `use_name` and `index` (a thread, a connection), from one seed.
 ///
-/// Streams are independent in that each starts from a different SplitMix64-mixed state.
+/// Streams are independent in that each starts from a different `SplitMix64`-mixed state.
 pub fn stream(seed: u64, use_name: &str, index: u64) -> Rng {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     for byte in use_name.bytes() {
@@ -21,7 +21,7 @@ pub fn stream(seed: u64, use_name: &str, index: u64) -> Rng {
     Rng::seed_from_u64(mix(state ^ index))
 }
 
-/// SplitMix64's finaliser. Source: Steele, Lea, Flood, OOPSLA 2014.
+/// `SplitMix64`'s finaliser. Source: Steele, Lea, Flood, OOPSLA 2014.
 fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

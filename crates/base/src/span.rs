@@ -96,6 +96,16 @@ impl Times {
         Some(self.finite.value_at_quantile(rank as f64 / finite as f64))
     }
 
+    /// Requests above `ns` in the order, lost ones included; exact if `ns` came from a quantile.
+    pub fn above(&self, ns: u64) -> u64 {
+        self.finite.count_between(ns.saturating_add(1), u64::MAX) + self.lost
+    }
+
+    /// Requests that never completed.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// The finite times, for writers of interval logs.
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.finite
@@ -170,6 +180,16 @@ mod tests {
         ba.merge(&a);
         assert_eq!(ab.span(), ba.span());
         assert_eq!(decode(&ab.span().hdr).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_hundredth_lies_above_p99() {
+        let mut times = Times::new();
+        (1..=10_000_u64).for_each(|ns| times.add(ns * 1000));
+        let above = times.above(times.quantile(0.99).unwrap());
+        assert!((90..=100).contains(&above), "bins are 0.1 % wide: {above}");
+        times.add_lost();
+        assert_eq!(times.above(u64::MAX - 1), 1);
     }
 
     #[test]

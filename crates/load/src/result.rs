@@ -39,16 +39,19 @@ pub struct RunResult {
     pub measured_s: f64,
     /// Load that the plan offered in the measured part, requests/s.
     pub offered_rps: f64,
-    /// Requests of the measured part that ended as a hit, by second of completion, requests/s.
+    /// Hits completed within the measured part, requests/s, whenever they were due: what still ran
+    /// at its end makes up for what ran over from the warm-up.
     pub achieved_rps: f64,
     /// Requests planned in the measured part.
     pub requests: u64,
     /// Requests that did not end as a hit, by kind (`miss`, `status`, `length`, `content`,
-    /// `garbled`, `closed`, `timeout`); kinds that did not occur are left out.
+    /// `garbled`, `closed`, `timeout`: sent and not answered, `unsent`: never sent); kinds that did
+    /// not occur are left out. Each counts as +infinity in every span.
     pub errors: BTreeMap<String, u64>,
     /// Body bytes received.
     pub reply_bytes: u64,
-    /// Share of requests sent within `timely_within` of their intended time.
+    /// Share of all requests sent within `timely_within` of their intended time, whatever the cause.
+    /// The verdict rests on `checks.pick_up_timely_ratio`, which leaves out waits for a connection.
     pub timely_ratio: f64,
     /// Times during which the instrument itself did not run.
     pub outages: Outages,
@@ -56,9 +59,12 @@ pub struct RunResult {
     pub verdict: Verdict,
     /// Why the verdict is not `holds`; what to do about it.
     pub reasons: Vec<String>,
-    /// done − intended: what a user waits. Requests in outages of the instrument excluded.
+    /// What the reader should know and what decides nothing.
+    pub notes: Vec<String>,
+    /// done − intended: what a user waits. Requests in outages of the instrument and in the recovery
+    /// from them are excluded here and in the spans below; never by latency, only by the log.
     pub sojourn_ns: Span,
-    /// The same with every request.
+    /// done − intended of every request.
     pub sojourn_all_ns: Span,
     /// done − sent.
     pub wire_ns: Span,
@@ -70,6 +76,8 @@ pub struct RunResult {
     pub pick_up_ns: Span,
     /// The probe client's sojourn times, if there was one.
     pub probe_sojourn_ns: Option<Span>,
+    /// Each thread by itself: a biased one shows (METHOD M14).
+    pub threads: Vec<ThreadShare>,
     /// The tests that the run did on itself.
     pub checks: Checks,
     /// What the instrument used.
@@ -94,23 +102,54 @@ pub struct Outages {
     pub log: Vec<[i64; 2]>,
 }
 
+/// One thread's part in the result (METHOD M14).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadShare {
+    /// Requests of this thread in `sojourn_ns`.
+    pub requests: u64,
+    /// Median of its sojourn times, ns.
+    pub p50: Option<u64>,
+    /// p99 of its sojourn times, ns.
+    pub p99: Option<u64>,
+    /// Its share of the requests above the merged p99, over its share of all requests; 1 is fair,
+    /// above 2 the thread is suspect. `null` without enough requests to tell.
+    pub tail_factor: Option<f64>,
+    /// CPU share while it drove, 0 to 1.
+    pub cpu_share: f64,
+}
+
 /// The run's tests on itself (METHOD M3, M7).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checks {
-    /// Offered over asked rate, minus one.
+    /// Planned over asked number of requests, minus one.
     pub rate_error: f64,
-    /// Anderson–Darling statistic A*² of the sent gaps against the arrival process; `null` if none fits.
+    /// Rate at which the instrument issued requests over the planned rate, minus one.
+    pub sent_rate_error: f64,
+    /// Share of the requests outside outages that were sent within `timely_within` of the moment
+    /// they were due and a connection was free.
+    pub pick_up_timely_ratio: f64,
+    /// Share of the requests that waited for a free connection.
+    pub waited_share: f64,
+    /// Anderson–Darling statistic A*² of the gaps between arrivals as the instrument issued them,
+    /// thinned to the scale of `arrival_fit_gap_ns`; `null` if the process is not Poisson.
     pub arrival_fit_a2: Option<f64>,
-    /// Its limit at 1 %.
+    /// The same for the planned arrivals, not thinned.
+    pub planned_fit_a2: Option<f64>,
+    /// The limit of both at 1 %.
     pub arrival_fit_limit: Option<f64>,
-    /// Variance over mean of the counts per window; 1 for Poisson. `null` for other processes.
+    /// Mean of the gaps tested, ns: 50 times the instrument's own jitter or the mean gap of the load.
+    pub arrival_fit_gap_ns: Option<u64>,
+    /// Variance over mean of the counts per window, as issued; 1 for Poisson. `null` for others.
     pub dispersion: Option<f64>,
+    /// By how much it may differ from 1: 0.1, or its own sampling error if that is more.
+    pub dispersion_within: Option<f64>,
     /// p99 of the gap between two polls of the connections, ns.
     pub poll_gap_p99_ns: Option<u64>,
     /// The longest such gap, ns.
     pub poll_gap_max_ns: Option<u64>,
-    /// Most requests that were due and waited for a free connection at one moment.
+    /// Most requests that were due and waited for a free connection at one moment, on one thread.
     pub backlog_max: u64,
     /// CPU share of the busiest thread, 0 to 1.
     pub cpu_share_max: f64,

@@ -1,0 +1,25 @@
+//! Has a sleeping instrument CPU to spare? A spinning one always uses all of it.
+
+use super::{Check, Evidence};
+
+const SHARE_MAX: f64 = 0.8;
+
+pub(super) const CHECK: Check = Check {
+    name: "cpu",
+    about: "a client that sleeps uses at most 80 % of its CPU",
+    source: "METHOD M3",
+    in_closed_loop: false,
+    failed,
+};
+
+fn failed(evidence: &Evidence) -> Option<String> {
+    let share = evidence.checks.cpu_share_max;
+    (evidence.sleeps() && share > SHARE_MAX).then(|| {
+        format!(
+            "the busiest client thread used {:.0} % of a CPU, {:.0} % may be; add threads with a CPU \
+             each",
+            share * 100.0,
+            SHARE_MAX * 100.0
+        )
+    })
+}

@@ -1,0 +1,204 @@
+//! How the instrument issued the load, all threads together: what `rate`, `fit` and `counts` judge.
+//!
+//! A request is *issued* at its intended time plus the instrument's own lag: its sent time less the
+//! wait for a free connection. Arrivals are looked at in operational time (expected requests since
+//! the start), where any Poisson load has rate 1.
+
+use sojourn_base::Fault;
+use sojourn_base::rng::{RngExt, stream};
+
+use super::{counts, fit};
+use crate::arrivals;
+use crate::outage::Windows;
+use crate::schedule::Timetable;
+use crate::summary::{Request, Run, Tally};
+
+/// Blocks of the measured part from which gaps are taken; even ones make the first sample, odd ones
+/// the second.
+const BLOCKS: usize = 20;
+/// Most windows in which arrivals are counted.
+const WINDOWS_MAX: f64 = 10_000.0;
+/// Least mean count per window.
+const COUNT_MIN: f64 = 10.0;
+/// Gap tested over the spread of the instrument's own lag.
+const GAP_OVER_JITTER: f64 = 50.0;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Issue {
+    /// Rate of issuing over the planned rate, minus one.
+    pub rate_error: f64,
+    /// A*² of the planned gaps, twice.
+    pub planned_fit: (Option<f64>, Option<f64>),
+    /// A*² of the issued gaps, thinned, twice.
+    pub issued_fit: (Option<f64>, Option<f64>),
+    /// Mean of the issued gaps tested, ns.
+    pub gap_ns: f64,
+    /// Index of dispersion of the issued arrivals, and its tolerance.
+    pub dispersion: Option<(f64, f64)>,
+    /// What the process itself has.
+    pub dispersion_planned: f64,
+    /// Most requests of one thread that were due and waited for a connection at one moment.
+    pub backlog_max: u64,
+}
+
+impl Issue {
+    pub fn of(
+        run: &Run,
+        timetable: &Timetable,
+        windows: &Windows,
+        all: &Tally,
+        measured: (u64, u64),
+    ) -> Result<Self, Fault> {
+        if run.job.find_max {
+            return Ok(Self::default());
+        }
+        let process = arrivals::parse(&run.job.arrivals, timetable.mean_rps())?;
+        let mut issue = Self {
+            rate_error: rate_error(run, measured),
+            dispersion_planned: process.dispersion(),
+            backlog_max: (0..run.threads.len()).map(|k| backlog_max(run, k)).max().unwrap_or(0),
+            ..Self::default()
+        };
+        if !process.superposes() {
+            return Ok(issue); // not Poisson: no law for the gaps of what was issued
+        }
+        let view = View { run, timetable, windows, measured };
+        let rps = all.requests as f64 / ((measured.1 - measured.0).max(1) as f64 / 1e9);
+        let jitter_ns = all.pick_up.quantile(0.9).unwrap_or(0) as f64
+            - all.pick_up.quantile(0.1).unwrap_or(0) as f64;
+        let keep = (1e9 / rps.max(1e-9) / (GAP_OVER_JITTER * jitter_ns).max(1e-9)).min(1.0);
+        issue.gap_ns = 1e9 / (rps * keep).max(1e-9);
+        issue.planned_fit = view.fit(1.0, |request| Some(request.intended_ns));
+        issue.issued_fit = view.fit(keep, issued_ns);
+        issue.dispersion = counts::dispersion(&view.counts(issued_ns));
+        Ok(issue)
+    }
+}
+
+fn issued_ns(request: &Request) -> Option<u64> {
+    Some(request.intended_ns + request.pick_up_ns()?)
+}
+
+/// A run as the tests look at it.
+struct View<'a> {
+    run: &'a Run,
+    timetable: &'a Timetable,
+    windows: &'a Windows,
+    measured: (u64, u64),
+}
+
+impl View<'_> {
+    /// A*² of the gaps between `moment`s, each kept with probability `keep`; two disjoint samples.
+    fn fit(&self, keep: f64, moment: fn(&Request) -> Option<u64>) -> (Option<f64>, Option<f64>) {
+        let (from_ns, to_ns) = self.measured;
+        let per_block = fit::GAPS * 2 / BLOCKS;
+        let mut blocks = vec![Vec::new(); BLOCKS];
+        let length_ns = ((to_ns - from_ns) / BLOCKS as u64).max(1);
+        let mut rng = stream(self.run.job.seed, "thin", 0);
+        for thread in 0..self.run.threads.len() {
+            for request in self.run.requests(thread) {
+                let Some(ns) = moment(&request) else { continue };
+                if ns < from_ns || ns >= to_ns || (keep < 1.0 && rng.random::<f64>() >= keep) {
+                    continue;
+                }
+                let block = ((ns - from_ns) / length_ns).min(BLOCKS as u64 - 1) as usize;
+                blocks[block].push(ns);
+            }
+        }
+        let sample = |parity: usize| {
+            let chosen = (0..BLOCKS).filter(|block| block % 2 == parity);
+            chosen.flat_map(|block| self.gaps(&blocks[block], per_block)).collect()
+        };
+        (fit::anderson_darling(sample(0)), fit::anderson_darling(sample(1)))
+    }
+
+    /// The first `most` gaps of a block in operational time, those over excluded time left out.
+    ///
+    /// A block ends at a count of gaps, not at a time, where it can: ending at a time favours
+    /// short gaps. With fewer arrivals than that the last gap is missing, which matters little.
+    fn gaps(&self, moments: &[u64], most: usize) -> Vec<f64> {
+        let mut moments = moments.to_vec();
+        moments.sort_unstable();
+        moments.truncate(most + 1);
+        moments
+            .windows(2)
+            .filter(|pair| !self.windows.touches(pair[0], pair[1] + 1))
+            .map(|pair| {
+                self.timetable.expected_by(pair[1] as f64)
+                    - self.timetable.expected_by(pair[0] as f64)
+            })
+            .collect()
+    }
+
+    /// Arrivals in windows of equal operational time, those that touch excluded time left out.
+    fn counts(&self, moment: fn(&Request) -> Option<u64>) -> Vec<u32> {
+        let (from_ns, to_ns) = self.measured;
+        let expected = |ns: u64| self.timetable.expected_by(ns as f64);
+        let start = expected(from_ns);
+        let all = expected(to_ns) - start;
+        let windows = (all / COUNT_MIN).min(WINDOWS_MAX).floor();
+        if windows < 1.0 {
+            return Vec::new();
+        }
+        let mut counts = vec![0_u32; windows as usize];
+        let mut is_out = vec![false; counts.len()];
+        let window_of = |ns: u64| ((expected(ns) - start) / all * windows) as usize;
+        for thread in 0..self.run.threads.len() {
+            for ns in self.run.requests(thread).filter_map(|request| moment(&request)) {
+                let is_in = (from_ns..to_ns).contains(&ns);
+                if let Some(count) = counts.get_mut(window_of(ns)).filter(|_| is_in) {
+                    *count += 1;
+                }
+            }
+        }
+        for (from, to) in self.windows.within(from_ns, to_ns) {
+            let last = window_of(to).min(counts.len() - 1);
+            is_out[window_of(from).min(last)..=last].fill(true);
+        }
+        counts
+            .into_iter()
+            .zip(is_out)
+            .filter(|(_, is_out)| !is_out)
+            .map(|(count, _)| count)
+            .collect()
+    }
+}
+
+/// Rate of issuing over the planned rate, minus one: from the first to the last request of the
+/// measured part that was sent, over all threads.
+fn rate_error(run: &Run, (from_ns, to_ns): (u64, u64)) -> f64 {
+    let (mut due, mut issued) = ((u64::MAX, 0_u64), (u64::MAX, 0_u64));
+    let widen = |span: &mut (u64, u64), ns: u64| *span = (span.0.min(ns), span.1.max(ns));
+    let (mut planned, mut sent) = (0_u64, 0_u64);
+    for request in (0..run.threads.len()).flat_map(|k| run.requests(k)) {
+        if !(from_ns..to_ns).contains(&request.intended_ns) {
+            continue;
+        }
+        planned += 1;
+        widen(&mut due, request.intended_ns);
+        if let Some(ns) = issued_ns(&request) {
+            sent += 1;
+            widen(&mut issued, ns);
+        }
+    }
+    if sent < 2 || issued.1 == issued.0 || due.1 == due.0 {
+        return 0.0;
+    }
+    let rate = |count: u64, span: (u64, u64)| (count - 1) as f64 / (span.1 - span.0) as f64;
+    rate(sent, issued) / rate(planned, due) - 1.0
+}
+
+/// Most requests of thread `index` that were due and waited for a connection at one moment.
+///
+/// Requests are sent in the order of the plan. So when a connection became free for request i,
+/// those waiting were i and all that were due by then.
+fn backlog_max(run: &Run, index: usize) -> u64 {
+    let due_ns = &run.threads[index].plan.intended_ns;
+    run.requests(index)
+        .enumerate()
+        .filter(|(_, request)| request.sent_ns > 0 && request.waited())
+        .map(|(i, request)| due_ns.partition_point(|&due| due <= request.free_ns).saturating_sub(i))
+        .max()
+        .unwrap_or(0) as u64
+}

@@ -1,0 +1,232 @@
+//! The run's tests on itself: may its numbers be believed? (METHOD M3, M5, M7, M27)
+//!
+//! Evidence is gathered once from plan and marks; each check is one file that looks at the evidence
+//! and says nothing, or why the result is unknown and what would mend it. `CHECKS` is the table.
+//! `unknown` beats the rest; only a valid run is held against its `QoS` target.
+
+mod counts;
+mod cpu;
+mod fit;
+mod issue;
+mod lag;
+mod outages;
+mod poll;
+mod rate;
+mod requests;
+mod service;
+mod timely;
+
+use sojourn_base::Fault;
+use sojourn_base::span::Times;
+use sojourn_base::units::{parse_ns, show_ns};
+
+use crate::job::Job;
+use crate::outage::Windows;
+use crate::result::{Checks, Outages, Verdict};
+use crate::schedule::Timetable;
+use crate::summary::{Run, Tally, share};
+
+/// One check: its name, what it asks, where that comes from, and how it answers.
+pub struct Check {
+    /// As reasons begin: `rate`, `timely`, …
+    pub name: &'static str,
+    /// The question, in a line.
+    pub about: &'static str,
+    /// Where the question comes from.
+    pub source: &'static str,
+    /// Whether it is asked of a closed loop (`find_max`) too, which has no intended times.
+    pub in_closed_loop: bool,
+    /// `None` if all is well, else why not and what would mend it.
+    pub failed: fn(&Evidence) -> Option<String>,
+}
+
+/// Every check, in reading order.
+pub const CHECKS: &[Check] = &[
+    requests::CHECK,
+    outages::CHECK,
+    rate::CHECK,
+    timely::CHECK,
+    lag::CHECK,
+    poll::CHECK,
+    cpu::CHECK,
+    fit::CHECK,
+    counts::CHECK,
+    service::CHECK,
+];
+
+/// What the checks look at.
+#[derive(Debug)]
+pub struct Evidence {
+    /// The job, resolved.
+    pub job: Job,
+    /// ε of the timely ratio, ns.
+    pub timely_within_ns: u64,
+    /// `QoS` bound, ns; `None` without a target.
+    pub qos_bound_ns: Option<u64>,
+    /// Requests asked for: the integral of the rate over the measured part as it was.
+    pub asked: f64,
+    /// Variance of the planned number of requests over its mean.
+    pub dispersion_planned: f64,
+    /// Requests planned and kept, and how many of them failed, by kind.
+    pub requests: u64,
+    /// Of these, outside outages.
+    pub kept: u64,
+    /// Replies that were not what was asked for: miss, length, content, garbled.
+    pub wrong_replies: u64,
+    /// All that did not end as a hit.
+    pub errors: u64,
+    /// Requests still unsent at the end.
+    pub unsent: u64,
+    /// The measured quantiles.
+    pub sojourn: Times,
+    /// The instrument's own lag.
+    pub pick_up: Times,
+    /// Outages beyond what the logs hold.
+    pub outages_unlisted: u64,
+    /// Planned length of the measured part, and the length as it was, ns.
+    pub measured_ns: (u64, u64),
+    /// The outages, as they go into the result.
+    pub outages: Outages,
+    /// The numbers, as they go into the result.
+    pub checks: Checks,
+    /// A second, disjoint sample of the gaps: planned and issued. See `fit`.
+    pub fit_again: (Option<f64>, Option<f64>),
+}
+
+impl Evidence {
+    /// Looks at the run once; no check looks at it again.
+    pub fn gather(
+        run: &Run,
+        timetable: &Timetable,
+        windows: &Windows,
+        all: &Tally,
+        outages: Outages,
+    ) -> Result<Self, Fault> {
+        let (from_ns, to_ns) = run.measured(timetable);
+        let issue = issue::Issue::of(run, timetable, windows, all, (from_ns, to_ns))?;
+        let asked = timetable.expected_by(to_ns as f64) - timetable.expected_by(from_ns as f64);
+        let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole - 1.0 } else { 0.0 };
+        let mut gaps = Times::new();
+        for thread in &run.threads {
+            gaps.merge(&thread.poll_gaps);
+        }
+        let cpu_share = |cpu_ns: u64| share(cpu_ns, to_ns - from_ns);
+        let of_process = !run.job.find_max;
+        let checks = Checks {
+            rate_error: if of_process { ratio(all.requests as f64, asked) } else { 0.0 },
+            sent_rate_error: issue.rate_error,
+            pick_up_timely_ratio: share(all.kept_timely, all.kept),
+            waited_share: share(all.waited, all.requests),
+            arrival_fit_a2: issue.issued_fit.0,
+            planned_fit_a2: issue.planned_fit.0,
+            arrival_fit_limit: issue.planned_fit.0.map(|_| fit::LIMIT),
+            arrival_fit_gap_ns: issue.issued_fit.0.map(|_| issue.gap_ns as u64),
+            dispersion: issue.dispersion.map(|(index, _)| index),
+            dispersion_within: issue.dispersion.map(|(_, within)| within),
+            poll_gap_p99_ns: gaps.quantile(0.99),
+            poll_gap_max_ns: gaps.span().max,
+            backlog_max: issue.backlog_max,
+            cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
+            steal_share: run.steal_share,
+        };
+        let bound = &run.job.qos_bound;
+        Ok(Self {
+            timely_within_ns: parse_ns(&run.job.timely_within)
+                .map_err(|fault| fault.within("timely_within"))?,
+            qos_bound_ns: (!bound.is_empty() && run.job.qos_quantile > 0.0)
+                .then(|| parse_ns(bound))
+                .transpose()
+                .map_err(|fault| fault.within("qos_bound"))?,
+            job: run.job.clone(),
+            asked,
+            dispersion_planned: issue.dispersion_planned,
+            requests: all.requests,
+            kept: all.kept,
+            wrong_replies: ["miss", "length", "content", "garbled"]
+                .iter()
+                .map(|kind| all.errors_of(kind))
+                .sum(),
+            errors: all.errors.values().sum(),
+            unsent: all.errors_of("unsent"),
+            sojourn: all.sojourn.clone(),
+            pick_up: all.pick_up.clone(),
+            outages_unlisted: run.threads.iter().map(|thread| thread.outages_unlisted).sum::<u64>()
+                + run.sentinels.iter().map(|watch| watch.unlisted).sum::<u64>(),
+            measured_ns: (timetable.measured_ns, to_ns - from_ns),
+            outages,
+            checks,
+            fit_again: (issue.planned_fit.1, issue.issued_fit.1),
+        })
+    }
+
+    /// Whether its threads give their CPU away when there is nothing to do.
+    pub fn sleeps(&self) -> bool {
+        self.job.wait == "sleep"
+    }
+}
+
+/// What the checks and the `QoS` target came to.
+#[derive(Debug)]
+pub struct Judgement {
+    /// `unknown` beats `violated` and `holds`.
+    pub verdict: Verdict,
+    /// Why it is not `holds`, and what to do about it.
+    pub reasons: Vec<String>,
+    /// What the reader should know and what decides nothing.
+    pub notes: Vec<String>,
+}
+
+/// Asks every check, then the `QoS` target.
+pub fn judge(evidence: &Evidence) -> Judgement {
+    let mut reasons: Vec<String> = CHECKS
+        .iter()
+        .filter(|check| check.in_closed_loop || !evidence.job.find_max)
+        .filter_map(|check| Some(format!("{}: {}", check.name, (check.failed)(evidence)?)))
+        .collect();
+    let is_unknown = !reasons.is_empty();
+    let violation = violation(evidence);
+    let verdict = match (is_unknown, &violation) {
+        (true, _) => Verdict::Unknown,
+        (false, Some(_)) => Verdict::Violated,
+        (false, None) => Verdict::Holds,
+    };
+    reasons.extend(violation);
+    Judgement { verdict, reasons, notes: notes(evidence) }
+}
+
+/// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the
+/// sample is large enough to say so is the analysis' decision (METHOD M10, M12).
+fn violation(evidence: &Evidence) -> Option<String> {
+    let (q, bound_ns) = (evidence.job.qos_quantile, evidence.qos_bound_ns?);
+    let found = evidence.sojourn.quantile(q);
+    if evidence.kept == 0 || found.is_some_and(|ns| ns <= bound_ns) {
+        return None;
+    }
+    let found = found.map_or("infinite (failed requests)".into(), |ns| show_ns(ns as f64));
+    let bound = show_ns(bound_ns as f64);
+    Some(format!("qos: quantile {q} of the sojourn time is {found}, the bound is {bound}"))
+}
+
+fn notes(evidence: &Evidence) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (planned_ns, measured_ns) = evidence.measured_ns;
+    if measured_ns < planned_ns {
+        let [was, planned] = [measured_ns, planned_ns].map(|ns| show_ns(ns as f64));
+        notes.push(format!("stopped after {was} of {planned}"));
+    }
+    let waited = evidence.checks.waited_share;
+    if waited > 0.01 {
+        let Job { connections, depth, .. } = evidence.job;
+        notes.push(format!(
+            "{:.1} % of requests waited for a free connection ({connections} connections, depth \
+             {depth}): the wait is in their sojourn time; more connections let them queue at the \
+             server instead",
+            waited * 100.0
+        ));
+    }
+    if evidence.errors > 0 {
+        let all = evidence.requests;
+        notes.push(format!("{} of {all} requests failed and count as infinite", evidence.errors));
+    }
+    notes
+}

@@ -1,0 +1,42 @@
+//! Is the load the load that was asked for?
+//!
+//! Two questions, because M3's 1 % alone would blame the instrument for chance: a Poisson plan of N
+//! requests is off by 1/√N (one sigma) however well it is drawn and sent.
+//! 1. The plan against the job: its count within 1 % of λT, or within 3.3 sigma (one run in a
+//!    thousand) if that is more; sigma from the process's own dispersion.
+//! 2. The sending against the plan: the rate at which requests were issued within 1 % of the rate
+//!    at which the plan has them. Here chance plays no part.
+
+use super::{Check, Evidence};
+
+const WITHIN: f64 = 0.01;
+const SIGMAS: f64 = 3.3;
+
+pub(super) const CHECK: Check = Check {
+    name: "rate",
+    about: "the offered load is the load asked for, within 1 %",
+    source: "METHOD M3",
+    in_closed_loop: false,
+    failed,
+};
+
+fn failed(evidence: &Evidence) -> Option<String> {
+    let planned = evidence.checks.rate_error;
+    let chance = SIGMAS * (evidence.dispersion_planned / evidence.asked.max(1.0)).sqrt();
+    let within = WITHIN.max(chance);
+    if planned.abs() > within {
+        return Some(format!(
+            "the plan is {:+.2} % off the rate asked for, {:.2} % may be; measure longer",
+            planned * 100.0,
+            within * 100.0
+        ));
+    }
+    let sent = evidence.checks.sent_rate_error;
+    (sent.abs() > WITHIN).then(|| {
+        format!(
+            "requests were issued at a rate {:+.2} % off the plan, 1 % may be; lower the rate, or \
+             give the client more threads and CPUs of its own",
+            sent * 100.0
+        )
+    })
+}

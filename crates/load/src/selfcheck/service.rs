@@ -1,0 +1,30 @@
+//! Did the service do the work that was asked for? Wrong replies make another workload of it.
+//!
+//! Refused, slow or lost requests are what a service under load does: they count as infinite and
+//! the `QoS` target decides. A miss or a wrong body means that the run measured something else.
+
+use super::{Check, Evidence};
+use crate::summary::share;
+
+const SHARE_MAX: f64 = 0.01;
+
+pub(super) const CHECK: Check = Check {
+    name: "replies",
+    about: "at most 1 % of replies are misses or have a wrong body",
+    source: "",
+    in_closed_loop: true,
+    failed,
+};
+
+fn failed(evidence: &Evidence) -> Option<String> {
+    let wrong = share(evidence.wrong_replies, evidence.requests);
+    if wrong > SHARE_MAX {
+        return Some(format!(
+            "{:.1} % of replies were misses or had a wrong body (see errors); preload the items, and \
+             check items, value_size, paths and expect_bytes",
+            wrong * 100.0
+        ));
+    }
+    let is_dead = evidence.requests > 0 && evidence.errors == evidence.requests;
+    is_dead.then(|| "no request succeeded (see errors); check that the service is up".into())
+}

@@ -1,0 +1,33 @@
+//! Were requests sent when they were due?
+//!
+//! Waits for a free connection are left out: they are the service's doing, are part of the sojourn
+//! time, and are reported as `waited_share`. Requests in outages are left out too: the outages
+//! themselves are judged.
+
+use sojourn_base::units::show_ns;
+
+use super::{Check, Evidence};
+
+/// PAPERS P5.
+const RATIO_MIN: f64 = 0.975;
+
+pub(super) const CHECK: Check = Check {
+    name: "timely",
+    about: "at least 97.5 % of requests were sent within ε of the moment they could be",
+    source: "METHOD M3, PAPERS P5",
+    in_closed_loop: false,
+    failed,
+};
+
+fn failed(evidence: &Evidence) -> Option<String> {
+    let ratio = evidence.checks.pick_up_timely_ratio;
+    (evidence.kept > 0 && ratio < RATIO_MIN).then(|| {
+        format!(
+            "{:.2} % of requests were sent within {} of the moment they were due, {:.1} % must be; \
+             lower the rate, let the client spin on a CPU of its own, or add threads",
+            ratio * 100.0,
+            show_ns(evidence.timely_within_ns as f64),
+            RATIO_MIN * 100.0
+        )
+    })
+}
