@@ -1,6 +1,26 @@
 """Which measurement comes next: a pure function of the study and of what became of the others."""
 
-from sojourn.plan.next import next_point
+from sojourn.plan.axis import Axis, Target
+from sojourn.plan.confirm import Confirmation
+from sojourn.plan.decide import Decision
+from sojourn.plan.next import Progress, next_point, progress
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.plan.rehearse import Rehearsal, rehearse
+from sojourn.plan.search import Search
 
-__all__ = ["Outcome", "Phase", "Point", "Verdict", "next_point"]
+__all__ = [
+    "Axis",
+    "Confirmation",
+    "Decision",
+    "Outcome",
+    "Phase",
+    "Point",
+    "Progress",
+    "Rehearsal",
+    "Search",
+    "Target",
+    "Verdict",
+    "next_point",
+    "progress",
+    "rehearse",
+]

@@ -1,43 +1,125 @@
-"""The next point of a study: services in order, and for each its phases in order."""
+"""The next point of a study: services in order, and for each its phases in order.
+
+    closed-loop peak → (run at low load for the QoS bound) → (no-drop search)
+        → sweep → search → confirmation
+
+With `max_rps = "qos"` the search comes before the sweep, which needs its result as the axis.
+Everything is computed anew from the outcomes each time, so there is no state to lose.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sojourn.plan.points import Outcome, Phase, Point
-from sojourn.spec import Study
+from sojourn.plan import axis as axes
+from sojourn.plan import check, sweep
+from sojourn.plan.axis import Axis, Target
+from sojourn.plan.drop import no_drop
+from sojourn.plan.points import Outcome, Point
+from sojourn.plan.search import Search, search
+from sojourn.spec import Goal, MaxRps, ServiceSpec, Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far one service of a study has come: what the plan and the report both need.
+
+    Attributes:
+        axis: what 100 % load means; None while it is not known.
+        target: the QoS target with its bound; None without one or while it is not measured.
+        search: of the highest load; None if not asked for or not begun.
+        next: the measurement to make; None when this service is finished.
+        reasons: why something that was asked for could not be measured.
+    """
+
+    axis: Axis | None = None
+    target: Target | None = None
+    search: Search | None = None
+    next: Point | None = None
+    reasons: tuple[str, ...] = ()
 
 
 def next_point(study: Study, outcomes: Sequence[Outcome]) -> Point | None:
-    """The measurement to make after `outcomes`; None when the study is complete."""
-    done = {outcome.point.key for outcome in outcomes}
+    """The measurement to make after `outcomes`; None when the study is complete.
+
+    Pure, and determined by the study's seed: the same arguments give the same point.
+    """
     for service in study.services:
-        key = f"{service.label}/peak/r0"
-        if key not in done:
-            return Point(
-                key=key,
-                service=service.label,
-                phase=Phase.PEAK,
-                offered_rps=None,
-                measure_s=study.run.peak_s,
-                warmup_s=study.run.warmup_s,
-                seed=study.seed,
-                overrides=(("find_max", True),),
-            )
-        peak = next(o.achieved_rps for o in outcomes if o.point.key == key)
-        for repeat in range(study.run.repeats):
-            for fraction in study.run.fractions:
-                key = f"{service.label}/sweep/b{repeat}/f{fraction:.2f}"
-                if key not in done:
-                    return Point(
-                        key=key,
-                        service=service.label,
-                        phase=Phase.SWEEP,
-                        offered_rps=fraction * peak,
-                        fraction=fraction,
-                        repeat=repeat,
-                        measure_s=study.run.measure_s,
-                        warmup_s=study.run.warmup_s,
-                        seed=study.seed + repeat,
-                    )
+        mine = [o for o in outcomes if o.point.service == service.label]
+        if following := progress(study, service, mine).next:
+            return following
     return None
+
+
+def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Progress:
+    """How far one service has come.
+
+    Args:
+        study: the study.
+        service: one of its services.
+        outcomes: in the order in which they were made; those of other services are ignored.
+    """
+    mine = [o for o in outcomes if o.point.service == service.label]
+    if Goal.CHECK in service.measure:
+        return Progress(next=check.next_check(study, service, mine))
+    top = axes.peak(service, mine)
+    if (point := axes.next_peak(study, service, mine)) or top is None:
+        return Progress(axis=top, next=point, reasons=() if point else (_NO_PEAK,))
+    if point := axes.next_base(study, service, mine, top):
+        return Progress(axis=top, next=point)
+    target = axes.target(service, mine)
+    if service.qos and target is None:
+        return Progress(axis=top, reasons=(_NO_BOUND,))
+    if service.max_rps is MaxRps.NO_DROP:
+        point, found = no_drop(study, service, mine, top)
+        if point or found is None:
+            reasons = () if point else (_NO_DROP,)
+            return Progress(axis=top, target=target, next=point, reasons=reasons)
+        top = found
+    return _answers(study, service, mine, top, target)
+
+
+def _answers(
+    study: Study,
+    service: ServiceSpec,
+    mine: Sequence[Outcome],
+    top: Axis,
+    target: Target | None,
+) -> Progress:
+    """Sweep and search, in the order that the load axis asks for."""
+    is_late = sum(o.wall_s for o in mine) > study.run.budget_s
+    is_qos = service.max_rps is MaxRps.QOS
+    found = None
+    if target and is_qos:
+        found = search(study, service, mine, top, target, is_late=is_late)
+        if found.next or found.answer_rps is None or found.bracket is None:
+            reasons = () if found.next else found.reasons or (_NO_LOAD,)
+            return Progress(axis=top, target=target, search=found, next=found.next, reasons=reasons)
+        top = Axis(
+            rps=found.answer_rps,
+            lo_rps=found.answer_rps,
+            hi_rps=found.bracket.hi or found.answer_rps,
+            rule=MaxRps.QOS,
+            runs=found.bracket.rounds,
+            is_valid=True,
+        )
+    if Goal.SWEEP in service.measure and (
+        point := sweep.next_run(study, service, mine, top, target, is_late=is_late)
+    ):
+        return Progress(axis=top, target=target, search=found, next=point)
+    if target and Goal.MAX_LOAD in service.measure and not is_qos:
+        found = search(study, service, mine, top, target, is_late=is_late)
+    return Progress(
+        axis=top,
+        target=target,
+        search=found,
+        next=found.next if found else None,
+        reasons=found.reasons if found else (),
+    )
+
+
+_NO_PEAK = "nothing was answered in any closed-loop run: there is no load axis"
+_NO_BOUND = "the run at low load cannot be believed: there is no QoS bound"
+_NO_DROP = "no rate was answered without drops: there is no load axis"
+_NO_LOAD = "no load meets the QoS target: there is no load axis"

@@ -69,6 +69,9 @@ class QosRule(StrEnum):
     LOW_LOAD = "low_load"  # L19: factor x the same quantile at a low load
 
 
+LOW_LOAD_QUANTILES = (0.5, 0.95, 0.99)
+
+
 class Qos(Model):
     """The QoS target: quantile and bound on the sojourn time."""
 
@@ -92,6 +95,9 @@ class Qos(Model):
                 raise ValueError("a bound of 0 can never be met")
         elif self.bound:
             raise ValueError(f'bound is measured under rule = "{self.rule}"; leave bound out')
+        elif self.rule is QosRule.LOW_LOAD and self.q not in LOW_LOAD_QUANTILES:
+            known = ", ".join(map(str, LOW_LOAD_QUANTILES))
+            raise ValueError(f'rule = "low_load" knows no quantile {self.q}; use one of {known}')
         return self
 
     @property

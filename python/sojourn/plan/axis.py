@@ -1,0 +1,141 @@
+"""The load axis: what 100 % means (M19, D8), and the QoS bound where it is measured (P8, L19).
+
+First comes the closed-loop peak (`sojourn-load --find-max`), once per fresh start of the service;
+their median is `achieved_peak` and the point from which the other definitions start. When no run of
+the peak passed its self-check the best of them still serves as the scale of the axis, which it only
+has to name; the axis is then marked as not valid, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from sojourn.plan import make
+from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.spec import MaxRps, QosRule, ServiceSpec, Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """What 100 % load means.
+
+    Attributes:
+        rps: requests/s.
+        lo_rps, hi_rps: lowest and highest of its runs, or of its rounds.
+        rule: the definition in use.
+        runs: how many runs or rounds it rests on.
+        is_valid: whether they passed their self-checks.
+        reasons: why not.
+    """
+
+    rps: float
+    lo_rps: float
+    hi_rps: float
+    rule: MaxRps
+    runs: int
+    is_valid: bool
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The QoS target of a service, its bound known."""
+
+    q: float
+    bound_ns: float
+    rule: QosRule
+
+    @property
+    def overrides(self) -> tuple[tuple[str, str | float], ...]:
+        """The keys of the generator's job that carry it."""
+        return (("qos_quantile", self.q), ("qos_bound", f"{round(self.bound_ns)}ns"))
+
+
+def next_peak(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Point | None:
+    """The next closed-loop run; None when there are enough."""
+    done = make.by_key(outcomes)
+    for repeat in range(study.run.peak_repeats):
+        key = f"{service.label}/peak/r{repeat}"
+        tried = make.attempts(key, done)
+        if make.is_open(tried, study.run.retries):
+            return make.point(
+                study,
+                make.attempt(key, len(tried)),
+                Phase.PEAK,
+                measure_s=study.run.peak_s,
+                repeat=repeat,
+                overrides=(("find_max", True),),
+            )
+    return None
+
+
+def peak(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Axis | None:
+    """The closed-loop peak from the runs so far; None if nothing was answered in any."""
+    runs = [
+        o
+        for o in outcomes
+        if o.point.phase is Phase.PEAK
+        and o.point.service == service.label
+        and o.point.offered_rps is None
+        and o.achieved_rps > 0
+    ]
+    valid = [o for o in runs if o.verdict is not Verdict.UNKNOWN]
+    rates = [o.achieved_rps for o in valid or runs]
+    if not rates:
+        return None
+    return Axis(
+        rps=make.rounded(median(rates)),
+        lo_rps=min(rates),
+        hi_rps=max(rates),
+        rule=MaxRps.ACHIEVED_PEAK,
+        runs=len(rates),
+        is_valid=bool(valid),
+        reasons=() if valid else runs[-1].reasons,
+    )
+
+
+def base_key(service: ServiceSpec) -> str:
+    """Key of the run at low load from which a QoS bound is derived."""
+    return f"{service.label}/base"
+
+
+def next_base(
+    study: Study, service: ServiceSpec, outcomes: Sequence[Outcome], top: Axis
+) -> Point | None:
+    """The run at low load, if the QoS bound has to be measured and is not yet."""
+    if service.qos is None or service.qos.rule is QosRule.GIVEN:
+        return None
+    tried = make.attempts(base_key(service), make.by_key(outcomes))
+    if not make.is_open(tried, study.run.retries):
+        return None
+    return make.point(
+        study,
+        make.attempt(base_key(service), len(tried)),
+        Phase.PEAK,
+        measure_s=study.run.measure_s,
+        offered_rps=service.qos.at_fraction * top.rps,
+        fraction=service.qos.at_fraction,
+    )
+
+
+def target(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Target | None:
+    """The QoS target, its bound known; None without one or while it is not measured."""
+    qos = service.qos
+    if qos is None:
+        return None
+    if qos.bound_ns is not None:
+        return Target(q=qos.q, bound_ns=float(qos.bound_ns), rule=qos.rule)
+    tried = make.attempts(base_key(service), make.by_key(outcomes))
+    valid = [o for o in tried if o.verdict is not Verdict.UNKNOWN]
+    measured = _low_load_ns(valid[-1], qos.rule, qos.q) if valid else None
+    if measured is None:
+        return None
+    return Target(q=qos.q, bound_ns=qos.factor * measured, rule=qos.rule)
+
+
+def _low_load_ns(outcome: Outcome, rule: QosRule, q: float) -> float | None:
+    if rule is QosRule.LQOS:
+        return outcome.mean_ns  # at a low load: the service time and next to no queueing (P8)
+    return {0.5: outcome.p50_ns, 0.95: outcome.p95_ns, 0.99: outcome.p99_ns}[q]

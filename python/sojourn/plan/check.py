@@ -1,0 +1,59 @@
+"""The instrument against a known truth (M20): points of a selfcheck study."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from sojourn import units
+from sojourn.plan import make
+from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.spec import Check, ServiceSpec, Study
+
+_STEADY = 0.8  # utilisation at which a check takes `run.check_s`
+
+
+def next_check(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Point | None:
+    """The next check; None when all are made."""
+    if service.check is None:
+        return None
+    done = make.by_key(outcomes)
+    for repeat in range(study.run.check_repeats):
+        block = f"{service.label}/check/b{repeat}"
+        loads = list(_loads(service.check))
+        random.Random(make.seed_of(study, block)).shuffle(loads)  # noqa: S311 - not a secret
+        for name, rho, rps in loads:
+            tried = make.attempts(f"{block}/{name}", done)
+            if make.is_open(tried, study.run.retries):
+                return make.point(
+                    study,
+                    make.attempt(f"{block}/{name}", len(tried)),
+                    Phase.CHECK,
+                    measure_s=_length_s(study.run.check_s, rho),
+                    offered_rps=rps,
+                    fraction=rho,
+                    repeat=repeat,
+                )
+    return None
+
+
+def _loads(check: Check) -> Sequence[tuple[str, float | None, float]]:
+    """(name, utilisation, requests/s) of every load."""
+    if check.system == "null":
+        return [(f"rate{rate}", None, units.parse_count(rate)) for rate in check.rates]
+    return [(f"rho{rho:.2f}", rho, rho * check.servers / check.service_s) for rho in check.rho]
+
+
+def _length_s(usual_s: float, rho: float | None) -> float:
+    """Longer where requests depend on each other for longer.
+
+    The relaxation time of M/M/1 grows as 1/(1 − √ρ)², about 4/(1 − ρ)² near saturation; a length
+    in proportion gives every utilisation about the same number of independent requests. Between a
+    quarter and four times the usual length, so that the study ends.
+
+    Source: Cohen, The Single Server Queue (1982), III.7.3.
+    """
+    if rho is None:
+        return usual_s
+    factor = ((1 - _STEADY) / (1 - rho)) ** 2
+    return round(usual_s * min(4.0, max(0.25, factor)), 1)

@@ -1,0 +1,92 @@
+"""The found load once more, longer, over fresh starts of the service (M18).
+
+Every run must pass its own test. When one fails, the load is stepped down and confirmed anew; after
+a few steps the search has to say that it found nothing that lasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.plan import make
+from sojourn.plan.axis import Axis, Target
+from sojourn.plan.decide import Decision, meets_qos
+from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.spec import ServiceSpec, Study
+
+STEPS_MAX = 5
+LOOKS = 2  # an undecided run is measured once more and judged together with the first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """How far the confirmation has come.
+
+    Attributes:
+        rps: load that is being, or was, confirmed, requests/s; None: there is none.
+        runs: (requests/s, repeat, decision) of every run that was judged.
+        steps_down: how often the load was stepped down.
+        is_confirmed: every run at `rps` passed.
+        next: the run to make; None when there is nothing left to do.
+        reasons: why nothing was confirmed.
+    """
+
+    rps: float | None
+    runs: tuple[tuple[float, int, Decision], ...] = ()
+    steps_down: int = 0
+    is_confirmed: bool = False
+    next: Point | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def confirm(
+    study: Study,
+    service: ServiceSpec,
+    outcomes: Sequence[Outcome],
+    *,
+    start_rps: float,
+    axis: Axis,
+    target: Target,
+) -> Confirmation:
+    """Where the confirmation stands that began at `start_rps`."""
+    search = study.run.search
+    done = make.by_key(outcomes)
+    judged: list[tuple[float, int, Decision]] = []
+    for step in range(STEPS_MAX):
+        rps = make.rounded(start_rps / (1 + search.resolution) ** step)
+        said = Decision.PASS
+        for repeat in range(search.confirm_repeats):
+            key = f"{service.label}/confirm/s{step}/r{repeat}"
+            tried = make.attempts(key, done)
+            said = meets_qos(tried, target.q, confidence=search.confidence, looks=LOOKS)
+            believed = sum(o.verdict is not Verdict.UNKNOWN for o in tried)
+            is_open = said is Decision.UNDECIDED and believed < LOOKS
+            if is_open or make.is_open(tried, study.run.retries):
+                following = make.point(
+                    study,
+                    make.attempt(key, len(tried)),
+                    Phase.CONFIRM,
+                    measure_s=search.confirm_s,
+                    offered_rps=rps,
+                    fraction=round(rps / axis.rps, 4),
+                    repeat=step * search.confirm_repeats + repeat,
+                    overrides=target.overrides,
+                )
+                return Confirmation(rps=rps, runs=tuple(judged), steps_down=step, next=following)
+            judged.append((rps, repeat, said))
+            if said is not Decision.PASS:
+                break
+        if said is Decision.PASS:
+            return Confirmation(rps=rps, runs=tuple(judged), steps_down=step, is_confirmed=True)
+        if said is Decision.UNKNOWN:
+            why = tried[-1].reasons[0] if tried[-1].reasons else "its self-check failed"
+            return Confirmation(
+                rps=None, runs=tuple(judged), steps_down=step,
+                reasons=(f"no confirmation run at {rps:g} requests/s can be believed: {why}",),
+            )  # fmt: skip
+    why = (
+        f"loads down to {judged[-1][0]:g} requests/s passed short probes, but none passed "
+        f"confirmation runs of {search.confirm_s:g} s"
+    )
+    return Confirmation(rps=None, runs=tuple(judged), steps_down=STEPS_MAX, reasons=(why,))

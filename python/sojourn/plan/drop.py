@@ -1,0 +1,56 @@
+"""Max RPS as C5 defines it: the highest rate that is injected and answered without a drop.
+
+An open-loop search like the one for QoS, with "nothing was dropped" in place of the QoS test.
+Requests wait in the plan while the server is busy, so "dropped" means: lost, or completed more
+slowly than offered over the whole run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sojourn.plan.axis import Axis
+from sojourn.plan.decide import drops_nothing
+from sojourn.plan.ladder import Rules
+from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.rounds import bracket, probe_of, rounds_of
+from sojourn.spec import MaxRps, ServiceSpec, Study
+
+START = 0.8  # of the closed-loop peak
+
+
+def no_drop(
+    study: Study, service: ServiceSpec, outcomes: Sequence[Outcome], top: Axis
+) -> tuple[Point | None, Axis | None]:
+    """The next probe, or the axis once there is none; neither: it could not be found."""
+    spec = study.run.search
+    rules = Rules(
+        decide=drops_nothing,
+        climb=1 + 2 * spec.resolution,
+        step=1 + spec.resolution,
+        resolution=spec.resolution,
+        lengths=(study.run.peak_s,),
+        retries=study.run.retries,
+        scale=top.rps,
+    )
+    prefix = f"{service.label}/drop"
+    rounds = rounds_of(
+        prefix,
+        outcomes,
+        wanted=study.run.peak_repeats,
+        first=(START * top.rps, rules),
+        later=rules,
+        is_late=False,
+    )
+    probe = probe_of(study, prefix, Phase.PEAK, rounds, outcomes, axis=top)
+    found = bracket(rounds)
+    if probe or found is None or not found.lo or not found.hi:
+        return probe, None
+    return None, Axis(
+        rps=found.lo,
+        lo_rps=found.lo,
+        hi_rps=found.hi,
+        rule=MaxRps.NO_DROP,
+        runs=found.rounds,
+        is_valid=True,
+    )

@@ -1,0 +1,105 @@
+"""Plays a study through with an imagined service: what `sojourn plan` shows before anything ran.
+
+The imagined service is an M/M/1 queue whose capacity is the measured peak, or a guess before there
+is one. Only the number and the length of points are taken from it, never a result; tests drive the
+whole plan with it, with noise of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.plan.next import next_point
+from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.spec import Study
+
+RESTART_S = 1.5  # stop, start, preload and warm up; typical on loopback
+AROUND_S = 0.7  # starting the generator, drain, reading the result
+CAPACITY_RPS = 100_000.0
+POINTS_MAX = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What is still to come, if all goes well.
+
+    Attributes:
+        points: in order; loads are imagined where they depend on results.
+        wall_s: time they take together, s.
+        measure_s: of that, measuring.
+    """
+
+    points: tuple[Point, ...]
+    wall_s: float
+    measure_s: float
+
+
+def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
+    """Go on from `outcomes` with the imagined service until the study is complete."""
+    played = list(outcomes)
+    points: list[Point] = []
+    wall_s = 0.0
+    while (point := next_point(study, played)) and len(points) < POINTS_MAX:
+        before = played[-1].point.life if played else ""
+        outcome = imagine(point, capacity_rps=_capacity(point, outcomes), last_life=before)
+        played.append(outcome)
+        points.append(point)
+        wall_s += outcome.wall_s
+    measure_s = sum(point.measure_s for point in points)
+    return Rehearsal(points=tuple(points), wall_s=wall_s, measure_s=measure_s)
+
+
+def imagine(
+    point: Point,
+    *,
+    capacity_rps: float = CAPACITY_RPS,
+    last_life: str = "",
+    bound_ns: float | None = None,
+) -> Outcome:
+    """What an M/M/1 queue of that capacity would make of `point`.
+
+    Without `bound_ns` the bound is taken from the point's own overrides.
+    """
+    offered = point.offered_rps or 0.0
+    bound = bound_ns if bound_ns is not None else _bound(point)
+    rho = offered / capacity_rps
+    is_closed = point.offered_rps is None
+    achieved = capacity_rps if is_closed else min(offered, capacity_rps)
+    requests = round((achieved if is_closed else offered) * point.measure_s)
+    # Above capacity the backlog grows all the time; nearly every request is late.
+    mean_ns = 1e9 / (capacity_rps - offered) if rho < 1 else point.measure_s * 1e9 / 2
+    share_over = 0.0 if bound is None else math.exp(-bound / mean_ns)
+    wall_s = point.measure_s + point.warmup_s + AROUND_S
+    return Outcome(
+        point=point,
+        verdict=Verdict.HOLDS,
+        reasons=(),
+        offered_rps=offered,
+        achieved_rps=achieved,
+        requests=requests,
+        over_bound=None if bound is None else round(requests * share_over),
+        lost=0,
+        mean_ns=mean_ns,
+        p50_ns=mean_ns * math.log(2),
+        p95_ns=mean_ns * math.log(20),
+        p99_ns=mean_ns * math.log(100),
+        correlation=1.0,
+        wall_s=wall_s + (0.0 if point.life == last_life else RESTART_S),
+        folder="",
+    )
+
+
+def _bound(point: Point) -> float | None:
+    text = dict(point.overrides).get("qos_bound")
+    return None if text is None else float(str(text).removesuffix("ns"))
+
+
+def _capacity(point: Point, outcomes: Sequence[Outcome]) -> float:
+    measured = [
+        o.achieved_rps
+        for o in outcomes
+        if o.point.service == point.service and o.point.offered_rps is None and o.achieved_rps > 0
+    ]
+    return measured[-1] if measured else CAPACITY_RPS

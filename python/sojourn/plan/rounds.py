@@ -1,0 +1,157 @@
+"""Rounds: the same search from fresh starts of the service, and the interval they give.
+
+One search gives a bracket that is as narrow as one likes and wrong an hour later: the border moves
+between starts of the service and with the machine's other tenants, by more than any probe's own
+error. So the search is repeated, each round from a fresh start (M15) and with a bracket of its own.
+
+The hull of R brackets covers the *median border over restarts* with probability 1 − 2^(1−R),
+whatever the distribution: the sign test's interval. With many rounds the extreme ones are set aside
+as long as the coverage stays at 90 %. Drift during the search widens the hull, as it must.
+
+Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from scipy.stats import binom
+
+from sojourn.plan import make
+from sojourn.plan.axis import Axis
+from sojourn.plan.ladder import Round, Rules, climb
+from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.spec import Study
+
+EXTRA = 2  # rounds more than asked, for those that ended without a border
+LEAST = 2  # rounds that are made even when the budget is spent
+COVERAGE = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bracket:
+    """Where the border lies.
+
+    Attributes:
+        lo: requests/s; 0: no load passed.
+        hi: requests/s; None: no load failed.
+        coverage: of the median border over restarts, 0 to 1.
+        rounds: how many it rests on.
+    """
+
+    lo: float
+    hi: float | None
+    coverage: float
+    rounds: int
+
+
+def rounds_of(
+    prefix: str,
+    outcomes: Sequence[Outcome],
+    *,
+    wanted: int,
+    first: tuple[float, Rules],
+    later: Rules,
+    is_late: bool,
+) -> tuple[Round, ...]:
+    """All rounds that were begun, and the one to begin next, if any is wanted.
+
+    Args:
+        prefix: of the rounds' keys, such as `memcached/search`.
+        outcomes: of the whole study, in order.
+        wanted: rounds that enclose the border.
+        first: start (requests/s) and rules of the first round.
+        later: rules of the others, which start at the median border so far.
+        is_late: the budget is spent; no round beyond the least number is begun.
+    """
+    found: list[Round] = []
+    while _wants_another(found, wanted):
+        mine = [o for o in outcomes if o.point.key.startswith(f"{prefix}/r{len(found)}/")]
+        if not mine and is_late and len(found) >= LEAST:
+            break
+        middles = [r.middle for r in found if r.middle is not None]
+        start, rules = (median(middles), later) if middles else first
+        found.append(climb(make.rounded(start), mine, rules))
+        if not found[-1].is_over:
+            break
+    return tuple(found)
+
+
+def _wants_another(found: Sequence[Round], wanted: int) -> bool:
+    if found and found[-1].ended == "ceiling":
+        return False
+    return sum(r.has_border for r in found) < wanted and len(found) < wanted + EXTRA
+
+
+def probe_of(
+    study: Study,
+    prefix: str,
+    phase: Phase,
+    found: Sequence[Round],
+    outcomes: Sequence[Outcome],
+    *,
+    axis: Axis,
+    overrides: tuple[tuple[str, str | float | int | bool], ...] = (),
+) -> Point | None:
+    """The run that the last round wants; None when all rounds are over."""
+    if not found or found[-1].next_rps is None or found[-1].next_s is None:
+        return None
+    number = len(found) - 1
+    start = f"{prefix}/r{number}/"
+    made = sum(o.point.key.startswith(start) for o in outcomes)
+    return make.point(
+        study,
+        f"{start}p{made:02d}",
+        phase,
+        measure_s=found[-1].next_s,
+        offered_rps=found[-1].next_rps,
+        fraction=round(found[-1].next_rps / axis.rps, 4),
+        repeat=number,
+        overrides=overrides,
+    )
+
+
+def bracket(found: Sequence[Round]) -> Bracket | None:
+    """The interval of the border from all rounds that are over; None without any.
+
+    A round that no load passed counts with 0. One that no load failed leaves the top open.
+    """
+    over = [r for r in found if r.is_over and (r.hi is not None or r.ended == "ceiling")]
+    if not over:
+        return None
+    aside = _aside(len(over))
+    low = sorted(r.lo or 0.0 for r in over)[aside]
+    if any(r.hi is None for r in over):
+        return Bracket(lo=low, hi=None, coverage=0.0, rounds=len(over))
+    high = sorted((r.hi for r in over if r.hi is not None), reverse=True)[aside]
+    return Bracket(lo=low, hi=high, coverage=_coverage(len(over), aside), rounds=len(over))
+
+
+def _coverage(n: int, aside: int) -> float:
+    """P(the median lies between the (aside+1)-th lowest and highest of n).
+
+    >>> [round(_coverage(n, 0), 3) for n in (1, 3, 5, 6)]
+    [0.0, 0.75, 0.938, 0.969]
+    """
+    return max(0.0, 1 - 2 * float(binom.cdf(aside, n, 0.5)))
+
+
+def _aside(n: int) -> int:
+    aside = 0
+    while 2 * (aside + 2) <= n and _coverage(n, aside + 1) >= COVERAGE:
+        aside += 1
+    return aside
+
+
+def doubling(first_s: float, longest_s: float) -> tuple[float, ...]:
+    """Lengths of the runs at one load: each as long as all before it, `longest_s` together.
+
+    >>> doubling(2.5, 10.0)
+    (2.5, 2.5, 5.0)
+    """
+    lengths = [first_s]
+    while sum(lengths) * 1.2 < longest_s:
+        lengths.append(min(sum(lengths), longest_s - sum(lengths)))
+    return tuple(lengths)

@@ -1,0 +1,60 @@
+"""Latency against load: every fraction once per block, blocks in random order (M15, M16).
+
+A block is one life of the service. Within a block the order of loads is drawn from the study's
+seed, so that drift of the machine does not line up with load. Runs whose self-check failed are
+made again at the end of their block.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from sojourn.plan import make
+from sojourn.plan.axis import Axis, Target
+from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.spec import ServiceSpec, Study
+
+
+def next_run(
+    study: Study,
+    service: ServiceSpec,
+    outcomes: Sequence[Outcome],
+    axis: Axis,
+    target: Target | None,
+    *,
+    is_late: bool,
+) -> Point | None:
+    """The next run of the sweep; None when it is complete. Late sweeps repeat nothing."""
+    done = make.by_key(outcomes)
+    for block in range(study.run.repeats):
+        name = f"{service.label}/sweep/b{block}"
+        tried = {
+            fraction: make.attempts(f"{name}/f{fraction:.2f}", done)
+            for fraction in order(study, name)
+        }
+        fresh = [fraction for fraction, runs in tried.items() if not runs]
+        again = [
+            fraction
+            for fraction, runs in tried.items()
+            if runs and make.is_open(runs, 0 if is_late else study.run.retries)
+        ]
+        for fraction in fresh or again:
+            return make.point(
+                study,
+                make.attempt(f"{name}/f{fraction:.2f}", len(tried[fraction])),
+                Phase.SWEEP,
+                measure_s=study.run.measure_s,
+                offered_rps=fraction * axis.rps,
+                fraction=fraction,
+                repeat=block,
+                overrides=target.overrides if target else (),
+            )
+    return None
+
+
+def order(study: Study, block: str) -> tuple[float, ...]:
+    """The loads of one block in the order in which they are measured."""
+    fractions = list(study.run.fractions)
+    random.Random(make.seed_of(study, block)).shuffle(fractions)  # noqa: S311 - not a secret
+    return tuple(fractions)
