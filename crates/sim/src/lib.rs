@@ -1,9 +1,31 @@
 //! Queueing and scheduler simulator, and the closed forms that it is checked against.
 //!
 //! What a machine at hand cannot show is simulated; what is simulated was first compared with what
-//! is known exactly. Reading order: [`closed`] (formulas), [`queue`] (requests and workers, one
+//! is known exactly. Reading order: [`closed`] (formulas), [`queue`] (requests and servers, one
 //! recursion per discipline), [`stats`] (sections and their intervals), [`cli`].
 //!
 //! Every result is a function of its job alone: same seed, same bytes, on any number of CPUs.
 
+pub mod cli;
 pub mod closed;
+pub mod queue;
+pub mod result;
+pub mod service;
+pub mod show;
+pub mod stats;
+
+use sojourn_base::Fault;
+
+/// Name and version, as results carry them.
+pub(crate) fn program() -> String {
+    format!("sojourn-sim {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Refuses a job of another form.
+pub(crate) fn check_schema(given: &str, ours: &str) -> Result<(), Fault> {
+    if given == ours {
+        return Ok(());
+    }
+    let what = format!("the job's form is '{given}', this program reads '{ours}'");
+    Err(Fault::usage(what, "schema", format!("write \"schema\": \"{ours}\", or leave it out")))
+}

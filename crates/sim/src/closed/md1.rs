@@ -85,8 +85,11 @@ impl Md1 {
 
 /// `Q_i` for all i up to where 1 − `Q_i` falls below [`TAIL`].
 ///
-/// State probabilities by level crossing, p_{n+1} a_0 = p_0 P(A > n) + Σ_{i=1}^{n} p_i P(A > n+1−i),
-/// with A ~ Poisson(ρ) arrivals per service: all terms are positive, so nothing cancels.
+/// State probabilities by level crossing: all terms are positive, so nothing cancels.
+///
+/// ```text
+/// p(n+1) · P(A = 0) = p(0) · P(A > n) + Σ_{i=1}^{n} p(i) · P(A > n+1−i),   A ~ Poisson(ρ)
+/// ```
 fn waiting_at_most(rho: f64) -> Vec<f64> {
     let above = poisson_above(rho);
     let tail = |n: usize| above.get(n).copied().unwrap_or(0.0);

@@ -26,7 +26,7 @@ fn apply(model: &Model) -> Option<Closed> {
 
 /// Probability that a request waits, with `servers` and `work` = λS erlangs offered.
 ///
-/// Through Erlang's B, whose recursion B_k = aB_{k−1} / (k + aB_{k−1}) never overflows.
+/// Through Erlang's B, whose recursion `B(k) = aB(k−1) / (k + aB(k−1))` never overflows.
 pub fn erlang_c(servers: u32, work: f64) -> f64 {
     let mut blocked = 1.0;
     for k in 1..=servers {

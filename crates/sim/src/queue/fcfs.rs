@@ -1,0 +1,89 @@
+//! One queue, n servers, first come, first served.
+//!
+//! Kiefer and Wolfowitz: the next request starts at the later of its arrival and the earliest time
+//! at which a server falls free. A heap of those n times is the whole state.
+//! Source: Kiefer and Wolfowitz, On the theory of queues with many servers, Trans. AMS 78, 1955.
+
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::Rng;
+
+use super::tally::Tally;
+use super::{Discipline, Form, QueueKind, rebase};
+
+#[derive(Debug)]
+struct Fcfs {
+    now: f64,
+    /// When all servers will be free: the system is empty from then on.
+    last: f64,
+    /// When each server falls free; a heap, the earliest first.
+    free: Vec<f64>,
+}
+
+impl Discipline for Fcfs {
+    #[inline]
+    fn arrive(&mut self, gap_ns: f64, service_ns: f64, _rng: &mut Rng, tally: &mut Tally) {
+        self.now += gap_ns;
+        let index = tally.arrive(self.last <= self.now);
+        let done = self.free[0].max(self.now) + service_ns;
+        replace_first(&mut self.free, done);
+        self.last = self.last.max(done);
+        tally.finish(index, done - self.now);
+        let before = self.now;
+        rebase(&mut self.now, &mut self.free);
+        self.last -= before - self.now;
+    }
+}
+
+/// Puts `value` in the place of the least element and lets it sink.
+#[inline]
+fn replace_first(heap: &mut [f64], value: f64) {
+    let mut at = 0;
+    loop {
+        let mut child = 2 * at + 1;
+        if child >= heap.len() {
+            break;
+        }
+        if child + 1 < heap.len() && heap[child + 1] < heap[child] {
+            child += 1;
+        }
+        if heap[child] >= value {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = value;
+}
+
+pub(super) const KIND: QueueKind = QueueKind {
+    kind: Kind {
+        name: "fcfs",
+        about: "one queue before all servers, first come, first served",
+        usage: "fcfs (fcfs)",
+        params: &[],
+        needs: &[],
+        source: "Kiefer and Wolfowitz 1955",
+    },
+    build: |servers, _| {
+        let free = vec![0.0; servers as usize];
+        Ok((Box::new(Fcfs { now: 0.0, last: 0.0, free }), Form::SharedFcfs))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heap_gives_the_times_back_in_order() {
+        let mut heap = vec![0.0; 7];
+        let mut x = 1.0_f64;
+        let mut last = 0.0;
+        for _ in 0..1000 {
+            assert!(heap[0] >= last && heap.iter().all(|t| *t >= heap[0]));
+            last = heap[0];
+            x = (x * 7919.0 + 13.0) % 101.0;
+            replace_first(&mut heap, last + x);
+        }
+    }
+}

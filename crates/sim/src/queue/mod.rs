@@ -1,0 +1,117 @@
+//! Queues: how requests share servers. One recursion per file; [`KINDS`] is the table.
+//!
+//! Where order of arrival is order of service, the sojourn time of a request is known when it
+//! arrives, from the times at which servers fall free (Lindley; Kiefer and Wolfowitz). So there is
+//! no event list, and memory is that of the servers, not of the requests.
+
+mod epoll;
+mod fcfs;
+mod null;
+mod placed;
+mod ps;
+pub mod run;
+pub mod tally;
+
+use std::fmt::Debug;
+
+use sojourn_base::kind::{Kind, near};
+use sojourn_base::rng::Rng;
+use sojourn_base::{Fault, units};
+
+use tally::Tally;
+
+/// A queue in front of servers.
+pub trait Discipline: Debug {
+    /// A request arrives `gap_ns` after the last one and needs `service_ns` of one server.
+    /// Requests that are done by then, or whose end is now known, go to `tally`.
+    fn arrive(&mut self, gap_ns: f64, service_ns: f64, rng: &mut Rng, tally: &mut Tally);
+
+    /// No more arrivals: everything left goes to `tally`.
+    fn drain(&mut self, tally: &mut Tally) {
+        let _ = tally;
+    }
+}
+
+/// What kind of formula describes a discipline, if service is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One queue before all servers, first come, first served.
+    SharedFcfs,
+    /// One such queue per server; requests fall to servers at random and evenly.
+    SplitFcfs,
+    /// Shared equally.
+    Sharing,
+    /// No formula here.
+    None,
+}
+
+/// One entry of the table.
+pub struct QueueKind {
+    /// Name, parameters, usage.
+    pub kind: Kind,
+    /// Builds it for so many servers, from its parameters, already counted (times in ns).
+    pub build: fn(u32, &[f64]) -> Result<Built, Fault>,
+}
+
+/// A queue, and the formula that it has.
+pub type Built = (Box<dyn Discipline>, Form);
+
+/// Every discipline, in reading order.
+pub const KINDS: &[QueueKind] = &[null::KIND, fcfs::KIND, placed::KIND, epoll::KIND, ps::KIND];
+
+/// Reads `name` or `name:param,param`.
+pub fn parse(text: &str, servers: u32) -> Result<Built, Fault> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) else {
+        return Err(unknown(name));
+    };
+    if servers == 0 {
+        return Err(Fault::usage("servers is 0", "servers", "give 1 server or more"));
+    }
+    let parts: Vec<&str> = rest.split(',').map(str::trim).filter(|p| !p.is_empty()).collect();
+    if parts.len() != entry.kind.params.len() {
+        let (wanted, given) = (entry.kind.params.len(), parts.len());
+        let what = format!("{name} takes {wanted} parameter(s), {given} given");
+        return Err(Fault::usage(what, "discipline", format!("write {}", entry.kind.usage)));
+    }
+    let read = |(param, text): (&sojourn_base::kind::Param, &str)| match param.unit {
+        "ns" => units::parse_ns(text).map(|ns| ns as f64),
+        _ => units::parse_count(text),
+    };
+    let numbers: Result<Vec<f64>, Fault> = entry.kind.params.iter().zip(parts).map(read).collect();
+    (entry.build)(servers, &numbers.map_err(|fault| fault.within("discipline"))?)
+}
+
+fn unknown(name: &str) -> Fault {
+    let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
+    let hint = near(name, names.iter().copied())
+        .first()
+        .map_or(String::new(), |n| format!("did you mean {n}? "));
+    let known = names.join(", ");
+    let what = format!("no discipline is called '{name}'");
+    Fault::usage(what, "discipline", format!("{hint}known: {known}"))
+}
+
+/// A number of connections, 1 or more.
+fn connections(number: f64) -> Result<u64, Fault> {
+    if number >= 1.0 && number.fract() == 0.0 && number <= 1e9 {
+        return Ok(number as u64);
+    }
+    let what = format!("connections is {number}");
+    Err(Fault::usage(what, "discipline", "give a whole number of connections, 1 or more"))
+}
+
+/// When a clock that only counts forward in ns is set back: far below the point (2^53) from
+/// which an f64 no longer tells one ns from the next.
+const REBASE_NS: f64 = 8.8e12; // 2^43
+
+/// Sets `now` and every one of `times` back by `now`, if it is time to.
+#[inline]
+fn rebase(now: &mut f64, times: &mut [f64]) {
+    if *now > REBASE_NS {
+        for time in times {
+            *time -= *now;
+        }
+        *now = 0.0;
+    }
+}

@@ -1,0 +1,77 @@
+//! Words that all results share.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::closed::Closed;
+use crate::stats::{Interval, Intervals};
+
+/// Whether a result's own checks passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// They did.
+    Holds,
+    /// One failed: the numbers decide nothing.
+    Unknown,
+}
+
+impl Verdict {
+    /// `Holds` if there is no reason against it.
+    pub fn of(reasons: &[String]) -> Self {
+        if reasons.is_empty() { Self::Holds } else { Self::Unknown }
+    }
+}
+
+/// One number, simulated and known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agreement {
+    /// The formula.
+    pub model: String,
+    /// `mean`, `p50`, …
+    pub quantity: String,
+    /// What the run found, ns.
+    pub interval: Interval,
+    /// What the formula says, ns.
+    pub closed: f64,
+    /// Simulated over known, minus one.
+    pub error: f64,
+    /// Whether the formula lies in the run's 95 % interval; 1 in 20 does not by chance.
+    pub is_within: bool,
+}
+
+/// Compares `intervals` with every exact formula, number by number.
+pub fn agreement(intervals: &Intervals, closed: &[Closed]) -> Vec<Agreement> {
+    let mut found: Vec<Agreement> = Vec::new();
+    for formula in closed.iter().filter(|formula| formula.exact) {
+        for (quantity, interval, known) in pairs(intervals, formula) {
+            let (Some(interval), Some(known)) = (interval, known) else { continue };
+            if found.iter().any(|a| a.quantity == quantity) {
+                continue; // M/M/1, M/G/1 and M/M/n say the same thing
+            }
+            found.push(Agreement {
+                model: formula.model.clone(),
+                quantity: quantity.into(),
+                interval,
+                closed: known,
+                error: interval.mid / known - 1.0,
+                is_within: interval.contains(known),
+            });
+        }
+    }
+    found
+}
+
+type Pair = (&'static str, Option<Interval>, Option<f64>);
+
+fn pairs(found: &Intervals, formula: &Closed) -> [Pair; 6] {
+    [
+        ("mean", found.mean, formula.mean),
+        ("p50", found.p50, formula.p50),
+        ("p90", found.p90, formula.p90),
+        ("p95", found.p95, formula.p95),
+        ("p99", found.p99, formula.p99),
+        ("p999", found.p999, formula.p999),
+    ]
+}

@@ -1,0 +1,66 @@
+//! Results as people read them: 80 columns, no colour.
+
+use std::fmt::Write as _;
+
+use sojourn_base::units::{show_count, show_ns};
+
+use crate::queue::run::QueueResult;
+use crate::result::Verdict;
+use crate::stats::Interval;
+
+/// One queue's result.
+pub fn queue(result: &QueueResult) -> String {
+    let mut text = format!(
+        "simulated: {} · {} on {} server(s) · {} requests/s · utilisation {:.3}\n\n",
+        result.job.arrivals,
+        result.job.service,
+        result.job.servers,
+        show_count(result.offered_rps),
+        result.utilisation
+    );
+    let _ = writeln!(
+        text,
+        "{:>8} {:>12} {:>27} {:>12} {:>8}",
+        "", "sojourn", "95 % interval", "closed", "error"
+    );
+    let found = &result.intervals;
+    let span = &result.sojourn_ns;
+    let rows = [
+        ("mean", found.mean, span.mean),
+        ("p50", found.p50, span.p50.map(|v| v as f64)),
+        ("p90", found.p90, span.p90.map(|v| v as f64)),
+        ("p95", found.p95, span.p95.map(|v| v as f64)),
+        ("p99", found.p99, span.p99.map(|v| v as f64)),
+        ("p99.9", found.p999, span.p999.map(|v| v as f64)),
+    ];
+    for (name, interval, value) in rows {
+        let known = result.agreement.iter().find(|a| a.quantity == name.replace('.', ""));
+        let known = known.map(|a| {
+            let mark = if a.is_within { "" } else { " *" };
+            format!("{:>12} {:>+7.2}%{mark}", show_ns(a.closed), a.error * 100.0)
+        });
+        let row = format!(
+            "{name:>8} {:>12} {:>27} {}",
+            text_of(value),
+            range(interval),
+            known.unwrap_or_default()
+        );
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+    if result.agreement.iter().any(|a| !a.is_within) {
+        text.push_str("\n* outside the interval; of 20 such comparisons one is, by chance\n");
+    }
+    if result.verdict == Verdict::Unknown {
+        let _ = writeln!(text, "\nunknown: {}", result.reasons.join("; "));
+    }
+    text
+}
+
+fn text_of(ns: Option<f64>) -> String {
+    ns.map_or("-".into(), show_ns)
+}
+
+fn range(interval: Option<Interval>) -> String {
+    interval
+        .map_or("too few requests".into(), |i| format!("{} to {}", show_ns(i.lo), show_ns(i.hi)))
+}

@@ -1,0 +1,9 @@
+//! What is kept of millions of requests, in memory that does not grow with them.
+
+mod bins;
+mod regenerate;
+mod sections;
+
+pub use bins::quantiles;
+pub use regenerate::{Cycles, Regenerative};
+pub use sections::{Interval, Intervals, SECTIONS, Sections, Summary};
