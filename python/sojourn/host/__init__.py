@@ -1,1 +1,25 @@
-"""Facts of this machine, read and never changed: what it is, what it can do, who runs where."""
+"""Facts of this machine, read and never changed: what it is, what it can do, who runs where.
+
+`read` gives the facts, `manifest` writes them down, `doctor` judges them, `place` puts server and
+client on CPUs.
+"""
+
+from __future__ import annotations
+
+from sojourn.host.abilities import Ability
+from sojourn.host.doctor import Finding, Report, doctor
+from sojourn.host.facts import Facts, manifest, read
+from sojourn.host.placement import Placement, Shared, place
+
+__all__ = [
+    "Ability",
+    "Facts",
+    "Finding",
+    "Placement",
+    "Report",
+    "Shared",
+    "doctor",
+    "manifest",
+    "place",
+    "read",
+]

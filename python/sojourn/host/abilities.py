@@ -1,0 +1,148 @@
+"""What this machine lets the lab measure, and what would have to change for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sojourn import programs
+from sojourn.host.facts import Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ability:
+    """One thing the lab can do or cannot.
+
+    Attributes:
+        missing: what it lacks; "" if it can.
+        mend: what would change that; "" if nothing does on this machine.
+    """
+
+    name: str
+    missing: str
+    mend: str
+
+    @property
+    def can(self) -> bool:
+        """Whether it can."""
+        return not self.missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Need:
+    """An ability and its needs: (holds, what is missing if not, mend)."""
+
+    name: str
+    needs: Callable[[Facts], tuple[tuple[bool, str, str], ...]]
+
+
+AS_ROOT = "run as root (sudo)"
+
+
+def _program(name: str, fix: str) -> tuple[bool, str, str]:
+    return programs.maybe(name) is not None, f"program {name}", fix
+
+
+NEEDS: tuple[_Need, ...] = (
+    _Need(
+        name="latency against load",
+        needs=lambda _: (_program("sojourn-load", "make build"),),
+    ),
+    _Need(
+        name="memcached",
+        needs=lambda _: (_program("memcached", "apt install memcached"),),
+    ),
+    _Need(
+        name="nginx",
+        needs=lambda _: (_program("nginx", "apt install nginx-light"),),
+    ),
+    _Need(
+        name="servers as a user of their own",
+        needs=lambda f: ((f.rights.may("setuid"), "the right to change users", AS_ROOT),),
+    ),
+    _Need(
+        name="io_uring transport",
+        needs=lambda f: (
+            (f.rights.io_uring in (0, None), "io_uring", "sudo sysctl kernel.io_uring_disabled=0"),
+        ),
+    ),
+    _Need(
+        name="stages inside the kernel (eBPF)",
+        needs=lambda f: (
+            (f.rights.has_btf, "kernel types (BTF)", "a kernel with CONFIG_DEBUG_INFO_BTF"),
+            (f.rights.may("bpf") or f.rights.may("sys_admin"), "CAP_BPF", AS_ROOT),
+        ),
+    ),
+    _Need(
+        name="schedulers (sched_ext)",
+        needs=lambda f: (
+            (f.kernel.sched_ext, "sched_ext", "Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT"),
+            (f.rights.may("bpf") or f.rights.may("sys_admin"), "CAP_BPF", AS_ROOT),
+        ),
+    ),
+    _Need(
+        name="hardware counters",
+        needs=lambda f: (
+            (f.rights.has_pmu, "a performance monitoring unit", "bare metal, or a VM with vPMU"),
+            (
+                f.rights.may("perfmon") or (f.rights.perf_paranoid or 0) <= 2,
+                "the right to use it",
+                "sudo sysctl kernel.perf_event_paranoid=1",
+            ),
+        ),
+    ),
+    _Need(
+        name="cache and memory-bandwidth shares (resctrl)",
+        needs=lambda f: (
+            (bool(f.rights.rdt), "a CPU with resource director technology", ""),
+            (bool(f.rights.resctrl), "a kernel with resctrl", "CONFIG_X86_CPU_RESCTRL"),
+            (
+                f.rights.resctrl == "mounted",
+                "its mount",
+                "sudo mount -t resctrl resctrl /sys/fs/resctrl",
+            ),
+            (f.rights.is_root, "the right to write to it", AS_ROOT),
+        ),
+    ),
+    _Need(
+        name="CPU and memory shares (cgroup)",
+        needs=lambda f: (
+            (f.cgroup.version > 0, "control groups", "mount -t cgroup2 none /sys/fs/cgroup"),
+            (f.rights.is_root, "the right to make groups", AS_ROOT),
+        ),
+    ),
+    _Need(
+        name="network shares (HTB)",
+        needs=lambda f: ((f.rights.may("net_admin"), "CAP_NET_ADMIN", AS_ROOT),),
+    ),
+    _Need(
+        name="frequency",
+        needs=lambda f: (
+            (bool(f.power.driver), "cpufreq", "bare metal: hypervisors keep it for themselves"),
+            (f.rights.is_root, "the right to set it", AS_ROOT),
+        ),
+    ),
+    _Need(
+        name="idle states",
+        needs=lambda f: (
+            (bool(f.power.idle_states), "cpuidle", "bare metal: hypervisors keep it"),
+            (f.rights.is_root, "the right to set them", AS_ROOT),
+        ),
+    ),
+    _Need(
+        name="real-time scheduling",
+        needs=lambda f: ((f.rights.may("sys_nice"), "CAP_SYS_NICE", AS_ROOT),),
+    ),
+)
+
+
+def abilities(facts: Facts) -> tuple[Ability, ...]:
+    """What can be done here; the first need that does not hold is named."""
+    return tuple(_ability(need, facts) for need in NEEDS)
+
+
+def _ability(need: _Need, facts: Facts) -> Ability:
+    for holds, missing, mend in need.needs(facts):
+        if not holds:
+            return Ability(name=need.name, missing=missing, mend=mend)
+    return Ability(name=need.name, missing="", mend="")

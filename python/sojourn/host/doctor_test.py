@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sojourn import host
+from sojourn.host import doctor
+
+Host = Callable[[str], Path]
+
+
+def names(report: doctor.Report) -> set[str]:
+    return {finding.name for finding in report.findings}
+
+
+def test_steal_is_found_and_weighs_most(fake_host: Host) -> None:
+    report = host.doctor(host.read(fake_host("two_cpus")))
+    assert report.findings[0].name == "steal"
+    assert "10.0%" in report.findings[0].what
+    assert report.findings[0].severity == "high"
+    assert "virtual machine" in names(report)
+
+
+def test_a_laptop_gets_commands_that_mend_it(fake_host: Host) -> None:
+    report = host.doctor(host.read(fake_host("four_smt")))
+    mend = {finding.name: finding.mend for finding in report.findings}
+    assert mend["governor"] == "sudo cpupower frequency-set -g performance"
+    assert mend["turbo"].startswith("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate")
+    idle = next(finding for finding in report.findings if finding.name == "idle states")
+    assert "C6 (133 us)" in idle.what
+    assert "C1" not in idle.what
+
+
+def test_what_is_mended_is_not_advised(fake_host: Host) -> None:
+    root = fake_host("four_smt")
+    cpu = root / "sys/devices/system/cpu"
+    before = names(host.doctor(host.read(root)))
+    for number in range(4):
+        (cpu / f"cpu{number}/cpufreq/scaling_governor").write_text("performance\n")
+        (cpu / f"cpu{number}/cpuidle/state2/disable").write_text("1\n")
+    (cpu / "intel_pstate/no_turbo").write_text("1\n")
+    after = names(host.doctor(host.read(root)))
+    assert before - after == {"governor", "turbo", "idle states"}
+
+
+def test_a_quota_that_stops_the_group_is_found(fake_host: Host) -> None:
+    report = host.doctor(host.read(fake_host("contained")))
+    assert "quota" in names(report)
+
+
+def test_a_good_server_is_quieter_than_a_small_cloud_machine(fake_host: Host) -> None:
+    good = host.doctor(host.read(fake_host("big_server")))
+    small = host.doctor(host.read(fake_host("one_cpu")))
+    assert good.score < small.score
+    assert {"numa balancing", "irqbalance"} <= names(good)
+
+
+@pytest.mark.parametrize(
+    ("machine", "ability", "can"),
+    [
+        ("big_server", "cache and memory-bandwidth shares (resctrl)", True),
+        ("one_cpu", "cache and memory-bandwidth shares (resctrl)", False),
+        ("big_server", "stages inside the kernel (eBPF)", True),
+        ("four_smt", "stages inside the kernel (eBPF)", False),
+        ("big_server", "servers as a user of their own", True),
+        ("four_smt", "servers as a user of their own", False),
+        ("big_server", "frequency", False),
+    ],
+)
+def test_abilities(fake_host: Host, machine: str, ability: str, can: bool) -> None:
+    found = {a.name: a for a in host.doctor(host.read(fake_host(machine))).abilities}[ability]
+    assert found.can is can
+    assert bool(found.missing) is not can
+
+
+def test_the_score_is_bounded_and_labelled(fake_host: Host) -> None:
+    for machine in ("one_cpu", "two_siblings", "contained"):
+        report = host.doctor(host.read(fake_host(machine)))
+        assert 0 <= report.score <= 100
+        assert (report.label == "noisy") == (report.score >= doctor.NOISY)

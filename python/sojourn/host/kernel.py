@@ -1,0 +1,82 @@
+"""The kernel: which, how it was started, which clock it has, and what it runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.host.tree import Tree
+
+CLOCK = "/sys/devices/system/clocksource/clocksource0"
+VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """What `uname`, the command line and sysfs say.
+
+    Attributes:
+        system: the distribution, as /etc/os-release names it.
+        mitigations: (vulnerability, what is done about it).
+        hypervisor: its name, "unknown", or "" on bare metal.
+        preemption: "full", "voluntary", "none", "lazy"; "" if the kernel does not say.
+        sched_ext: whether schedulers can be loaded.
+    """
+
+    release: str
+    version: str
+    system: str
+    cmdline: str
+    clocksource: str
+    clocksources: tuple[str, ...]
+    mitigations: tuple[tuple[str, str], ...]
+    hypervisor: str
+    preemption: str
+    sched_ext: bool
+
+
+def read(tree: Tree) -> Kernel:
+    """Read them."""
+    names = tree.names(VULNERABILITIES)
+    return Kernel(
+        release=tree.text("/proc/sys/kernel/osrelease") or "unknown",
+        version=tree.text("/proc/sys/kernel/version") or "",
+        system=_system(tree),
+        cmdline=tree.text("/proc/cmdline") or "",
+        clocksource=tree.text(f"{CLOCK}/current_clocksource") or "unknown",
+        clocksources=tuple((tree.text(f"{CLOCK}/available_clocksource") or "").split()),
+        mitigations=tuple((n, tree.text(f"{VULNERABILITIES}/{n}") or "") for n in names),
+        hypervisor=_hypervisor(tree),
+        preemption=_preemption(tree),
+        sched_ext=tree.exists("/sys/kernel/sched_ext/state"),
+    )
+
+
+def _system(tree: Tree) -> str:
+    for line in (tree.text("/etc/os-release") or "").splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.partition("=")[2].strip('"')
+    return "unknown"
+
+
+def _hypervisor(tree: Tree) -> str:
+    """Name the hypervisor. The CPU's own flag is what tells; the rest only gives a name."""
+    flags = tree.table("/proc/cpuinfo").get("flags", "").split()
+    name = tree.text("/sys/hypervisor/type")
+    vendor = tree.text("/sys/class/dmi/id/sys_vendor") or ""
+    known = ("QEMU", "Amazon EC2", "Google", "Microsoft", "VMware", "innotek", "Xen")
+    named = next((k for k in known if k in vendor), "")
+    if "hypervisor" in flags:
+        clocks = tree.text(f"{CLOCK}/available_clocksource") or ""
+        by_clock = {"kvm-clock": "KVM", "hyperv": "Hyper-V", "xen": "Xen"}
+        from_clock = next((v for k, v in by_clock.items() if k in clocks), "")
+        return name or named or from_clock or "unknown"
+    return name or ("QEMU" if named == "QEMU" else "")
+
+
+def _preemption(tree: Tree) -> str:
+    version = tree.text("/proc/sys/kernel/version") or ""
+    live = tree.text("/sys/kernel/debug/sched/preempt") or ""
+    if "(" in live:
+        return live.partition("(")[2].partition(")")[0]
+    words = {"PREEMPT_RT": "realtime", "PREEMPT_DYNAMIC": "dynamic", "PREEMPT": "full"}
+    return next((text for word, text in words.items() if word in version), "")

@@ -1,0 +1,93 @@
+"""What this program may do, and what the kernel offers to those who may."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.host.tree import Tree, as_int
+
+#: Capabilities that the lab has a use for, by number (include/uapi/linux/capability.h).
+CAPABILITIES = {
+    6: "setgid",
+    7: "setuid",
+    12: "net_admin",
+    21: "sys_admin",
+    23: "sys_nice",
+    24: "sys_resource",
+    38: "perfmon",
+    39: "bpf",
+}
+RDT_FLAGS = ("rdt_a", "cat_l3", "cat_l2", "mba", "cqm_llc", "cqm_mbm_total")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rights:
+    """Rights of this program and interfaces of the kernel.
+
+    Attributes:
+        capabilities: of `CAPABILITIES`, those in effect.
+        open_files: most open files, now and at most.
+        perf_paranoid: kernel.perf_event_paranoid; above 2, nothing without CAP_PERFMON.
+        has_pmu: whether the CPU's counters are visible.
+        has_btf: whether the kernel describes its types to BPF programs.
+        bpf_restricted: kernel.unprivileged_bpf_disabled.
+        resctrl: "mounted", "present", or "" if CPU or kernel have none.
+        rdt: resource-director features of the CPU.
+        io_uring: 0 for everybody, 1 for a group, 2 for nobody; None: the kernel has no such switch.
+    """
+
+    uid: int
+    capabilities: tuple[str, ...]
+    open_files: tuple[int | None, int | None]
+    perf_paranoid: int | None
+    has_pmu: bool
+    has_btf: bool
+    bpf_restricted: int | None
+    resctrl: str
+    rdt: tuple[str, ...]
+    io_uring: int | None
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is user 0."""
+        return self.uid == 0
+
+    def may(self, capability: str) -> bool:
+        """Whether a capability is in effect."""
+        return capability in self.capabilities
+
+
+def read(tree: Tree) -> Rights:
+    """Read them."""
+    status = tree.table("/proc/self/status")
+    mask = int(status.get("CapEff", "0"), 16)
+    flags = set(tree.table("/proc/cpuinfo").get("flags", "").split())
+    return Rights(
+        uid=int((status.get("Uid") or "0 0").split()[1]),
+        capabilities=tuple(name for bit, name in CAPABILITIES.items() if mask >> bit & 1),
+        open_files=_open_files(tree),
+        perf_paranoid=tree.number("/proc/sys/kernel/perf_event_paranoid"),
+        has_pmu=any(
+            tree.exists(f"/sys/bus/event_source/devices/{name}")
+            for name in ("cpu", "cpu_core", "armv8_pmuv3_0")
+        ),
+        has_btf=tree.exists("/sys/kernel/btf/vmlinux"),
+        bpf_restricted=tree.number("/proc/sys/kernel/unprivileged_bpf_disabled"),
+        resctrl=_resctrl(tree),
+        rdt=tuple(flag for flag in RDT_FLAGS if flag in flags),
+        io_uring=tree.number("/proc/sys/kernel/io_uring_disabled"),
+    )
+
+
+def _open_files(tree: Tree) -> tuple[int | None, int | None]:
+    for line in (tree.text("/proc/self/limits") or "").splitlines():
+        if line.startswith("Max open files"):
+            words = line.removeprefix("Max open files").split()
+            return as_int(words[0]), as_int(words[1])
+    return None, None
+
+
+def _resctrl(tree: Tree) -> str:
+    if tree.exists("/sys/fs/resctrl/schemata"):
+        return "mounted"
+    return "present" if "resctrl" in (tree.text("/proc/filesystems") or "").split() else ""

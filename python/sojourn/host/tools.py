@@ -1,0 +1,71 @@
+"""Versions of all that has a part in a result: servers, native tools, Python, the checkout."""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+from sojourn import programs
+
+#: Program, the flag that makes it say its version, and where in the answer that stands.
+ASKED = (
+    ("memcached", "-V", r"memcached (\S+)"),
+    ("nginx", "-v", r"nginx/(\S+)"),
+    ("redis-server", "--version", r"v=(\S+)"),
+    ("sojourn-load", "--version", r"(\d\S*)"),
+    ("sojourn-serve", "--version", r"(\d\S*)"),
+    ("sojourn-trace", "--version", r"(\d\S*)"),
+    ("perf", "--version", r"version (\S+)"),
+    ("git", "--version", r"version (\S+)"),
+)
+LIBRARIES = ("sojourn", "numpy", "scipy", "statsmodels", "hdrhistogram", "pyarrow", "duckdb")
+ANSWER_S_MAX = 5.0
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Name and version of what is there; what is not is left out."""
+    asked = ((name, _version(name, flag, pattern)) for name, flag, pattern in ASKED)
+    libraries = ((name, _library(name)) for name in LIBRARIES)
+    python = ("python", platform.python_version())
+    return tuple((name, version) for name, version in (python, *asked, *libraries) if version)
+
+
+def checkout() -> str:
+    """Commit of the checkout this package lies in, with "+" if files were changed; "" if none."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return ""
+    sha = _output(["git", "-C", str(root), "rev-parse", "HEAD"])
+    changed = _output(["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"])
+    return f"{sha}+" if sha and changed else sha
+
+
+def _version(name: str, flag: str, pattern: str) -> str:
+    path = programs.maybe(name)
+    found = re.search(pattern, _output([str(path), flag])) if path else None
+    return found.group(1) if found else ("installed" if path else "")
+
+
+def _library(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_S_MAX,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout + done.stderr).strip() if done.returncode == 0 else ""
