@@ -1,8 +1,8 @@
 //! Memoryless values: what independent users' gaps and the simplest service times look like.
 
-use super::{Dist, DistKind, Distribution, positive};
+use super::{Dist, DistKind, Distribution, positive, value_param};
 use crate::Fault;
-use crate::kind::{Kind, Param};
+use crate::kind::Kind;
 use crate::rng::{Rng, open_unit};
 
 #[derive(Debug)]
@@ -27,11 +27,12 @@ pub(super) const KIND: DistKind = DistKind {
         name: "exponential",
         about: "memoryless, by its mean",
         usage: "exponential:MEAN (exponential:1)",
-        params: &[Param { name: "mean", unit: "", about: "mean value", default: "", range: "> 0" }],
+        params: &[value_param("mean", "mean value", "> 0")],
         needs: &[],
         source: "",
     },
     build,
+    is_list: false,
 };
 
 fn build(numbers: &[f64]) -> Result<Dist, Fault> {

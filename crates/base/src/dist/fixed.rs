@@ -1,8 +1,8 @@
 //! Always the same value.
 
-use super::{Dist, DistKind, Distribution};
+use super::{Dist, DistKind, Distribution, not_negative, value_param};
 use crate::Fault;
-use crate::kind::{Kind, Param};
+use crate::kind::Kind;
 use crate::rng::Rng;
 
 #[derive(Debug)]
@@ -25,26 +25,14 @@ pub(super) const KIND: DistKind = DistKind {
         name: "fixed",
         about: "always the same value",
         usage: "fixed:VALUE (fixed:200)",
-        params: &[Param {
-            name: "value",
-            unit: "",
-            about: "the value",
-            default: "",
-            range: ">= 0",
-        }],
+        params: &[value_param("value", "the value", ">= 0")],
         needs: &[],
         source: "",
     },
     build,
+    is_list: false,
 };
 
 fn build(numbers: &[f64]) -> Result<Dist, Fault> {
-    if numbers[0] < 0.0 {
-        return Err(Fault::usage(
-            format!("value is {}", numbers[0]),
-            "value",
-            "give a value of 0 or more",
-        ));
-    }
-    Ok(Box::new(Fixed(numbers[0])))
+    Ok(Box::new(Fixed(not_negative(numbers[0], "value")?)))
 }
