@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from sojourn import host
-from sojourn.host import doctor
+from sojourn.host.doctor import NOISY, Report
 
 Host = Callable[[str], Path]
 
 
-def names(report: doctor.Report) -> set[str]:
+def names(report: Report) -> set[str]:
     return {finding.name for finding in report.findings}
 
 
@@ -69,7 +69,7 @@ def test_a_good_server_is_quieter_than_a_small_cloud_machine(fake_host: Host) ->
         ("big_server", "frequency", False),
     ],
 )
-def test_abilities(fake_host: Host, machine: str, ability: str, can: bool) -> None:
+def test_abilities(fake_host: Host, machine: str, ability: str, *, can: bool) -> None:
     found = {a.name: a for a in host.doctor(host.read(fake_host(machine))).abilities}[ability]
     assert found.can is can
     assert bool(found.missing) is not can
@@ -79,4 +79,4 @@ def test_the_score_is_bounded_and_labelled(fake_host: Host) -> None:
     for machine in ("one_cpu", "two_siblings", "contained"):
         report = host.doctor(host.read(fake_host(machine)))
         assert 0 <= report.score <= 100
-        assert (report.label == "noisy") == (report.score >= doctor.NOISY)
+        assert (report.label == "noisy") == (report.score >= NOISY)
