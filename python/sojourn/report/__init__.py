@@ -1,1 +1,6 @@
+"""Findings to a page, to files and to text; no statistics here."""
 
+from sojourn.report.files import write
+from sojourn.report.terminal import text
+
+__all__ = ["text", "write"]

@@ -5,50 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from sojourn import units
 from sojourn.analysis.findings import Estimate, Interval
 from sojourn.plan.points import Verdict
-
-_TIMES = ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (math.inf, 1e9, "s"))
-_SCALES = ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M"), (math.inf, 1e9, "G"))
 
 # A verdict is told by a word and a sign; colour only repeats it.
 SIGNS = {Verdict.HOLDS: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?"}
 
 
-def digits(value: float) -> str:
-    """Three significant digits without an exponent.
-
-    >>> digits(1.3149), digits(70.0), digits(412.4), digits(0.0), digits(5230.0)
-    ('1.31', '70.0', '412', '0', '5230')
-    """
-    if value == 0:
-        return "0"
-    places = 2 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
-    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
-
-
 def time(ns: float | None) -> str:
     """A time with its unit; infinite means that requests never completed.
 
-    >>> time(1_314_900.0), time(412.4), time(999_900.0), time(math.inf), time(None)
-    ('1.31 ms', '412 ns', '1.00 ms', 'never', '–')
+    >>> time(1_314_900.0), time(412.4), time(math.inf), time(None)
+    ('1.31 ms', '412 ns', 'never', '–')
     """
     if ns is None:
         return "–"
-    if not math.isfinite(ns):
-        return "never"
-    scale, unit = _time_unit(ns)
-    return f"{digits(ns / scale)} {unit}"
+    return units.show_ns(ns) if math.isfinite(ns) else "never"
 
 
 def times(interval: Interval | None) -> str:
-    """An interval of times in one unit: that of its upper end.
+    """An interval of times; the unit is said once where both ends share it.
 
     >>> times(Interval(lo=890_000.0, hi=1_250_000.0)), times(None)
-    ('0.890–1.25 ms', '–')
-    >>> times(Interval(lo=890_000.0, hi=math.inf))
-    '≥ 890 µs'
+    ('890 µs–1.25 ms', '–')
+    >>> times(Interval(lo=890_000.0, hi=910_000.0)), times(Interval(lo=890_000.0, hi=math.inf))
+    ('890–910 µs', '≥ 890 µs')
     """
     if interval is None:
         return "–"
@@ -56,8 +38,9 @@ def times(interval: Interval | None) -> str:
         return "never"
     if not math.isfinite(interval.hi):
         return f"≥ {time(interval.lo)}"
-    scale, unit = _time_unit(interval.hi)
-    return f"{digits(interval.lo / scale)}–{digits(interval.hi / scale)} {unit}"
+    lo, hi = units.show_ns(interval.lo), units.show_ns(interval.hi)
+    same_unit = lo.split()[1] == hi.split()[1]
+    return f"{lo.split()[0] if same_unit else lo}–{hi}"
 
 
 def count(number: float | None) -> str:
@@ -68,10 +51,7 @@ def count(number: float | None) -> str:
     """
     if number is None:
         return "–"
-    if not math.isfinite(number):
-        return "∞"
-    scale, unit = _unit(number, _SCALES)
-    return f"{digits(number / scale)}{unit}"
+    return units.show_count(number) if math.isfinite(number) else "∞"
 
 
 def whole(number: float) -> str:
@@ -117,20 +97,6 @@ def rates(interval: Interval | None) -> str:
     return "–" if interval is None else f"{count(interval.lo)}–{count(interval.hi)}"
 
 
-def span(seconds: float) -> str:
-    """A length of wall time.
-
-    >>> span(12.4), span(125.0), span(7380.0)
-    ('12.4 s', '2 min 5 s', '2 h 3 min')
-    """
-    if seconds < 60:
-        return f"{digits(seconds)} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
 def quantile(q: float | None) -> str:
     """A quantile's name for people.
 
@@ -157,13 +123,3 @@ def verdict(what: Verdict) -> str:
 def sentences(reasons: Sequence[str]) -> str:
     """Reasons in one line."""
     return "; ".join(reason for reason in reasons if reason)
-
-
-def _time_unit(ns: float) -> tuple[float, str]:
-    return _unit(ns, _TIMES)
-
-
-def _unit(value: float, units: Sequence[tuple[float, float, str]]) -> tuple[float, str]:
-    """The unit in which `value`, rounded to three digits, lies below the next one."""
-    size = abs(float(f"{value:.3g}"))
-    return next((scale, unit) for limit, scale, unit in units if size < limit)

@@ -1,0 +1,43 @@
+"""Every kind of figure, in the order in which the page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.report.draw.figure import Figure, Kind
+from sojourn.report.figures import (
+    achieved,
+    checks,
+    distribution,
+    mean_load,
+    null,
+    probes,
+    restarts,
+    selfcheck,
+    series,
+    tail_load,
+)
+
+KINDS: Sequence[Kind] = (
+    null.KIND,
+    tail_load.KIND,
+    mean_load.KIND,
+    probes.KIND,
+    achieved.KIND,
+    distribution.KIND,
+    restarts.KIND,
+    series.KIND,
+    selfcheck.KIND,
+    checks.KIND,
+)
+
+
+def of_service(service: ServiceFinding) -> list[Figure]:
+    """All figures about one service."""
+    return [figure for kind in KINDS if kind.of_service for figure in kind.of_service(service)]
+
+
+def of_study(findings: Findings) -> list[Figure]:
+    """All figures about the study as a whole."""
+    return [figure for kind in KINDS if kind.of_study for figure in kind.of_study(findings)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.report import curve
-from sojourn.report.figure import Figure, Kind
+from sojourn.report.draw import curve
+from sojourn.report.draw.figure import Figure, Kind
 
 
 def draw(service: ServiceFinding) -> list[Figure]:

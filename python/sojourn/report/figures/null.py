@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.report.figure import Figure, Kind
+from sojourn.report.draw.figure import Figure, Kind
 
 
 def draw(service: ServiceFinding) -> list[Figure]:

@@ -10,8 +10,8 @@ import altair as alt
 from sojourn.analysis.findings import Run
 from sojourn.plan.points import Verdict
 from sojourn.report import show
-from sojourn.report.palette import role
-from sojourn.report.table import Cell
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Cell
 
 CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
 

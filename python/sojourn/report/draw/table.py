@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 
 Cell = str | float | int | None
+Record = dict[str, Cell]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +22,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def csv(self) -> str:
-        """The table as RFC 4180 text with `\\n` line ends."""
+        """The table as RFC 4180 text, lines ended by a bare newline."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -28,9 +30,27 @@ class Table:
         return out.getvalue()
 
 
-def from_records(columns: tuple[str, ...], records: list[dict[str, Cell]]) -> Table:
+def from_records(columns: tuple[str, ...], records: list[Record]) -> Table:
     """Records to a table; keys that are no column are the picture's business and stay out."""
     return Table(
         columns=columns,
         rows=tuple(tuple(record.get(column) for column in columns) for record in records),
     )
+
+
+def drawable(records: list[Record]) -> list[Record]:
+    """Records that JSON can hold: what is infinite is told by other fields (`status`, `shown`)."""
+    return [
+        {k: v for k, v in record.items() if not isinstance(v, float) or math.isfinite(v)}
+        for record in records
+    ]
+
+
+def number(cell: Cell) -> float | None:
+    """The cell as a number, None if it is none."""
+    return float(cell) if isinstance(cell, float | int) else None
+
+
+def is_finite(cell: Cell) -> bool:
+    """Whether the cell holds a number that has a place on an axis."""
+    return isinstance(cell, float | int) and math.isfinite(cell)

@@ -9,11 +9,12 @@ from typing import cast
 import altair as alt
 
 from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.report.palette import role
-from sojourn.report.table import Table
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Table
 
 Spec = dict[str, object]
 
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # as vl-convert says it
 WIDTH = 680  # of exported pictures, px; in the page a figure is as wide as its column
 HEIGHT = 340
 
@@ -59,8 +60,11 @@ class Kind:
 def finish(chart: alt.TopLevelMixin, *, title: str) -> Spec:
     """The chart as a checked specification with the house style."""
     spec = cast("Spec", chart.to_dict())
-    # Altair fills in a default view size that would defeat `width: container`.
-    return spec | {"title": title, "config": STYLE}
+    # Altair fills in a default view size that would defeat `width: container`; small multiples
+    # are sized panel by panel and cannot be fitted.
+    is_single = spec.get("width") == "container"
+    fit: Spec = {"autosize": {"type": "fit-x", "contains": "padding"}} if is_single else {}
+    return spec | fit | {"title": title, "config": STYLE}
 
 
 def sized(spec: Spec) -> Spec:
@@ -71,9 +75,9 @@ def sized(spec: Spec) -> Spec:
 _FONT = "system-ui, 'Liberation Sans', Arial, sans-serif"
 
 STYLE: Spec = {
+    "aria": False,  # the page says in words what a figure shows; marks one by one say nothing
     "background": role("paper"),
     "font": _FONT,
-    "autosize": {"type": "fit-x", "contains": "padding"},
     "view": {"stroke": role("grid")},
     "title": {"color": role("ink"), "anchor": "start", "fontSize": 14, "offset": 12},
     "axis": {
@@ -100,6 +104,7 @@ STYLE: Spec = {
         "symbolSize": 80,
         "offset": 8,
         "rowPadding": 4,
+        "layout": {"bottom": {"direction": "vertical", "anchor": "start", "margin": 4}},
     },
     "header": {"labelColor": role("ink"), "labelFontSize": 12, "title": None},
     "text": {"color": role("ink"), "fontSize": 12},

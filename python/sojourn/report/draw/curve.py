@@ -1,0 +1,123 @@
+"""A number of each load point against offered load: the lab's central picture (C7, L6).
+
+Drawn by several kinds; they differ in the number alone (a quantile or the mean).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sojourn.analysis.findings import ServiceFinding
+from sojourn.plan.points import Verdict
+from sojourn.report import show
+from sojourn.report.draw import curve_layers, marks
+from sojourn.report.draw.figure import Figure, finish
+from sojourn.report.draw.lookup import lines_of, of_point, of_run, slug
+from sojourn.report.draw.table import Record, from_records
+
+COLUMNS = (
+    "what", "fraction", "offered_rps", "achieved_rps", "restart", "value_ns", "lo_ns", "hi_ns",
+    "restarts_lo_ns", "restarts_hi_ns", "requests", "effective", "verdict", "reason",
+)  # fmt: skip
+
+
+def draw(service: ServiceFinding, q: float | None) -> Figure:
+    """The curve of quantile `q`, or of the mean if None."""
+    label = show.quantile(q)
+    title = f"{service.service}: {label} sojourn time against offered load"
+    records = [*_estimates(service, q), *_runs(service, q), *_curves(service, q)]
+    name = slug(f"{service.service}-{label}-against-load")
+    table = from_records(COLUMNS, records)
+    if not service.points:
+        return Figure(
+            name=name, title=title, caption="", alt="", table=table,
+            missing="No load was measured.",
+        )  # fmt: skip
+    return Figure(
+        name=name,
+        title=title,
+        caption=_caption(service, q, label),
+        alt=_alt(service, q, label),
+        table=table,
+        chart=finish(curve_layers.draw(service, q, records), title=title),
+    )
+
+
+def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:
+    for point in service.points:
+        found = of_point(point, q)
+        value = found.value if found else None
+        inner, outer = (found.interval, found.across_restarts) if found else (None, None)
+        refused = found.refused if found else "not measured"
+        yield {
+            "what": "estimate",
+            "fraction": point.fraction,
+            "offered_rps": point.offered_rps,
+            "achieved_rps": point.achieved_rps,
+            "value_ns": value,
+            "lo_ns": inner.lo if inner else None,
+            "hi_ns": inner.hi if inner else None,
+            "restarts_lo_ns": outer.lo if outer else None,
+            "restarts_hi_ns": outer.hi if outer else None,
+            "requests": found.requests if found else None,
+            "effective": found.effective if found else None,
+            "verdict": point.verdict.value,
+            "reason": show.sentences((refused, *point.reasons)),
+            "status": marks.status(point.verdict, value),
+            "offered": f"{show.share(point.fraction)} of max RPS,"
+            f" {show.count(point.offered_rps)} requests/s",
+            "shown": show.estimate(found),
+            "interval": show.times(inner),
+            "restarts": show.times(outer),
+        }
+
+
+def _runs(service: ServiceFinding, q: float | None) -> Iterator[Record]:
+    for point in service.points:
+        for run in point.runs:
+            value = of_run(run, q)
+            yield {
+                "what": "run",
+                "fraction": point.fraction,
+                "offered_rps": run.offered_rps,
+                "achieved_rps": run.achieved_rps,
+                "value_ns": value,
+                "verdict": run.verdict.value,
+                "status": marks.status(run.verdict, value),
+                "shown": show.time(value),
+                **marks.run_tooltip(run, point.fraction),
+            } | {"verdict": run.verdict.value, "reason": show.sentences(run.reasons)}
+
+
+def _curves(service: ServiceFinding, q: float | None) -> Iterator[Record]:
+    for line in lines_of(service, q):
+        for fraction, ns in zip(line.fraction, line.value_ns, strict=True):
+            yield {"what": line.name, "fraction": fraction, "value_ns": ns, "reason": line.about}
+
+
+def _caption(service: ServiceFinding, q: float | None, label: str) -> str:
+    lines = " ".join(f"{line.name}: {line.about}." for line in lines_of(service, q))
+    return (
+        f"Every dot is one run after a restart; the black bar is {label} over all valid runs of"
+        " a load, the thin line its 95 % interval within the runs, the pale one that over"
+        f" restarts. Crosses decide nothing. {lines}"
+    ).strip()
+
+
+def _alt(service: ServiceFinding, q: float | None, label: str) -> str:
+    known = [
+        (point.fraction, found)
+        for point in service.points
+        if (found := of_point(point, q)) is not None
+        and found.value is not None
+        and point.verdict is not Verdict.UNKNOWN
+    ]
+    unknown = sum(point.verdict is Verdict.UNKNOWN for point in service.points)
+    if not known:
+        return f"No load has a {label} that can be believed; {unknown} loads are unknown."
+    (first, low), (last, high) = known[0], known[-1]
+    return (
+        f"{label} goes from {show.estimate(low)} at {show.share(first)} of max RPS to"
+        f" {show.estimate(high)} at {show.share(last)}; {unknown} of {len(service.points)}"
+        " loads are unknown."
+    )

@@ -1,0 +1,160 @@
+"""The whole distribution of sojourn times, a line per load, on an axis of nines."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+
+from sojourn.analysis.findings import LoadPoint, Qos, ServiceFinding
+from sojourn.plan.points import Verdict
+from sojourn.report import show
+from sojourn.report.draw import marks
+from sojourn.report.draw.axes import TimeAxis, time_axis
+from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Spec, finish
+from sojourn.report.draw.lookup import slug
+from sojourn.report.draw.palette import load, role
+from sojourn.report.draw.table import Record, from_records, is_finite
+
+COLUMNS = ("fraction", "offered_rps", "verdict", "share", "sojourn_ns")
+
+# 0 is every request, 1 is p90, 2 is p99: the tail gets as much room as the body.
+NINES_LABEL = "datum.value == 0 ? 'p0' : 'p' + format(100 * (1 - pow(10, -datum.value)), '~r')"
+STEPS = 240  # points a line is drawn with; the table keeps all
+
+
+def draw(service: ServiceFinding) -> list[Figure]:
+    """One figure."""
+    title = f"{service.service}: distribution of sojourn time per load"
+    name = slug(f"{service.service}-distribution")
+    points = [point for point in service.points if point.distribution]
+    table = from_records(COLUMNS, [r for point in points for r in _rows(point)])
+    if not points:
+        missing = "No distribution was recorded."
+        return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
+    return [
+        Figure(
+            name=name,
+            title=title,
+            caption=(
+                "Read a quantile below and its sojourn time at the left; each step to the right"
+                " by one label is ten times rarer. A line that ends at the top edge was cut there"
+                " by requests that never completed. Dashed: unknown, decides nothing."
+            ),
+            alt=f"{len(points)} distributions, from {show.share(points[0].fraction)} to "
+            f"{show.share(points[-1].fraction)} of max RPS; higher load lies higher.",
+            table=table,
+            chart=_chart(service, points, title),
+        )
+    ]
+
+
+def nines(share: float) -> float | None:
+    """How many nines a share has; None for all requests, which have infinitely many.
+
+    >>> nines(0.0), round(nines(0.999), 6), nines(1.0)
+    (0.0, 3.0, None)
+    """
+    return None if share >= 1 else -math.log10(1 - share) + 0.0
+
+
+def _rows(point: LoadPoint) -> list[Record]:
+    return [
+        {
+            "fraction": point.fraction,
+            "offered_rps": point.offered_rps,
+            "verdict": point.verdict.value,
+            "share": share,
+            "sojourn_ns": ns,
+        }
+        for share, ns in point.distribution
+    ]
+
+
+def _drawn(point: LoadPoint, axis: TimeAxis) -> list[Record]:
+    """The line, thinned evenly on the axis, up to the first request that never completed."""
+    label = show.share(point.fraction)
+    found: list[Record] = []
+    last = -math.inf
+    deepest = max(
+        (n for share, _ in point.distribution if (n := nines(share)) is not None), default=0.0
+    )
+    for share, ns in point.distribution:
+        x = nines(share)
+        if x is None or (x - last < deepest / STEPS and math.isfinite(ns)):
+            continue
+        last = x
+        found.append(
+            {
+                "x": x,
+                "y": axis.place(ns),
+                "load": label,
+                "quantile": f"p{100 * share:.6g}",
+                "sojourn": show.time(ns),
+                "verdict": show.verdict(point.verdict),
+                "is_unknown": point.verdict is Verdict.UNKNOWN,
+            }
+        )
+        if not math.isfinite(ns):
+            break
+    return found
+
+
+def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec:
+    times = [ns for point in points for _, ns in point.distribution]
+    bound = [service.qos.bound_ns] if service.qos else []
+    axis = time_axis([*times, *bound])
+    rows = [row for point in points for row in _drawn(point, axis)]
+    deepest = max((float(row["x"] or 0) for row in rows if is_finite(row["x"])), default=2.0)
+    x = alt.X(
+        "x:Q",
+        title="quantile of requests",
+        scale=alt.Scale(domain=[0, max(deepest, 2.0)], nice=False),
+        axis=alt.Axis(values=list(range(math.ceil(deepest) + 1)), labelExpr=NINES_LABEL),
+    )
+    labels = [show.share(point.fraction) for point in points]
+    colours = [load(i, len(points)) for i in range(len(points))]
+    lines = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=x,
+            y=axis.y("y", "sojourn time"),
+            color=alt.Color(
+                "load:N",
+                scale=alt.Scale(domain=labels, range=colours),
+                legend=alt.Legend(title="offered load, % of max RPS", symbolType="stroke"),
+            ),
+            strokeDash=alt.StrokeDash(
+                "is_unknown:N",
+                scale=alt.Scale(domain=[False, True], range=[[1, 0], [4, 4]]),
+                legend=None,
+            ),
+            tooltip=marks.tooltip("load", "quantile", "sojourn", "verdict"),
+        )
+    )
+    target = _target(service.qos, deepest) if service.qos else []
+    chart = alt.layer(*target, lines).properties(width="container", height=HEIGHT)
+    return finish(chart, title=title)
+
+
+def _target(qos: Qos, deepest: float) -> list[alt.Chart]:
+    """The corner of the QoS target: lines must pass below and to the right of it."""
+    corner = nines(qos.q) or 0.0
+    label = f"QoS: {show.quantile(qos.q)} ≤ {show.time(qos.bound_ns)}"
+    row = {"x": min(corner, deepest), "y": qos.bound_ns, "label": label, "rule": qos.rule}
+    base = alt.Chart(alt.InlineData(values=[row])).encode(tooltip=marks.tooltip("label", "rule"))
+    return [
+        base.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y="y:Q"),
+        base.mark_rule(color=role("qos"), strokeWidth=1.5, strokeDash=[3, 3]).encode(x="x:Q"),
+        base.mark_text(
+            color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4, fontWeight="bold"
+        ).encode(x=alt.value(0), y="y:Q", text="label:N"),
+    ]
+
+
+KIND = Kind(
+    name="distribution",
+    about="full distribution per load on an axis of nines",
+    of_service=draw,
+)

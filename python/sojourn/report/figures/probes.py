@@ -1,0 +1,127 @@
+"""How the search for the max load went, probe by probe (M18)."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from sojourn import units
+from sojourn.analysis.findings import MaxLoad, ServiceFinding
+from sojourn.report import show
+from sojourn.report.draw import marks
+from sojourn.report.draw.figure import Figure, Kind, Spec, finish
+from sojourn.report.draw.lookup import slug
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Record, from_records
+
+COLUMNS = ("probe", "offered_rps", "decision")
+HEIGHT = 220
+
+# decision: (shape, role, is filled)
+_LOOKS = {
+    "pass": ("circle", "holds", True),
+    "fail": ("diamond", "violated", True),
+    "undecided": ("square", "unknown", False),
+    "unknown": (marks.CROSS, "unknown", False),
+}
+
+
+def draw(service: ServiceFinding) -> list[Figure]:
+    """One figure; none if the study did not ask for the max load."""
+    search = service.max_load
+    if search is None:
+        return []
+    title = f"{service.service}: search for the max load within QoS"
+    records: list[Record] = [
+        {"probe": number, "offered_rps": offered, "decision": decision}
+        for number, (offered, decision) in enumerate(search.probes, start=1)
+    ]
+    table = from_records(COLUMNS, records)
+    name = slug(f"{service.service}-probes")
+    if not records:
+        why = show.sentences(search.reasons) or "no probe was made"
+        return [
+            Figure(
+                name=name,
+                title=title,
+                caption="",
+                alt="",
+                table=table,
+                missing=f"No search: {why}.",
+            )
+        ]
+    return [
+        Figure(
+            name=name,
+            title=title,
+            caption=_caption(search),
+            alt=f"{len(records)} probes; {_result(search)}.",
+            table=table,
+            chart=_chart(search, records, title),
+        )
+    ]
+
+
+def _result(search: MaxLoad) -> str:
+    if search.interval_rps is None:
+        return f"no interval was found: {show.sentences(search.reasons) or 'undecided'}"
+    state = "confirmed" if search.confirmed else "not confirmed"
+    return f"the max load lies in {show.rates(search.interval_rps)} requests/s, {state}"
+
+
+def _caption(search: MaxLoad) -> str:
+    return (
+        "Each probe is decided by an exact binomial test on the misses of the bound (METHOD M12);"
+        f" the band runs from the highest load that passed to the lowest that failed."
+        f" {len(search.probes)} probes in {units.show_s(search.wall_s)}: {_result(search)}."
+    )
+
+
+def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
+    present = [name for name in _LOOKS if any(r["decision"] == name for r in records)]
+    looks = [_LOOKS[name] for name in present]
+
+    def channel(kind: type, values: list[str]) -> object:
+        return kind(
+            "decision:N",
+            scale=alt.Scale(domain=present, range=values),
+            legend=alt.Legend(title=None),
+        )
+
+    rows = [
+        r | {"shown": f"{show.count(float(r['offered_rps'] or 0))} requests/s"} for r in records
+    ]
+    x = alt.X("probe:O", title="probe, in order of time", axis=alt.Axis(labelAngle=0))
+    y = alt.Y(
+        "offered_rps:Q",
+        title="offered load, requests/s",
+        axis=alt.Axis(format="~s", tickCount=6),
+        scale=alt.Scale(zero=False, padding=12),
+    )
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
+    path = base.mark_line(color=role("muted"), strokeWidth=1)
+    dots = base.mark_point(size=80, strokeWidth=1.8, opacity=1).encode(
+        shape=channel(alt.Shape, [shape for shape, _, _ in looks]),
+        stroke=channel(alt.Stroke, [role(name) for _, name, _ in looks]),
+        fill=channel(alt.Fill, [role(name) if full else "transparent" for _, name, full in looks]),
+        tooltip=marks.tooltip("probe", "shown", "decision"),
+    )
+    layers = [*_band(search), path, dots]
+    return finish(alt.layer(*layers).properties(width="container", height=HEIGHT), title=title)
+
+
+def _band(search: MaxLoad) -> list[alt.Chart]:
+    if search.interval_rps is None:
+        return []
+    found = search.interval_rps
+    row = {"lo": found.lo, "hi": found.hi, "shown": show.rates(found)}
+    band = alt.Chart(alt.InlineData(values=[row])).mark_rect(
+        fill=role("band"), fillOpacity=0.18, stroke=role("band")
+    )
+    return [band.encode(y=alt.Y("lo:Q"), y2="hi:Q", tooltip=marks.tooltip("shown"))]
+
+
+KIND = Kind(
+    name="probes",
+    about="the search for the max load within QoS, probe by probe (M12, M18)",
+    of_service=draw,
+)

@@ -1,0 +1,140 @@
+"""How much restarts of the service differ at the same load: hysteresis (M15)."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from sojourn.analysis.findings import ServiceFinding
+from sojourn.report import show
+from sojourn.report.draw import marks
+from sojourn.report.draw.axes import TimeAxis, time_axis
+from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Spec, finish
+from sojourn.report.draw.lookup import load_title, of_point, of_run, slug, tail_q
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Record, drawable, from_records, number
+
+COLUMNS = (
+    "fraction", "restart", "value_ns", "restarts_lo_ns", "restarts_hi_ns", "is_bimodal", "verdict",
+    "reason",
+)  # fmt: skip
+
+
+def draw(service: ServiceFinding) -> list[Figure]:
+    """One figure, of the quantile the service is judged on."""
+    q = tail_q(service)
+    label = show.quantile(q)
+    title = f"{service.service}: {label} per restart"
+    records = _records(service, q)
+    table = from_records(COLUMNS, records)
+    name = slug(f"{service.service}-restarts")
+    if not records:
+        missing = "No run was made."
+        return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
+    groups = [show.share(p.fraction) for p in service.points if p.is_bimodal]
+    split = f" Restarts fall into two groups at {', '.join(groups)}." if groups else ""
+    return [
+        Figure(
+            name=name,
+            title=title,
+            caption=(
+                "Each dot is the same load on a freshly started server; the pale bar is the 95 %"
+                f" interval of the mean over restarts (METHOD M15).{split}"
+            ),
+            alt=f"{label} of {len(records)} runs by load and restart.{split}",
+            table=table,
+            chart=_chart(service, records, label, title),
+        )
+    ]
+
+
+def _records(service: ServiceFinding, q: float) -> list[Record]:
+    found: list[Record] = []
+    for point in service.points:
+        estimate = of_point(point, q)
+        across = estimate.across_restarts if estimate else None
+        for run in point.runs:
+            value = of_run(run, q)
+            found.append(
+                {
+                    **marks.run_tooltip(run, point.fraction),
+                    "fraction": point.fraction,
+                    "load": show.share(point.fraction),
+                    "value_ns": value,
+                    "restarts_lo_ns": across.lo if across else None,
+                    "restarts_hi_ns": across.hi if across else None,
+                    "across": show.times(across),
+                    "is_bimodal": str(point.is_bimodal).lower(),
+                    "verdict": run.verdict.value,
+                    "status": marks.status(run.verdict, value),
+                    "shown": show.time(value),
+                }
+            )
+    return found
+
+
+def _chart(service: ServiceFinding, records: list[Record], label: str, title: str) -> Spec:
+    keys = ("value_ns", "restarts_lo_ns", "restarts_hi_ns")
+    axis = time_axis(number(r[key]) for r in records for key in keys)
+    loads = list(dict.fromkeys(str(r["load"]) for r in records))
+    x = alt.X(
+        "load:N",
+        title=load_title(service),
+        sort=loads,
+        scale=alt.Scale(domain=loads),
+        axis=alt.Axis(labelAngle=0, labelOverlap="greedy"),
+    )
+    y = axis.y("y", f"{label} sojourn time")
+    rows = [r | {"y": axis.place(number(r["value_ns"]))} for r in records]
+    dots = (
+        alt.Chart(alt.InlineData(values=drawable(rows)))
+        .mark_point(size=45, opacity=0.9, strokeWidth=1.8)
+        .encode(
+            x=x,
+            xOffset=alt.XOffset("restart:N"),
+            y=y,
+            tooltip=[alt.Tooltip("shown:N", title=label), *marks.tooltip(*marks.TOOLTIP)],
+            **marks.encodings([str(r["status"]) for r in records]),
+        )
+    )
+    layers = [*_across(records, axis, x, y), dots, *_groups(service, axis, x)]
+    return finish(alt.layer(*layers).properties(width="container", height=HEIGHT), title=title)
+
+
+def _across(records: list[Record], axis: TimeAxis, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    by_load = {r["load"]: r for r in records if r["restarts_lo_ns"] is not None}
+    rows = [
+        r
+        | {
+            "y": axis.place(number(r["restarts_lo_ns"])),
+            "end": axis.place(number(r["restarts_hi_ns"])),
+        }
+        for r in by_load.values()
+    ]
+    if not rows:
+        return []
+    bars = alt.Chart(alt.InlineData(values=drawable(rows))).mark_bar(
+        opacity=0.22, color=role("ink")
+    )
+    return [bars.encode(x=x, y=y, y2="end:Q", tooltip=marks.tooltip("load", "across"))]
+
+
+def _groups(service: ServiceFinding, axis: TimeAxis, x: alt.X) -> list[alt.Chart]:
+    """A word over the loads whose restarts fall into two groups."""
+    rows: list[Record] = [
+        {"load": show.share(p.fraction), "top": axis.hi, "word": "2 groups"}
+        for p in service.points
+        if p.is_bimodal and p.runs
+    ]
+    if not rows:
+        return []
+    words = alt.Chart(alt.InlineData(values=rows)).mark_text(
+        baseline="top", dy=5, color=role("ink"), fontSize=11
+    )
+    return [words.encode(x=x, y=alt.Y("top:Q"), text="word:N")]
+
+
+KIND = Kind(
+    name="restarts",
+    about="tail of every restart by load: hysteresis and bimodality (M15)",
+    of_service=draw,
+)

@@ -1,0 +1,120 @@
+"""What the instrument says about itself, run by run (M3, M27)."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from sojourn.analysis.findings import Run, ServiceFinding
+from sojourn.plan.points import Verdict
+from sojourn.report import show
+from sojourn.report.draw import marks
+from sojourn.report.draw.figure import Figure, Kind, Spec, finish
+from sojourn.report.draw.lookup import slug
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Record, drawable, from_records
+
+COLUMNS = (
+    "fraction", "restart", "verdict", "timely_ratio", "send_lag_p99_ns", "pick_up_p99_ns",
+    "outage_share", "excluded_share", "steal_share", "reason",
+)  # fmt: skip
+
+MEASURES = ("verdict", "timely", "send lag", "pick-up", "outages", "excluded", "steal")
+ROW = 19  # px per run
+
+
+def draw(service: ServiceFinding) -> list[Figure]:
+    """One strip: a row per run, a column per measure."""
+    title = f"{service.service}: self-check of every run"
+    runs = [(point.fraction, run) for point in service.points for run in point.runs]
+    table = from_records(COLUMNS, [_row(fraction, run) for fraction, run in runs])
+    name = slug(f"{service.service}-selfcheck")
+    if not runs:
+        missing = "No run was made."
+        return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
+    unknown = sum(run.verdict is Verdict.UNKNOWN for _, run in runs)
+    return [
+        Figure(
+            name=name,
+            title=title,
+            caption=(
+                "A row is a run. Timely: share sent on time (at least 97.5 % is required, M3);"
+                " send lag and pick-up: p99 of what the client itself added; outages: share of"
+                " the time the client did not run; excluded: share of requests left out for that"
+                " reason, by the log alone (M27); steal: CPU time given to others."
+            ),
+            alt=f"{unknown} of {len(runs)} runs are unknown because a self-check failed.",
+            table=table,
+            chart=_chart(runs, title),
+        )
+    ]
+
+
+def _row(fraction: float, run: Run) -> Record:
+    return {
+        "fraction": fraction,
+        "restart": run.repeat + 1,
+        "verdict": run.verdict.value,
+        "timely_ratio": run.timely_ratio,
+        "send_lag_p99_ns": run.send_lag_p99_ns,
+        "pick_up_p99_ns": run.pick_up_p99_ns,
+        "outage_share": run.outage_share,
+        "excluded_share": run.excluded_share,
+        "steal_share": run.steal_share,
+        "reason": show.sentences(run.reasons),
+    }
+
+
+def _cells(fraction: float, run: Run) -> list[Record]:
+    texts = (
+        show.verdict(run.verdict),
+        show.share(run.timely_ratio),
+        show.time(run.send_lag_p99_ns),
+        show.time(run.pick_up_p99_ns),
+        show.share(run.outage_share),
+        show.share(run.excluded_share),
+        show.share(run.steal_share),
+    )
+    common = marks.run_tooltip(run, fraction)
+    return [
+        common
+        | {
+            "run": f"{show.share(fraction)} #{run.repeat + 1}",
+            "measure": measure,
+            "text": text,
+            "status": run.verdict.value,
+        }
+        for measure, text in zip(MEASURES, texts, strict=True)
+    ]
+
+
+def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
+    rows = [cell for fraction, run in runs for cell in _cells(fraction, run)]
+    order = list(dict.fromkeys(str(row["run"]) for row in rows))
+    verdicts = [v.value for v in Verdict]
+    base = alt.Chart(alt.InlineData(values=drawable(rows))).encode(
+        x=alt.X(
+            "measure:N",
+            sort=list(MEASURES),
+            title=None,
+            axis=alt.Axis(orient="top", labelAngle=0, labelLimit=90, labelOverlap=False),
+        ),
+        y=alt.Y("run:N", sort=order, title="load and restart"),
+        tooltip=marks.tooltip("measure", "text", *marks.TOOLTIP),
+    )
+    tiles = base.mark_rect(fillOpacity=0.16, stroke=role("paper"), strokeWidth=1).encode(
+        fill=alt.Fill(
+            "status:N",
+            scale=alt.Scale(domain=verdicts, range=[role(v) for v in verdicts]),
+            legend=None,
+        )
+    )
+    words = base.mark_text(color=role("ink"), fontSize=11).encode(text="text:N")
+    chart = alt.layer(tiles, words).properties(width="container", height=alt.Step(ROW))
+    return finish(chart, title=title)
+
+
+KIND = Kind(
+    name="selfcheck",
+    about="timely ratio, send lag, pick-up, outages, excluded share and steal per run (M3, M27)",
+    of_service=draw,
+)

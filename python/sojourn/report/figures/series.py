@@ -1,0 +1,127 @@
+"""Second by second within the runs: does it hold still? (M8)."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from sojourn.analysis.findings import Run, ServiceFinding
+from sojourn.plan.points import Verdict
+from sojourn.report import show
+from sojourn.report.draw import marks
+from sojourn.report.draw.axes import time_axis
+from sojourn.report.draw.figure import Figure, Kind, Spec, finish
+from sojourn.report.draw.lookup import slug
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Cell, Record, from_records, number
+
+COLUMNS = ("fraction", "restart", "second_s", "achieved_rps", "p50_ns", "p99_ns", "verdict")
+PANEL_MIN = 190  # px: narrower panels have no room for their seconds
+PANEL_HEIGHT = 90
+
+
+def draw(service: ServiceFinding) -> list[Figure]:
+    """Small multiples: a panel per load, a line per run."""
+    title = f"{service.service}: p99 of every second"
+    records = _records(service)
+    table = from_records(COLUMNS, records)
+    name = slug(f"{service.service}-series")
+    if not any(r["p99_ns"] is not None for r in records):
+        missing = "No per-second series was recorded."
+        return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
+    drifting = [show.share(p.fraction) for p in service.points if not p.is_steady]
+    drift = f" Not steady: {', '.join(drifting)}." if drifting else " All loads are steady."
+    return [
+        Figure(
+            name=name,
+            title=title,
+            caption=f"A line is a run; grey and dashed ones are unknown.{drift} (METHOD M8)",
+            alt=f"p99 per second in {len(service.points)} panels, one per load.{drift}",
+            table=table,
+            chart=_chart(records, title),
+            facet_min=PANEL_MIN,
+        )
+    ]
+
+
+def _records(service: ServiceFinding) -> list[Record]:
+    return [
+        row
+        | {"fraction": point.fraction, "load": _panel(point.fraction, is_steady=point.is_steady)}
+        for point in service.points
+        for run in point.runs
+        for row in _seconds(run)
+    ]
+
+
+def _panel(fraction: float, *, is_steady: bool) -> str:
+    return f"{show.share(fraction)} load" + ("" if is_steady else ", not steady")
+
+
+def _seconds(run: Run) -> list[Record]:
+    return [
+        {
+            "restart": run.repeat + 1,
+            "second_s": second,
+            "achieved_rps": _short(achieved),
+            "p50_ns": _short(p50),
+            "p99_ns": _short(p99),
+            "verdict": run.verdict.value,
+            "shown": show.time(p99),
+        }
+        for second, achieved, p50, p99 in run.series
+    ]
+
+
+def _short(value: float | None) -> float | None:
+    """Four digits are enough to draw, and keep the page of a long study small."""
+    return None if value is None else float(f"{value:.4g}")
+
+
+def _chart(records: list[Record], title: str) -> Spec:
+    axis = time_axis(number(r["p99_ns"]) for r in records)
+    keep = ("load", "restart", "second_s", "verdict", "shown")
+    rows: list[dict[str, Cell]] = [
+        {key: r[key] for key in keep} | {"y": axis.place(number(r["p99_ns"]))}
+        for r in records
+        if r["p99_ns"] is not None
+    ]
+    verdicts = [v.value for v in Verdict]
+    lines = (
+        alt.Chart()
+        .mark_line(strokeWidth=1.3, point=alt.OverlayMarkDef(size=8, filled=True))
+        .encode(
+            x=alt.X("second_s:Q", title="s since start", axis=alt.Axis(tickCount=4)),
+            y=axis.y("y", None),
+            detail="restart:N",
+            color=alt.Color(
+                "verdict:N",
+                scale=alt.Scale(domain=verdicts, range=[role(v) for v in verdicts]),
+                legend=alt.Legend(title=None),
+            ),
+            strokeDash=alt.StrokeDash(
+                "verdict:N",
+                scale=alt.Scale(domain=verdicts, range=[[1, 0], [1, 0], [3, 3]]),
+                legend=alt.Legend(title=None),
+            ),
+            tooltip=[
+                alt.Tooltip("shown:N", title="p99"),
+                alt.Tooltip("second_s:Q", title="second"),
+                *marks.tooltip("load", "restart", "verdict"),
+            ],
+        )
+        .properties(width=PANEL_MIN, height=PANEL_HEIGHT)
+    )
+    panels = list(dict.fromkeys(str(r["load"]) for r in records))
+    chart = lines.facet(
+        facet=alt.Facet("load:N", sort=panels, title=None),
+        columns=3,
+        data=alt.InlineData(values=rows),
+    )
+    return finish(chart, title=title)
+
+
+KIND = Kind(
+    name="series",
+    about="p99 of every second, a panel per load, a line per run (M8)",
+    of_service=draw,
+)

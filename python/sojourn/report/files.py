@@ -1,0 +1,70 @@
+"""The report's files: the page, each figure as SVG, PDF, PNG and CSV, and the text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import vl_convert
+
+from sojourn.analysis.findings import Findings
+from sojourn.errors import StoreFault
+from sojourn.report import figures, page
+from sojourn.report.draw import palette
+from sojourn.report.draw.figure import VEGA_LITE, Figure, sized
+from sojourn.report.terminal import text
+
+PAGE = "report.html"
+TEXT = "report.txt"
+FIGURES = "figures"
+PNG_SCALE = 2.0
+
+
+def write(findings: Findings, folder: Path) -> list[Path]:
+    """Write the whole report into `folder`; the page first in the list.
+
+    Can be repeated at any time: each file is replaced at once, so a reader never sees half of one.
+
+    Raises:
+        StoreFault: the folder cannot be written.
+    """
+    of_services = {s.service: figures.of_service(s) for s in findings.services}
+    of_study = figures.of_study(findings)
+    html = page.html(findings, of_services=of_services, of_study=of_study)
+    drawn = [*(f for some in of_services.values() for f in some), *of_study]
+    paths = [
+        _replace(folder / PAGE, html.encode()),
+        _replace(folder / TEXT, (text(findings) + "\n").encode()),
+    ]
+    for figure in drawn:
+        for suffix, content in pictures(figure):
+            paths.append(_replace(folder / FIGURES / f"{figure.name}.{suffix}", content))
+    return paths
+
+
+def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
+    """(suffix, content) of each file of a figure; only the CSV where nothing is drawn."""
+    yield "csv", figure.table.csv().encode()
+    if figure.chart is None:
+        return
+    spec = json.dumps(palette.resolve(sized(figure.chart)))
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    yield "svg", svg.encode()
+    yield "pdf", vl_convert.svg_to_pdf(svg)
+    yield "png", vl_convert.svg_to_png(svg, scale=PNG_SCALE)
+
+
+def _replace(path: Path, content: bytes) -> Path:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        raise StoreFault(
+            f"the report cannot be written: {error.strerror or error}",
+            at=str(path),
+            fix="make room or name a folder that can be written, then run `sojourn report` again",
+        ) from error
+    return path

@@ -1,0 +1,132 @@
+"""One self-contained HTML page: the answer first, then what it rests on. Nothing is fetched."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import vl_convert
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+import sojourn
+from sojourn import units
+from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.report import people, show
+from sojourn.report.draw import palette
+from sojourn.report.draw.figure import VEGA_LITE, Figure
+from sojourn.report.draw.lookup import slug
+
+TEMPLATES = Path(__file__).parent / "templates"
+ROWS = 60  # of a figure's table on the page; the CSV has all
+
+
+def html(
+    findings: Findings,
+    *,
+    of_services: Mapping[str, Sequence[Figure]],
+    of_study: Sequence[Figure],
+) -> str:
+    """The page.
+
+    Args:
+        findings: what to show.
+        of_services: figures by service label.
+        of_study: figures about the study as a whole.
+    """
+    all_figures = [*of_study, *(figure for some in of_services.values() for figure in some)]
+    return (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            findings=findings,
+            of_services=of_services,
+            of_study=of_study,
+            payload=_trusted(_script_json({f.name: _payload(f) for f in all_figures if f.chart})),
+            library=_trusted(_library()),
+            light=_trusted(palette.style(palette.THEMES["light"])),
+            dark=_trusted(palette.style(palette.THEMES["dark"])),
+            version=sojourn.__version__,
+            vega_lite=VEGA_LITE,
+        )
+    )
+
+
+@functools.cache
+def _templates() -> Environment:
+    """The templates with the words that they use; a missing name is an error, never a blank."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        extensions=["jinja2.ext.do"],
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "show": show,
+        "units": units,
+        "people": people,
+        "slug": slug,
+        "rows": ROWS,
+        "facts": _facts,
+        "is_nested": lambda value: isinstance(value, Mapping),
+    }
+    environment.filters["raw_file"] = lambda name: _trusted((TEMPLATES / name).read_text("utf-8"))
+    return environment
+
+
+def _trusted(own: str) -> Markup:
+    """Text that this package wrote or escaped itself; never anything from a study."""
+    return Markup(own)  # noqa: S704 - see above
+
+
+def _facts(service: ServiceFinding) -> list[tuple[str, str]]:
+    """The few numbers under a service's answer."""
+    facts = []
+    if service.qos:
+        bound = f"{show.quantile(service.qos.q)} ≤ {show.time(service.qos.bound_ns)}"
+        facts.append(("QoS target", f"{bound}, {service.qos.rule}"))
+    if service.max_rps is None:
+        facts.append(("max RPS", "unknown"))
+    else:
+        interval = service.max_rps_interval
+        within = f" [{show.rates(interval)}]" if interval else ""
+        rule = service.max_rps_rule.replace("_", " ")
+        facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
+    search = service.max_load
+    if search:
+        facts.append(("max load within QoS", _max_load(service)))
+    if service.crossing:
+        crossing = f"{show.shares(service.crossing)} of max RPS"
+        facts.append(("smoothed curve crosses QoS at", crossing))
+    return facts
+
+
+def _max_load(service: ServiceFinding) -> str:
+    search = service.max_load
+    if search is None or search.interval_rps is None:
+        return f"unknown: {show.sentences(search.reasons) if search else ''}"
+    shares = f", {show.shares(search.fraction)} of max RPS" if search.fraction else ""
+    state = "confirmed" if search.confirmed else "not confirmed"
+    spent = f"{len(search.probes)} probes, {units.show_s(search.wall_s)}"
+    return f"{show.rates(search.interval_rps)} requests/s{shares} ({state}; {spent})"
+
+
+def _payload(figure: Figure) -> dict[str, object]:
+    return {"spec": figure.chart, "csv": figure.table.csv(), "panel": figure.facet_min}
+
+
+def _script_json(value: object) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@functools.cache
+def _library() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script, shipped by vl-convert; about 0.9 MB."""
+    script: str = vl_convert.javascript_bundle(None, vl_version=VEGA_LITE)
+    return script.replace("</script", "<\\/script")

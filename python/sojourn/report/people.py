@@ -1,0 +1,115 @@
+"""Tables for people: the tidy columns in words, the numbers with units and three digits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sojourn.analysis.findings import Estimate, LoadPoint, ServiceFinding
+from sojourn.plan.points import Verdict
+from sojourn.report import show
+from sojourn.report.draw.lookup import of_point
+from sojourn.report.draw.table import Cell, Table, number
+
+# How a column is shown, by the unit at the end of its name.
+_BY_UNIT: dict[str, Callable[[float | None], str]] = {
+    "_ns": show.time,
+    "_rps": show.count,
+    "_s": lambda seconds: "–" if seconds is None else f"{seconds:g} s",
+    "_share": show.share,
+    "_ratio": show.share,
+    "fraction": show.share,
+    "share": lambda part: "–" if part is None else f"p{100 * part:.6g}",
+    "ratio": lambda ratio: "–" if ratio is None else f"{ratio:.3f}",
+    "requests": lambda n: "–" if n is None else show.whole(n),
+    "effective": lambda n: "–" if n is None else show.whole(n),
+}
+_WORDS = {"fraction": "load", "share": "quantile", "lo_ns": "from", "hi_ns": "to", "rho": "ρ"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table ready to be printed: texts only.
+
+    Attributes:
+        left_out: rows that only the CSV file has.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """A cell of the summary: the number with its interval, or why there is none."""
+
+    value: str
+    interval: str
+    refused: str
+
+
+def table(data: Table, *, limit: int) -> Shown:
+    """The first `limit` rows in words."""
+    return Shown(
+        tuple(_title(column) for column in data.columns),
+        tuple(
+            tuple(_cell(column, cell) for column, cell in zip(data.columns, row, strict=True))
+            for row in data.rows[:limit]
+        ),
+        max(0, len(data.rows) - limit),
+    )
+
+
+def stat(found: Estimate | None) -> Stat:
+    """One estimate for the summary table."""
+    if found is None or found.value is None:
+        why = found.refused if found and found.refused else "not measured"
+        return Stat("refused" if found else "–", "", why)
+    return Stat(show.time(found.value), show.times(found.interval) if found.interval else "", "")
+
+
+def quantiles(service: ServiceFinding) -> list[float]:
+    """All quantiles that any load of the service has, in order."""
+    return sorted({e.q for p in service.points for e in p.quantiles if e.q is not None})
+
+
+def stats(point: LoadPoint, qs: Sequence[float]) -> list[Stat]:
+    """Mean and quantiles of a load, in the order of the table's columns."""
+    return [stat(of_point(point, q)) for q in (None, *qs)]
+
+
+def doubts(service: ServiceFinding) -> list[tuple[str, str]]:
+    """(where, why) of everything at this service that decides nothing or needs a remark."""
+    found: list[tuple[str, str]] = []
+    for point in service.points:
+        load = show.share(point.fraction)
+        unknown = [run for run in point.runs if run.verdict is Verdict.UNKNOWN]
+        for why, count in Counter(show.sentences(run.reasons) for run in unknown).items():
+            where = f"{load} load, {count} of {len(point.runs)} runs unknown"
+            found.append((where, why or "no reason was recorded"))
+        said = {reason for run in unknown for reason in run.reasons}
+        found.extend((f"{load} load", reason) for reason in point.reasons if reason not in said)
+        if not point.is_steady:
+            found.append((f"{load} load", "not steady: a trend within the runs (M8)"))
+        if point.is_bimodal:
+            found.append((f"{load} load", "bimodal: restarts fall into two groups (M15)"))
+    return found
+
+
+def _title(column: str) -> str:
+    if column in _WORDS:
+        return _WORDS[column]
+    unit = next((u for u in ("_ns", "_rps", "_s", "_share", "_ratio") if column.endswith(u)), "")
+    words = column.removesuffix(unit).replace("_", " ")
+    return f"{words}, requests/s" if unit == "_rps" else words
+
+
+def _cell(column: str, cell: Cell) -> str:
+    if isinstance(cell, str):
+        return cell
+    for unit, shown in _BY_UNIT.items():
+        if column == unit or (unit.startswith("_") and column.endswith(unit)):
+            return shown(number(cell))
+    return "–" if cell is None else str(cell)

@@ -1,0 +1,134 @@
+"use strict";
+// Draws the figures from the specifications in this file; the tables stand without it.
+(() => {
+  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const views = new Map();
+  const narrow = 560; // px of a chart below which legends take two columns
+
+  // Small multiples cannot follow their container by themselves: count the panels that fit.
+  function fitted(figure, width) {
+    const spec = structuredClone(figure.spec);
+    delete spec.title; // the page has it as a heading
+    spec.config.background = "transparent";
+    spec.config.legend.columns = width < narrow ? 2 : 4;
+    spec.config.axis.titleLimit = width - 20;
+    if (figure.panel) {
+      const axis = 75, gap = 20;
+      const columns = Math.max(1, Math.floor((width - axis + gap) / (figure.panel + gap)));
+      spec.columns = columns;
+      spec.spec.width = Math.floor((width - axis - gap * (columns - 1)) / columns);
+    }
+    return spec;
+  }
+
+  async function draw(box) {
+    const figure = figures[box.dataset.figure];
+    const width = box.clientWidth;
+    try {
+      const result = await vegaEmbed(box, fitted(figure, width), {
+        renderer: "svg",
+        actions: false,
+        tooltip: { disableDefaultStyle: true },
+      });
+      views.get(box)?.result.finalize();
+      views.set(box, { result, width });
+    } catch (error) {
+      box.className = "failed";
+      box.textContent = `This figure could not be drawn: ${error.message}. Its numbers are below.`;
+    }
+  }
+
+  async function drawAll() {
+    for (const box of document.querySelectorAll(".chart")) await draw(box);
+    document.documentElement.dataset.drawn = "all";
+  }
+
+  let waiting = 0;
+  function redraw() {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      for (const [box, { width }] of views) if (box.clientWidth !== width) await draw(box);
+    }, 150);
+  }
+
+  function save(name, type, content) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // Colours are variables of this page; a saved picture needs them written in.
+  function withColours(svg) {
+    const style = getComputedStyle(document.documentElement);
+    return svg.replace(/var\((--[a-z0-9-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+  }
+
+  async function onSave(button) {
+    const name = button.dataset.of;
+    if (button.dataset.save === "csv") return save(`${name}.csv`, "text/csv", figures[name].csv);
+    const box = document.querySelector(`[data-figure="${name}"]`);
+    const svg = withColours(await views.get(box).result.view.toSVG());
+    if (button.dataset.save === "svg") return save(`${name}.svg`, "image/svg+xml", svg);
+    const image = new Image();
+    image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = 2 * image.width;
+    canvas.height = 2 * image.height;
+    const context = canvas.getContext("2d");
+    context.fillStyle = getComputedStyle(document.body).backgroundColor;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => save(`${name}.png`, "image/png", blob));
+  }
+
+  async function onCopy(button) {
+    const source = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(source); // a page from disk may not reach the clipboard
+      button.textContent = "Selected";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  }
+
+  function isDark() {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  function setUpTheme() {
+    const button = document.getElementById("theme");
+    const label = () => {
+      button.textContent = isDark() ? "Light colours" : "Dark colours";
+    };
+    try {
+      const kept = localStorage.getItem("sojourn-theme");
+      if (kept) document.documentElement.dataset.theme = kept;
+    } catch { /* storage may be closed to a page from disk */ }
+    button.addEventListener("click", () => {
+      document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+      try { localStorage.setItem("sojourn-theme", document.documentElement.dataset.theme); } catch { /* as above */ }
+      label();
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
+    label();
+    button.hidden = false;
+  }
+
+  for (const box of document.querySelectorAll(".save, [data-copy]")) box.hidden = false;
+  document.addEventListener("click", ({ target }) => {
+    if (target.dataset?.save) onSave(target);
+    if (target.dataset?.copy) onCopy(target);
+  });
+  addEventListener("resize", redraw);
+  addEventListener("beforeprint", () => {
+    for (const box of document.querySelectorAll("#setup details")) box.open = true;
+  });
+  setUpTheme();
+  drawAll();
+})();

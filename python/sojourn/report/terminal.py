@@ -1,0 +1,157 @@
+"""The report as text: the answer, a table and a plot per service; reads without colour."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator
+
+from sojourn.analysis.findings import CheckRow, Findings, LoadPoint, ServiceFinding
+from sojourn.plan.points import Verdict
+from sojourn.report import people, plot, show
+from sojourn.report.draw.lookup import of_point, of_run, tail_q
+
+_ANSI = {Verdict.HOLDS: "32", Verdict.VIOLATED: "31", Verdict.UNKNOWN: "33"}
+
+
+def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
+    """The whole report in at most `width` columns.
+
+    Args:
+        findings: what to show.
+        width: columns, at least 60.
+        color: paint the verdicts with ANSI colours.
+    """
+    lines = [*_head(findings, width)]
+    for service in findings.services:
+        lines += ["", *_service(service, width)]
+    if findings.checks:
+        lines += ["", *_checks(findings.checks, width)]
+    if findings.noise:
+        lines += ["", "noise on this host:"]
+        lines += [line for what, mend in findings.noise for line in _item(f"{what}; {mend}", width)]
+    if findings.command:
+        lines += ["", f"again: {findings.command}"]
+    whole = "\n".join(line.rstrip() for line in lines)
+    return _painted(whole) if color else whole
+
+
+def _head(findings: Findings, width: int) -> Iterator[str]:
+    yield from textwrap.wrap(findings.answer, width)
+    yield from _wrapped(_judged(findings.verdict, findings.reasons), width)
+
+
+def _judged(verdict: Verdict, reasons: tuple[str, ...]) -> str:
+    why = show.sentences(reasons)
+    return f"verdict: {show.verdict(verdict)}" + (f" ({why})" if why else "")
+
+
+def _service(service: ServiceFinding, width: int) -> Iterator[str]:
+    yield f"{service.service} ".ljust(width, "=")
+    yield from textwrap.wrap(service.answer, width)
+    yield from _wrapped(_judged(service.verdict, service.reasons), width)
+    if not service.points:
+        yield "No load was measured."
+        return
+    yield ""
+    yield from _table(service)
+    doubts = people.doubts(service)
+    if doubts:
+        yield ""
+        yield "to doubt:"
+        for where, why in doubts:
+            yield from _item(f"{where}: {why}", width)
+    yield ""
+    yield from _plot(service, width)
+
+
+def _table(service: ServiceFinding) -> Iterator[str]:
+    """Offered and achieved in requests/s; the interval is that of the last time column."""
+    q = tail_q(service)
+    tail = show.quantile(q)
+    form = "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8}  {:<16} {}"
+    yield form.format(
+        "load", "offered", "achieved", "mean", "p50", tail, "95 % interval", "verdict"
+    )
+    for point in service.points:
+        found = of_point(point, q)
+        yield form.format(
+            show.share(point.fraction),
+            show.count(point.offered_rps),
+            show.count(point.achieved_rps),
+            *(_short(point, asked) for asked in (None, 0.5, q)),
+            show.times(found.interval) if found else "–",
+            show.verdict(point.verdict),
+        )
+
+
+def _short(point: LoadPoint, q: float | None) -> str:
+    found = of_point(point, q)
+    if found is None:
+        return "–"
+    return show.time(found.value) if found.value is not None else "refused"
+
+
+def _plot(service: ServiceFinding, width: int) -> Iterator[str]:
+    """Runs as small signs under the merged number of each load."""
+    q = tail_q(service)
+    tail = show.quantile(q)
+    runs, points = [], []
+    for point in service.points:
+        for run in point.runs:
+            ns = of_run(run, q)
+            if ns is not None:
+                sign = "x" if run.verdict is Verdict.UNKNOWN else "."
+                runs.append(plot.Mark(fraction=point.fraction, ns=ns, sign=sign))
+        found = of_point(point, q)
+        if found is not None and found.value is not None and point.verdict is not Verdict.UNKNOWN:
+            sign = "o" if math.isfinite(found.value) else "^"
+            points.append(plot.Mark(fraction=point.fraction, ns=found.value, sign=sign))
+    if not runs and not points:
+        yield f"No load has a {tail} that can be drawn."
+        return
+    qos = service.qos
+    yield f"{tail} sojourn time against offered load, % of max RPS"
+    yield from plot.draw(
+        [*runs, *points],
+        bound_ns=qos.bound_ns if qos else None,
+        bound=f"QoS {tail} <= {show.time(qos.bound_ns)}" if qos else "",
+        width=width,
+    )
+    yield "o all runs   . one run   x unknown run, decides nothing   ^ never completed"
+
+
+def _checks(checks: tuple[CheckRow, ...], width: int) -> Iterator[str]:
+    yield "against theory ".ljust(width, "=")
+    form = "{:<8} {:>5} {:>8} {:>9} {:>9}  {:<16} {}"
+    yield form.format("system", "rho", "quantity", "theory", "measured", "95 % interval", "verdict")
+    for row in checks:
+        found = row.estimate
+        yield form.format(
+            row.system,
+            f"{row.rho:g}",
+            row.quantity,
+            show.time(row.theory_ns),
+            "refused" if found.value is None else show.time(found.value),
+            show.times(found.interval),
+            show.verdict(row.verdict),
+        )
+    for row in checks:
+        why = show.sentences((row.estimate.refused, *row.reasons))
+        if why:
+            yield from _item(f"{row.system} at {row.rho:g}, {row.quantity}: {why}", width)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    return textwrap.wrap(line, width, subsequent_indent="  ")
+
+
+def _item(line: str, width: int) -> list[str]:
+    return textwrap.wrap(line, width, initial_indent="- ", subsequent_indent="  ")
+
+
+def _painted(plain: str) -> str:
+    for verdict, code in _ANSI.items():
+        word = show.verdict(verdict)
+        plain = plain.replace(word, f"\x1b[{code}m{word}\x1b[0m")
+    return plain
