@@ -1,0 +1,162 @@
+"""The generator's result as it is read: versions checked, every field typed.
+
+A result of the same major version may have more keys than are known here; they are ignored. One of
+a newer major version is refused, for its known keys may mean something else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sojourn.errors import StoreFault
+from sojourn.plan.points import Verdict
+from sojourn.samples import histogram
+from sojourn.samples.histogram import Histogram
+
+RESULT = "sojourn.load.result"
+RESULT_MAJOR = 1
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Span(_Table):
+    """Times of many requests; quantiles are None where lost requests decide them."""
+
+    mean: float | None
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    p999: float | None
+    max: float | None
+    count: int
+    lost: int
+    hdr: str
+
+    def histogram(self, at: str) -> Histogram:
+        """The finite times; `at` is named if they cannot be read."""
+        return histogram.decode(self.hdr, at=at)
+
+
+class Outages(_Table):
+    """Times in which the instrument itself did not run (M27)."""
+
+    count: int
+    total_ns: int
+    longest_ns: int
+    share_time: float
+    share_excluded: float
+    log: list[tuple[int, int]] = Field(default_factory=list)
+
+
+class Checks(_Table):
+    """The run's tests on itself (M3, M7)."""
+
+    rate_error: float
+    arrival_fit_a2: float | None = None
+    arrival_fit_limit: float | None = None
+    dispersion: float | None = None
+    poll_gap_p99_ns: float | None = None
+    poll_gap_max_ns: float | None = None
+    backlog_max: int = 0
+    cpu_share_max: float = 0.0
+    steal_share: float | None = None
+
+
+class Cost(_Table):
+    """What the instrument used."""
+
+    cpu_ns_per_request: float
+    syscalls_per_request: float | None = None
+    transport: str = ""
+    wait: str = ""
+
+
+class LoadResult(_Table):
+    """One run of the generator, as it stands in `load.json`."""
+
+    schema_version: str = Field(alias="schema")
+    program: str
+    job: dict[str, Any]
+    started_unix_ns: int
+    measured_s: float
+    offered_rps: float
+    achieved_rps: float
+    requests: int
+    errors: dict[str, int]
+    reply_bytes: int
+    timely_ratio: float
+    outages: Outages
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    sojourn_ns: Span
+    sojourn_all_ns: Span
+    wire_ns: Span
+    first_byte_ns: Span
+    send_lag_ns: Span
+    pick_up_ns: Span
+    probe_sojourn_ns: Span | None
+    checks: Checks
+    cost: Cost
+
+
+def load_result(path: Path) -> LoadResult:
+    """Read and check one `load.json`.
+
+    Raises:
+        StoreFault: it is missing, damaged, or of a newer version.
+    """
+    table = read_json(path)
+    check_version(table, RESULT, RESULT_MAJOR, at=path)
+    try:
+        return LoadResult.model_validate(table)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise StoreFault(
+            f"the result does not follow its contract: {where}: {first['msg'].lower()}",
+            at=str(path),
+            fix="remove this point's folder and run the study again: it resumes there",
+        ) from None
+
+
+def read_json(path: Path) -> Mapping[str, Any]:
+    """One JSON object from a file of the lab; StoreFault if it is not there or none."""
+    fix = "remove this point's folder and run the study again: it resumes there"
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StoreFault(f"cannot read: {error.strerror}", at=str(path), fix=fix) from None
+    except ValueError as error:
+        raise StoreFault(f"the file is damaged: {error}", at=str(path), fix=fix) from None
+    if not isinstance(table, dict):
+        raise StoreFault("the file is damaged: no JSON object", at=str(path), fix=fix)
+    return table
+
+
+def check_version(table: Mapping[str, Any], form: str, major: int, *, at: Path) -> None:
+    """Refuse what is no `form`, and what is a newer one than `major`."""
+    name, _, version = str(table.get("schema", "")).partition("/")
+    number = version.partition(".")[0]
+    if name != form or not number.isdigit():
+        raise StoreFault(
+            f"this is '{table.get('schema', 'a file without a schema')}', not '{form}/{major}'",
+            at=str(at),
+            fix="give a file or folder that this lab wrote",
+        )
+    if int(number) != major:
+        age = "newer" if int(number) > major else "older"
+        raise StoreFault(
+            f"the file has version {version} of {form}, this program reads {major}",
+            at=str(at),
+            fix="update sojourn: pip install -U sojourn"
+            if age == "newer"
+            else "read it with the release that wrote it, or measure again",
+        )

@@ -1,0 +1,92 @@
+"""Histograms of results as arrays: base64 HdrHistogram V2, plain or compressed.
+
+The generator writes the plain form, interval logs the compressed one, which is the same bytes
+through zlib. PyPI's `hdrhistogram` reads only the latter, so plain bytes are compressed first.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from hdrh.codec import HdrHistogramEncoder
+from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
+
+from sojourn.errors import StoreFault
+
+_COMPRESSED = b"\x1c\x84\x93"  # first bytes of a V2 compressed cookie; the fourth is a word size
+_HEADER_BYTES = 8  # cookie and length
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """Finite times in bins, ascending; none empty.
+
+    Attributes:
+        lo_ns, hi_ns: lowest and highest time of each bin, ns, shape (bins,).
+        count: requests in each.
+    """
+
+    lo_ns: NDArray[np.float64]
+    hi_ns: NDArray[np.float64]
+    count: NDArray[np.int64]
+
+    @property
+    def total(self) -> int:
+        """Requests in all bins."""
+        return int(self.count.sum())
+
+    def over(self, bound_ns: float) -> int:
+        """Requests above `bound_ns`; a bin that straddles it counts as above (0.1 % wide)."""
+        return int(self.count[self.hi_ns > bound_ns].sum())
+
+
+EMPTY = Histogram(lo_ns=np.empty(0), hi_ns=np.empty(0), count=np.empty(0, np.int64))
+
+
+def decode(text: str | bytes, *, at: str) -> Histogram:
+    """Read one histogram.
+
+    Args:
+        text: base64.
+        at: where it stood, for the message.
+
+    Raises:
+        StoreFault: it is no such histogram.
+    """
+    if not text:
+        return EMPTY
+    try:
+        raw = base64.b64decode(text, validate=True)
+        packed = raw[_HEADER_BYTES:] if raw[:3] == _COMPRESSED else zlib.compress(raw, 1)
+        payload = HdrHistogramEncoder.decode(packed, b64_wrap=False)
+        head = payload.payload
+        shape = HdrHistogram(
+            head.lowest_trackable_value, head.highest_trackable_value, head.significant_figures
+        )
+        payload.init_counts(shape.counts_len)
+        counts = np.ctypeslib.as_array(payload.counts).astype(np.int64)
+    except Exception as error:  # noqa: BLE001 - the library raises a dozen unrelated kinds
+        raise StoreFault(
+            f"a histogram cannot be read: {error or type(error).__name__}",
+            at=at,
+            fix="remove this point's folder and run the study again: it resumes there",
+        ) from None
+    index = np.flatnonzero(counts)
+    lo, hi = _edges(index, shape)
+    return Histogram(lo_ns=lo, hi_ns=hi, count=counts[index])
+
+
+def _edges(
+    index: NDArray[np.int64], shape: HdrHistogram
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lowest and highest value of each bin, from the histogram's own layout."""
+    half = shape.sub_bucket_half_count
+    bucket = (index >> shape.sub_bucket_half_count_magnitude) - 1
+    sub = (index & (half - 1)) + np.where(bucket < 0, 0, half)
+    shift = np.maximum(bucket, 0) + shape.unit_magnitude
+    lo = sub << shift
+    return lo.astype(np.float64), (lo + (np.int64(1) << shift) - 1).astype(np.float64)

@@ -1,0 +1,80 @@
+"""A point's folder → the few numbers on which the plan decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sojourn import units
+from sojourn.errors import StoreFault
+from sojourn.plan import codec
+from sojourn.plan.points import Outcome, Point
+from sojourn.samples import dependence, raw
+from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
+from sojourn.samples.intervals import intervals
+
+POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
+USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
+
+
+def read(folder: Path) -> Outcome:
+    """What became of the point that was measured into `folder`.
+
+    `wall_s` is 0 here: how long the point took is known to whoever ran it.
+
+    Raises:
+        StoreFault: a file is missing, damaged, or of a newer version.
+    """
+    point = read_point(folder / POINT)
+    at = folder / LOAD
+    result = load_result(at)
+    span = result.sojourn_ns
+    return Outcome(
+        point=point,
+        verdict=result.verdict,
+        reasons=result.reasons,
+        offered_rps=result.offered_rps,
+        achieved_rps=result.achieved_rps,
+        requests=span.count,
+        over_bound=over_bound(result, at),
+        lost=span.lost,
+        mean_ns=None if span.lost else span.mean,
+        p50_ns=span.p50,
+        p95_ns=span.p95,
+        p99_ns=span.p99,
+        correlation=correlation(folder, result).ratio,
+        wall_s=0.0,
+        folder=str(folder),
+    )
+
+
+def read_point(path: Path) -> Point:
+    """The point of a `point.json`."""
+    table = read_json(path)
+    check_version(table, "sojourn.point", 1, at=path)
+    try:
+        return codec.from_json(table)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreFault(
+            f"the point cannot be read: {error}",
+            at=str(path),
+            fix="remove this point's folder and run the study again: it resumes there",
+        ) from None
+
+
+def over_bound(result: LoadResult, at: Path) -> int | None:
+    """Requests above the job's QoS bound or lost; None without a target."""
+    bound = str(result.job.get("qos_bound") or "")
+    if not bound:
+        return None
+    span = result.sojourn_ns
+    return span.histogram(f"{at} sojourn_ns.hdr").over(units.parse_ns(bound)) + span.lost
+
+
+def correlation(folder: Path, result: LoadResult) -> dependence.Dependence:
+    """Ratio n / n_eff of a run, and from what it was found."""
+    return dependence.of_run(
+        raw.sojourn_ns(folder / RAW),
+        intervals(folder / HLOG),
+        requests=result.sojourn_all_ns.count,
+        q=float(result.job.get("qos_quantile") or USUAL_Q),
+    )

@@ -1,0 +1,112 @@
+"""`Outcome` ↔ one row of Parquet: a file per point, so that a point is kept whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sojourn.errors import StoreFault
+from sojourn.plan.points import Outcome, Phase, Point, Verdict
+
+FORM, MAJOR = "sojourn.outcome", 1
+
+SCHEMA = pa.schema(
+    [
+        ("key", pa.string()),
+        ("service", pa.string()),
+        ("phase", pa.string()),
+        ("repeat", pa.int32()),
+        ("fraction", pa.float64()),
+        ("point_rps", pa.float64()),
+        ("measure_s", pa.float64()),
+        ("warmup_s", pa.float64()),
+        ("seed", pa.int64()),
+        ("overrides", pa.string()),
+        ("verdict", pa.string()),
+        ("reasons", pa.list_(pa.string())),
+        ("offered_rps", pa.float64()),
+        ("achieved_rps", pa.float64()),
+        ("requests", pa.int64()),
+        ("over_bound", pa.int64()),
+        ("lost", pa.int64()),
+        ("mean_ns", pa.float64()),
+        ("p50_ns", pa.float64()),
+        ("p95_ns", pa.float64()),
+        ("p99_ns", pa.float64()),
+        ("correlation", pa.float64()),
+        ("wall_s", pa.float64()),
+        ("folder", pa.string()),
+    ],
+    metadata={"schema": f"{FORM}/{MAJOR}"},
+)
+
+_MEASURED = (
+    "offered_rps", "achieved_rps", "requests", "over_bound", "lost", "mean_ns", "p50_ns",
+    "p95_ns", "p99_ns", "correlation", "wall_s", "folder",
+)  # fmt: skip
+_PLANNED = ("key", "service", "repeat", "fraction", "measure_s", "warmup_s", "seed")
+
+
+def to_table(outcome: Outcome) -> pa.Table:
+    """One row."""
+    point = outcome.point
+    row: dict[str, Any] = {name: getattr(point, name) for name in _PLANNED}
+    row |= {name: getattr(outcome, name) for name in _MEASURED}
+    row |= {
+        "phase": str(point.phase),
+        "point_rps": point.offered_rps,
+        "overrides": json.dumps(dict(point.overrides)),
+        "verdict": str(outcome.verdict),
+        "reasons": list(outcome.reasons),
+    }
+    return pa.Table.from_pylist([row], schema=SCHEMA)
+
+
+def read(path: Path) -> Outcome:
+    """The outcome in one file.
+
+    Raises:
+        StoreFault: the file is damaged or of a newer version.
+    """
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise StoreFault(f"cannot read: {error}", at=str(path), fix=_FIX) from None
+    _check_version(table.schema.metadata or {}, path)
+    try:
+        return _outcome(table.to_pylist()[0])
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise StoreFault(f"the outcome is damaged: {error}", at=str(path), fix=_FIX) from None
+
+
+_FIX = "remove this point's folder and run the study again: it resumes there"
+
+
+def _check_version(metadata: Mapping[bytes, bytes], path: Path) -> None:
+    name, _, version = metadata.get(b"schema", b"").decode().partition("/")
+    if name != FORM or version.partition(".")[0] != str(MAJOR):
+        raise StoreFault(
+            f"the outcome has form '{name}/{version}', this program reads {FORM}/{MAJOR}",
+            at=str(path),
+            fix="update sojourn: pip install -U sojourn",
+        )
+
+
+def _outcome(row: dict[str, Any]) -> Outcome:
+    point = Point(
+        **{name: row[name] for name in _PLANNED},
+        phase=Phase(row["phase"]),
+        offered_rps=row["point_rps"],
+        overrides=tuple(json.loads(row["overrides"]).items()),
+    )
+    return Outcome(
+        point=point,
+        verdict=Verdict(row["verdict"]),
+        reasons=tuple(row["reasons"]),
+        **{name: row[name] for name in _MEASURED},
+    )

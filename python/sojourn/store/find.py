@@ -1,0 +1,110 @@
+"""Records in a results folder: begin one, resume one, list and read them."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sojourn import __version__, spec
+from sojourn.errors import StoreFault
+from sojourn.spec import Study
+from sojourn.store import files, lock
+from sojourn.store.record import FORM, MAJOR, MANIFEST, POINTS, STUDY, OpenRecord, Record
+
+
+def open_record(
+    results: Path,
+    study: Study,
+    *,
+    resume: bool = True,
+    machine: str | None = None,
+    manifest: Mapping[str, Any] | None = None,
+) -> OpenRecord:
+    """Begin a record, or go on with the unfinished one of the same study on the same machine.
+
+    Args:
+        results: folder of all results.
+        study: resolved; a record of another profile or other overrides is another record.
+        resume: False: always begin anew.
+        machine: name of the folder; by default the host's name.
+        manifest: what else `manifest.json` says: environment, placement, command, …
+
+    Raises:
+        StoreFault: it cannot be written, or a live process writes into it.
+    """
+    home = results / study.name / plain(machine or platform.node() or "host")
+    with files.disk_faults(home):
+        home.mkdir(parents=True, exist_ok=True)
+    if resume and (path := _unfinished(home, study)):
+        return OpenRecord(path, lock.take(path))
+    return _begin(home, study, manifest or {})
+
+
+def plain(name: str) -> str:
+    """A name that is safe as a folder's."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "host"
+
+
+def _unfinished(home: Path, study: Study) -> Path | None:
+    text = spec.to_toml(study)
+    for path in sorted(home.iterdir(), reverse=True):
+        if (path / MANIFEST).is_file() and (path / STUDY).is_file():
+            record = Record(path)  # a newer version is refused here, not overwritten
+            if not record.is_complete and record.study_file == text:
+                return path
+    return None
+
+
+def _begin(home: Path, study: Study, manifest: Mapping[str, Any]) -> OpenRecord:
+    now = datetime.now(UTC)
+    path = home / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+    with files.disk_faults(path):
+        (path / POINTS).mkdir(parents=True)
+    handle = lock.take(path)
+    head = {
+        "schema": f"{FORM}/{MAJOR}",
+        "sojourn": __version__,
+        "study": study.name,
+        "machine": home.name,
+        "started": now.isoformat(timespec="seconds"),
+    }
+    files.write_text(path / STUDY, spec.to_toml(study))
+    files.write_text(path / MANIFEST, json.dumps({**manifest, **head}, indent=2) + "\n")
+    return OpenRecord(path, handle)
+
+
+def read(path: Path) -> Record:
+    """A record, to be looked at."""
+    return Record(path)
+
+
+def records(results: Path) -> Iterator[Path]:
+    """Folders of all records, oldest first within each study and machine."""
+    yield from sorted(path.parent for path in results.glob(f"*/*/*/{MANIFEST}"))
+
+
+def resolve(results: Path, name: str | None) -> Path:
+    """The record that a person means: a path, a part of its folder's name, a study; the newest.
+
+    Raises:
+        StoreFault: there is none, with those that there are.
+    """
+    if name and (Path(name) / MANIFEST).is_file():
+        return Path(name)
+    known = list(records(results))
+    fits = [path for path in known if not name or name in path.relative_to(results).parts]
+    fits = fits or [p for p in known if name and name in str(p.relative_to(results))]
+    if not fits:
+        newest = ", ".join(str(p.relative_to(results)) for p in known[-3:]) or "none yet"
+        raise StoreFault(
+            f"there is no record '{name}'" if name else "there is no record yet",
+            at=str(results.absolute()),
+            fix=f"known: {newest}; see `sojourn ls`" if known else "begin with `sojourn run STUDY`",
+        )
+    return max(fits, key=lambda path: path.name)

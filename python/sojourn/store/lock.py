@@ -1,0 +1,75 @@
+"""One writer per record. The kernel holds the lock and drops it when its owner dies, however.
+
+The file also says who holds it (process, start time), for the message; its contents decide
+nothing, so a lock file left behind by a killed run locks nobody out.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import IO
+
+from sojourn.errors import StoreFault
+from sojourn.store.files import disk_faults
+
+NAME = "lock"
+
+
+def take(folder: Path) -> IO[str]:
+    """Lock a record's folder; close the file to unlock.
+
+    Raises:
+        StoreFault: another live process writes into it.
+    """
+    path = folder / NAME
+    with disk_faults(path):
+        handle = path.open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        owner = _owner(path)
+        handle.close()
+        raise StoreFault(
+            f"this study is being measured by {owner}",
+            at=str(folder),
+            fix="wait for it to end, or stop it; two runs at once would disturb each other",
+        ) from None
+    handle.truncate(0)
+    json.dump({"pid": os.getpid(), "started_ticks": started_ticks(os.getpid())}, handle)
+    handle.flush()
+    return handle
+
+
+def is_live(folder: Path) -> bool:
+    """Whether a live process writes into this record."""
+    path = folder / NAME
+    if not path.exists():
+        return False
+    try:
+        with path.open("r", encoding="utf-8") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def started_ticks(pid: int) -> int | None:
+    """When a process began, clock ticks since boot; None if there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[19])
+
+
+def _owner(path: Path) -> str:
+    try:
+        pid = int(json.loads(path.read_text(encoding="utf-8"))["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+    return f"process {pid}"

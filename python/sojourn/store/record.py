@@ -1,0 +1,136 @@
+"""One run of a study on disk, append-only.
+
+    results/<study>/<machine>/<UTC start>-<id>/
+        study.toml        resolved; reproduces the run
+        manifest.json     version, machine, environment, command (M25)
+        lock              who writes into it
+        points/0007-sweep-b0-f0.70/
+            point.json  load.json  load.hlog  raw.parquet  …     written by the run
+            outcome.parquet                                      written last: the point counts
+        complete.json     written at the end
+
+A point without `outcome.parquet` was in flight when its run was killed; it is ignored and measured
+again in a folder of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import pyarrow.parquet as pq
+
+from sojourn import spec
+from sojourn.errors import StoreFault
+from sojourn.plan import codec
+from sojourn.plan.points import Outcome, Point
+from sojourn.samples import check_version, read_json
+from sojourn.spec import Study
+from sojourn.store import columns, files
+
+FORM, MAJOR = "sojourn.record", 1
+STUDY, MANIFEST, COMPLETE, POINTS = "study.toml", "manifest.json", "complete.json", "points"
+OUTCOME = "outcome.parquet"
+
+
+class Record:
+    """A record that is read. `study` and `outcomes()` say what was asked and what became of it."""
+
+    def __init__(self, path: Path) -> None:
+        """Open for reading; StoreFault if it is none, or of a newer version."""
+        if not (path / MANIFEST).is_file():
+            raise StoreFault(
+                "this is no record of a study", at=str(path), fix="see `sojourn ls` for records"
+            )
+        self.path = path
+        self.manifest: Mapping[str, Any] = read_json(path / MANIFEST)
+        check_version(self.manifest, FORM, MAJOR, at=path / MANIFEST)
+        self.study: Study = spec.load(path / STUDY, is_own=True)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to measure."""
+        return (self.path / COMPLETE).is_file()
+
+    @property
+    def study_file(self) -> str:
+        """The resolved study, TOML."""
+        return (self.path / STUDY).read_text(encoding="utf-8")
+
+    def outcomes(self) -> Sequence[Outcome]:
+        """All points that were measured to the end, in order."""
+        done = sorted((self.path / POINTS).glob(f"*/{OUTCOME}"))
+        return [columns.read(path) for path in done]
+
+    def folder_of(self, outcome: Outcome) -> Path:
+        """Where the files of a point lie."""
+        return self.path / outcome.folder
+
+
+class OpenRecord(Record):
+    """A record that is being written; a context manager that holds its lock."""
+
+    def __init__(self, path: Path, handle: IO[str]) -> None:
+        super().__init__(path)
+        self._lock = handle
+        self._outcomes = list(super().outcomes())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.close()
+
+    def outcomes(self) -> Sequence[Outcome]:
+        """All points so far, in order."""
+        return tuple(self._outcomes)
+
+    def folder(self, point: Point) -> Path:
+        """A fresh folder for one point, with its `point.json`."""
+        files.check_space(self.path)
+        points = self.path / POINTS
+        number = 1 + max((_number(path) for path in points.iterdir()), default=0)
+        folder = points / f"{number:04d}-{_plain(point.key)}"
+        with files.disk_faults(folder):
+            folder.mkdir()
+        files.write_text(folder / "point.json", codec.dumps(point))
+        return folder
+
+    def add(self, outcome: Outcome) -> Outcome:
+        """Keep what became of a point; from now on it counts.
+
+        `outcome.folder` is the point's folder; it is kept relative, so that records can be moved.
+        """
+        folder = Path(outcome.folder)
+        folder = self.path / POINTS / folder.name if not folder.is_absolute() else folder
+        kept = replace(outcome, folder=str(Path(POINTS) / folder.name))
+        table = columns.to_table(kept)
+        files.write_whole(folder / OUTCOME, lambda part: pq.write_table(table, part))
+        self._outcomes.append(kept)
+        return kept
+
+    def finish(self) -> None:
+        """Say that nothing is left to measure."""
+        wall_s = sum(outcome.wall_s for outcome in self._outcomes)
+        table = {"schema": "sojourn.complete/1", "points": len(self._outcomes), "wall_s": wall_s}
+        files.write_text(self.path / COMPLETE, json.dumps(table) + "\n")
+
+
+def _number(path: Path) -> int:
+    head = path.name.partition("-")[0]
+    return int(head) if head.isdigit() else 0
+
+
+def _plain(key: str) -> str:
+    """A key as part of a folder's name: `memcached/sweep/b0/f0.70` → `memcached-sweep-b0-f0.70`."""
+    return re.sub(r"[^A-Za-z0-9._~-]+", "-", key)
