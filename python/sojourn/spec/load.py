@@ -24,7 +24,13 @@ STUDIES = Path(__file__).parents[1] / "studies"
 DEFAULT_PROFILE = "standard"
 
 
-def load(study: str | Path, *, profile: str | None = None, overrides: Sequence[str] = ()) -> Study:
+def load(
+    study: str | Path,
+    *,
+    profile: str | None = None,
+    overrides: Sequence[str] = (),
+    is_own: bool = False,
+) -> Study:
     """Read, resolve and check a study.
 
     Args:
