@@ -1,1 +1,34 @@
+"""Arrays → findings. Pure: no file, no clock, no machine; one method per file, its source cited."""
 
+from sojourn.analysis import (
+    answer,
+    independence,
+    lowess,
+    lqos,
+    max_load,
+    oracle,
+    paper,
+    quantiles,
+    queueing,
+    restarts,
+    steady,
+)
+from sojourn.analysis.given import Given, Measured, Second
+from sojourn.analysis.method import Method
+from sojourn.analysis.study import study
+
+KINDS: tuple[Method, ...] = (
+    quantiles.METHOD,
+    independence.METHOD,
+    steady.METHOD,
+    restarts.METHOD,
+    lowess.METHOD,
+    queueing.METHOD,
+    max_load.METHOD,
+    lqos.METHOD,
+    oracle.METHOD,
+    paper.METHOD,
+    answer.METHOD,
+)
+
+__all__ = ["KINDS", "Given", "Measured", "Method", "Second", "study"]

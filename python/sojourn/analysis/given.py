@@ -1,0 +1,85 @@
+"""What analysis is given: a study and what each of its points measured, as arrays.
+
+Nothing here touches a file. `from_record` (in `pipeline`'s direction: store → analysis) builds it;
+a test builds it by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sojourn.analysis.times import EMPTY, Floats, Times
+from sojourn.plan.points import Outcome
+from sojourn.spec import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Second:
+    """One second of a run.
+
+    Attributes:
+        at_s: its start, s since the start of the measured part.
+        achieved_rps: requests completed in it, requests/s.
+        sojourn: of those requests.
+    """
+
+    at_s: float
+    achieved_rps: float
+    sojourn: Times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One point as it was measured.
+
+    Attributes:
+        sojourn: of the measured part, outages excluded by the log (M27), lost ones included.
+        seconds: in order; () if no interval log was kept.
+        raw_sojourn_ns: raw times in order of intended arrival, `inf` if lost; None: not kept.
+        raw_share: share of the requests that `raw_sojourn_ns` holds (a uniform sample).
+        mean_ns: exact mean of the finite times, if the generator wrote it.
+    """
+
+    outcome: Outcome
+    sojourn: Times = EMPTY
+    seconds: tuple[Second, ...] = ()
+    raw_sojourn_ns: Floats | None = None
+    raw_share: float = 1.0
+    mean_ns: float | None = None
+    timely_ratio: float = 1.0
+    outage_share: float = 0.0
+    excluded_share: float = 0.0
+    steal_share: float | None = None
+    send_lag_p99_ns: float | None = None
+    pick_up_p99_ns: float | None = None
+    errors: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A study and its points.
+
+    Attributes:
+        measured: in the order in which they were measured.
+        setups: facts for people about each service, by label.
+        workers: how many threads or processes serve, by label; the n of M/M/n.
+        started: UTC, ISO 8601.
+        environment, noise, study_file, command: handed through to the findings.
+    """
+
+    study: Study
+    measured: tuple[Measured, ...]
+    setups: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    workers: Mapping[str, int] = field(default_factory=dict)
+    started: str = ""
+    wall_s: float = 0.0
+    environment: dict[str, object] = field(default_factory=dict)
+    noise: tuple[tuple[str, str], ...] = ()
+    study_file: str = ""
+    command: str = ""
+    reasons: tuple[str, ...] = ()
+
+    def of(self, label: str) -> tuple[Measured, ...]:
+        """The points of one service."""
+        return tuple(m for m in self.measured if m.outcome.point.service == label)

@@ -1,0 +1,128 @@
+"""All runs at one load, put together.
+
+Histograms are merged, never the quantiles of runs or of slices (M14). Each restart keeps its own
+value, and the interval across them stands beside the one within (M15).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sojourn.analysis import quantiles, restarts, runs
+from sojourn.analysis.findings import Estimate, LoadPoint, Qos
+from sojourn.analysis.runs import Judged
+from sojourn.analysis.times import Times
+from sojourn.plan.decide import Decision
+from sojourn.plan.points import Verdict
+
+_SHARES = np.concatenate([np.linspace(0.01, 0.9, 60), 1 - np.logspace(-1, -6, 101)[1:]])
+_TAIL_NEEDS = 10  # requests above the last point of the distribution that is drawn
+
+
+def gather(
+    judged: Sequence[Judged], qos: Qos | None, max_rps: float | None, *, confidence: float = 0.95
+) -> LoadPoint:
+    """All runs at one load; `judged` holds at least one."""
+    believed = [j for j in judged if j.is_believed]
+    together = runs.merged(believed)
+    decisive = qos.q if qos else 0.99
+    own = [value for j in believed for q, value in j.run.quantiles if q == decisive and value]
+    offered = float(np.mean([j.run.offered_rps for j in judged]))
+    fraction = judged[0].run.fraction
+    if fraction is None:
+        fraction = offered / max_rps if max_rps else 0.0
+    verdict, reasons = _verdict(judged, believed, qos, confidence)
+    return LoadPoint(
+        fraction=fraction,
+        offered_rps=offered,
+        achieved_rps=float(np.mean([j.run.achieved_rps for j in believed or judged])),
+        verdict=verdict,
+        reasons=reasons,
+        mean=_mean(believed, together, confidence),
+        quantiles=tuple(_quantile(believed, together, q, confidence) for q in runs.asked(qos)),
+        is_bimodal=restarts.is_bimodal(own),
+        is_steady=all(j.is_steady is not False for j in judged),
+        distribution=_distribution(together),
+        runs=tuple(j.run for j in judged),
+    )
+
+
+def _verdict(
+    judged: Sequence[Judged], believed: Sequence[Judged], qos: Qos | None, confidence: float
+) -> tuple[Verdict, tuple[str, ...]]:
+    """What the load as a whole says about the target.
+
+    Restarts that decided and agree decide. Where they disagree their interval has to be clear of
+    the bound; where none could decide alone, all requests together may.
+    """
+    if not believed:
+        counted = Counter(reason for j in judged for reason in j.run.reasons)
+        return Verdict.UNKNOWN, tuple(reason for reason, _ in counted.most_common())
+    if qos is None:
+        return Verdict.HOLDS, ()
+    said = {j.decision for j in believed} - {Decision.UNDECIDED}
+    decision = Decision.UNDECIDED
+    if len(said) == 1:
+        decision = said.pop()
+    elif not said:
+        decision = runs.decide_runs([j.measured for j in believed], qos, confidence)
+    else:
+        together = runs.merged(believed)
+        across = _quantile(believed, together, qos.q, confidence).across_restarts
+        if across and across.hi <= qos.bound_ns:
+            decision = Decision.PASS
+        elif across and across.lo > qos.bound_ns:
+            decision = Decision.FAIL
+    if decision is Decision.PASS:
+        return Verdict.HOLDS, ()
+    if decision is Decision.FAIL:
+        return Verdict.VIOLATED, ()
+    if not said:
+        return Verdict.UNKNOWN, (runs.undecided(runs.merged(believed), qos),)
+    held = sum(j.decision is Decision.PASS for j in believed)
+    failed = sum(j.decision is Decision.FAIL for j in believed)
+    return Verdict.UNKNOWN, (
+        f"undecided: of {len(believed)} restarts {held} meet the target and {failed} do not",
+    )
+
+
+def _quantile(believed: Sequence[Judged], together: Times, q: float, confidence: float) -> Estimate:
+    if not believed:
+        return _none(q)
+    shrink = runs.correlation([j.measured for j in believed], q, confidence)
+    found = quantiles.estimate(together, q, correlation=shrink, confidence=confidence)
+    own = [
+        value for j in believed for at, value in j.run.quantiles if at == q and value is not None
+    ]
+    if found.refused or len(own) < len(believed):
+        return found
+    return replace(found, across_restarts=restarts.interval(own, confidence=confidence))
+
+
+def _mean(believed: Sequence[Judged], together: Times, confidence: float) -> Estimate:
+    if not believed:
+        return _none(None)
+    shrink = runs.correlation([j.measured for j in believed], None, confidence)
+    found = quantiles.mean_estimate(together, correlation=shrink, confidence=confidence)
+    own = [j.run.mean_ns for j in believed if j.run.mean_ns is not None]
+    if found.refused or len(own) < len(believed):
+        return found
+    return replace(found, across_restarts=restarts.interval(own, confidence=confidence))
+
+
+def _distribution(together: Times) -> tuple[tuple[float, float], ...]:
+    """Points of the full distribution, no further into the tail than ten requests carry."""
+    shares = [float(s) for s in _SHARES if (1 - s) * together.n >= _TAIL_NEEDS]
+    found = ((share, together.quantile(share)) for share in shares)
+    return tuple((share, value) for share, value in found if value is not None)
+
+
+def _none(q: float | None) -> Estimate:
+    why = "no run at this load can be believed"
+    return Estimate(
+        q=q, value=None, interval=None, across_restarts=None, requests=0, effective=0, refused=why
+    )

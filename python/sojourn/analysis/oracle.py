@@ -1,0 +1,177 @@
+"""The instrument against a known truth: the synthetic service, beside the closed forms (M20).
+
+A row holds if theory lies inside the measured interval *and* the interval is narrow enough to have
+seen an error (`WIDTH_MAX`); a wide one is `unknown`, for anything would have fitted. Four things
+make the interval honest:
+
+- requests in a queue depend on each other: n_eff is taken from batches of the run and from theory
+  (`effect`), whichever is smaller;
+- many comparisons are made, so each is made at 1 − 0.05 / (their number): all of them together are
+  right 95 times in 100 if instrument and theory agree (Bonferroni);
+- the utilisation is the planned one: the draw's own luck with its arrivals is part of the variance
+  that `effect` counts;
+- a request also travels through the kernel and back. The shortest sojourn measured, less the
+  shortest service there is, is that path at its best; theory is shifted by it, and the row says so.
+
+Quantiles of M/D/1 are Franx's, of M/M/n by Erlang C (`queueing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sojourn import units
+from sojourn.analysis import effect, quantiles, queueing, runs
+from sojourn.analysis.findings import CheckRow, Estimate
+from sojourn.analysis.given import Measured
+from sojourn.analysis.method import Method
+from sojourn.analysis.quantiles import percentile
+from sojourn.analysis.times import merge
+from sojourn.plan.points import Verdict
+from sojourn.spec import Check
+
+METHOD = Method(
+    name="oracle",
+    about="measured quantiles of a synthetic service against M/M/1, M/D/1 and M/M/n",
+    ids=("M20",),
+    source="Gross et al. (2008), 2.3; Franx (2001); Bonferroni for the family",
+)
+
+QUANTILES = (0.95, 0.99)
+FAMILY = 0.05  # chance that any row fails although instrument and theory agree
+WIDTH_MAX = 0.20  # half-width over theory: wider intervals prove nothing
+
+
+def comparisons(checks: Sequence[Check]) -> int:
+    """How many comparisons with theory a study makes."""
+    return sum(len(c.rho) * (len(QUANTILES) + 1) for c in checks if c.system != "null")
+
+
+def confidence(count: int) -> float:
+    """Of one comparison among `count`, so that all together keep 95 %.
+
+    >>> round(confidence(36), 5)
+    0.99861
+    """
+    return 1 - FAMILY / max(1, count)
+
+
+def theory(check: Check, rho: float, q: float | None) -> float:
+    """Closed form of the sojourn time, ns: quantile `q`, or the mean."""
+    service = check.service_s * units.NS_PER_S
+    if check.system == "M/D/1":
+        return (
+            queueing.md1_mean(rho, service) if q is None else queueing.md1_quantile(q, rho, service)
+        )
+    if q is None:
+        return queueing.mmn_mean(check.servers, rho, service)
+    return queueing.mmn_quantile(q, check.servers, rho, service)
+
+
+def rows(check: Check, measured: Sequence[Measured], count: int) -> tuple[CheckRow, ...]:
+    """All comparisons of one synthetic service; `count` is the size of the study's family."""
+    if check.system == "null":
+        return _cost(measured)
+    path = _path_ns(check, measured)
+    found: list[CheckRow] = []
+    for rho in check.rho:
+        mine = [m for m in measured if m.outcome.point.fraction == rho]
+        found += [_row(check, rho, q, mine, path_ns=path, count=count) for q in (None, *QUANTILES)]
+    return tuple(found)
+
+
+def _row(
+    check: Check,
+    rho: float,
+    q: float | None,
+    measured: Sequence[Measured],
+    *,
+    path_ns: float,
+    count: int,
+) -> CheckRow:
+    level = confidence(count)
+    judged = [runs.judge(m, None) for m in measured]
+    believed = [j.measured for j in judged if j.is_believed]
+    expected = theory(check, rho, q)
+    service = check.service_s * units.NS_PER_S
+    over = None if q is None else expected / service
+    shrink = max(runs.correlation(believed, q, level), effect.ratio(check.system, rho, over))
+    estimate = _estimate(believed, q, shrink, level)
+    expected += path_ns
+    verdict, reasons = _verdict(estimate, expected, path_ns, level, count)
+    if not believed:
+        doubts = dict.fromkeys(reason for j in judged for reason in j.run.reasons)
+        verdict, reasons = Verdict.UNKNOWN, tuple(doubts) or ("not measured",)
+        estimate = replace(estimate, refused="no run can be believed")
+    return CheckRow(
+        system=check.system.replace("n", str(check.servers)),
+        rho=rho,
+        quantity=percentile(q),
+        theory_ns=expected,
+        estimate=estimate,
+        verdict=verdict,
+        reasons=reasons,
+    )
+
+
+def _estimate(
+    believed: Sequence[Measured], q: float | None, shrink: float, level: float
+) -> Estimate:
+    together = merge(m.sojourn for m in believed)
+    if q is None:
+        return quantiles.mean_estimate(together, correlation=shrink, confidence=level)
+    return quantiles.estimate(together, q, correlation=shrink, confidence=level)
+
+
+def _verdict(
+    estimate: Estimate, expected: float, path_ns: float, level: float, count: int
+) -> tuple[Verdict, tuple[str, ...]]:
+    if estimate.value is None or estimate.interval is None:
+        return Verdict.UNKNOWN, (estimate.refused,)
+    half = (estimate.interval.hi - estimate.interval.lo) / 2
+    notes = (
+        f"interval at {level:.2%}: all {count} comparisons together keep 95 %",
+        f"theory includes {units.show_ns(path_ns)} of path through the kernel",
+    )
+    if not estimate.interval.lo <= expected <= estimate.interval.hi:
+        off = estimate.value / expected - 1
+        return Verdict.VIOLATED, (f"measured {off:+.1%} off theory, outside the interval", *notes)
+    if half > WIDTH_MAX * expected:
+        wide = (
+            f"the interval spans ±{half / expected:.0%} of theory, more than {WIDTH_MAX:.0%}: "
+            "it could not have seen an error; measure longer"
+        )
+        return Verdict.UNKNOWN, (wide, *notes)
+    return Verdict.HOLDS, notes
+
+
+def _path_ns(check: Check, measured: Sequence[Measured]) -> float:
+    """The path through the kernel at its best: shortest sojourn less the shortest service."""
+    shortest = [float(m.sojourn.lo_ns[0]) for m in measured if m.sojourn.finite]
+    service = check.service_s * units.NS_PER_S if check.system == "M/D/1" else 0.0
+    return max(0.0, min(shortest, default=0.0) - service)
+
+
+def _cost(measured: Sequence[Measured]) -> tuple[CheckRow, ...]:
+    """The null service: there is no theory; what is measured is the instrument."""
+    found = []
+    for m in measured:
+        judged = runs.judge(m, None)
+        for q in (0.5, 0.99):
+            shrink = runs.correlation((m,), q)
+            found.append(
+                CheckRow(
+                    system=f"null at {units.show_count(m.outcome.offered_rps)} requests/s",
+                    rho=0.0,
+                    quantity=percentile(q),
+                    theory_ns=0.0,
+                    estimate=quantiles.estimate(m.sojourn, q, correlation=shrink),
+                    verdict=judged.run.verdict,
+                    reasons=(
+                        *judged.run.reasons,
+                        "nothing answers: what is measured is the instrument itself",
+                    ),
+                )
+            )
+    return tuple(found)

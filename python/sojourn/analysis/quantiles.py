@@ -1,0 +1,155 @@
+"""Bounds a quantile without assuming a distribution, or refuses it.
+
+The number of n independent times below the true q-quantile is binomial(n, q), so two order
+statistics bound it whatever the distribution (M10). When requests depend on each other, their
+effective number n_eff takes the place of n (M9): ranks are found for n_eff and stretched to n. When
+the upper rank does not exist the sample cannot carry the quantile, and none is given.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy import stats
+
+from sojourn.analysis.findings import Estimate, Interval
+from sojourn.analysis.method import Method
+from sojourn.analysis.times import Times
+
+METHOD = Method(
+    name="quantiles",
+    about="interval of a quantile by order statistics; refused below the sample it needs",
+    ids=("M10", "M11"),
+    source="David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1",
+)
+
+_ROUNDING = 1e-9  # keeps n·q = 95.00000000000001 from moving a rank
+
+
+def ranks(n: float, q: float, *, confidence: float = 0.95) -> tuple[int, int]:
+    """Ranks (from 1) of the order statistics that cover quantile `q` of `n` independent times.
+
+    The lower may be below 1 and the upper above n: then that side is unbounded. Their exact
+    binomial coverage is at least `confidence` (tested).
+
+    >>> ranks(1000, 0.5)
+    (469, 532)
+    """
+    spread = float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(n * q * (1 - q))
+    return (
+        math.floor(n * q - spread + _ROUNDING),
+        math.ceil(n * q + spread - _ROUNDING) + 1,
+    )
+
+
+def smallest_sample(q: float, *, confidence: float = 0.95) -> int:
+    """Fewest independent times for which quantile `q` has a finite upper bound.
+
+    >>> [smallest_sample(q) for q in (0.95, 0.99, 0.999, 0.9999)]
+    [110, 563, 5661, 56646]
+    """
+    high = 1
+    while ranks(high, q, confidence=confidence)[1] > high:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if ranks(middle, q, confidence=confidence)[1] > middle:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def estimate(
+    times: Times,
+    q: float,
+    *,
+    correlation: float = 1.0,
+    confidence: float = 0.95,
+    across_restarts: Interval | None = None,
+) -> Estimate:
+    """Quantile `q` with its interval; refused if the effective sample cannot bound it.
+
+    Args:
+        times: sojourn times, ns; lost requests stand at +infinity.
+        q: quantile in (0, 1).
+        correlation: n / n_eff, at least 1 (`independence`).
+        confidence: least coverage, in (0, 1).
+        across_restarts: handed through to the estimate.
+    """
+    effective = times.n / max(1.0, correlation)
+    needed = smallest_sample(q, confidence=confidence)
+    lower, upper = ranks(effective, q, confidence=confidence)
+    if effective < needed or upper > effective:
+        return Estimate(
+            q=q, value=None, interval=None, across_restarts=None,
+            requests=times.n, effective=effective, refused=_too_few(times.n, effective, q, needed),
+        )  # fmt: skip
+    stretch = times.n / effective
+    first = max(1, math.floor(lower * stretch + _ROUNDING))
+    last = min(times.n, math.ceil(upper * stretch - _ROUNDING))
+    return Estimate(
+        q=q,
+        value=times.quantile(q),
+        interval=Interval(lo=times.at_rank(first)[0], hi=times.at_rank(last)[1]),
+        across_restarts=across_restarts,
+        requests=times.n,
+        effective=effective,
+    )
+
+
+def mean_estimate(
+    times: Times,
+    *,
+    correlation: float = 1.0,
+    confidence: float = 0.95,
+    across_restarts: Interval | None = None,
+) -> Estimate:
+    """The mean with its interval (Student t on n_eff); refused if a request never completed."""
+    effective = times.n / max(1.0, correlation)
+    moments = times.moments()
+    refused = ""
+    if moments is None:
+        refused = "no request completed" if times.n else "nothing was measured"
+    elif times.lost:
+        refused = f"{times.lost} of {times.n} requests never completed: their mean is infinite"
+    elif effective < _MEAN_NEEDS:
+        refused = f"the mean needs {_MEAN_NEEDS} effective requests, there are {effective:.0f}"
+    if refused or moments is None:
+        return Estimate(
+            q=None, value=None, interval=None, across_restarts=None,
+            requests=times.n, effective=effective, refused=refused,
+        )  # fmt: skip
+    mean, variance = moments
+    half = float(stats.t.ppf((1 + confidence) / 2, effective - 1)) * math.sqrt(variance / effective)
+    return Estimate(
+        q=None,
+        value=mean,
+        interval=Interval(lo=max(0.0, mean - half), hi=mean + half),
+        across_restarts=across_restarts,
+        requests=times.n,
+        effective=effective,
+    )
+
+
+_MEAN_NEEDS = 30  # below it, the t interval of a skewed sample is not worth its name
+
+
+def percentile(q: float | None) -> str:
+    """The word for people: p99, p99.9, median stays p50; `mean` for None.
+
+    >>> percentile(0.999), percentile(0.5), percentile(None)
+    ('p99.9', 'p50', 'mean')
+    """
+    return "mean" if q is None else f"p{round(q * 100, 6):g}"
+
+
+def _too_few(n: int, effective: float, q: float, needed: int) -> str:
+    name = percentile(q)
+    if n >= needed:
+        return (
+            f"{name} needs {needed:,} independent requests; the {n:,} measured here depend on "
+            f"each other and count as {effective:,.0f}"
+        )
+    return f"{name} needs {needed:,} requests, there are {n:,}"

@@ -1,0 +1,176 @@
+"""One run, judged: can it be believed, was it steady, and what does it say about the QoS target?
+
+A run whose self-check failed, here or in the generator, is `unknown`: it is shown with its reason
+and decides nothing. A believable run that is too short to decide is `unknown` too, as to the
+target; its numbers stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.analysis import independence, quantiles, steady
+from sojourn.analysis.findings import Qos, Run
+from sojourn.analysis.given import Measured
+from sojourn.analysis.times import Times, from_values, merge
+from sojourn.plan.decide import Decision, decide
+from sojourn.plan.points import Verdict
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
+_SLICES = 20
+_SLICE_NEEDS = 20  # requests in a slice of raw times, or its median says nothing
+
+_VERDICTS = {
+    Decision.PASS: Verdict.HOLDS,
+    Decision.FAIL: Verdict.VIOLATED,
+    Decision.UNDECIDED: Verdict.UNKNOWN,
+    Decision.UNKNOWN: Verdict.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One run with all that analysis knows of it.
+
+    Attributes:
+        run: as the report shows it.
+        decision: against the QoS target; `unknown` if the run cannot be believed.
+        is_steady: None if it was too short to tell.
+    """
+
+    measured: Measured
+    run: Run
+    decision: Decision
+    is_steady: bool | None
+
+    @property
+    def is_believed(self) -> bool:
+        """Whether its numbers may be used."""
+        return self.decision is not Decision.UNKNOWN
+
+
+def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> Judged:
+    """One run: its quantiles or why there are none, whether it was steady, and its decision."""
+    outcome, sojourn = measured.outcome, measured.sojourn
+    steadiness = _steadiness(measured)
+    cold = _cold(measured)
+    reasons = (*outcome.reasons, *steadiness.reasons, *((cold,) if cold else ()))
+    is_sound = outcome.verdict is not Verdict.UNKNOWN and steadiness.is_steady is not False
+    decision = Decision.UNKNOWN
+    if is_sound and not cold and sojourn.n:
+        decision = decide_runs((measured,), qos, confidence)
+    if decision is Decision.UNDECIDED and qos:
+        reasons = (*reasons, undecided(sojourn, qos))
+    run = Run(
+        key=outcome.point.key,
+        repeat=outcome.point.repeat,
+        offered_rps=outcome.offered_rps,
+        fraction=outcome.point.fraction,
+        achieved_rps=outcome.achieved_rps,
+        mean_ns=_mean_ns(measured),
+        quantiles=tuple((q, quantile(measured, q, confidence)) for q in asked(qos)),
+        verdict=_VERDICTS[decision],
+        reasons=reasons,
+        timely_ratio=measured.timely_ratio,
+        outage_share=measured.outage_share,
+        excluded_share=measured.excluded_share,
+        steal_share=measured.steal_share,
+        send_lag_p99_ns=measured.send_lag_p99_ns,
+        pick_up_p99_ns=measured.pick_up_p99_ns,
+        errors=tuple(sorted(measured.errors.items())),
+        series=tuple(
+            (s.at_s, s.achieved_rps, s.sojourn.quantile(0.5), s.sojourn.quantile(0.99))
+            for s in measured.seconds
+        ),
+    )
+    return Judged(measured=measured, run=run, decision=decision, is_steady=steadiness.is_steady)
+
+
+def asked(qos: Qos | None) -> tuple[float, ...]:
+    """The quantiles to estimate, ascending: the usual ones and that of the target."""
+    return QUANTILES if qos is None else tuple(sorted({*QUANTILES, qos.q}))
+
+
+def quantile(measured: Measured, q: float, confidence: float) -> float | None:
+    """One run's own quantile; None if its effective sample cannot carry it."""
+    shrink = correlation((measured,), q, confidence)
+    return quantiles.estimate(measured.sojourn, q, correlation=shrink, confidence=confidence).value
+
+
+def decide_runs(measured: Sequence[Measured], qos: Qos | None, confidence: float) -> Decision:
+    """All given runs together against the target, by M12's test; pass without a target."""
+    if qos is None:
+        return Decision.PASS
+    shrink = correlation(measured, qos.q, confidence)
+    n = sum(m.sojourn.n for m in measured)
+    over = sum(m.sojourn.over(qos.bound_ns) for m in measured)
+    return decide(n / shrink, over / shrink, qos.q, confidence=confidence)
+
+
+def undecided(sojourn: Times, qos: Qos) -> str:
+    """Why the test could not decide."""
+    share = sojourn.over(qos.bound_ns) / max(1, sojourn.n)
+    return (
+        f"undecided: {share:.2%} of {sojourn.n:,} requests exceed the bound and "
+        f"{quantiles.percentile(qos.q)} allows {1 - qos.q:.2%}; measure longer"
+    )
+
+
+def correlation(measured: Sequence[Measured], q: float | None, confidence: float = 0.95) -> float:
+    """Ratio n / n_eff of several runs together: each run's own, weighted by its requests."""
+    n = sum(m.sojourn.n for m in measured)
+    if n == 0:
+        return 1.0
+    return sum(_correlation(m, q, confidence) * m.sojourn.n for m in measured) / n
+
+
+def _correlation(measured: Measured, q: float | None, confidence: float) -> float:
+    """Of one run: by batches of its slices; without slices, what the generator's raw times said."""
+    found = independence.of_batches(slices(measured), q, confidence=confidence)
+    if found is None:
+        return max(1.0, measured.outcome.correlation)
+    if len(measured.seconds) >= independence.BATCHES_MIN:
+        return found
+    # A uniform sample of raw times thins the dependence with the requests: Σρ shrinks with it.
+    return 1 + (found - 1) / max(measured.raw_share, 1e-9)
+
+
+def slices(measured: Measured) -> tuple[Times, ...]:
+    """Consecutive parts of a run: its seconds, or 20 parts of its raw times if seconds are few."""
+    if len(measured.seconds) >= independence.BATCHES_MIN:
+        return tuple(second.sojourn for second in measured.seconds)
+    raw = measured.raw_sojourn_ns
+    if raw is None or len(raw) < _SLICES * _SLICE_NEEDS:
+        return ()
+    return tuple(from_values(part) for part in np.array_split(raw, _SLICES))
+
+
+def _steadiness(measured: Measured) -> steady.Steadiness:
+    cut = [part for part in slices(measured) if part.n]
+    return steady.judge(
+        {
+            quantiles.percentile(q): np.array([part.quantile(q) for part in cut], float)
+            for q in (0.5, 0.99)
+        }
+    )
+
+
+def _cold(measured: Measured) -> str:
+    raw = measured.raw_sojourn_ns
+    return "" if raw is None else steady.cold_start(raw[np.isfinite(raw)])
+
+
+def _mean_ns(measured: Measured) -> float | None:
+    """The exact mean where it was kept, else the histogram's; None if a request was lost."""
+    moments = measured.sojourn.moments()
+    if moments is None or measured.sojourn.lost:
+        return None
+    return moments[0] if measured.mean_ns is None else measured.mean_ns
+
+
+def merged(judged: Sequence[Judged]) -> Times:
+    """All requests of these runs together (M14)."""
+    return merge(j.measured.sojourn for j in judged)

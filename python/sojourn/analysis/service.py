@@ -1,0 +1,144 @@
+"""All about one service of a study: its loads, curves, highest load, and its answer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from sojourn.analysis import answer, load_point, lowess, lqos, max_load, overlay, paper, runs
+from sojourn.analysis.findings import (
+    Interval,
+    Line,
+    LoadPoint,
+    MaxLoad,
+    Qos,
+    ServiceFinding,
+)
+from sojourn.analysis.given import Given
+from sojourn.analysis.quantiles import percentile
+from sojourn.analysis.runs import Judged
+from sojourn.plan.next import Progress, progress
+from sojourn.plan.points import Phase, Verdict
+from sojourn.spec import ServiceSpec
+
+
+def find(given: Given, spec: ServiceSpec) -> ServiceFinding:
+    """What the study found about one service."""
+    measured = given.of(spec.label)
+    outcomes = [m.outcome for m in measured]
+    stands = progress(given.study, spec, outcomes)
+    qos = lqos.qos(spec, stands.target)
+    axis = stands.axis
+    max_rps = axis.rps if axis else None
+    rule = str(axis.rule if axis else spec.max_rps)
+    judged = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
+    points = _points(judged, qos, max_rps)
+    workers = given.workers.get(spec.label, 1)
+    q = qos.q if qos else 0.99
+    ideal = overlay.lines(points, max_rps, workers, q)
+    smooth, crossing = _curves(judged, qos, q)
+    found = None
+    if stands.search is not None and qos is not None:
+        found = max_load.judge(stands.search, outcomes, qos.q, max_rps)
+    verdict, reasons = _verdict(stands, points, found)
+    return ServiceFinding(
+        service=spec.label,
+        kind=spec.kind,
+        qos=qos,
+        max_rps=max_rps,
+        max_rps_interval=Interval(lo=axis.lo_rps, hi=axis.hi_rps) if axis else None,
+        max_rps_rule=rule,
+        points=points,
+        lines=(*smooth, *ideal),
+        crossing=crossing,
+        max_load=found,
+        paper=paper.rows(
+            spec.kind,
+            qos=qos,
+            max_rps=max_rps,
+            rule=rule,
+            workers=workers,
+            max_load=found,
+            points=points,
+            parts_at=overlay.parts_at(points, ideal, q),
+        ),
+        setup=given.setups.get(spec.label, ()),
+        answer=answer.service(
+            spec.label,
+            workers,
+            qos=qos,
+            points=points,
+            max_load=found,
+            max_rps=max_rps,
+            rule=rule,
+        ),
+        verdict=verdict,
+        reasons=reasons,
+    )
+
+
+def _points(
+    judged: Sequence[Judged], qos: Qos | None, max_rps: float | None
+) -> tuple[LoadPoint, ...]:
+    """The loads of the sweep, ascending."""
+    loads: dict[float, list[Judged]] = defaultdict(list)
+    for j in judged:
+        loads[j.run.fraction or j.run.offered_rps].append(j)
+    return tuple(load_point.gather(loads[load], qos, max_rps) for load in sorted(loads))
+
+
+def _curves(
+    judged: Sequence[Judged], qos: Qos | None, q: float
+) -> tuple[tuple[Line, ...], Interval | None]:
+    """LOWESS of the mean and of the decisive quantile, and where the latter crosses the bound."""
+    dots = [j.run for j in judged if j.is_believed and j.run.fraction is not None]
+    load = np.array([run.fraction for run in dots], float)
+    tail = np.array([dict(run.quantiles).get(q) for run in dots], float)
+    mean = np.array([run.mean_ns for run in dots], float)
+    lines = []
+    crossing = None
+    for name, values in ((percentile(q), tail), ("mean", mean)):
+        curve = lowess.fit(load, values)
+        if curve is None:
+            continue
+        lines.append(
+            Line(
+                name=f"lowess {name}",
+                about=f"LOWESS of the runs' {name}: span 0.6, degree 1, on the logarithm, "
+                "no robustness iterations (PAPERS P9)",
+                fraction=tuple(map(float, curve.x)),
+                value_ns=tuple(map(float, curve.y)),
+            )
+        )
+        if values is tail and qos is not None:
+            found = lowess.crossing(curve, qos.bound_ns)
+            crossing = None if found.at is None or found.is_open else found.interval
+    return tuple(lines), crossing
+
+
+def _verdict(
+    stands: Progress, points: Sequence[LoadPoint], found: MaxLoad | None
+) -> tuple[Verdict, tuple[str, ...]]:
+    """Whether the question was answered; `violated` if no load at all meets the target."""
+    reasons = list(stands.reasons)
+    if stands.axis is None:
+        return Verdict.UNKNOWN, tuple(reasons)
+    if not stands.axis.is_valid:
+        reasons.append("no run of the load axis can be believed: 100 % is only a name")
+        reasons += stands.axis.reasons
+    if stands.next is not None:
+        reasons.append("the study was not finished: run it again, it resumes")
+    unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
+    if unknown:
+        loads = ", ".join(f"{p.fraction:.0%}" for p in unknown)
+        reasons.append(f"unknown at {loads} load")
+    if found is not None:
+        return found.verdict, tuple(dict.fromkeys((*reasons, *found.reasons)))
+    if not points or len(unknown) == len(points):
+        return Verdict.UNKNOWN, tuple(reasons)
+    if not stands.axis.is_valid or stands.next is not None:
+        return Verdict.UNKNOWN, tuple(reasons)
+    holds = any(p.verdict is Verdict.HOLDS for p in points)
+    return (Verdict.HOLDS if holds else Verdict.VIOLATED), tuple(reasons)

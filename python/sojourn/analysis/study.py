@@ -1,0 +1,85 @@
+"""A study's findings: arrays in, everything the report shows out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sojourn.analysis import oracle, service
+from sojourn.analysis.findings import CheckRow, Findings
+from sojourn.analysis.given import Given
+from sojourn.plan.points import Verdict
+from sojourn.spec import Goal
+
+
+def study(given: Given) -> Findings:
+    """What a study found.
+
+    Args:
+        given: the study and its points; an unfinished one gives `unknown` where it stops.
+    """
+    asked = given.study.services
+    checks = _checks(given)
+    services = tuple(service.find(given, spec) for spec in asked if Goal.CHECK not in spec.measure)
+    verdicts = [s.verdict for s in services] + [row.verdict for row in checks]
+    reasons = [f"{s.service}: {reason}" for s in services for reason in s.reasons]
+    return Findings(
+        study=given.study.name,
+        question=given.study.question,
+        answer=" ".join([*(s.answer for s in services), *_words(checks)]),
+        verdict=_worst(verdicts),
+        reasons=(*given.reasons, *reasons, *_doubts(checks)),
+        started=given.started,
+        wall_s=given.wall_s,
+        services=services,
+        checks=checks,
+        environment=given.environment,
+        noise=given.noise,
+        study_file=given.study_file,
+        command=given.command,
+    )
+
+
+def _checks(given: Given) -> tuple[CheckRow, ...]:
+    specs = [s for s in given.study.services if s.check is not None and Goal.CHECK in s.measure]
+    count = oracle.comparisons([s.check for s in specs if s.check])
+    return tuple(
+        row
+        for spec in specs
+        if spec.check
+        for row in oracle.rows(spec.check, given.of(spec.label), count)
+    )
+
+
+def _words(checks: Sequence[CheckRow]) -> list[str]:
+    """The selfcheck's answer, in a sentence."""
+    compared = [row for row in checks if row.theory_ns > 0]
+    if not compared:
+        return []
+    held = sum(row.verdict is Verdict.HOLDS for row in compared)
+    wrong = [row for row in compared if row.verdict is Verdict.VIOLATED]
+    text = (
+        f"{held} of {len(compared)} quantities of the ideal queues were measured as theory has them"
+    )
+    if wrong:
+        names = ", ".join(f"{row.quantity} of {row.system} at ρ = {row.rho:g}" for row in wrong)
+        text += f"; not so: {names}"
+    unknown = len(compared) - held - len(wrong)
+    if unknown:
+        text += f"; {unknown} could not be told"
+    return [text + "."]
+
+
+def _doubts(checks: Sequence[CheckRow]) -> tuple[str, ...]:
+    return tuple(
+        f"{row.system} ρ = {row.rho:g} {row.quantity}: {row.reasons[0]}"
+        for row in checks
+        if row.verdict is not Verdict.HOLDS and row.reasons
+    )
+
+
+def _worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """`unknown` beats `violated` beats `holds`; nothing measured is unknown."""
+    for verdict in (Verdict.UNKNOWN, Verdict.VIOLATED):
+        if verdict in verdicts:
+            return verdict
+    return Verdict.HOLDS if verdicts else Verdict.UNKNOWN

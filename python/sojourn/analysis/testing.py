@@ -1,0 +1,145 @@
+"""Studies for tests: queues simulated with fixed seeds, shaped as `store` would hand them over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.random import Generator
+
+from sojourn.analysis.given import Given, Measured, Second
+from sojourn.analysis.times import Floats, from_values
+from sojourn.plan.next import next_point
+from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.spec import PROFILES, Check, Goal, Qos, ServiceSpec, Study
+
+
+def mg1(rng: Generator, rho: float, n: int, *, service: Floats | None = None) -> Floats:
+    """Sojourn times of n customers of M/G/1 with mean service 1, from an empty queue.
+
+    Lindley's recursion, by sums: the wait is the walk less its lowest point so far.
+    """
+    serve = rng.exponential(1.0, n) if service is None else service
+    walk = np.concatenate([[0.0], np.cumsum(serve[:-1] - rng.exponential(1 / rho, n - 1))])
+    wait: Floats = walk - np.minimum.accumulate(walk)
+    return np.asarray(wait + serve, float)
+
+
+def mmn(rng: Generator, servers: int, rho: float, n: int) -> Floats:
+    """Sojourn times of n customers of M/M/n with mean service 1; one by one."""
+    arrive = np.cumsum(rng.exponential(1 / (rho * servers), n))
+    serve = rng.exponential(1.0, n)
+    free = [0.0] * servers
+    out = np.empty(n)
+    for i in range(n):
+        first = min(range(servers), key=free.__getitem__)
+        free[first] = max(free[first], arrive[i]) + serve[i]
+        out[i] = free[first] - arrive[i]
+    return out
+
+
+def measured(
+    point: Point,
+    sojourn_ns: Floats,
+    *,
+    bound_ns: float | None = None,
+    verdict: Verdict = Verdict.HOLDS,
+    reasons: tuple[str, ...] = (),
+    seconds: int = 0,
+    correlation: float = 1.0,
+) -> Measured:
+    """One run as it would be stored; `seconds` > 0 adds a per-second log."""
+    times = from_values(np.round(sojourn_ns))
+    rate = len(sojourn_ns) / point.measure_s
+    over = None if bound_ns is None else times.over(bound_ns)
+    moments = times.moments()
+    outcome = Outcome(
+        point=point,
+        verdict=verdict,
+        reasons=reasons,
+        offered_rps=point.offered_rps or rate,
+        achieved_rps=rate,
+        requests=times.n,
+        over_bound=over,
+        lost=times.lost,
+        mean_ns=moments[0] if moments else None,
+        p50_ns=finite(times.quantile(0.5)),
+        p95_ns=finite(times.quantile(0.95)),
+        p99_ns=finite(times.quantile(0.99)),
+        correlation=correlation,
+        wall_s=point.measure_s + 1,
+        folder="",
+    )
+    log = [
+        Second(at_s=float(i), achieved_rps=len(part) * seconds / point.measure_s,
+               sojourn=from_values(np.round(part)))
+        for i, part in enumerate(np.array_split(sojourn_ns, seconds) if seconds else [])
+    ]  # fmt: skip
+    return Measured(outcome=outcome, sojourn=times, seconds=tuple(log), timely_ratio=0.999)
+
+
+def finite(value: float | None) -> float | None:
+    """As outcomes hold it: None for infinite."""
+    return None if value is None or math.isinf(value) else value
+
+
+def run_study(study: Study, *, capacity_rps: float, seed: int = 1, spread: float = 0.03) -> Given:
+    """Plays a whole study against an M/M/1 whose capacity changes with every restart.
+
+    Args:
+        study: what is asked; its plan says what is measured.
+        capacity_rps: median capacity.
+        spread: standard deviation of its logarithm over restarts.
+    """
+    rng = np.random.default_rng(seed)
+    done: list[Measured] = []
+    lives: dict[str, float] = {}
+    while point := next_point(study, [m.outcome for m in done]):
+        life = f"{point.service}/{point.phase}/{point.repeat}"
+        if life not in lives:
+            lives[life] = capacity_rps * math.exp(spread * rng.standard_normal())
+        done.append(_play(study, point, lives[life], rng))
+    return Given(
+        study=study, measured=tuple(done), workers={s.label: 1 for s in study.services},
+        started="2026-01-01T00:00:00Z", wall_s=sum(m.outcome.wall_s for m in done),
+    )  # fmt: skip
+
+
+def _play(study: Study, point: Point, capacity_rps: float, rng: Generator) -> Measured:
+    qos = study.service(point.service).qos
+    bound = None if qos is None else qos.bound_ns
+    if point.offered_rps is None:
+        n = int(capacity_rps * point.measure_s)
+        return measured(point, rng.exponential(16e9 / capacity_rps, n), bound_ns=bound)
+    n = int(point.offered_rps * point.measure_s)
+    rho = point.offered_rps / capacity_rps
+    times = mg1(rng, rho, n) * 1e9 / capacity_rps
+    return measured(point, times, bound_ns=bound, seconds=int(point.measure_s), correlation=40.0)
+
+
+def study_of(
+    *services: ServiceSpec, profile: str = "quick", name: str = "latency_vs_load"
+) -> Study:
+    """A study of these services."""
+    return Study(
+        name=name, question="How does the tail grow with load?", run=PROFILES[profile],
+        services=services,
+    )  # fmt: skip
+
+
+def memcached(*, measure: Sequence[Goal] = (Goal.SWEEP, Goal.MAX_LOAD)) -> ServiceSpec:
+    """A service with p99 ≤ 1 ms."""
+    return ServiceSpec(kind="memcached", measure=tuple(measure), qos=Qos(q=0.99, bound="1ms"))
+
+
+def ideal(system: str, **check: object) -> ServiceSpec:
+    """A synthetic service to be held against theory."""
+    return ServiceSpec.model_validate(
+        {
+            "kind": "serve",
+            "label": system.lower().replace("/", ""),
+            "measure": ["check"],
+            "check": Check.model_validate({"system": system, **check}).model_dump(),
+        }
+    )
