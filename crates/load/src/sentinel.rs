@@ -1,0 +1,154 @@
+//! A thread that only sleeps and looks at the clock: it wakes late when the machine stops.
+//!
+//! A generator that spins sees its own outages, as gaps between its polls, and needs none of this:
+//! a second thread on its CPU would only disturb it. A generator that sleeps cannot tell "nothing
+//! happened" from "I did not run". For each CPU in use one sentinel asks to be woken every
+//! millisecond; if it is woken later than the bound, its CPU did not run it, nor anybody who wanted
+//! to. What the generator did meanwhile refutes it (see [`crate::outage`]).
+//! Source: G. Tene, jHiccup.
+//!
+//! Its cost is its own CPU time, kept in [`Watch::cpu_ns`]: 1000 wake-ups a second of some 3 µs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
+
+use sojourn_base::clock::{Clock, Monotonic, thread_cpu_ns};
+
+use crate::cpu;
+use crate::marks::Outage;
+use crate::outage::Watch;
+
+/// Between two wake-ups.
+const TICK_NS: u64 = 1_000_000;
+/// Outages listed; more are counted only.
+const LISTED_MAX: usize = 65_536;
+
+/// Sentinels on duty.
+#[derive(Debug)]
+pub struct Sentinels {
+    stop: Arc<AtomicBool>,
+    handles: Vec<JoinHandle<Watch>>,
+}
+
+impl Sentinels {
+    /// One for each of `cpus`, thread t being on entry t % len; with no CPUs one that is not pinned
+    /// and sees only stops of the whole process or machine.
+    pub fn start(cpus: &[usize], threads: usize, over_ns: u64) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut seats: Vec<(Option<usize>, Vec<usize>)> = cpus
+            .iter()
+            .enumerate()
+            .map(|(at, &cpu)| (Some(cpu), (at..threads).step_by(cpus.len()).collect()))
+            .filter(|(_, watched): &(_, Vec<usize>)| !watched.is_empty())
+            .collect();
+        if seats.is_empty() {
+            seats.push((None, (0..threads).collect()));
+        }
+        let post = |(cpu, threads)| {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || watch(cpu, threads, over_ns, &stop))
+        };
+        let handles = seats.into_iter().map(post).collect();
+        Self { stop, handles }
+    }
+
+    /// Ends them. Outages are told in ns after `zero_ns` of the monotonic clock; earlier ones are
+    /// left out.
+    pub fn stop(self, zero_ns: u64) -> Vec<Watch> {
+        self.stop.store(true, Relaxed);
+        let watches = self.handles.into_iter().filter_map(|handle| handle.join().ok());
+        watches.map(|watch| rebased(watch, zero_ns)).collect()
+    }
+}
+
+fn rebased(mut watch: Watch, zero_ns: u64) -> Watch {
+    watch.outages.retain(|outage| outage.end_ns() > zero_ns);
+    for outage in &mut watch.outages {
+        let end_ns = outage.end_ns() - zero_ns;
+        outage.start_ns = outage.start_ns.saturating_sub(zero_ns);
+        outage.length_ns = end_ns - outage.start_ns;
+    }
+    watch
+}
+
+fn watch(cpu: Option<usize>, threads: Vec<usize>, over_ns: u64, stop: &AtomicBool) -> Watch {
+    if let Some(cpu) = cpu {
+        // A sentinel that cannot be pinned still sees the whole machine stop.
+        let _ = cpu::pin(cpu);
+    }
+    cpu::wake_exactly();
+    let mut watch = Watch { cpu, threads, ..Watch::default() };
+    watch.outages.reserve(LISTED_MAX);
+    let mut due_ns = Monotonic.now_ns() + TICK_NS;
+    while !stop.load(Relaxed) {
+        sleep_until(due_ns);
+        let now_ns = Monotonic.now_ns();
+        note(&mut watch, due_ns, now_ns, over_ns);
+        due_ns = now_ns + TICK_NS;
+    }
+    watch.cpu_ns = thread_cpu_ns();
+    watch
+}
+
+/// Notes an outage if `now_ns` is later than `due_ns` by more than the bound.
+fn note(watch: &mut Watch, due_ns: u64, now_ns: u64, over_ns: u64) {
+    let length_ns = now_ns.saturating_sub(due_ns);
+    if length_ns <= over_ns {
+        return;
+    }
+    if watch.outages.len() == LISTED_MAX {
+        watch.unlisted += 1;
+    } else {
+        watch.outages.push(Outage { start_ns: due_ns, length_ns });
+    }
+}
+
+fn sleep_until(due_ns: u64) {
+    let at = libc::timespec {
+        tv_sec: (due_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (due_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: `at` is a valid time, and no remainder is asked for. A signal wakes it early, which
+    // only makes one tick shorter.
+    unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &raw const at,
+            std::ptr::null_mut(),
+        )
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_wake_up_is_an_outage_from_when_it_was_due() {
+        let mut watch = Watch::default();
+        note(&mut watch, 10_000_000, 10_900_000, 1_000_000);
+        note(&mut watch, 20_000_000, 23_000_000, 1_000_000);
+        assert_eq!(watch.outages, [Outage { start_ns: 20_000_000, length_ns: 3_000_000 }]);
+    }
+
+    #[test]
+    fn outages_before_the_start_are_left_out_and_one_across_it_is_cut() {
+        let outages = [(10, 5), (90, 20), (200, 7)];
+        let outages = outages.map(|(start_ns, length_ns)| Outage { start_ns, length_ns }).to_vec();
+        let watch = rebased(Watch { outages, ..Watch::default() }, 100);
+        let left = watch.outages.iter().map(|o| (o.start_ns, o.length_ns));
+        assert_eq!(left.collect::<Vec<_>>(), [(0, 10), (100, 7)]);
+    }
+
+    #[test]
+    fn there_is_one_for_each_cpu_in_use_and_each_knows_its_threads() {
+        let watches = Sentinels::start(&[], 3, 1_000_000).stop(0);
+        assert_eq!((watches.len(), watches[0].threads.len()), (1, 3));
+        let watches = Sentinels::start(&[0, 0], 3, 1_000_000).stop(0);
+        assert_eq!(watches[0].threads, [0, 2]);
+        assert_eq!(watches[1].threads, [1]);
+    }
+}

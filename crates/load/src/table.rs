@@ -1,0 +1,204 @@
+//! A result for people: at most 80 columns, readable without colour.
+
+use std::fmt::Write as _;
+
+use sojourn_base::span::Span;
+use sojourn_base::units::{show_count, show_ns};
+
+use crate::result::{RunResult, Verdict};
+
+/// Columns of the page.
+const WIDTH: usize = 80;
+
+/// The whole table, ending in a line feed.
+pub fn table(result: &RunResult) -> String {
+    let mut text = String::new();
+    head(&mut text, result);
+    latencies(&mut text, result);
+    errors(&mut text, result);
+    checks(&mut text, result);
+    verdict(&mut text, result);
+    text
+}
+
+/// Columns of the labels.
+const LABEL: usize = 11;
+
+/// Appends words under a label, folded.
+fn line(text: &mut String, label: &str, words: &str) {
+    text.push_str(&folded(&format!("{label:<LABEL$}"), words));
+}
+
+/// Appends one row of a table, as it is. Writing into a string cannot fail.
+fn row(text: &mut String, label: &str, cells: &[String]) {
+    let _ = writeln!(text, "{label:<LABEL$}{}", cells.concat());
+}
+
+fn head(text: &mut String, result: &RunResult) {
+    let job = &result.job;
+    line(text, "target", &job.target);
+    let load = format!("{} arrivals, rate {}, seed {}", job.arrivals, job.rate, job.seed);
+    let load = if job.find_max { "closed loop, as fast as it goes".into() } else { load };
+    line(text, "load", &load);
+    let client = format!(
+        "{} thread(s), {} connections, depth {}, {}, {}",
+        job.threads, job.connections, job.depth, result.cost.transport, result.cost.wait
+    );
+    line(text, "client", &client);
+    let requests = format!(
+        "{} requests in {}: offered {} rps, achieved {} rps",
+        result.requests,
+        show_ns(result.measured_s * 1e9),
+        show_count(result.offered_rps),
+        show_count(result.achieved_rps)
+    );
+    line(text, "measured", &requests);
+    text.push('\n');
+}
+
+fn latencies(text: &mut String, result: &RunResult) {
+    let columns = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
+    row(text, "", &columns.map(|name| format!("{name:>9}")));
+    let are_excluded = result.outages.share_excluded > 0.0;
+    let spans = [
+        ("sojourn", Some(&result.sojourn_ns)),
+        ("  all", Some(&result.sojourn_all_ns).filter(|_| are_excluded)),
+        ("wire", Some(&result.wire_ns)),
+        ("send lag", Some(&result.send_lag_ns)),
+        ("probe", result.probe_sojourn_ns.as_ref()),
+    ];
+    for (name, span) in spans {
+        if let Some(span) = span {
+            row(text, name, &cells(span));
+        }
+    }
+    text.push('\n');
+}
+
+fn cells(span: &Span) -> Vec<String> {
+    let whole = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let quantiles = [span.p50, span.p90, span.p95, span.p99, span.p999];
+    let mut values = vec![span.mean];
+    values.extend(quantiles.map(whole));
+    values.push(whole(span.max));
+    let infinite = if span.count == 0 { "-" } else { "inf" };
+    values
+        .into_iter()
+        .map(|value| format!("{:>9}", value.map_or_else(|| infinite.into(), show_ns)))
+        .collect()
+}
+
+fn errors(text: &mut String, result: &RunResult) {
+    let kinds: Vec<String> =
+        result.errors.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    line(text, "errors", &if kinds.is_empty() { "none".into() } else { kinds.join(", ") });
+}
+
+fn checks(text: &mut String, result: &RunResult) {
+    let (checks, outages) = (&result.checks, &result.outages);
+    let percent = |ratio: f64| format!("{:.2} %", ratio * 100.0);
+    if !result.job.find_max {
+        let timely = format!(
+            "{} within {}; own lag p99 {}; waited for a connection {}",
+            percent(result.timely_ratio),
+            result.job.timely_within,
+            result.pick_up_ns.p99.map_or("inf".into(), |ns| show_ns(ns as f64)),
+            percent(checks.waited_share)
+        );
+        line(text, "timely", &timely);
+    }
+    if let (Some(a2), Some(limit)) = (checks.arrival_fit_a2, checks.arrival_fit_limit) {
+        let dispersion =
+            checks.dispersion.map_or(String::new(), |d| format!("; dispersion {d:.3}"));
+        line(text, "arrivals", &format!("A*² {a2:.2} (limit {limit}){dispersion}"));
+    }
+    let stopped = format!(
+        "{}, {} in all, longest {}; {} of requests excluded",
+        outages.count,
+        show_ns(outages.total_ns as f64),
+        show_ns(outages.longest_ns as f64),
+        percent(outages.share_excluded)
+    );
+    line(text, "outages", &stopped);
+    let steal = checks.steal_share.map_or("unknown".into(), percent);
+    let cost = format!(
+        "{} a request, {} of a CPU; steal {steal}",
+        show_ns(result.cost.cpu_ns_per_request),
+        percent(checks.cpu_share_max)
+    );
+    line(text, "client CPU", &cost);
+}
+
+fn verdict(text: &mut String, result: &RunResult) {
+    let word = match result.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Violated => "violated",
+        Verdict::Unknown => "unknown",
+    };
+    text.push('\n');
+    line(text, "verdict", word);
+    for reason in &result.reasons {
+        text.push_str(&folded("  - ", reason));
+    }
+    for note in &result.notes {
+        text.push_str(&folded("  note: ", note));
+    }
+}
+
+/// `words` after `mark`, folded at the width of the page and indented under the mark.
+fn folded(mark: &str, words: &str) -> String {
+    let mut text = String::from(mark);
+    let indent = text.chars().count();
+    let mut column = indent;
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > WIDTH {
+            let _ = write!(text, "\n{:indent$}", "");
+            column = indent;
+        } else if column > indent {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Job;
+    use crate::marks::{Outage, Outcome};
+    use crate::summary::{fake, summarise};
+
+    #[test]
+    fn the_page_is_at_most_80_columns_wide_and_names_what_matters() {
+        let job = Job { qos_quantile: 0.99, qos_bound: "1us".into(), ..fake::job() };
+        let mut run = fake::run(job, 3_000_000, 1_000);
+        run.threads[0].marks.outcome[5000..5010].fill(Outcome::Miss);
+        run.threads[0].outages.push(Outage { start_ns: 500_000_000, length_ns: 300_000_000 });
+        let text = table(&summarise(&run).unwrap());
+        for line in text.lines() {
+            assert!(line.chars().count() <= WIDTH, "{} columns: {line}", line.chars().count());
+        }
+        for word in ["offered", "sojourn", "p99.9", "miss 10", "verdict    unknown"] {
+            assert!(text.contains(word), "{word} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_among_failed_requests_reads_inf() {
+        let mut run = fake::run(fake::job(), 0, 1_000);
+        run.threads[0].marks.outcome.fill(Outcome::Closed);
+        assert!(table(&summarise(&run).unwrap()).contains("inf"));
+    }
+
+    #[test]
+    fn long_words_are_folded_not_cut() {
+        let text = folded("  - ", &"word ".repeat(40));
+        assert!(text.lines().count() > 2 && text.lines().all(|line| line.len() <= WIDTH));
+        assert_eq!(text.matches("word").count(), 40);
+    }
+}
