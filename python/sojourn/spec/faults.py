@@ -57,8 +57,9 @@ def spec_fault(
     )
     first = details[0]
     what, fix = _explain(first, table)
-    if len(details) > 1:
-        what += f" (and {len(details) - 1} more mistake{'s' if len(details) > 2 else ''})"
+    more = len({_in_table(detail["loc"], table) for detail in details}) - 1
+    if more:
+        what += f" (and {more} more mistake{'s' if more > 1 else ''})"
     return SpecFault(what, at=place(_in_table(first["loc"], table), text, path, origin), fix=fix)
 
 
@@ -90,13 +91,23 @@ def _explain(detail: ErrorDetails, table: Mapping[str, Any]) -> tuple[str, str]:
         return f"{name}: {what}", fix or "correct the value"
     if kind in _WANTED:
         return f"{name} is {_shown(given)}, not {_WANTED[kind]}", f"write {_WANTED[kind]}"
-    if limits := {k: v for k, v in limits.items() if k in _BOUNDS}:
+    return _off_limits(name, detail)
+
+
+def _off_limits(name: str, detail: ErrorDetails) -> tuple[str, str]:
+    """A value of the right type that is too low, too high, or not one of a few."""
+    given = _shown(detail["input"])
+    if name.endswith((".q", ".at_fraction")) and detail["type"] in _BOUNDED:
+        return f"{name} is {given}, not between 0 and 1", "p99 is 0.99; half is 0.5"
+    limits = {k: v for k, v in detail.get("ctx", {}).items() if k in _BOUNDS}
+    if limits:
         bounds = " and ".join(f"{_BOUNDS[k]} {_number(v)}" for k, v in limits.items())
-        return f"{name} is {_shown(given)}, but must be {bounds}", f"give a value {bounds}"
+        return f"{name} is {given}, but must be {bounds}", f"give a value {bounds}"
     said = detail["msg"].removeprefix("Input should ").removeprefix("be ")
-    return f"{name} is {_shown(given)}, but should be {said}", f"give {said}"
+    return f"{name} is {given}, but should be {said}", f"give {said}"
 
 
+_BOUNDED = {"greater_than", "less_than"}
 _BOUNDS = {
     "gt": "above",
     "ge": "at least",

@@ -1,19 +1,19 @@
 """What services and the generator accept, from `schema/`: checked without importing either.
 
-`schema/kinds.json` is made from `services.KINDS` and `schema/load-job.json` from the generator, so
-a study is refused before anything is started, by a stage that knows no machine.
+`schema/kinds.json` is made from `services.KINDS` and `schema/load-*.json` from the generator, so a
+study is refused before anything is started, by a stage that knows no machine.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sojourn.errors import SpecFault
-from sojourn.spec.faults import near, place
+from sojourn.spec.faults import Key, near, place
 from sojourn.spec.models import ServiceSpec, Study
 
 Mistake = tuple[tuple[str, ...], str, str]  # key, what, fix
@@ -36,55 +36,109 @@ RESERVED = {
     "raw_max": "run.raw_max",
     "preload": "nothing; the lab preloads and checks every service",
 }
+# Keys of the job that name a kind, and the generator's table of them.
+_TABLES = {"arrivals": "arrivals", "popularity": "popularity", "transport": "transports"}
+_WORDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "string": "text in quotes",
+    "array": "a list",
+}
 
 
 @cache
 def schema(name: str) -> Any:
-    """One file of `schema/`, parsed; None where it is not there yet."""
+    """One file of `schema/`, parsed; None where it is not there."""
     path = SCHEMAS / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def check(study: Study, text: str, path: Path) -> None:
-    """Refuse kinds, parameters and job keys that do not exist, with near names."""
+def check(study: Study, text: str, path: Path, origin: Mapping[Key, str]) -> None:
+    """Refuse kinds, parameters and job keys that do not exist or do not fit, with near names."""
     for number, service in enumerate(study.services):
-        for key, what, fix in _mistakes(service):
-            at = place(("services", number, *key), text, path)
+        for key, what, fix in (*_kind_mistakes(service), *_job_mistakes(service)):
+            at = place(("services", number, *key), text, path, origin)
             raise SpecFault(what, at=at, fix=fix)
 
 
-def _mistakes(service: ServiceSpec) -> list[Mistake]:
-    kinds: Mapping[str, Any] | None = schema("kinds")
-    if kinds is None:
-        return []
+def _kind_mistakes(service: ServiceSpec) -> Iterator[Mistake]:
+    kinds: Mapping[str, Any] = schema("kinds") or {"services": []}
     tables = {kind["name"]: kind for kind in kinds["services"]}
     if service.kind not in tables:
         meant = near(service.kind, tables) or list(tables)
         what = f"there is no kind of service '{service.kind}'"
-        return [(("kind",), what, f"did you mean {' or '.join(meant)}? See `sojourn kinds`")]
-    params = [param["name"] for param in tables[service.kind]["params"]]
-    found: list[Mistake] = [
-        (("params", name), f"{service.kind} has no parameter '{name}'", _known(name, params))
-        for name in service.params
-        if name not in params
-    ]
-    return found + _job_mistakes(service)
+        yield (("kind",), what, f"did you mean {' or '.join(meant)}? See `sojourn kinds`")
+        return
+    params = {param["name"]: param for param in tables[service.kind]["params"]}
+    for name, value in service.params.items():
+        key = ("params", name)
+        if name not in params:
+            yield (key, f"{service.kind} has no parameter '{name}'", _known(name, params))
+        elif problem := _problem(name, value, params[name]):
+            yield (key, *problem)
 
 
-def _job_mistakes(service: ServiceSpec) -> list[Mistake]:
-    job = schema("load-job")
-    found: list[Mistake] = []
-    for name in service.load:
+def _job_mistakes(service: ServiceSpec) -> Iterator[Mistake]:
+    job = schema("load-job") or {"properties": {}}
+    for name, value in service.load.items():
+        key = ("load", name)
         if name in RESERVED:
             what = f"the plan sets '{name}' of the generator's job"
-            found.append((("load", name), what, f"leave it out; use {RESERVED[name]}"))
-        elif job and name not in job["properties"]:
-            known = [key for key in job["properties"] if key not in RESERVED]
-            what = f"the generator's job has no key '{name}'"
-            found.append((("load", name), what, _known(name, known)))
-    return found
+            yield (key, what, f"leave it out; use {RESERVED[name]}")
+        elif name not in job["properties"]:
+            open_keys = [known for known in job["properties"] if known not in RESERVED]
+            yield (key, f"the generator's job has no key '{name}'", _known(name, open_keys))
+        elif problem := _problem(name, value, _plain(job["properties"][name])):
+            yield (key, *problem)
+        elif name in _TABLES and (unknown := _unknown_kind(_TABLES[name], str(value))):
+            yield (key, f"there is no kind of {name} '{value}'", unknown)
 
 
-def _known(name: str, known: list[str]) -> str:
+def _plain(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """JSON Schema's words for a range, as the kinds' own."""
+    return {"type": found.get("type"), "lo": found.get("minimum"), "hi": found.get("maximum")}
+
+
+def _problem(name: str, value: object, wanted: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What is wrong with a value, and how to mend it."""
+    kind = wanted.get("type")
+    if kind in _WORDS and not _fits(value, str(kind)):
+        shown = f"'{value}'" if isinstance(value, str) else value
+        return f"{name} is {shown}, not {_WORDS[kind]}", f"write {_WORDS[kind]}"
+    choices = wanted.get("choices") or ()
+    if choices and value not in choices:
+        return f"{name} is '{value}'", f"use one of: {', '.join(choices)}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        lo, hi = wanted.get("lo"), wanted.get("hi")
+        if (lo is not None and value < lo) or (hi is not None and value > hi):
+            bounds = f"{'' if lo is None else f'{lo:g}'}..{'' if hi is None else f'{hi:g}'}"
+            return f"{name} is {value}, outside {bounds}", f"give a value in {bounds}"
+    return None
+
+
+def _fits(value: object, kind: str) -> bool:
+    match kind:
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "boolean":
+            return isinstance(value, bool)
+        case "array":
+            return isinstance(value, list | tuple)
+        case _:
+            return isinstance(value, str)
+
+
+def _unknown_kind(table: str, value: str) -> str:
+    """How to mend a value that names no kind of the generator's table; "" if it names one."""
+    catalogue = schema("load-kinds") or {"tables": []}
+    names = [k["name"] for t in catalogue["tables"] if t["name"] == table for k in t["kinds"]]
+    head = value.partition(":")[0]
+    return "" if not names or head in {*names, "auto"} else _known(head, names)
+
+
+def _known(name: str, known: Iterable[str]) -> str:
     meant = near(name, known)
     return f"did you mean {' or '.join(meant)}?" if meant else f"known: {', '.join(known)}"

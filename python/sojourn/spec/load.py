@@ -56,7 +56,7 @@ def load(
     except ValidationError as error:
         raise spec_fault(error, resolved, text, path, origin) from None
     if not is_own:
-        kinds.check(parsed, text, path)
+        kinds.check(parsed, text, path, origin)
     return parsed
 
 

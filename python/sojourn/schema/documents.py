@@ -1,0 +1,92 @@
+"""Every file of the contract, made from the code that reads or writes it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from sojourn import programs
+from sojourn.analysis.findings import Findings
+from sojourn.errors import RunFault
+from sojourn.plan.points import Outcome, Point
+from sojourn.services import KINDS, Param, ServiceKind
+from sojourn.spec import Study
+
+DESCRIBE_S_MAX = 20.0
+_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
+
+
+def documents() -> dict[str, Any]:
+    """File name without `.json` → content, in reading order."""
+    load = _describe("sojourn-load")
+    return {
+        "study": _study(),
+        "kinds": {"services": [_kind(kind) for kind in KINDS.values()]},
+        "load-kinds": load["catalogue"],
+        "load-job": load["job"],
+        "load-result": load["result"],
+        "point": TypeAdapter(Point).json_schema(),
+        "outcome": TypeAdapter(Outcome).json_schema(),
+        "findings": TypeAdapter(Findings).json_schema(),
+    }
+
+
+def text(document: Any) -> str:
+    """As it stands in the file."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe(program: str) -> Mapping[str, Any]:
+    path = programs.find(program)
+    try:
+        done = subprocess.run(
+            [str(path), "--describe"],
+            capture_output=True, text=True, timeout=DESCRIBE_S_MAX, check=True,
+        )  # fmt: skip
+        described = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise RunFault(
+            f"{program} does not describe itself: {error}",
+            at=f"{path} --describe",
+            fix="run `make build`",
+        ) from None
+    return dict(described)
+
+
+def _study() -> dict[str, Any]:
+    """As people write it: what a profile fills in may be left out."""
+    schema = Study.model_json_schema(by_alias=True)
+    for name in ("RunSpec", "SearchSpec"):
+        schema["$defs"][name].pop("required", None)
+    required = [key for key in schema["required"] if key != "run"]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema,
+            "required": required}  # fmt: skip
+
+
+def _kind(kind: ServiceKind) -> dict[str, Any]:
+    return {
+        "name": kind.name,
+        "about": kind.about,
+        "needs": list(kind.needs),
+        "source": kind.source,
+        "params": [_param(param) for param in kind.params],
+    }
+
+
+def _param(param: Param) -> dict[str, Any]:
+    table = {
+        "name": param.name,
+        "about": param.about,
+        "type": _TYPES[param.type],
+        "unit": param.unit,
+        "default": param.default,
+        "range": param.range,
+        "lo": param.lo,
+        "hi": param.hi,
+        "choices": list(param.choices),
+    }
+    return {key: value for key, value in table.items() if value not in (None, "", [])}
