@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.analysis.findings import Interval, LoadPoint, MaxLoad, Qos
+from sojourn.analysis.findings import Interval, LoadPoint, MaxLoad, Qos, ServiceFinding
 from sojourn.analysis.method import Method
-from sojourn.analysis.quantiles import percentile
+from sojourn.analysis.words import percent, percentile
 from sojourn.plan.points import Verdict
 from sojourn.units import show_count, show_ns
 
@@ -23,6 +23,7 @@ _AXIS = {
     "achieved_peak": "achieved peak",
     "no_drop": "highest rate without drops",
     "qos": "highest load within QoS",
+    "highest_asked": "highest rate asked",
 }
 
 
@@ -51,56 +52,53 @@ def bracket(points: Sequence[LoadPoint]) -> Bracket:
     return Bracket(holds=held[-1] if held else None, violated=violated)
 
 
-def service(
-    name: str,
-    workers: int,
-    *,
-    qos: Qos | None,
-    points: Sequence[LoadPoint],
-    max_load: MaxLoad | None,
-    max_rps: float | None,
-    rule: str,
-) -> str:
-    """One service's answer."""
-    who = f"{name} on {workers} {'thread' if workers == 1 else 'threads'}"
-    sentences = []
-    if qos is not None:
-        axis = f" of its {_AXIS.get(rule, rule)} of {show_count(max_rps)}" if max_rps else ""
-        sentences.append(_fits(who, qos, points, max_load, axis))
-    if grown := _growth(who if qos is None else "", points, 0.99 if qos is None else qos.q):
-        sentences.append(grown)
-    if not sentences:
-        return f"{who}: unknown; no load of it could be measured."
-    return " ".join(sentences)
+def headline(found: ServiceFinding, workers: int | None) -> str:
+    """One service in a sentence: what fits, or how the tail grows if there is no target."""
+    who = _who(found, workers)
+    if found.qos is not None:
+        return _fits(who, found.qos, found)
+    grown = growth(found, 0.99)
+    return f"{who}: {grown}" if grown else f"{who}: unknown; no two loads could be measured."
 
 
-def _fits(
-    who: str,
-    qos: Qos,
-    points: Sequence[LoadPoint],
-    max_load: MaxLoad | None,
-    axis: str,
-) -> str:
+def service(found: ServiceFinding, workers: int | None) -> str:
+    """The same, and how mean and tail grow on the way."""
+    grown = growth(found, found.qos.q) if found.qos else ""
+    return " ".join([headline(found, workers), grown[:1].upper() + grown[1:]]).strip()
+
+
+def _who(found: ServiceFinding, workers: int | None) -> str:
+    if workers is None:
+        return found.service
+    return f"{found.service} on {workers} {'thread' if workers == 1 else 'threads'}"
+
+
+def _fits(who: str, qos: Qos, found: ServiceFinding) -> str:
     target = f"{percentile(qos.q)} ≤ {show_ns(qos.bound_ns)}"
-    if max_load is not None and max_load.interval_rps and max_load.verdict is Verdict.HOLDS:
-        share = f" ({_percents(max_load.fraction)}{axis})" if max_load.fraction else ""
-        rates = _rates(max_load.interval_rps)
-        return f"{who} keeps {target} up to {rates} requests/s{share}."
-    if max_load is not None and max_load.verdict is Verdict.VIOLATED:
-        least = min((rps for rps, _ in max_load.probes), default=0.0)
+    axis = ""
+    if found.max_rps:
+        rule = _AXIS.get(found.max_rps_rule, found.max_rps_rule)
+        axis = f" of its {rule} of {show_count(found.max_rps)}"
+    most = found.max_load
+    if most is not None and most.interval_rps and most.verdict is Verdict.HOLDS:
+        share = f" ({_percents(most.fraction)}{axis})" if most.fraction else ""
+        return f"{who} keeps {target} up to {_rates(most.interval_rps)} requests/s{share}."
+    if most is not None and most.verdict is Verdict.VIOLATED:
+        least = min((rps for rps, _ in most.probes), default=0.0)
         return f"{who} misses {target} at every load tried, down to {show_count(least)} requests/s."
     unknown = ""
-    if max_load is not None:
-        why = max_load.reasons[0] if max_load.reasons else "the search did not decide"
+    if most is not None:
+        why = most.reasons[0] if most.reasons else "the search did not decide"
         unknown = f"How much load {who} takes with {target} is unknown: {why}."
-    swept = _swept(who, target, bracket(points), points, axis)
+    swept = _swept(who, target, found.points, axis)
     if unknown and swept:
         return f"{unknown} In the sweep, {swept}"
     return unknown or swept or f"Whether {who} keeps {target} is unknown: no load was decided."
 
 
-def _swept(who: str, target: str, found: Bracket, points: Sequence[LoadPoint], axis: str) -> str:
+def _swept(who: str, target: str, points: Sequence[LoadPoint], axis: str) -> str:
     """What the sweep alone says."""
+    found = bracket(points)
     holds, violated = found.holds, found.violated
     if holds and violated:
         doubt = [p for p in points if holds.offered_rps < p.offered_rps < violated.offered_rps]
@@ -122,11 +120,11 @@ def _swept(who: str, target: str, found: Bracket, points: Sequence[LoadPoint], a
     return ""
 
 
-def _growth(who: str, points: Sequence[LoadPoint], q: float) -> str:
+def growth(found: ServiceFinding, q: float) -> str:
     """How mean and tail grow from the lowest to the highest load that has numbers."""
     known = [
         (p.fraction, p.mean.value, tail)
-        for p in sorted(points, key=lambda p: p.fraction)
+        for p in sorted(found.points, key=lambda p: p.fraction)
         if p.mean.value is not None
         and (tail := next((e.value for e in p.quantiles if e.q == q), None)) is not None
         and math.isfinite(tail)
@@ -134,30 +132,28 @@ def _growth(who: str, points: Sequence[LoadPoint], q: float) -> str:
     if len(known) < 2:
         return ""
     (low, low_mean, low_tail), (high, high_mean, high_tail) = known[0], known[-1]
-    name = percentile(q)
-    text = (
-        f"from {low:.0%} to {high:.0%} load the mean goes from {show_ns(low_mean)} to "
-        f"{show_ns(high_mean)}, {name} from {show_ns(low_tail)} to {show_ns(high_tail)}."
+    return (
+        f"from {percent(low)} to {percent(high)} load the mean goes from {show_ns(low_mean)} to "
+        f"{show_ns(high_mean)}, {percentile(q)} from {show_ns(low_tail)} to {show_ns(high_tail)}."
     )
-    return f"{who}: {text}" if who else text[0].upper() + text[1:]
 
 
-def load_range(points: Sequence[LoadPoint], max_load: MaxLoad | None, max_rps: float | None) -> str:
+def load_range(points: Sequence[LoadPoint], max_load: MaxLoad | None) -> str:
     """Load within QoS as a share of max RPS, in words, for a table."""
-    if max_load and max_load.verdict is Verdict.HOLDS and max_load.fraction and max_rps:
+    if max_load and max_load.verdict is Verdict.HOLDS and max_load.fraction:
         return _percents(max_load.fraction)
     found = bracket(points)
     if found.holds and found.violated:
-        return f"between {found.holds.fraction:.0%} and {found.violated.fraction:.0%}"
+        return f"between {percent(found.holds.fraction)} and {percent(found.violated.fraction)}"
     if found.holds:
-        return f"at least {found.holds.fraction:.0%}"
+        return f"at least {percent(found.holds.fraction)}"
     if found.violated:
-        return f"below {found.violated.fraction:.0%}"
+        return f"below {percent(found.violated.fraction)}"
     return "unknown"
 
 
 def _at(point: LoadPoint) -> str:
-    return f"{show_count(point.offered_rps)} requests/s ({point.fraction:.0%})"
+    return f"{show_count(point.offered_rps)} requests/s ({percent(point.fraction)})"
 
 
 def _why(point: LoadPoint) -> str:

@@ -47,7 +47,9 @@ class Run:
 
     Attributes:
         quantiles: (q, ns) pairs; ns None if refused.
+        verdict: `unknown` also where the run is believed but too short to decide.
         series: per second: (s since start, achieved requests/s, p50 ns, p99 ns).
+        is_believed: its self-checks passed, so its numbers stand, whatever the verdict.
     """
 
     key: str
@@ -67,6 +69,7 @@ class Run:
     pick_up_p99_ns: float | None
     errors: tuple[tuple[str, int], ...]
     series: tuple[tuple[float, float, float | None, float | None], ...] = ()
+    is_believed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,8 @@ class LoadPoint:
     """All runs at one load together.
 
     Attributes:
-        verdict: `unknown` if no run at this load can be believed.
+        verdict: `unknown` if no run at this load can be believed, or if those that can do not
+            decide; `is_believed` tells which, and `reasons` why.
         mean, quantiles: over the valid runs' merged histograms.
         is_bimodal: the restarts fall into two groups (M15).
         is_steady: no trend within the runs (M8).
@@ -92,6 +96,7 @@ class LoadPoint:
     is_steady: bool
     distribution: tuple[tuple[float, float], ...]
     runs: tuple[Run, ...]
+    is_believed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +149,10 @@ class ServiceFinding:
     """All about one service of the study.
 
     Attributes:
-        max_rps_rule: M19's definition in use: `achieved_peak`, `no_drop` or `qos`.
-        crossing: fraction at which the LOWESS curve of the QoS quantile crosses the bound.
+        max_rps_rule: M19's definition in use: `achieved_peak`, `no_drop` or `qos`; for the null
+            service `highest_asked`.
+        crossing: fraction at which the curve of the QoS quantile crosses the bound; None if it
+            does not within the measured loads.
         paper: (what, paper's value in words, ours in words, id) rows, such as C7's 70 %.
         setup: service facts for people: version, threads, CPUs, items, scaling.
     """

@@ -1,7 +1,6 @@
 """What analysis is given: a study and what each of its points measured, as arrays.
 
-Nothing here touches a file. `from_record` (in `pipeline`'s direction: store → analysis) builds it;
-a test builds it by hand.
+Nothing here touches a file: `stored.given` builds it from a record, a test by hand.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class Second:
 
     Attributes:
         at_s: its start, s since the start of the measured part.
-        achieved_rps: requests completed in it, requests/s.
+        achieved_rps: requests due in it that completed, requests/s.
         sojourn: of those requests.
     """
 
@@ -63,7 +62,7 @@ class Given:
     Attributes:
         measured: in the order in which they were measured.
         setups: facts for people about each service, by label.
-        workers: how many threads or processes serve, by label; the n of M/M/n.
+        workers: how many threads or processes serve, by label, where it is known: n of M/M/n.
         started: UTC, ISO 8601.
         environment, noise, study_file, command: handed through to the findings.
     """

@@ -48,6 +48,7 @@ def gather(
         is_steady=all(j.is_steady is not False for j in judged),
         distribution=_distribution(together),
         runs=tuple(j.run for j in judged),
+        is_believed=bool(believed),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sojourn.analysis.findings import Qos
 from sojourn.analysis.method import Method
-from sojourn.analysis.quantiles import percentile
+from sojourn.analysis.words import percent, percentile
 from sojourn.plan.axis import Target
 from sojourn.spec import QosRule, ServiceSpec
 
@@ -43,12 +43,12 @@ def qos(spec: ServiceSpec, target: Target | None) -> Qos | None:
     """The target as the report shows it, with where its bound comes from."""
     if target is None or spec.qos is None:
         return None
-    percent = f"{spec.qos.at_fraction:.0%}"
+    low = percent(spec.qos.at_fraction)
     rules = {
         QosRule.GIVEN: "given by the study",
-        QosRule.LQOS: f"{spec.qos.factor:g} times the mean sojourn time at {percent} load "
+        QosRule.LQOS: f"{spec.qos.factor:g} times the mean sojourn time at {low} load "
         "(LQoS; the paper takes the mean service time, PAPERS P8)",
-        QosRule.LOW_LOAD: f"{spec.qos.factor:g} times {percentile(target.q)} at {percent} load "
+        QosRule.LOW_LOAD: f"{spec.qos.factor:g} times {percentile(target.q)} at {low} load "
         "(PAPERS L19)",
     }
     return Qos(q=target.q, bound_ns=target.bound_ns, rule=rules[target.rule])

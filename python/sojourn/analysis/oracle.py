@@ -26,8 +26,8 @@ from sojourn.analysis import effect, quantiles, queueing, runs
 from sojourn.analysis.findings import CheckRow, Estimate
 from sojourn.analysis.given import Measured
 from sojourn.analysis.method import Method
-from sojourn.analysis.quantiles import percentile
 from sojourn.analysis.times import merge
+from sojourn.analysis.words import percent, percentile
 from sojourn.plan.points import Verdict
 from sojourn.spec import Check
 
@@ -70,9 +70,12 @@ def theory(check: Check, rho: float, q: float | None) -> float:
 
 
 def rows(check: Check, measured: Sequence[Measured], count: int) -> tuple[CheckRow, ...]:
-    """All comparisons of one synthetic service; `count` is the size of the study's family."""
+    """All comparisons of one synthetic service; `count` is the size of the study's family.
+
+    The null service has no theory and no rows (`service.null`).
+    """
     if check.system == "null":
-        return _cost(measured)
+        return ()
     path = _path_ns(check, measured)
     found: list[CheckRow] = []
     for rho in check.rho:
@@ -139,8 +142,8 @@ def _verdict(
         return Verdict.VIOLATED, (f"measured {off:+.1%} off theory, outside the interval", *notes)
     if half > WIDTH_MAX * expected:
         wide = (
-            f"the interval spans ±{half / expected:.0%} of theory, more than {WIDTH_MAX:.0%}: "
-            "it could not have seen an error; measure longer"
+            f"the interval spans ±{percent(half / expected)} of theory, more than "
+            f"{percent(WIDTH_MAX)}: it could not have seen an error; measure longer"
         )
         return Verdict.UNKNOWN, (wide, *notes)
     return Verdict.HOLDS, notes
@@ -151,27 +154,3 @@ def _path_ns(check: Check, measured: Sequence[Measured]) -> float:
     shortest = [float(m.sojourn.lo_ns[0]) for m in measured if m.sojourn.finite]
     service = check.service_s * units.NS_PER_S if check.system == "M/D/1" else 0.0
     return max(0.0, min(shortest, default=0.0) - service)
-
-
-def _cost(measured: Sequence[Measured]) -> tuple[CheckRow, ...]:
-    """The null service: there is no theory; what is measured is the instrument."""
-    found = []
-    for m in measured:
-        judged = runs.judge(m, None)
-        for q in (0.5, 0.99):
-            shrink = runs.correlation((m,), q)
-            found.append(
-                CheckRow(
-                    system=f"null at {units.show_count(m.outcome.offered_rps)} requests/s",
-                    rho=0.0,
-                    quantity=percentile(q),
-                    theory_ns=0.0,
-                    estimate=quantiles.estimate(m.sojourn, q, correlation=shrink),
-                    verdict=judged.run.verdict,
-                    reasons=(
-                        *judged.run.reasons,
-                        "nothing answers: what is measured is the instrument itself",
-                    ),
-                )
-            )
-    return tuple(found)

@@ -13,17 +13,19 @@ import numpy as np
 
 from sojourn.analysis import queueing
 from sojourn.analysis.findings import Line, LoadPoint
-from sojourn.analysis.quantiles import percentile
+from sojourn.analysis.words import percent, percentile
 from sojourn.units import show_ns
 
 APART = 1.5  # measured over ideal: beyond restart spread and the choice of μ
 _GRID = np.linspace(0.02, 0.99, 98)
 
 
-def lines(points: Sequence[LoadPoint], max_rps: float | None, workers: int, q: float) -> list[Line]:
-    """M/M/n mean and quantile against load; none without a load axis or a believable low load."""
+def lines(
+    points: Sequence[LoadPoint], max_rps: float | None, workers: int | None, q: float
+) -> list[Line]:
+    """M/M/n mean and quantile against load; none where n, max RPS or a low load is not known."""
     low = _lowest(points)
-    if max_rps is None or low is None or low.mean.value is None:
+    if max_rps is None or workers is None or low is None or low.mean.value is None:
         return []
     service = workers / max_rps * 1e9
     outside = _outside(low, service, workers)
@@ -31,7 +33,7 @@ def lines(points: Sequence[LoadPoint], max_rps: float | None, workers: int, q: f
     about = (
         f"{model}, exponential service, {workers} server(s), μ = max RPS / {workers} "
         f"(S = {show_ns(service)}); plus {show_ns(outside)} that a request at "
-        f"{low.fraction:.0%} load spends outside the queue (PAPERS L4, L5)"
+        f"{percent(low.fraction)} load spends outside the queue (PAPERS L4, L5)"
     )
 
     def line(name: str, values: Sequence[float]) -> Line:

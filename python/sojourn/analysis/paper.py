@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.analysis.answer import load_range
-from sojourn.analysis.findings import LoadPoint, MaxLoad, Qos
+from sojourn.analysis.findings import LoadPoint, ServiceFinding
 from sojourn.analysis.method import Method
-from sojourn.analysis.quantiles import percentile
-from sojourn.units import show_count
+from sojourn.analysis.words import percent, percentile
+from sojourn.units import show_count, show_ns
 
 METHOD = Method(
     name="paper",
@@ -59,55 +59,41 @@ _FIGURES = {
 RULES = {
     "achieved_peak": "closed-loop peak",
     "no_drop": "highest rate without drops",
-    "qos": "highest rate within QoS",
+    "qos": "highest load within QoS",
 }
 
 
-def rows(
-    kind: str,
-    *,
-    qos: Qos | None,
-    max_rps: float | None,
-    rule: str,
-    workers: int,
-    max_load: MaxLoad | None,
-    points: Sequence[LoadPoint],
-    parts_at: float | None,
-) -> tuple[Row, ...]:
-    """All rows that apply to a service of this kind."""
-    found: list[Row] = []
-    figure = _FIGURES.get(kind)
-    if figure and qos:
-        same = qos.q == figure.q and qos.bound_ns == figure.bound_ns
-        target = "same target" if same else f"another target: {percentile(qos.q)}"
-        ours = load_range(points, max_load, max_rps)
-        axis = RULES.get(rule, rule)
-        found.append(
+def rows(found: ServiceFinding, workers: int | None, parts_at: float | None) -> tuple[Row, ...]:
+    """All rows that apply to this service; `parts_at` is where its tail leaves M/M/n."""
+    figure = _FIGURES.get(found.kind)
+    rule = RULES.get(found.max_rps_rule, found.max_rps_rule)
+    table: list[Row] = []
+    if figure and found.qos:
+        is_same = found.qos.q == figure.q and found.qos.bound_ns == figure.bound_ns
+        ours = f"{percentile(found.qos.q)} ≤ {show_ns(found.qos.bound_ns)}"
+        target = "the same target" if is_same else f"another target: {ours}"
+        table.append(
             (
                 "load within QoS",
                 f"{figure.within}; max RPS: highest rate without drops",
-                f"{ours}; {target}; max RPS: {axis}",
+                f"{load_range(found.points, found.max_load)}; {target}; max RPS: {rule}",
                 "C1, C7",
             )
         )
-    if figure and max_rps:
-        ours = f"{show_count(max_rps)} ({workers} on this machine; {RULES.get(rule, rule)})"
-        found.append(("max RPS", figure.peak, ours, "C5"))
-    ratio = _tail_over_mean(points)
-    if ratio:
-        load, value = ratio
-        found.append(
-            (
-                "p95 over mean",
-                "ln 20 ≈ 3.0 at every load (M/M/1)",
-                f"{value:.1f} at {load:.0%}",
-                "L5",
-            )
+    if figure and found.max_rps:
+        on = "" if workers is None else f"{workers} here, client on the same machine; "
+        table.append(
+            ("max RPS", figure.peak, f"{show_count(found.max_rps)} ({on}{rule})", "C5, D8")
         )
-    if points and max_rps:
-        ours = "not below the highest load" if parts_at is None else f"from {parts_at:.0%} load up"
-        found.append(("tail leaves M/M/n (more than 1.5 times it)", "to be looked for", ours, "L4"))
-    return tuple(found)
+    if ratio := _tail_over_mean(found.points):
+        ours = f"{ratio[1]:.1f} at {percent(ratio[0])} load"
+        table.append(("p95 over mean", "ln 20 ≈ 3.0 at every load (M/M/1)", ours, "L5"))
+    if any(line.name.startswith("M/M/") for line in found.lines):
+        ours = "not in the loads measured"
+        if parts_at is not None:
+            ours = f"from {percent(parts_at)} load up"
+        table.append(("tail above 1.5 times that of M/M/n", "to be looked for", ours, "L4"))
+    return tuple(table)
 
 
 def _tail_over_mean(points: Sequence[LoadPoint]) -> tuple[float, float] | None:

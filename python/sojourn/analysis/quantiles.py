@@ -9,12 +9,14 @@ the upper rank does not exist the sample cannot carry the quantile, and none is 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from scipy import stats
 
 from sojourn.analysis.findings import Estimate, Interval
 from sojourn.analysis.method import Method
 from sojourn.analysis.times import Times
+from sojourn.analysis.words import percentile
 
 METHOD = Method(
     name="quantiles",
@@ -35,13 +37,19 @@ def ranks(n: float, q: float, *, confidence: float = 0.95) -> tuple[int, int]:
     >>> ranks(1000, 0.5)
     (469, 532)
     """
-    spread = float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(n * q * (1 - q))
+    spread = _z(confidence) * math.sqrt(n * q * (1 - q))
     return (
         math.floor(n * q - spread + _ROUNDING),
         math.ceil(n * q + spread - _ROUNDING) + 1,
     )
 
 
+@lru_cache(maxsize=1024)
+def _z(confidence: float) -> float:
+    return float(stats.norm.ppf((1 + confidence) / 2))
+
+
+@lru_cache(maxsize=1024)
 def smallest_sample(q: float, *, confidence: float = 0.95) -> int:
     """Fewest independent times for which quantile `q` has a finite upper bound.
 
@@ -134,15 +142,6 @@ def mean_estimate(
 
 
 _MEAN_NEEDS = 30  # below it, the t interval of a skewed sample is not worth its name
-
-
-def percentile(q: float | None) -> str:
-    """The word for people: p99, p99.9, median stays p50; `mean` for None.
-
-    >>> percentile(0.999), percentile(0.5), percentile(None)
-    ('p99.9', 'p50', 'mean')
-    """
-    return "mean" if q is None else f"p{round(q * 100, 6):g}"
 
 
 def _too_few(n: int, effective: float, q: float, needed: int) -> str:

@@ -16,6 +16,7 @@ from sojourn.analysis import independence, quantiles, steady
 from sojourn.analysis.findings import Qos, Run
 from sojourn.analysis.given import Measured
 from sojourn.analysis.times import Times, from_values, merge
+from sojourn.analysis.words import percentile
 from sojourn.plan.decide import Decision, decide
 from sojourn.plan.points import Verdict
 
@@ -81,6 +82,7 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
         send_lag_p99_ns=measured.send_lag_p99_ns,
         pick_up_p99_ns=measured.pick_up_p99_ns,
         errors=tuple(sorted(measured.errors.items())),
+        is_believed=decision is not Decision.UNKNOWN,
         series=tuple(
             (s.at_s, s.achieved_rps, s.sojourn.quantile(0.5), s.sojourn.quantile(0.99))
             for s in measured.seconds
@@ -115,7 +117,7 @@ def undecided(sojourn: Times, qos: Qos) -> str:
     share = sojourn.over(qos.bound_ns) / max(1, sojourn.n)
     return (
         f"undecided: {share:.2%} of {sojourn.n:,} requests exceed the bound and "
-        f"{quantiles.percentile(qos.q)} allows {1 - qos.q:.2%}; measure longer"
+        f"{percentile(qos.q)} allows {1 - qos.q:.2%}; measure longer"
     )
 
 
@@ -151,10 +153,7 @@ def slices(measured: Measured) -> tuple[Times, ...]:
 def _steadiness(measured: Measured) -> steady.Steadiness:
     cut = [part for part in slices(measured) if part.n]
     return steady.judge(
-        {
-            quantiles.percentile(q): np.array([part.quantile(q) for part in cut], float)
-            for q in (0.5, 0.99)
-        }
+        {percentile(q): np.array([part.quantile(q) for part in cut], float) for q in (0.5, 0.99)}
     )
 
 

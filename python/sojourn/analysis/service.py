@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from sojourn.analysis.findings import (
     ServiceFinding,
 )
 from sojourn.analysis.given import Given
-from sojourn.analysis.quantiles import percentile
 from sojourn.analysis.runs import Judged
+from sojourn.analysis.words import percent, percentile
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Phase, Verdict
 from sojourn.spec import ServiceSpec
@@ -32,51 +33,67 @@ def find(given: Given, spec: ServiceSpec) -> ServiceFinding:
     qos = lqos.qos(spec, stands.target)
     axis = stands.axis
     max_rps = axis.rps if axis else None
-    rule = str(axis.rule if axis else spec.max_rps)
     judged = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
     points = _points(judged, qos, max_rps)
-    workers = given.workers.get(spec.label, 1)
+    workers = given.workers.get(spec.label)
     q = qos.q if qos else 0.99
     ideal = overlay.lines(points, max_rps, workers, q)
     smooth, crossing = _curves(judged, qos, q)
-    found = None
+    most = None
     if stands.search is not None and qos is not None:
-        found = max_load.judge(stands.search, outcomes, qos.q, max_rps)
-    verdict, reasons = _verdict(stands, points, found)
-    return ServiceFinding(
+        most = max_load.judge(stands.search, outcomes, qos.q, max_rps)
+    verdict, reasons = _verdict(stands, points, most)
+    found = ServiceFinding(
         service=spec.label,
         kind=spec.kind,
         qos=qos,
         max_rps=max_rps,
         max_rps_interval=Interval(lo=axis.lo_rps, hi=axis.hi_rps) if axis else None,
-        max_rps_rule=rule,
+        max_rps_rule=str(axis.rule if axis else spec.max_rps),
         points=points,
         lines=(*smooth, *ideal),
         crossing=crossing,
-        max_load=found,
-        paper=paper.rows(
-            spec.kind,
-            qos=qos,
-            max_rps=max_rps,
-            rule=rule,
-            workers=workers,
-            max_load=found,
-            points=points,
-            parts_at=overlay.parts_at(points, ideal, q),
-        ),
+        max_load=most,
+        paper=(),
         setup=given.setups.get(spec.label, ()),
-        answer=answer.service(
-            spec.label,
-            workers,
-            qos=qos,
-            points=points,
-            max_load=found,
-            max_rps=max_rps,
-            rule=rule,
-        ),
+        answer="",
         verdict=verdict,
         reasons=reasons,
     )
+    return replace(
+        found,
+        answer=answer.service(found, workers),
+        paper=paper.rows(found, workers, overlay.parts_at(points, ideal, q)),
+    )
+
+
+def null(given: Given, spec: ServiceSpec) -> ServiceFinding:
+    """What the instrument itself costs: nothing answers, so there is no theory and no peak."""
+    judged = [runs.judge(m, None) for m in given.of(spec.label)]
+    top = max((j.run.offered_rps for j in judged), default=None)
+    loads: dict[float, list[Judged]] = defaultdict(list)
+    for j in judged:
+        loads[j.measured.outcome.point.offered_rps or j.run.offered_rps].append(j)
+    points = tuple(load_point.gather(loads[rps], None, top) for rps in sorted(loads))
+    unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
+    found = ServiceFinding(
+        service=spec.label,
+        kind=spec.kind,
+        qos=None,
+        max_rps=top,
+        max_rps_interval=None,
+        max_rps_rule="highest_asked",
+        points=points,
+        lines=(),
+        crossing=None,
+        max_load=None,
+        paper=(),
+        setup=(("what is measured", "the instrument itself: nothing answers"),),
+        answer="",
+        verdict=Verdict.UNKNOWN if unknown or not points else Verdict.HOLDS,
+        reasons=tuple(reason for p in unknown for reason in p.reasons),
+    )
+    return replace(found, answer=answer.service(found, None))
 
 
 def _points(
@@ -132,7 +149,7 @@ def _verdict(
         reasons.append("the study was not finished: run it again, it resumes")
     unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
     if unknown:
-        loads = ", ".join(f"{p.fraction:.0%}" for p in unknown)
+        loads = ", ".join(f"{percent(p.fraction)}" for p in unknown)
         reasons.append(f"unknown at {loads} load")
     if found is not None:
         return found.verdict, tuple(dict.fromkeys((*reasons, *found.reasons)))

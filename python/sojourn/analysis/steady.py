@@ -25,6 +25,7 @@ from statsmodels.tsa.stattools import adfuller
 
 from sojourn.analysis.method import Method
 from sojourn.analysis.times import Floats
+from sojourn.analysis.words import percent
 
 METHOD = Method(
     name="steady",
@@ -143,8 +144,8 @@ def cold_start(values: Floats) -> str:
     if abs(start / rest - 1) <= WARM_MAX or cut < len(values) * _CUT_MATTERS:
         return ""
     return (
-        f"the first {cut / len(values):.0%} of the requests took {start / rest:.2f} times as long "
-        "as the rest: lengthen warmup_s (MSER-5)"
+        f"the first {percent(cut / len(values))} of the requests took {start / rest:.2f} times as "
+        "long as the rest: lengthen warmup_s (MSER-5)"
     )
 
 

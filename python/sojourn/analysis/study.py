@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sojourn.analysis import oracle, service
-from sojourn.analysis.findings import CheckRow, Findings
+from sojourn.analysis import answer, oracle, service
+from sojourn.analysis.findings import CheckRow, Findings, ServiceFinding
 from sojourn.analysis.given import Given
 from sojourn.plan.points import Verdict
-from sojourn.spec import Goal
+from sojourn.spec import Goal, ServiceSpec
 
 
 def study(given: Given) -> Findings:
@@ -19,13 +19,15 @@ def study(given: Given) -> Findings:
     """
     asked = given.study.services
     checks = _checks(given)
-    services = tuple(service.find(given, spec) for spec in asked if Goal.CHECK not in spec.measure)
+    services = tuple(_service(given, spec) for spec in asked if not _is_oracle(spec))
     verdicts = [s.verdict for s in services] + [row.verdict for row in checks]
     reasons = [f"{s.service}: {reason}" for s in services for reason in s.reasons]
     return Findings(
         study=given.study.name,
         question=given.study.question,
-        answer=" ".join([*(s.answer for s in services), *_words(checks)]),
+        answer=" ".join(
+            [*(answer.headline(s, given.workers.get(s.service)) for s in services), *_words(checks)]
+        ),
         verdict=_worst(verdicts),
         reasons=(*given.reasons, *reasons, *_doubts(checks)),
         started=given.started,
@@ -39,8 +41,17 @@ def study(given: Given) -> Findings:
     )
 
 
+def _is_oracle(spec: ServiceSpec) -> bool:
+    """Whether it is held against theory, and so a row of checks rather than a service."""
+    return spec.check is not None and Goal.CHECK in spec.measure and spec.check.system != "null"
+
+
+def _service(given: Given, spec: ServiceSpec) -> ServiceFinding:
+    return service.null(given, spec) if Goal.CHECK in spec.measure else service.find(given, spec)
+
+
 def _checks(given: Given) -> tuple[CheckRow, ...]:
-    specs = [s for s in given.study.services if s.check is not None and Goal.CHECK in s.measure]
+    specs = [s for s in given.study.services if _is_oracle(s)]
     count = oracle.comparisons([s.check for s in specs if s.check])
     return tuple(
         row

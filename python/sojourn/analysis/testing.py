@@ -90,6 +90,7 @@ def run_study(study: Study, *, capacity_rps: float, seed: int = 1, spread: float
     Args:
         study: what is asked; its plan says what is measured.
         capacity_rps: median capacity.
+        seed: of capacities and times.
         spread: standard deviation of its logarithm over restarts.
     """
     rng = np.random.default_rng(seed)

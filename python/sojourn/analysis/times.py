@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn.samples.histogram import Histogram
+
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -75,6 +77,11 @@ class Times:
 
 
 EMPTY = Times(lo_ns=np.empty(0), hi_ns=np.empty(0), count=np.empty(0, np.int64))
+
+
+def from_histogram(histogram: Histogram, *, lost: int = 0) -> Times:
+    """A histogram of finite times and, beside it, the requests that never completed."""
+    return Times(lo_ns=histogram.lo_ns, hi_ns=histogram.hi_ns, count=histogram.count, lost=lost)
 
 
 def from_values(values_ns: Floats) -> Times:

@@ -1,0 +1,85 @@
+"""A record on disk → what analysis is given. The one file here that reads; it computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sojourn.analysis import times
+from sojourn.analysis.given import Given, Measured, Second
+from sojourn.plan.points import Outcome
+from sojourn.samples import Interval, LoadResult, intervals, load_result, raw_sojourn_ns
+from sojourn.samples.read import HLOG, LOAD, RAW
+from sojourn.store.record import Record
+
+
+def given(record: Record) -> Given:
+    """Everything measured so far in a record.
+
+    The manifest's `environment`, `noise`, `command` and, per service, `services.LABEL.setup` and
+    `.workers` are taken as they stand; what is missing there is missing in the findings.
+
+    Raises:
+        StoreFault: a file is missing, damaged, or of a newer version.
+    """
+    outcomes = record.outcomes()
+    manifest = record.manifest
+    services: dict[str, Any] = dict(manifest.get("services") or {})
+    return Given(
+        study=record.study,
+        measured=tuple(_measured(record.folder_of(outcome), outcome) for outcome in outcomes),
+        setups={label: _pairs(facts.get("setup")) for label, facts in services.items()},
+        workers={
+            label: int(facts["workers"]) for label, facts in services.items() if "workers" in facts
+        },
+        started=str(manifest.get("started", "")),
+        wall_s=sum(outcome.wall_s for outcome in outcomes),
+        environment=dict(manifest.get("environment") or {}),
+        noise=_pairs(manifest.get("noise")),
+        study_file=record.study_file,
+        command=str(manifest.get("command", "")),
+        reasons=() if record.is_complete else ("the study is not finished: run it again",),
+    )
+
+
+def _measured(folder: Path, outcome: Outcome) -> Measured:
+    if not (folder / LOAD).exists():  # the server or a tool failed before anything was measured
+        return Measured(outcome=outcome)
+    result = load_result(folder / LOAD)
+    raw = raw_sojourn_ns(folder / RAW)
+    counted = max(1, result.sojourn_all_ns.count)
+    return Measured(
+        outcome=outcome,
+        sojourn=_times(result, folder),
+        seconds=tuple(_second(i) for i in intervals(folder / HLOG) if not i.tag),
+        raw_sojourn_ns=raw,
+        raw_share=1.0 if raw is None else min(1.0, max(1, len(raw)) / counted),
+        mean_ns=result.sojourn_ns.mean,
+        timely_ratio=result.timely_ratio,
+        outage_share=result.outages.share_time,
+        excluded_share=result.outages.share_excluded,
+        steal_share=result.checks.steal_share,
+        send_lag_p99_ns=result.send_lag_ns.p99,
+        pick_up_p99_ns=result.pick_up_ns.p99,
+        errors=result.errors,
+    )
+
+
+def _times(result: LoadResult, folder: Path) -> times.Times:
+    span = result.sojourn_ns
+    return times.from_histogram(span.histogram(f"{folder / LOAD} sojourn_ns.hdr"), lost=span.lost)
+
+
+def _second(interval: Interval) -> Second:
+    return Second(
+        at_s=interval.start_s,
+        achieved_rps=interval.sojourn.total / interval.length_s if interval.length_s else 0.0,
+        sojourn=times.from_histogram(interval.sojourn),
+    )
+
+
+def _pairs(table: Any) -> tuple[tuple[str, str], ...]:
+    """(what, how) pairs, as JSON has them: an object, or a list of two-element lists."""
+    rows = table.items() if isinstance(table, Mapping) else table or ()
+    return tuple((str(what), str(how)) for what, how in rows)
