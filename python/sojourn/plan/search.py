@@ -71,6 +71,7 @@ def search(
     """Where the search stands. `is_late`: the budget is spent, no further round is begun."""
     spec = study.run.search
     prefix = f"{service.label}/search"
+    is_late = is_late or _spent_s(outcomes, prefix) > spec.budget_s
     known = _known_border(service, outcomes, target, study)
     first = (known, False) if known else (START * axis.rps, True)
     rounds = rounds_of(
@@ -103,6 +104,10 @@ def search(
         next=following,
         reasons=reasons,
     )
+
+
+def _spent_s(outcomes: Sequence[Outcome], prefix: str) -> float:
+    return sum(o.wall_s for o in outcomes if o.point.key.startswith(f"{prefix}/"))
 
 
 def _rules(study: Study, axis: Axis, target: Target, *, is_blind: bool) -> Rules:
@@ -155,7 +160,13 @@ def _against(rounds: Sequence[Round], found: Bracket | None) -> tuple[str, ...]:
     if found.hi is None:
         top = max(rung.rps for rung in rungs)
         return (f"no load failed, up to {top:g} requests/s: the client cannot overload the server",)
-    open_below = [r for r in rounds if r.has_border and r.lo is None and r.ended != "floor"]
-    if found.lo == 0 and open_below:
+    unclear = [
+        rung
+        for r in rounds
+        if r.lo is None
+        for rung in r.rungs
+        if rung.decision is Decision.UNDECIDED
+    ]
+    if found.lo == 0 and unclear:
         return ("no load passed its test, but probes were too short to tell; raise probe_max_s",)
     return ()

@@ -218,6 +218,8 @@ class SearchSpec(Model):
     """A round ends when pass and fail are this close, as a share of the load."""
     rounds: Annotated[int, Field(ge=1, le=50)]
     """Searches from a fresh start of the service; their spread is the interval."""
+    budget_s: Seconds
+    """Time for the rounds together after which none is begun beyond the second, s."""
     confidence: Annotated[float, Field(ge=0.8, lt=1)] = 0.99
     """Confidence of each probe's decision."""
     climb: Annotated[float, Field(gt=1, le=4)] = 1.3
