@@ -9,7 +9,7 @@ use sojourn_base::{Exit, Fault};
 
 use crate::queue::run::{Job, QueueResult};
 use crate::result::Verdict;
-use crate::{closed, queue, show};
+use crate::{closed, queue, sched, show};
 
 /// What a command ends with.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +40,8 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     /// One queue: arrivals, service, servers; with intervals and the closed form
     Queue(Box<QueueArgs>),
+    /// A machine: CPUs under a scheduling policy, services, neighbours; from a JSON job
+    Sched(JobArgs),
 }
 
 #[derive(Debug, Args)]
@@ -79,6 +81,16 @@ struct QueueArgs {
     json: Option<String>,
 }
 
+#[derive(Debug, Args)]
+struct JobArgs {
+    /// Read the job from FILE ('-': stdin); all keys and defaults: sojourn-sim --describe
+    #[arg(long, value_name = "FILE")]
+    job: String,
+    /// Write the result as JSON to FILE ('-': stdout)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
 /// Runs one command line.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Answer, Fault> {
     let cli = match Cli::try_parse_from(args) {
@@ -90,6 +102,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Answer
     }
     match cli.command {
         Some(Command::Queue(args)) => run_queue(&args),
+        Some(Command::Sched(args)) => run_sched(&args),
         None => Err(Fault::usage("no command given", "", "try sojourn-sim queue --help")),
     }
 }
@@ -106,8 +119,16 @@ fn run_queue(args: &QueueArgs) -> Result<Answer, Fault> {
     let job = args.job()?;
     let started = Instant::now();
     let result = queue::run::run(&job)?;
-    let speed = speed(result.requests, started);
+    let speed = speed("requests", result.requests, started);
     deliver(args.json.as_deref(), &result, show::queue(&result), speed, result.verdict)
+}
+
+fn run_sched(args: &JobArgs) -> Result<Answer, Fault> {
+    let job: sched::job::Job = read_job(&args.job)?;
+    let started = Instant::now();
+    let result = sched::run::run(&job)?;
+    let speed = speed("events", result.events, started);
+    deliver(args.json.as_deref(), &result, show::sched(&result), speed, result.verdict)
 }
 
 impl QueueArgs {
@@ -174,10 +195,10 @@ fn deliver<T: serde::Serialize>(
     Ok(Answer { out: table, talk: speed, exit })
 }
 
-fn speed(requests: u64, started: Instant) -> String {
+fn speed(what: &str, count: u64, started: Instant) -> String {
     let s = started.elapsed().as_secs_f64();
-    let rate = sojourn_base::units::show_count(requests as f64 / s);
-    format!("{requests} requests in {s:.2} s: {rate} requests/s\n")
+    let rate = sojourn_base::units::show_count(count as f64 / s);
+    format!("{count} {what} in {s:.2} s: {rate} {what}/s\n")
 }
 
 fn describe() -> Result<String, Fault> {
@@ -189,6 +210,7 @@ fn describe() -> Result<String, Fault> {
             table("arrivals", sojourn_load::arrivals::KINDS.iter().map(|k| k.kind).collect()),
             table("services", queue::run::service_kinds()),
             table("disciplines", queue::KINDS.iter().map(|k| k.kind).collect()),
+            table("policies", sched::KINDS.iter().map(|k| k.kind).collect()),
             table("closed_forms", closed::KINDS.iter().map(|k| k.kind).collect()),
         ],
     };
@@ -198,6 +220,12 @@ fn describe() -> Result<String, Fault> {
             "job_schema": schemars::schema_for!(Job),
             "job_default": Job::default(),
             "result_schema": schemars::schema_for!(QueueResult),
+        },
+        "sched": {
+            "job_schema": schemars::schema_for!(sched::job::Job),
+            "job_default": sched::job::Job::default(),
+            "neighbour_default": sched::job::NeighbourJob::default(),
+            "result_schema": schemars::schema_for!(sched::run::SchedResult),
         },
     });
     let text = serde_json::to_string_pretty(&json);

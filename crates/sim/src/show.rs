@@ -6,6 +6,7 @@ use sojourn_base::units::{show_count, show_ns};
 
 use crate::queue::run::QueueResult;
 use crate::result::Verdict;
+use crate::sched::run::SchedResult;
 use crate::stats::Interval;
 
 /// One queue's result.
@@ -52,6 +53,42 @@ pub fn queue(result: &QueueResult) -> String {
     }
     if result.verdict == Verdict::Unknown {
         let _ = writeln!(text, "\nunknown: {}", result.reasons.join("; "));
+    }
+    text
+}
+
+/// One machine's result.
+pub fn sched(result: &SchedResult) -> String {
+    let (policy, cpus) = (&result.job.policy, result.job.cpus);
+    let mut text = format!("simulated: {cpus} CPU(s) under {policy}\n\n");
+    let head = ["offered", "achieved", "CPUs", "mean", "p50", "p95", "p99"];
+    let _ = write!(text, "{:<14}", "");
+    for name in head {
+        let _ = write!(text, " {name:>8}");
+    }
+    text.push('\n');
+    for service in &result.services {
+        let span = &service.sojourn_ns;
+        let ns = |value: Option<u64>| value.map_or("inf".into(), |v| show_ns(v as f64));
+        let _ = writeln!(
+            text,
+            "{:<14} {:>8} {:>8} {:>8.3} {:>8} {:>8} {:>8} {:>8}",
+            service.name,
+            show_count(service.offered_rps),
+            show_count(service.achieved_rps),
+            service.cpu_share,
+            text_of(span.mean),
+            ns(span.p50),
+            ns(span.p95),
+            ns(span.p99)
+        );
+    }
+    for other in &result.neighbours {
+        let (name, share) = (&other.name, other.cpu_share);
+        let _ = writeln!(text, "{name:<14} {share:>26.3}  progress {:.3} of alone", other.progress);
+    }
+    for reason in &result.reasons {
+        let _ = writeln!(text, "\nunknown: {reason}");
     }
     text
 }
