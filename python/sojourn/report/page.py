@@ -20,6 +20,7 @@ from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
 
 TEMPLATES = Path(__file__).parent / "templates"
+_GLOBALS = "window.vegaEmbed = vegaEmbed;"
 ROWS = 60  # of a figure's table on the page; the CSV has all
 
 
@@ -116,7 +117,12 @@ def _max_load(service: ServiceFinding) -> str:
 
 
 def _payload(figure: Figure) -> dict[str, object]:
-    return {"spec": figure.chart, "csv": figure.table.csv(), "panel": figure.facet_min}
+    return {
+        "spec": figure.chart,
+        "csv": figure.table.csv(),
+        "panel": figure.facet_min,
+        "panels": figure.panels,
+    }
 
 
 def _script_json(value: object) -> str:
@@ -128,5 +134,5 @@ def _script_json(value: object) -> str:
 @functools.cache
 def _library() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script, shipped by vl-convert; about 0.9 MB."""
-    script: str = vl_convert.javascript_bundle(None, vl_version=VEGA_LITE)
+    script: str = vl_convert.javascript_bundle(_GLOBALS, vl_version=VEGA_LITE)
     return script.replace("</script", "<\\/script")

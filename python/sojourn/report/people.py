@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sojourn.analysis.findings import Estimate, LoadPoint, ServiceFinding
 from sojourn.plan.points import Verdict
 from sojourn.report import show
-from sojourn.report.draw.lookup import of_point
+from sojourn.report.draw.lookup import of_point, tail_q
 from sojourn.report.draw.table import Cell, Table, number
 
 # How a column is shown, by the unit at the end of its name.
@@ -70,14 +70,22 @@ def stat(found: Estimate | None) -> Stat:
     return Stat(show.time(found.value), show.times(found.interval) if found.interval else "", "")
 
 
-def quantiles(service: ServiceFinding) -> list[float]:
-    """All quantiles that any load of the service has, in order."""
-    return sorted({e.q for p in service.points for e in p.quantiles if e.q is not None})
+def numbers(service: ServiceFinding) -> list[float | None]:
+    """What the summary shows of each load: the judged quantile first, the mean, the others."""
+    found = sorted({e.q for p in service.points for e in p.quantiles if e.q is not None})
+    judged = tail_q(service)
+    return [judged, None, *(q for q in found if q != judged)]
 
 
-def stats(point: LoadPoint, qs: Sequence[float]) -> list[Stat]:
+def stats(point: LoadPoint, asked: Sequence[float | None]) -> list[Stat]:
     """Mean and quantiles of a load, in the order of the table's columns."""
-    return [stat(of_point(point, q)) for q in (None, *qs)]
+    return [stat(of_point(point, q)) for q in asked]
+
+
+def shared_refusal(found: Sequence[Stat]) -> str:
+    """The reason why a load has no number at all; "" if it has one, or the reasons differ."""
+    reasons = {one.refused for one in found}
+    return reasons.pop() if len(reasons) == 1 else ""
 
 
 def doubts(service: ServiceFinding) -> list[tuple[str, str]]:

@@ -72,12 +72,21 @@ def _is_decade(step: float) -> bool:
     return abs(exponent - round(exponent)) < 1e-9
 
 
-def load_x(*, title: str, highest: float) -> alt.X:
+# Counts as 0, 20k, 1.5M; Vega's own ticks would write 0k.
+COUNT_LABEL = "format(datum.value, '~s')"
+
+
+def load_x(*, title: list[str], highest: float) -> alt.X:
     """Offered load as a share of max RPS, from nothing to the highest measured."""
     top = max(1.0, highest) * 1.02
     return alt.X(
         "fraction:Q",
         title=title,
         scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(format="~%", tickCount=10, labelOverlap="greedy"),
+        axis=alt.Axis(
+            values=[i / 10 for i in range(math.floor(10 * top) + 1)],
+            format="~%",
+            labelOverlap="parity",
+            labelSeparation=8,
+        ),
     )

@@ -98,9 +98,9 @@ def _curves(service: ServiceFinding, q: float | None) -> Iterator[Record]:
 def _caption(service: ServiceFinding, q: float | None, label: str) -> str:
     lines = " ".join(f"{line.name}: {line.about}." for line in lines_of(service, q))
     return (
-        f"Every dot is one run after a restart; the black bar is {label} over all valid runs of"
-        " a load, the thin line its 95 % interval within the runs, the pale one that over"
-        f" restarts. Crosses decide nothing. {lines}"
+        f"Every dot is one run on a freshly started server. Left of the dots: the bar across is"
+        f" {label} over all valid runs of the load, the thin line its 95 % interval within the"
+        f" runs, the broad pale one that over restarts. Runs marked × decide nothing. {lines}"
     ).strip()
 
 

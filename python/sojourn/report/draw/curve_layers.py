@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import altair as alt
 
-from sojourn.analysis.findings import Line, ServiceFinding
+from sojourn.analysis.findings import Interval, Line, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
@@ -16,6 +17,17 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, drawable, is_finite, number
 
 ASIDE = 5  # px by which intervals stand left and runs right of their load, so that both are seen
+SOLID, DASHED, DOTTED = [1, 0], [6, 4], [3, 3]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """An interval of loads to be shaded."""
+
+    name: str
+    interval: Interval
+    colour: str
+    dash: list[int]
 
 
 def draw(service: ServiceFinding, q: float | None, records: list[Record]) -> alt.LayerChart:
@@ -25,10 +37,11 @@ def draw(service: ServiceFinding, q: float | None, records: list[Record]) -> alt
     x = load_x(title=load_title(service), highest=max(point.fraction for point in service.points))
     y = axis.y("y", f"{label} sojourn time")
     estimates = [r for r in records if r["what"] == "estimate"]
+    bands, colour, dash = _named(service, q)
     layers = [
-        *_bands(service, axis),
+        *_bands(bands, axis, colour),
         *_qos(service, q),
-        *_drawn_lines(lines_of(service, q), x, y),
+        *_lines(lines_of(service, q), x, y, colour, dash),
         *_intervals(estimates, axis, x, y),
         *_dots(records, axis, x, y, label),
     ]
@@ -45,42 +58,65 @@ def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> Ti
     return time_axis([*values, *bound])
 
 
-def _bands(service: ServiceFinding, axis: TimeAxis) -> list[alt.Chart]:
-    """The max-load interval and the crossing of the smoothed curve, as bands over all times."""
-    found = []
-    if service.max_load is not None and service.max_load.fraction is not None:
-        found.append(("max load within QoS", service.max_load.fraction, "band", [1, 0]))
-    if service.crossing is not None:
-        found.append(("smoothed curve crosses QoS", service.crossing, "crossing", [3, 3]))
-    layers = []
-    for name, interval, colour, dash in found:
-        row = {
-            "lo": interval.lo,
-            "hi": interval.hi,
-            "bottom": axis.lo,
-            "top": axis.hi,
-            "band": name,
-            "shown": show.shares(interval),
-        }
-        layers.append(
-            alt.Chart(alt.InlineData(values=[row]))
-            .mark_rect(
-                opacity=0.9,
-                fill=role(colour),
-                fillOpacity=0.14,
-                stroke=role(colour),
-                strokeWidth=1,
-                strokeDash=dash,
-            )
-            .encode(
-                x=alt.X("lo:Q"),
-                x2="hi:Q",
-                y=alt.Y("bottom:Q"),
-                y2="top:Q",
-                tooltip=marks.tooltip("band", "shown"),
+def _named(
+    service: ServiceFinding, q: float | None
+) -> tuple[list[Band], alt.Color, alt.StrokeDash]:
+    """The bands, and the one legend that names lines and bands by colour and dash."""
+    search = service.max_load
+    bands = [
+        Band(name, interval, role(colour), dash)
+        for name, interval, colour, dash in (
+            ("max load within QoS", search.fraction if search else None, "band", SOLID),
+            ("smoothed curve crosses QoS", service.crossing, "crossing", DOTTED),
+        )
+        if interval is not None
+    ]
+    looks = [_look(line.name) for line in lines_of(service, q)]
+    looks += [(band.name, band.colour, band.dash) for band in bands]
+    names = [name for name, _, _ in looks]
+    key = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
+    colours = alt.Scale(domain=names, range=[colour for _, colour, _ in looks])
+    dashes = alt.Scale(domain=names, range=[dash for _, _, dash in looks])
+    return (
+        bands,
+        alt.Color("line:N", scale=colours, legend=key),
+        alt.StrokeDash("line:N", scale=dashes, legend=key),
+    )
+
+
+def _look(line: str) -> tuple[str, str, list[int]]:
+    is_smooth = "lowess" in line.lower()
+    return (line, role("curve"), SOLID) if is_smooth else (line, role("theory"), DASHED)
+
+
+def _bands(bands: list[Band], axis: TimeAxis, colour: alt.Color) -> list[alt.Chart]:
+    """Load intervals as bands over all times."""
+    return [
+        alt.Chart(
+            alt.InlineData(
+                values=[
+                    {
+                        "lo": band.interval.lo,
+                        "hi": band.interval.hi,
+                        "bottom": axis.lo,
+                        "top": axis.hi,
+                        "line": band.name,
+                        "shown": show.shares(band.interval),
+                    }
+                ]
             )
         )
-    return layers
+        .mark_rect(fillOpacity=0.16, stroke=band.colour, strokeWidth=1, strokeDash=band.dash)
+        .encode(
+            x=alt.X("lo:Q"),
+            x2="hi:Q",
+            y=alt.Y("bottom:Q"),
+            y2="top:Q",
+            color=colour,
+            tooltip=marks.tooltip("line", "shown"),
+        )
+        for band in bands
+    ]
 
 
 def _qos(service: ServiceFinding, q: float | None) -> list[alt.Chart]:
@@ -103,41 +139,21 @@ def _qos(service: ServiceFinding, q: float | None) -> list[alt.Chart]:
     ]
 
 
-def _drawn_lines(lines: list[Line], x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _lines(
+    lines: list[Line], x: alt.X, y: alt.Y, colour: alt.Color, dash: alt.StrokeDash
+) -> list[alt.Chart]:
     rows = [
-        {"fraction": f, "y": ns, "line": line.name, "about": line.about, "shown": show.time(ns)}
+        {"fraction": f, "y": ns, "line": line.name, "about": line.about}
         for line in lines
         for f, ns in zip(line.fraction, line.value_ns, strict=True)
         if math.isfinite(ns) and ns > 0
     ]
     if not rows:
         return []
-    names = [line.name for line in lines]
-    is_smooth = ["lowess" in name.lower() for name in names]
-    key = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=2, symbolSize=300)
     return [
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(clip=True, strokeWidth=2)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "line:N",
-                scale=alt.Scale(
-                    domain=names,
-                    range=[role("curve") if smooth else role("theory") for smooth in is_smooth],
-                ),
-                legend=key,
-            ),
-            strokeDash=alt.StrokeDash(
-                "line:N",
-                scale=alt.Scale(
-                    domain=names, range=[[1, 0] if smooth else [6, 4] for smooth in is_smooth]
-                ),
-                legend=key,
-            ),
-            tooltip=marks.tooltip("line", "about"),
-        )
+        .encode(x=x, y=y, color=colour, strokeDash=dash, tooltip=marks.tooltip("line", "about"))
     ]
 
 

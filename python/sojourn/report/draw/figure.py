@@ -30,6 +30,7 @@ class Figure:
         chart: the Vega-Lite specification; None if there is nothing to draw.
         missing: why there is nothing to draw; stands where the figure would be.
         facet_min: narrowest panel of small multiples, px; 0 for a single panel.
+        panels: how many panels the small multiples have.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Figure:
     chart: Spec | None = None
     missing: str = ""
     facet_min: int = 0
+    panels: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,14 +40,11 @@ def lines_of(service: ServiceFinding, q: float | None) -> list[Line]:
     return [line for line in service.lines if line.name.split()[-1:] == [show.quantile(q)]]
 
 
-def load_title(service: ServiceFinding) -> str:
-    """The axis title with the definition of max RPS (M19)."""
-    if service.max_rps is None:
-        return "offered load, % of max RPS (unknown)"
-    return (
-        f"offered load, % of max RPS ({show.count(service.max_rps)} requests/s,"
-        f" {service.max_rps_rule.replace('_', ' ')})"
-    )
+def load_title(service: ServiceFinding) -> list[str]:
+    """The axis title, one line each: the load, and the definition of max RPS (M19)."""
+    rule = service.max_rps_rule.replace("_", " ")
+    known = "unknown" if service.max_rps is None else f"{show.count(service.max_rps)} requests/s"
+    return ["offered load, % of max RPS", f"max RPS: {known} ({rule})"]
 
 
 def slug(text: str) -> str:

@@ -7,6 +7,7 @@ import altair as alt
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
+from sojourn.report.draw.axes import COUNT_LABEL
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
@@ -66,7 +67,7 @@ def _records(service: ServiceFinding) -> list[Record]:
 def _chart(records: list[Record], title: str) -> Spec:
     top = 1.04 * max(float(r[k] or 0) for r in records for k in ("offered_rps", "achieved_rps"))
     scale = alt.Scale(domain=[0, top], nice=False)
-    ticks = alt.Axis(format="~s", tickCount=6)
+    ticks = alt.Axis(labelExpr=COUNT_LABEL, tickCount=6, labelOverlap="parity")
     x = alt.X("offered_rps:Q", title="offered load, requests/s", scale=scale, axis=ticks)
     y = alt.Y("achieved_rps:Q", title="achieved, requests/s", scale=scale, axis=ticks)
     ideal: list[Record] = [{"offered_rps": v, "achieved_rps": v} for v in (0.0, top)]

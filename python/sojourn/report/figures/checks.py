@@ -50,6 +50,7 @@ def draw(findings: Findings) -> list[Figure]:
             table=table,
             chart=_chart(drawn, title),
             facet_min=PANEL_MIN,
+            panels=len({r["system"] for r in drawn}),
         )
     ]
 
@@ -80,7 +81,7 @@ def _record(row: CheckRow) -> Record:
 
 def _chart(records: list[Record], title: str) -> Spec:
     quantities = list(dict.fromkeys(str(r["quantity"]) for r in records))
-    key = alt.Legend(title=None)
+    key = alt.Legend(title=None, symbolFillColor="transparent")
     rows: list[dict[str, Cell]] = [
         {k: v for k, v in r.items() if not isinstance(v, float) or math.isfinite(v)}
         | {"inner": "" if r["verdict"] == Verdict.UNKNOWN.value else r["quantity"]}
@@ -97,7 +98,7 @@ def _chart(records: list[Record], title: str) -> Spec:
         alt.Chart()
         .mark_rule(strokeWidth=2)
         .encode(x=x, xOffset=offset, y=alt.Y("lo:Q"), y2="hi:Q", tooltip=fields)
-        .encode(color=alt.Color("quantity:N", scale=colour, legend=None))
+        .encode(stroke=alt.Stroke("quantity:N", scale=colour, legend=key))
     )
     dots = (
         alt.Chart()

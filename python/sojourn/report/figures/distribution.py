@@ -19,6 +19,8 @@ from sojourn.report.draw.table import Record, from_records, is_finite
 COLUMNS = ("fraction", "offered_rps", "verdict", "share", "sojourn_ns")
 
 # 0 is every request, 1 is p90, 2 is p99: the tail gets as much room as the body.
+# The lowest tenth would take half of the time axis and is nobody's question.
+BODY = 0.1
 NINES_LABEL = "datum.value == 0 ? 'p0' : 'p' + format(100 * (1 - pow(10, -datum.value)), '~r')"
 STEPS = 240  # points a line is drawn with; the table keeps all
 
@@ -101,8 +103,9 @@ def _drawn(point: LoadPoint, axis: TimeAxis) -> list[Record]:
 
 
 def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec:
-    times = [ns for point in points for _, ns in point.distribution]
-    bound = [service.qos.bound_ns] if service.qos else []
+    times = [ns for point in points for share, ns in point.distribution if share >= BODY]
+    # Room above the bound tells a line at the bound from one that was cut at the edge.
+    bound = [1.2 * service.qos.bound_ns] if service.qos else []
     axis = time_axis([*times, *bound])
     rows = [row for point in points for row in _drawn(point, axis)]
     deepest = max((float(row["x"] or 0) for row in rows if is_finite(row["x"])), default=2.0)
@@ -110,7 +113,12 @@ def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec
         "x:Q",
         title="quantile of requests",
         scale=alt.Scale(domain=[0, max(deepest, 2.0)], nice=False),
-        axis=alt.Axis(values=list(range(math.ceil(deepest) + 1)), labelExpr=NINES_LABEL),
+        axis=alt.Axis(
+            values=[0, nines(0.5), *range(1, math.ceil(deepest) + 1)],
+            labelExpr=NINES_LABEL,
+            labelOverlap="greedy",
+            labelSeparation=6,
+        ),
     )
     labels = [show.share(point.fraction) for point in points]
     colours = [load(i, len(points)) for i in range(len(points))]
@@ -141,15 +149,17 @@ def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec
 def _target(qos: Qos, deepest: float) -> list[alt.Chart]:
     """The corner of the QoS target: lines must pass below and to the right of it."""
     corner = nines(qos.q) or 0.0
+    # Above the picture, where no line runs; near the right edge it must not be cut.
+    align = "right" if corner > 0.8 * deepest else "center"
     label = f"QoS: {show.quantile(qos.q)} ≤ {show.time(qos.bound_ns)}"
     row = {"x": min(corner, deepest), "y": qos.bound_ns, "label": label, "rule": qos.rule}
     base = alt.Chart(alt.InlineData(values=[row])).encode(tooltip=marks.tooltip("label", "rule"))
     return [
         base.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y="y:Q"),
         base.mark_rule(color=role("qos"), strokeWidth=1.5, strokeDash=[3, 3]).encode(x="x:Q"),
-        base.mark_text(
-            color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4, fontWeight="bold"
-        ).encode(x=alt.value(0), y="y:Q", text="label:N"),
+        base.mark_text(color=role("qos"), align=align, baseline="bottom", fontWeight="bold").encode(
+            x="x:Q", y=alt.value(-5), text="label:N"
+        ),
     ]
 
 

@@ -8,6 +8,7 @@ from sojourn import units
 from sojourn.analysis.findings import MaxLoad, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
+from sojourn.report.draw.axes import COUNT_LABEL
 from sojourn.report.draw.figure import Figure, Kind, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
@@ -90,11 +91,15 @@ def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
     rows = [
         r | {"shown": f"{show.count(float(r['offered_rps'] or 0))} requests/s"} for r in records
     ]
-    x = alt.X("probe:O", title="probe, in order of time", axis=alt.Axis(labelAngle=0))
+    x = alt.X(
+        "probe:O",
+        title="probe, in order of time",
+        axis=alt.Axis(labelAngle=0, labelOverlap="parity"),
+    )
     y = alt.Y(
         "offered_rps:Q",
         title="offered load, requests/s",
-        axis=alt.Axis(format="~s", tickCount=6),
+        axis=alt.Axis(labelExpr=COUNT_LABEL, tickCount=6),
         scale=alt.Scale(zero=False, padding=12),
     )
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)

@@ -83,6 +83,8 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
         scale=alt.Scale(domain=loads),
         axis=alt.Axis(labelAngle=0, labelOverlap="greedy"),
     )
+    restarts = sorted({int(number(r["restart"]) or 0) for r in records})
+    slot = alt.XOffset("restart:N", scale=alt.Scale(domain=restarts))
     y = axis.y("y", f"{label} sojourn time")
     rows = [r | {"y": axis.place(number(r["value_ns"]))} for r in records]
     dots = (
@@ -90,32 +92,37 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
         .mark_point(size=45, opacity=0.9, strokeWidth=1.8)
         .encode(
             x=x,
-            xOffset=alt.XOffset("restart:N"),
+            xOffset=slot,
             y=y,
             tooltip=[alt.Tooltip("shown:N", title=label), *marks.tooltip(*marks.TOOLTIP)],
             **marks.encodings([str(r["status"]) for r in records]),
         )
     )
-    layers = [*_across(records, axis, x, y), dots, *_groups(service, axis, x)]
+    layers = [*_across(records, axis, x, slot, y), dots, *_groups(service, axis, x)]
     return finish(alt.layer(*layers).properties(width="container", height=HEIGHT), title=title)
 
 
-def _across(records: list[Record], axis: TimeAxis, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    by_load = {r["load"]: r for r in records if r["restarts_lo_ns"] is not None}
+def _across(
+    records: list[Record], axis: TimeAxis, x: alt.X, slot: alt.XOffset, y: alt.Y
+) -> list[alt.Chart]:
+    """The interval as a bar over all restarts of a load: one piece per restart, side by side."""
     rows = [
         r
         | {
             "y": axis.place(number(r["restarts_lo_ns"])),
             "end": axis.place(number(r["restarts_hi_ns"])),
         }
-        for r in by_load.values()
+        for r in records
+        if r["restarts_lo_ns"] is not None
     ]
     if not rows:
         return []
     bars = alt.Chart(alt.InlineData(values=drawable(rows))).mark_bar(
         opacity=0.22, color=role("ink")
     )
-    return [bars.encode(x=x, y=y, y2="end:Q", tooltip=marks.tooltip("load", "across"))]
+    return [
+        bars.encode(x=x, xOffset=slot, y=y, y2="end:Q", tooltip=marks.tooltip("load", "across"))
+    ]
 
 
 def _groups(service: ServiceFinding, axis: TimeAxis, x: alt.X) -> list[alt.Chart]:

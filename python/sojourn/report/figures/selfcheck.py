@@ -18,7 +18,7 @@ COLUMNS = (
     "outage_share", "excluded_share", "steal_share", "reason",
 )  # fmt: skip
 
-MEASURES = ("verdict", "timely", "send lag", "pick-up", "outages", "excluded", "steal")
+MEASURES = ("timely", "send lag", "pick-up", "outages", "excluded", "steal")
 ROW = 19  # px per run
 
 
@@ -37,7 +37,8 @@ def draw(service: ServiceFinding) -> list[Figure]:
             name=name,
             title=title,
             caption=(
-                "A row is a run. Timely: share sent on time (at least 97.5 % is required, M3);"
+                "A row is a run: its load, restart and verdict. Timely: share of the requests sent"
+                " on time (at least 97.5 % is required, M3);"
                 " send lag and pick-up: p99 of what the client itself added; outages: share of"
                 " the time the client did not run; excluded: share of requests left out for that"
                 " reason, by the log alone (M27); steal: CPU time given to others."
@@ -64,21 +65,27 @@ def _row(fraction: float, run: Run) -> Record:
     }
 
 
+def _share(part: float | None) -> str:
+    """Two digits: a cell is narrow on a phone, and the CSV has them all."""
+    if part is None:
+        return "–"
+    return f"{100 * part:.1f} %" if part >= 0.1 or part == 0 else f"{100 * part:.2g} %"
+
+
 def _cells(fraction: float, run: Run) -> list[Record]:
     texts = (
-        show.verdict(run.verdict),
-        show.share(run.timely_ratio),
+        _share(run.timely_ratio),
         show.time(run.send_lag_p99_ns),
         show.time(run.pick_up_p99_ns),
-        show.share(run.outage_share),
-        show.share(run.excluded_share),
-        show.share(run.steal_share),
+        _share(run.outage_share),
+        _share(run.excluded_share),
+        _share(run.steal_share),
     )
     common = marks.run_tooltip(run, fraction)
     return [
         common
         | {
-            "run": f"{show.share(fraction)} #{run.repeat + 1}",
+            "run": f"{show.share(fraction)} #{run.repeat + 1} {run.verdict.value}",
             "measure": measure,
             "text": text,
             "status": run.verdict.value,
@@ -96,9 +103,9 @@ def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
             "measure:N",
             sort=list(MEASURES),
             title=None,
-            axis=alt.Axis(orient="top", labelAngle=0, labelLimit=90, labelOverlap=False),
+            axis=alt.Axis(orient="top", labelAngle=0, labelFontSize=10.5, labelOverlap=False),
         ),
-        y=alt.Y("run:N", sort=order, title="load and restart"),
+        y=alt.Y("run:N", sort=order, title=None, axis=alt.Axis(labelFontSize=11, ticks=False)),
         tooltip=marks.tooltip("measure", "text", *marks.TOOLTIP),
     )
     tiles = base.mark_rect(fillOpacity=0.16, stroke=role("paper"), strokeWidth=1).encode(
@@ -108,8 +115,8 @@ def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
             legend=None,
         )
     )
-    words = base.mark_text(color=role("ink"), fontSize=11).encode(text="text:N")
-    chart = alt.layer(tiles, words).properties(width="container", height=alt.Step(ROW))
+    words = base.mark_text(color=role("ink"), fontSize=10.5).encode(text="text:N")
+    chart = alt.layer(tiles, words).properties(width="container", height=ROW * len(runs))
     return finish(chart, title=title)
 
 

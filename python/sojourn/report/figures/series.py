@@ -15,7 +15,7 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records, number
 
 COLUMNS = ("fraction", "restart", "second_s", "achieved_rps", "p50_ns", "p99_ns", "verdict")
-PANEL_MIN = 190  # px: narrower panels have no room for their seconds
+PANEL_MIN = 130  # px: narrower panels have no room for their seconds
 PANEL_HEIGHT = 90
 
 
@@ -39,6 +39,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
             table=table,
             chart=_chart(records, title),
             facet_min=PANEL_MIN,
+            panels=len({r["load"] for r in records}),
         )
     ]
 
@@ -96,12 +97,12 @@ def _chart(records: list[Record], title: str) -> Spec:
             color=alt.Color(
                 "verdict:N",
                 scale=alt.Scale(domain=verdicts, range=[role(v) for v in verdicts]),
-                legend=alt.Legend(title=None),
+                legend=alt.Legend(title=None, symbolType="stroke"),
             ),
             strokeDash=alt.StrokeDash(
                 "verdict:N",
                 scale=alt.Scale(domain=verdicts, range=[[1, 0], [1, 0], [3, 3]]),
-                legend=alt.Legend(title=None),
+                legend=alt.Legend(title=None, symbolType="stroke"),
             ),
             tooltip=[
                 alt.Tooltip("shown:N", title="p99"),
@@ -114,7 +115,7 @@ def _chart(records: list[Record], title: str) -> Spec:
     panels = list(dict.fromkeys(str(r["load"]) for r in records))
     chart = lines.facet(
         facet=alt.Facet("load:N", sort=panels, title=None),
-        columns=3,
+        columns=4,
         data=alt.InlineData(values=rows),
     )
     return finish(chart, title=title)

@@ -14,7 +14,8 @@
     spec.config.axis.titleLimit = width - 20;
     if (figure.panel) {
       const axis = 75, gap = 20;
-      const columns = Math.max(1, Math.floor((width - axis + gap) / (figure.panel + gap)));
+      const fit = Math.floor((width - axis + gap) / (figure.panel + gap));
+      const columns = Math.max(1, Math.min(fit, figure.panels));
       spec.columns = columns;
       spec.spec.width = Math.floor((width - axis - gap * (columns - 1)) / columns);
     }
