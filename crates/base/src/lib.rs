@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod dist;
+pub mod echo;
 pub mod fault;
 pub mod kind;
 pub mod rng;

@@ -1,0 +1,195 @@
+//! The program: from a command line to an exit code. Writes only where it is told to.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use serde_json::json;
+use sojourn_base::kind::{Catalogue, Table};
+use sojourn_base::{Exit, Fault, dist, rng};
+
+use crate::args::{Args, Mode, Settings};
+use crate::protocols;
+use crate::queue::Queue;
+use crate::server::Server;
+use crate::stall::Stalls;
+
+/// Runs the program on `words` until `stop` is set, and answers its exit code.
+pub fn main(
+    words: impl IntoIterator<Item = OsString>,
+    stop: &Arc<AtomicBool>,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> u8 {
+    let args = match Args::try_parse_from(words) {
+        Ok(args) => args,
+        Err(told) => {
+            let is_mistake = told.use_stderr();
+            // Nobody is left to tell if the stream is gone.
+            let text = told.render().to_string();
+            let _ = if is_mistake { write!(talk, "{text}") } else { write!(out, "{text}") };
+            return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
+        }
+    };
+    match act(args, stop, out) {
+        Ok(()) => Exit::Ok as u8,
+        Err(fault) => {
+            let _ = writeln!(talk, "{fault}");
+            fault.exit
+        }
+    }
+}
+
+fn act(args: Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault> {
+    if args.describe {
+        return say(out, &describe());
+    }
+    let mut settings = args.settings;
+    if settings.seed == 0 {
+        settings.seed = rng::fresh_seed();
+    }
+    let service = service(&settings)?;
+    let service_ns_asked = service.mean();
+    let server = server(&settings, service)?;
+    let address = server.address().map_err(|error| {
+        Fault::failed(format!("the socket has no address: {error}"), "port", "choose another port")
+    })?;
+    let first = json!({
+        "listening": address.to_string(),
+        "port": address.port(),
+        "protocol": settings.protocol,
+        "seed": settings.seed,
+    });
+    say(out, &first.to_string())?;
+    let notes = server.run(stop)?;
+    let report = notes.report(&settings, service_ns_asked);
+    let text = serde_json::to_string(&report).expect("a report is plain data");
+    match &args.json {
+        Some(path) => write(path, &text),
+        None => say(out, &text),
+    }
+}
+
+fn service(settings: &Settings) -> Result<dist::Dist, Fault> {
+    let service = dist::parse_ns(&settings.service).map_err(|fault| fault.within("service"))?;
+    if settings.servers == 0 {
+        return Err(Fault::usage("there are 0 servers", "servers", "give 1 server or more"));
+    }
+    Ok(service)
+}
+
+fn server(settings: &Settings, service: dist::Dist) -> Result<Server, Fault> {
+    let parse = protocols::find(&settings.protocol)?.parse;
+    let stalls = Stalls::parse(&settings.stall)?;
+    pin(&settings.cpus)?;
+    let host: IpAddr = settings.host.parse().map_err(|_| {
+        let what = format!("'{}' is no IP address", settings.host);
+        Fault::usage(what, "host", "write an address of this machine, such as 127.0.0.1 or ::1")
+    })?;
+    let queue = Queue::new(service, settings.servers, stalls, settings.seed);
+    let address = SocketAddr::new(host, settings.port);
+    Server::bind(address, parse, queue, !settings.free_writes, settings.mode == Mode::Spin)
+}
+
+/// Pins the calling thread to the CPUs in `text`: `1` or `0,2-3`.
+fn pin(text: &str) -> Result<(), Fault> {
+    if text.is_empty() {
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        return Ok(());
+    }
+    let wrong =
+        |what: String| Fault::usage(what, "cpus", "write CPUs that may be used: 1 or 0,2-3");
+    let mut set = CpuSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.trim().parse::<usize>(), last.trim().parse::<usize>()) {
+            (Ok(first), Ok(last)) if first <= last && last < CpuSet::MAX_CPU => {
+                (first..=last).for_each(|cpu| set.set(cpu));
+            }
+            _ => return Err(wrong(format!("'{part}' is no CPU and no range of CPUs"))),
+        }
+    }
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    sched_setaffinity(None, &set).map_err(|error| wrong(format!("cannot pin to '{text}': {error}")))
+}
+
+fn describe() -> String {
+    let table = |name, kinds| Table { name, kinds };
+    let catalogue = Catalogue {
+        program: "sojourn-serve",
+        version: env!("CARGO_PKG_VERSION"),
+        tables: vec![
+            table("protocols", protocols::KINDS.iter().map(|entry| entry.kind).collect()),
+            table("distributions", dist::KINDS.iter().map(|entry| entry.kind).collect()),
+        ],
+    };
+    serde_json::to_string_pretty(&json!({ "catalogue": catalogue })).expect("plain data")
+}
+
+fn say(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
+    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| {
+        Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Fault> {
+    std::fs::write(path, format!("{text}\n")).map_err(|error| {
+        let what = format!("the report cannot be written: {error}");
+        Fault::failed(what, path.display().to_string(), "free space, or name another file")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(words: &[&str]) -> (u8, String, String) {
+        let words = std::iter::once("sojourn-serve").chain(words.iter().copied());
+        let (mut out, mut talk) = (Vec::new(), Vec::new());
+        let stop = Arc::new(AtomicBool::new(true));
+        let exit = main(words.map(OsString::from), &stop, &mut out, &mut talk);
+        (exit, String::from_utf8(out).unwrap(), String::from_utf8(talk).unwrap())
+    }
+
+    #[test]
+    fn the_first_line_names_the_port_and_the_last_is_the_report() {
+        let (exit, out, _) = run(&["--service", "exponential:200us", "--mode", "sleep"]);
+        assert_eq!(exit, 0);
+        let lines: Vec<serde_json::Value> =
+            out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(lines[0]["port"].as_u64().unwrap() > 0);
+        assert_eq!(lines[1]["service_ns_asked"], 200_000.0);
+        assert!(lines[1]["settings"]["seed"].as_u64().unwrap() > 0);
+    }
+
+    #[test]
+    fn mistakes_are_usage_faults_that_say_where() {
+        let wrong = [
+            (["--service", "exponental:1us"], "service"),
+            (["--protocol", "http"], "protocol"),
+            (["--stall", "1s/1s"], "stall"),
+            (["--servers", "0"], "servers"),
+            (["--cpus", "x"], "cpus"),
+            (["--cpus", "1000"], "cpus"),
+            (["--host", "nowhere"], "host"),
+        ];
+        for (words, at) in wrong {
+            let (exit, _, talk) = run(&words);
+            assert_eq!(exit, 2, "{words:?}");
+            assert!(talk.contains(&format!("at: {at}")), "{words:?}: {talk}");
+        }
+        assert_eq!(run(&["--bogus"]).0, 2);
+    }
+
+    #[test]
+    fn the_description_lists_every_kind() {
+        let (_, out, _) = run(&["--describe"]);
+        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(value["catalogue"]["tables"][0]["kinds"][0]["name"], "memcache");
+    }
+}

@@ -1,0 +1,364 @@
+//! The loop: take what has arrived, give it its finish, send what is finished.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use sojourn_base::Fault;
+use sojourn_base::clock::{Clock, Monotonic};
+
+use crate::connection::{Connection, Next, State};
+use crate::poller::{Poller, Ready};
+use crate::protocols::{Parse, Work};
+use crate::queue::{Queue, Served};
+use crate::report::Notes;
+use crate::store::Store;
+
+/// Token of the listening socket.
+const LISTENER: u64 = u64::MAX - 1;
+
+/// A reply that leaves at a time. Ordered by time, then by arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Leave {
+    at_ns: u64,
+    nth: u64,
+    slot: usize,
+    generation: u64,
+}
+
+/// One event loop over all connections, in one thread.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    poller: Poller,
+    spins: bool,
+    parse: Parse,
+    queue: Queue,
+    /// Whether writes take a service time.
+    serves_writes: bool,
+    store: Store,
+    slots: Vec<Slot>,
+    leaving: BinaryHeap<Reverse<Leave>>,
+    admitted: u64,
+    start_ns: u64,
+    notes: Notes,
+}
+
+/// A place for a connection; the generation tells its successive tenants apart.
+#[derive(Debug, Default)]
+struct Slot {
+    connection: Option<Connection>,
+    generation: u64,
+}
+
+impl Server {
+    /// Listens at `address`; port 0 lets the kernel choose.
+    pub fn bind(
+        address: SocketAddr,
+        parse: Parse,
+        queue: Queue,
+        serves_writes: bool,
+        spins: bool,
+    ) -> Result<Self, Fault> {
+        let fault = |error: io::Error| {
+            let fix =
+                "choose a free port (0 lets the kernel choose) and an address of this machine";
+            Fault::failed(format!("cannot listen: {error}"), address.to_string(), fix)
+        };
+        let listener = TcpListener::bind(address).map_err(fault)?;
+        listener.set_nonblocking(true).map_err(fault)?;
+        let poller = Poller::new().map_err(fault)?;
+        poller.add(&listener, LISTENER).map_err(fault)?;
+        Ok(Self {
+            listener,
+            poller,
+            spins,
+            parse,
+            queue,
+            serves_writes,
+            store: Store::default(),
+            slots: Vec::new(),
+            leaving: BinaryHeap::new(),
+            admitted: 0,
+            start_ns: Monotonic.now_ns(),
+            notes: Notes::new(spins),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` is set; what it noted is the answer.
+    pub fn run(mut self, stop: &AtomicBool) -> Result<Notes, Fault> {
+        let mut ready = Vec::new();
+        let mut last_look_ns = self.now();
+        while !stop.load(Relaxed) {
+            self.send_finished();
+            let wanted_ns = self.look(&mut ready).map_err(|error| {
+                let what = format!("cannot wait for requests: {error}");
+                Fault::failed(what, "epoll", "see the kernel's log")
+            })?;
+            let now_ns = self.now();
+            let late_ns = now_ns.saturating_sub(wanted_ns.unwrap_or(last_look_ns));
+            let is_idle = !self.spins && wanted_ns.is_none();
+            self.notes.looked(now_ns - last_look_ns, if is_idle { 0 } else { late_ns });
+            last_look_ns = now_ns;
+            for &event in &ready {
+                self.handle(event);
+            }
+        }
+        Ok(self.notes)
+    }
+
+    /// Now, ns since the start.
+    #[inline]
+    fn now(&self) -> u64 {
+        Monotonic.now_ns() - self.start_ns
+    }
+
+    /// What is ready; and, if it slept for the timer, when it wanted to wake at the latest.
+    fn look(&mut self, ready: &mut Vec<Ready>) -> io::Result<Option<u64>> {
+        if self.spins {
+            return self.poller.look(ready).map(|()| None);
+        }
+        let next_ns = self.leaving.peek().map(|Reverse(leave)| leave.at_ns);
+        self.poller.wait_until(next_ns.map_or(0, |ns| ns + self.start_ns), ready)?;
+        Ok(next_ns)
+    }
+
+    fn send_finished(&mut self) {
+        while let Some(&Reverse(leave)) = self.leaving.peek() {
+            let now_ns = self.now();
+            if leave.at_ns > now_ns {
+                return;
+            }
+            self.leaving.pop();
+            self.notes.left(now_ns - leave.at_ns);
+            let slot = &mut self.slots[leave.slot];
+            if slot.generation != leave.generation {
+                continue; // its client left first
+            }
+            if let Some(connection) = &mut slot.connection {
+                let state = connection.allow_next();
+                self.settle(leave.slot, state);
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Ready) {
+        if event.token == LISTENER {
+            return self.accept();
+        }
+        let at = event.token as usize;
+        let Some(connection) = self.slots.get_mut(at).and_then(|slot| slot.connection.as_mut())
+        else {
+            return;
+        };
+        if event.to_write {
+            let state = connection.flush();
+            self.settle(at, state);
+        }
+        if event.to_read {
+            self.take_requests(at);
+        }
+    }
+
+    fn take_requests(&mut self, at: usize) {
+        let Some(connection) = self.slots[at].connection.as_mut() else { return };
+        let state = connection.read();
+        let ready_ns = self.now();
+        loop {
+            let Some(connection) = self.slots[at].connection.as_mut() else { return };
+            match connection.next_request(self.parse, &mut self.store) {
+                Next::Request { work, has_reply } => self.admit(at, work, ready_ns, has_reply),
+                Next::More => break,
+                Next::Broken => {
+                    self.notes.broke();
+                    return self.close(at);
+                }
+            }
+        }
+        self.settle(at, state);
+    }
+
+    /// Gives a request its service time and its reply a time to leave, which is not before that of
+    /// an earlier request of the connection: replies come in order.
+    fn admit(&mut self, at: usize, work: Work, ready_ns: u64, has_reply: bool) {
+        let is_served = work == Work::Read || (work == Work::Write && self.serves_writes);
+        let served = if is_served {
+            self.queue.admit(ready_ns)
+        } else {
+            Served { service_ns: 0, finish_ns: ready_ns }
+        };
+        if is_served {
+            self.notes.admitted(work, ready_ns, served);
+        }
+        let slot = &mut self.slots[at];
+        let Some(connection) = slot.connection.as_mut().filter(|_| has_reply) else { return };
+        let at_ns = served.finish_ns.max(connection.last_leave_ns);
+        connection.last_leave_ns = at_ns;
+        self.admitted += 1;
+        let (nth, generation) = (self.admitted, slot.generation);
+        self.leaving.push(Reverse(Leave { at_ns, nth, slot: at, generation }));
+    }
+
+    /// Acts on what became of a connection.
+    fn settle(&mut self, at: usize, state: State) {
+        let Some(connection) = self.slots[at].connection.as_mut() else { return };
+        if state == State::Closed {
+            return self.close(at);
+        }
+        let is_full = state == State::Full;
+        if is_full != connection.is_full {
+            connection.is_full = is_full;
+            // A set that cannot be changed shows at the next write.
+            let _ = self.poller.want_write(connection.stream(), at as u64, is_full);
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        slot.connection = None; // closing the socket takes it out of the epoll set
+        slot.generation += 1;
+    }
+
+    fn accept(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if stream.set_nonblocking(true).is_err() || stream.set_nodelay(true).is_err() {
+                continue;
+            }
+            let free = self.slots.iter().position(|slot| slot.connection.is_none());
+            let at = free.unwrap_or(self.slots.len());
+            if self.poller.add(&stream, at as u64).is_err() {
+                continue;
+            }
+            if at == self.slots.len() {
+                self.slots.push(Slot::default());
+            }
+            self.slots[at].connection = Some(Connection::new(stream));
+            self.notes.accepted();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::Arc;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use sojourn_base::dist;
+
+    use super::*;
+    use crate::protocols;
+    use crate::stall::Stalls;
+
+    struct Running {
+        address: SocketAddr,
+        stop: Arc<AtomicBool>,
+        handle: thread::JoinHandle<Notes>,
+    }
+
+    fn start(protocol: &str, service: &str, servers: u32) -> Running {
+        let queue = Queue::new(dist::parse_ns(service).unwrap(), servers, Stalls::NONE, 1);
+        let parse = protocols::find(protocol).unwrap().parse;
+        let any = "127.0.0.1:0".parse().unwrap();
+        let server = Server::bind(any, parse, queue, true, false).unwrap();
+        let (address, stop) = (server.address().unwrap(), Arc::new(AtomicBool::new(false)));
+        let flag = Arc::clone(&stop);
+        Running { address, stop, handle: thread::spawn(move || server.run(&flag).unwrap()) }
+    }
+
+    impl Running {
+        fn connect(&self) -> TcpStream {
+            let stream = TcpStream::connect(self.address).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            stream
+        }
+
+        fn end(self) -> Notes {
+            self.stop.store(true, Relaxed);
+            self.handle.join().unwrap()
+        }
+    }
+
+    fn frame(id: u64, body: &[u8]) -> Vec<u8> {
+        let mut frame = id.to_be_bytes().to_vec();
+        frame.extend_from_slice(&(body.len() as u32).to_be_bytes());
+        frame.extend_from_slice(body);
+        frame
+    }
+
+    #[test]
+    fn a_reply_leaves_after_its_service_time_and_not_before() {
+        let running = start("echo", "fixed:5ms", 1);
+        let mut client = running.connect();
+        let sent = Instant::now();
+        client.write_all(&frame(1, b"hello")).unwrap();
+        let mut reply = vec![0; 17];
+        client.read_exact(&mut reply).unwrap();
+        assert!(sent.elapsed() >= Duration::from_millis(5));
+        assert_eq!(reply, frame(1, b"hello"));
+        running.end();
+    }
+
+    #[test]
+    fn pipelined_replies_come_in_order_even_with_many_servers() {
+        let running = start("echo", "uniform:2ms", 8);
+        let mut client = running.connect();
+        let frames: Vec<u8> = (0..100).flat_map(|id| frame(id, &[7; 33])).collect();
+        client.write_all(&frames).unwrap();
+        let mut replies = vec![0; frames.len()];
+        client.read_exact(&mut replies).unwrap();
+        assert_eq!(replies, frames);
+        let report = running.end().report(&crate::args::Settings::default(), 1e6);
+        assert_eq!((report.requests, report.lateness_ns.count), (100, 100));
+    }
+
+    #[test]
+    fn a_reply_larger_than_the_socket_takes_arrives_whole() {
+        let running = start("echo", "fixed:0", 1);
+        let mut client = running.connect();
+        let big = frame(9, &vec![3; 8 << 20]);
+        let mut writer = client.try_clone().unwrap();
+        let sent = big.clone();
+        let writing = thread::spawn(move || writer.write_all(&sent).unwrap());
+        let mut reply = vec![0; big.len()];
+        client.read_exact(&mut reply).unwrap();
+        writing.join().unwrap();
+        assert!(reply == big);
+        running.end();
+    }
+
+    #[test]
+    fn one_client_that_leaves_or_talks_nonsense_does_not_disturb_another() {
+        let running = start("memcache", "fixed:1ms", 1);
+        for _ in 0..20 {
+            let mut rude = running.connect();
+            rude.write_all(b"get a\r\nget b\r\nset a 0 0 999999999\r\n").unwrap();
+        }
+        let mut client = running.connect();
+        client.write_all(b"set k 0 0 1\r\nv\r\nget k\r\n").unwrap();
+        let mut reply = vec![0; "STORED\r\nVALUE k 0 1\r\nv\r\nEND\r\n".len()];
+        client.read_exact(&mut reply).unwrap();
+        assert!(reply.ends_with(b"v\r\nEND\r\n"));
+        running.end();
+    }
+
+    #[test]
+    fn a_taken_port_is_refused_with_a_way_out() {
+        let running = start("echo", "fixed:0", 1);
+        let queue = Queue::new(dist::parse_ns("0").unwrap(), 1, Stalls::NONE, 1);
+        let parse = protocols::find("echo").unwrap().parse;
+        let fault = Server::bind(running.address, parse, queue, true, false).unwrap_err();
+        assert!(fault.fix.contains("free port"), "{fault}");
+        running.end();
+    }
+}
