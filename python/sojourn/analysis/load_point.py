@@ -70,7 +70,7 @@ def _verdict(
     if len(said) == 1:
         decision = said.pop()
     elif not said:
-        decision = runs.decide_runs([j.measured for j in believed], qos, confidence)
+        decision = runs.decide_together(believed, qos, confidence)
     else:
         together = runs.merged(believed)
         across = _quantile(believed, together, qos.q, confidence).across_restarts
@@ -94,7 +94,7 @@ def _verdict(
 def _quantile(believed: Sequence[Judged], together: Times, q: float, confidence: float) -> Estimate:
     if not believed:
         return _none(q)
-    shrink = runs.correlation([j.measured for j in believed], q, confidence)
+    shrink = runs.ratio(believed, q)
     found = quantiles.estimate(together, q, correlation=shrink, confidence=confidence)
     own = [
         value for j in believed for at, value in j.run.quantiles if at == q and value is not None
@@ -107,7 +107,7 @@ def _quantile(believed: Sequence[Judged], together: Times, q: float, confidence:
 def _mean(believed: Sequence[Judged], together: Times, confidence: float) -> Estimate:
     if not believed:
         return _none(None)
-    shrink = runs.correlation([j.measured for j in believed], None, confidence)
+    shrink = runs.ratio(believed, None)
     found = quantiles.mean_estimate(together, correlation=shrink, confidence=confidence)
     own = [j.run.mean_ns for j in believed if j.run.mean_ns is not None]
     if found.refused or len(own) < len(believed):

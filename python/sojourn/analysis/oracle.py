@@ -26,7 +26,7 @@ from sojourn.analysis import effect, quantiles, queueing, runs
 from sojourn.analysis.findings import CheckRow, Estimate
 from sojourn.analysis.given import Measured
 from sojourn.analysis.method import Method
-from sojourn.analysis.times import merge
+from sojourn.analysis.runs import Judged
 from sojourn.analysis.words import percent, percentile
 from sojourn.plan.points import Verdict
 from sojourn.spec import Check
@@ -94,12 +94,12 @@ def _row(
     count: int,
 ) -> CheckRow:
     level = confidence(count)
-    judged = [runs.judge(m, None) for m in measured]
-    believed = [j.measured for j in judged if j.is_believed]
+    judged = [runs.judge(m, None, confidence=level) for m in measured]
+    believed = [j for j in judged if j.is_believed]
     expected = theory(check, rho, q)
     service = check.service_s * units.NS_PER_S
     over = None if q is None else expected / service
-    shrink = max(runs.correlation(believed, q, level), effect.ratio(check.system, rho, over))
+    shrink = max(runs.ratio(believed, q), effect.ratio(check.system, rho, over))
     estimate = _estimate(believed, q, shrink, level)
     expected += path_ns
     verdict, reasons = _verdict(estimate, expected, path_ns, level, count)
@@ -118,10 +118,8 @@ def _row(
     )
 
 
-def _estimate(
-    believed: Sequence[Measured], q: float | None, shrink: float, level: float
-) -> Estimate:
-    together = merge(m.sojourn for m in believed)
+def _estimate(believed: Sequence[Judged], q: float | None, shrink: float, level: float) -> Estimate:
+    together = runs.merged(believed)
     if q is None:
         return quantiles.mean_estimate(together, correlation=shrink, confidence=level)
     return quantiles.estimate(together, q, correlation=shrink, confidence=level)

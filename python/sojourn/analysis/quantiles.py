@@ -2,8 +2,8 @@
 
 The number of n independent times below the true q-quantile is binomial(n, q), so two order
 statistics bound it whatever the distribution (M10). When requests depend on each other, their
-effective number n_eff takes the place of n (M9): ranks are found for n_eff and stretched to n. When
-the upper rank does not exist the sample cannot carry the quantile, and none is given.
+effective number n_eff takes the place of n (M9): ranks are found for n_eff and stretched to n. Where
+the upper rank does not exist among n the sample cannot carry the quantile, and none is given.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ METHOD = Method(
     source="David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1",
 )
 
+EXCEEDANCES_MIN = 2.0  # effective requests above a quantile: below, its value is an accident
 _ROUNDING = 1e-9  # keeps n·q = 95.00000000000001 from moving a rank
 
 
@@ -77,7 +78,10 @@ def estimate(
     confidence: float = 0.95,
     across_restarts: Interval | None = None,
 ) -> Estimate:
-    """Quantile `q` with its interval; refused if the effective sample cannot bound it.
+    """Quantile `q` with its interval; refused if the sample cannot carry it.
+
+    Where the requests are enough and only their dependence is in the way, the value is given with
+    no upper bound (`inf`), as long as two independent ones are above it.
 
     Args:
         times: sojourn times, ns; lost requests stand at +infinity.
@@ -89,14 +93,14 @@ def estimate(
     effective = times.n / max(1.0, correlation)
     needed = smallest_sample(q, confidence=confidence)
     lower, upper = ranks(effective, q, confidence=confidence)
-    if effective < needed or upper > effective:
+    if times.n < needed or effective * (1 - q) < EXCEEDANCES_MIN:
         return Estimate(
             q=q, value=None, interval=None, across_restarts=None,
             requests=times.n, effective=effective, refused=_too_few(times.n, effective, q, needed),
         )  # fmt: skip
     stretch = times.n / effective
     first = max(1, math.floor(lower * stretch + _ROUNDING))
-    last = min(times.n, math.ceil(upper * stretch - _ROUNDING))
+    last = times.n + 1 if effective < needed else math.ceil(upper * stretch - _ROUNDING)
     return Estimate(
         q=q,
         value=times.quantile(q),
@@ -146,9 +150,9 @@ _MEAN_NEEDS = 30  # below it, the t interval of a skewed sample is not worth its
 
 def _too_few(n: int, effective: float, q: float, needed: int) -> str:
     name = percentile(q)
-    if n >= needed:
-        return (
-            f"{name} needs {needed:,} independent requests; the {n:,} measured here depend on "
-            f"each other and count as {effective:,.0f}"
-        )
-    return f"{name} needs {needed:,} requests, there are {n:,}"
+    if n < needed:
+        return f"{name} needs {needed:,} requests, there are {n:,}"
+    return (
+        f"{name} needs {math.ceil(EXCEEDANCES_MIN / (1 - q) - _ROUNDING):,} independent requests; "
+        f"the {n:,} measured here depend on each other and count as {effective:,.0f}"
+    )

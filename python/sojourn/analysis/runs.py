@@ -7,7 +7,7 @@ target; its numbers stand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from sojourn.analysis import independence, quantiles, steady
 from sojourn.analysis.findings import Qos, Run
 from sojourn.analysis.given import Measured
 from sojourn.analysis.times import Times, from_values, merge
-from sojourn.analysis.words import percentile
+from sojourn.analysis.words import percent, percentile
 from sojourn.plan.decide import Decision, decide
 from sojourn.plan.points import Verdict
 
@@ -40,12 +40,14 @@ class Judged:
         run: as the report shows it.
         decision: against the QoS target; `unknown` if the run cannot be believed.
         is_steady: None if it was too short to tell.
+        ratios: n / n_eff for each quantile that is asked for, and for the mean (None).
     """
 
     measured: Measured
     run: Run
     decision: Decision
     is_steady: bool | None
+    ratios: Mapping[float | None, float]
 
     @property
     def is_believed(self) -> bool:
@@ -56,23 +58,45 @@ class Judged:
 def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> Judged:
     """One run: its quantiles or why there are none, whether it was steady, and its decision."""
     outcome, sojourn = measured.outcome, measured.sojourn
-    steadiness = _steadiness(measured)
+    parts = slices(measured)
+    ratios = {q: _ratio(measured, parts, q, confidence) for q in (None, *asked(qos))}
+    steadiness = _steadiness(parts)
     cold = _cold(measured)
     reasons = (*outcome.reasons, *steadiness.reasons, *((cold,) if cold else ()))
     is_sound = outcome.verdict is not Verdict.UNKNOWN and steadiness.is_steady is not False
     decision = Decision.UNKNOWN
     if is_sound and not cold and sojourn.n:
-        decision = decide_runs((measured,), qos, confidence)
+        decision = _decide(sojourn, qos, ratios[qos.q] if qos else 1.0, confidence)
     if decision is Decision.UNDECIDED and qos:
         reasons = (*reasons, undecided(sojourn, qos))
-    run = Run(
+    return Judged(
+        measured=measured,
+        run=_run(measured, qos, ratios, decision, reasons),
+        decision=decision,
+        is_steady=steadiness.is_steady,
+        ratios=ratios,
+    )
+
+
+def _run(
+    measured: Measured,
+    qos: Qos | None,
+    ratios: Mapping[float | None, float],
+    decision: Decision,
+    reasons: tuple[str, ...],
+) -> Run:
+    outcome = measured.outcome
+    return Run(
         key=outcome.point.key,
         repeat=outcome.point.repeat,
         offered_rps=outcome.offered_rps,
         fraction=outcome.point.fraction,
         achieved_rps=outcome.achieved_rps,
         mean_ns=_mean_ns(measured),
-        quantiles=tuple((q, quantile(measured, q, confidence)) for q in asked(qos)),
+        quantiles=tuple(
+            (q, quantiles.estimate(measured.sojourn, q, correlation=ratios[q]).value)
+            for q in asked(qos)
+        ),
         verdict=_VERDICTS[decision],
         reasons=reasons,
         timely_ratio=measured.timely_ratio,
@@ -88,7 +112,6 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
             for s in measured.seconds
         ),
     )
-    return Judged(measured=measured, run=run, decision=decision, is_steady=steadiness.is_steady)
 
 
 def asked(qos: Qos | None) -> tuple[float, ...]:
@@ -96,53 +119,55 @@ def asked(qos: Qos | None) -> tuple[float, ...]:
     return QUANTILES if qos is None else tuple(sorted({*QUANTILES, qos.q}))
 
 
-def quantile(measured: Measured, q: float, confidence: float) -> float | None:
-    """One run's own quantile; None if its effective sample cannot carry it."""
-    shrink = correlation((measured,), q, confidence)
-    return quantiles.estimate(measured.sojourn, q, correlation=shrink, confidence=confidence).value
-
-
-def decide_runs(measured: Sequence[Measured], qos: Qos | None, confidence: float) -> Decision:
-    """All given runs together against the target, by M12's test; pass without a target."""
+def _decide(sojourn: Times, qos: Qos | None, ratio: float, confidence: float) -> Decision:
+    """M12's test on effective counts; pass without a target."""
     if qos is None:
         return Decision.PASS
-    shrink = correlation(measured, qos.q, confidence)
-    n = sum(m.sojourn.n for m in measured)
-    over = sum(m.sojourn.over(qos.bound_ns) for m in measured)
-    return decide(n / shrink, over / shrink, qos.q, confidence=confidence)
+    over = sojourn.over(qos.bound_ns)
+    return decide(sojourn.n / ratio, over / ratio, qos.q, confidence=confidence)
+
+
+def decide_together(judged: Sequence[Judged], qos: Qos, confidence: float) -> Decision:
+    """All given runs as one sample."""
+    return _decide(merged(judged), qos, ratio(judged, qos.q), confidence)
 
 
 def undecided(sojourn: Times, qos: Qos) -> str:
     """Why the test could not decide."""
     share = sojourn.over(qos.bound_ns) / max(1, sojourn.n)
     return (
-        f"undecided: {share:.2%} of {sojourn.n:,} requests exceed the bound and "
-        f"{percentile(qos.q)} allows {1 - qos.q:.2%}; measure longer"
+        f"undecided: {percent(share)} of {sojourn.n:,} requests exceed the bound and "
+        f"{percentile(qos.q)} allows {percent(1 - qos.q)}; measure longer"
     )
 
 
-def correlation(measured: Sequence[Measured], q: float | None, confidence: float = 0.95) -> float:
+def ratio(judged: Sequence[Judged], q: float | None) -> float:
     """Ratio n / n_eff of several runs together: each run's own, weighted by its requests."""
-    n = sum(m.sojourn.n for m in measured)
-    if n == 0:
-        return 1.0
-    return sum(_correlation(m, q, confidence) * m.sojourn.n for m in measured) / n
+    n = sum(j.measured.sojourn.n for j in judged)
+    return sum(j.ratios[q] * j.measured.sojourn.n for j in judged) / n if n else 1.0
 
 
-def _correlation(measured: Measured, q: float | None, confidence: float) -> float:
-    """Of one run: by batches of its slices; without slices, what the generator's raw times said."""
-    found = independence.of_batches(slices(measured), q, confidence=confidence)
+def _ratio(measured: Measured, parts: Sequence[Times], q: float | None, confidence: float) -> float:
+    """Of one run: by batches of its slices; without slices, what its outcome says."""
+    found = independence.of_batches(parts, q, confidence=confidence)
     if found is None:
         return max(1.0, measured.outcome.correlation)
-    if len(measured.seconds) >= independence.BATCHES_MIN:
+    if _has_seconds(measured):
         return found
     # A uniform sample of raw times thins the dependence with the requests: Σρ shrinks with it.
     return 1 + (found - 1) / max(measured.raw_share, 1e-9)
 
 
+def _has_seconds(measured: Measured) -> bool:
+    return len(measured.seconds) >= independence.BATCHES_MIN
+
+
 def slices(measured: Measured) -> tuple[Times, ...]:
-    """Consecutive parts of a run: its seconds, or 20 parts of its raw times if seconds are few."""
-    if len(measured.seconds) >= independence.BATCHES_MIN:
+    """Consecutive parts of a run: its seconds, or 20 parts of its raw times if seconds are few.
+
+    Seconds come first: they hold every request, raw times may be a thin sample.
+    """
+    if _has_seconds(measured):
         return tuple(second.sojourn for second in measured.seconds)
     raw = measured.raw_sojourn_ns
     if raw is None or len(raw) < _SLICES * _SLICE_NEEDS:
@@ -150,8 +175,8 @@ def slices(measured: Measured) -> tuple[Times, ...]:
     return tuple(from_values(part) for part in np.array_split(raw, _SLICES))
 
 
-def _steadiness(measured: Measured) -> steady.Steadiness:
-    cut = [part for part in slices(measured) if part.n]
+def _steadiness(parts: Sequence[Times]) -> steady.Steadiness:
+    cut = [part for part in parts if part.n]
     return steady.judge(
         {percentile(q): np.array([part.quantile(q) for part in cut], float) for q in (0.5, 0.99)}
     )

@@ -148,9 +148,10 @@ def _verdict(
     if stands.next is not None:
         reasons.append("the study was not finished: run it again, it resumes")
     unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
-    if unknown:
-        loads = ", ".join(f"{percent(p.fraction)}" for p in unknown)
-        reasons.append(f"unknown at {loads} load")
+    for what, kind in (("not believed", False), ("undecided", True)):
+        loads = ", ".join(percent(p.fraction) for p in unknown if p.is_believed is kind)
+        if loads:
+            reasons.append(f"{what} at {loads} load")
     if found is not None:
         return found.verdict, tuple(dict.fromkeys((*reasons, *found.reasons)))
     if not points or len(unknown) == len(points):

@@ -41,6 +41,8 @@ DRIFT_MAX = 0.10  # of the median, over the run: the width that M15 asks of an i
 UNIT_ROOT_NEEDS = 60
 UNIT_ROOT_LEVEL = 0.05
 WARM_MAX = 0.10  # share by which the mean of the start may differ from the rest
+COLD_BATCHES = 20
+COLD_SIGMA = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,19 +136,23 @@ def mser5(values: Floats) -> int:
 def cold_start(values: Floats) -> str:
     """Why the warm-up was too short: what MSER-5 would drop differs from the rest; "" if not.
 
+    A queue's own ups and downs look like a start too. So the difference also has to exceed
+    `COLD_SIGMA` standard errors, by the means of twenty batches; the cut was chosen after looking,
+    hence more than the usual two.
+
     Args:
         values: finite sojourn times in order of intended arrival, ns.
     """
     cut = mser5(values)
-    if cut == 0:
+    if cut < len(values) / COLD_BATCHES * 2:  # a shorter start hardly moves a quantile
         return ""
     start, rest = float(np.mean(values[:cut])), float(np.mean(values[cut:]))
-    if abs(start / rest - 1) <= WARM_MAX or cut < len(values) * _CUT_MATTERS:
+    size = len(values) // COLD_BATCHES
+    late = values[cut : cut + (len(values) - cut) // size * size].reshape(-1, size).mean(axis=1)
+    error = float(late.std(ddof=1)) * math.sqrt(size / cut + size / (len(values) - cut))
+    if abs(start / rest - 1) <= WARM_MAX or abs(start - rest) <= COLD_SIGMA * error:
         return ""
     return (
         f"the first {percent(cut / len(values))} of the requests took {start / rest:.2f} times as "
         "long as the rest: lengthen warmup_s (MSER-5)"
     )
-
-
-_CUT_MATTERS = 0.1  # a shorter start moves the mean by less than a tenth of its own excess

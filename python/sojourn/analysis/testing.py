@@ -12,6 +12,7 @@ from sojourn.analysis.given import Given, Measured, Second
 from sojourn.analysis.times import Floats, from_values
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.samples.dependence import of_run
 from sojourn.spec import PROFILES, Check, Goal, Qos, ServiceSpec, Study
 
 
@@ -47,9 +48,8 @@ def measured(
     verdict: Verdict = Verdict.HOLDS,
     reasons: tuple[str, ...] = (),
     seconds: int = 0,
-    correlation: float = 1.0,
 ) -> Measured:
-    """One run as it would be stored; `seconds` > 0 adds a per-second log."""
+    """One run as it would be stored, with its raw times; `seconds` > 0 adds a per-second log."""
     times = from_values(np.round(sojourn_ns))
     rate = len(sojourn_ns) / point.measure_s
     over = None if bound_ns is None else times.over(bound_ns)
@@ -67,7 +67,7 @@ def measured(
         p50_ns=finite(times.quantile(0.5)),
         p95_ns=finite(times.quantile(0.95)),
         p99_ns=finite(times.quantile(0.99)),
-        correlation=correlation,
+        correlation=of_run(sojourn_ns, (), requests=times.n, q=0.99).ratio,
         wall_s=point.measure_s + 1,
         folder="",
     )
@@ -76,7 +76,13 @@ def measured(
                sojourn=from_values(np.round(part)))
         for i, part in enumerate(np.array_split(sojourn_ns, seconds) if seconds else [])
     ]  # fmt: skip
-    return Measured(outcome=outcome, sojourn=times, seconds=tuple(log), timely_ratio=0.999)
+    return Measured(
+        outcome=outcome,
+        sojourn=times,
+        seconds=tuple(log),
+        raw_sojourn_ns=sojourn_ns,
+        timely_ratio=0.999,
+    )
 
 
 def finite(value: float | None) -> float | None:
@@ -116,7 +122,7 @@ def _play(study: Study, point: Point, capacity_rps: float, rng: Generator) -> Me
     n = int(point.offered_rps * point.measure_s)
     rho = point.offered_rps / capacity_rps
     times = mg1(rng, rho, n) * 1e9 / capacity_rps
-    return measured(point, times, bound_ns=bound, seconds=int(point.measure_s), correlation=40.0)
+    return measured(point, times, bound_ns=bound, seconds=int(point.measure_s))
 
 
 def study_of(

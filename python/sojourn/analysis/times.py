@@ -97,10 +97,15 @@ def merge(parts: Iterable[Times]) -> Times:
     kept = [part for part in parts if part.n]
     if not kept:
         return EMPTY
-    edges = np.concatenate([np.stack([part.lo_ns, part.hi_ns], axis=1) for part in kept])
+    if len(kept) == 1:
+        return kept[0]
+    lo = np.concatenate([part.lo_ns for part in kept])
+    hi = np.concatenate([part.hi_ns for part in kept])
     count = np.concatenate([part.count for part in kept])
-    unique, place = np.unique(edges, axis=0, return_inverse=True)
-    total = np.zeros(len(unique), np.int64)
-    np.add.at(total, place.ravel(), count)
+    order = np.lexsort((hi, lo))
+    lo, hi = lo[order], hi[order]
+    is_new = np.r_[True, (np.diff(lo) != 0) | (np.diff(hi) != 0)] if lo.size else np.empty(0, bool)
+    start = np.flatnonzero(is_new)
+    total = np.add.reduceat(count[order], start) if lo.size else np.empty(0, np.int64)
     lost = sum(part.lost for part in kept)
-    return Times(lo_ns=unique[:, 0], hi_ns=unique[:, 1], count=total, lost=lost)
+    return Times(lo_ns=lo[start], hi_ns=hi[start], count=total, lost=lost)
