@@ -1,7 +1,32 @@
 //! Open-loop load generator: the plan is drawn first, replies are never waited for.
 //!
-//! `job` → plan → `drive` → marks → result.
+//! [`job`] (what is asked) → [`resolve`] (what it means) → plan (drawn before the run) → [`drive`]
+//! (the hot loop) → [`marks`] (what became of each request) → [`result`].
 
+pub mod arrivals;
+pub mod cli;
+pub mod closed;
+pub mod content;
+pub mod cpu;
+pub mod describe;
+pub mod drive;
 pub mod job;
 pub mod marks;
+pub mod measure;
+pub mod outage;
+pub mod popularity;
+pub mod program;
+pub mod progress;
+pub mod protocols;
+pub mod rate;
+pub mod resolve;
 pub mod result;
+pub mod run;
+pub mod schedule;
+pub mod selfcheck;
+pub mod sentinel;
+pub mod steal;
+pub mod summary;
+pub mod table;
+pub mod target;
+pub mod transports;

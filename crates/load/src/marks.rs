@@ -56,6 +56,9 @@ pub enum Outcome {
 /// What became of each request of a [`Plan`], index for index. Zero means "never".
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
+    /// Since when a connection had been free when the request was sent, ns. `sent_ns` minus the later
+    /// of this and the intended time is the instrument's own lag; the rest is waiting for a connection.
+    pub free_ns: Vec<u64>,
     /// When its bytes were handed to the kernel, ns after the start of the warm-up.
     pub sent_ns: Vec<u64>,
     /// When the first byte of its reply was picked up, ns.
@@ -70,6 +73,47 @@ pub struct Marks {
     pub reply_bytes: Vec<u32>,
 }
 
+impl Marks {
+    /// Marks for `requests` requests, all pages touched: the loop that fills them never faults.
+    pub fn for_requests(requests: usize) -> Self {
+        let touched = |value: u64| {
+            let mut marks = vec![1_u64; requests]; // ones first: zeroed memory would stay untouched
+            marks.fill(value);
+            marks
+        };
+        Self {
+            free_ns: touched(0),
+            sent_ns: touched(0),
+            first_byte_ns: touched(0),
+            done_ns: touched(0),
+            outcome: vec![Outcome::Hit; requests].iter().map(|_| Outcome::Pending).collect(),
+            connection: vec![u32::MAX; requests],
+            reply_bytes: vec![1; requests].iter().map(|_| 0).collect(),
+        }
+    }
+
+    /// Forgets all requests from index `requests` on.
+    pub fn truncate(&mut self, requests: usize) {
+        self.free_ns.truncate(requests);
+        self.sent_ns.truncate(requests);
+        self.first_byte_ns.truncate(requests);
+        self.done_ns.truncate(requests);
+        self.outcome.truncate(requests);
+        self.connection.truncate(requests);
+        self.reply_bytes.truncate(requests);
+    }
+}
+
+impl Plan {
+    /// Forgets all requests from index `requests` on.
+    pub fn truncate(&mut self, requests: usize) {
+        self.intended_ns.truncate(requests);
+        self.item.truncate(requests);
+        self.op.truncate(requests);
+        self.measured_from = self.measured_from.min(requests);
+    }
+}
+
 /// A time during which this thread did not run although it wanted to (METHOD M27).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
@@ -79,8 +123,15 @@ pub struct Outage {
     pub length_ns: u64,
 }
 
+impl Outage {
+    /// When it was over, ns after the start of the warm-up.
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns + self.length_ns
+    }
+}
+
 /// Everything that one thread brings home.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ThreadRun {
     /// What it was to do.
     pub plan: Plan,
@@ -94,4 +145,13 @@ pub struct ThreadRun {
     pub cpu_ns: u64,
     /// System calls it made, where the transport can count them.
     pub syscalls: u64,
+    /// When a signal or the loss of every connection ended the run early, ns after the start of the
+    /// warm-up. `plan` and `marks` are cut there: they hold what was due until then.
+    pub stopped_ns: Option<u64>,
+    /// Outages beyond what the preallocated log holds: counted, not listed.
+    pub outages_unlisted: u64,
+    /// Connections that were opened again during the run.
+    pub reconnects: u64,
+    /// Sojourn times of the probe client beside the load, ns; empty without one.
+    pub probe_sojourn_ns: sojourn_base::span::Times,
 }

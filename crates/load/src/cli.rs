@@ -1,0 +1,411 @@
+//! The command line: every flag is a key of the job, with dashes for underscores.
+//!
+//! A job may come from a file or stdin (`--job`); flags given beside it override its keys.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use clap_complete::Shell;
+use sojourn_base::kind::near;
+use sojourn_base::{Fault, units};
+
+use crate::job::Job;
+
+const EXAMPLES: &str = "\
+Examples:
+  50 000 requests/s for 30 s, Poisson arrivals, 64 connections; a table on the terminal:
+    sojourn-load memcache://127.0.0.1:11211 --preload --rate 50k --duration 30s --connections 64
+
+  The same as JSON, and one histogram a second:
+    sojourn-load memcache://127.0.0.1:11211 --rate 50k --json out.json --hlog out.hlog
+
+  Does p99 stay below 500 µs? Exit code 0: yes, 1: no, 3: cannot be told:
+    sojourn-load http://127.0.0.1:8080/index.html --rate 20k --qos-quantile 0.99 --qos-bound 500us
+
+  How much fits at most (closed loop), the client on CPU 1:
+    sojourn-load resp://127.0.0.1:6379 --preload --find-max --connections 16 --cpus 1
+
+  A load that steps up, ten in a hundred requests are SETs, facebook's sizes:
+    sojourn-load memcache://127.0.0.1:11211 --rate steps:10k@5s,20k@5s --duration 10s \\
+      --set-share 0.1 --key-size fb_key --value-size fb_value
+
+  A job from another program:
+    echo '{\"target\":\"null:\",\"rate\":\"100k\",\"duration\":\"2s\"}' | sojourn-load --job - --json -
+
+Exit codes: 0 valid · 1 QoS violated · 2 the job is wrong · 3 valid for nothing (the result says why)
+            4 server, disk or kernel failed · 130 stopped by a signal, result written";
+
+/// Offers load that does not wait for replies, and tells how long users would have waited.
+///
+/// Requests are due at times drawn before the run; every latency counts from the time a request was
+/// due, not from when it was sent. The result says whether it can be believed.
+#[derive(Parser, Debug, Default)]
+#[command(name = "sojourn-load", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Args {
+    /// Where requests go: memcache://HOST:PORT, memcache+udp://, http://HOST:PORT/, resp://,
+    /// echo://, or null: (no network)
+    #[arg(value_name = "TARGET")]
+    pub target: Option<String>,
+
+    #[command(flatten)]
+    /// What is offered.
+    pub load: LoadArgs,
+    #[command(flatten)]
+    /// What is asked for.
+    pub content: ContentArgs,
+    #[command(flatten)]
+    /// How it is sent.
+    pub client: ClientArgs,
+    #[command(flatten)]
+    /// What is believed.
+    pub verdict: VerdictArgs,
+    #[command(flatten)]
+    /// What is written.
+    pub output: OutputArgs,
+}
+
+/// What is offered.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Load")]
+pub struct LoadArgs {
+    /// Offered load, requests/s: 50k, steps:10k@5s,20k@5s, ramp:1k..50k, sine:20k,5k,10s [1k]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub rate: Option<String>,
+    /// Length of the measured part [10s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<String>,
+    /// Length of the load before it, not measured [1s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub warmup: Option<String>,
+    /// How long replies are waited for after the last request was due [2s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub drain: Option<String>,
+    /// Arrival process: poisson, fixed, gamma:CV, lognormal:CV, pareto:SHAPE, zipf:S, onoff:ON,OFF,
+    /// fb_ia, trace:FILE [poisson]
+    #[arg(long, value_name = "KIND")]
+    pub arrivals: Option<String>,
+    /// Seed of every draw; 0: a fresh one, which the result records [0]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// Closed loop, as fast as it goes: every connection keeps DEPTH requests in flight
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub find_max: Option<bool>,
+    /// Rate of a probe client beside the load, requests/s on a connection of its own; 0: none [0]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
+    pub probe_rate: Option<f64>,
+    /// Most requests one run may plan: memory is taken for all before it starts [64M]
+    #[arg(long, value_name = "COUNT", value_parser = count)]
+    pub requests_max: Option<u64>,
+}
+
+/// What is asked for.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Requests")]
+pub struct ContentArgs {
+    /// Popularity of keys or paths: uniform, zipf:S, hot:SHARE,OF [uniform]
+    #[arg(long, value_name = "KIND")]
+    pub popularity: Option<String>,
+    /// Distinct keys (memcache, RESP), or numbers for {} in a path (HTTP) [10000]
+    #[arg(long, value_name = "COUNT", value_parser = count)]
+    pub items: Option<u64>,
+    /// Key length, bytes, as a distribution: 30, fb_key [30]
+    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
+    pub key_size: Option<String>,
+    /// Value size, bytes, as a distribution: 200, exponential:1k, fb_value [200]
+    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
+    pub value_size: Option<String>,
+    /// Share of requests that are SETs, 0 to 1 [0]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub set_share: Option<f64>,
+    /// Share of requests that are multi-GETs, 0 to 1 (memcache) [0]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub multiget_share: Option<f64>,
+    /// Keys per multi-GET [10]
+    #[arg(long, value_name = "COUNT")]
+    pub multiget_keys: Option<u32>,
+    /// HTTP: paths, comma-separated; {} in one is replaced by a number below --items [the target's]
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub paths: Option<Vec<String>>,
+    /// HTTP: body size a reply must have, bytes; 0: any [0]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub expect_bytes: Option<u64>,
+    /// Set every key once before the run, and check that it is there
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub preload: Option<bool>,
+}
+
+/// How it is sent.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Client")]
+pub struct ClientArgs {
+    /// Connections, over all threads [16]
+    #[arg(long, short, value_name = "COUNT")]
+    pub connections: Option<u32>,
+    /// Most requests in flight per connection; more wait, inside the stopwatch [1]
+    #[arg(long, value_name = "COUNT")]
+    pub depth: Option<u32>,
+    /// Threads; each drives its share of connections and rate [1]
+    #[arg(long, short, value_name = "COUNT")]
+    pub threads: Option<u32>,
+    /// CPUs to pin threads to: 1 or 1,3-5 [not pinned]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub cpus: Option<String>,
+    /// epoll, io_uring, or auto: io_uring where the kernel allows it [auto]
+    #[arg(long, value_name = "KIND")]
+    pub transport: Option<String>,
+    /// spin, sleep, or auto: spin if every thread has a CPU of its own [auto]
+    #[arg(long, value_name = "HOW")]
+    pub wait: Option<String>,
+}
+
+/// What is believed.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Verdict")]
+pub struct VerdictArgs {
+    /// QoS quantile, such as 0.99; needs --qos-bound [none]
+    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    pub qos_quantile: Option<f64>,
+    /// QoS bound on the time from due to done; needs --qos-quantile [none]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub qos_bound: Option<String>,
+    /// A request is timely if sent within this of being due; auto: 50us, or 1 % of the bound [auto]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub timely_within: Option<String>,
+    /// A gap between two polls longer than this is an outage of the client [1ms]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub outage_over: Option<String>,
+    /// Outages may take this share of the time before the verdict is unknown [0.01]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub outage_share_max: Option<f64>,
+}
+
+/// What is written.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Write the result as JSON; -: to stdout, instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write one HdrHistogram a second
+    #[arg(long, value_name = "FILE")]
+    pub hlog: Option<String>,
+    /// Write raw requests as Parquet
+    #[arg(long, value_name = "FILE")]
+    pub raw: Option<String>,
+    /// Most raw requests kept, a uniform sample beyond it [1M]
+    #[arg(long, value_name = "COUNT", value_parser = count)]
+    pub raw_max: Option<u64>,
+    /// Once a second on stderr: a line for people, JSON, or nothing; auto: people on a terminal
+    #[arg(long, value_name = "FORM", default_value = "auto")]
+    pub progress: ProgressForm,
+    /// Read the job as JSON; -: from stdin. Flags override its keys
+    #[arg(long, value_name = "FILE")]
+    pub job: Option<PathBuf>,
+    /// Print what this program knows, and the JSON Schemas of job and result
+    #[arg(long)]
+    pub describe: bool,
+    /// Print completions for a shell
+    #[arg(long, value_name = "SHELL")]
+    pub completions: Option<Shell>,
+}
+
+/// The form of the progress display.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ProgressForm {
+    /// For people on a terminal, else none.
+    #[default]
+    Auto,
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+    /// None.
+    Off,
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    let count = units::parse_count(text).map_err(|fault| fault.what)?;
+    if count < 0.0 || count.fract() != 0.0 || count > 9e15 {
+        return Err(format!("'{text}' is not a whole number of 0 or more"));
+    }
+    Ok(count as u64)
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    units::parse_count(text).map_err(|fault| fault.what)
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    units::parse_bytes(text).map_err(|fault| fault.what)
+}
+
+impl Args {
+    /// Reads a command line. The error is clap's own: it knows whether it is help or a mistake.
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(words)
+    }
+
+    /// The job that file and flags describe together.
+    pub fn job(&self) -> Result<Job, Fault> {
+        let mut job = match &self.output.job {
+            Some(path) => read_job(path)?,
+            None => Job::default(),
+        };
+        self.override_keys(&mut job);
+        if job.target.is_empty() {
+            return Err(Fault::usage(
+                "there is no target",
+                "target",
+                "name one, such as memcache://127.0.0.1:11211, or null:",
+            ));
+        }
+        Ok(job)
+    }
+
+    fn override_keys(&self, job: &mut Job) {
+        let Self { target, load, content, client, verdict, output } = self;
+        put(&mut job.target, target);
+        put(&mut job.rate, &load.rate);
+        put(&mut job.duration, &load.duration);
+        put(&mut job.warmup, &load.warmup);
+        put(&mut job.drain, &load.drain);
+        put(&mut job.arrivals, &load.arrivals);
+        put(&mut job.seed, &load.seed);
+        put(&mut job.find_max, &load.find_max);
+        put(&mut job.probe_rate, &load.probe_rate);
+        put(&mut job.requests_max, &load.requests_max);
+        put(&mut job.popularity, &content.popularity);
+        put(&mut job.items, &content.items);
+        put(&mut job.key_size, &content.key_size);
+        put(&mut job.value_size, &content.value_size);
+        put(&mut job.set_share, &content.set_share);
+        put(&mut job.multiget_share, &content.multiget_share);
+        put(&mut job.multiget_keys, &content.multiget_keys);
+        put(&mut job.paths, &content.paths);
+        put(&mut job.expect_bytes, &content.expect_bytes);
+        put(&mut job.preload, &content.preload);
+        put(&mut job.connections, &client.connections);
+        put(&mut job.depth, &client.depth);
+        put(&mut job.threads, &client.threads);
+        put(&mut job.cpus, &client.cpus);
+        put(&mut job.transport, &client.transport);
+        put(&mut job.wait, &client.wait);
+        put(&mut job.qos_quantile, &verdict.qos_quantile);
+        put(&mut job.qos_bound, &verdict.qos_bound);
+        put(&mut job.timely_within, &verdict.timely_within);
+        put(&mut job.outage_over, &verdict.outage_over);
+        put(&mut job.outage_share_max, &verdict.outage_share_max);
+        put(&mut job.hlog, &output.hlog);
+        put(&mut job.raw, &output.raw);
+        put(&mut job.raw_max, &output.raw_max);
+    }
+}
+
+fn put<T: Clone>(key: &mut T, flag: &Option<T>) {
+    if let Some(value) = flag {
+        key.clone_from(value);
+    }
+}
+
+fn read_job(path: &std::path::Path) -> Result<Job, Fault> {
+    let text = if path.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let text = text.map_err(|error| {
+        let fix = "name a file that can be read, or - for stdin";
+        Fault::usage(format!("the job cannot be read: {error}"), path.display().to_string(), fix)
+    })?;
+    parse_job(&text)
+}
+
+/// Reads a job's JSON; names the key that is unknown and what it may have meant.
+pub fn parse_job(text: &str) -> Result<Job, Fault> {
+    serde_json::from_str(text).map_err(|error| {
+        let at = format!("job, line {} column {}", error.line(), error.column());
+        let what = error.to_string();
+        let what = what.rsplit_once(" at line").map_or(what.as_str(), |(what, _)| what);
+        let Some(unknown) = what.strip_prefix("unknown field `") else {
+            return Fault::usage(format!("the job is wrong: {what}"), at, FIX_JOB);
+        };
+        let name = unknown.split('`').next().unwrap_or_default();
+        let keys: Vec<&str> = unknown.split('`').skip(2).step_by(2).collect();
+        let hint =
+            near(name, keys).first().map_or(String::new(), |key| format!("did you mean {key}? "));
+        Fault::usage(
+            format!("no key of the job is called '{name}'"),
+            at,
+            format!("{hint}{FIX_JOB}"),
+        )
+    })
+}
+
+const FIX_JOB: &str = "`sojourn-load --describe` prints the job's JSON Schema";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
+        let json = serde_json::to_value(Job::default()).unwrap();
+        let mut keys: Vec<String> = json.as_object().unwrap().keys().cloned().collect();
+        keys.retain(|key| key != "schema"); // a form, not a wish
+        let own = ["json", "progress", "job", "describe", "completions", "help", "version"];
+        let command = Args::command();
+        let mut flags: Vec<String> =
+            command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+        flags.retain(|flag| !own.contains(&flag.as_str()));
+        keys.sort();
+        flags.sort();
+        assert_eq!(keys, flags);
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_override_the_job_and_leave_the_rest() {
+        let words = ["sojourn-load", "null:", "--rate", "5k", "--find-max", "--items", "2k"];
+        let args = Args::read(words.map(OsString::from)).unwrap();
+        let mut job = Job { rate: "1k".into(), depth: 9, ..Job::default() };
+        args.override_keys(&mut job);
+        assert_eq!((job.rate.as_str(), job.depth, job.items), ("5k", 9, 2000));
+        assert!(job.find_max);
+    }
+
+    #[test]
+    fn every_default_in_the_help_is_the_jobs() {
+        let json = serde_json::to_value(Job::default()).unwrap();
+        for arg in Args::command().get_arguments() {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let Some(told) = help.strip_suffix(']').and_then(|h| h.rsplit_once('[')) else {
+                continue;
+            };
+            let told = told.1;
+            if ["none", "not pinned", "the target's"].contains(&told) {
+                continue;
+            }
+            let key = &json[arg.get_id().as_str()];
+            let same = match key {
+                serde_json::Value::String(text) => text == told,
+                number => units::parse_count(told).ok() == number.as_f64(),
+            };
+            assert!(same, "{}: the help says {told}, the job {key}", arg.get_id());
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_a_guess() {
+        let fault = parse_job(r#"{"target": "null:", "connection": 4}"#).unwrap_err();
+        assert!(fault.what.contains("'connection'"), "{fault}");
+        assert!(fault.fix.contains("did you mean connections"), "{fault}");
+        assert_eq!(fault.exit, 2);
+        assert!(parse_job(r#"{"depth": "many"}"#).unwrap_err().at.contains("line 1"));
+        assert!(parse_job(r#"{"depth": -1}"#).is_err());
+    }
+}

@@ -1,0 +1,326 @@
+//! Which requests are in flight on which connection, and which connection the next one takes.
+//!
+//! A request takes the connection with the fewest in flight; among equals, the one that has been
+//! so for longest. So with `depth` 1 it is a queue of free connections, requests spread over all
+//! of them, and no request waits while a connection has room. Nothing allocates after `new`.
+
+use super::After;
+use crate::protocols::Decoder;
+
+const NONE: u32 = u32::MAX;
+
+/// One connection's place in the lists, and what is in flight on it.
+struct Connection {
+    /// Neighbours in the list of connections with as many in flight.
+    next: u32,
+    previous: u32,
+    /// Oldest request in flight: index into its slots.
+    head: u32,
+    /// Number in flight.
+    len: u32,
+    open: bool,
+    /// When the first byte of the reply being read came, ns; 0: none yet.
+    first_byte_ns: u64,
+    decoder: Box<dyn Decoder>,
+}
+
+/// All connections of one thread.
+pub struct Connections {
+    each: Vec<Connection>,
+    /// Requests in flight: `depth` slots for each connection, as rings.
+    slots: Vec<u32>,
+    depth: u32,
+    /// First and last connection with `i` in flight, for `i` below `depth`.
+    first: Vec<u32>,
+    last: Vec<u32>,
+    /// No connection has fewer in flight than this.
+    lowest: u32,
+    in_flight: usize,
+    /// Connections that have room.
+    with_room: u32,
+    /// Since when at least one has had room, ns.
+    room_since_ns: u64,
+    /// Over UDP a reply may come when nobody waits for it any more.
+    datagrams: bool,
+}
+
+impl Connections {
+    /// `count` open connections with nothing in flight.
+    pub fn new(
+        count: u32,
+        depth: u32,
+        datagrams: bool,
+        decoder: impl Fn() -> Box<dyn Decoder>,
+    ) -> Self {
+        let each = (0..count)
+            .map(|_| Connection {
+                next: NONE,
+                previous: NONE,
+                head: 0,
+                len: 0,
+                open: false,
+                first_byte_ns: 0,
+                decoder: decoder(),
+            })
+            .collect();
+        let mut this = Self {
+            each,
+            slots: vec![NONE; count as usize * depth as usize],
+            depth,
+            first: vec![NONE; depth as usize],
+            last: vec![NONE; depth as usize],
+            lowest: 0,
+            in_flight: 0,
+            with_room: 0,
+            room_since_ns: 0,
+            datagrams,
+        };
+        (0..count).for_each(|connection| this.opened(connection, 0));
+        this
+    }
+
+    /// The connection that the next request takes; `None` if none has room.
+    #[inline]
+    pub fn pick(&mut self) -> Option<u32> {
+        if self.with_room == 0 {
+            return None;
+        }
+        while self.first[self.lowest as usize] == NONE {
+            self.lowest += 1;
+        }
+        Some(self.first[self.lowest as usize])
+    }
+
+    /// Since when, without a break, a connection has had room, ns.
+    #[inline]
+    pub fn room_since_ns(&self) -> u64 {
+        self.room_since_ns
+    }
+
+    /// Requests in flight on all connections.
+    #[inline]
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Requests in flight on `connection`.
+    #[inline]
+    pub fn in_flight_on(&self, connection: u32) -> u32 {
+        self.each[connection as usize].len
+    }
+
+    /// Puts `request` in flight on `connection`, which has room.
+    #[inline]
+    pub fn push(&mut self, connection: u32, request: u32) {
+        self.unlist(connection);
+        let it = &mut self.each[connection as usize];
+        let slot = wrap(it.head + it.len, self.depth);
+        it.len += 1;
+        self.slots[(connection * self.depth + slot) as usize] = request;
+        self.in_flight += 1;
+        if self.each[connection as usize].len < self.depth {
+            self.list(connection);
+        } else {
+            self.with_room -= 1;
+        }
+    }
+
+    /// The oldest request in flight on `connection`.
+    #[inline]
+    pub fn oldest(&self, connection: u32) -> Option<u32> {
+        let it = &self.each[connection as usize];
+        (it.len > 0).then(|| self.slots[(connection * self.depth + it.head) as usize])
+    }
+
+    /// Takes the oldest request of `connection` out of flight at `now_ns`.
+    #[inline]
+    pub fn pop(&mut self, connection: u32, now_ns: u64) -> Option<u32> {
+        let request = self.oldest(connection)?;
+        let it = &mut self.each[connection as usize];
+        let was_full = it.len == self.depth;
+        let open = it.open;
+        if open && !was_full {
+            self.unlist(connection);
+        }
+        let it = &mut self.each[connection as usize];
+        it.head = wrap(it.head + 1, self.depth);
+        it.len -= 1;
+        self.in_flight -= 1;
+        if open {
+            if was_full {
+                self.gain_room(now_ns);
+            }
+            self.list(connection);
+        }
+        Some(request)
+    }
+
+    /// `connection` can be used from `now_ns` on.
+    pub fn opened(&mut self, connection: u32, now_ns: u64) {
+        let it = &mut self.each[connection as usize];
+        it.open = true;
+        it.first_byte_ns = 0;
+        it.decoder.reset();
+        self.gain_room(now_ns);
+        self.list(connection);
+    }
+
+    /// `connection` cannot be used until it is open again. What is in flight on it stays there
+    /// until it is taken out with [`Connections::pop`]. Answers whether it was open.
+    pub fn closed(&mut self, connection: u32) -> bool {
+        let it = &self.each[connection as usize];
+        if !it.open {
+            return false;
+        }
+        if it.len < self.depth {
+            self.unlist(connection);
+            self.with_room -= 1;
+        }
+        self.each[connection as usize].open = false;
+        true
+    }
+
+    /// The decoder of `connection`, and when the first byte of the reply it reads came.
+    #[inline]
+    pub fn reading(&mut self, connection: u32) -> (&mut dyn Decoder, &mut u64) {
+        let it = &mut self.each[connection as usize];
+        (it.decoder.as_mut(), &mut it.first_byte_ns)
+    }
+
+    /// What to do with bytes that nobody waits for: on a stream they are the end of all order,
+    /// unless it is being closed anyway.
+    #[cold]
+    pub(super) fn after_stray(&self, connection: u32) -> After {
+        let ignored = self.datagrams || !self.each[connection as usize].open;
+        if ignored { After::GoOn } else { After::Broken }
+    }
+
+    fn gain_room(&mut self, now_ns: u64) {
+        if self.with_room == 0 {
+            self.room_since_ns = now_ns;
+        }
+        self.with_room += 1;
+    }
+
+    /// Puts `connection` at the end of its list.
+    #[inline]
+    fn list(&mut self, connection: u32) {
+        let level = self.each[connection as usize].len;
+        let last = std::mem::replace(&mut self.last[level as usize], connection);
+        self.each[connection as usize].previous = last;
+        self.each[connection as usize].next = NONE;
+        if last == NONE {
+            self.first[level as usize] = connection;
+        } else {
+            self.each[last as usize].next = connection;
+        }
+        self.lowest = self.lowest.min(level);
+    }
+
+    /// Takes `connection` out of its list.
+    #[inline]
+    fn unlist(&mut self, connection: u32) {
+        let Connection { next, previous, len, .. } = self.each[connection as usize];
+        if previous == NONE {
+            self.first[len as usize] = next;
+        } else {
+            self.each[previous as usize].next = next;
+        }
+        if next == NONE {
+            self.last[len as usize] = previous;
+        } else {
+            self.each[next as usize].previous = previous;
+        }
+    }
+}
+
+/// `at` modulo `depth`, for `at` below twice `depth`.
+#[inline]
+fn wrap(at: u32, depth: u32) -> u32 {
+    if at >= depth { at - depth } else { at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::{Asked, Step};
+
+    struct Deaf;
+
+    impl Decoder for Deaf {
+        fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
+            Step { used: bytes.len(), reply: None }
+        }
+        fn reset(&mut self) {}
+    }
+
+    fn connections(count: u32, depth: u32) -> Connections {
+        Connections::new(count, depth, false, || Box::new(Deaf))
+    }
+
+    #[test]
+    fn requests_go_round_over_free_connections() {
+        let mut all = connections(3, 1);
+        for request in 0..3 {
+            let connection = all.pick().unwrap();
+            assert_eq!(connection, request);
+            all.push(connection, request);
+        }
+        assert_eq!(all.pick(), None);
+        assert_eq!(all.pop(1, 10), Some(1));
+        assert_eq!(all.pop(0, 11), Some(0));
+        assert_eq!(all.room_since_ns(), 10);
+        assert_eq!(all.pick(), Some(1), "the one that has been free for longest");
+    }
+
+    #[test]
+    fn an_idle_connection_comes_before_a_busy_one() {
+        let mut all = connections(2, 4);
+        all.push(0, 7);
+        all.push(0, 8);
+        assert_eq!(all.pick(), Some(1));
+        all.push(1, 9);
+        assert_eq!(all.pick(), Some(1), "one in flight there, two on the other");
+        assert_eq!((all.pop(0, 0), all.pop(0, 0)), (Some(7), Some(8)), "in the order sent");
+        assert_eq!(all.pick(), Some(0));
+    }
+
+    #[test]
+    fn a_closed_connection_is_never_picked_and_keeps_its_requests() {
+        let mut all = connections(2, 2);
+        all.push(0, 5);
+        assert!(all.closed(0));
+        assert!(!all.closed(0), "only once");
+        assert_eq!(all.pick(), Some(1));
+        assert!(all.closed(1));
+        assert_eq!(all.pick(), None);
+        assert_eq!(all.pop(0, 0), Some(5));
+        assert_eq!(all.pick(), None);
+        all.opened(0, 42);
+        assert_eq!((all.pick(), all.room_since_ns()), (Some(0), 42));
+    }
+
+    #[test]
+    fn random_use_keeps_every_request_once_and_in_order() {
+        use sojourn_base::rng::{RngExt, stream};
+        let mut rng = stream(5, "connections", 0);
+        let mut all = connections(5, 3);
+        let mut shadow: Vec<std::collections::VecDeque<u32>> = vec![Default::default(); 5];
+        for request in 0..20_000 {
+            if let Some(connection) = all.pick() {
+                let fewest = shadow.iter().map(|it| it.len()).min().unwrap();
+                assert_eq!(shadow[connection as usize].len(), fewest);
+                all.push(connection, request);
+                shadow[connection as usize].push_back(request);
+            } else {
+                assert!(shadow.iter().all(|it| it.len() == 3));
+            }
+            while rng.random::<f64>() < 0.5 {
+                let connection = rng.random_range(0..5_u32);
+                let popped = all.pop(connection, u64::from(request));
+                assert_eq!(popped, shadow[connection as usize].pop_front());
+            }
+            assert_eq!(all.in_flight(), shadow.iter().map(|it| it.len()).sum::<usize>());
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! THE hot loop: take what is due, send, poll, mark.
+//!
+//! Between the first and the last request it touches only memory that was allocated and touched
+//! before, takes no lock, writes no log, and makes no system call of its own (the transport's, and
+//! two reads of the CPU clock at the edges of the measured part). What it finds goes into
+//! [`Marks`]; what that means is worked out afterwards.
+
+mod connections;
+mod reopen;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use sojourn_base::clock::{Clock, Monotonic};
+
+pub use connections::Connections;
+use reopen::Reopener;
+pub use watch::{Live, Watch};
+
+use crate::marks::{Marks, Outcome, Plan, ThreadRun};
+use crate::protocols::{Asked, Protocol};
+use crate::resolve::Wait;
+use crate::transports::{Event, Transport};
+
+/// Requests sent before replies are looked for again.
+const SEND_BATCH: usize = 16;
+/// Longest sleep: a signal is noticed, and a closed connection tried again, at least this often.
+const NAP_NS: u64 = 20_000_000;
+/// Between two looks for datagrams that were lost.
+const GIVE_UP_LOOK_NS: u64 = 1_000_000;
+
+/// When things happen, ns after the start of the warm-up.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Start of the warm-up, ns of the monotonic clock: all other times count from here.
+    pub start_ns: u64,
+    /// Start of the measured part.
+    pub measured_ns: u64,
+    /// End of the load.
+    pub end_ns: u64,
+    /// How long replies are waited for after it.
+    pub drain_ns: u64,
+}
+
+/// What one thread needs to run.
+pub struct Setup {
+    /// What is sent when.
+    pub plan: Plan,
+    /// Room for what becomes of it.
+    pub marks: Marks,
+    /// The sockets.
+    pub transport: Box<dyn Transport>,
+    /// What is said on them.
+    pub protocol: Arc<dyn Protocol>,
+    /// Number of connections, and most requests in flight on each.
+    pub connections: u32,
+    /// See `connections`.
+    pub depth: u32,
+    /// How time passes.
+    pub times: Times,
+    /// Spin or sleep.
+    pub wait: Wait,
+    /// Over UDP a reply that has not come within this is given up, ns; 0: never.
+    pub give_up_ns: u64,
+    /// A gap between two polls longer than this is an outage, ns.
+    pub outage_over_ns: u64,
+    /// Counts that others may look at, and the request to stop.
+    pub live: Arc<Live>,
+}
+
+/// One thread's run.
+pub struct Drive {
+    pub(crate) plan: Plan,
+    pub(crate) marks: Marks,
+    transport: Box<dyn Transport>,
+    protocol: Arc<dyn Protocol>,
+    connections: Connections,
+    reopener: Reopener,
+    watch: Watch,
+    clock: Monotonic,
+    times: Times,
+    wait: Wait,
+    give_up_ns: u64,
+    give_up_next_ns: u64,
+    live: Arc<Live>,
+    /// The next request of the plan.
+    next: usize,
+    /// Bytes of the request being sent.
+    bytes: Vec<u8>,
+    stopped_ns: Option<u64>,
+}
+
+/// Runs the plan to its end, or until it is stopped.
+pub fn run(setup: Setup) -> ThreadRun {
+    let mut drive = Drive::new(setup);
+    loop {
+        let now_ns = drive.now();
+        if drive.is_over(now_ns) {
+            return drive.finish();
+        }
+        let mut batch = 0;
+        while batch < SEND_BATCH
+            && let Some((request, connection)) = drive.take_due(now_ns)
+        {
+            drive.send(request, connection);
+            batch += 1;
+        }
+        drive.transport.submit();
+        drive.poll_and_mark(now_ns);
+    }
+}
+
+impl Drive {
+    pub(crate) fn new(setup: Setup) -> Self {
+        let Setup { protocol, connections, depth, .. } = setup;
+        let bytes = Vec::with_capacity(protocol.request_bytes_max() + 16);
+        Self {
+            connections: Connections::new(connections, depth, setup.give_up_ns > 0, || {
+                protocol.decoder()
+            }),
+            reopener: Reopener::new(connections),
+            watch: Watch::new(setup.times, setup.wait, setup.outage_over_ns),
+            clock: Monotonic,
+            plan: setup.plan,
+            marks: setup.marks,
+            transport: setup.transport,
+            protocol,
+            times: setup.times,
+            wait: setup.wait,
+            give_up_ns: setup.give_up_ns,
+            give_up_next_ns: 0,
+            live: setup.live,
+            next: 0,
+            bytes,
+            stopped_ns: None,
+        }
+    }
+
+    /// Now, ns after the start of the warm-up; 0 before it.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now_ns().saturating_sub(self.times.start_ns)
+    }
+
+    /// The next request and the connection it takes, if it is due and there is room for it.
+    #[inline]
+    fn take_due(&mut self, now_ns: u64) -> Option<(usize, u32)> {
+        let intended_ns = *self.plan.intended_ns.get(self.next)?;
+        if intended_ns > now_ns {
+            return None;
+        }
+        let connection = self.connections.pick()?;
+        self.next += 1;
+        Some((self.next - 1, connection))
+    }
+
+    #[inline]
+    fn send(&mut self, request: usize, connection: u32) {
+        self.bytes.clear();
+        self.protocol.encode(asked(&self.plan, request), &mut self.bytes);
+        self.marks.connection[request] = connection;
+        self.marks.free_ns[request] = self.connections.room_since_ns();
+        self.connections.push(connection, request as u32);
+        self.marks.sent_ns[request] = self.clock.now_ns().saturating_sub(self.times.start_ns);
+        self.transport.send(connection, &self.bytes);
+    }
+
+    /// Picks up what has come and marks what it completes.
+    #[inline]
+    pub(crate) fn poll_and_mark(&mut self, now_ns: u64) {
+        let wait_ns = self.wait_ns(now_ns);
+        let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
+        transport.poll(wait_ns, &mut |event| {
+            let now_ns = clock.now_ns().saturating_sub(times.start_ns);
+            match event {
+                Event::Bytes(connection, bytes) => {
+                    let after = read(connections, connection, bytes, now_ns, plan, marks, live);
+                    if after != After::GoOn {
+                        lose(connections, connection, now_ns, marks, live);
+                        reopener.drop_after_poll(connection, now_ns, after == After::Agreed);
+                    }
+                }
+                Event::Closed(connection) => {
+                    lose(connections, connection, now_ns, marks, live);
+                    reopener.closed(connection, now_ns, false);
+                }
+            }
+        });
+        if self.reopener.has_work() {
+            self.reopener.tend(self.transport.as_mut(), &mut self.connections, now_ns);
+        }
+    }
+
+    /// How long the next poll may wait: 0 when spinning, else until the next request is due.
+    #[inline]
+    fn wait_ns(&mut self, now_ns: u64) -> u64 {
+        if self.wait == Wait::Spin {
+            return 0;
+        }
+        let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
+        if self.connections.pick().is_none() {
+            return nap_ns; // only a reply, or the deadline, can change anything
+        }
+        match self.plan.intended_ns.get(self.next) {
+            Some(due_ns) => due_ns.saturating_sub(now_ns).min(nap_ns),
+            None => nap_ns,
+        }
+    }
+
+    /// Whether the run has ended: all is answered, the deadline has passed, or nobody answers.
+    #[inline]
+    fn is_over(&mut self, now_ns: u64) -> bool {
+        self.watch.polled(now_ns, self.transport.as_ref());
+        self.live.publish(self.next, now_ns);
+        if self.live.stop.load(Relaxed) && self.stopped_ns.is_none() {
+            self.stop(now_ns);
+        }
+        if self.give_up_ns > 0 && now_ns >= self.give_up_next_ns {
+            self.give_up(now_ns);
+        }
+        if self.reopener.is_hopeless(now_ns) {
+            self.stop(now_ns);
+            return true;
+        }
+        let all_sent = self.next == self.plan.intended_ns.len();
+        (all_sent && self.connections.in_flight() == 0 && now_ns >= self.times.end_ns)
+            || now_ns >= self.times.end_ns + self.times.drain_ns
+    }
+
+    /// Nothing that is due later than `now_ns` will be sent.
+    #[cold]
+    fn stop(&mut self, now_ns: u64) {
+        let due = self.plan.intended_ns.partition_point(|&ns| ns <= now_ns).max(self.next);
+        self.plan.truncate(due);
+        self.marks.truncate(due);
+        self.stopped_ns = Some(now_ns);
+        self.times.end_ns = now_ns.min(self.times.end_ns);
+        self.watch.ends_at(now_ns);
+    }
+
+    /// A datagram may be lost: its connection is free again after a while.
+    #[cold]
+    fn give_up(&mut self, now_ns: u64) {
+        self.give_up_next_ns = now_ns + GIVE_UP_LOOK_NS;
+        let late_ns = now_ns.saturating_sub(self.give_up_ns);
+        for connection in 0..self.reopener.connections() {
+            if let Some(request) = self.connections.oldest(connection)
+                && self.marks.sent_ns[request as usize] < late_ns
+            {
+                self.connections.pop(connection, now_ns);
+                let (decoder, first_byte_ns) = self.connections.reading(connection);
+                decoder.reset();
+                *first_byte_ns = 0;
+            }
+        }
+    }
+
+    /// The closed loop: sends as long as there is room and time.
+    #[inline]
+    pub(crate) fn fill(&mut self, now_ns: u64) {
+        while now_ns < self.times.end_ns
+            && self.next < self.plan.intended_ns.len()
+            && let Some(connection) = self.connections.pick()
+        {
+            self.send(self.next, connection);
+            self.plan.intended_ns[self.next] = self.marks.sent_ns[self.next];
+            self.next += 1;
+        }
+        self.transport.submit();
+    }
+
+    /// The closed loop is over when its time is, or its plan, and all is answered.
+    #[inline]
+    pub(crate) fn is_closed_over(&mut self, now_ns: u64) -> bool {
+        if self.next == self.plan.intended_ns.len() && now_ns < self.times.end_ns {
+            self.stop(now_ns); // the plan is used up: what was measured until now counts
+        }
+        self.is_over(now_ns) || (now_ns >= self.times.end_ns && self.connections.in_flight() == 0)
+    }
+
+    /// Cuts the plan to what was sent.
+    pub(crate) fn finish_closed(mut self) -> ThreadRun {
+        self.plan.truncate(self.next);
+        self.marks.truncate(self.next);
+        let measured_ns = self.times.measured_ns;
+        self.plan.measured_from = self.plan.intended_ns.partition_point(|&ns| ns < measured_ns);
+        self.finish()
+    }
+
+    fn finish(self) -> ThreadRun {
+        let Self { plan, marks, watch, transport, stopped_ns, reopener, .. } = self;
+        let run = ThreadRun {
+            plan,
+            marks,
+            stopped_ns,
+            reconnects: reopener.reconnects(),
+            ..ThreadRun::default()
+        };
+        watch.finish(run, transport.as_ref())
+    }
+}
+
+#[inline]
+pub(crate) fn asked(plan: &Plan, request: usize) -> Asked {
+    Asked { op: plan.op[request], item: plan.item[request], id: request as u32 }
+}
+
+/// What becomes of a connection after its bytes were read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    GoOn,
+    /// The server said that it closes it now.
+    Agreed,
+    /// Nothing more on it can be understood.
+    Broken,
+}
+
+/// Reads all replies in `bytes`.
+#[inline]
+fn read(
+    connections: &mut Connections,
+    connection: u32,
+    mut bytes: &[u8],
+    now_ns: u64,
+    plan: &Plan,
+    marks: &mut Marks,
+    live: &Live,
+) -> After {
+    while !bytes.is_empty() {
+        let Some(request) = connections.oldest(connection) else {
+            return connections.after_stray(connection);
+        };
+        let request = request as usize;
+        let (decoder, first_byte_ns) = connections.reading(connection);
+        if *first_byte_ns < marks.sent_ns[request] {
+            *first_byte_ns = now_ns;
+        }
+        let step = decoder.read(asked(plan, request), bytes);
+        bytes = &bytes[step.used..];
+        if let Some(reply) = step.reply {
+            marks.first_byte_ns[request] = std::mem::take(first_byte_ns);
+            marks.done_ns[request] = now_ns;
+            marks.outcome[request] = reply.outcome;
+            marks.reply_bytes[request] = reply.body_bytes;
+            live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
+            connections.pop(connection, now_ns);
+            if reply.outcome == Outcome::Garbled {
+                return After::Broken;
+            }
+            if reply.last {
+                return After::Agreed;
+            }
+        }
+    }
+    After::GoOn
+}
+
+/// Everything in flight on `connection` is lost.
+#[cold]
+fn lose(
+    connections: &mut Connections,
+    connection: u32,
+    now_ns: u64,
+    marks: &mut Marks,
+    live: &Live,
+) {
+    connections.closed(connection);
+    while let Some(request) = connections.pop(connection, now_ns) {
+        marks.outcome[request as usize] = Outcome::Closed;
+        live.done(0, Outcome::Closed);
+    }
+}

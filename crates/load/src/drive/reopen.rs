@@ -1,0 +1,143 @@
+//! Connections that broke: opened again, with patience, until it is hopeless.
+
+use super::Connections;
+use crate::transports::{Reopen, Transport};
+
+/// Wait before the second attempt in a row; doubles from attempt to attempt.
+const PAUSE_NS: u64 = 1_000_000;
+/// Longest wait between attempts.
+const PAUSE_NS_MAX: u64 = 1_000_000_000;
+/// A connection that held this long is tried again at once.
+const HELD_NS: u64 = 1_000_000_000;
+/// With no connection open for this long, the run ends.
+const HOPELESS_NS: u64 = 5_000_000_000;
+/// Between two looks at a connection that is being opened.
+const LOOK_NS: u64 = 50_000;
+
+#[derive(Clone, Copy, Default)]
+struct Broken {
+    is_down: bool,
+    next_try_ns: u64,
+    pause_ns: u64,
+    opened_ns: u64,
+}
+
+/// Which connections are down, and when each is tried again.
+pub(super) struct Reopener {
+    each: Vec<Broken>,
+    /// Connections that the transport has still to drop.
+    to_drop: Vec<u32>,
+    down: usize,
+    all_down_since_ns: u64,
+    next_try_ns: u64,
+    reconnects: u64,
+}
+
+impl Reopener {
+    pub(super) fn new(connections: u32) -> Self {
+        Self {
+            each: vec![Broken::default(); connections as usize],
+            to_drop: Vec::with_capacity(connections as usize),
+            down: 0,
+            all_down_since_ns: 0,
+            next_try_ns: 0,
+            reconnects: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn has_work(&self) -> bool {
+        self.down > 0
+    }
+
+    #[inline]
+    pub(super) fn is_hopeless(&self, now_ns: u64) -> bool {
+        self.down == self.each.len()
+            && self.down > 0
+            && now_ns.saturating_sub(self.all_down_since_ns) > HOPELESS_NS
+    }
+
+    pub(super) fn connections(&self) -> u32 {
+        self.each.len() as u32
+    }
+
+    pub(super) fn reconnects(&self) -> u64 {
+        self.reconnects
+    }
+
+    /// `connection` broke, and the transport knows it. If the server had said that it would close
+    /// it (`agreed`), or it had held for long, it is opened again at once.
+    #[cold]
+    pub(super) fn closed(&mut self, connection: u32, now_ns: u64, agreed: bool) {
+        let it = &mut self.each[connection as usize];
+        if it.is_down {
+            return;
+        }
+        let at_once = agreed || now_ns.saturating_sub(it.opened_ns) > HELD_NS;
+        it.pause_ns = if at_once { 0 } else { (it.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX) };
+        it.is_down = true;
+        it.next_try_ns = now_ns + it.pause_ns;
+        self.next_try_ns = self.next_try_ns.min(it.next_try_ns);
+        self.down += 1;
+        if self.down == self.each.len() {
+            self.all_down_since_ns = now_ns;
+        }
+    }
+
+    /// `connection` is of no use any more; the transport is told after the poll that found it.
+    #[cold]
+    pub(super) fn drop_after_poll(&mut self, connection: u32, now_ns: u64, agreed: bool) {
+        self.closed(connection, now_ns, agreed);
+        self.to_drop.push(connection);
+    }
+
+    /// Drops what is to be dropped, and opens what may be opened.
+    #[cold]
+    pub(super) fn tend(
+        &mut self,
+        transport: &mut dyn Transport,
+        connections: &mut Connections,
+        now_ns: u64,
+    ) {
+        for connection in self.to_drop.drain(..) {
+            transport.close(connection);
+        }
+        if now_ns < self.next_try_ns {
+            return;
+        }
+        self.next_try_ns = u64::MAX;
+        for connection in 0..self.each.len() {
+            if self.each[connection].is_down {
+                self.try_one(connection, transport, connections, now_ns);
+            }
+        }
+    }
+
+    fn try_one(
+        &mut self,
+        connection: usize,
+        transport: &mut dyn Transport,
+        connections: &mut Connections,
+        now_ns: u64,
+    ) {
+        let it = &mut self.each[connection];
+        if now_ns >= it.next_try_ns {
+            match transport.reopen(connection as u32) {
+                Reopen::Open => {
+                    it.is_down = false;
+                    it.opened_ns = now_ns;
+                    self.down -= 1;
+                    self.reconnects += 1;
+                    connections.opened(connection as u32, now_ns);
+                    return;
+                }
+                Reopen::Pending => it.next_try_ns = now_ns + LOOK_NS,
+                Reopen::Refused => {
+                    it.pause_ns = (it.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX);
+                    it.next_try_ns = now_ns + it.pause_ns;
+                }
+            }
+        }
+        self.next_try_ns = self.next_try_ns.min(it.next_try_ns);
+    }
+}

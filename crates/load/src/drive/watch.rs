@@ -1,0 +1,158 @@
+//! What the loop notes about itself: gaps between polls, CPU time, system calls; and what it lets
+//! others see while it runs.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use sojourn_base::clock::thread_cpu_ns;
+use sojourn_base::span;
+
+use super::Times;
+use crate::marks::{Outage, Outcome, ThreadRun};
+use crate::resolve::Wait;
+use crate::transports::Transport;
+
+/// Outages listed; more are counted only.
+const OUTAGES_MAX: usize = 65_536;
+/// Last sojourn times that others may look at.
+pub const RECENT: usize = 4096;
+
+/// Gaps between polls, and what the measured part cost.
+pub struct Watch {
+    times: Times,
+    spins: bool,
+    outage_over_ns: u64,
+    last_poll_ns: u64,
+    poll_gaps: span::Times,
+    outages: Vec<Outage>,
+    outages_unlisted: u64,
+    at_start: Option<Used>,
+    at_end: Option<Used>,
+}
+
+/// What the thread had used at one moment.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    cpu_ns: u64,
+    syscalls: u64,
+}
+
+impl Used {
+    fn now(transport: &dyn Transport) -> Self {
+        Self { cpu_ns: thread_cpu_ns(), syscalls: transport.syscalls() }
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(times: Times, wait: Wait, outage_over_ns: u64) -> Self {
+        let mut outages = vec![Outage { start_ns: 1, length_ns: 1 }; OUTAGES_MAX]; // touch the pages
+        outages.clear();
+        Self {
+            times,
+            spins: wait == Wait::Spin,
+            outage_over_ns,
+            last_poll_ns: 0,
+            poll_gaps: span::Times::new(),
+            outages,
+            outages_unlisted: 0,
+            at_start: None,
+            at_end: None,
+        }
+    }
+
+    /// The loop is about to poll. A thread that sleeps has gaps by intent, so only one that spins
+    /// is judged by them.
+    #[inline]
+    pub(crate) fn polled(&mut self, now_ns: u64, transport: &dyn Transport) {
+        if self.spins {
+            let gap_ns = now_ns.saturating_sub(self.last_poll_ns);
+            if gap_ns > self.outage_over_ns {
+                self.note_outage(gap_ns);
+            }
+            if now_ns >= self.times.measured_ns {
+                self.poll_gaps.add(gap_ns);
+            }
+            self.last_poll_ns = now_ns;
+        }
+        if self.at_start.is_none() && now_ns >= self.times.measured_ns {
+            self.at_start = Some(Used::now(transport));
+        }
+        if self.at_end.is_none() && now_ns >= self.times.end_ns {
+            self.at_end = Some(Used::now(transport));
+        }
+    }
+
+    #[cold]
+    fn note_outage(&mut self, length_ns: u64) {
+        if self.outages.len() == OUTAGES_MAX {
+            self.outages_unlisted += 1;
+        } else {
+            self.outages.push(Outage { start_ns: self.last_poll_ns, length_ns });
+        }
+    }
+
+    /// The load ends earlier than planned.
+    pub(crate) fn ends_at(&mut self, end_ns: u64) {
+        self.times.end_ns = self.times.end_ns.min(end_ns);
+    }
+
+    /// Adds to `run` what was noted.
+    pub(crate) fn finish(self, mut run: ThreadRun, transport: &dyn Transport) -> ThreadRun {
+        let end = self.at_end.unwrap_or_else(|| Used::now(transport));
+        let start = self.at_start.unwrap_or(end);
+        run.outages = self.outages;
+        run.outages_unlisted = self.outages_unlisted;
+        run.poll_gaps = self.poll_gaps;
+        run.cpu_ns = end.cpu_ns - start.cpu_ns;
+        run.syscalls = end.syscalls - start.syscalls;
+        run
+    }
+}
+
+/// Counts of one thread that others may look at while it runs; written without locks.
+pub struct Live {
+    /// Set by others: send nothing that is due later.
+    pub stop: Arc<AtomicBool>,
+    /// Time of the last look, ns after the start of the warm-up.
+    pub now_ns: AtomicU64,
+    /// Requests sent.
+    pub sent: AtomicU64,
+    /// Requests answered, in whatever way.
+    pub done: AtomicU64,
+    /// Requests that did not end as a hit.
+    pub errors: AtomicU64,
+    /// The last [`RECENT`] sojourn times, ns; entry `done % RECENT` is the next to be written.
+    pub recent_ns: Box<[AtomicU64]>,
+}
+
+impl Live {
+    /// All zero.
+    pub fn new(stop: Arc<AtomicBool>) -> Self {
+        Self {
+            stop,
+            now_ns: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            recent_ns: (0..RECENT).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn publish(&self, sent: usize, now_ns: u64) {
+        self.sent.store(sent as u64, Relaxed);
+        self.now_ns.store(now_ns, Relaxed);
+    }
+
+    /// Only the owning thread writes, so a load and a store do for an addition.
+    #[inline]
+    pub(crate) fn done(&self, sojourn_ns: u64, outcome: Outcome) {
+        let done = self.done.load(Relaxed);
+        self.recent_ns[done as usize % RECENT].store(sojourn_ns, Relaxed);
+        self.done.store(done + 1, Relaxed);
+        if outcome != Outcome::Hit {
+            self.errors.store(self.errors.load(Relaxed) + 1, Relaxed);
+        }
+    }
+}

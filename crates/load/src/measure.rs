@@ -1,0 +1,49 @@
+//! One measurement: preload, run, judge.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use sojourn_base::Fault;
+
+use crate::progress::Progress;
+use crate::resolve::Resolved;
+use crate::result::RunResult;
+use crate::run;
+use crate::summary::{self, Run};
+
+/// What a measurement brought.
+#[derive(Debug)]
+pub struct Measured {
+    /// The result, as it is written.
+    pub result: RunResult,
+    /// What it was made from.
+    pub run: Run,
+    /// A signal ended it early.
+    pub was_interrupted: bool,
+    /// The server was lost: no connection could be opened again.
+    pub was_lost: bool,
+}
+
+/// Runs the job and judges the run.
+pub fn measure(
+    resolved: &Resolved,
+    stop: &Arc<AtomicBool>,
+    progress: &mut Progress,
+) -> Result<Measured, Fault> {
+    let ready = run::prepare(resolved, stop)?;
+    let ran = run::run(ready, progress)?;
+    let was_interrupted = stop.load(Relaxed);
+    let was_stopped = ran.threads.iter().any(|thread| thread.stopped_ns.is_some());
+    let run = Run {
+        job: resolved.job.clone(),
+        started_unix_ns: ran.started_unix_ns + resolved.warmup_ns,
+        threads: ran.threads,
+        sentinels: ran.sentinels,
+        steal_share: ran.steal_share,
+        are_syscalls_counted: true,
+    };
+    let result = summary::summarise(&run)?;
+    let was_lost = was_stopped && !was_interrupted && !resolved.job.find_max;
+    Ok(Measured { result, run, was_interrupted, was_lost })
+}

@@ -1,0 +1,139 @@
+//! The program: from a command line to an exit code. Writes only where it is told to.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::CommandFactory;
+use sojourn_base::{Exit, Fault};
+
+use crate::cli::{Args, ProgressForm};
+use crate::describe;
+use crate::measure;
+use crate::progress::{Form, Progress};
+use crate::resolve::{Resolved, resolve};
+use crate::result::{RunResult, Verdict};
+
+/// Runs the program on `words` and answers its exit code.
+///
+/// `stop` is set by a signal handler: the run ends and is written as far as it went.
+pub fn main(
+    words: impl IntoIterator<Item = OsString>,
+    stop: &Arc<AtomicBool>,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> u8 {
+    let args = match Args::read(words) {
+        Ok(args) => args,
+        Err(told) => return show_clap(&told, out, talk),
+    };
+    match act(&args, stop, out) {
+        Ok(exit) => exit as u8,
+        Err(fault) => {
+            // Nobody is left to tell if stderr is gone.
+            let _ = writeln!(talk, "{fault}");
+            fault.exit
+        }
+    }
+}
+
+fn show_clap<'a>(told: &clap::Error, out: &'a mut dyn Write, talk: &'a mut dyn Write) -> u8 {
+    let is_mistake = told.use_stderr();
+    let stream = if is_mistake { talk } else { out };
+    let _ = write!(stream, "{}", told.render());
+    if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 }
+}
+
+fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit, Fault> {
+    if args.output.describe {
+        return print(out, &describe::json()).map(|()| Exit::Ok);
+    }
+    if let Some(shell) = args.output.completions {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Args::command(), "sojourn-load", &mut script);
+        return print(out, &String::from_utf8_lossy(&script)).map(|()| Exit::Ok);
+    }
+    let resolved = resolve(args.job()?)?;
+    let json = args.output.json.as_deref();
+    check_writable(json)?;
+    let mut progress = Progress::new(form(args.output.progress));
+    let measured = measure::measure(&resolved, stop, &mut progress)?;
+    let result = &measured.result;
+    write_json(json, result, out)?;
+    let is_terminal = io::stdout().is_terminal();
+    if json.is_none() || (is_terminal && !is_stdout(json)) {
+        print(out, &format!("{:?}\n", result.verdict))?;
+    }
+    exit(&resolved, &measured)
+}
+
+/// The exit code that the run deserves; a server that was lost is a failure that says so.
+fn exit(resolved: &Resolved, measured: &measure::Measured) -> Result<Exit, Fault> {
+    if measured.was_interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    if measured.was_lost {
+        return Err(Fault::failed(
+            "every connection was closed and none could be opened again for 5 s",
+            resolved.job.target.clone(),
+            "see why the server stopped; what was measured until then is in the result",
+        ));
+    }
+    Ok(match measured.result.verdict {
+        Verdict::Holds => Exit::Ok,
+        Verdict::Violated => Exit::Violated,
+        Verdict::Unknown => Exit::Unknown,
+    })
+}
+
+fn form(asked: ProgressForm) -> Form {
+    match asked {
+        ProgressForm::Text => Form::Text,
+        ProgressForm::Json => Form::Json,
+        ProgressForm::Auto if io::stderr().is_terminal() => Form::Text,
+        ProgressForm::Auto | ProgressForm::Off => Form::Off,
+    }
+}
+
+fn is_stdout(path: Option<&Path>) -> bool {
+    path.is_some_and(|path| path.as_os_str() == "-")
+}
+
+/// A result that cannot be written is found before the run, not after it.
+fn check_writable(path: Option<&Path>) -> Result<(), Fault> {
+    let Some(path) = path.filter(|path| path.as_os_str() != "-") else { return Ok(()) };
+    std::fs::OpenOptions::new().create(true).append(true).open(path).map(|_| ()).map_err(|error| {
+        let fix = "name a file in a folder that exists and may be written";
+        Fault::usage(format!("the result cannot be written: {error}"), show(path), fix)
+    })
+}
+
+/// Writes the result in one piece: into a file beside it, which then takes its name.
+fn write_json(path: Option<&Path>, result: &RunResult, out: &mut dyn Write) -> Result<(), Fault> {
+    let Some(path) = path else { return Ok(()) };
+    let mut text = serde_json::to_string_pretty(result).expect("a result is plain data");
+    text.push('\n');
+    if is_stdout(Some(path)) {
+        return print(out, &text);
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        let fix = "free space on the disk, or name another file with --json";
+        Fault::failed(format!("the result cannot be written: {error}"), show(path), fix)
+    })
+}
+
+fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
+        Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
+    })
+}
+
+fn show(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,53 @@
+//! One byte there, one byte back: what the instrument itself costs.
+
+use std::sync::Arc;
+
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+
+use super::{Asked, Decoder, Protocol, ProtocolKind, Step};
+use crate::content::Content;
+use crate::job::Job;
+use crate::marks::Outcome;
+use crate::target::Target;
+
+struct Null;
+
+impl Protocol for Null {
+    fn encode(&self, _: Asked, out: &mut Vec<u8>) {
+        out.push(0);
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Null)
+    }
+
+    fn request_bytes_max(&self) -> usize {
+        1
+    }
+}
+
+impl Decoder for Null {
+    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
+        let outcome = if bytes[0] == 0 { Outcome::Hit } else { Outcome::Garbled };
+        Step::end(1, outcome, 0)
+    }
+
+    fn reset(&mut self) {}
+}
+
+pub(super) const KIND: ProtocolKind = ProtocolKind {
+    kind: Kind {
+        name: "null",
+        about: "no network: every request is answered at once, which shows what the instrument costs",
+        usage: "null:",
+        params: &[],
+        needs: &[],
+        source: "",
+    },
+    build,
+};
+
+fn build(_: &Job, _: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
+    Ok(Arc::new(Null))
+}

@@ -1,0 +1,324 @@
+//! What a job means: every quantity read, every `auto` decided, every contradiction refused.
+//!
+//! Nothing here opens a socket: a job that passes can only fail because of the world.
+
+use sojourn_base::{Fault, rng, units};
+
+use crate::cpu;
+use crate::job::{Job, SCHEMA};
+use crate::target::{Scheme, Target};
+use crate::transports;
+
+/// How a thread passes the time until the next request is due or a reply arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// It never gives its CPU away: what it measures is not its own wake-up.
+    Spin,
+    /// It sleeps in the kernel until the next request is due or a reply arrives.
+    Sleep,
+}
+
+impl Wait {
+    /// As people type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spin => "spin",
+            Self::Sleep => "sleep",
+        }
+    }
+}
+
+/// A `QoS` target: quantile and bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Qos {
+    /// Quantile in (0, 1).
+    pub q: f64,
+    /// Bound on the sojourn time, ns.
+    pub bound_ns: u64,
+}
+
+/// A job whose every value is known and possible.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// As it is recorded in the result: no `auto`, no seed 0.
+    pub job: Job,
+    /// Where requests go.
+    pub target: Target,
+    /// Length of the measured part, ns.
+    pub duration_ns: u64,
+    /// Length of the load before it, ns.
+    pub warmup_ns: u64,
+    /// How long replies are waited for after the last request was due, ns.
+    pub drain_ns: u64,
+    /// A request sent at most this long after it was due is timely, ns.
+    pub timely_within_ns: u64,
+    /// A gap between two polls longer than this is an outage, ns.
+    pub outage_over_ns: u64,
+    /// The `QoS` target, if one was given.
+    pub qos: Option<Qos>,
+    /// CPUs that threads are pinned to, thread `t` to entry `t % len`; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// Spin or sleep.
+    pub wait: Wait,
+    /// The transport's entry in the table.
+    pub transport: &'static transports::TransportKind,
+}
+
+impl Resolved {
+    /// Connections that thread `thread` drives: an even share, the first ones take the rest.
+    pub fn connections_of(&self, thread: u32) -> u32 {
+        let (all, threads) = (self.job.connections, self.job.threads);
+        all / threads + u32::from(thread < all % threads)
+    }
+
+    /// Length of the whole load, warm-up and measured part, ns.
+    pub fn load_ns(&self) -> u64 {
+        self.warmup_ns + self.duration_ns
+    }
+}
+
+/// Reads, decides and checks everything in `job` that needs no server.
+pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
+    check_schema(&job)?;
+    let target = Target::parse(&job.target).map_err(|fault| fault.within("target"))?;
+    check_counts(&job, &target)?;
+    let time = |key: &str, text: &str| units::parse_ns(text).map_err(|fault| fault.within(key));
+    let duration_ns = time("duration", &job.duration)?;
+    if duration_ns == 0 {
+        return Err(Fault::usage("duration is 0", "duration", "give a time above 0, such as 10s"));
+    }
+    let (warmup_ns, drain_ns) = (time("warmup", &job.warmup)?, time("drain", &job.drain)?);
+    let outage_over_ns = time("outage_over", &job.outage_over)?;
+    let qos = qos_of(&job)?;
+    let timely_within_ns = match job.timely_within.as_str() {
+        "auto" => timely_within_auto_ns(qos),
+        text => time("timely_within", text)?,
+    };
+    let cpus = parse_cpus(&job.cpus)?;
+    let transport = transports::choose(&job.transport, &target)?;
+    let wait = wait_of(&job, &cpus)?;
+    if job.seed == 0 {
+        job.seed = rng::fresh_seed();
+    }
+    job.timely_within = format!("{timely_within_ns}ns");
+    job.transport = transport.kind.name.into();
+    job.wait = wait.name().into();
+    Ok(Resolved {
+        job,
+        target,
+        duration_ns,
+        warmup_ns,
+        drain_ns,
+        timely_within_ns,
+        outage_over_ns,
+        qos,
+        cpus,
+        wait,
+        transport,
+    })
+}
+
+/// 50 µs, or 1 % of the `QoS` bound if that is more. Source: METHOD M3.
+fn timely_within_auto_ns(qos: Option<Qos>) -> u64 {
+    qos.map_or(0, |qos| qos.bound_ns / 100).max(50_000)
+}
+
+fn check_schema(job: &Job) -> Result<(), Fault> {
+    if job.schema == SCHEMA {
+        return Ok(());
+    }
+    Err(Fault::usage(
+        format!("the job has the form '{}', this program reads '{SCHEMA}'", job.schema),
+        "schema",
+        "use the program of the same release as the writer of the job",
+    ))
+}
+
+fn check_counts(job: &Job, target: &Target) -> Result<(), Fault> {
+    let within = |key: &str, value: u64, least: u64, most: u64| {
+        if (least..=most).contains(&value) {
+            return Ok(());
+        }
+        let fix = format!("give a number from {least} to {most}");
+        Err(Fault::usage(format!("{key} is {value}"), key, fix))
+    };
+    within("threads", job.threads.into(), 1, 1024)?;
+    within("connections", job.connections.into(), u64::from(job.threads), 1_000_000)?;
+    within("depth", job.depth.into(), 1, 4096)?;
+    within("items", job.items, 1, u64::from(u32::MAX))?;
+    within("multiget_keys", job.multiget_keys.into(), 1, 1000)?;
+    within("requests_max", job.requests_max, 1, u64::from(u32::MAX))?;
+    check_share("set_share", job.set_share)?;
+    check_share("multiget_share", job.multiget_share)?;
+    check_share("outage_share_max", job.outage_share_max)?;
+    check_share("set_share + multiget_share", job.set_share + job.multiget_share)?;
+    if !(job.probe_rate >= 0.0 && job.probe_rate.is_finite()) {
+        let fix = "give a rate of 0 (no probe) or more, requests/s";
+        return Err(Fault::usage(format!("probe_rate is {}", job.probe_rate), "probe_rate", fix));
+    }
+    check_scheme(job, target)
+}
+
+fn check_scheme(job: &Job, target: &Target) -> Result<(), Fault> {
+    if target.scheme == Scheme::MemcacheUdp && job.depth > 1 {
+        return Err(Fault::usage(
+            format!("depth is {} over UDP, where replies may overtake one another", job.depth),
+            "depth",
+            "use depth 1 and more connections",
+        ));
+    }
+    let writes = matches!(target.scheme, Scheme::Memcache | Scheme::MemcacheUdp | Scheme::Resp);
+    if !writes && (job.set_share > 0.0 || job.preload) {
+        return Err(Fault::usage(
+            format!("{} has no SET", target.scheme.name()),
+            if job.preload { "preload" } else { "set_share" },
+            "leave it out, or use a memcache:// or resp:// target",
+        ));
+    }
+    let multigets = matches!(target.scheme, Scheme::Memcache | Scheme::MemcacheUdp);
+    if !multigets && job.multiget_share > 0.0 {
+        return Err(Fault::usage(
+            format!("{} has no multi-GET here", target.scheme.name()),
+            "multiget_share",
+            "leave it out, or use a memcache:// target",
+        ));
+    }
+    Ok(())
+}
+
+fn check_share(key: &str, share: f64) -> Result<(), Fault> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    Err(Fault::usage(format!("{key} is {share}"), key, "give a share from 0 to 1"))
+}
+
+fn qos_of(job: &Job) -> Result<Option<Qos>, Fault> {
+    let q = job.qos_quantile;
+    if !(0.0..1.0).contains(&q) {
+        let fix = "give a quantile above 0 and below 1, such as 0.99 for p99";
+        return Err(Fault::usage(format!("qos_quantile is {q}"), "qos_quantile", fix));
+    }
+    match (q > 0.0, job.qos_bound.is_empty()) {
+        (false, true) => Ok(None),
+        (true, false) => {
+            let bound_ns =
+                units::parse_ns(&job.qos_bound).map_err(|fault| fault.within("qos_bound"))?;
+            Ok(Some(Qos { q, bound_ns }))
+        }
+        _ => Err(Fault::usage(
+            "a QoS target needs both a quantile and a bound, one is missing",
+            "qos_quantile, qos_bound",
+            "give both, such as --qos-quantile 0.99 --qos-bound 500us, or neither",
+        )),
+    }
+}
+
+fn wait_of(job: &Job, cpus: &[usize]) -> Result<Wait, Fault> {
+    match job.wait.as_str() {
+        "spin" => Ok(Wait::Spin),
+        "sleep" => Ok(Wait::Sleep),
+        "auto" if has_cpu_each(job.threads as usize, cpus) => Ok(Wait::Spin),
+        "auto" => Ok(Wait::Sleep),
+        other => Err(Fault::usage(
+            format!("no way to wait is called '{other}'"),
+            "wait",
+            "use spin, sleep or auto",
+        )),
+    }
+}
+
+/// Whether every thread has a CPU to itself: pinned to as many CPUs as threads, or, not pinned,
+/// at least one CPU more than threads remains for the server.
+fn has_cpu_each(threads: usize, cpus: &[usize]) -> bool {
+    if cpus.is_empty() {
+        let allowed = std::thread::available_parallelism().map_or(1, usize::from);
+        return threads < allowed;
+    }
+    threads <= cpus.len()
+}
+
+/// Reads `1`, `1,3-5`; refuses CPUs that this process may not use.
+pub fn parse_cpus(text: &str) -> Result<Vec<usize>, Fault> {
+    let wrong = || {
+        let fix = "write CPU numbers such as 1 or 1,3-5";
+        Fault::usage(format!("'{text}' is not a list of CPUs"), "cpus", fix)
+    };
+    let mut cpus = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: usize = first.trim().parse().map_err(|_| wrong())?;
+        let last: usize = last.trim().parse().map_err(|_| wrong())?;
+        if first > last || last >= libc::CPU_SETSIZE as usize {
+            return Err(wrong());
+        }
+        cpus.extend(first..=last);
+    }
+    if let Some(cpu) = cpus.iter().find(|&&cpu| !cpu::may_run_on(cpu)) {
+        return Err(Fault::usage(
+            format!("this process may not run on CPU {cpu}"),
+            "cpus",
+            "choose CPUs that exist and that taskset or a cpuset allows (see `taskset -cp $$`)",
+        ));
+    }
+    Ok(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> Job {
+        Job { target: "memcache://127.0.0.1:11211".into(), ..Job::default() }
+    }
+
+    fn fault(change: impl FnOnce(&mut Job)) -> Fault {
+        let mut job = job();
+        change(&mut job);
+        resolve(job).expect_err("the job must be refused")
+    }
+
+    #[test]
+    fn a_plain_job_is_resolved_without_auto() {
+        let resolved = resolve(job()).unwrap();
+        assert_eq!(resolved.duration_ns, 10_000_000_000);
+        assert_ne!(resolved.job.seed, 0);
+        for text in [&resolved.job.transport, &resolved.job.wait, &resolved.job.timely_within] {
+            assert_ne!(text, "auto");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_place() {
+        assert_eq!(fault(|job| job.qos_quantile = 1.5).at, "qos_quantile");
+        assert_eq!(fault(|job| job.qos_quantile = 0.99).at, "qos_quantile, qos_bound");
+        assert_eq!(fault(|job| job.duration = "0".into()).at, "duration");
+        assert_eq!(fault(|job| job.drain = "soon".into()).at, "drain");
+        assert_eq!(fault(|job| job.set_share = -0.1).at, "set_share");
+        assert_eq!(fault(|job| job.threads = 0).at, "threads");
+        assert_eq!(fault(|job| job.connections = 0).at, "connections");
+        assert_eq!(fault(|job| job.cpus = "0-".into()).at, "cpus");
+        assert_eq!(fault(|job| job.cpus = "900".into()).at, "cpus");
+        assert_eq!(fault(|job| job.transport = "carrier-pigeon".into()).at, "transport");
+        assert_eq!(fault(|job| job.wait = "doze".into()).at, "wait");
+        assert_eq!(fault(|job| job.schema = "sojourn.load.job/9".into()).at, "schema");
+        assert_eq!(fault(|job| job.probe_rate = f64::NAN).at, "probe_rate");
+        assert_eq!(fault(|job| job.target = "gopher://127.0.0.1/".into()).at, "target");
+    }
+
+    #[test]
+    fn timely_is_fifty_microseconds_or_a_hundredth_of_the_bound() {
+        let qos = |bound_ns| Some(Qos { q: 0.99, bound_ns });
+        assert_eq!(timely_within_auto_ns(None), 50_000);
+        assert_eq!(timely_within_auto_ns(qos(1_000_000)), 50_000);
+        assert_eq!(timely_within_auto_ns(qos(100_000_000)), 1_000_000);
+    }
+
+    #[test]
+    fn connections_are_shared_out_completely() {
+        let mut resolved = resolve(Job { threads: 3, connections: 10, ..job() }).unwrap();
+        resolved.job.threads = 3;
+        let shares: Vec<u32> = (0..3).map(|thread| resolved.connections_of(thread)).collect();
+        assert_eq!(shares, [4, 3, 3]);
+    }
+}

@@ -1,0 +1,189 @@
+//! One run: plans drawn, sockets opened, threads started together, what they bring home collected.
+//!
+//! What can be refused is refused before a socket is opened; what the world refuses is found before
+//! the first request is due.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use socket2::Socket;
+use sojourn_base::Fault;
+use sojourn_base::clock::{Clock, Monotonic, unix_ns};
+
+use crate::drive::{self, Live, Setup, Times};
+use crate::marks::{Marks, Plan, ThreadRun};
+use crate::progress::Progress;
+use crate::protocols::{self, Protocol};
+use crate::resolve::{Resolved, Wait};
+use crate::transports::{Ends, sockets};
+use crate::{closed, cpu, outage, schedule};
+
+/// Between "all threads are ready" and the start of the warm-up.
+const LEAD_NS: u64 = 5_000_000;
+
+/// What all threads together bring home.
+#[derive(Debug)]
+pub struct Ran {
+    /// One for each thread.
+    pub threads: Vec<ThreadRun>,
+    /// Start of the warm-up, ns since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// What the sentinels saw.
+    pub sentinels: Vec<outage::Watch>,
+    /// Steal over the CPUs in use, share of time; `None` where it cannot be read.
+    pub steal_share: Option<f64>,
+}
+
+/// A run that is ready: everything drawn, allocated and connected.
+pub struct Ready {
+    resolved: Resolved,
+    protocol: Arc<dyn Protocol>,
+    threads: Vec<(Plan, Vec<Socket>)>,
+    /// Counts of each thread, for whoever shows progress.
+    pub live: Vec<Arc<Live>>,
+}
+
+/// Draws the plans and opens the sockets.
+pub fn prepare(resolved: &Resolved, stop: &Arc<AtomicBool>) -> Result<Ready, Fault> {
+    let protocol = protocols::build(&resolved.job, &resolved.target)?;
+    let plans = (0..resolved.job.threads)
+        .map(|thread| schedule::draw(&resolved.job, thread))
+        .collect::<Result<Vec<Plan>, Fault>>()?;
+    let threads = plans
+        .into_iter()
+        .zip(0..)
+        .map(|(plan, thread)| Ok((plan, connect(resolved, resolved.connections_of(thread))?)))
+        .collect::<Result<Vec<_>, Fault>>()?;
+    let live = threads.iter().map(|_| Arc::new(Live::new(Arc::clone(stop)))).collect();
+    Ok(Ready { resolved: resolved.clone(), protocol, threads, live })
+}
+
+fn connect(resolved: &Resolved, count: u32) -> Result<Vec<Socket>, Fault> {
+    if resolved.transport.kind.name == "null" {
+        return Ok(Vec::new());
+    }
+    sockets::connect(resolved.target.address()?, resolved.target.is_datagram(), count)
+}
+
+/// Runs all threads to the end, or until they are stopped.
+pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
+    let Ready { resolved, protocol, threads, live } = ready;
+    let together = Together::new(threads.len());
+    let shown = live.clone();
+    thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        let handles: Vec<_> = threads
+            .into_iter()
+            .zip(live)
+            .enumerate()
+            .map(|(nth, ((plan, sockets), live))| {
+                let (tell, resolved, together) = (tell.clone(), &resolved, &together);
+                let part = Part { nth, plan, sockets, protocol: Arc::clone(&protocol), live };
+                scope.spawn(move || run_thread(part, resolved, together, &tell))
+            })
+            .collect();
+        drop(tell);
+        let fault = told.iter().take(handles.len()).filter_map(Result::err).next();
+        let start_ns = Monotonic.now_ns() + LEAD_NS;
+        let started_unix_ns = unix_ns() + LEAD_NS;
+        together.start(fault.is_none().then_some(start_ns));
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        let is_over = || handles.iter().all(thread::ScopedJoinHandle::is_finished);
+        progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), &is_over);
+        let runs = handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
+        Ok(Ran { threads: runs, sentinels: Vec::new(), steal_share: None, started_unix_ns })
+    })
+}
+
+/// Where all threads wait for the time at which the warm-up starts.
+struct Together {
+    barrier: Barrier,
+    start_ns: std::sync::Mutex<Option<u64>>,
+}
+
+impl Together {
+    fn new(threads: usize) -> Self {
+        Self { barrier: Barrier::new(threads + 1), start_ns: std::sync::Mutex::new(None) }
+    }
+
+    fn start(&self, start_ns: Option<u64>) {
+        *self.start_ns.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = start_ns;
+        self.barrier.wait();
+    }
+
+    /// The start, or `None` if there will be no run.
+    fn wait(&self) -> Option<u64> {
+        self.barrier.wait();
+        *self.start_ns.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// What one thread is given.
+struct Part {
+    nth: usize,
+    plan: Plan,
+    sockets: Vec<Socket>,
+    protocol: Arc<dyn Protocol>,
+    live: Arc<Live>,
+}
+
+fn run_thread(
+    part: Part,
+    resolved: &Resolved,
+    together: &Together,
+    tell: &mpsc::Sender<Result<(), Fault>>,
+) -> Option<ThreadRun> {
+    let prepared = set_up(part, resolved);
+    let told = prepared.as_ref().map(|_| ()).map_err(Clone::clone);
+    tell.send(told).ok()?;
+    let start_ns = together.wait()?;
+    let mut setup = prepared.ok()?;
+    setup.times.start_ns = start_ns;
+    if resolved.job.find_max { Some(closed::run(setup)) } else { Some(drive::run(setup)) }
+}
+
+fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
+    let Part { nth, plan, sockets, protocol, live } = part;
+    if !resolved.cpus.is_empty() {
+        cpu::pin(resolved.cpus[nth % resolved.cpus.len()])?;
+    }
+    if resolved.wait == Wait::Sleep {
+        cpu::wake_exactly();
+    }
+    let connections = resolved.connections_of(nth as u32);
+    let datagrams = resolved.target.is_datagram();
+    let address = match sockets.first() {
+        Some(socket) => socket.peer_addr().ok().and_then(|address| address.as_socket()),
+        None => None,
+    };
+    let transport = (resolved.transport.open)(Ends {
+        address: address.unwrap_or_else(|| ([127, 0, 0, 1], 0).into()),
+        sockets,
+        connections,
+        datagrams,
+        request_bytes_max: protocol.request_bytes_max(),
+        depth: resolved.job.depth,
+    })?;
+    Ok(Setup {
+        marks: Marks::for_requests(plan.intended_ns.len()),
+        plan,
+        transport,
+        protocol,
+        connections,
+        depth: resolved.job.depth,
+        times: Times {
+            start_ns: 0,
+            measured_ns: resolved.warmup_ns,
+            end_ns: resolved.load_ns(),
+            drain_ns: resolved.drain_ns,
+        },
+        wait: resolved.wait,
+        give_up_ns: if datagrams { resolved.drain_ns.max(1) } else { 0 },
+        outage_over_ns: resolved.outage_over_ns,
+        live,
+    })
+}

@@ -1,0 +1,259 @@
+//! Plain sockets and epoll: one `send` and one `recv` a request, one wait for many replies.
+//!
+//! Streams are watched edge-triggered, so that a ready socket is not polled again by the kernel on
+//! every wait: a receive that does not fill the buffer has emptied the socket (epoll(7), question 9).
+//! Datagrams are watched level-triggered and read one at a time.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use socket2::Socket;
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+
+use super::{Ends, Event, Reopen, Transport, TransportKind, sockets};
+
+/// Events taken per wait. Few, so that a reply is not picked up long after the wait that told of it.
+const EVENTS: usize = 16;
+/// Bytes read at once: more than any reply of a usual job.
+const BUFFER: usize = 256 * 1024;
+
+struct Epoll {
+    epoll: OwnedFd,
+    ends: Ends,
+    /// The socket of each connection; `None` while it is closed.
+    open: Vec<Option<Socket>>,
+    /// Sockets on their way to be open.
+    opening: Vec<Option<Socket>>,
+    /// Bytes that the kernel did not take yet, in order.
+    unsent: Vec<Vec<u8>>,
+    /// Connections that broke while sending, to be told by the next poll.
+    broken: Vec<u32>,
+    buffer: Box<[u8]>,
+    events: [libc::epoll_event; EVENTS],
+    syscalls: u64,
+}
+
+pub(super) const KIND: TransportKind = TransportKind {
+    kind: Kind {
+        name: "epoll",
+        about: "plain sockets, edge-triggered epoll",
+        usage: "--transport epoll",
+        params: &[],
+        needs: &["Linux 5.11 (epoll_pwait2)"],
+        source: "epoll(7)",
+    },
+    open,
+    works: || true,
+};
+
+fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
+    // SAFETY: takes a flag, answers a file descriptor that nobody else owns.
+    let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+    if epoll < 0 {
+        let error = io::Error::last_os_error();
+        return Err(Fault::failed(
+            format!("cannot make an epoll set: {error}"),
+            "transport",
+            "raise the limit on open files (ulimit -n)",
+        ));
+    }
+    // SAFETY: the descriptor was just made and is owned here alone.
+    let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
+    let sockets = std::mem::take(&mut ends.sockets);
+    let room = (ends.request_bytes_max * ends.depth as usize).min(64 * 1024);
+    let mut this = Epoll {
+        epoll,
+        opening: sockets.iter().map(|_| None).collect(),
+        unsent: sockets.iter().map(|_| Vec::with_capacity(room)).collect(),
+        broken: Vec::with_capacity(sockets.len()),
+        buffer: vec![1; BUFFER].into_boxed_slice(),
+        events: [libc::epoll_event { events: 0, u64: 0 }; EVENTS],
+        syscalls: 0,
+        open: Vec::with_capacity(sockets.len()),
+        ends,
+    };
+    for (connection, socket) in sockets.into_iter().enumerate() {
+        if !this.watch(connection as u32, &socket) {
+            return Err(Fault::failed(
+                format!("cannot watch a socket: {}", io::Error::last_os_error()),
+                "transport",
+                "raise /proc/sys/fs/epoll/max_user_watches",
+            ));
+        }
+        this.open.push(Some(socket));
+    }
+    Ok(Box::new(this))
+}
+
+impl Transport for Epoll {
+    fn send(&mut self, connection: u32, bytes: &[u8]) {
+        let at = connection as usize;
+        if self.unsent[at].is_empty() {
+            let taken = self.send_now(connection, bytes);
+            if taken < bytes.len() {
+                self.unsent[at].extend_from_slice(&bytes[taken..]);
+            }
+        } else {
+            self.unsent[at].extend_from_slice(bytes);
+        }
+    }
+
+    fn submit(&mut self) {}
+
+    fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>)) {
+        while let Some(connection) = self.broken.pop() {
+            self.close(connection);
+            on(Event::Closed(connection));
+        }
+        let ready = self.wait(wait_ns);
+        for nth in 0..ready {
+            let event = self.events[nth];
+            let (connection, flags) = (event.u64 as u32, event.events as i32);
+            if flags & libc::EPOLLOUT != 0 && !self.unsent[connection as usize].is_empty() {
+                self.send_rest(connection);
+            }
+            let over = libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
+            if flags & (libc::EPOLLIN | over) != 0 {
+                self.receive(connection, flags & over != 0, on);
+            }
+        }
+    }
+
+    fn close(&mut self, connection: u32) {
+        let at = connection as usize;
+        self.open[at] = None; // closing the descriptor takes it out of the epoll set
+        self.opening[at] = None;
+        self.unsent[at].clear();
+        self.syscalls += 1;
+    }
+
+    fn reopen(&mut self, connection: u32) -> Reopen {
+        let at = connection as usize;
+        self.syscalls += 4;
+        let socket = match self.opening[at].take() {
+            Some(socket) => socket,
+            None => match sockets::begin(self.ends.address, self.ends.datagrams) {
+                Some(socket) => socket,
+                None => return Reopen::Refused,
+            },
+        };
+        match sockets::progress(&socket) {
+            Reopen::Open if self.watch(connection, &socket) => {
+                self.open[at] = Some(socket);
+                Reopen::Open
+            }
+            Reopen::Pending => {
+                self.opening[at] = Some(socket);
+                Reopen::Pending
+            }
+            _ => Reopen::Refused,
+        }
+    }
+
+    fn syscalls(&self) -> u64 {
+        self.syscalls
+    }
+}
+
+impl Epoll {
+    fn watch(&mut self, connection: u32, socket: &Socket) -> bool {
+        let flags = if self.ends.datagrams {
+            libc::EPOLLIN
+        } else {
+            libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET
+        };
+        let mut event = libc::epoll_event { events: flags as u32, u64: u64::from(connection) };
+        // SAFETY: both descriptors are open, the event is copied by the kernel.
+        let result = unsafe {
+            libc::epoll_ctl(
+                self.epoll.as_raw_fd(),
+                libc::EPOLL_CTL_ADD,
+                socket.as_raw_fd(),
+                &raw mut event,
+            )
+        };
+        result == 0
+    }
+
+    /// Number of events that are ready after at most `wait_ns`.
+    fn wait(&mut self, wait_ns: u64) -> usize {
+        self.syscalls += 1;
+        let (epoll, events) = (self.epoll.as_raw_fd(), self.events.as_mut_ptr());
+        let ready = if wait_ns == 0 {
+            // SAFETY: `events` has room for EVENTS entries.
+            unsafe { libc::epoll_wait(epoll, events, EVENTS as i32, 0) }
+        } else {
+            let wait = libc::timespec {
+                tv_sec: (wait_ns / 1_000_000_000) as i64,
+                tv_nsec: (wait_ns % 1_000_000_000) as i64,
+            };
+            // SAFETY: as above; `wait` outlives the call; no signal mask is given.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_epoll_pwait2,
+                    epoll,
+                    events,
+                    EVENTS as i32,
+                    &raw const wait,
+                    std::ptr::null::<libc::sigset_t>(),
+                    8_usize,
+                ) as i32
+            }
+        };
+        ready.max(0) as usize // interrupted by a signal: nothing is ready
+    }
+
+    /// Hands as much to the kernel as it takes now; a broken connection takes everything.
+    #[inline]
+    fn send_now(&mut self, connection: u32, bytes: &[u8]) -> usize {
+        let Some(socket) = &self.open[connection as usize] else { return bytes.len() };
+        self.syscalls += 1;
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        // SAFETY: `bytes` is valid for its length during the call.
+        let sent =
+            unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+        if sent >= 0 {
+            return sent as usize;
+        }
+        let full = io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
+        if full && !self.ends.datagrams {
+            return 0;
+        }
+        if !full && !self.broken.contains(&connection) {
+            self.broken.push(connection);
+        }
+        bytes.len() // a datagram that found no room is lost, as it would be in any queue
+    }
+
+    fn send_rest(&mut self, connection: u32) {
+        let rest = std::mem::take(&mut self.unsent[connection as usize]);
+        let taken = self.send_now(connection, &rest);
+        let mut rest = rest;
+        rest.drain(..taken);
+        self.unsent[connection as usize] = rest;
+    }
+
+    /// Reads until the socket is empty; `over`: until its end.
+    fn receive(&mut self, connection: u32, over: bool, on: &mut dyn FnMut(Event<'_>)) {
+        while let Some(socket) = &self.open[connection as usize] {
+            self.syscalls += 1;
+            let (start, room) = (self.buffer.as_mut_ptr(), self.buffer.len());
+            // SAFETY: the buffer is valid for its length and not aliased during the call.
+            let read =
+                unsafe { libc::recv(socket.as_raw_fd(), start.cast(), room, libc::MSG_DONTWAIT) };
+            if read > 0 {
+                on(Event::Bytes(connection, &self.buffer[..read as usize]));
+                if self.ends.datagrams || ((read as usize) < room && !over) {
+                    return;
+                }
+                continue;
+            }
+            if read < 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock {
+                return;
+            }
+            self.close(connection);
+            on(Event::Closed(connection));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What carries bytes to the server and back: one loop in [`crate::drive`] serves them all.
+//!
+//! A transport owns the sockets of one thread. It hands bytes to the kernel in the order given,
+//! also when the kernel takes them in parts, and it never waits longer than it is told.
+//! One file per transport; `KINDS` is the table.
+
+mod epoll;
+mod null;
+pub mod sockets;
+
+use std::net::SocketAddr;
+
+use socket2::Socket;
+use sojourn_base::Fault;
+use sojourn_base::kind::{Kind, near};
+
+use crate::target::{Scheme, Target};
+
+/// What a poll found, by connection.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Bytes came; over UDP, one datagram.
+    Bytes(u32, &'a [u8]),
+    /// The connection was closed or reset; what was in flight on it is lost.
+    Closed(u32),
+}
+
+/// How far an attempt to open a connection again has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reopen {
+    /// It can be used.
+    Open,
+    /// Ask again later.
+    Pending,
+    /// The server refused it.
+    Refused,
+}
+
+/// The sockets of one thread.
+pub trait Transport {
+    /// Takes `bytes` for `connection`, which must be open. They are on their way at the latest
+    /// after [`Transport::submit`].
+    fn send(&mut self, connection: u32, bytes: &[u8]);
+
+    /// Hands everything taken to the kernel.
+    fn submit(&mut self);
+
+    /// Picks up what has arrived, waiting for it at most `wait_ns` (0: not at all).
+    fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>));
+
+    /// Drops a connection; nothing more is heard of it until it is open again.
+    fn close(&mut self, connection: u32);
+
+    /// Begins, or goes on, to open a closed connection again. Never waits.
+    fn reopen(&mut self, connection: u32) -> Reopen;
+
+    /// System calls made so far.
+    fn syscalls(&self) -> u64;
+}
+
+/// What a transport starts from.
+pub struct Ends {
+    /// The server.
+    pub address: SocketAddr,
+    /// Connected, non-blocking sockets; connection `c` is entry `c`.
+    pub sockets: Vec<Socket>,
+    /// Number of connections (also where there are no sockets).
+    pub connections: u32,
+    /// Whether each receive is a datagram of its own.
+    pub datagrams: bool,
+    /// Upper bound on the bytes of one request.
+    pub request_bytes_max: usize,
+    /// Most requests in flight on one connection.
+    pub depth: u32,
+}
+
+/// One entry of the table.
+pub struct TransportKind {
+    /// Name, what it needs, source.
+    pub kind: Kind,
+    /// Takes the sockets over. Called on the thread that will use it.
+    pub open: fn(Ends) -> Result<Box<dyn Transport>, Fault>,
+    /// Whether this kernel has what it needs.
+    pub works: fn() -> bool,
+}
+
+impl std::fmt::Debug for TransportKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.kind.name)
+    }
+}
+
+/// Every transport, in reading order.
+pub const KINDS: &[TransportKind] = &[epoll::KIND, null::KIND];
+
+/// In the order in which `auto` prefers them.
+const AUTO: &[&str] = &["io_uring", "epoll"];
+
+/// The transport called `name` (or `auto`) for `target`.
+pub fn choose(name: &str, target: &Target) -> Result<&'static TransportKind, Fault> {
+    let by_name = |name: &str| KINDS.iter().find(|entry| entry.kind.name == name);
+    if target.scheme == Scheme::Null {
+        return Ok(by_name("null").expect("the table has null"));
+    }
+    if name == "auto" {
+        let usable = AUTO.iter().filter_map(|name| by_name(name)).find(|entry| (entry.works)());
+        return Ok(usable.expect("epoll works on every Linux"));
+    }
+    match by_name(name) {
+        Some(entry) if entry.kind.name == "null" => Err(Fault::usage(
+            format!("the null transport reaches no server, the target is {}", target.host),
+            "transport",
+            "use --transport epoll or io_uring, or the target null:",
+        )),
+        Some(entry) if !(entry.works)() => Err(Fault::usage(
+            format!("this kernel does not let this process use {name}"),
+            "transport",
+            format!("use --transport epoll, or provide: {}", entry.kind.needs.join(", ")),
+        )),
+        Some(entry) => Ok(entry),
+        None => {
+            let names = KINDS.iter().map(|entry| entry.kind.name);
+            let hint = near(name, names.clone())
+                .first()
+                .map_or(String::new(), |n| format!("did you mean {n}? "));
+            let known: Vec<&str> = names.collect();
+            Err(Fault::usage(
+                format!("no transport is called '{name}'"),
+                "transport",
+                format!("{hint}known: auto, {}", known.join(", ")),
+            ))
+        }
+    }
+}
