@@ -86,13 +86,18 @@ class Qos(Model):
     at_fraction: Ratio = 0.2
     """For "lqos" and "low_load": the low load as a share of the closed-loop peak."""
 
+    @field_validator("bound")
+    @classmethod
+    def _a_time(cls, bound: str) -> str:
+        if bound and units.parse_ns(bound) == 0:
+            raise ValueError("a bound of 0 can never be met; give a time such as 1ms")
+        return bound
+
     @model_validator(mode="after")
     def _bound_fits_rule(self) -> Qos:
         if self.rule is QosRule.GIVEN:
             if not self.bound:
                 raise ValueError('bound is missing; add bound = "1ms", or rule = "lqos"')
-            if units.parse_ns(self.bound) == 0:
-                raise ValueError("a bound of 0 can never be met")
         elif self.bound:
             raise ValueError(f'bound is measured under rule = "{self.rule}"; leave bound out')
         elif self.rule is QosRule.LOW_LOAD and self.q not in LOW_LOAD_QUANTILES:

@@ -1,0 +1,198 @@
+"""Studies: what is refused and how, what profiles fill in, and that nothing is lost in writing."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sojourn import spec
+from sojourn.errors import SpecFault
+from sojourn.spec import PROFILES, Study
+from sojourn.spec.kinds import RESERVED, schema
+
+MINIMAL = """\
+# A question.
+name = "mine"
+question = "How fast?"
+
+[run]
+repeats = 3
+
+[[services]]
+kind = "memcached"
+
+[services.qos]
+q = 0.99
+bound = "1ms"
+
+[services.load]
+connections = 8
+"""
+
+
+def put(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def fault(folder: Path, text: str) -> SpecFault:
+    with pytest.raises(SpecFault) as caught:
+        spec.load(put(folder, text))
+    assert caught.value.fix, "every fault says how to mend it"
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "what", "fix"),
+    [
+        ("repeats = 3", "repeets = 3", 6, "run.repeets", "no key 'repeets'", "repeats"),
+        ("repeats = 3", 'repeats = "3"', 6, "run.repeats", "not a whole number", "whole number"),
+        ("repeats = 3", "repeats = 0", 6, "run.repeats", "at least 1", "at least 1"),
+        ("repeats = 3", "measure_s = -1", 6, "run.measure_s", "above 0", "above 0"),
+        ("repeats = 3", "fractions = [0.1, -2]", 6, "run.fractions", "above 0", "above 0"),
+        ("repeats = 3", "fractions = [0.1, 0.1]", 6, "run.fractions", "twice", "repeats"),
+        ("repeats = 3", 'profile = "fast"', 6, "run.profile", "no profile 'fast'", "quick"),
+        ("q = 0.99", "q = 1.5", 12, "services[0].qos.q", "between 0 and 1", "0.99"),
+        ('"1ms"', '"-1ms"', 13, "services[0].qos.bound", "negative", "0 or more"),
+        ('"1ms"', '"soon"', 13, "services[0].qos", "not a time", ""),
+        ('"1ms"', '""', 11, "services[0].qos", "missing", "lqos"),
+        ("[services.qos]", "[services.qs]", 11, "services[0].qs", "no key 'qs'", "qos"),
+        ('"memcached"', '"memcache"', 9, "services[0].kind", "no kind", "memcached"),
+        ("connections", "conections", 16, "services[0].load.conections", "no key", "connections"),
+        ("connections = 8", "connections = -8", 16, "services[0].load.", "outside", "0"),
+        ("connections = 8", 'rate = "5k"', 16, "services[0].load.rate", "plan sets", "fractions"),
+        ("connections = 8", 'arrivals = "poison"', 16, "load.arrivals", "no kind", "poisson"),
+        ('question = "How fast?"', "", 1, "question", "missing", "add question"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_its_key_and_its_mend(
+    tmp_path: Path, *, old: str, new: str, line: int, key: str, what: str, fix: str
+) -> None:
+    assert old in MINIMAL
+    found = fault(tmp_path, MINIMAL.replace(old, new))
+    assert f"mine.toml:{line}  " in found.at, found.at
+    assert key in found.at
+    assert what in found.what, found.what
+    assert fix in found.fix, found.fix
+    assert found.exit == 2
+
+
+def test_text_that_is_no_toml_names_its_line(tmp_path: Path) -> None:
+    assert "line 3" in fault(tmp_path, MINIMAL.replace('"How fast?"', '"How')).what
+
+
+def test_a_file_that_is_not_there_and_a_name_that_is_not_known_are_told_apart() -> None:
+    with pytest.raises(SpecFault, match="no study file"):
+        spec.load("nowhere/x.toml")
+    with pytest.raises(SpecFault) as caught:
+        spec.load("latency_vs_lode")
+    assert "latency_vs_load" in caught.value.fix
+
+
+def test_a_mistake_on_the_command_line_points_there(tmp_path: Path) -> None:
+    path = put(tmp_path, MINIMAL)
+    for text in ("services.memcached.qos.q=1.5", "services.memcached.load.connections=-1"):
+        with pytest.raises(SpecFault) as caught:
+            spec.load(path, overrides=[text])
+        assert caught.value.at == f"--set {text}"
+    for text in ("run.repeats", "=3", "services.nginx.qos.q=0.9", "name.x=1", "services.0=1"):
+        with pytest.raises(SpecFault) as caught:
+            spec.load(path, overrides=[text])
+        assert caught.value.at == f"--set {text}"
+
+
+def test_the_file_wins_over_the_profile_and_the_command_line_over_both(tmp_path: Path) -> None:
+    path = put(tmp_path, MINIMAL)
+    assert spec.load(path).run.repeats == 3
+    assert spec.load(path).run.measure_s == PROFILES["standard"].measure_s
+    quick = spec.load(path, profile="quick", overrides=["run.search.rounds=4"])
+    assert quick.run.repeats == 3
+    assert quick.run.measure_s == PROFILES["quick"].measure_s
+    assert quick.run.search.rounds == 4
+    assert quick.run.search.probe_s == PROFILES["quick"].search.probe_s
+
+
+def test_full_is_the_papers_protocol() -> None:
+    full = PROFILES["full"]
+    assert full.measure_s == 120  # C6
+    assert full.fractions == tuple(n / 10 for n in range(1, 11))  # C7
+    assert full.repeats >= 5  # M15
+    assert full.search.confirm_s >= 120  # M18
+    assert full.search.resolution <= 0.02  # M18
+
+
+@pytest.mark.parametrize("name", spec.names())
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_study_loads_and_survives_being_written(
+    name: str, profile: str, tmp_path: Path
+) -> None:
+    study = spec.load(name, profile=profile)
+    assert study.name == name
+    assert spec.load(put(tmp_path, spec.to_toml(study))) == study
+
+
+@pytest.mark.parametrize("name", spec.names())
+def test_every_study_opens_with_what_it_asks_expects_takes_and_needs(name: str) -> None:
+    text = spec.find(name).read_text(encoding="utf-8")
+    opening = text[: text.index("\nname =")]
+    assert all(line.startswith("#") for line in opening.splitlines())
+    for word in ("?", "expect", "takes", "needs"):
+        assert word in opening, f"{name} does not say: {word}"
+
+
+@given(
+    repeats=st.integers(1, 1000),
+    measure=st.floats(0.01, 3600),
+    fractions=st.lists(st.floats(0.01, 2), min_size=1, max_size=20, unique=True),
+    q=st.floats(0.01, 0.999),
+    bound_us=st.integers(1, 10**9),
+    seed=st.integers(1, 2**53),
+)
+def test_any_valid_study_survives_being_written(
+    tmp_path_factory: pytest.TempPathFactory,
+    *,
+    repeats: int,
+    measure: float,
+    fractions: list[float],
+    q: float,
+    bound_us: int,
+    seed: int,
+) -> None:
+    path = put(tmp_path_factory.mktemp("study"), MINIMAL)
+    sets = {
+        "seed": seed,
+        "run.repeats": repeats,
+        "run.measure_s": measure,
+        "run.fractions": fractions,
+        "services.memcached.qos.q": q,
+        "services.memcached.qos.bound": f'"{bound_us}us"',
+    }
+    study = spec.load(path, overrides=[f"{key}={value}" for key, value in sets.items()])
+    assert study.run.fractions == tuple(sorted(fractions))
+    assert spec.load(put(path.parent, spec.to_toml(study))) == study
+
+
+@given(st.text(max_size=300))
+def test_no_text_gives_anything_but_a_study_or_a_fault(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    path = put(tmp_path_factory.mktemp("study"), text)
+    with contextlib.suppress(SpecFault):
+        assert isinstance(spec.load(path), Study)
+
+
+def test_a_study_is_frozen(tmp_path: Path) -> None:
+    study = spec.load(put(tmp_path, MINIMAL))
+    with pytest.raises(Exception, match="frozen"):
+        study.seed = 2  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        study.services[0].load["connections"] = 1  # type: ignore[index]
+
+
+def test_reserved_keys_are_keys_of_the_job() -> None:
+    assert set(schema("load-job")["properties"]) >= set(RESERVED)

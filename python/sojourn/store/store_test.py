@@ -1,0 +1,233 @@
+"""Records: whole points only, resumption, one writer, versions, full disks, queries."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from sojourn import spec, store
+from sojourn.errors import SpecFault, StoreFault
+from sojourn.plan import Outcome, Verdict, next_point
+from sojourn.plan.rehearse import imagine
+from sojourn.spec import Study
+from sojourn.store import files
+from sojourn.store.columns import read, to_table
+from sojourn.store.record import OUTCOME, OpenRecord
+
+
+@pytest.fixture
+def study() -> Study:
+    return spec.load("max_load_memcached", profile="quick")
+
+
+def measure(record: OpenRecord, study: Study, points: int) -> list[Outcome]:
+    kept = []
+    for _ in range(points):
+        point = next_point(study, record.outcomes())
+        assert point is not None
+        folder = record.folder(point)
+        kept.append(record.add(replace(imagine(point), folder=str(folder))))
+    return kept
+
+
+def test_outcomes_come_back_as_they_were_kept(study: Study, tmp_path: Path) -> None:
+    with store.open(tmp_path, study, machine="m", manifest={"command": "c"}) as record:
+        kept = measure(record, study, 3)
+    back = store.read(record.path)
+    assert list(back.outcomes()) == kept
+    assert back.study == study
+    assert back.manifest["command"] == "c"
+    assert not back.is_complete
+    assert all((back.folder_of(o) / "point.json").is_file() for o in kept)
+
+
+def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path) -> None:
+    point = next_point(study, [])
+    assert point is not None
+    outcome = replace(
+        imagine(point), verdict=Verdict.UNKNOWN, reasons=("a", "b"), mean_ns=None, p99_ns=None,
+        over_bound=None, folder="points/1",
+    )  # fmt: skip
+    pq.write_table(to_table(outcome), tmp_path / "x.parquet")
+    assert read(tmp_path / "x.parquet") == outcome
+
+
+def test_an_unfinished_record_is_resumed_and_a_finished_one_is_not(
+    study: Study, tmp_path: Path
+) -> None:
+    with store.open(tmp_path, study) as first:
+        measure(first, study, 2)
+    with store.open(tmp_path, study) as second:
+        assert second.path == first.path
+        assert len(second.outcomes()) == 2
+        measure(second, study, 1)
+        second.finish()
+    with store.open(tmp_path, study) as third:
+        assert third.path != first.path
+        assert third.outcomes() == ()
+
+
+def test_another_profile_another_machine_or_no_resume_begin_anew(
+    study: Study, tmp_path: Path
+) -> None:
+    with store.open(tmp_path, study, machine="a") as first:
+        measure(first, study, 1)
+    other = spec.load("max_load_memcached", profile="standard")
+    for asked, machine, resume in ((other, "a", True), (study, "b", True), (study, "a", False)):
+        with store.open(tmp_path, asked, machine=machine, resume=resume) as record:
+            assert record.outcomes() == ()
+
+
+def test_a_point_in_flight_is_forgotten_and_its_folder_left_alone(
+    study: Study, tmp_path: Path
+) -> None:
+    with store.open(tmp_path, study) as record:
+        measure(record, study, 1)
+        point = next_point(study, record.outcomes())
+        assert point is not None
+        in_flight = record.folder(point)
+        (in_flight / f".{OUTCOME}.part").write_bytes(b"half a file")
+    with store.open(tmp_path, study) as record:
+        assert len(record.outcomes()) == 1
+        assert next_point(study, record.outcomes()) == point
+        assert record.folder(point) != in_flight
+        assert in_flight.exists()
+
+
+def test_two_live_writers_are_refused_and_the_owner_is_named(study: Study, tmp_path: Path) -> None:
+    with (
+        store.open(tmp_path, study),
+        pytest.raises(StoreFault, match=f"process {os.getpid()}"),
+    ):
+        store.open(tmp_path, study)
+
+
+def test_a_killed_writer_locks_nobody_out(study: Study, tmp_path: Path) -> None:
+    program = textwrap.dedent("""
+        import sys, time
+        from pathlib import Path
+        from sojourn import spec, store
+        study = spec.load("max_load_memcached", profile="quick")
+        with store.open(Path(sys.argv[1]), study) as record:
+            print(record.path, flush=True)
+            time.sleep(60)
+    """)
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as child:
+        assert child.stdout is not None
+        path = Path(child.stdout.readline().strip())
+        with pytest.raises(StoreFault, match=f"process {child.pid}"):
+            store.open(tmp_path, study)
+        child.send_signal(signal.SIGKILL)
+    with store.open(tmp_path, study) as record:
+        assert record.path == path
+
+
+@pytest.mark.parametrize("version", ["sojourn.record/2", "sojourn.record/1x", "other/1", ""])
+def test_a_folder_of_another_version_is_refused_and_not_written(
+    study: Study, tmp_path: Path, version: str
+) -> None:
+    with store.open(tmp_path, study) as record:
+        pass
+    manifest = record.path / "manifest.json"
+    table = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps({**table, "schema": version}), encoding="utf-8")
+    with pytest.raises(StoreFault) as caught:
+        store.read(record.path)
+    assert str(manifest) in caught.value.at
+    with pytest.raises(StoreFault) as caught:
+        store.open(tmp_path, study)
+    assert str(manifest) in caught.value.at
+
+
+def test_an_outcome_of_a_newer_version_is_refused(study: Study, tmp_path: Path) -> None:
+    with store.open(tmp_path, study) as record:
+        kept = measure(record, study, 1)[0]
+    path = record.folder_of(kept) / OUTCOME
+    newer = to_table(kept).replace_schema_metadata({"schema": "sojourn.outcome/2"})
+    pq.write_table(newer, path)
+    with pytest.raises(StoreFault, match="outcome/2"):
+        store.read(record.path).outcomes()
+    path.write_bytes(b"nonsense")
+    with pytest.raises(StoreFault) as caught:
+        store.read(record.path).outcomes()
+    assert str(path) in caught.value.at
+
+
+def test_a_full_disk_is_named_and_leaves_no_half_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.json"
+    files.write_text(path, "old")
+
+    def full(_: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(StoreFault, match="disk is full") as caught:
+        files.write_whole(path, full)
+    assert "resumes" in caught.value.fix
+    assert path.read_text(encoding="utf-8") == "old"
+    with pytest.raises(StoreFault, match="nearly full"):
+        files.check_space(tmp_path, spare_bytes=1 << 62)
+
+
+def test_a_folder_that_cannot_be_written_is_named(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(StoreFault) as caught:
+        store.open(tmp_path / "file", study)
+    assert "--results" in caught.value.fix
+
+
+def test_records_can_be_moved(study: Study, tmp_path: Path) -> None:
+    with store.open(tmp_path / "a", study) as record:
+        measure(record, study, 2)
+    (tmp_path / "a").rename(tmp_path / "b")
+    path = store.resolve(tmp_path / "b", None)
+    moved = store.read(path)
+    assert all(moved.folder_of(o).is_dir() for o in moved.outcomes())
+
+
+def test_people_name_records_by_study_by_part_or_not_at_all(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(StoreFault, match="no record yet"):
+        store.resolve(tmp_path, None)
+    with store.open(tmp_path, study) as record:
+        pass
+    for name in (None, study.name, record.path.name[-4:], str(record.path)):
+        assert store.resolve(tmp_path, name) == record.path
+    with pytest.raises(StoreFault, match="no record 'nix'"):
+        store.resolve(tmp_path, "nix")
+
+
+def test_sql_sees_every_record_and_an_empty_folder(study: Study, tmp_path: Path) -> None:
+    names, rows = store.query(tmp_path / "none", "select count(*) as n from points")
+    assert (names, rows) == (["n"], [(0,)])
+    for machine in ("a", "b"):
+        with store.open(tmp_path, study, machine=machine) as record:
+            measure(record, study, 3)
+    statement = "select machine, count(*), max(study) from outcomes group by machine order by 1"
+    _, rows = store.query(tmp_path, statement)
+    assert rows == [("a", 3, study.name), ("b", 3, study.name)]
+    with pytest.raises(SpecFault) as caught:
+        store.query(tmp_path, "select nix from outcomes")
+    assert "nix" in caught.value.what
+
+
+def test_manifest_keeps_what_it_is_given_but_not_over_its_own_keys(
+    study: Study, tmp_path: Path
+) -> None:
+    given: dict[str, Any] = {"environment": {"kernel": "6"}, "schema": "fake/9"}
+    with store.open(tmp_path, study, manifest=given) as record:
+        assert record.manifest["environment"] == {"kernel": "6"}
+        assert record.manifest["schema"] == "sojourn.record/1"

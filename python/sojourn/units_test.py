@@ -1,0 +1,39 @@
+"""What people type is understood, what is none is refused, what they read has three digits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sojourn import units
+
+
+@pytest.mark.parametrize("text", ["", "fast", "1e400", "NaN", "12parsecs", "inf"])
+def test_what_is_no_quantity_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match="30s"):
+        units.parse_ns(text)
+    with pytest.raises(ValueError, match="50k"):
+        units.parse_count(text)
+
+
+def test_negative_times_and_sizes_are_refused() -> None:
+    for parse in (units.parse_ns, units.parse_bytes):
+        with pytest.raises(ValueError, match="negative"):
+            parse("-1")
+
+
+@given(st.floats(1, 1e12))
+def test_what_is_shown_is_what_was_meant_to_three_digits(ns: float) -> None:
+    shown = units.show_ns(ns)
+    assert units.parse_ns(shown) == pytest.approx(ns, rel=0.006, abs=1)
+
+
+def test_infinite_times_stay_infinite() -> None:
+    assert units.show_ns(float("inf")) == "inf"
+
+
+def test_lengths_for_people() -> None:
+    assert [units.show_s(s) for s in (8.4, 60, 754, 12_000)] == [
+        "8 s", "1 min", "12 min 34 s", "3 h 20 min",
+    ]  # fmt: skip
