@@ -250,6 +250,42 @@ mod tests {
     }
 
     #[test]
+    fn every_process_follows_every_rate() {
+        let rates = ["5k", "steps:2k@1s,0@500ms,8k@1s", "ramp:1k..10k", "sine:5k,5k,700ms"];
+        for arrivals in ["poisson", "fixed", "gamma:2", "zipf:1.2", "onoff:5ms,15ms", "fb_ia"] {
+            for rate in rates {
+                let job = Job { arrivals: arrivals.into(), rate: rate.into(), ..job() };
+                let timetable = Timetable::of(&job).unwrap();
+                let dispersion = arrivals::parse(arrivals, 5e3).unwrap().dispersion();
+                let due_ns = draw(&job, 0).unwrap().intended_ns;
+                for (from_ms, to_ms) in [(0, 1000), (1000, 1700), (1700, 3000)] {
+                    let [from, to] = [from_ms, to_ms].map(|ms: u64| ms * 1_000_000);
+                    let wanted =
+                        timetable.expected_by(to as f64) - timetable.expected_by(from as f64);
+                    let [low, high] = [from, to].map(|ns| due_ns.partition_point(|&due| due < ns));
+                    let off = ((high - low) as f64 - wanted).abs();
+                    // A burst cut by the edge of the window adds up to its own length.
+                    let cut = if arrivals.starts_with("onoff") { 160.0 } else { 2.0 };
+                    let allowed = 5.0 * (dispersion * wanted).sqrt() + cut;
+                    assert!(off < allowed, "{arrivals} {rate} {from_ms}: off {off}, {wanted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn dealt_threads_together_send_the_process_of_one() {
+        for arrivals in ["gamma:2", "onoff:5ms,15ms"] {
+            let one = Job { arrivals: arrivals.into(), ..job() };
+            let many = Job { threads: 3, ..one.clone() };
+            let mut all: Vec<u64> =
+                (0..3).flat_map(|k| draw(&many, k).unwrap().intended_ns).collect();
+            all.sort_unstable();
+            assert_eq!(all, draw(&one, 0).unwrap().intended_ns, "{arrivals}");
+        }
+    }
+
+    #[test]
     fn a_plan_beyond_memory_is_refused_before_it_is_drawn() {
         let fault = draw(&Job { rate: "1G".into(), ..job() }, 0).unwrap_err();
         assert!(fault.what.contains("3000000000") && fault.at == "requests_max", "{fault}");

@@ -18,9 +18,6 @@ impl ArrivalProcess for Poisson {
     fn dispersion(&self) -> f64 {
         1.0
     }
-    fn cdf(&self, gap: f64) -> Option<f64> {
-        Some(-(-gap).exp_m1())
-    }
     fn superposes(&self) -> bool {
         true
     }

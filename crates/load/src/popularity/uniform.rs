@@ -15,7 +15,7 @@ impl Popularity for Uniform {
     fn next_item(&self, rng: &mut Rng) -> u32 {
         rng.random_range(0..self.items)
     }
-    fn share(&self, _item: u32) -> f64 {
+    fn share_of_rank(&self, _rank: u32) -> f64 {
         1.0 / f64::from(self.items)
     }
 }

@@ -1,0 +1,58 @@
+//! The item of rank k is asked for with probability proportional to k^−s: a few are popular.
+//!
+//! Ranks are shuffled over the items by a fixed permutation, the same in every run, so that popular
+//! items are not neighbours in any table of the server.
+
+use rand_distr::Distribution as _;
+use sojourn_base::Fault;
+use sojourn_base::kind::{Kind, Param};
+use sojourn_base::rng::Rng;
+use sojourn_base::units::parse_count;
+
+use super::{Choice, Popularity, PopularityKind, shuffle};
+
+#[derive(Debug)]
+struct Zipf {
+    items: u32,
+    s: f64,
+    ranks: rand_distr::Zipf<f64>,
+    /// Sum of k^−s over all ranks.
+    weight: f64,
+}
+
+impl Popularity for Zipf {
+    fn next_item(&self, rng: &mut Rng) -> u32 {
+        let rank = (self.ranks.sample(rng) as u32).clamp(1, self.items) - 1;
+        shuffle(rank, self.items)
+    }
+    fn share_of_rank(&self, rank: u32) -> f64 {
+        (f64::from(rank) + 1.0).powf(-self.s) / self.weight
+    }
+}
+
+pub(super) const KIND: PopularityKind = PopularityKind {
+    kind: Kind {
+        name: "zipf",
+        about: "the item of rank k with probability proportional to k^-s",
+        usage: "zipf:S (zipf:0.99)",
+        params: &[Param {
+            name: "s",
+            unit: "",
+            about: "exponent; 0: uniform",
+            default: "",
+            range: ">= 0",
+        }],
+        needs: &[],
+        source: "PAPERS C6",
+    },
+    build,
+};
+
+fn build(text: &str, items: u32) -> Result<Choice, Fault> {
+    let wrong = |what: String| Fault::usage(what, "zipf", "write zipf:S with S of 0 or more");
+    let s = parse_count(text).map_err(|_| wrong(format!("'{text}' is no number")))?;
+    let ranks = rand_distr::Zipf::new(f64::from(items), s)
+        .map_err(|_| wrong(format!("the exponent is {s}")))?;
+    let weight = (1..=items).map(|k| f64::from(k).powf(-s)).sum();
+    Ok(Box::new(Zipf { items, s, ranks, weight }))
+}
