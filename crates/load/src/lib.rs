@@ -15,6 +15,7 @@ pub mod marks;
 pub mod measure;
 pub mod outage;
 pub mod popularity;
+pub mod preload;
 pub mod program;
 pub mod progress;
 pub mod protocols;

@@ -9,7 +9,7 @@ use sojourn_base::Fault;
 use crate::progress::Progress;
 use crate::resolve::Resolved;
 use crate::result::RunResult;
-use crate::run;
+use crate::{preload, run};
 use crate::summary::{self, Run};
 
 /// What a measurement brought.
@@ -31,6 +31,10 @@ pub fn measure(
     stop: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> Result<Measured, Fault> {
+    run::check(resolved)?;
+    if resolved.job.preload {
+        preload::preload(resolved, stop)?;
+    }
     let ready = run::prepare(resolved, stop)?;
     let ran = run::run(ready, progress)?;
     let was_interrupted = stop.load(Relaxed);

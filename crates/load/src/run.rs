@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
 use crate::transports::{Ends, sockets};
-use crate::{closed, cpu, outage, schedule};
+use crate::{arrivals, closed, cpu, outage, popularity, schedule};
 
 /// Between "all threads are ready" and the start of the warm-up.
 const LEAD_NS: u64 = 5_000_000;
@@ -43,6 +43,15 @@ pub struct Ready {
     threads: Vec<(Plan, Vec<Socket>)>,
     /// Counts of each thread, for whoever shows progress.
     pub live: Vec<Arc<Live>>,
+}
+
+/// Refuses what can be refused before a socket is opened: sizes, arrivals, popularity.
+pub fn check(resolved: &Resolved) -> Result<(), Fault> {
+    let job = &resolved.job;
+    protocols::build(job, &resolved.target)?;
+    let timetable = schedule::Timetable::of(job)?;
+    arrivals::parse(&job.arrivals, timetable.mean_rps())?;
+    popularity::parse(&job.popularity, schedule::population(job)).map(|_| ())
 }
 
 /// Draws the plans and opens the sockets.

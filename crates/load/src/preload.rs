@@ -1,0 +1,154 @@
+//! Every item set once before the run, then read back: a run never starts on a server that lost some.
+//!
+//! Requests go in batches on one blocking connection: this is not measured, only quick.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use sojourn_base::Fault;
+
+use crate::marks::{Op, Outcome};
+use crate::protocols::{self, Asked, Decoder, Protocol, Reply};
+use crate::resolve::Resolved;
+use crate::target::{Scheme, Target};
+
+/// How long one batch may take.
+const BATCH_WITHIN: Duration = Duration::from_secs(5);
+/// Requests per batch: their replies fit into any socket's buffer while the batch is written.
+const BATCH: u32 = 256;
+/// Bytes per batch, unless one request is longer.
+const BATCH_BYTES: usize = 64 * 1024;
+
+/// Sets all items of the job and checks that they are there. Stops early if `stop` is set.
+pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
+    let target = over_stream(&resolved.target);
+    let protocol = protocols::build(&resolved.job, &target)?;
+    let items = resolved.job.items as u32;
+    let mut pipe = Pipe::open(&target, protocol.as_ref())?;
+    let refused = pipe.ask_all(Op::Set, items, stop)?;
+    if let Some((item, reply)) = refused.first {
+        return Err(Fault::failed(
+            format!("the server did not store {} of {items} items", refused.count),
+            format!("{}, item {item}: {:?}", resolved.job.target, reply.outcome),
+            "raise the server's memory or item size limit (memcached -m, -I), or ask for less",
+        ));
+    }
+    let lost = pipe.ask_all(Op::Get, items, stop)?;
+    if let Some((item, reply)) = lost.first {
+        return Err(Fault::failed(
+            format!("the server lost {} of {items} items after it had stored them", lost.count),
+            format!("{}, item {item}: {:?}", resolved.job.target, reply.outcome),
+            "raise the server's memory (memcached -m, redis maxmemory), or ask for fewer --items",
+        ));
+    }
+    Ok(())
+}
+
+/// Datagrams may be lost, so items are always set over TCP, on the same port.
+fn over_stream(target: &Target) -> Target {
+    let scheme = match target.scheme {
+        Scheme::MemcacheUdp => Scheme::Memcache,
+        other => other,
+    };
+    Target { scheme, ..target.clone() }
+}
+
+/// Replies that were no hits.
+#[derive(Debug, Default)]
+struct Failed {
+    count: u64,
+    first: Option<(u32, Reply)>,
+}
+
+struct Pipe<'a> {
+    stream: TcpStream,
+    protocol: &'a dyn Protocol,
+    decoder: Box<dyn Decoder>,
+    target: &'a Target,
+    out: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Pipe<'a> {
+    fn open(target: &'a Target, protocol: &'a dyn Protocol) -> Result<Self, Fault> {
+        let address = target.address()?;
+        let stream = TcpStream::connect_timeout(&address, BATCH_WITHIN)
+            .and_then(|stream| {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(BATCH_WITHIN))?;
+                stream.set_write_timeout(Some(BATCH_WITHIN))?;
+                Ok(stream)
+            })
+            .map_err(|error| broken(&error, target))?;
+        let decoder = protocol.decoder();
+        let buffer = vec![0; 256 * 1024];
+        Ok(Self { stream, protocol, decoder, target, out: Vec::new(), buffer })
+    }
+
+    /// Asks `op` of all items; answers which replies were no hits.
+    fn ask_all(&mut self, op: Op, items: u32, stop: &AtomicBool) -> Result<Failed, Fault> {
+        let mut failed = Failed::default();
+        let mut next = 0;
+        while next < items && !stop.load(Relaxed) {
+            let first = next;
+            self.out.clear();
+            while next < items && next - first < BATCH && self.out.len() < BATCH_BYTES {
+                self.protocol.encode(Asked { op, item: next, id: next }, &mut self.out);
+                next += 1;
+            }
+            self.stream.write_all(&self.out).map_err(|error| broken(&error, self.target))?;
+            self.read_replies(op, first..next, &mut failed)?;
+        }
+        Ok(failed)
+    }
+
+    fn read_replies(
+        &mut self,
+        op: Op,
+        mut items: std::ops::Range<u32>,
+        failed: &mut Failed,
+    ) -> Result<(), Fault> {
+        while !items.is_empty() {
+            let read =
+                self.stream.read(&mut self.buffer).map_err(|error| broken(&error, self.target))?;
+            if read == 0 {
+                return Err(broken(&io::ErrorKind::UnexpectedEof.into(), self.target));
+            }
+            let mut bytes = &self.buffer[..read];
+            while !bytes.is_empty() && !items.is_empty() {
+                let item = items.start;
+                let step = self.decoder.read(Asked { op, item, id: item }, bytes);
+                bytes = &bytes[step.used..];
+                let Some(reply) = step.reply else { continue };
+                items.start += 1;
+                if reply.outcome == Outcome::Garbled {
+                    let error = io::Error::new(io::ErrorKind::InvalidData, "an unknown reply");
+                    return Err(broken(&error, self.target));
+                }
+                if reply.outcome != Outcome::Hit {
+                    failed.count += 1;
+                    failed.first.get_or_insert((item, reply));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn broken(error: &io::Error, target: &Target) -> Fault {
+    let what = match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            format!("the server did not answer within {} s", BATCH_WITHIN.as_secs())
+        }
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),
+        _ => error.to_string(),
+    };
+    Fault::failed(
+        format!("the items could not be preloaded: {what}"),
+        format!("{}:{}", target.host, target.port),
+        "check that the server runs, speaks the target's protocol and may be written to",
+    )
+}
