@@ -101,6 +101,11 @@ class Service(ABC):
         """Requests after which caches are as full as they get."""
         return 0
 
+    def is_settled(self, port: int) -> bool:
+        """Whether it has no work of its own left over from being filled."""
+        del port
+        return True
+
     def check(self, port: int) -> tuple[tuple[str, str], ...]:
         """Prove that it holds what it should.
 
@@ -135,6 +140,7 @@ class ServiceKind:
     Attributes:
         needs: programs and rights it needs of the host, as people install them.
         source: where its defaults come from.
+        width: the parameter that says how many CPUs it would like.
         build: parameters and room to a settled service; raises SpecFault or HostFault.
     """
 
@@ -143,4 +149,5 @@ class ServiceKind:
     params: tuple[Param, ...]
     needs: tuple[str, ...]
     source: str
+    width: str = "threads"
     build: Callable[[Mapping[str, Value], Room], Service]

@@ -273,5 +273,6 @@ KIND = ServiceKind(
     params=PARAMS,
     needs=("nginx (apt install nginx-light)",),
     source="PAPERS C4",
+    width="workers",
     build=build,
 )

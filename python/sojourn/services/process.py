@@ -100,6 +100,10 @@ class Process:
         seen = proc.stat(self.pid)
         self._entry = self._ledger.started(self.what, self.pid, seen.start_ticks if seen else 0)
 
+    def fileno(self) -> int:
+        """Becomes readable when it has ended; -1 after that was heard."""
+        return self._socket.fileno()
+
     @property
     def stderr(self) -> IO[bytes] | None:
         """Its stderr, if it was started with a pipe."""

@@ -1,0 +1,119 @@
+"""What the machine did while a point was measured: read before and after, kept in `host.json`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.host import Placement
+from sojourn.host.activity import STEAL, cpu_ticks
+from sojourn.host.tree import Tree
+from sojourn.run.live import Live
+from sojourn.services import proc
+
+TREE = Tree()
+IDLE, IOWAIT = 3, 4
+SWITCHES = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Counters at one moment."""
+
+    at_s: float
+    ticks: dict[int, tuple[int, ...]]
+    totals: dict[str, int]
+    load_1min: float | None
+    free_bytes: int
+    server_cpu_ns: int
+    server_switches: tuple[int, int]
+
+
+def moment(live: Live) -> Moment:
+    """Read them now."""
+    cpus = {*live.placement.server, *live.placement.client, *live.placement.housekeeping}
+    load = (TREE.text("/proc/loadavg") or "").split()
+    free = TREE.table("/proc/meminfo").get("MemAvailable", "0 kB").split()[0]
+    return Moment(
+        at_s=time.monotonic(),
+        ticks={cpu: cpu_ticks(TREE, cpu) for cpu in sorted(cpus)},
+        totals=_totals(),
+        load_1min=float(load[0]) if load else None,
+        free_bytes=int(free) * 1024,
+        server_cpu_ns=live.cpu_ns(),
+        server_switches=_switches(live),
+    )
+
+
+def between(before: Moment, after: Moment, placement: Placement) -> dict[str, Any]:
+    """What changed, as JSON. Shares are of the CPUs' time, 0 to 1; null: not told.
+
+    `others_on_server_share` is time on the server's CPUs that was used, and not by the server:
+    interrupts on loopback's behalf, and whoever else ran there.
+    """
+    length_s = after.at_s - before.at_s
+    server_s = (after.server_cpu_ns - before.server_cpu_ns) / 1e9
+    server = placement.server
+    busy = _share(before, after, server, busy=True)
+    own = server_s / (length_s * len(server)) if length_s > 0 and server else None
+    is_apart = set(server).isdisjoint(placement.client)
+    return {
+        "schema": "sojourn.host/1",
+        "length_s": round(length_s, 3),
+        "steal_share": {
+            "server": _share(before, after, server),
+            "client": _share(before, after, placement.client),
+        },
+        "busy_share": {
+            "server": busy,
+            "client": _share(before, after, placement.client, busy=True),
+        },
+        "server_cpu_s": round(server_s, 4),
+        "server_cpu_share": own,
+        "others_on_server_share": None
+        if busy is None or own is None or not is_apart
+        else max(0.0, busy - own),
+        "server_switches": {
+            "voluntary": after.server_switches[0] - before.server_switches[0],
+            "involuntary": after.server_switches[1] - before.server_switches[1],
+        },
+        "machine": {name: after.totals[name] - before.totals[name] for name in before.totals},
+        "load_1min": {"before": before.load_1min, "after": after.load_1min},
+        "free_bytes": {"before": before.free_bytes, "after": after.free_bytes},
+    }
+
+
+def _share(
+    before: Moment, after: Moment, cpus: Sequence[int], *, busy: bool = False
+) -> float | None:
+    """Stolen, or used, share of the time of some CPUs."""
+    part = total = 0
+    for cpu in cpus:
+        delta = [b - a for a, b in zip(before.ticks[cpu], after.ticks[cpu], strict=True)]
+        total += sum(delta)
+        unused = delta[IDLE] + delta[IOWAIT] + delta[STEAL]
+        part += sum(delta) - unused if busy else delta[STEAL]
+    return part / total if total > 0 else None
+
+
+def _totals() -> dict[str, int]:
+    """Context switches and interrupts of the whole machine since boot."""
+    names = {"ctxt": "context_switches", "intr": "interrupts", "processes": "forks"}
+    found = dict.fromkeys(names.values(), 0)
+    for line in (TREE.text("/proc/stat") or "").splitlines():
+        words = line.split(maxsplit=2)
+        if words and words[0] in names:
+            found[names[words[0]]] = int(words[1])
+    return found
+
+
+def _switches(live: Live) -> tuple[int, int]:
+    """Switches of all the server's threads: those it chose and those it did not."""
+    sums = [0, 0]
+    for task in proc.tasks(live.process.pid) if live.process else ():
+        table = TREE.table(f"/proc/{task.pid}/task/{task.tid}/status")
+        for nth, name in enumerate(SWITCHES):
+            sums[nth] += int(table.get(name, "0"))
+    return sums[0], sums[1]

@@ -1,0 +1,160 @@
+"""One point, measured into its folder.
+
+point.json      what was to be measured (the store writes it before)
+load.job.json   the generator's job          load.json, load.hlog, raw.parquet   its results
+service.json    what served                  service.log, load.log               what was said
+host.json       what the machine did meanwhile
+run.json        how it went: "done", "failed" or "interrupted", with the fault
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sojourn.errors import Fault, RunFault
+from sojourn.plan import Point
+from sojourn.run import context, generator, record
+from sojourn.run.generator import Files, Watcher
+from sojourn.run.live import Live
+from sojourn.run.session import Session
+from sojourn.run.watch import Event, Show
+from sojourn.services import users
+from sojourn.spec import ServiceSpec, Study
+
+STALL_S_MAX = 5.0  # without a single reply, before the server is asked directly
+
+
+class _Server(Watcher):
+    """Watches the server while load runs."""
+
+    def __init__(self, live: Live, point: Point, show: Show) -> None:
+        self._live = live
+        self._point = point
+        self._show = show
+        self._silent_s = 0.0
+        self._last_t_s = 0.0
+
+    def sources(self) -> list[int]:
+        process = self._live.process
+        return [process.fileno()] if process is not None else []
+
+    def look(self) -> None:
+        died = self._live.fault(f"while {self._point.key} was measured")
+        if died is not None:
+            raise died
+
+    def second(self, line: Mapping[str, Any]) -> None:
+        self._show(
+            Event(step="measure", text=self._point.key, service=self._point.service, second=line)
+        )
+        t_s, done = float(line.get("t_s", 0.0)), float(line.get("done_rps", 0.0))
+        waits = int(line.get("in_flight", 0)) > 0 and done == 0.0
+        self._silent_s = self._silent_s + max(0.0, t_s - self._last_t_s) if waits else 0.0
+        self._last_t_s = t_s
+        if self._silent_s >= STALL_S_MAX and not self._live.answers():
+            raise RunFault(
+                f"{self._live.label} has not answered for {self._silent_s:.0f} s, and does not "
+                "answer a single request either",
+                at=f"port {self._live.port}, {self._point.key}",
+                fix="see service.log in the point's folder; was the server stopped or starved?",
+            )
+
+
+def execute(study: Study, point: Point, folder: Path, session: Session) -> None:
+    """Measure a point into `folder`.
+
+    Raises:
+        SpecFault, HostFault: it cannot be measured here.
+        RunFault: server, generator, disk or kernel failed. What was measured is in the folder.
+        Interrupted: a signal ended it, the same holds.
+    """
+    started = time.monotonic()
+    try:
+        _measure(study, point, folder, session)
+    except Fault as fault:
+        _keep(folder, "failed", started, fault)
+        raise
+    except KeyboardInterrupt:
+        _keep(folder, "interrupted", started)
+        raise
+    _keep(folder, "done", started)
+
+
+def _measure(study: Study, point: Point, folder: Path, session: Session) -> None:
+    live = session.live(study, point, folder)
+    spec = study.service(point.service)
+    asked = job(live, spec, point, folder, raw_max=study.run.raw_max)
+    before = context.moment(live)
+    try:
+        generator.run(
+            asked, Files.named(folder, "load"), session.journal, _Server(live, point, session.show)
+        )
+    finally:
+        live.keep_log(folder)
+        after = context.moment(live)
+        record.write_json(folder / "host.json", context.between(before, after, live.placement))
+        record.write_json(folder / "service.json", facts(live, spec))
+
+
+def job(
+    live: Live, spec: ServiceSpec, point: Point, folder: Path, *, raw_max: int
+) -> dict[str, Any]:
+    """The generator's job: what follows from the machine, then the study, then the point."""
+    rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
+    return {
+        **live.client(),
+        **{key: list(v) if isinstance(v, tuple) else v for key, v in spec.load.items()},
+        **rate,
+        "duration": f"{point.measure_s:.10g}s",
+        "warmup": f"{point.warmup_s:.10g}s",
+        "seed": point.seed,
+        "hlog": str(folder / "load.hlog"),
+        **({"raw": str(folder / "raw.parquet"), "raw_max": raw_max} if raw_max else {}),
+        **dict(point.overrides),
+    }
+
+
+def facts(live: Live, spec: ServiceSpec) -> dict[str, Any]:
+    """`service.json`: what served, for the report and for whoever repeats it by hand."""
+    user = users.server_user()
+    where = live.placement
+    return {
+        "schema": "sojourn.service/1",
+        "label": live.label,
+        "kind": spec.kind,
+        "life": live.life,
+        "version": live.service.version(),
+        "command": list(live.argv),
+        "user": user.name if user else "the user who runs the lab",
+        "pid": live.process.pid if live.process else None,
+        "port": live.port or None,
+        "pins": {str(tid): cpu for tid, cpu in live.pins.items()},
+        "placement": {
+            "server": list(where.server),
+            "client": list(where.client),
+            "housekeeping": list(where.housekeeping),
+            "text": where.text,
+            "shared": [[shared.what, shared.effect] for shared in where.shared],
+        },
+        "workers": live.service.workers,
+        "setup": [list(row) for row in (*live.service.setup, *live.notes)],
+        "took_s": live.took_s,
+    }
+
+
+def _keep(folder: Path, state: str, started: float, fault: Fault | None = None) -> None:
+    table: dict[str, Any] = {
+        "schema": "sojourn.run/1",
+        "state": state,
+        "wall_s": round(time.monotonic() - started, 3),
+    }
+    if fault is not None:
+        table["fault"] = {"what": fault.what, "at": fault.at, "fix": fault.fix}
+    try:
+        record.write_json(folder / "run.json", table)
+    except RunFault:
+        if state == "done":  # a full disk is the fault then; else it must not hide the first one
+            raise

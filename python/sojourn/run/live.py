@@ -1,0 +1,270 @@
+"""A server that runs: started, ready, filled, checked, pinned, warm; then measured; then ended.
+
+free port → start → answers, and the port is its own → preload → check → pin → warm
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sojourn.errors import HostFault, RunFault
+from sojourn.host import Placement
+from sojourn.run import generator, work
+from sojourn.run.generator import Files
+from sojourn.run.journal import Journal
+from sojourn.run.watch import Deadline, Event, Show
+from sojourn.services import Service, ports, proc, process, users
+from sojourn.services.process import Process
+
+READY_S_MAX = 30.0
+SETTLE_S_MAX = 60.0
+WARM_S_MAX = 60.0
+ANSWER_S_MAX = 2.0
+PORT_TRIES = 5
+LOG = "service.log"
+
+
+@dataclass(slots=True, kw_only=True)
+class Live:
+    """One life of a service, from start to end.
+
+    Attributes:
+        life: which points it serves (`Point.life`).
+        pins: thread or process to CPU, read back.
+        took_s: how long each step took, s.
+    """
+
+    label: str
+    life: str
+    service: Service
+    placement: Placement
+    work: Path
+    port: int = 0
+    process: Process | None = None
+    argv: tuple[str, ...] = ()
+    pins: Mapping[int, int] = field(default_factory=dict)
+    notes: tuple[tuple[str, str], ...] = ()
+    took_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def log(self) -> Path:
+        """What the server writes."""
+        return self.work / LOG
+
+    def client(self) -> dict[str, Any]:
+        """Keys of the generator's job that follow from service and placement."""
+        return {
+            "target": self.service.target(self.port),
+            **self.service.job(),
+            "cpus": ",".join(map(str, self.placement.client)),
+            "threads": len(self.placement.client),
+            "wait": self.placement.client_wait,
+        }
+
+    def cpu_ns(self) -> int:
+        """CPU time its living processes have used, ns."""
+        return proc.cpu_ns(self.process.pid) if self.process else 0
+
+    def fault(self, doing: str) -> RunFault | None:
+        """Why it cannot serve any more: it died. None: it lives."""
+        ended = self.process.poll() if self.process else None
+        if ended is None:
+            return None
+        words = process.last_words(self.log)
+        return RunFault(
+            f"{self.label} {ended.text} {doing}" + (f", saying: {words}" if words else ""),
+            at=f"{' '.join(self.argv)}",
+            fix="see service.log in the point's folder; the study goes on where it stopped when "
+            "it is run again",
+        )
+
+    def answers(self) -> bool:
+        """Whether it answers a request now."""
+        return self.service.answers(self.port, ANSWER_S_MAX)
+
+    def keep_log(self, folder: Path) -> None:
+        """Copy its log into a point's folder, if it wrote anything."""
+        with contextlib.suppress(OSError):
+            if self.log.stat().st_size:
+                shutil.copyfile(self.log, folder / LOG)
+
+    def stop(self) -> None:
+        """End it; nothing of it is left."""
+        if self.process is not None:
+            self.process.stop(term_s=self.service.patience_s)
+
+
+def begin(
+    live: Live, journal: Journal, folder: Path, show: Show, client: Mapping[str, Any]
+) -> None:
+    """Bring a service to the point where it can be measured.
+
+    Args:
+        live: what is to run, and where.
+        journal: where it is noted.
+        folder: for the files of preload and warming.
+        show: told about every step.
+        client: keys of the generator's job that the study gives.
+
+    Raises:
+        HostFault: the port is taken.
+        RunFault: it does not start, does not answer, or does not hold what it should.
+    """
+    if live.service.program is None:
+        return
+    steps: tuple[tuple[str, str, Callable[[], None]], ...] = (
+        ("start", "starts", lambda: _start(live, journal)),
+        ("preload", "is filled", lambda: _preload(live, journal, folder, client)),
+        ("check", "is checked", lambda: _check(live)),
+        ("pin", "is pinned", lambda: _pin(live)),
+        ("warm", "is warmed", lambda: _warm(live, journal, folder, client)),
+    )
+    for step, text, act in steps:
+        show(Event(step=step, text=f"{live.label} {text}", service=live.label))
+        started = time.monotonic()
+        try:
+            act()
+        except RunFault:
+            died = live.fault(f"while it {text}")
+            if died is not None:
+                raise died from None
+            raise
+        live.took_s[step] = round(time.monotonic() - started, 3)
+
+
+def _start(live: Live, journal: Journal) -> None:
+    """Start it on its port; a port that is lost to another program is tried again elsewhere."""
+    wanted = live.service.wanted_port
+    if wanted and not ports.is_free(wanted):
+        raise HostFault(
+            f"port {wanted} is taken by {ports.holder(wanted)}",
+            at=f"service {live.label}, port = {wanted}",
+            fix="leave port out, then a free one is taken; or end that program",
+        )
+    for _ in range(PORT_TRIES):
+        live.port = wanted or ports.free()
+        _launch(live, journal)
+        if _is_ready(live):
+            return
+        live.stop()
+    raise RunFault(
+        f"{live.label} lost its port to another program {PORT_TRIES} times",
+        at=f"port {live.port}",
+        fix="end the program that opens ports so fast, or give a port",
+    )
+
+
+def _launch(live: Live, journal: Journal) -> None:
+    with work.readable_by_others():
+        words = live.service.command(live.work, live.port)
+    live.argv = (str(live.service.program), *words)
+    live.process = process.start(
+        live.label,
+        live.argv,
+        cwd=live.work,
+        ledger=journal,
+        log=live.log,
+        user=users.server_user(),
+        cpus=live.placement.server,
+    )
+
+
+def _is_ready(live: Live) -> bool:
+    """Wait until it answers and the port is its own.
+
+    Returns:
+        False if another program has the port.
+    """
+    assert live.process is not None  # noqa: S101  # just launched
+    deadline = Deadline(READY_S_MAX)
+    while not deadline.is_over:
+        died = live.fault("before it answered")
+        if died is not None:
+            if not live.service.wanted_port and not ports.is_free(live.port):
+                return False
+            raise died
+        if live.service.answers(live.port, 0.5):
+            pids = [member.pid for member in proc.session(live.process.pid)]
+            return ports.owner(live.port, pids) is not None
+        time.sleep(0.005)
+    raise RunFault(
+        f"{live.label} did not answer within {READY_S_MAX:.0f} s of its start",
+        at=f"port {live.port}: {' '.join(live.argv)}",
+        fix=f"its last words: {process.last_words(live.log) or 'none'}",
+    )
+
+
+def _preload(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
+    if live.service.is_preloaded:
+        job = {**live.client(), **client, "preload": True, "rate": "1000", **_brief("100ms")}
+        generator.run(job, Files.named(folder, "preload"), journal)
+
+
+def _brief(duration: str) -> dict[str, Any]:
+    """A run whose numbers nobody reads."""
+    return {"duration": duration, "warmup": "0s", "raw": "", "hlog": "", "probe_rate": 0.0}
+
+
+def _check(live: Live) -> None:
+    deadline = Deadline(SETTLE_S_MAX)
+    while not live.service.is_settled(live.port):
+        if deadline.is_over:
+            raise RunFault(
+                f"{live.label} is still busy with itself {SETTLE_S_MAX:.0f} s after it was filled",
+                at=f"port {live.port}",
+                fix="give fewer items, or a machine that is less busy",
+            )
+        time.sleep(0.02)
+    live.notes = live.service.check(live.port)
+
+
+def _pin(live: Live) -> None:
+    """Put the workers on the server's CPUs, one each, in turn where there are fewer (L23)."""
+    assert live.process is not None  # noqa: S101  # it answered
+    workers = live.service.pinned(proc.tasks(live.process.pid))
+    cpus = live.placement.server
+    if len(workers) < live.service.workers:
+        text = f"{len(workers)} of {live.service.workers} workers can be told apart by name"
+        live.notes += (("pinned", f"as a whole to the server's CPUs: {text}"),)
+        return
+    pins = {tid: cpus[n % len(cpus)] for n, tid in enumerate(workers)}
+    for tid, cpu in pins.items():
+        try:
+            os.sched_setaffinity(tid, {cpu})
+        except OSError as error:
+            raise RunFault(
+                f"worker {tid} of {live.label} cannot be pinned to CPU {cpu}: {error.strerror}",
+                at=f"CPUs {cpus}",
+                fix="see whether a cpuset forbids the CPU: cat /proc/self/status",
+            ) from None
+    live.pins = {tid: min(os.sched_getaffinity(tid)) for tid in pins}
+    live.notes += (("pinned", f"{len(pins)} workers, one to a CPU in turn, read back (L23)"),)
+
+
+def _warm(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
+    """Ask as fast as it answers until the caches are as full as they get."""
+    wanted, done = live.service.warm_requests, 0
+    deadline = Deadline(WARM_S_MAX)
+    length_s = 0.2
+    while done < wanted and not deadline.is_over:
+        job = {**live.client(), **client, "find_max": True, **_brief(f"{length_s:.3f}s")}
+        got = generator.run(job, Files.named(folder, "warm"), journal)
+        answered = int(float(got["achieved_rps"]) * float(got["measured_s"]))
+        if answered == 0:
+            raise RunFault(
+                f"{live.label} answered nothing while it was warmed: {got['errors']}",
+                at=str(folder / "warm.json"),
+                fix="see service.log and warm.log in the point's folder",
+            )
+        done += answered
+        rate = answered / length_s
+        length_s = min(5.0, max(0.1, 1.1 * (wanted - done) / rate))
+    share = "" if done >= wanted else f", {done / wanted:.0%} of what fills every cache"
+    live.notes += (("warmed", f"{done:,} requests{share}".replace(",", " ")),)

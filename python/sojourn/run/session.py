@@ -1,0 +1,155 @@
+"""A lab at work: it holds what runs, and leaves nothing of it.
+
+    with Session(facts) as session:
+        for point in points:
+            execute(study, point, folder, session)
+
+A service is kept for consecutive points of one life (`Point.life`) and started anew for the next:
+the unit of repetition is a restart (M15). Its data files are made once for all restarts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sojourn import services
+from sojourn.host import Facts, Placement, place
+from sojourn.plan import Point
+from sojourn.run import live as lives
+from sojourn.run import restore, signals, work
+from sojourn.run.journal import Journal
+from sojourn.run.live import Live
+from sojourn.run.watch import Event, Show, nothing
+from sojourn.services import Room, Service, users
+from sojourn.spec import ServiceSpec, Study
+
+#: Share of the papers' data sets by profile: a restart has to fit into the profile's time.
+SCALE = {"quick": 1 / 32, "standard": 1 / 4, "full": 1.0}
+THREADS_PAPER = 7  # C4
+CLIENT_PER_SERVER = 3  # CPUs of the server that one CPU of the client can load
+
+
+def placement(spec: ServiceSpec, facts: Facts) -> Placement:
+    """Who runs where for one service: as many CPUs as it wants threads, if there are as many."""
+    kind = services.kind(spec.kind)
+    threads = int(spec.params.get(kind.width, THREADS_PAPER))  # type: ignore[arg-type]
+    clients = int(spec.load.get("threads", -(-threads // CLIENT_PER_SERVER)))  # type: ignore[arg-type]
+    return place(facts.topology, threads=threads, clients=clients)
+
+
+def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Placement]:
+    """Fit a service to this machine; nothing is started.
+
+    Raises:
+        SpecFault, HostFault: it cannot be had here.
+    """
+    where = placement(spec, facts)
+    disk_bytes, disk_files = work.room(users.server_user())
+    room = Room(
+        cpus=len(where.server),
+        memory_bytes=facts.memory.free_bytes,
+        disk_bytes=disk_bytes,
+        disk_files=disk_files,
+        scale=SCALE[study.run.profile],
+        profile=study.run.profile,
+    )
+    params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
+    return services.build(spec.kind, params, room), where
+
+
+class Session:
+    """What is running and what has to be undone."""
+
+    def __init__(self, facts: Facts, *, show: Show = nothing, state: Path | None = None) -> None:
+        self.facts = facts
+        self.show = show
+        self._state = state
+        self._live: Live | None = None
+        self._settled: dict[str, tuple[Service, Placement]] = {}
+        self._folders: dict[str, tuple[Path, int]] = {}
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Self:
+        for undone in restore.restore(self._state):
+            self.show(Event(step="restore", text=f"{undone.what}: {undone.how}"))
+        self.journal = Journal.create(self._state)
+        self._exits.callback(self.journal.close)
+        self._exits.enter_context(signals.ending_in_order())
+        self._exits.enter_context(_on(place(self.facts.topology).housekeeping))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with signals.deaf():
+            try:
+                self.end()
+            finally:
+                for folder, entry in self._folders.values():
+                    work.remove(folder, entry, self.journal)
+                self._exits.close()
+
+    def live(self, study: Study, point: Point, folder: Path) -> Live:
+        """The service of a point, ready to be measured; kept or started anew.
+
+        Args:
+            study: it belongs to.
+            point: to be measured.
+            folder: of the point, for the files of preload and warming.
+        """
+        now = self._live
+        if now is not None and now.life == point.life and now.fault("") is None:
+            return now
+        self.end()
+        spec = study.service(point.service)
+        if spec.label not in self._settled:
+            self._settled[spec.label] = settle(spec, study, self.facts)
+        service, where = self._settled[spec.label]
+        live = Live(
+            label=spec.label,
+            life=point.life,
+            service=service,
+            placement=where,
+            work=self._folder(spec.label, service),
+        )
+        self._live = live
+        lives.begin(live, self.journal, folder, self.show, dict(spec.load))
+        return live
+
+    def end(self) -> None:
+        """End the service that runs, if one does."""
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+            with contextlib.suppress(OSError):
+                live.log.unlink(missing_ok=True)
+
+    def _folder(self, label: str, service: Service) -> Path:
+        """The service's working folder with its data files; made once."""
+        if label not in self._folders:
+            made = work.make(self.journal, users.server_user())
+            self._folders[label] = made
+            self.show(Event(step="prepare", text=f"{label}: data files", service=label))
+            with work.readable_by_others():
+                service.prepare(made[0])
+        return self._folders[label][0]
+
+
+@contextlib.contextmanager
+def _on(cpus: tuple[int, ...]) -> Iterator[None]:
+    """Keep the lab itself to some CPUs; what it starts is placed by itself."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

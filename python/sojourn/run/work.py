@@ -1,0 +1,83 @@
+"""A private folder for a server's working files: made, handed to its user, removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sojourn.errors import HostFault
+from sojourn.run.journal import Journal
+from sojourn.run.record import disk_fault
+from sojourn.services.users import User
+
+PREFIX = "sojourn-"
+MARK = ".sojourn-work"  # `restore` removes no folder without it
+PLACES = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  # places to look at, not names of files
+
+
+def base(user: User | None) -> Path:
+    """A folder for temporary files that the server's user can enter.
+
+    Raises:
+        HostFault: there is none.
+    """
+    first = Path(tempfile.gettempdir())
+    for folder in (first, *map(Path, PLACES)):
+        if folder.is_dir() and os.access(folder, os.W_OK) and (not user or _is_open(folder)):
+            return folder
+    raise HostFault(
+        f"no folder for temporary files that user {user.name if user else ''} can enter",
+        at=str(first),
+        fix="set TMPDIR to a folder whose parents all may be entered by others (chmod o+x)",
+    )
+
+
+def make(journal: Journal, user: User | None) -> tuple[Path, int]:
+    """Make a folder; returns it and its entry in the journal."""
+    place = base(user)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        entry = journal.made(folder)
+        (folder / MARK).touch()
+        if user:
+            os.chown(folder, user.uid, user.gid)
+    except OSError as error:
+        raise disk_fault(error, place) from None
+    return folder, entry
+
+
+def remove(folder: Path, entry: int, journal: Journal) -> None:
+    """Remove it with everything in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        journal.undone(entry)
+
+
+@contextmanager
+def readable_by_others() -> Iterator[None]:
+    """Files made within can be read by the server's user, whatever the lab's umask is."""
+    before = os.umask(0o022)
+    try:
+        yield
+    except OSError as error:
+        raise disk_fault(error, Path(str(error.filename or tempfile.gettempdir()))) from None
+    finally:
+        os.umask(before)
+
+
+def room(user: User | None) -> tuple[int | None, int | None]:
+    """Free bytes and free files where the folder would lie; None where the disk does not say."""
+    with contextlib.suppress(OSError):
+        free = os.statvfs(base(user))
+        # Some file systems (btrfs) have no fixed number of files and say 0.
+        return free.f_bavail * free.f_frsize, free.f_favail or None
+    return None, None
+
+
+def _is_open(folder: Path) -> bool:
+    return all(part.stat().st_mode & 0o001 for part in (folder, *folder.parents))
