@@ -35,7 +35,7 @@ from sojourn.store import columns, files
 
 FORM, MAJOR = "sojourn.record", 1
 STUDY, MANIFEST, COMPLETE, POINTS = "study.toml", "manifest.json", "complete.json", "points"
-OUTCOME = "outcome.parquet"
+OUTCOME, SERVICE = "outcome.parquet", "service.json"
 
 
 class Record:
@@ -61,6 +61,16 @@ class Record:
     def study_file(self) -> str:
         """The resolved study, TOML."""
         return (self.path / STUDY).read_text(encoding="utf-8")
+
+    @property
+    def services(self) -> Mapping[str, Mapping[str, Any]]:
+        """What served, by label: the first `service.json` of each."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for outcome in self.outcomes():
+            path = self.folder_of(outcome) / SERVICE
+            if outcome.point.service not in found and path.is_file():
+                found[outcome.point.service] = read_json(path)
+        return found
 
     def outcomes(self) -> Sequence[Outcome]:
         """All points that were measured to the end, in order."""

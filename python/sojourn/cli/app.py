@@ -1,0 +1,70 @@
+"""The command line: verbs in the order in which data flows."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sojourn import __version__
+from sojourn.cli import kinds, machine, plan, records, run, sql
+from sojourn.cli.faults import guarded
+
+ABOUT = """A tail-latency lab: how the tail of a service answers to load, and how much load fits.
+
+\b
+Examples:
+  sojourn doctor                                      what this machine can measure
+  sojourn plan latency_vs_load --profile quick        what would be measured
+  sojourn run latency_vs_load --profile quick         measure it, answer, report
+  sojourn show                                        the newest answer again
+  sojourn sql "select key, p99_ns from outcomes"      all numbers
+
+Data goes to stdout, talk to stderr. Exit codes: 0 holds, 1 violated, 2 wrong study or command,
+3 unknown (a self-check failed), 4 something outside failed, 130 stopped.
+"""
+
+app = typer.Typer(
+    name="sojourn",
+    help=ABOUT,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_BEFORE, _MEASURE, _AFTER = "Before", "Measure", "After"
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - the library calls it so
+    if asked:
+        typer.echo(f"sojourn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None: ...
+
+
+app.command(rich_help_panel=_BEFORE)(machine.doctor)
+app.command(rich_help_panel=_BEFORE)(kinds.kinds)
+app.command(rich_help_panel=_BEFORE)(plan.check)
+app.command(rich_help_panel=_BEFORE)(plan.plan)
+app.command(rich_help_panel=_MEASURE)(run.run)
+app.command(rich_help_panel=_MEASURE)(machine.restore)
+app.command(rich_help_panel=_AFTER)(records.ls)
+app.command(rich_help_panel=_AFTER)(records.show)
+app.command("report", rich_help_panel=_AFTER)(records.write)
+app.command(rich_help_panel=_AFTER)(sql.sql)
+_top.__doc__ = ABOUT
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return guarded(lambda: app(args=given, prog_name="sojourn", standalone_mode=False))

@@ -1,0 +1,96 @@
+"""How the program ends when something goes wrong: what, where, how to mend; no traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from typer.exceptions import TyperException
+
+from sojourn.errors import Exit, Fault
+
+
+def guarded(program: Callable[[], int | None]) -> int:
+    """Run `program`; turn whatever it raises into a message and an exit code."""
+    try:
+        return int(program() or Exit.OK)
+    except BaseException as error:  # noqa: BLE001 - the last line before a person
+        return ended(error)
+
+
+def ended(error: BaseException) -> int:
+    """Tell what ended the program; returns the exit code."""
+    code: int = Exit.FAILED
+    match error:
+        case typer.Exit():
+            code = error.exit_code
+        case Fault():
+            tell(error.what, error.at, error.fix)
+            code = error.exit
+        case TyperException():
+            tell(*_usage(error))
+            code = Exit.USAGE
+        case KeyboardInterrupt() | typer.Abort():
+            say(f"stopped{_hint(error)}")
+            code = Exit.INTERRUPTED
+        case BrokenPipeError():  # `sojourn show | head`: the reader has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = Exit.OK
+        case _:
+            _unforeseen(error)
+    return code
+
+
+def _unforeseen(error: BaseException) -> None:
+    saved = _save(error)
+    tell(
+        f"something unforeseen happened: {type(error).__name__}: {error}",
+        str(saved) if saved else "the traceback could not be saved",
+        "this is a fault of sojourn, please report it with that file; what was measured is kept",
+    )
+
+
+def tell(what: str, at: str, fix: str) -> None:
+    """The three parts, on stderr."""
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console.print(f"[bold red]error:[/] {escape(what)}")
+    if at:
+        console.print(f"  [dim]at:[/] {escape(at)}")
+    if fix:
+        console.print(f"  [dim]fix:[/] {escape(fix)}")
+
+
+def say(text: str) -> None:
+    """Talk: to stderr, so that stdout is data."""
+    Console(stderr=True, soft_wrap=True, highlight=False).print(escape(text))
+
+
+def _usage(error: TyperException) -> tuple[str, str, str]:
+    """A wrong command line. The library's classes differ between releases, their texts do not."""
+    message = getattr(error, "format_message", None)
+    what = message() if callable(message) else str(error)
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "sojourn"
+    return what.strip() or "the command line is wrong", path, f"see: {path} --help"
+
+
+def _hint(ended: BaseException) -> str:
+    notes = getattr(ended, "__notes__", [])
+    return f"; {notes[-1]}" if notes else ""
+
+
+def _save(error: BaseException) -> Path | None:
+    try:
+        handle, name = tempfile.mkstemp(prefix="sojourn-traceback-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write("".join(traceback.format_exception(error)))
+    except OSError:
+        return None
+    return Path(name)

@@ -1,0 +1,112 @@
+"""`sojourn kinds`: everything that has a name in a study, from the tables that define it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sojourn import analysis
+from sojourn.cli.options import AsJson
+from sojourn.cli.plain import plain, put_json
+from sojourn.errors import SpecFault
+from sojourn.spec import PROFILES
+from sojourn.spec.faults import near
+from sojourn.spec.kinds import schema
+
+Kinds = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def kinds(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One kind or table in full.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List services, arrivals, protocols, methods, …: what each is and its parameters.
+
+    \b
+    Examples:
+      sojourn kinds
+      sojourn kinds memcached
+      sojourn kinds arrivals --json
+    """
+    tables = catalogue()
+    if name is not None:
+        tables = _only(tables, name)
+    if as_json:
+        put_json(tables)
+        return
+    console = Console(highlight=False)
+    for title, rows in tables.items():
+        console.print(f"[bold]{title}[/]")
+        for row in rows:
+            _show(console, row, is_full=name is not None)
+        console.print()
+
+
+def catalogue() -> Kinds:
+    """Table → its kinds, in reading order."""
+    native = schema("load-kinds") or {"tables": []}
+    profiles = [
+        {
+            "name": name,
+            "about": f"{run.measure_s:g} s a point, {run.repeats} repeats, "
+            f"{run.search.rounds} search rounds to {run.search.resolution:.0%}",
+        }
+        for name, run in PROFILES.items()
+    ]
+    methods = [plain(method) for method in analysis.KINDS]
+    return {
+        "services": (schema("kinds") or {"services": []})["services"],
+        **{table["name"]: table["kinds"] for table in native["tables"]},
+        "profiles": profiles,
+        "methods": methods,
+    }
+
+
+def _only(tables: Kinds, name: str) -> Kinds:
+    if name in tables:
+        return {name: tables[name]}
+    found = {
+        title: [row for row in rows if row["name"] == name]
+        for title, rows in tables.items()
+        if any(row["name"] == name for row in rows)
+    }
+    if not found:
+        known = [*tables, *(row["name"] for rows in tables.values() for row in rows)]
+        meant = near(name, known)
+        raise SpecFault(
+            f"there is no kind '{name}'",
+            at="sojourn kinds",
+            fix=f"did you mean {' or '.join(meant)}?" if meant else "see `sojourn kinds`",
+        )
+    return found
+
+
+def _show(console: Console, row: Mapping[str, Any], *, is_full: bool) -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(width=16, no_wrap=True)
+    table.add_column()
+    table.add_row(f"  {row['name']}", escape(str(row["about"])))
+    if is_full:
+        for key in ("usage", "needs", "source", "ids"):
+            value = row.get(key)
+            if value:
+                text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+                table.add_row(f"  [dim]{key}[/]", escape(str(text)))
+    console.print(table)
+    params = row.get("params") or ()
+    if is_full and params:
+        table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+        for name in ("parameter", "default", "range", "unit", "about"):
+            table.add_column(name, overflow="fold")
+        for param in params:
+            cells = (param.get(key, "") for key in ("name", "default", "range", "unit", "about"))
+            table.add_row(*(escape(str(cell)) for cell in cells))
+        console.print(table)

@@ -1,0 +1,144 @@
+"""A study as it goes on, on stderr: a display on a terminal, one line a point elsewhere.
+
+Drawn only when the generator's line of the second arrives, on the caller's thread: a display with
+a thread of its own would wake the CPU that the client may share.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from sojourn import host, run, store
+from sojourn.cli.words import outcome_words, point_words
+from sojourn.plan import Outcome, Point, rehearse
+from sojourn.spec import Study
+from sojourn.units import show_count, show_ns, show_s
+
+LAST = 6
+_MARKS = {"holds": "green", "pass": "green", "violated": "red", "fail": "red"}
+
+
+class Display:
+    """A `pipeline.Watcher` for people; a context manager."""
+
+    def __init__(
+        self, study: Study, console: Console | None = None, *, is_quiet: bool = False
+    ) -> None:
+        """On stderr unless a console is given."""
+        self.kept = 0
+        self._is_quiet = is_quiet
+        self._study = study
+        self._console = console or Console(stderr=True, highlight=False, soft_wrap=True)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._last: deque[Text] = deque(maxlen=LAST)
+        self._step = ""
+        self._point: Point | None = None
+        self._second: Mapping[str, Any] = {}
+        self._done = self._ahead = 0
+        self._left_s = 0.0
+        self._began_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal and not self._is_quiet:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def opened(self, record: store.OpenRecord, facts: host.Facts) -> None:
+        """Say where the record is, who runs where, and what is shared."""
+        self.kept = len(record.outcomes())
+        self._say(Text(f"{self._study.name} ({self._study.run.profile}) into {record.path}"))
+        placement = host.place(facts.topology)
+        self._say(Text(placement.text, style="dim"))
+        for shared in placement.shared:
+            self._say(Text(f"note: {shared.what}: {shared.effect}", style="yellow"))
+        if self.kept:
+            self._say(Text(f"resumed: {self.kept} points are kept"))
+
+    def event(self, event: run.Event) -> None:
+        """Show what the service does, or how the load goes."""
+        if event.second:
+            self._second = event.second
+        self._step = event.text
+        self._draw()
+
+    def began(self, point: Point, outcomes: Sequence[Outcome]) -> None:
+        """Show a point and what is still to come."""
+        if self._is_quiet:
+            return
+        ahead = rehearse(self._study, outcomes)
+        self._point, self._second = point, {}
+        self._done, self._ahead = len(outcomes), len(ahead.points)
+        self._left_s = ahead.wall_s
+        self._draw()
+
+    def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
+        """Show what became of the point."""
+        self.kept = len(outcomes)
+        numbers, word, reason = outcome_words(self._study, outcome, outcomes)
+        total = len(outcomes) + max(0, self._ahead - 1)
+        line = Text(f"{len(outcomes):>3}/{total:<3} {point_words(outcome.point)}  {numbers}  ")
+        line.append(word, style=_MARKS.get(word, "yellow"))
+        line.append(f"  {reason}" if reason else "", style="dim")
+        if self._console.is_terminal:
+            self._last.append(line)
+            self._draw()
+        else:
+            self._say(line)
+
+    def _say(self, text: Text) -> None:
+        if not self._is_quiet:
+            self._console.print(text)
+
+    def _draw(self) -> None:
+        if not self._live.is_started or self._point is None:
+            return
+        self._live.update(Group(*self._last, *self._now(self._point)), refresh=True)
+
+    def _now(self, point: Point) -> Sequence[Text | Table]:
+        total = self._done + self._ahead
+        gone_s = time.monotonic() - self._began_s
+        row = Table.grid(padding=(0, 1))
+        row.add_row(
+            Text("▸", style="bold cyan"),
+            Text(point_words(point), style="bold"),
+            ProgressBar(total=1.0, completed=self._share(), width=20),
+            Text(self._load(), style="cyan"),
+        )
+        line = (
+            f"  {self._done} of about {total} points, {show_s(gone_s)} gone, "
+            f"about {show_s(self._left_s)} left; ^C stops, what is measured is kept"
+        )
+        return (row, Text(escape(line), style="dim"))
+
+    def _share(self) -> float:
+        length = self._second.get("length_s", 0.0)
+        return min(1.0, self._second.get("t_s", 0.0) / length) if length else 0.0
+
+    def _load(self) -> str:
+        second = self._second
+        if not second:
+            return self._step
+        errors = f"  {second['errors']:.0f} errors" if second.get("errors") else ""
+        return (
+            f"{show_count(second.get('done_rps', 0.0))}/s  p50 {show_ns(second.get('p50_ns', 0))}"
+            f"  p99 {show_ns(second.get('p99_ns', 0))}{errors}"
+        )

@@ -1,0 +1,71 @@
+"""`sojourn doctor` and `sojourn restore`: the machine itself."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sojourn import host, run
+from sojourn.cli.options import AsJson
+from sojourn.cli.plain import put_json
+from sojourn.errors import Exit
+
+_MARKS = {"high": "[red]high[/]", "low": "[yellow]low[/]", "note": "[dim]note[/]"}
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say what this machine can measure, what it cannot, and what adds noise, each with its mend.
+
+    Nothing is changed. The score is 0 for a quiet machine, 100 for one whose numbers mean little.
+
+    \b
+    Examples:
+      sojourn doctor
+      sojourn doctor --json | jq .score
+    """
+    facts = host.read()
+    found = host.doctor(facts)
+    placement = host.place(facts.topology)
+    if as_json:
+        put_json({"report": found, "placement": placement})
+        return
+    console = Console(highlight=False)
+    console.print(f"[bold]noise[/] {found.score} of 100: {found.label}")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for finding in found.findings:
+        table.add_row(_MARKS[finding.severity], escape(finding.what))
+        table.add_row("", f"[dim]{escape(finding.effect)}[/]")
+        if finding.mend:
+            table.add_row("", f"mend: {escape(finding.mend)}")
+    console.print(table)
+    console.print(f"\n[bold]placement[/] {escape(placement.text)}")
+    for shared in placement.shared:
+        console.print(f"  {escape(shared.what)}: [dim]{escape(shared.effect)}[/]")
+    console.print("\n[bold]abilities[/]")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for ability in found.abilities:
+        mark = "[green]yes[/]" if ability.can else "[red]no[/]"
+        lacks = f"lacks {escape(ability.missing)}" if ability.missing else ""
+        table.add_row(mark, escape(ability.name), lacks)
+        if ability.mend:
+            table.add_row("", "", f"[dim]mend: {escape(ability.mend)}[/]")
+    console.print(table)
+
+
+def restore(as_json: AsJson = False) -> int:
+    """Undo what a killed lab left behind: its servers and working files. Safe at any time.
+
+    \b
+    Examples:
+      sojourn restore
+    """
+    undone = run.restore()
+    if as_json:
+        put_json(undone)
+    elif not undone:
+        Console(highlight=False).print("nothing was left behind")
+    else:
+        for one in undone:
+            Console(highlight=False).print(f"{escape(one.what)}: {escape(one.how)}")
+    return Exit.OK if all(one.is_done for one in undone) else Exit.FAILED

@@ -1,0 +1,71 @@
+"""Options that several commands share, described once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sojourn import spec
+
+STUDY_PANEL, OUTPUT_PANEL = "Study", "Output"
+
+
+def _studies(incomplete: str) -> list[str]:
+    return [name for name in spec.names() if name.startswith(incomplete)]
+
+
+def _profiles(incomplete: str) -> list[str]:
+    return [name for name in spec.PROFILES if name.startswith(incomplete)]
+
+
+StudyArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDY",
+        help="Name of a study that comes with the lab (see `sojourn ls`), or path of a TOML file.",
+        autocompletion=_studies,
+        show_default=False,
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", "-p", metavar="NAME", rich_help_panel=STUDY_PANEL, autocompletion=_profiles,
+        help="How much care: quick, standard, or full (the papers' 2 minutes a point).",
+        show_default="the study's",
+    ),
+]  # fmt: skip
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", "-s", metavar="KEY=VALUE", rich_help_panel=STUDY_PANEL, show_default=False,
+        help="Set any key of the study, such as run.repeats=5 or services.nginx.qos.bound=5ms. "
+        "May be given several times.",
+    ),
+]  # fmt: skip
+Results = Annotated[
+    Path,
+    typer.Option(
+        "--results", metavar="DIR", envvar="SOJOURN_RESULTS", rich_help_panel=OUTPUT_PANEL,
+        help="Folder of all results.",
+    ),
+]  # fmt: skip
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", rich_help_panel=OUTPUT_PANEL, help="Write JSON to stdout, for machines."
+    ),
+]
+RecordArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RECORD]",
+        help="A record's folder, part of its name, or a study's name; by default the newest.",
+        show_default=False,
+    ),
+]
+
+RESULTS = Path(os.environ.get("SOJOURN_RESULTS", "results"))

@@ -1,0 +1,83 @@
+"""`sojourn check` and `sojourn plan`: a study, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from sojourn import spec, units
+from sojourn.cli.options import AsJson, Profile, Sets, StudyArgument
+from sojourn.cli.plain import put_json
+from sojourn.plan import Phase, Point, Rehearsal, rehearse
+from sojourn.spec import Study
+
+PHASES = {
+    Phase.PEAK: "what 100 % load is",
+    Phase.SWEEP: "latency against load",
+    Phase.SEARCH: "the highest load within QoS",
+    Phase.CONFIRM: "that load once more, longer",
+    Phase.CHECK: "the instrument against theory",
+}
+
+
+def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> None:
+    """Check a study and print it in full, every default written out.
+
+    Nothing is started. What is wrong is named with its line and how to mend it.
+
+    \b
+    Examples:
+      sojourn check my.toml
+      sojourn check latency_vs_load --profile full --set run.repeats=10 > mine.toml
+    """
+    typer.echo(spec.to_toml(spec.load(study, profile=profile, overrides=sets or ())), nl=False)
+
+
+def plan(
+    study: StudyArgument, profile: Profile = None, sets: Sets = None, as_json: AsJson = False
+) -> None:
+    """Show what would be measured, and how long it would take.
+
+    Loads that follow from results (the search for the highest load) are played through with an
+    imagined service; their number may differ.
+
+    \b
+    Examples:
+      sojourn plan latency_vs_load --profile quick
+      sojourn plan max_load_memcached --json | jq '.points[].key'
+    """
+    asked = spec.load(study, profile=profile, overrides=sets or ())
+    ahead = rehearse(asked)
+    if as_json:
+        put_json({"study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points})
+    else:
+        show(asked, ahead)
+
+
+def show(study: Study, ahead: Rehearsal) -> None:
+    """The plan for people."""
+    console = Console(soft_wrap=False, highlight=False)
+    console.print(f"[bold]{study.name}[/] ({study.run.profile}): {study.question}")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("service", "phase", "points", "of", "what for"):
+        table.add_column(name, justify="right" if name in {"points", "of"} else "left")
+    for service in study.services:
+        for phase, about in PHASES.items():
+            points = [p for p in ahead.points if (p.service, p.phase) == (service.label, phase)]
+            if points:
+                mark = "about " if phase is Phase.SEARCH else ""
+                lengths = _lengths(points)
+                table.add_row(service.label, phase, f"{mark}{len(points)}", lengths, about)
+    console.print(table)
+    console.print(
+        f"about {len(ahead.points)} points, {units.show_s(ahead.measure_s)} of measuring, "
+        f"{units.show_s(ahead.wall_s)} in all"
+    )
+
+
+def _lengths(points: Sequence[Point]) -> str:
+    shortest, longest = min(p.measure_s for p in points), max(p.measure_s for p in points)
+    return f"{shortest:g} s" if shortest == longest else f"{shortest:g}-{longest:g} s"

@@ -1,0 +1,103 @@
+"""`sojourn run`: measure a study."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from typing import Annotated
+
+import typer
+
+from sojourn import pipeline, report, spec
+from sojourn.analysis.findings import Findings
+from sojourn.cli.faults import say
+from sojourn.cli.live import Display
+from sojourn.cli.options import (
+    OUTPUT_PANEL,
+    RESULTS,
+    STUDY_PANEL,
+    AsJson,
+    Profile,
+    Results,
+    Sets,
+    StudyArgument,
+)
+from sojourn.cli.plain import plain, put_json
+from sojourn.errors import Exit
+from sojourn.plan import Verdict
+from sojourn.run.signals import ending_in_order
+
+_EXITS = {
+    Verdict.HOLDS: Exit.OK,
+    Verdict.VIOLATED: Exit.VIOLATED,
+    Verdict.UNKNOWN: Exit.UNKNOWN,
+}
+
+New = Annotated[
+    bool,
+    typer.Option(
+        "--new", rich_help_panel=STUDY_PANEL,
+        help="Begin anew instead of resuming an unfinished run of the same study.",
+    ),
+]  # fmt: skip
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT_PANEL, help="Show no progress.")
+]
+
+
+def run(
+    study: StudyArgument,
+    profile: Profile = None,
+    sets: Sets = None,
+    new: New = False,
+    results: Results = RESULTS,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> int:
+    """Measure a study, print the answer, and write the report.
+
+    Stopped by ^C or killed, it loses at most the point in flight; the same command goes on.
+
+    \b
+    Exit codes: 0 the QoS target holds, 1 it is violated, 2 the study or command line is wrong,
+    3 unknown: a self-check failed, 4 something outside failed, 130 stopped.
+
+    \b
+    Examples:
+      sojourn run latency_vs_load --profile quick
+      sojourn run max_load_memcached --set services.memcached.qos.bound=500us
+      sojourn run my.toml --json > answer.json
+    """
+    asked = spec.load(study, profile=profile, overrides=sets or ())
+    command = _command(study, profile, sets or [])
+    display = Display(asked, is_quiet=quiet)
+    try:
+        with ending_in_order(), display:
+            done = pipeline.run_study(asked, results, display, resume=not new, command=command)
+    except KeyboardInterrupt as stopped:
+        stopped.add_note(
+            f"{display.kept} points are kept; go on with: {command}; "
+            "see what there is with: sojourn show"
+        )
+        raise
+    if as_json:
+        put_json({"record": done.path, "pages": done.pages, **plain(done.findings)})
+    else:
+        _tell(done.findings)
+    page = next((page for page in done.pages if page.suffix == ".html"), None)
+    say(f"report: {page or done.path}")
+    return _EXITS[done.findings.verdict]
+
+
+def _tell(findings: Findings) -> None:
+    width = min(100, shutil.get_terminal_size((80, 24)).columns)
+    typer.echo(report.text(findings, width, color=sys.stdout.isatty()))
+
+
+def _command(study: str, profile: str | None, sets: list[str]) -> str:
+    parts = ["sojourn", "run", study]
+    parts += ["--profile", profile] if profile else []
+    for text in sets:
+        parts += ["--set", text]
+    return shlex.join(parts)

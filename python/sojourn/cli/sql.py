@@ -1,0 +1,47 @@
+"""`sojourn sql`: all outcomes of all records, as tables."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from sojourn import store
+from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
+from sojourn.cli.plain import put_json
+
+Statement = Annotated[
+    str, typer.Argument(metavar="QUERY", help="SQL, as DuckDB understands it.", show_default=False)
+]
+AsCsv = Annotated[
+    bool, typer.Option("--csv", rich_help_panel=OUTPUT_PANEL, help="Write CSV to stdout.")
+]
+
+
+def sql(
+    query: Statement, results: Results = RESULTS, as_json: AsJson = False, as_csv: AsCsv = False
+) -> None:
+    """Query all results. Views: outcomes (as measured) and points (as planned); times in ns.
+
+    \b
+    Examples:
+      sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes order by key"
+      sojourn sql "select service, max(achieved_rps) from outcomes group by service" --json
+      sojourn sql "describe outcomes"
+    """
+    names, rows = store.query(results, query)
+    if as_json:
+        put_json([dict(zip(names, row, strict=True)) for row in rows])
+    elif as_csv:
+        writer = csv.writer(sys.stdout)
+        writer.writerow(names)
+        writer.writerows(rows)
+    else:
+        table = Table(*names, box=None, pad_edge=False, header_style="dim")
+        for row in rows:
+            table.add_row(*("" if cell is None else str(cell) for cell in row))
+        Console(highlight=False).print(table)

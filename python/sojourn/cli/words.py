@@ -1,0 +1,47 @@
+"""Points and outcomes in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sojourn.plan import Outcome, Phase, Point, Verdict, progress
+from sojourn.spec import Study
+from sojourn.units import show_count, show_ns
+
+
+def point_words(point: Point) -> str:
+    """`memcached sweep  70 %  84.0k/s`: what is measured."""
+    share = "" if point.fraction is None else f"{point.fraction:5.0%}".replace("%", " %")
+    if point.offered_rps is None:
+        return f"{point.service} {point.phase} closed loop"
+    return f"{point.service} {point.phase} {share} {show_count(point.offered_rps)}/s"
+
+
+def outcome_words(
+    study: Study, outcome: Outcome, outcomes: Sequence[Outcome]
+) -> tuple[str, str, str]:
+    """What became of it: its numbers, a word, and the reason if there is one."""
+    numbers = f"{show_count(outcome.achieved_rps)}/s"
+    if outcome.point.offered_rps is not None:
+        numbers += f"  mean {_time(outcome.mean_ns)}  p99 {_time(outcome.p99_ns)}"
+    reason = outcome.reasons[0] if outcome.reasons else ""
+    if outcome.verdict is Verdict.UNKNOWN:
+        return numbers, "unknown", reason
+    return numbers, _decision(study, outcome, outcomes) or str(outcome.verdict), ""
+
+
+def _decision(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
+    """What the search made of the load: all its runs together."""
+    if outcome.point.phase is not Phase.SEARCH:
+        return ""
+    search = progress(study, study.service(outcome.point.service), outcomes).search
+    said = [
+        str(decision)
+        for rps, decision, number in (search.probes if search else ())
+        if (rps, number) == (outcome.point.offered_rps, outcome.point.repeat)
+    ]
+    return said[0] if said else ""
+
+
+def _time(ns: float | None) -> str:
+    return "-" if ns is None else show_ns(ns)

@@ -1,0 +1,122 @@
+"""The whole program on one screen: study → points → measurements → findings → report.
+
+The only file that knows every stage. A point that fails is kept as `unknown` with its reason and
+the plan decides what to do; only when points fail in a row does the study stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from sojourn import analysis, host, plan, report, run, samples, store
+from sojourn.analysis.findings import Findings
+from sojourn.analysis.stored import given
+from sojourn.errors import RunFault
+from sojourn.plan import Outcome, Point, Verdict
+from sojourn.spec import Study
+
+FAILURES_MAX = 3  # in a row: the next point would fail too
+
+
+class Watcher(Protocol):
+    """Whoever wants to see a study go on."""
+
+    def opened(self, record: store.OpenRecord, facts: host.Facts) -> None:
+        """The record is open; it may have outcomes from before."""
+
+    def event(self, event: run.Event) -> None:
+        """A service takes a step, or a second of load has passed."""
+
+    def began(self, point: Point, outcomes: Sequence[Outcome]) -> None:
+        """A point begins."""
+
+    def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
+        """A point is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a study left: its record, what it found, and the files of its report."""
+
+    path: Path
+    findings: Findings
+    pages: tuple[Path, ...]
+
+
+def run_study(
+    study: Study, results: Path, watcher: Watcher, *, resume: bool = True, command: str = ""
+) -> Done:
+    """Measure what is not measured yet, then find and report."""
+    facts = host.read()
+    for service in study.services:
+        run.settle(service, study, facts)  # refuses what this machine cannot do, before it starts
+    about = manifest(facts, command)
+    with (
+        store.open(results, study, resume=resume, manifest=about) as record,
+        run.Session(facts, show=watcher.event) as session,
+    ):
+        watcher.opened(record, facts)
+        measure(study, record, session, watcher)
+        record.finish()
+    findings = findings_of(record.path)
+    pages = report.write(findings, record.path)
+    return Done(path=record.path, findings=findings, pages=tuple(pages))
+
+
+def measure(study: Study, record: store.OpenRecord, session: run.Session, watcher: Watcher) -> None:
+    """Point by point, each kept before the next is planned: a later failure loses nothing."""
+    failures: list[RunFault] = []
+    while point := plan.next_point(study, record.outcomes()):
+        watcher.began(point, record.outcomes())
+        folder = record.folder(point)
+        began_s = time.monotonic()
+        try:
+            run.execute(study, point, folder, session)
+            outcome = samples.read(folder)
+            failures.clear()
+        except RunFault as fault:
+            outcome = failed(point, folder, fault)
+            failures.append(fault)
+        kept = record.add(replace(outcome, wall_s=time.monotonic() - began_s))
+        watcher.ended(kept, record.outcomes())
+        if len(failures) >= FAILURES_MAX:
+            raise failures[-1]
+
+
+def manifest(facts: host.Facts, command: str) -> dict[str, Any]:
+    """What is known of the machine before anything runs (M25)."""
+    return {
+        "command": command,
+        "environment": host.manifest(facts),
+        "noise": [[found.what, found.mend] for found in host.doctor(facts).findings],
+    }
+
+
+def failed(point: Point, folder: Path, fault: RunFault) -> Outcome:
+    """A point of which nothing was measured."""
+    return Outcome(
+        point=point,
+        verdict=Verdict.UNKNOWN,
+        reasons=(f"{fault.what} ({fault.at})",),
+        offered_rps=point.offered_rps or 0.0,
+        achieved_rps=0.0,
+        requests=0,
+        over_bound=None,
+        lost=0,
+        mean_ns=None,
+        p50_ns=None,
+        p95_ns=None,
+        p99_ns=None,
+        correlation=1.0,
+        wall_s=0.0,
+        folder=str(folder),
+    )
+
+
+def findings_of(path: Path) -> Findings:
+    """What a record found, complete or not; needs no machine."""
+    return analysis.study(given(store.read(path)))
