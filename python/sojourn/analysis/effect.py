@@ -18,13 +18,16 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from sojourn.analysis.times import Floats
 
-CELLS = 900
+_Factors = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+
+CELLS = 500
 TAIL = 1e-7  # share of the distribution beyond the grid
 
 
@@ -36,19 +39,23 @@ def ratio(system: str, rho: float, over: float | None) -> float:
         rho: utilisation in (0, 1).
         over: f is "sojourn exceeds this", in service times; None: f is the time itself.
     """
-    middle, equation, stationary = _chain("M/D/1" if system == "M/D/1" else "M/M/1", rho)
+    middle, stationary, factors = _chain("M/D/1" if system == "M/D/1" else "M/M/1", rho)
     f = middle if over is None else (middle > over).astype(float)
     centred = f - float(stationary @ f)
     variance = float(stationary @ centred**2)
     if variance <= 0:
         return 1.0
-    g = linalg.solve(equation, centred)
+    g = linalg.lu_solve(factors, centred)
     return max(1.0, 2 * float(stationary @ (centred * g)) / variance - 1)
 
 
 @lru_cache(maxsize=16)
-def _chain(system: str, rho: float) -> tuple[Floats, Floats, Floats]:
-    """Grid (in service times), I − P + 1π of the kernel P, and the stationary law π."""
+def _chain(system: str, rho: float) -> tuple[Floats, Floats, _Factors]:
+    """Grid (in service times), stationary law π, and factors of I − P + 1u for some law u.
+
+    Of that matrix A, one factoring serves for both: π solves πA = u, and g of Ag = f̄ solves
+    Poisson's equation, for π(Ag) = ug = 0.
+    """
     decay = 1 - rho if system == "M/M/1" else 2 * (1 - rho)
     longest = 1 + math.log(1 / TAIL) / decay
     per_service = max(4, math.ceil(CELLS / longest))  # cells per service time: whole, for M/D/1
@@ -57,9 +64,9 @@ def _chain(system: str, rho: float) -> tuple[Floats, Floats, Floats]:
     middle: Floats = np.asarray((np.arange(cells) + 0.5) * step, float)
     kernel = _waits(rho, cells, step) @ _services(system, cells, step, per_service)
     kernel /= kernel.sum(axis=1, keepdims=True)
-    stationary = _stationary(kernel)
-    equation: Floats = np.asarray(np.eye(cells) - kernel + stationary[None, :], float)
-    return middle, equation, stationary
+    law = np.full(cells, 1 / cells)
+    factors = linalg.lu_factor(np.eye(cells) - kernel + law[None, :])
+    return middle, np.asarray(linalg.lu_solve(factors, law, trans=1), float), factors
 
 
 def _waits(rho: float, cells: int, step: float) -> Floats:
@@ -91,13 +98,3 @@ def _services(system: str, cells: int, step: float, per_service: int) -> Floats:
     result[1:] = np.where(gap > 0, ahead, np.where(gap == 0, same, 0.0))
     result[:, -1] += np.maximum(0.0, 1 - result.sum(axis=1))
     return result
-
-
-def _stationary(kernel: Floats) -> Floats:
-    """The law that the kernel keeps."""
-    cells = len(kernel)
-    system = np.eye(cells) - kernel.T
-    system[-1] = 1
-    wanted = np.zeros(cells)
-    wanted[-1] = 1
-    return np.asarray(linalg.solve(system, wanted))

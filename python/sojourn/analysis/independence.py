@@ -80,33 +80,47 @@ def _rank_autocorrelation(values: Floats) -> Floats:
     return np.asarray(covariance / covariance[0])
 
 
-def of_batches(
-    slices: Sequence[Times], q: float | None, *, confidence: float = 0.95
-) -> float | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batched:
+    """Ratio n / n_eff by batches, at least 1, and the degrees of freedom it was found with."""
+
+    ratio: float
+    freedom: float
+
+
+def of_batches(slices: Sequence[Times], q: float | None) -> Batched | None:
     """Ratio n / n_eff for one quantile, from histograms of consecutive slices of a run.
 
     The number above the quantile is compared with its binomial variance, batch by batch; for the
-    mean (`q` None) the batch means with theirs. With few batches the variance itself is uncertain;
-    the ratio is raised by (t / z)², which turns the normal interval built on it into Student's.
+    mean (`q` None) the batch means with theirs.
 
     Returns:
-        The ratio, at least 1; None with fewer than 8 slices.
+        None with fewer than 8 slices.
     """
     length = max(1, len(slices) // BATCHES)
     whole = len(slices) // length * length
     batches = [merge(slices[i : i + length]) for i in range(0, whole, length)]
     batches = [batch for batch in batches if batch.n]
-    total = merge(batches)
     if len(batches) < BATCHES_MIN:
         return None
     size = np.array([batch.n for batch in batches], float)
-    excess, variance = _excess(batches, total, q)
+    excess, variance = _excess(batches, merge(batches), q)
+    freedom = len(batches) - 1
     if variance <= 0:
-        return 1.0
-    ratio = float((excess**2).sum()) / (len(batches) - 1) / (float(size.mean()) * variance)
+        return Batched(ratio=1.0, freedom=freedom)
+    ratio = float((excess**2).sum()) / freedom / (float(size.mean()) * variance)
+    return Batched(ratio=max(1.0, ratio), freedom=freedom)
+
+
+def widened(found: Batched, confidence: float) -> float:
+    """The ratio raised by (t / z)²: it makes Student's interval of the normal one built on it.
+
+    With few batches the variance itself is uncertain, and the normal interval too narrow.
+    """
+    if found.ratio <= 1 or math.isinf(found.freedom):
+        return found.ratio
     level = (1 + confidence) / 2
-    widen = (float(stats.t.ppf(level, len(batches) - 1)) / float(stats.norm.ppf(level))) ** 2
-    return max(1.0, ratio * widen)
+    return float(found.ratio * (stats.t.ppf(level, found.freedom) / stats.norm.ppf(level)) ** 2)
 
 
 def _excess(batches: Sequence[Times], total: Times, q: float | None) -> tuple[Floats, float]:

@@ -94,7 +94,7 @@ def _verdict(
 def _quantile(believed: Sequence[Judged], together: Times, q: float, confidence: float) -> Estimate:
     if not believed:
         return _none(q)
-    shrink = runs.ratio(believed, q)
+    shrink = runs.ratio(believed, q, confidence)
     found = quantiles.estimate(together, q, correlation=shrink, confidence=confidence)
     own = [
         value for j in believed for at, value in j.run.quantiles if at == q and value is not None
@@ -107,7 +107,7 @@ def _quantile(believed: Sequence[Judged], together: Times, q: float, confidence:
 def _mean(believed: Sequence[Judged], together: Times, confidence: float) -> Estimate:
     if not believed:
         return _none(None)
-    shrink = runs.ratio(believed, None)
+    shrink = runs.ratio(believed, None, confidence)
     found = quantiles.mean_estimate(together, correlation=shrink, confidence=confidence)
     own = [j.run.mean_ns for j in believed if j.run.mean_ns is not None]
     if found.refused or len(own) < len(believed):

@@ -2,8 +2,8 @@
 
 The number of n independent times below the true q-quantile is binomial(n, q), so two order
 statistics bound it whatever the distribution (M10). When requests depend on each other, their
-effective number n_eff takes the place of n (M9): ranks are found for n_eff and stretched to n. Where
-the upper rank does not exist among n the sample cannot carry the quantile, and none is given.
+effective number n_eff takes the place of n (M9): ranks are found for n_eff and stretched to n.
+Where the upper rank does not exist among n the sample cannot carry the quantile: none is given.
 """
 
 from __future__ import annotations

@@ -7,14 +7,16 @@ target; its numbers stand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sojourn.analysis import independence, quantiles, steady
 from sojourn.analysis.findings import Qos, Run
 from sojourn.analysis.given import Measured
+from sojourn.analysis.independence import Batched, widened
 from sojourn.analysis.times import Times, from_values, merge
 from sojourn.analysis.words import percent, percentile
 from sojourn.plan.decide import Decision, decide
@@ -47,7 +49,7 @@ class Judged:
     run: Run
     decision: Decision
     is_steady: bool | None
-    ratios: Mapping[float | None, float]
+    ratios: Mapping[float | None, Batched]
 
     @property
     def is_believed(self) -> bool:
@@ -59,14 +61,16 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
     """One run: its quantiles or why there are none, whether it was steady, and its decision."""
     outcome, sojourn = measured.outcome, measured.sojourn
     parts = slices(measured)
-    ratios = {q: _ratio(measured, parts, q, confidence) for q in (None, *asked(qos))}
+    ratios = {q: _ratio(measured, parts, q) for q in (None, *asked(qos))}
     steadiness = _steadiness(parts)
     cold = _cold(measured)
     reasons = (*outcome.reasons, *steadiness.reasons, *((cold,) if cold else ()))
     is_sound = outcome.verdict is not Verdict.UNKNOWN and steadiness.is_steady is not False
     decision = Decision.UNKNOWN
     if is_sound and not cold and sojourn.n:
-        decision = _decide(sojourn, qos, ratios[qos.q] if qos else 1.0, confidence)
+        decision = _decide(
+            sojourn, qos, widened(ratios[qos.q], confidence) if qos else 1.0, confidence
+        )
     if decision is Decision.UNDECIDED and qos:
         reasons = (*reasons, undecided(sojourn, qos))
     return Judged(
@@ -81,7 +85,7 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
 def _run(
     measured: Measured,
     qos: Qos | None,
-    ratios: Mapping[float | None, float],
+    ratios: Mapping[float | None, Batched],
     decision: Decision,
     reasons: tuple[str, ...],
 ) -> Run:
@@ -94,7 +98,7 @@ def _run(
         achieved_rps=outcome.achieved_rps,
         mean_ns=_mean_ns(measured),
         quantiles=tuple(
-            (q, quantiles.estimate(measured.sojourn, q, correlation=ratios[q]).value)
+            (q, quantiles.estimate(measured.sojourn, q, correlation=widened(ratios[q], 0.95)).value)
             for q in asked(qos)
         ),
         verdict=_VERDICTS[decision],
@@ -129,7 +133,7 @@ def _decide(sojourn: Times, qos: Qos | None, ratio: float, confidence: float) ->
 
 def decide_together(judged: Sequence[Judged], qos: Qos, confidence: float) -> Decision:
     """All given runs as one sample."""
-    return _decide(merged(judged), qos, ratio(judged, qos.q), confidence)
+    return _decide(merged(judged), qos, ratio(judged, qos.q, confidence), confidence)
 
 
 def undecided(sojourn: Times, qos: Qos) -> str:
@@ -141,21 +145,33 @@ def undecided(sojourn: Times, qos: Qos) -> str:
     )
 
 
-def ratio(judged: Sequence[Judged], q: float | None) -> float:
-    """Ratio n / n_eff of several runs together: each run's own, weighted by its requests."""
+def ratio(
+    judged: Sequence[Judged], q: float | None, confidence: float = 0.95, *, least: float = 1.0
+) -> float:
+    """Ratio n / n_eff of several runs together, widened for what their batches cannot know.
+
+    Each run's own is weighted by its requests; degrees of freedom add up. `least` is a ratio that
+    is known otherwise, such as from theory, and needs no widening.
+    """
     n = sum(j.measured.sojourn.n for j in judged)
-    return sum(j.ratios[q] * j.measured.sojourn.n for j in judged) / n if n else 1.0
+    if n == 0:
+        return least
+    found = Batched(
+        ratio=sum(j.ratios[q].ratio * j.measured.sojourn.n for j in judged) / n,
+        freedom=sum(j.ratios[q].freedom for j in judged),
+    )
+    return max(least, widened(found, confidence))
 
 
-def _ratio(measured: Measured, parts: Sequence[Times], q: float | None, confidence: float) -> float:
+def _ratio(measured: Measured, parts: Sequence[Times], q: float | None) -> Batched:
     """Of one run: by batches of its slices; without slices, what its outcome says."""
-    found = independence.of_batches(parts, q, confidence=confidence)
+    found = independence.of_batches(parts, q)
     if found is None:
-        return max(1.0, measured.outcome.correlation)
+        return Batched(ratio=max(1.0, measured.outcome.correlation), freedom=math.inf)
     if _has_seconds(measured):
         return found
     # A uniform sample of raw times thins the dependence with the requests: Σρ shrinks with it.
-    return 1 + (found - 1) / max(measured.raw_share, 1e-9)
+    return replace(found, ratio=1 + (found.ratio - 1) / max(measured.raw_share, 1e-9))
 
 
 def _has_seconds(measured: Measured) -> bool:

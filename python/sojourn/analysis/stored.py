@@ -25,7 +25,7 @@ def given(record: Record) -> Given:
     """
     outcomes = record.outcomes()
     manifest = record.manifest
-    services: dict[str, Any] = dict(manifest.get("services") or {})
+    services = record.services
     return Given(
         study=record.study,
         measured=tuple(_measured(record.folder_of(outcome), outcome) for outcome in outcomes),

@@ -50,7 +50,7 @@ def measured(
     seconds: int = 0,
 ) -> Measured:
     """One run as it would be stored, with its raw times; `seconds` > 0 adds a per-second log."""
-    times = from_values(np.round(sojourn_ns))
+    times = from_values(three_digits(sojourn_ns))
     rate = len(sojourn_ns) / point.measure_s
     over = None if bound_ns is None else times.over(bound_ns)
     moments = times.moments()
@@ -73,7 +73,7 @@ def measured(
     )
     log = [
         Second(at_s=float(i), achieved_rps=len(part) * seconds / point.measure_s,
-               sojourn=from_values(np.round(part)))
+               sojourn=from_values(three_digits(part)))
         for i, part in enumerate(np.array_split(sojourn_ns, seconds) if seconds else [])
     ]  # fmt: skip
     return Measured(
@@ -83,6 +83,12 @@ def measured(
         raw_sojourn_ns=sojourn_ns,
         timely_ratio=0.999,
     )
+
+
+def three_digits(values_ns: Floats) -> Floats:
+    """Rounded as a histogram of three digits keeps them; `inf` stays."""
+    scale = 10.0 ** (np.floor(np.log10(np.where(np.isfinite(values_ns), values_ns, 1.0))) - 3)
+    return np.asarray(np.round(values_ns / scale) * scale, float)
 
 
 def finite(value: float | None) -> float | None:
@@ -150,3 +156,29 @@ def ideal(system: str, **check: object) -> ServiceSpec:
             "check": Check.model_validate({"system": system, **check}).model_dump(),
         }
     )
+
+
+def run_oracle(study: Study, *, seed: int = 1, slow: float = 1.0, path_ns: float = 0.0) -> Given:
+    """Plays a selfcheck study against simulated ideal queues.
+
+    Args:
+        study: services that are held against theory.
+        seed: of the queues.
+        slow: factor on every sojourn time; 1.05 is an instrument that is 5 % off.
+        path_ns: added to every sojourn time, as the way through the kernel is.
+    """
+    rng = np.random.default_rng(seed)
+    done: list[Measured] = []
+    while point := next_point(study, [m.outcome for m in done]):
+        check = study.service(point.service).check
+        assert check is not None  # noqa: S101 - the study is a selfcheck
+        n = int((point.offered_rps or 0) * point.measure_s)
+        rho, warm = point.fraction or 0.5, 20_000
+        if check.system == "M/M/n":
+            times = mmn(rng, check.servers, rho, n + warm)
+        else:
+            service = np.ones(n + warm) if check.system == "M/D/1" else None
+            times = mg1(rng, rho, n + warm, service=service)
+        sojourn_ns = times[warm:] * check.service_s * 1e9 * slow + path_ns
+        done.append(measured(point, sojourn_ns, seconds=int(point.measure_s)))
+    return Given(study=study, measured=tuple(done))
