@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from sojourn.errors import StoreFault
 
-_COMPRESSED = b"\x1c\x84\x93"  # first bytes of a V2 compressed cookie; the fourth is a word size
+_COMPRESSED = 0x1C849304
+_WORD_BITS = 0xF0  # of a cookie: the width of its counters
 _HEADER_BYTES = 8  # cookie and length
 
 
@@ -61,7 +62,9 @@ def decode(text: str | bytes, *, at: str) -> Histogram:
         return EMPTY
     try:
         raw = base64.b64decode(text, validate=True)
-        packed = raw[_HEADER_BYTES:] if raw[:3] == _COMPRESSED else zlib.compress(raw, 1)
+        cookie = int.from_bytes(raw[:4], "big")
+        is_compressed = (cookie ^ _COMPRESSED) & ~_WORD_BITS == 0
+        packed = raw[_HEADER_BYTES:] if is_compressed else zlib.compress(raw, 1)
         payload = HdrHistogramEncoder.decode(packed, b64_wrap=False)
         head = payload.payload
         shape = HdrHistogram(
