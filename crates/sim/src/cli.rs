@@ -9,7 +9,7 @@ use sojourn_base::{Exit, Fault};
 
 use crate::queue::run::{Job, QueueResult};
 use crate::result::Verdict;
-use crate::{closed, queue, sched, show};
+use crate::{closed, fleet, queue, sched, show};
 
 /// What a command ends with.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,8 @@ enum Command {
     Queue(Box<QueueArgs>),
     /// A machine: CPUs under a scheduling policy, services, neighbours; from a JSON job
     Sched(JobArgs),
+    /// A datacenter: servers, a service tree, neighbours, a day's load; from a JSON job
+    Fleet(FleetArgs),
 }
 
 #[derive(Debug, Args)]
@@ -91,6 +93,15 @@ struct JobArgs {
     json: Option<String>,
 }
 
+#[derive(Debug, Args)]
+struct FleetArgs {
+    #[command(flatten)]
+    job: JobArgs,
+    /// Threads; 0: as many as there are CPUs. The result does not depend on it
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+}
+
 /// Runs one command line.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Answer, Fault> {
     let cli = match Cli::try_parse_from(args) {
@@ -103,6 +114,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Answer
     match cli.command {
         Some(Command::Queue(args)) => run_queue(&args),
         Some(Command::Sched(args)) => run_sched(&args),
+        Some(Command::Fleet(args)) => run_fleet(&args),
         None => Err(Fault::usage("no command given", "", "try sojourn-sim queue --help")),
     }
 }
@@ -129,6 +141,19 @@ fn run_sched(args: &JobArgs) -> Result<Answer, Fault> {
     let result = sched::run::run(&job)?;
     let speed = speed("events", result.events, started);
     deliver(args.json.as_deref(), &result, show::sched(&result), speed, result.verdict)
+}
+
+fn run_fleet(args: &FleetArgs) -> Result<Answer, Fault> {
+    let job: fleet::job::Job = read_job(&args.job.job)?;
+    let threads = match args.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        some => some,
+    };
+    let started = Instant::now();
+    let result = fleet::run::run(&job, threads)?;
+    let each = u64::from(job.servers) * u64::from(job.warmup + job.samples);
+    let speed = speed("requests", each * job.load_by_hour.len() as u64, started);
+    deliver(args.job.json.as_deref(), &result, show::fleet(&result), speed, result.verdict)
 }
 
 impl QueueArgs {
@@ -211,6 +236,7 @@ fn describe() -> Result<String, Fault> {
             table("services", queue::run::service_kinds()),
             table("disciplines", queue::KINDS.iter().map(|k| k.kind).collect()),
             table("policies", sched::KINDS.iter().map(|k| k.kind).collect()),
+            table("placements", fleet::placement::KINDS.iter().map(|k| k.kind).collect()),
             table("closed_forms", closed::KINDS.iter().map(|k| k.kind).collect()),
         ],
     };
@@ -220,6 +246,11 @@ fn describe() -> Result<String, Fault> {
             "job_schema": schemars::schema_for!(Job),
             "job_default": Job::default(),
             "result_schema": schemars::schema_for!(QueueResult),
+        },
+        "fleet": {
+            "job_schema": schemars::schema_for!(fleet::job::Job),
+            "job_default": fleet::job::Job::default(),
+            "result_schema": schemars::schema_for!(fleet::run::FleetResult),
         },
         "sched": {
             "job_schema": schemars::schema_for!(sched::job::Job),

@@ -2,12 +2,14 @@
 //!
 //! What a machine at hand cannot show is simulated; what is simulated was first compared with what
 //! is known exactly. Reading order: [`closed`] (formulas), [`queue`] (requests and servers, one
-//! recursion per discipline), [`sched`] (CPUs, run queues, tasks), [`stats`] (sections and their intervals), [`cli`].
+//! recursion per discipline), [`sched`] (CPUs, run queues, tasks), [`fleet`] (a
+//! datacenter of queues), [`stats`] (sections and their intervals), [`cli`].
 //!
 //! Every result is a function of its job alone: same seed, same bytes, on any number of CPUs.
 
 pub mod cli;
 pub mod closed;
+pub mod fleet;
 pub mod queue;
 pub mod result;
 pub mod sched;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use sojourn_base::units::{show_count, show_ns};
 
+use crate::fleet::run::FleetResult;
 use crate::queue::run::QueueResult;
 use crate::result::Verdict;
 use crate::sched::run::SchedResult;
@@ -86,6 +87,34 @@ pub fn sched(result: &SchedResult) -> String {
     for other in &result.neighbours {
         let (name, share) = (&other.name, other.cpu_share);
         let _ = writeln!(text, "{name:<14} {share:>26.3}  progress {:.3} of alone", other.progress);
+    }
+    for reason in &result.reasons {
+        let _ = writeln!(text, "\nunknown: {reason}");
+    }
+    text
+}
+
+/// One datacenter's day.
+pub fn fleet(result: &FleetResult) -> String {
+    let (servers, placement) = (result.job.servers, &result.job.placement);
+    let mut text = format!("simulated: {servers} servers, neighbours {placement}\n\n");
+    let _ = writeln!(
+        text,
+        "{:>4} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "hour", "load", "root p50", "root p99", "server p99", "neighbours", "throughput"
+    );
+    let ns = |value: Option<u64>| value.map_or("-".into(), |v| show_ns(v as f64));
+    for (index, hour) in result.hours.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "{index:>4} {:>6.3} {:>10} {:>10} {:>10} {:>10.3} {:>10.3}",
+            hour.load,
+            ns(hour.root_ns.p50),
+            ns(hour.root_ns.p99),
+            ns(hour.server_ns.p99),
+            hour.neighbour_share,
+            hour.neighbour_throughput
+        );
     }
     for reason in &result.reasons {
         let _ = writeln!(text, "\nunknown: {reason}");

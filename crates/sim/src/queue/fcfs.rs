@@ -34,9 +34,9 @@ impl Discipline for Fcfs {
     }
 }
 
-/// Puts `value` in the place of the least element and lets it sink.
+/// Puts `value` in the place of the least element of a heap and lets it sink.
 #[inline]
-fn replace_first(heap: &mut [f64], value: f64) {
+pub fn replace_first(heap: &mut [f64], value: f64) {
     let mut at = 0;
     loop {
         let mut child = 2 * at + 1;

@@ -20,6 +20,8 @@ use sojourn_base::{Fault, units};
 
 use tally::Tally;
 
+pub(crate) use fcfs::replace_first;
+
 /// A queue in front of servers.
 pub trait Discipline: Debug {
     /// A request arrives `gap_ns` after the last one and needs `service_ns` of one server.
