@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sojourn.analysis.findings import Estimate, LoadPoint, ServiceFinding
-from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw.lookup import of_point, tail_q
 from sojourn.report.draw.table import Cell, Table, number
@@ -89,21 +88,22 @@ def shared_refusal(found: Sequence[Stat]) -> str:
 
 
 def doubts(service: ServiceFinding) -> list[tuple[str, str]]:
-    """(where, why) of everything at this service that decides nothing or needs a remark."""
-    found: list[tuple[str, str]] = []
+    """(why, where) of everything at this service that decides nothing or needs a remark."""
+    found: dict[str, list[str]] = defaultdict(list)
     for point in service.points:
         load = show.share(point.fraction)
-        unknown = [run for run in point.runs if run.verdict is Verdict.UNKNOWN]
-        for why, count in Counter(show.sentences(run.reasons) for run in unknown).items():
-            where = f"{load} load, {count} of {len(point.runs)} runs unknown"
-            found.append((where, why or "no reason was recorded"))
-        said = {reason for run in unknown for reason in run.reasons}
-        found.extend((f"{load} load", reason) for reason in point.reasons if reason not in said)
+        doubted = [run for run in point.runs if not run.is_believed]
+        for why, count in Counter(reason for run in doubted for reason in run.reasons).items():
+            found[why].append(f"{load} ({count} of {len(point.runs)} runs)")
+        said = {reason for run in doubted for reason in run.reasons}
+        for reason in point.reasons:
+            if reason not in said:
+                found[reason].append(load)
         if not point.is_steady:
-            found.append((f"{load} load", "not steady: a trend within the runs (M8)"))
+            found["not steady: a trend within the runs (M8)"].append(load)
         if point.is_bimodal:
-            found.append((f"{load} load", "bimodal: restarts fall into two groups (M15)"))
-    return found
+            found["restarts fall into two groups (M15)"].append(load)
+    return [(why, f"load {', '.join(loads)}") for why, loads in found.items()]
 
 
 def _title(column: str) -> str:

@@ -22,7 +22,7 @@ class Mark:
 
     Attributes:
         fraction: share of max RPS.
-        ns: time; infinite ones are drawn at the top edge.
+        ns: time; infinite ones are drawn as `^` at the top edge.
     """
 
     fraction: float
@@ -44,7 +44,7 @@ def draw(
     """
     axis = time_axis([*(mark.ns for mark in marks), *([1.2 * bound_ns] if bound_ns else [])])
     top = max(1.0, *(mark.fraction for mark in marks))
-    columns = width - LEFT - 4
+    columns = width - LEFT - 5  # one for the axis, four for half of the last label
     grid = [[" "] * (columns + 1) for _ in range(height + 1)]
 
     def row_of(ns: float) -> int:
@@ -55,7 +55,9 @@ def draw(
         line = f"-- {bound} ".ljust(columns + 1, "-")[: columns + 1]
         grid[row_of(bound_ns)] = list(line)
     for mark in marks:
-        grid[row_of(mark.ns)][round(columns * mark.fraction / top)] = mark.sign
+        grid[row_of(mark.ns)][round(columns * mark.fraction / top)] = (
+            mark.sign if math.isfinite(mark.ns) else "^"
+        )
     labels = {row_of(tick): units.show_ns(tick) for tick in axis.ticks}
     lines = [
         f"{labels.get(row, ''):>{LEFT}} {'+' if row in labels else '|'}{''.join(cells)}".rstrip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ from sojourn.plan.points import Verdict
 from sojourn.report import people, plot, show
 from sojourn.report.draw.lookup import of_point, of_run, tail_q
 
+REASONS = 3
 _ANSI = {Verdict.HOLDS: "32", Verdict.VIOLATED: "31", Verdict.UNKNOWN: "33"}
 
 
@@ -22,7 +22,7 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
         width: columns, at least 60.
         color: paint the verdicts with ANSI colours.
     """
-    lines = [*_head(findings, width)]
+    lines = list(_head(findings, width))
     for service in findings.services:
         lines += ["", *_service(service, width)]
     if findings.checks:
@@ -38,18 +38,22 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
 
 def _head(findings: Findings, width: int) -> Iterator[str]:
     yield from textwrap.wrap(findings.answer, width)
-    yield from _wrapped(_judged(findings.verdict, findings.reasons), width)
+    yield from _judged(findings.verdict, findings.reasons, width)
 
 
-def _judged(verdict: Verdict, reasons: tuple[str, ...]) -> str:
-    why = show.sentences(reasons)
-    return f"verdict: {show.verdict(verdict)}" + (f" ({why})" if why else "")
+def _judged(verdict: Verdict, reasons: tuple[str, ...], width: int) -> Iterator[str]:
+    """The verdict and its first reasons; the page has all."""
+    yield f"verdict: {show.verdict(verdict)}"
+    for reason in reasons[:REASONS]:
+        yield from _item(reason, width)
+    if len(reasons) > REASONS:
+        yield f"- and {len(reasons) - REASONS} more"
 
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     yield f"{service.service} ".ljust(width, "=")
     yield from textwrap.wrap(service.answer, width)
-    yield from _wrapped(_judged(service.verdict, service.reasons), width)
+    yield from _judged(service.verdict, service.reasons, width)
     if not service.points:
         yield "No load was measured."
         return
@@ -59,8 +63,8 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     if doubts:
         yield ""
         yield "to doubt:"
-        for where, why in doubts:
-            yield from _item(f"{where}: {why}", width)
+        for why, where in doubts:
+            yield from _item(f"{why}: {where}", width)
     yield ""
     yield from _plot(service, width)
 
@@ -101,12 +105,11 @@ def _plot(service: ServiceFinding, width: int) -> Iterator[str]:
         for run in point.runs:
             ns = of_run(run, q)
             if ns is not None:
-                sign = "x" if run.verdict is Verdict.UNKNOWN else "."
+                sign = "." if run.is_believed else "x"
                 runs.append(plot.Mark(fraction=point.fraction, ns=ns, sign=sign))
         found = of_point(point, q)
-        if found is not None and found.value is not None and point.verdict is not Verdict.UNKNOWN:
-            sign = "o" if math.isfinite(found.value) else "^"
-            points.append(plot.Mark(fraction=point.fraction, ns=found.value, sign=sign))
+        if found is not None and found.value is not None and point.is_believed:
+            points.append(plot.Mark(fraction=point.fraction, ns=found.value, sign=_sign(point)))
     if not runs and not points:
         yield f"No load has a {tail} that can be drawn."
         return
@@ -118,7 +121,11 @@ def _plot(service: ServiceFinding, width: int) -> Iterator[str]:
         bound=f"QoS {tail} <= {show.time(qos.bound_ns)}" if qos else "",
         width=width,
     )
-    yield "o all runs   . one run   x unknown run, decides nothing   ^ never completed"
+    yield "o holds  # violated  ? undecided  . one run  x not believed  ^ never completed"
+
+
+def _sign(point: LoadPoint) -> str:
+    return {Verdict.HOLDS: "o", Verdict.VIOLATED: "#", Verdict.UNKNOWN: "?"}[point.verdict]
 
 
 def _checks(checks: tuple[CheckRow, ...], width: int) -> Iterator[str]:
@@ -140,10 +147,6 @@ def _checks(checks: tuple[CheckRow, ...], width: int) -> Iterator[str]:
         why = show.sentences((row.estimate.refused, *row.reasons))
         if why:
             yield from _item(f"{row.system} at {row.rho:g}, {row.quantity}: {why}", width)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    return textwrap.wrap(line, width, subsequent_indent="  ")
 
 
 def _item(line: str, width: int) -> list[str]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import curve_layers, marks
-from sojourn.report.draw.figure import Figure, finish
+from sojourn.report.draw.figure import Figure, Sheet, finish
 from sojourn.report.draw.lookup import lines_of, of_point, of_run, slug
 from sojourn.report.draw.table import Record, from_records
 
@@ -33,13 +32,14 @@ def draw(service: ServiceFinding, q: float | None) -> Figure:
             name=name, title=title, caption="", alt="", table=table,
             missing="No load was measured.",
         )  # fmt: skip
+    sheet = Sheet()
     return Figure(
         name=name,
         title=title,
         caption=_caption(service, q, label),
         alt=_alt(service, q, label),
         table=table,
-        chart=finish(curve_layers.draw(service, q, records), title=title),
+        chart=finish(curve_layers.draw(service, q, records, sheet), sheet, title=title),
     )
 
 
@@ -61,9 +61,9 @@ def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:
             "restarts_hi_ns": outer.hi if outer else None,
             "requests": found.requests if found else None,
             "effective": found.effective if found else None,
-            "verdict": point.verdict.value,
+            "verdict": marks.word(point),
             "reason": show.sentences((refused, *point.reasons)),
-            "status": marks.status(point.verdict, value),
+            "status": marks.status(point, value),
             "offered": f"{show.share(point.fraction)} of max RPS,"
             f" {show.count(point.offered_rps)} requests/s",
             "shown": show.estimate(found),
@@ -82,11 +82,10 @@ def _runs(service: ServiceFinding, q: float | None) -> Iterator[Record]:
                 "offered_rps": run.offered_rps,
                 "achieved_rps": run.achieved_rps,
                 "value_ns": value,
-                "verdict": run.verdict.value,
-                "status": marks.status(run.verdict, value),
+                "status": marks.status(run, value),
                 "shown": show.time(value),
                 **marks.run_tooltip(run, point.fraction),
-            } | {"verdict": run.verdict.value, "reason": show.sentences(run.reasons)}
+            } | {"verdict": marks.word(run), "reason": show.sentences(run.reasons)}
 
 
 def _curves(service: ServiceFinding, q: float | None) -> Iterator[Record]:
@@ -100,7 +99,8 @@ def _caption(service: ServiceFinding, q: float | None, label: str) -> str:
     return (
         f"Every dot is one run on a freshly started server. Left of the dots: the bar across is"
         f" {label} over all valid runs of the load, the thin line its 95 % interval within the"
-        f" runs, the broad pale one that over restarts. Runs marked × decide nothing. {lines}"
+        " runs, the broad pale one that over restarts. Runs marked × failed a self-check and"
+        f" decide nothing; hollow ones are too short to decide alone. {lines}"
     ).strip()
 
 
@@ -110,9 +110,9 @@ def _alt(service: ServiceFinding, q: float | None, label: str) -> str:
         for point in service.points
         if (found := of_point(point, q)) is not None
         and found.value is not None
-        and point.verdict is not Verdict.UNKNOWN
+        and point.is_believed
     ]
-    unknown = sum(point.verdict is Verdict.UNKNOWN for point in service.points)
+    unknown = sum(not point.is_believed for point in service.points)
     if not known:
         return f"No load has a {label} that can be believed; {unknown} loads are unknown."
     (first, low), (last, high) = known[0], known[-1]

@@ -11,13 +11,23 @@ from sojourn.analysis.findings import Interval, Line, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
-from sojourn.report.draw.figure import HEIGHT
+from sojourn.report.draw.figure import HEIGHT, Sheet
 from sojourn.report.draw.lookup import is_bound, lines_of, load_title
 from sojourn.report.draw.palette import role
-from sojourn.report.draw.table import Record, drawable, is_finite, number
+from sojourn.report.draw.table import Record, is_finite, number
 
 ASIDE = 5  # px by which intervals stand left and runs right of their load, so that both are seen
 SOLID, DASHED, DOTTED = [1, 0], [6, 4], [3, 3]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all layers share: the rows by name, and the axes."""
+
+    sheet: Sheet
+    axis: TimeAxis
+    x: alt.X
+    y: alt.Y
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +40,29 @@ class Band:
     dash: list[int]
 
 
-def draw(service: ServiceFinding, q: float | None, records: list[Record]) -> alt.LayerChart:
-    """All layers of the curve, back to front."""
+def draw(
+    service: ServiceFinding, q: float | None, records: list[Record], sheet: Sheet
+) -> alt.LayerChart:
+    """All layers of the curve, back to front; their rows go into `sheet`."""
     label = show.quantile(q)
+    highest = max(point.fraction for point in service.points)
     axis = _axis(service, q, records)
-    x = load_x(title=load_title(service), highest=max(point.fraction for point in service.points))
-    y = axis.y("y", f"{label} sojourn time")
-    estimates = [r for r in records if r["what"] == "estimate"]
-    bands, colour, dash = _named(service, q)
+    frame = Frame(
+        sheet,
+        axis,
+        load_x(title=load_title(service), highest=highest),
+        axis.y("y", f"{label} sojourn time"),
+    )
+    bands = _bands(service)
+    lines = lines_of(service, q)
+    colour, dash = _legend(lines, bands)
     layers = [
-        *_bands(bands, axis, colour),
-        *_qos(service, q),
-        *_lines(lines_of(service, q), x, y, colour, dash),
-        *_intervals(estimates, axis, x, y),
-        *_dots(records, axis, x, y, label),
+        *_shaded(frame, bands, colour),
+        *_qos(frame, service, q),
+        *_drawn(frame, lines, colour, dash),
+        *_intervals(frame, records),
+        *_loads(frame, records),
+        *_runs(frame, records, label),
     ]
     return alt.layer(*layers).properties(width="container", height=HEIGHT)
 
@@ -58,27 +77,28 @@ def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> Ti
     return time_axis([*values, *bound])
 
 
-def _named(
-    service: ServiceFinding, q: float | None
-) -> tuple[list[Band], alt.Color, alt.StrokeDash]:
-    """The bands, and the one legend that names lines and bands by colour and dash."""
+def _bands(service: ServiceFinding) -> list[Band]:
+    """The max-load interval and the crossing of the smoothed curve, where they were found."""
     search = service.max_load
-    bands = [
+    return [
         Band(name, interval, role(colour), dash)
         for name, interval, colour, dash in (
             ("max load within QoS", search.fraction if search else None, "band", SOLID),
-            ("smoothed curve crosses QoS", service.crossing, "crossing", DOTTED),
+            ("curve crosses QoS", service.crossing, "crossing", DOTTED),
         )
         if interval is not None
     ]
-    looks = [_look(line.name) for line in lines_of(service, q)]
+
+
+def _legend(lines: list[Line], bands: list[Band]) -> tuple[alt.Color, alt.StrokeDash]:
+    """One legend that names lines and bands, by colour and dash."""
+    looks = [_look(line.name) for line in lines]
     looks += [(band.name, band.colour, band.dash) for band in bands]
     names = [name for name, _, _ in looks]
     key = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
     colours = alt.Scale(domain=names, range=[colour for _, colour, _ in looks])
     dashes = alt.Scale(domain=names, range=[dash for _, _, dash in looks])
     return (
-        bands,
         alt.Color("line:N", scale=colours, legend=key),
         alt.StrokeDash("line:N", scale=dashes, legend=key),
     )
@@ -89,22 +109,21 @@ def _look(line: str) -> tuple[str, str, list[int]]:
     return (line, role("curve"), SOLID) if is_smooth else (line, role("theory"), DASHED)
 
 
-def _bands(bands: list[Band], axis: TimeAxis, colour: alt.Color) -> list[alt.Chart]:
+def _shaded(frame: Frame, bands: list[Band], colour: alt.Color) -> list[alt.Chart]:
     """Load intervals as bands over all times."""
     return [
-        alt.Chart(
-            alt.InlineData(
-                values=[
-                    {
-                        "lo": band.interval.lo,
-                        "hi": band.interval.hi,
-                        "bottom": axis.lo,
-                        "top": axis.hi,
-                        "line": band.name,
-                        "shown": show.shares(band.interval),
-                    }
-                ]
-            )
+        frame.sheet.chart(
+            band.name,
+            [
+                {
+                    "lo": band.interval.lo,
+                    "hi": band.interval.hi,
+                    "bottom": frame.axis.lo,
+                    "top": frame.axis.hi,
+                    "line": band.name,
+                    "shown": show.shares(band.interval),
+                }
+            ],
         )
         .mark_rect(fillOpacity=0.16, stroke=band.colour, strokeWidth=1, strokeDash=band.dash)
         .encode(
@@ -119,16 +138,16 @@ def _bands(bands: list[Band], axis: TimeAxis, colour: alt.Color) -> list[alt.Cha
     ]
 
 
-def _qos(service: ServiceFinding, q: float | None) -> list[alt.Chart]:
+def _qos(frame: Frame, service: ServiceFinding, q: float | None) -> list[alt.Chart]:
     """The bound as a labelled line; only where the figure shows the quantile it is about."""
     if service.qos is None or not is_bound(service, q):
         return []
-    row = {
+    row: Record = {
         "bound": service.qos.bound_ns,
         "label": f"QoS: {show.quantile(service.qos.q)} ≤ {show.time(service.qos.bound_ns)}",
         "rule": service.qos.rule,
     }
-    base = alt.Chart(alt.InlineData(values=[row])).encode(
+    base = frame.sheet.chart("bound", [row]).encode(
         y=alt.Y("bound:Q"), tooltip=marks.tooltip("label", "rule")
     )
     return [
@@ -139,10 +158,11 @@ def _qos(service: ServiceFinding, q: float | None) -> list[alt.Chart]:
     ]
 
 
-def _lines(
-    lines: list[Line], x: alt.X, y: alt.Y, colour: alt.Color, dash: alt.StrokeDash
+def _drawn(
+    frame: Frame, lines: list[Line], colour: alt.Color, dash: alt.StrokeDash
 ) -> list[alt.Chart]:
-    rows = [
+    """Smoothed and ideal curves, cut at the edges of the axis."""
+    rows: list[Record] = [
         {"fraction": f, "y": ns, "line": line.name, "about": line.about}
         for line in lines
         for f, ns in zip(line.fraction, line.value_ns, strict=True)
@@ -150,66 +170,63 @@ def _lines(
     ]
     if not rows:
         return []
-    return [
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(clip=True, strokeWidth=2)
-        .encode(x=x, y=y, color=colour, strokeDash=dash, tooltip=marks.tooltip("line", "about"))
-    ]
+    tooltip = marks.tooltip("line", "about")
+    chart = frame.sheet.chart("lines", rows).mark_line(clip=True, strokeWidth=2)
+    return [chart.encode(x=frame.x, y=frame.y, color=colour, strokeDash=dash, tooltip=tooltip)]
 
 
-def _intervals(estimates: list[Record], axis: TimeAxis, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Thin: within the run. Broad and pale: of the mean over restarts."""
+def _intervals(frame: Frame, records: list[Record]) -> list[alt.Chart]:
+    """Thin: within the runs. Broad and pale: of the mean over restarts."""
     layers = []
     for lo, hi, width, opacity in (
         ("restarts_lo_ns", "restarts_hi_ns", 9, 0.25),
         ("lo_ns", "hi_ns", 2, 1.0),
     ):
         rows = [
-            r | {"y": axis.place(number(r[lo])), "end": axis.place(number(r[hi]))}
-            for r in estimates
-            if r[lo] is not None and is_finite(r[lo])
+            r | {"y": frame.axis.place(number(r[lo])), "end": frame.axis.place(number(r[hi]))}
+            for r in records
+            if r["what"] == "estimate" and is_finite(r[lo])
         ]
         if rows:
-            layers.append(
-                alt.Chart(alt.InlineData(values=drawable(rows)))
-                .mark_rule(strokeWidth=width, opacity=opacity, color=role("ink"), xOffset=-ASIDE)
-                .encode(
-                    x=x,
-                    y=y,
-                    y2="end:Q",
-                    tooltip=marks.tooltip("offered", "shown", "interval", "restarts"),
-                )
+            rule = frame.sheet.chart(lo, rows).mark_rule(
+                strokeWidth=width, opacity=opacity, color=role("ink"), xOffset=-ASIDE
             )
+            layers.append(rule.encode(x=frame.x, y=frame.y, y2="end:Q", tooltip=_of_load()))
     return layers
 
 
-def _dots(records: list[Record], axis: TimeAxis, x: alt.X, y: alt.Y, label: str) -> list[alt.Chart]:
-    """Every run a dot; the merged estimate a bar across; what has no number at the edge."""
-    estimates = [r for r in records if r["what"] == "estimate"]
-    runs = [r for r in records if r["what"] == "run"]
-    bars = [r | {"y": r["value_ns"]} for r in estimates if is_finite(r["value_ns"])]
-    edge = [r for r in estimates if r["status"] in {"refused", "never completed"}]
-    dots = [r | {"y": axis.place(number(r["value_ns"]))} for r in runs] or [
-        r | {"y": axis.place(number(r["value_ns"]))} for r in edge
+def _loads(frame: Frame, records: list[Record]) -> list[alt.Chart]:
+    """The number over all valid runs of a load, a bar across."""
+    found = [r for r in records if r["what"] == "estimate" and is_finite(r["value_ns"])]
+    if not found:
+        return []
+    bars = frame.sheet.chart("loads", [r | {"y": r["value_ns"]} for r in found]).mark_tick(
+        orient="horizontal", size=14, thickness=2.5, color=role("ink"), xOffset=-ASIDE
+    )
+    return [bars.encode(x=frame.x, y=frame.y, tooltip=_of_load())]
+
+
+def _runs(frame: Frame, records: list[Record], label: str) -> list[alt.Chart]:
+    """Every run a dot; without runs, the loads that have no number, at the edge of the axis."""
+    found = [r for r in records if r["what"] == "run"] or [
+        r
+        for r in records
+        if r["what"] == "estimate" and r["status"] in {"refused", "never completed"}
     ]
-    layers = []
-    if bars:
-        layers.append(
-            alt.Chart(alt.InlineData(values=drawable(bars)))
-            .mark_tick(
-                orient="horizontal", size=14, thickness=2.5, color=role("ink"), xOffset=-ASIDE
-            )
-            .encode(x=x, y=y, tooltip=marks.tooltip("offered", "shown", "interval", "restarts"))
+    if not found:
+        return []
+    dots = frame.sheet.chart(
+        "runs", [r | {"y": frame.axis.place(number(r["value_ns"]))} for r in found]
+    ).mark_point(size=50, opacity=0.85, strokeWidth=1.8, xOffset=ASIDE)
+    return [
+        dots.encode(
+            x=frame.x,
+            y=frame.y,
+            tooltip=[alt.Tooltip("shown:N", title=label), *marks.tooltip(*marks.TOOLTIP)],
+            **marks.encodings([str(r["status"]) for r in found]),
         )
-    if dots:
-        layers.append(
-            alt.Chart(alt.InlineData(values=drawable(dots)))
-            .mark_point(size=50, opacity=0.85, strokeWidth=1.8, xOffset=ASIDE)
-            .encode(
-                x=x,
-                y=y,
-                tooltip=[alt.Tooltip("shown:N", title=label), *marks.tooltip(*marks.TOOLTIP)],
-                **marks.encodings([str(r["status"]) for r in dots]),
-            )
-        )
-    return layers
+    ]
+
+
+def _of_load() -> list[alt.Tooltip]:
+    return marks.tooltip("offered", "shown", "interval", "restarts")

@@ -10,7 +10,7 @@ import altair as alt
 
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.report.draw.palette import role
-from sojourn.report.draw.table import Table
+from sojourn.report.draw.table import Record, Table, drawable
 
 Spec = dict[str, object]
 
@@ -59,14 +59,34 @@ class Kind:
     of_study: Callable[[Findings], Sequence[Figure]] | None = None
 
 
-def finish(chart: alt.TopLevelMixin, *, title: str) -> Spec:
-    """The chart as a checked specification with the house style."""
+class Sheet:
+    """The rows that a chart is drawn from, by name; its layers refer to them.
+
+    Altair would copy and check each row against Vega-Lite's schema for every layer; so it sees the
+    names alone, and the rows are put beside the finished specification.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[Record]] = {}
+
+    def data(self, name: str, rows: Sequence[Record]) -> alt.NamedData:
+        """Keep rows under a name, as far as JSON can hold them."""
+        self.rows[name] = drawable(rows)
+        return alt.NamedData(name)
+
+    def chart(self, name: str, rows: Sequence[Record]) -> alt.Chart:
+        """A chart of these rows."""
+        return alt.Chart(self.data(name, rows))
+
+
+def finish(chart: alt.TopLevelMixin, sheet: Sheet, *, title: str) -> Spec:
+    """The chart as a checked specification with its rows and the house style."""
     spec = cast("Spec", chart.to_dict())
     # Altair fills in a default view size that would defeat `width: container`; small multiples
     # are sized panel by panel and cannot be fitted.
     is_single = spec.get("width") == "container"
     fit: Spec = {"autosize": {"type": "fit-x", "contains": "padding"}} if is_single else {}
-    return spec | fit | {"title": title, "config": STYLE}
+    return spec | fit | {"title": title, "config": STYLE, "datasets": sheet.rows}
 
 
 def sized(spec: Spec) -> Spec:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import altair as alt
 
-from sojourn.analysis.findings import Run
+from sojourn.analysis.findings import LoadPoint, Run
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw.palette import role
@@ -19,19 +19,35 @@ CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
 _LOOKS: dict[str, tuple[str, str, bool]] = {
     "holds": ("circle", "holds", True),
     "violated": ("diamond", "violated", True),
+    "undecided": ("circle", "unknown", False),
     "unknown": (CROSS, "unknown", False),
     "never completed": ("triangle-up", "violated", False),
     "refused": ("triangle-down", "unknown", False),
 }
 
 
-def status(verdict: Verdict, ns: float | None) -> str:
+STATUSES = tuple(_LOOKS)
+
+
+def word(found: Run | LoadPoint) -> str:
+    """The verdict in one word that keeps apart what is not believed and what is not decided."""
+    if found.verdict is Verdict.UNKNOWN and found.is_believed:
+        return "undecided"
+    return found.verdict.value
+
+
+def status(found: Run | LoadPoint, ns: float | None) -> str:
     """What the mark of a number says: its verdict, or why it has no place on the axis."""
-    if verdict is Verdict.UNKNOWN:
-        return verdict.value
+    if not found.is_believed:
+        return "unknown"
     if ns is None:
         return "refused"
-    return verdict.value if math.isfinite(ns) else "never completed"
+    return word(found) if math.isfinite(ns) else "never completed"
+
+
+def colours(statuses: Sequence[str]) -> list[str]:
+    """The colour of each status."""
+    return [role(_LOOKS[name][1]) for name in statuses]
 
 
 def run_tooltip(run: Run, fraction: float) -> dict[str, Cell]:
@@ -39,7 +55,7 @@ def run_tooltip(run: Run, fraction: float) -> dict[str, Cell]:
     return {
         "offered": f"{show.share(fraction)} of max RPS, {show.count(run.offered_rps)} requests/s",
         "restart": run.repeat + 1,
-        "verdict": show.verdict(run.verdict),
+        "verdict": word(run),
         "reason": show.sentences(run.reasons) or "–",
     }
 

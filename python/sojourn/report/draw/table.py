@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Cell = str | float | int | None
@@ -38,7 +39,7 @@ def from_records(columns: tuple[str, ...], records: list[Record]) -> Table:
     )
 
 
-def drawable(records: list[Record]) -> list[Record]:
+def drawable(records: Sequence[Record]) -> list[Record]:
     """Records that JSON can hold: what is infinite is told by other fields (`status`, `shown`)."""
     return [
         {k: v for k, v in record.items() if not isinstance(v, float) or math.isfinite(v)}

@@ -8,10 +8,10 @@ from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL
-from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Spec, finish
+from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
-from sojourn.report.draw.table import Record, drawable, from_records
+from sojourn.report.draw.table import Record, from_records
 
 COLUMNS = (
     "fraction", "offered_rps", "achieved_rps", "restart", "errors", "verdict", "reason",
@@ -56,8 +56,8 @@ def _records(service: ServiceFinding) -> list[Record]:
             "achieved_rps": run.achieved_rps,
             "errors": sum(count for _, count in run.errors),
             "lost": ", ".join(f"{count} {kind}" for kind, count in run.errors) or "none",
-            "verdict": run.verdict.value,
-            "status": run.verdict.value,
+            "verdict": marks.word(run),
+            "status": marks.word(run),
         }
         for point in service.points
         for run in point.runs
@@ -65,6 +65,7 @@ def _records(service: ServiceFinding) -> list[Record]:
 
 
 def _chart(records: list[Record], title: str) -> Spec:
+    sheet = Sheet()
     top = 1.04 * max(float(r[k] or 0) for r in records for k in ("offered_rps", "achieved_rps"))
     scale = alt.Scale(domain=[0, top], nice=False)
     ticks = alt.Axis(labelExpr=COUNT_LABEL, tickCount=6, labelOverlap="parity")
@@ -72,12 +73,12 @@ def _chart(records: list[Record], title: str) -> Spec:
     y = alt.Y("achieved_rps:Q", title="achieved, requests/s", scale=scale, axis=ticks)
     ideal: list[Record] = [{"offered_rps": v, "achieved_rps": v} for v in (0.0, top)]
     diagonal = (
-        alt.Chart(alt.InlineData(values=ideal))
+        sheet.chart("ideal", ideal)
         .mark_line(color=role("muted"), strokeDash=[6, 4], strokeWidth=1.5)
         .encode(x=x, y=y)
     )
     dots = (
-        alt.Chart(alt.InlineData(values=drawable(records)))
+        sheet.chart("runs", records)
         .mark_point(size=50, opacity=0.85, strokeWidth=1.8)
         .encode(
             x=x,
@@ -87,7 +88,7 @@ def _chart(records: list[Record], title: str) -> Spec:
         )
     )
     chart = alt.layer(diagonal, dots).properties(width="container", height=HEIGHT)
-    return finish(chart, title=title)
+    return finish(chart, sheet, title=title)
 
 
 KIND = Kind(

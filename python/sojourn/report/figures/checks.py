@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import altair as alt
 
 from sojourn.analysis.findings import CheckRow, Findings
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
-from sojourn.report.draw.figure import Figure, Kind, Spec, finish
+from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records, is_finite
 
@@ -18,6 +16,7 @@ COLUMNS = (
     "system", "rho", "quantity", "theory_ns", "measured_ns", "lo_ns", "hi_ns", "ratio", "verdict",
     "reason",
 )  # fmt: skip
+NAME = "against-theory"
 PANEL_MIN = 210
 _COLOURS = ("curve", "violated", "theory", "band", "crossing", "qos")
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
@@ -33,13 +32,11 @@ def draw(findings: Findings) -> list[Figure]:
     drawn = [r for r in records if is_finite(r["ratio"])]
     if not drawn:
         missing = "No comparison has a number."
-        return [
-            Figure(name="checks", title=title, caption="", alt="", table=table, missing=missing)
-        ]
+        return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
     held = sum(row.verdict is Verdict.HOLDS for row in findings.checks)
     return [
         Figure(
-            name="checks",
+            name=NAME,
             title=title,
             caption=(
                 "A synthetic server with known service times, measured by the lab itself, divided"
@@ -81,10 +78,10 @@ def _record(row: CheckRow) -> Record:
 
 def _chart(records: list[Record], title: str) -> Spec:
     quantities = list(dict.fromkeys(str(r["quantity"]) for r in records))
+    sheet = Sheet()
     key = alt.Legend(title=None, symbolFillColor="transparent")
     rows: list[dict[str, Cell]] = [
-        {k: v for k, v in r.items() if not isinstance(v, float) or math.isfinite(v)}
-        | {"inner": "" if r["verdict"] == Verdict.UNKNOWN.value else r["quantity"]}
+        r | {"inner": "" if r["verdict"] == Verdict.UNKNOWN.value else r["quantity"]}
         for r in records
     ]
     x = alt.X("rho:O", title="utilisation ρ", axis=alt.Axis(labelAngle=0))
@@ -128,10 +125,10 @@ def _chart(records: list[Record], title: str) -> Spec:
         .facet(
             facet=alt.Facet("system:N", sort=panels, title=None),
             columns=3,
-            data=alt.InlineData(values=rows),
+            data=sheet.data("checks", rows),
         )
     )
-    return finish(chart, title=title)
+    return finish(chart, sheet, title=title)
 
 
 KIND = Kind(

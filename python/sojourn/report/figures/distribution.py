@@ -11,7 +11,7 @@ from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, time_axis
-from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Spec, finish
+from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import load, role
 from sojourn.report.draw.table import Record, from_records, is_finite
@@ -41,7 +41,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
             caption=(
                 "Read a quantile below and its sojourn time at the left; each step to the right"
                 " by one label is ten times rarer. A line that ends at the top edge was cut there"
-                " by requests that never completed. Dashed: unknown, decides nothing."
+                " by requests that never completed. Dashed: loads without a verdict."
             ),
             alt=f"{len(points)} distributions, from {show.share(points[0].fraction)} to "
             f"{show.share(points[-1].fraction)} of max RPS; higher load lies higher.",
@@ -65,7 +65,7 @@ def _rows(point: LoadPoint) -> list[Record]:
         {
             "fraction": point.fraction,
             "offered_rps": point.offered_rps,
-            "verdict": point.verdict.value,
+            "verdict": marks.word(point),
             "share": share,
             "sojourn_ns": ns,
         }
@@ -93,8 +93,8 @@ def _drawn(point: LoadPoint, axis: TimeAxis) -> list[Record]:
                 "load": label,
                 "quantile": f"p{100 * share:.6g}",
                 "sojourn": show.time(ns),
-                "verdict": show.verdict(point.verdict),
-                "is_unknown": point.verdict is Verdict.UNKNOWN,
+                "verdict": marks.word(point),
+                "is_open": point.verdict is Verdict.UNKNOWN,
             }
         )
         if not math.isfinite(ns):
@@ -107,6 +107,7 @@ def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec
     # Room above the bound tells a line at the bound from one that was cut at the edge.
     bound = [1.2 * service.qos.bound_ns] if service.qos else []
     axis = time_axis([*times, *bound])
+    sheet = Sheet()
     rows = [row for point in points for row in _drawn(point, axis)]
     deepest = max((float(row["x"] or 0) for row in rows if is_finite(row["x"])), default=2.0)
     x = alt.X(
@@ -123,7 +124,7 @@ def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec
     labels = [show.share(point.fraction) for point in points]
     colours = [load(i, len(points)) for i in range(len(points))]
     lines = (
-        alt.Chart(alt.InlineData(values=rows))
+        sheet.chart("shares", rows)
         .mark_line(strokeWidth=2)
         .encode(
             x=x,
@@ -134,26 +135,26 @@ def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec
                 legend=alt.Legend(title="offered load, % of max RPS", symbolType="stroke"),
             ),
             strokeDash=alt.StrokeDash(
-                "is_unknown:N",
+                "is_open:N",
                 scale=alt.Scale(domain=[False, True], range=[[1, 0], [4, 4]]),
                 legend=None,
             ),
             tooltip=marks.tooltip("load", "quantile", "sojourn", "verdict"),
         )
     )
-    target = _target(service.qos, deepest) if service.qos else []
+    target = _target(service.qos, deepest, sheet) if service.qos else []
     chart = alt.layer(*target, lines).properties(width="container", height=HEIGHT)
-    return finish(chart, title=title)
+    return finish(chart, sheet, title=title)
 
 
-def _target(qos: Qos, deepest: float) -> list[alt.Chart]:
+def _target(qos: Qos, deepest: float, sheet: Sheet) -> list[alt.Chart]:
     """The corner of the QoS target: lines must pass below and to the right of it."""
     corner = nines(qos.q) or 0.0
     # Above the picture, where no line runs; near the right edge it must not be cut.
     align = "right" if corner > 0.8 * deepest else "center"
     label = f"QoS: {show.quantile(qos.q)} ≤ {show.time(qos.bound_ns)}"
-    row = {"x": min(corner, deepest), "y": qos.bound_ns, "label": label, "rule": qos.rule}
-    base = alt.Chart(alt.InlineData(values=[row])).encode(tooltip=marks.tooltip("label", "rule"))
+    row: Record = {"x": min(corner, deepest), "y": qos.bound_ns, "label": label, "rule": qos.rule}
+    base = sheet.chart("target", [row]).encode(tooltip=marks.tooltip("label", "rule"))
     return [
         base.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y="y:Q"),
         base.mark_rule(color=role("qos"), strokeWidth=1.5, strokeDash=[3, 3]).encode(x="x:Q"),

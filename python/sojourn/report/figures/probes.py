@@ -9,7 +9,7 @@ from sojourn.analysis.findings import MaxLoad, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL
-from sojourn.report.draw.figure import Figure, Kind, Spec, finish
+from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records
@@ -78,6 +78,7 @@ def _caption(search: MaxLoad) -> str:
 
 
 def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
+    sheet = Sheet()
     present = [name for name in _LOOKS if any(r["decision"] == name for r in records)]
     looks = [_LOOKS[name] for name in present]
 
@@ -102,7 +103,7 @@ def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
         axis=alt.Axis(labelExpr=COUNT_LABEL, tickCount=6),
         scale=alt.Scale(zero=False, padding=12),
     )
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
+    base = sheet.chart("probes", rows).encode(x=x, y=y)
     path = base.mark_line(color=role("muted"), strokeWidth=1)
     dots = base.mark_point(size=80, strokeWidth=1.8, opacity=1).encode(
         shape=channel(alt.Shape, [shape for shape, _, _ in looks]),
@@ -110,16 +111,18 @@ def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
         fill=channel(alt.Fill, [role(name) if full else "transparent" for _, name, full in looks]),
         tooltip=marks.tooltip("probe", "shown", "decision"),
     )
-    layers = [*_band(search), path, dots]
-    return finish(alt.layer(*layers).properties(width="container", height=HEIGHT), title=title)
+    layers = [*_band(search, sheet), path, dots]
+    return finish(
+        alt.layer(*layers).properties(width="container", height=HEIGHT), sheet, title=title
+    )
 
 
-def _band(search: MaxLoad) -> list[alt.Chart]:
+def _band(search: MaxLoad, sheet: Sheet) -> list[alt.Chart]:
     if search.interval_rps is None:
         return []
     found = search.interval_rps
-    row = {"lo": found.lo, "hi": found.hi, "shown": show.rates(found)}
-    band = alt.Chart(alt.InlineData(values=[row])).mark_rect(
+    row: Record = {"lo": found.lo, "hi": found.hi, "shown": show.rates(found)}
+    band = sheet.chart("band", [row]).mark_rect(
         fill=role("band"), fillOpacity=0.18, stroke=role("band")
     )
     return [band.encode(y=alt.Y("lo:Q"), y2="hi:Q", tooltip=marks.tooltip("shown"))]

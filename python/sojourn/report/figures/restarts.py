@@ -8,10 +8,10 @@ from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, time_axis
-from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Spec, finish
+from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import load_title, of_point, of_run, slug, tail_q
 from sojourn.report.draw.palette import role
-from sojourn.report.draw.table import Record, drawable, from_records, number
+from sojourn.report.draw.table import Record, from_records, number
 
 COLUMNS = (
     "fraction", "restart", "value_ns", "restarts_lo_ns", "restarts_hi_ns", "is_bimodal", "verdict",
@@ -64,8 +64,8 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
                     "restarts_hi_ns": across.hi if across else None,
                     "across": show.times(across),
                     "is_bimodal": str(point.is_bimodal).lower(),
-                    "verdict": run.verdict.value,
-                    "status": marks.status(run.verdict, value),
+                    "verdict": marks.word(run),
+                    "status": marks.status(run, value),
                     "shown": show.time(value),
                 }
             )
@@ -73,6 +73,7 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
 
 
 def _chart(service: ServiceFinding, records: list[Record], label: str, title: str) -> Spec:
+    sheet = Sheet()
     keys = ("value_ns", "restarts_lo_ns", "restarts_hi_ns")
     axis = time_axis(number(r[key]) for r in records for key in keys)
     loads = list(dict.fromkeys(str(r["load"]) for r in records))
@@ -88,7 +89,7 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
     y = axis.y("y", f"{label} sojourn time")
     rows = [r | {"y": axis.place(number(r["value_ns"]))} for r in records]
     dots = (
-        alt.Chart(alt.InlineData(values=drawable(rows)))
+        sheet.chart("runs", rows)
         .mark_point(size=45, opacity=0.9, strokeWidth=1.8)
         .encode(
             x=x,
@@ -98,12 +99,24 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
             **marks.encodings([str(r["status"]) for r in records]),
         )
     )
-    layers = [*_across(records, axis, x, slot, y), dots, *_groups(service, axis, x)]
-    return finish(alt.layer(*layers).properties(width="container", height=HEIGHT), title=title)
+    layers = [
+        *_across(sheet, records, axis, x=x, slot=slot, y=y),
+        dots,
+        *_groups(sheet, service, axis, x),
+    ]
+    return finish(
+        alt.layer(*layers).properties(width="container", height=HEIGHT), sheet, title=title
+    )
 
 
 def _across(
-    records: list[Record], axis: TimeAxis, x: alt.X, slot: alt.XOffset, y: alt.Y
+    sheet: Sheet,
+    records: list[Record],
+    axis: TimeAxis,
+    *,
+    x: alt.X,
+    slot: alt.XOffset,
+    y: alt.Y,
 ) -> list[alt.Chart]:
     """The interval as a bar over all restarts of a load: one piece per restart, side by side."""
     rows = [
@@ -117,15 +130,13 @@ def _across(
     ]
     if not rows:
         return []
-    bars = alt.Chart(alt.InlineData(values=drawable(rows))).mark_bar(
-        opacity=0.22, color=role("ink")
-    )
+    bars = sheet.chart("across", rows).mark_bar(opacity=0.22, color=role("ink"))
     return [
         bars.encode(x=x, xOffset=slot, y=y, y2="end:Q", tooltip=marks.tooltip("load", "across"))
     ]
 
 
-def _groups(service: ServiceFinding, axis: TimeAxis, x: alt.X) -> list[alt.Chart]:
+def _groups(sheet: Sheet, service: ServiceFinding, axis: TimeAxis, x: alt.X) -> list[alt.Chart]:
     """A word over the loads whose restarts fall into two groups."""
     rows: list[Record] = [
         {"load": show.share(p.fraction), "top": axis.hi, "word": "2 groups"}
@@ -134,7 +145,7 @@ def _groups(service: ServiceFinding, axis: TimeAxis, x: alt.X) -> list[alt.Chart
     ]
     if not rows:
         return []
-    words = alt.Chart(alt.InlineData(values=rows)).mark_text(
+    words = sheet.chart("groups", rows).mark_text(
         baseline="top", dy=5, color=role("ink"), fontSize=11
     )
     return [words.encode(x=x, y=alt.Y("top:Q"), text="word:N")]

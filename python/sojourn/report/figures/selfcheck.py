@@ -5,13 +5,12 @@ from __future__ import annotations
 import altair as alt
 
 from sojourn.analysis.findings import Run, ServiceFinding
-from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
-from sojourn.report.draw.figure import Figure, Kind, Spec, finish
+from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
-from sojourn.report.draw.table import Record, drawable, from_records
+from sojourn.report.draw.table import Record, from_records
 
 COLUMNS = (
     "fraction", "restart", "verdict", "timely_ratio", "send_lag_p99_ns", "pick_up_p99_ns",
@@ -31,14 +30,14 @@ def draw(service: ServiceFinding) -> list[Figure]:
     if not runs:
         missing = "No run was made."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
-    unknown = sum(run.verdict is Verdict.UNKNOWN for _, run in runs)
+    unknown = sum(not run.is_believed for _, run in runs)
     return [
         Figure(
             name=name,
             title=title,
             caption=(
-                "A row is a run: its load, restart and verdict. Timely: share of the requests sent"
-                " on time (at least 97.5 % is required, M3);"
+                "A row is a run: its load, restart and verdict; unknown if a check failed."
+                " Timely: share of the requests sent on time (at least 97.5 % is required, M3);"
                 " send lag and pick-up: p99 of what the client itself added; outages: share of"
                 " the time the client did not run; excluded: share of requests left out for that"
                 " reason, by the log alone (M27); steal: CPU time given to others."
@@ -54,7 +53,7 @@ def _row(fraction: float, run: Run) -> Record:
     return {
         "fraction": fraction,
         "restart": run.repeat + 1,
-        "verdict": run.verdict.value,
+        "verdict": marks.word(run),
         "timely_ratio": run.timely_ratio,
         "send_lag_p99_ns": run.send_lag_p99_ns,
         "pick_up_p99_ns": run.pick_up_p99_ns,
@@ -66,10 +65,12 @@ def _row(fraction: float, run: Run) -> Record:
 
 
 def _share(part: float | None) -> str:
-    """Two digits: a cell is narrow on a phone, and the CSV has them all."""
+    """Few digits: a cell is narrow on a phone, and the CSV has them all."""
     if part is None:
         return "–"
-    return f"{100 * part:.1f} %" if part >= 0.1 or part == 0 else f"{100 * part:.2g} %"
+    if 0 < part < 0.0001:
+        return "<0.01 %"
+    return f"{100 * part:.1f} %" if part >= 0.01 or part == 0 else f"{100 * part:.2f} %"
 
 
 def _cells(fraction: float, run: Run) -> list[Record]:
@@ -85,10 +86,10 @@ def _cells(fraction: float, run: Run) -> list[Record]:
     return [
         common
         | {
-            "run": f"{show.share(fraction)} #{run.repeat + 1} {run.verdict.value}",
+            "run": f"{show.share(fraction)} #{run.repeat + 1} {marks.word(run)}",
             "measure": measure,
             "text": text,
-            "status": run.verdict.value,
+            "status": marks.word(run),
         }
         for measure, text in zip(MEASURES, texts, strict=True)
     ]
@@ -96,9 +97,10 @@ def _cells(fraction: float, run: Run) -> list[Record]:
 
 def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
     rows = [cell for fraction, run in runs for cell in _cells(fraction, run)]
+    sheet = Sheet()
     order = list(dict.fromkeys(str(row["run"]) for row in rows))
-    verdicts = [v.value for v in Verdict]
-    base = alt.Chart(alt.InlineData(values=drawable(rows))).encode(
+    words = [name for name in marks.STATUSES if any(r["status"] == name for r in rows)]
+    base = sheet.chart("cells", rows).encode(
         x=alt.X(
             "measure:N",
             sort=list(MEASURES),
@@ -111,13 +113,15 @@ def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
     tiles = base.mark_rect(fillOpacity=0.16, stroke=role("paper"), strokeWidth=1).encode(
         fill=alt.Fill(
             "status:N",
-            scale=alt.Scale(domain=verdicts, range=[role(v) for v in verdicts]),
+            scale=alt.Scale(
+                domain=words, range=["transparent" if w == "undecided" else role(w) for w in words]
+            ),
             legend=None,
         )
     )
-    words = base.mark_text(color=role("ink"), fontSize=10.5).encode(text="text:N")
-    chart = alt.layer(tiles, words).properties(width="container", height=ROW * len(runs))
-    return finish(chart, title=title)
+    texts = base.mark_text(color=role("ink"), fontSize=10.5).encode(text="text:N")
+    chart = alt.layer(tiles, texts).properties(width="container", height=ROW * len(runs))
+    return finish(chart, sheet, title=title)
 
 
 KIND = Kind(

@@ -5,18 +5,17 @@ from __future__ import annotations
 import altair as alt
 
 from sojourn.analysis.findings import Run, ServiceFinding
-from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import time_axis
-from sojourn.report.draw.figure import Figure, Kind, Spec, finish
+from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
-from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records, number
 
 COLUMNS = ("fraction", "restart", "second_s", "achieved_rps", "p50_ns", "p99_ns", "verdict")
 PANEL_MIN = 130  # px: narrower panels have no room for their seconds
 PANEL_HEIGHT = 90
+_DASHES = {"holds": [1, 0], "violated": [1, 0], "undecided": [5, 3], "unknown": [2, 3]}
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
@@ -34,7 +33,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
         Figure(
             name=name,
             title=title,
-            caption=f"A line is a run; grey and dashed ones are unknown.{drift} (METHOD M8)",
+            caption=f"A line is a run; dashed ones have no verdict.{drift} (METHOD M8)",
             alt=f"p99 per second in {len(service.points)} panels, one per load.{drift}",
             table=table,
             chart=_chart(records, title),
@@ -66,7 +65,7 @@ def _seconds(run: Run) -> list[Record]:
             "achieved_rps": _short(achieved),
             "p50_ns": _short(p50),
             "p99_ns": _short(p99),
-            "verdict": run.verdict.value,
+            "verdict": marks.word(run),
             "shown": show.time(p99),
         }
         for second, achieved, p50, p99 in run.series
@@ -79,6 +78,7 @@ def _short(value: float | None) -> float | None:
 
 
 def _chart(records: list[Record], title: str) -> Spec:
+    sheet = Sheet()
     axis = time_axis(number(r["p99_ns"]) for r in records)
     keep = ("load", "restart", "second_s", "verdict", "shown")
     rows: list[dict[str, Cell]] = [
@@ -86,7 +86,7 @@ def _chart(records: list[Record], title: str) -> Spec:
         for r in records
         if r["p99_ns"] is not None
     ]
-    verdicts = [v.value for v in Verdict]
+    words = [name for name in marks.STATUSES if any(r["verdict"] == name for r in rows)]
     lines = (
         alt.Chart()
         .mark_line(strokeWidth=1.3, point=alt.OverlayMarkDef(size=8, filled=True))
@@ -96,12 +96,12 @@ def _chart(records: list[Record], title: str) -> Spec:
             detail="restart:N",
             color=alt.Color(
                 "verdict:N",
-                scale=alt.Scale(domain=verdicts, range=[role(v) for v in verdicts]),
+                scale=alt.Scale(domain=words, range=marks.colours(words)),
                 legend=alt.Legend(title=None, symbolType="stroke"),
             ),
             strokeDash=alt.StrokeDash(
                 "verdict:N",
-                scale=alt.Scale(domain=verdicts, range=[[1, 0], [1, 0], [3, 3]]),
+                scale=alt.Scale(domain=words, range=[_DASHES[word] for word in words]),
                 legend=alt.Legend(title=None, symbolType="stroke"),
             ),
             tooltip=[
@@ -116,9 +116,9 @@ def _chart(records: list[Record], title: str) -> Spec:
     chart = lines.facet(
         facet=alt.Facet("load:N", sort=panels, title=None),
         columns=4,
-        data=alt.InlineData(values=rows),
+        data=sheet.data("seconds", rows),
     )
-    return finish(chart, title=title)
+    return finish(chart, sheet, title=title)
 
 
 KIND = Kind(

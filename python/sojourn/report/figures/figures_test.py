@@ -1,0 +1,154 @@
+import csv
+import io
+import json
+import math
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from sojourn.report import figures, testing
+from sojourn.report.draw.figure import Figure
+from sojourn.report.draw.palette import resolve
+from sojourn.report.files import pictures
+
+ALL = {"realistic": testing.findings(), **testing.degenerate()}
+
+
+# Those that differ in what is drawn; the others differ in words only.
+DRAWN = ("realistic", "all unknown", "one point", "infinite quantiles", "no qos", "no runs")
+
+
+@cache
+def every(case: str) -> list[Figure]:
+    findings = ALL[case]
+    services = [f for service in findings.services for f in figures.of_service(service)]
+    return [*services, *figures.of_study(findings)]
+
+
+def named(name: str) -> Figure:
+    return next(f for f in every("realistic") if f.name == name)
+
+
+def rows_of(name: str) -> list[dict[str, object]]:
+    """All data that the picture is drawn from, in any layer."""
+    chart = named(name).chart
+    assert chart
+    datasets = cast("dict[str, list[dict[str, object]]]", chart["datasets"])
+    return [row for rows in datasets.values() for row in rows]
+
+
+def test_the_table_lists_the_folder() -> None:
+    files = {p.stem for p in Path(__file__).parent.glob("*.py")}
+    assert {kind.name for kind in figures.KINDS} == files - {"__init__", "figures_test"}
+    assert all(kind.about and (kind.of_service or kind.of_study) for kind in figures.KINDS)
+
+
+def test_realistic_findings_make_every_figure() -> None:
+    names = [figure.name for figure in every("realistic")]
+    assert len(names) == len(set(names)) == 17
+    assert all(figure.chart and not figure.missing for figure in every("realistic"))
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_a_figure_is_drawn_or_says_why_not(case: str) -> None:
+    for figure in every(case):
+        assert bool(figure.chart) != bool(figure.missing), figure.name
+        if figure.chart:
+            assert figure.alt
+            assert figure.caption
+            text = json.dumps(resolve(figure.chart), allow_nan=False)
+            assert "var(--" not in text
+
+
+@pytest.mark.parametrize("case", DRAWN)
+def test_every_figure_becomes_a_picture(case: str) -> None:
+    for figure in every(case):
+        files = {}
+        for suffix, content in pictures(figure):
+            files[suffix] = content
+            if suffix == "svg" and case != "realistic":
+                break  # PDF and PNG are made from the SVG; once is enough
+        if figure.chart is None:
+            assert set(files) == {"csv"}
+            continue
+        picture = files["svg"].decode()
+        assert picture.startswith("<svg")
+        assert picture.count("<path") > 5
+        assert "NaN" not in picture
+        if case == "realistic":
+            assert files["pdf"].startswith(b"%PDF")
+            assert files["png"].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_the_csv_holds_what_the_table_holds(case: str) -> None:
+    for figure in every(case):
+        header, *lines = csv.reader(io.StringIO(figure.table.csv()))
+        assert tuple(header) == figure.table.columns
+        assert len(lines) == len(figure.table.rows)
+        for line, row in zip(lines, figure.table.rows, strict=True):
+            for text, cell in zip(line, row, strict=True):
+                if cell is None:
+                    assert text == ""
+                elif isinstance(cell, str):
+                    assert text == cell
+                else:
+                    assert float(text) == cell
+
+
+def test_every_run_is_a_dot_and_unbelieved_ones_are_crosses() -> None:
+    service = testing.nginx()
+    dots = [r for r in rows_of("nginx-p99-against-load") if r.get("what") == "run"]
+    assert len(dots) == sum(len(point.runs) for point in service.points)
+    crosses = [dot for dot in dots if dot["status"] == "unknown"]
+    assert len(crosses) == sum(not r.is_believed for p in service.points for r in p.runs) == 10
+    assert all(dot["reason"] == testing.LATE for dot in crosses)
+    assert {dot["status"] for dot in dots} == {"holds", "unknown", "undecided", "never completed"}
+
+
+def test_the_bound_and_the_max_load_are_drawn_where_they_were_found() -> None:
+    rows = rows_of("memcached-p99-against-load")
+    assert [r["bound"] for r in rows if "bound" in r] == [1e6]
+    bands = {r["line"]: (r["lo"], r["hi"]) for r in rows if "bottom" in r}
+    assert bands == {"max load within QoS": (0.677, 0.709), "curve crosses QoS": (0.69, 0.75)}
+    assert not [r for r in rows_of("memcached-mean-against-load") if "bound" in r]
+
+
+def test_a_target_on_another_quantile_gets_its_own_figure_first() -> None:
+    base = testing.memcached()
+    assert base.qos
+    service = replace(base, qos=replace(base.qos, q=0.95))
+    names = [figure.name for figure in figures.of_service(service)]
+    assert names[:2] == ["memcached-p95-against-load", "memcached-p99-against-load"]
+
+
+def test_a_refused_number_is_nowhere_drawn_as_one() -> None:
+    figure = named("memcached-p99-against-load")
+    at = figure.table.columns.index
+    estimates = [row for row in figure.table.rows if row[at("what")] == "estimate"]
+    refused = [row for row in estimates if row[at("value_ns")] is None]
+    assert len(refused) == 1
+    assert "no run at this load can be believed" in str(refused[0][at("reason")])
+    drawn = [r for r in rows_of(figure.name) if r.get("what") == "estimate"]
+    assert {r["fraction"] for r in drawn} == set(testing.FRACTIONS) - {0.9}
+
+
+def test_what_never_completed_is_at_the_top_edge_and_in_the_csv_as_infinite() -> None:
+    figure = named("nginx-p99-against-load")
+    lost = [r for r in rows_of(figure.name) if r.get("status") == "never completed"]
+    assert {r["y"] for r in lost} == {5e7}
+    at = figure.table.columns.index
+    values = [row[at("value_ns")] for row in figure.table.rows if row[at("fraction")] == 1.0]
+    assert any(isinstance(v, float) and math.isinf(v) for v in values)
+
+
+def test_ratios_to_theory_are_measured_over_theory() -> None:
+    figure = named("against-theory")
+    at = figure.table.columns.index
+    for row in figure.table.rows:
+        ratio, measured = row[at("ratio")], row[at("measured_ns")]
+        if measured is not None:
+            assert ratio == pytest.approx(float(measured) / float(row[at("theory_ns")] or 0))

@@ -1,0 +1,31 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import Exit, StoreFault
+from sojourn.report import testing, text, write
+
+
+def test_page_text_and_files_of_each_figure_are_written_and_can_be_replaced(tmp_path: Path) -> None:
+    found = replace(testing.findings(), services=(), checks=testing.checks())
+    paths = write(found, tmp_path)
+    assert [path.name for path in paths[:2]] == ["report.html", "report.txt"]
+    assert {path.name for path in paths[2:]} == {
+        f"against-theory.{s}" for s in ("csv", "svg", "pdf", "png")
+    }
+    assert (tmp_path / "report.txt").read_text() == text(found) + "\n"
+    (tmp_path / "report.html").write_text("old")
+    assert write(found, tmp_path) == paths
+    assert found.answer in (tmp_path / "report.html").read_text()
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_its_mend(tmp_path: Path) -> None:
+    taken = tmp_path / "file"
+    taken.write_text("")
+    with pytest.raises(StoreFault) as caught:
+        write(replace(testing.findings(), services=(), checks=()), taken)
+    assert caught.value.at.startswith(str(taken))
+    assert "sojourn report" in caught.value.fix
+    assert caught.value.exit is Exit.FAILED

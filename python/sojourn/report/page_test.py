@@ -1,0 +1,186 @@
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from sojourn.analysis.findings import Findings
+from sojourn.report import figures, page, testing
+from sojourn.report.draw.palette import THEMES
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+
+PAYLOAD = r'<script type="application/json" id="figures">(.*?)</script>'
+
+
+def built(findings: Findings) -> str:
+    of_services = {s.service: figures.of_service(s) for s in findings.services}
+    return page.html(findings, of_services=of_services, of_study=figures.of_study(findings))
+
+
+class Parsed(HTMLParser):
+    """Tags with their attributes, and the text outside of scripts and styles."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.style = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+        self.text += " "  # cells of a table are words apart
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if "style" in self.open:
+            self.style += data
+        elif "script" not in self.open:
+            self.text += data
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return built(testing.findings())
+
+
+def test_the_answer_comes_first_then_the_services_then_the_rest(html: str) -> None:
+    text = Parsed(html).text
+    found = testing.findings()
+    parts = [
+        found.answer,
+        *(service.answer for service in found.services),
+        "Self-check against theory",
+        "The papers' figures beside ours",
+        "What adds noise",
+        found.command,
+        found.study_file,
+        "How to read this",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_verdicts_and_reasons_are_words(html: str) -> None:
+    text = Parsed(html).text
+    for word in ("✓ holds", "✗ violated", "? unknown", testing.LATE):
+        assert word in re.sub(r"\s+", " ", text)
+    assert "5,230 requests, needs 5,661 (M10)" in text  # where the number would be
+
+
+def test_papers_stand_beside_ours(html: str) -> None:
+    text = re.sub(r"\s+", " ", Parsed(html).text)
+    assert "≈70 % 68–71 % C7" in text
+    assert "≈80 % unknown C7" in text
+
+
+def test_nothing_is_fetched(html: str) -> None:
+    parsed = Parsed(html)
+    for tag, attrs in parsed.tags:
+        assert not attrs.get("src"), tag
+        assert tag not in {"iframe", "object", "embed", "img"}
+        href = attrs.get("href")
+        assert href is None or href.startswith("#") or href == "data:,", tag
+    assert "url(" not in parsed.style
+    assert "@import" not in parsed.style
+
+
+def test_the_page_stays_small(html: str) -> None:
+    assert len(html.encode()) < 4_000_000
+
+
+def test_every_figure_has_words_and_a_table(html: str) -> None:
+    parsed = Parsed(html)
+    charts = [a for a in parsed.of("div") if a.get("class") == "chart"]
+    assert len(charts) == 17
+    assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
+    assert sum(a.get("class") == "numbers" for a in parsed.of("details")) == len(charts)
+    payload = re.search(
+        r'<script type="application/json" id="figures">(.*?)</script>', html, re.DOTALL
+    )
+    assert payload
+    assert set(json.loads(payload[1])) == {chart["data-figure"] for chart in charts}
+
+
+def test_ids_are_unique_and_links_have_targets(html: str) -> None:
+    parsed = Parsed(html)
+    ids = [attrs["id"] for _, attrs in parsed.tags if attrs.get("id")]
+    assert len(ids) == len(set(ids))
+    links = [str(a["href"])[1:] for a in parsed.of("a")]
+    assert links
+    assert set(links) <= set(ids)
+
+
+def test_text_from_a_study_stays_text() -> None:
+    evil = "</script><script>alert(1)</script><b>"
+    base = testing.findings()
+    service = replace(base.services[0], service=evil, answer=evil)
+    html = built(replace(base, answer=evil, command=evil, study_file=evil, services=(service,)))
+    assert "<script>alert(1)" not in html
+    assert Parsed(html).text.count(evil) >= 4
+    assert len(Parsed(html).of("script")) == 3
+
+
+@pytest.mark.parametrize("case", testing.degenerate())
+def test_little_or_nothing_found_still_makes_a_page(case: str) -> None:
+    found = testing.degenerate()[case]
+    text = Parsed(built(found)).text
+    assert found.answer in text
+    assert found.command in text
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_and_marks_stand_out_from_the_background(theme: str) -> None:
+    """WCAG 2.2: 4.5:1 for text, 3:1 for marks."""
+    colours = THEMES[theme]
+    for name, colour in colours.items():
+        if name in {"paper", "panel", "grid"}:
+            continue
+        is_text = name in {"ink", "muted", "holds", "violated", "unknown", "link", "qos"}
+        for ground in ("paper", "panel") if is_text else ("paper",):
+            assert contrast(colour, colours[ground]) >= (4.5 if is_text else 3.0), (name, ground)
+
+
+def contrast(a: str, b: str) -> float:
+    lighter, darker = sorted((luminance(a), luminance(b)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_a_browser_draws_every_figure(html: str, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(html, "utf-8")
+    dom = subprocess.run(
+        [
+            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--disable-quic", f"--user-data-dir={tmp_path / 'profile'}",
+            "--virtual-time-budget=60000", "--dump-dom", file.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=100, check=True,
+    ).stdout  # fmt: skip
+    parsed = Parsed(dom)
+    assert parsed.of("html")[0].get("data-drawn") == "all"
+    assert not [attrs for _, attrs in parsed.tags if attrs.get("class") == "failed"]
+    assert len(parsed.of("svg")) == 17
