@@ -1,0 +1,108 @@
+"""Makes a point's folder as the generator would, from given times: for tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
+
+from sojourn.plan import Point, codec
+
+MAX_NS = 3_600_000_000_000
+
+
+def hdr(times_ns: Sequence[float] | NDArray[np.float64]) -> str:
+    """The finite times as base64 HdrHistogram V2, compressed."""
+    histogram = HdrHistogram(1, MAX_NS, 3)
+    for ns in times_ns:
+        if np.isfinite(ns):
+            histogram.record_value(int(ns))
+    return str(histogram.encode().decode())
+
+
+def span(times_ns: Sequence[float] | NDArray[np.float64]) -> dict[str, Any]:
+    """As a result has it."""
+    times = np.sort(np.asarray(times_ns, float))
+    finite = times[np.isfinite(times)]
+
+    def at(q: float) -> float | None:
+        value = times[max(0, int(np.ceil(q * len(times))) - 1)] if len(times) else np.inf
+        return float(value) if np.isfinite(value) else None
+
+    return {
+        "mean": float(finite.mean()) if len(finite) else None,
+        **{f"p{name}": at(q) for name, q in _QUANTILES.items()},
+        "max": float(finite.max()) if len(finite) else None,
+        "count": len(times),
+        "lost": int(len(times) - len(finite)),
+        "hdr": hdr(finite),
+    }
+
+
+_QUANTILES = {"50": 0.5, "90": 0.9, "95": 0.95, "99": 0.99, "999": 0.999}
+
+
+def result(times_ns: Sequence[float] | NDArray[np.float64], **changes: Any) -> dict[str, Any]:
+    """A whole result; `changes` replace its keys."""
+    times = span(times_ns)
+    nothing = span([])
+    table = {
+        "schema": "sojourn.load.result/1",
+        "program": "sojourn-load 0",
+        "job": {"qos_bound": "", "qos_quantile": 0.0},
+        "started_unix_ns": 1,
+        "measured_s": 1.0,
+        "offered_rps": float(len(times_ns)),
+        "achieved_rps": float(len(times_ns)),
+        "requests": len(times_ns),
+        "errors": {},
+        "reply_bytes": 0,
+        "timely_ratio": 1.0,
+        "outages": {
+            "count": 0, "total_ns": 0, "longest_ns": 0, "share_time": 0.0, "share_excluded": 0.0,
+            "log": [],
+        },
+        "verdict": "holds",
+        "reasons": [],
+        "sojourn_ns": times,
+        "sojourn_all_ns": times,
+        "wire_ns": times,
+        "first_byte_ns": times,
+        "send_lag_ns": nothing,
+        "pick_up_ns": nothing,
+        "probe_sojourn_ns": None,
+        "checks": {"rate_error": 0.0},
+        "cost": {"cpu_ns_per_request": 1000.0},
+    }  # fmt: skip
+    return {**table, **changes}
+
+
+def put(folder: Path, point: Point, load: dict[str, Any]) -> Path:
+    """Write `point.json` and `load.json`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "point.json").write_text(codec.dumps(point), encoding="utf-8")
+    (folder / "load.json").write_text(json.dumps(load), encoding="utf-8")
+    return folder
+
+
+def put_raw(folder: Path, sojourn_ns: NDArray[np.float64]) -> None:
+    """Write `raw.parquet`; lost requests are never done."""
+    intended = np.arange(1, len(sojourn_ns) + 1, dtype=np.int64) * 10_000
+    lost = ~np.isfinite(sojourn_ns)
+    done = intended + np.where(lost, 0, sojourn_ns).astype(np.int64)
+    columns = {"intended_ns": pa.array(intended), "done_ns": pa.array(done, mask=lost)}
+    pq.write_table(pa.table(columns), folder / "raw.parquet")
+
+
+def put_hlog(folder: Path, seconds: Sequence[Sequence[float] | NDArray[np.float64]]) -> None:
+    """Write `load.hlog`."""
+    lines = ["#[Histogram log format version 1.3]", '"StartTimestamp","Interval_Length","x","y"']
+    lines += [f"{n}.000,1.000,0.001,{hdr(times)}" for n, times in enumerate(seconds)]
+    (folder / "load.hlog").write_text("\n".join(lines) + "\n", encoding="utf-8")

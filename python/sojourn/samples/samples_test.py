@@ -1,0 +1,187 @@
+"""Reading a point's folder: numbers, lost requests, dependence, damaged and newer files."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sojourn import samples, spec
+from sojourn.errors import StoreFault
+from sojourn.plan import Point, Verdict, codec, next_point
+from sojourn.samples import dependence, made
+from sojourn.samples.intervals import intervals
+
+
+@pytest.fixture
+def point() -> Point:
+    found = next_point(spec.load("max_load_memcached"), [])
+    assert found is not None
+    return found
+
+
+def test_a_point_survives_its_file(point: Point) -> None:
+    full = replace(point, offered_rps=1.5, fraction=0.5, overrides=(("a", 1), ("b", "x")))
+    for one in (point, full):
+        assert codec.from_json(json.loads(codec.dumps(one))) == one
+
+
+def test_numbers_are_read_and_lost_requests_miss_the_bound(point: Point, tmp_path: Path) -> None:
+    times = [1e6] * 90 + [3e6] * 8 + [np.inf] * 2
+    job = {"qos_quantile": 0.95, "qos_bound": "2ms"}
+    outcome = samples.read(made.put(tmp_path, point, made.result(times, job=job)))
+    assert outcome.point == point
+    assert (outcome.requests, outcome.lost, outcome.over_bound) == (100, 2, 10)
+    assert outcome.p95_ns == 3e6
+    assert outcome.p99_ns is None, "rank 99 of 100 is a lost request"
+    assert outcome.mean_ns is None, "the mean of lost requests is infinite"
+
+
+def test_without_a_target_nothing_is_over_it(point: Point, tmp_path: Path) -> None:
+    outcome = samples.read(made.put(tmp_path, point, made.result([1e6])))
+    assert outcome.over_bound is None
+
+
+def test_a_failed_self_check_is_carried_with_its_reasons(point: Point, tmp_path: Path) -> None:
+    load = made.result([1e6], verdict="unknown", reasons=["client stopped", "late"])
+    outcome = samples.read(made.put(tmp_path, point, load))
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert outcome.reasons == ("client stopped", "late")
+
+
+def test_new_keys_of_the_same_major_version_are_ignored(point: Point, tmp_path: Path) -> None:
+    load = made.result([1e6], schema="sojourn.load.result/1.7", something_new=1)
+    assert samples.read(made.put(tmp_path, point, load)).requests == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"schema": "sojourn.load.result/2"}, "version 2"),
+        ({"schema": "other/1"}, "not 'sojourn.load.result/1'"),
+        ({"requests": "many"}, "requests"),
+        ({"sojourn_ns": {}}, "sojourn_ns"),
+        ({"verdict": "maybe"}, "verdict"),
+        ({"sojourn_ns": {**made.span([1e6]), "hdr": "nonsense"}}, "histogram"),
+        (
+            {"sojourn_ns": {**made.span([1e6]), "hdr": base64.b64encode(b"\0" * 40).decode()}},
+            "histogram",
+        ),
+    ],
+)
+def test_what_breaks_the_contract_is_named_with_its_file(
+    point: Point, tmp_path: Path, change: dict[str, Any], what: str
+) -> None:
+    job = {"qos_quantile": 0.95, "qos_bound": "2ms"}
+    made.put(tmp_path, point, {**made.result([1e6], job=job), **change})
+    with pytest.raises(StoreFault, match=what) as caught:
+        samples.read(tmp_path)
+    assert "load.json" in caught.value.at
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["point.json", "load.json"])
+@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"schema": "sojourn.point/1"}'])
+def test_a_missing_or_damaged_file_is_a_fault(
+    point: Point, tmp_path: Path, name: str, content: str | None
+) -> None:
+    folder = made.put(tmp_path, point, made.result([1e6]))
+    if content is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_text(content, encoding="utf-8")
+    with pytest.raises(StoreFault) as caught:
+        samples.read(folder)
+    assert name in caught.value.at
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, made.MAX_NS - 1), max_size=200), st.integers(1, made.MAX_NS))
+def test_histograms_keep_every_count_to_one_in_a_thousand(times: list[int], bound: int) -> None:
+    text = made.hdr([float(t) for t in times])
+    packed = base64.b64decode(text)
+    plain = base64.b64encode(zlib.decompress(packed[8:])).decode()
+    for form in (text, plain):
+        found = samples.decode(form, at="test")
+        assert found.total == len(times)
+        order = np.sort(np.array(times, float))
+        low, high = np.repeat(found.lo_ns, found.count), np.repeat(found.hi_ns, found.count)
+        assert (low <= order).all()
+        assert (order <= high).all()
+        assert ((high - low) <= 1e-3 * high).all()
+        assert (order > bound).sum() <= found.over(bound) <= (order > bound * 0.998).sum()
+
+
+def test_nothing_in_a_histogram_is_nothing() -> None:
+    assert samples.decode("", at="test").total == 0
+
+
+def test_the_interval_log_gives_seconds_in_order(tmp_path: Path) -> None:
+    assert intervals(tmp_path / "load.hlog") == ()
+    made.put_hlog(tmp_path, [[1e6] * 3, [], [2e6]])
+    found = intervals(tmp_path / "load.hlog")
+    assert [(i.start_s, i.sojourn.total) for i in found] == [(0.0, 3), (1.0, 0), (2.0, 1)]
+    (tmp_path / "load.hlog").write_text("Tag=probe,1.0,1.0,0.0,x\n", encoding="utf-8")
+    with pytest.raises(StoreFault, match="histogram"):
+        intervals(tmp_path / "load.hlog")
+    (tmp_path / "load.hlog").write_text("what is this\n", encoding="utf-8")
+    with pytest.raises(StoreFault) as caught:
+        intervals(tmp_path / "load.hlog")
+    assert caught.value.at.endswith("load.hlog:1")
+
+
+def test_independent_requests_count_in_full() -> None:
+    # Variance ratio of 30 batches: sd sqrt(2/29) = 0.26; five sigma above 1 is 2.3.
+    times = np.random.default_rng(1).exponential(1e5, 60_000)
+    assert 1 <= dependence.of_raw(times, 0.99) < 2.3
+
+
+def test_requests_that_queue_together_count_less() -> None:
+    # Clumps of 50 that share one time: the design effect is the clump's size; sd is 26 %.
+    times = np.repeat(np.random.default_rng(2).exponential(1e5, 6_000), 50)
+    assert dependence.of_raw(times, 0.99) == pytest.approx(50, rel=1.0)
+
+
+def test_a_thinned_sample_gives_the_same_ratio_as_all_requests(
+    point: Point, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(3)
+    times = np.repeat(rng.exponential(1e5, 4_000), 50)
+    kept = np.sort(rng.choice(len(times), len(times) // 4, replace=False))
+    whole = dependence.of_run(times, (), requests=len(times), q=0.99).ratio
+    thinned = dependence.of_run(times[kept], (), requests=len(times), q=0.99).ratio
+    assert thinned == pytest.approx(whole, rel=0.5)
+
+
+def test_dependence_comes_from_the_best_that_was_kept(point: Point, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    times = rng.exponential(1e6, 3_000)
+    folder = made.put(tmp_path, point, made.result(times))
+    found = samples.load_result(folder / "load.json")
+    assert "assumed" in samples.correlation(folder, found).how
+    made.put_hlog(folder, [times[:1000], times[1000:2000] * 30, times[2000:]])
+    by_seconds = samples.correlation(folder, found)
+    assert "3 seconds" in by_seconds.how
+    assert by_seconds.ratio > 3, "one second has all the misses"
+    made.put_raw(folder, times)
+    assert "raw requests" in samples.correlation(folder, found).how
+
+
+def test_raw_requests_come_in_order_and_lost_ones_are_infinite(tmp_path: Path) -> None:
+    assert samples.raw_sojourn_ns(tmp_path / "raw.parquet") is None
+    times = np.array([5.0, np.inf, 7.0])
+    made.put_raw(tmp_path, times)
+    found = samples.raw_sojourn_ns(tmp_path / "raw.parquet")
+    assert found is not None
+    assert found.tolist() == times.tolist()
+    (tmp_path / "raw.parquet").write_bytes(b"nonsense")
+    with pytest.raises(StoreFault, match="raw requests"):
+        samples.raw_sojourn_ns(tmp_path / "raw.parquet")
