@@ -95,6 +95,12 @@ class Live:
             if self.log.stat().st_size:
                 shutil.copyfile(self.log, folder / LOG)
 
+    def keep_reports(self, folder: Path) -> None:
+        """Keep what it wrote when it ended, in the folder of the last point it served."""
+        for name in self.service.reports:
+            with contextlib.suppress(OSError):
+                shutil.copyfile(self.work / name, folder / name)
+
     def stop(self) -> None:
         """End it; nothing of it is left."""
         if self.process is not None:

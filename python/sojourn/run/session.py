@@ -37,10 +37,14 @@ CLIENT_PER_SERVER = 3  # CPUs of the server that one CPU of the client can load
 
 def placement(spec: ServiceSpec, facts: Facts) -> Placement:
     """Who runs where for one service: as many CPUs as it wants threads, if there are as many."""
-    kind = services.kind(spec.kind)
-    threads = int(spec.params.get(kind.width, THREADS_PAPER))  # type: ignore[arg-type]
-    clients = int(spec.load.get("threads", -(-threads // CLIENT_PER_SERVER)))  # type: ignore[arg-type]
+    width = services.kind(spec.kind).width
+    threads = _whole(spec.params.get(width), THREADS_PAPER) if width else 1
+    clients = _whole(spec.load.get("threads"), -(-threads // CLIENT_PER_SERVER))
     return place(facts.topology, threads=threads, clients=clients)
+
+
+def _whole(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Placement]:
@@ -71,6 +75,7 @@ class Session:
         self.show = show
         self._state = state
         self._live: Live | None = None
+        self._last: Path | None = None
         self._settled: dict[str, tuple[Service, Placement]] = {}
         self._folders: dict[str, tuple[Path, int]] = {}
         self._exits = ExitStack()
@@ -108,8 +113,10 @@ class Session:
         """
         now = self._live
         if now is not None and now.life == point.life and now.fault("") is None:
+            self._last = folder
             return now
         self.end()
+        self._last = folder
         spec = study.service(point.service)
         if spec.label not in self._settled:
             self._settled[spec.label] = settle(spec, study, self.facts)
@@ -130,6 +137,8 @@ class Session:
         live, self._live = self._live, None
         if live is not None:
             live.stop()
+            if self._last is not None:
+                live.keep_reports(self._last)
             with contextlib.suppress(OSError):
                 live.log.unlink(missing_ok=True)
 

@@ -9,13 +9,13 @@ import difflib
 from collections.abc import Mapping
 
 from sojourn.errors import SpecFault
-from sojourn.services import memcached, nginx, null
+from sojourn.services import memcached, nginx, null, synthetic
 from sojourn.services.kind import Room, Service, ServiceKind, Task
 from sojourn.services.params import Param, Value
 
 #: Every kind of service, in reading order.
 KINDS: Mapping[str, ServiceKind] = {
-    module.KIND.name: module.KIND for module in (null, memcached, nginx)
+    module.KIND.name: module.KIND for module in (null, memcached, nginx, synthetic)
 }
 
 __all__ = ["KINDS", "Param", "Room", "Service", "ServiceKind", "Task", "Value", "build", "kind"]

@@ -124,6 +124,11 @@ class Service(ABC):
         return ()
 
     @property
+    def reports(self) -> tuple[str, ...]:
+        """Files in its working folder that it writes when it ends, to be kept."""
+        return ()
+
+    @property
     def patience_s(self) -> float:
         """How long it may take to end when asked to, before it is killed."""
         return 5.0
@@ -140,7 +145,7 @@ class ServiceKind:
     Attributes:
         needs: programs and rights it needs of the host, as people install them.
         source: where its defaults come from.
-        width: the parameter that says how many CPUs it would like.
+        width: the parameter that says how many CPUs it would like; None: one.
         build: parameters and room to a settled service; raises SpecFault or HostFault.
     """
 
@@ -149,5 +154,5 @@ class ServiceKind:
     params: tuple[Param, ...]
     needs: tuple[str, ...]
     source: str
-    width: str = "threads"
+    width: str | None = "threads"
     build: Callable[[Mapping[str, Value], Room], Service]

@@ -1,0 +1,174 @@
+"""`sojourn-serve`: a service whose service times are known, the ground truth of a self-check (M20).
+
+One thread serves n servers in virtual time, so it wants one CPU, whatever n is. When it ends it
+reports the service times it drew and the outages it had itself, which no theory contains.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn import programs
+from sojourn.services import ports
+from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
+from sojourn.services.params import Param, Value, settle
+
+NAME = "synthetic"
+PROGRAM = "sojourn-serve"
+REPORT = "serve.json"
+BODY = b"is anybody there?"
+ECHO = struct.pack(">QI", 0, len(BODY)) + BODY  # number, length, body: crates/base/src/echo.rs
+
+PARAMS = (
+    Param(
+        name="service",
+        about="service time: fixed:200us, exponential:200us, lognormal:1ms,2, "
+        "bimodal:10us,1ms,0.01",
+        default="exponential:200us",
+        type=str,
+    ),
+    Param(name="servers", about="servers behind one line (M/M/n)", default=1, lo=1, hi=1024),
+    Param(
+        name="protocol",
+        about="what it speaks",
+        default="echo",
+        type=str,
+        choices=("echo", "memcache"),
+    ),
+    Param(
+        name="stall",
+        about="stalls without service, LENGTH/PERIOD: 100ms/1s; empty: none",
+        default="",
+        type=str,
+    ),
+    Param(
+        name="mode",
+        about="spin: exact times, a CPU is kept busy; sleep: it is not",
+        default="spin",
+        type=str,
+        choices=("spin", "sleep"),
+    ),
+    Param(name="items", about="memcache: distinct keys", default=1000, lo=1, hi=10_000_000),
+    Param(name="value_bytes", unit="bytes", about="size of a value", default=200, lo=1, hi=1 << 20),
+    Param(name="seed", about="of the service times; 0: a fresh one", default=0, lo=0, hi=(1 << 53)),
+    Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthetic(Service):
+    """One synthetic service, settled."""
+
+    path: Path
+    service: str
+    servers: int
+    protocol: str
+    stall: str
+    mode: str
+    items: int
+    value_bytes: int
+    seed: int
+    port: int
+
+    @property
+    def setup(self) -> tuple[tuple[str, str], ...]:
+        """Facts for people."""
+        return (
+            ("version", self.version()),
+            ("service time", self.service),
+            ("servers", f"{self.servers} in virtual time, on one CPU"),
+            ("protocol", self.protocol),
+            ("stalls", self.stall or "none"),
+            ("waits by", self.mode),
+        )
+
+    @property
+    def program(self) -> Path | None:
+        """The lab's own."""
+        return self.path
+
+    @property
+    def wanted_port(self) -> int:
+        """As given."""
+        return self.port
+
+    @property
+    def reports(self) -> tuple[str, ...]:
+        """What it says of itself when it ends."""
+        return (REPORT,)
+
+    def command(self, work: Path, port: int) -> Sequence[str]:
+        """Flags. Writes are free of service time, so that filling it is quick."""
+        return (
+            *("--protocol", self.protocol, "--service", self.service),
+            *("--servers", str(self.servers), "--mode", self.mode, "--seed", str(self.seed)),
+            *("--host", ports.HOST, "--port", str(port), "--free-writes"),
+            *(("--stall", self.stall) if self.stall else ()),
+            *("--json", str(work / REPORT)),
+        )
+
+    def target(self, port: int) -> str:
+        """As it speaks."""
+        return f"{self.protocol}://{ports.HOST}:{port}"
+
+    def job(self) -> Mapping[str, Json]:
+        """The data set, where there is one."""
+        size: dict[str, Json] = {"value_size": str(self.value_bytes)}
+        return size if self.protocol == "echo" else {**size, "items": self.items}
+
+    def answers(self, port: int, within_s: float) -> bool:
+        """Ask for the version, or for a frame back."""
+        if self.protocol == "echo":
+            reply = ports.ask(port, ECHO, within_s=within_s, until=BODY)
+            return reply is not None
+        reply = ports.ask(port, b"version\r\n", within_s=within_s, until=b"\r\n")
+        return reply is not None and reply.startswith(b"VERSION ")
+
+    @property
+    def is_preloaded(self) -> bool:
+        """Where it has keys."""
+        return self.protocol == "memcache"
+
+    def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
+        """Its one thread."""
+        return tuple(task.tid for task in tasks if task.tid == task.pid)[:1]
+
+    def version(self) -> str:
+        """As it says."""
+        done = subprocess.run(
+            [self.path, "--version"], capture_output=True, text=True, timeout=10, check=False
+        )
+        return done.stdout.strip()
+
+
+def build(given: Mapping[str, Value], room: Room) -> Service:
+    """Settle the parameters; the program itself checks the distribution."""
+    del room
+    got = settle(NAME, PARAMS, given)
+    return Synthetic(
+        path=programs.find(PROGRAM),
+        service=str(got["service"]),
+        servers=int(got["servers"] or 1),
+        protocol=str(got["protocol"]),
+        stall=str(got["stall"]),
+        mode=str(got["mode"]),
+        items=int(got["items"] or 1),
+        value_bytes=int(got["value_bytes"] or 1),
+        seed=int(got["seed"] or 0),
+        port=int(got["port"] or 0),
+    )
+
+
+KIND = ServiceKind(
+    name=NAME,
+    about="synthetic service with known service times: the truth that a self-check knows",
+    params=PARAMS,
+    needs=(f"{PROGRAM} (make build)",),
+    source="METHOD M20",
+    width=None,
+    build=build,
+)
