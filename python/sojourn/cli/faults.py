@@ -38,7 +38,7 @@ def ended(error: BaseException) -> int:
             tell(*_usage(error))
             code = Exit.USAGE
         case KeyboardInterrupt() | typer.Abort():
-            say(f"stopped{_hint(error)}")
+            say("stopped")
             code = Exit.INTERRUPTED
         case BrokenPipeError():  # `sojourn show | head`: the reader has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -79,11 +79,6 @@ def _usage(error: TyperException) -> tuple[str, str, str]:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "sojourn"
     return what.strip() or "the command line is wrong", path, f"see: {path} --help"
-
-
-def _hint(ended: BaseException) -> str:
-    notes = getattr(ended, "__notes__", [])
-    return f"; {notes[-1]}" if notes else ""
 
 
 def _save(error: BaseException) -> Path | None:

@@ -75,12 +75,12 @@ def run(
     try:
         with ending_in_order(), display:
             done = pipeline.run_study(asked, results, display, resume=not new, command=command)
-    except KeyboardInterrupt as stopped:
-        stopped.add_note(
-            f"{display.kept} points are kept; go on with: {command}; "
+    except KeyboardInterrupt:
+        say(
+            f"stopped; {display.kept} points are kept; go on with: {command}; "
             "see what there is with: sojourn show"
         )
-        raise
+        return Exit.INTERRUPTED
     if as_json:
         put_json({"record": done.path, "pages": done.pages, **plain(done.findings)})
     else:

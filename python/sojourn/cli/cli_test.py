@@ -1,0 +1,164 @@
+"""The command line itself: help, mistakes, listings; no machine is measured."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from sojourn import spec
+from sojourn.cli.app import app, main
+from sojourn.cli.live import Display
+from sojourn.cli.plain import plain
+from sojourn.cli.words import outcome_words, point_words
+from sojourn.errors import Exit
+from sojourn.plan import Outcome, Phase, Verdict, next_point
+from sojourn.plan.rehearse import imagine
+from sojourn.run import Event
+
+COMMANDS = [
+    info.name or info.callback.__name__ for info in app.registered_commands if info.callback
+]
+
+
+def test_the_verbs_are_those_of_the_design() -> None:
+    assert set(COMMANDS) == {
+        "run", "plan", "ls", "show", "report", "doctor", "kinds", "sql", "restore", "check",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_teaches_with_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == Exit.OK
+    out = capsys.readouterr().out
+    assert "Examples:" in out
+    assert f"sojourn {command}" in out
+    assert max(len(line) for line in out.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "fix"),
+    [
+        (["rnu"], "rnu", "sojourn --help"),
+        (["run"], "STUDY", "sojourn run --help"),
+        (["run", "max_load_memcached", "--profle", "quick"], "--profle", "--help"),
+        (["run", "max_load_memcached", "-p", "hasty"], "no profile 'hasty'", "quick"),
+        (["plan", "max_lode"], "no study called", "max_load_memcached"),
+        (["check", "no/such.toml"], "no study file", "check the path"),
+        (["plan", "max_load_memcached", "-s", "run.repeats"], "not key=value", "--set"),
+        (["kinds", "memcache_"], "no kind", "memcache"),
+        (["sql", "selct 1"], "syntax", "select"),
+        (["show", "nothing", "--results", "/nonexistent"], "no record", "sojourn run"),
+    ],
+)
+def test_a_mistake_ends_in_what_where_and_how_to_mend_it(
+    arguments: list[str], what: str, fix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(arguments)
+    seen = capsys.readouterr()
+    assert code in {Exit.USAGE, Exit.FAILED}
+    assert seen.out == "", "stdout is data"
+    first, *rest = seen.err.splitlines()
+    assert first.startswith("error: ")
+    assert what.lower() in seen.err.lower()
+    assert rest[0].startswith("  at: ")
+    assert fix in next(line for line in rest if line.startswith("  fix: "))
+    assert "Traceback" not in seen.err
+
+
+def test_check_prints_a_study_that_can_be_read_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["latency_vs_load", "-p", "quick", "-s", "run.repeats=7"]
+    assert main(["check", *arguments]) == Exit.OK
+    path = tmp_path / "mine.toml"
+    path.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert spec.load(path).run.repeats == 7
+
+
+def test_plan_counts_points_and_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "latency_vs_load", "-p", "quick", "--json"]) == Exit.OK
+    table = json.loads(capsys.readouterr().out)
+    assert len(table["points"]) > 30
+    assert 60 < table["wall_s"] < 240
+    assert main(["plan", "latency_vs_load", "-p", "quick"]) == Exit.OK
+    assert "in all" in capsys.readouterr().out
+
+
+def test_kinds_show_parameters_of_one_and_names_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kinds", "--json"]) == Exit.OK
+    tables = json.loads(capsys.readouterr().out)
+    assert {"services", "arrivals", "protocols", "transports", "profiles", "methods"} <= set(tables)
+    assert main(["kinds", "memcached"]) == Exit.OK
+    assert "value_bytes" in capsys.readouterr().out
+
+
+def test_doctor_scores_and_names_abilities(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == Exit.OK
+    table = json.loads(capsys.readouterr().out)
+    assert 0 <= table["report"]["score"] <= 100
+    assert table["placement"]["server"]
+    assert main(["doctor"]) == Exit.OK
+    assert "abilities" in capsys.readouterr().out
+
+
+def test_json_has_no_infinities_and_no_objects() -> None:
+    value = {"a": float("inf"), "b": (Verdict.HOLDS, Path("/x")), "c": float("nan")}
+    assert plain(value) == {"a": "inf", "b": ["holds", "/x"], "c": "nan"}
+
+
+def test_progress_says_what_is_measured_and_what_became_of_it() -> None:
+    study = spec.load("max_load_memcached")
+    played: list[Outcome] = []
+    while (point := next_point(study, played)) and point.phase is not Phase.CONFIRM:
+        played.append(imagine(point))
+    assert point_words(played[0].point) == "memcached peak closed loop"
+    probe = next(o for o in played if o.point.phase is Phase.SEARCH)
+    assert point_words(probe.point) == "memcached search   50 % 50.0k/s"
+    said = {outcome_words(study, o, played)[1] for o in played if o.point.phase is Phase.SEARCH}
+    assert said == {"pass", "fail"}
+    doubtful = replace(probe, verdict=Verdict.UNKNOWN, reasons=("client stopped", "more"))
+    assert outcome_words(study, doubtful, played)[1:] == ("unknown", "client stopped")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_display_names_the_point_the_load_and_what_is_left(is_terminal: bool) -> None:  # noqa: FBT001
+    study = spec.load("max_load_memcached", profile="quick")
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=is_terminal, width=120, highlight=False)
+    point = next_point(study, [])
+    assert point is not None
+    line = {"t_s": 1.0, "length_s": 2.0, "done_rps": 5e4, "p50_ns": 31_000, "p99_ns": 412_000}
+    with Display(study, console) as display:
+        display.began(point, [])
+        display.event(Event(step="start", text="memcached starts", service="memcached"))
+        display.event(Event(step="measure", text=point.key, second=line))
+        display.ended(imagine(point), [imagine(point)])
+    seen = out.getvalue()
+    assert "memcached peak closed loop" in seen
+    assert "100k/s" in seen
+    if is_terminal:
+        assert "memcached starts" in seen
+        assert "50.0k/s" in seen
+        assert "p99 412 µs" in seen
+        assert "left" in seen
+    else:
+        assert len(seen.splitlines()) == 1, "one line a point"
+
+
+def test_quiet_says_nothing() -> None:
+    study = spec.load("max_load_memcached", profile="quick")
+    out = io.StringIO()
+    point = next_point(study, [])
+    assert point is not None
+    with Display(study, Console(file=out), is_quiet=True) as display:
+        display.began(point, [])
+        display.ended(imagine(point), [imagine(point)])
+    assert out.getvalue() == ""
+    assert display.kept == 1

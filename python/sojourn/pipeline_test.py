@@ -1,0 +1,261 @@
+"""The whole program on a simulated machine: answers, failures, kills, resumption, exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+from sojourn import pipeline, report, spec, store
+from sojourn import run as runs
+from sojourn.cli.app import main
+from sojourn.errors import Exit, HostFault, RunFault
+from sojourn.plan import Point, Verdict
+from sojourn.samples import made
+from sojourn.spec import Study
+
+CAPACITY_RPS = 20_000.0
+SMALL = (
+    "run.measure_s=0.5", "run.repeats=1", "run.fractions=[0.2,0.5,0.8]", "run.peak_s=0.2",
+    "run.search.probe_s=0.5", "run.search.rounds=2", "run.search.confirm_s=0.5",
+    "run.search.confirm_repeats=1",
+)  # fmt: skip
+
+
+class Lab:
+    """Stands in for `run`: measures an M/M/1 queue in no time, and can be told to fail."""
+
+    def __init__(self) -> None:
+        self.points: list[Point] = []
+        self.trouble: Callable[[Point, int], None] = lambda _point, _number: None
+
+    def execute(self, _study: Study, point: Point, folder: Path, _session: object) -> None:
+        self.points.append(point)
+        self.trouble(point, len(self.points))
+        offered = point.offered_rps or CAPACITY_RPS
+        rng = np.random.default_rng(point.seed)
+        size = max(1, round(min(offered, CAPACITY_RPS) * point.measure_s))
+        mean_ns = 1e9 / (CAPACITY_RPS - offered) if offered < CAPACITY_RPS else 1e9
+        times = np.maximum(1.0, rng.exponential(mean_ns, size))
+        job = {"qos_bound": "", "qos_quantile": 0.0, **dict(point.overrides)}
+        load = made.result(
+            times, job=job, offered_rps=offered, achieved_rps=min(offered, CAPACITY_RPS)
+        )
+        made.put(folder, point, load)
+        made.put_raw(folder, times)
+        service = {"schema": "sojourn.service/1", "setup": [["items", "few"]], "workers": 1}
+        (folder / "service.json").write_text(json.dumps(service), encoding="utf-8")
+
+
+class Session:
+    """Starts nothing."""
+
+    def __init__(self, _facts: object, **_: Any) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
+    lab = Lab()
+    monkeypatch.setattr(runs, "execute", lab.execute)
+    monkeypatch.setattr(runs, "Session", Session)
+    monkeypatch.setattr(runs, "settle", lambda *_: None)
+    monkeypatch.setattr(report, "write", lambda _findings, path: [path / "report.html"])
+    return lab
+
+
+def sojourn(*arguments: str, results: Path) -> int:
+    return main([*arguments, "--results", str(results)])
+
+
+def run(results: Path, *more: str, study: str = "max_load_memcached") -> int:
+    sets = [part for text in SMALL for part in ("--set", text)]
+    return sojourn("run", study, "-p", "quick", *sets, *more, results=results)
+
+
+def record(results: Path) -> store.Record:
+    return store.read(store.resolve(results, None))
+
+
+def test_a_study_ends_with_an_answer_a_record_and_exit_0(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(tmp_path, "--json")
+    out = json.loads(capsys.readouterr().out)
+    assert (code, out["verdict"]) == (Exit.OK, Verdict.HOLDS)
+    kept = record(tmp_path)
+    assert kept.is_complete
+    assert len(kept.outcomes()) == len(lab.points)
+    low, high = (out["services"][0]["max_load"]["interval_rps"][key] for key in ("lo", "hi"))
+    border = CAPACITY_RPS - np.log(100) / 1e-3
+    assert low <= border <= high
+    assert out["environment"]
+    assert out["command"].startswith("sojourn run max_load_memcached --profile quick")
+    assert dict(out["services"][0]["setup"])["items"] == "few"
+
+
+def test_the_command_in_the_report_gives_the_same_points_again(lab: Lab, tmp_path: Path) -> None:
+    run(tmp_path / "a")
+    first, lab.points = lab.points, []
+    run(tmp_path / "b")
+    assert lab.points == first
+
+
+def test_stopped_by_hand_it_says_how_to_go_on_and_goes_on(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(_point: Point, number: int) -> None:
+        if number == 4:
+            raise KeyboardInterrupt
+
+    lab.trouble = stop
+    assert run(tmp_path) == Exit.INTERRUPTED
+    said = " ".join(capsys.readouterr().err.split())
+    assert "3 points are kept; go on with: sojourn run max_load_memcached" in said
+    assert len(record(tmp_path).outcomes()) == 3
+    assert run(tmp_path) == Exit.OK
+    assert "resumed: 3 points" in capsys.readouterr().err
+    keys = [point.key for point in lab.points]
+    assert keys[4] == keys[3], "the point in flight is measured again"
+    assert len(record(tmp_path).outcomes()) == len(keys) - 1
+
+
+def test_a_point_that_fails_is_unknown_with_its_reason_and_is_tried_again(
+    lab: Lab, tmp_path: Path
+) -> None:
+    def die(_point: Point, number: int) -> None:
+        if number == 2:
+            raise RunFault("memcached died", at="pid 7", fix="see its log")
+
+    lab.trouble = die
+    assert run(tmp_path) == Exit.OK
+    outcomes = record(tmp_path).outcomes()
+    assert outcomes[1].verdict is Verdict.UNKNOWN
+    assert "memcached died" in outcomes[1].reasons[0]
+    assert outcomes[2].point.offered_rps == outcomes[1].point.offered_rps
+
+
+def test_a_server_that_always_fails_ends_the_study_with_its_fault_and_keeps_what_there_is(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def die(_point: Point, number: int) -> None:
+        if number > 2:
+            raise RunFault("memcached died", at="pid 7", fix="see its log")
+
+    lab.trouble = die
+    assert run(tmp_path) == Exit.FAILED
+    said = capsys.readouterr().err
+    assert "memcached died" in said
+    assert "fix: see its log" in said
+    assert len(record(tmp_path).outcomes()) == 2 + pipeline.FAILURES_MAX
+    lab.trouble = lambda _point, _number: None
+    assert run(tmp_path) == Exit.OK
+
+
+def test_what_the_machine_cannot_do_is_refused_before_a_record_is_begun(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise HostFault("program memcached is not installed", at="/bin", fix="apt install it")
+
+    monkeypatch.setattr(runs, "settle", refuse)
+    assert run(tmp_path) == Exit.USAGE
+    assert not lab.points
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_load_that_fits_is_exit_1_and_a_failed_self_check_is_exit_3(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(tmp_path / "a", "--set", "services.memcached.qos.bound=1us") == Exit.VIOLATED
+    plain = made.result
+
+    def doubtful(*args: Any, **changes: Any) -> dict[str, Any]:
+        return plain(*args, **{**changes, "verdict": "unknown", "reasons": ["client stopped"]})
+
+    monkeypatch.setattr(made, "result", doubtful)
+    assert run(tmp_path / "b") == Exit.UNKNOWN
+
+
+def test_an_unforeseen_fault_leaves_no_traceback_on_the_terminal(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def blow_up(_point: Point, _number: int) -> None:
+        raise ZeroDivisionError("surprise")
+
+    lab.trouble = blow_up
+    assert run(tmp_path) == Exit.FAILED
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    saved = Path(next(line for line in said.splitlines() if "at:" in line).split("at: ")[1])
+    assert "ZeroDivisionError: surprise" in saved.read_text(encoding="utf-8")
+    saved.unlink()
+
+
+def test_a_second_lab_on_the_same_study_is_refused(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = (*SMALL,)
+    study = spec.load("max_load_memcached", profile="quick", overrides=sets)
+    with store.open(tmp_path, study):
+        assert run(tmp_path) == Exit.FAILED
+    assert "is being measured by process" in capsys.readouterr().err
+    assert not lab.points
+
+
+def test_what_was_measured_is_shown_listed_queried_and_reported_later(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "--quiet")
+    capsys.readouterr()
+    assert sojourn("show", results=tmp_path) == Exit.OK
+    assert "memcached" in capsys.readouterr().out
+    assert sojourn("show", "--json", results=tmp_path) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["study"] == "max_load_memcached"
+    assert sojourn("ls", "--json", results=tmp_path) == Exit.OK
+    listed = json.loads(capsys.readouterr().out)["records"]
+    assert [(r["complete"], r["points"]) for r in listed] == [(True, len(lab.points))]
+    assert sojourn("sql", "select count(*) from outcomes", "--csv", results=tmp_path) == Exit.OK
+    assert capsys.readouterr().out.split() == ["count_star()", str(len(lab.points))]
+    assert sojourn("report", results=tmp_path) == Exit.OK
+    assert "report.html" in capsys.readouterr().out
+
+
+def test_an_unreadable_record_is_listed_as_such(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "--quiet")
+    path = record(tmp_path).path
+    manifest = path / "manifest.json"
+    table = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps({**table, "schema": "sojourn.record/9"}), encoding="utf-8")
+    capsys.readouterr()
+    assert sojourn("ls", "--json", results=tmp_path) == Exit.OK
+    assert "version 9" in json.loads(capsys.readouterr().out)["records"][0]["state"]
+    assert sojourn("show", results=tmp_path) == Exit.FAILED
+    assert "newer" not in capsys.readouterr().out
+
+
+def test_a_watcher_sees_every_point_begin_and_end(lab: Lab, tmp_path: Path) -> None:
+    seen: list[str] = []
+    watcher = SimpleNamespace(
+        opened=lambda record, _facts: seen.append(f"opened {len(record.outcomes())}"),
+        event=lambda _event: None,
+        began=lambda point, _outcomes: seen.append(point.key),
+        ended=lambda outcome, outcomes: seen.append(f"{outcome.point.key} {len(outcomes)}"),
+    )
+    study = spec.load("max_load_memcached", profile="quick", overrides=SMALL)
+    done = pipeline.run_study(study, tmp_path, watcher)
+    assert seen[0] == "opened 0"
+    assert seen[1:3] == [lab.points[0].key, f"{lab.points[0].key} 1"]
+    assert len(seen) == 1 + 2 * len(lab.points)
+    assert done.findings.verdict is Verdict.HOLDS
