@@ -34,7 +34,7 @@ pub struct Job {
     pub threads: u32,
     /// CPUs to pin threads to, such as `1` or `1,3-5`; empty: not pinned.
     pub cpus: String,
-    /// `epoll` or `io_uring`; `auto` takes io_uring where the kernel allows it.
+    /// `epoll` or `io_uring`; `auto` takes `io_uring` where the kernel allows it.
     pub transport: String,
     /// `spin`, `sleep`, or `auto`: spin if every thread has a CPU of its own.
     pub wait: String,

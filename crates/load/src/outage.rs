@@ -101,6 +101,11 @@ fn unrefuted<'a>(
 pub struct Windows(Vec<Outage>);
 
 impl Windows {
+    /// The windows around all outages of the run.
+    pub fn of_run(run: &Run) -> Result<Self, Fault> {
+        Ok(Self::of(run, &log(run)?))
+    }
+
     /// The windows around the outages in `log`.
     pub fn of(run: &Run, log: &[Outage]) -> Self {
         if log.is_empty() {

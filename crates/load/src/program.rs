@@ -11,10 +11,11 @@ use sojourn_base::{Exit, Fault};
 
 use crate::cli::{Args, ProgressForm};
 use crate::describe;
-use crate::measure;
 use crate::progress::{Form, Progress};
 use crate::resolve::{Resolved, resolve};
 use crate::result::{RunResult, Verdict};
+use crate::summary::Run;
+use crate::{hlog, measure, raw, table};
 
 /// Runs the program on `words` and answers its exit code.
 ///
@@ -58,15 +59,29 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     let resolved = resolve(args.job()?)?;
     let json = args.output.json.as_deref();
     check_writable(json)?;
+    for path in [&resolved.job.hlog, &resolved.job.raw].into_iter().filter(|path| !path.is_empty())
+    {
+        check_writable(Some(Path::new(path)))?;
+    }
     let mut progress = Progress::new(form(args.output.progress));
     let measured = measure::measure(&resolved, stop, &mut progress)?;
     let result = &measured.result;
     write_json(json, result, out)?;
     let is_terminal = io::stdout().is_terminal();
     if json.is_none() || (is_terminal && !is_stdout(json)) {
-        print(out, &format!("{:?}\n", result.verdict))?;
+        print(out, &table::table(result))?;
     }
+    write_beside(&measured.run)?;
     exit(&resolved, &measured)
+}
+
+/// Writes what the job asks for beside the result. The result is written by then, and each is tried
+/// whatever became of the other: a full disk costs no more than it must.
+fn write_beside(run: &Run) -> Result<(), Fault> {
+    let path = |text: &str| (!text.is_empty()).then(|| Path::new(text).to_path_buf());
+    let logged = path(&run.job.hlog).map_or(Ok(()), |path| hlog::write(run, &path));
+    let kept = path(&run.job.raw).map_or(Ok(()), |path| raw::write(run, &path).map(|_| ()));
+    logged.and(kept)
 }
 
 /// The exit code that the run deserves; a server that was lost is a failure that says so.

@@ -132,9 +132,9 @@ impl Rate {
         for _ in 0..100 {
             let off = self.integral(t) - u;
             if off < 0.0 {
-                low = t
+                low = t;
             } else {
-                high = t
+                high = t;
             }
             let newton = t - off / self.at(t);
             let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };

@@ -17,8 +17,9 @@ use crate::marks::{Marks, Plan, ThreadRun};
 use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
+use crate::sentinel::Sentinels;
 use crate::transports::{Ends, sockets};
-use crate::{arrivals, closed, cpu, outage, popularity, schedule};
+use crate::{arrivals, closed, cpu, outage, popularity, schedule, steal};
 
 /// Between "all threads are ready" and the start of the warm-up.
 const LEAD_NS: u64 = 5_000_000;
@@ -81,6 +82,10 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
     let Ready { resolved, protocol, threads, live } = ready;
     let together = Together::new(threads.len());
     let shown = live.clone();
+    // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
+    let sentinels = (resolved.wait == Wait::Sleep)
+        .then(|| Sentinels::start(&resolved.cpus, threads.len(), resolved.outage_over_ns));
+    let steal = steal::Meter::start(&resolved.cpus);
     thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         let handles: Vec<_> = threads
@@ -104,7 +109,8 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
         let is_over = || handles.iter().all(thread::ScopedJoinHandle::is_finished);
         progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), &is_over);
         let runs = handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
-        Ok(Ran { threads: runs, sentinels: Vec::new(), steal_share: None, started_unix_ns })
+        let sentinels = sentinels.map_or_else(Vec::new, |sentinels| sentinels.stop(start_ns));
+        Ok(Ran { threads: runs, sentinels, steal_share: steal.share(), started_unix_ns })
     })
 }
 

@@ -56,10 +56,18 @@ impl Sentinels {
 
     /// Ends them. Outages are told in ns after `zero_ns` of the monotonic clock; earlier ones are
     /// left out.
-    pub fn stop(self, zero_ns: u64) -> Vec<Watch> {
+    pub fn stop(mut self, zero_ns: u64) -> Vec<Watch> {
         self.stop.store(true, Relaxed);
-        let watches = self.handles.into_iter().filter_map(|handle| handle.join().ok());
+        let watches =
+            std::mem::take(&mut self.handles).into_iter().filter_map(|handle| handle.join().ok());
         watches.map(|watch| rebased(watch, zero_ns)).collect()
+    }
+}
+
+impl Drop for Sentinels {
+    /// Nobody asks any more: they end at their next tick.
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Run {
 /// One request as it is judged; times in ns after the start of the warm-up.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
+    /// Its place in the plan of its thread.
+    pub index: usize,
     /// When it was due.
     pub intended_ns: u64,
     /// Since when a connection had been free when it was sent.
@@ -69,12 +71,22 @@ impl Run {
         (timetable.warmup_ns, end.max(timetable.warmup_ns))
     }
 
+    /// Requests of thread `index` that were due in the measured part.
+    pub fn measured_requests(
+        &self,
+        index: usize,
+        (from_ns, to_ns): (u64, u64),
+    ) -> impl Iterator<Item = Request> + '_ {
+        self.requests(index).filter(move |r| (from_ns..to_ns).contains(&r.intended_ns))
+    }
+
     /// Requests of thread `index`, warm-up included. In a closed loop they are due when sent.
     pub fn requests(&self, index: usize) -> impl Iterator<Item = Request> + '_ {
         let ThreadRun { plan, marks, .. } = &self.threads[index];
         let is_closed = self.job.find_max;
         (0..marks.sent_ns.len()).filter(move |&i| !is_closed || marks.sent_ns[i] > 0).map(
             move |i| Request {
+                index: i,
                 intended_ns: if is_closed { marks.sent_ns[i] } else { plan.intended_ns[i] },
                 free_ns: if is_closed { marks.sent_ns[i] } else { marks.free_ns[i] },
                 sent_ns: marks.sent_ns[i],
@@ -245,11 +257,9 @@ fn tally(run: &Run, windows: &Windows, measured: (u64, u64)) -> Result<Vec<Tally
     let of_thread = |index: usize| {
         let mut tally = Tally::default();
         let mut is_out = windows.cursor();
-        for request in run.requests(index) {
-            let due_ns = request.intended_ns;
-            if (measured.0..measured.1).contains(&due_ns) {
-                tally.add(&request, !is_out.covers(due_ns), timely_within_ns);
-            }
+        for request in run.measured_requests(index, measured) {
+            let is_kept = !is_out.covers(request.intended_ns);
+            tally.add(&request, is_kept, timely_within_ns);
         }
         tally
     };

@@ -1,0 +1,147 @@
+//! One histogram of sojourn times a second, as an `HdrHistogram` interval log (V2, compressed).
+//!
+//! Two series: untagged, the requests outside outages of the instrument, as in `sojourn_ns`; and
+//! `Tag=all`, every request. A request belongs to the second in which it was due. Values are ns. A
+//! failed request is written as one hour, the largest value there is, because it must lie above
+//! every other: the format knows no infinity.
+
+use std::io::{self, Write};
+use std::iter::Peekable;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
+};
+use sojourn_base::Fault;
+use sojourn_base::span::{DIGITS, MAX_NS};
+use sojourn_base::units::NS_PER_S;
+
+use crate::files::write_whole;
+use crate::marks::Outcome;
+use crate::outage::Windows;
+use crate::schedule::Timetable;
+use crate::summary::{Request, Run};
+
+/// Writes the log of `run` to `path`.
+pub fn write(run: &Run, path: &Path) -> Result<(), Fault> {
+    let windows = Windows::of_run(run)?;
+    let measured = run.measured(&Timetable::of(&run.job)?);
+    write_whole(path, "the interval log", |out| log(run, &windows, measured, out))
+}
+
+fn log(
+    run: &Run,
+    windows: &Windows,
+    (from_ns, to_ns): (u64, u64),
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let started = SystemTime::UNIX_EPOCH + Duration::from_nanos(run.started_unix_ns);
+    let mut serializer = V2DeflateSerializer::new();
+    let mut log = IntervalLogWriterBuilder::new()
+        .add_comment("sojourn times, ns; failed requests as one hour; Tag=all: outages included")
+        .with_start_time(started)
+        .with_base_time(started)
+        .with_max_value_divisor(1.0)
+        .begin_log_with(out, &mut serializer)?;
+    let mut threads: Vec<Peekable<_>> = (0..run.threads.len())
+        .map(|index| run.measured_requests(index, (from_ns, to_ns)).peekable())
+        .collect();
+    let mut cursors: Vec<_> = threads.iter().map(|_| windows.cursor()).collect();
+    let (mut kept, mut all) = (empty(), empty());
+    let tag = Tag::new("all");
+    for start_ns in (from_ns..to_ns).step_by(NS_PER_S as usize) {
+        let end_ns = (start_ns + NS_PER_S).min(to_ns);
+        kept.reset();
+        all.reset();
+        for (requests, is_out) in threads.iter_mut().zip(&mut cursors) {
+            while let Some(request) = requests.next_if(|request| request.intended_ns < end_ns) {
+                let value = sojourn_or_hour_ns(&request);
+                all.saturating_record(value);
+                if !is_out.covers(request.intended_ns) {
+                    kept.saturating_record(value);
+                }
+            }
+        }
+        let since = Duration::from_nanos(start_ns - from_ns);
+        let length = Duration::from_nanos(end_ns - start_ns);
+        log.write_histogram(&kept, since, length, None).map_err(into_io)?;
+        log.write_histogram(&all, since, length, tag).map_err(into_io)?;
+    }
+    Ok(())
+}
+
+fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, MAX_NS, DIGITS).expect("constant bounds are valid")
+}
+
+fn sojourn_or_hour_ns(request: &Request) -> u64 {
+    match request.outcome {
+        Outcome::Hit => request.done_ns.saturating_sub(request.intended_ns),
+        _ => MAX_NS,
+    }
+}
+
+fn into_io<E: std::error::Error>(error: IntervalLogWriterError<E>) -> io::Error {
+    match error {
+        IntervalLogWriterError::IoError(error) => error,
+        IntervalLogWriterError::SerializeError(error) => io::Error::other(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+    use super::*;
+    use crate::job::Job;
+    use crate::marks::Outage;
+    use crate::summary::{fake, summarise};
+
+    /// Start in s, tag and histogram of every interval in a log.
+    fn read(text: &[u8]) -> Vec<(f64, bool, Histogram<u64>)> {
+        let entries = IntervalLogIterator::new(text).map(Result::unwrap);
+        entries
+            .filter_map(|entry| {
+                let LogEntry::Interval(interval) = entry else { return None };
+                let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
+                let histogram = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+                Some((
+                    interval.start_timestamp().as_secs_f64(),
+                    interval.tag().is_some(),
+                    histogram,
+                ))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_seconds_together_are_the_result() {
+        let job = Job { threads: 2, duration: "2500ms".into(), ..fake::job() };
+        let mut run = fake::run(job, 1_000, 20_000);
+        run.threads[0].marks.outcome[3000..3005].fill(Outcome::Closed);
+        run.threads[0].outages.push(Outage { start_ns: 2_000_000_000, length_ns: 5_000_000 });
+        let result = summarise(&run).unwrap();
+        let path = std::env::temp_dir().join(format!("sojourn-hlog-{}", std::process::id()));
+        write(&run, &path).unwrap();
+        let text = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+
+        let intervals = read(&text);
+        let starts: Vec<f64> = intervals.iter().filter(|i| !i.1).map(|i| i.0).collect();
+        assert_eq!(starts, [0.0, 1.0, 2.0]);
+        for (tagged, span) in [(false, &result.sojourn_ns), (true, &result.sojourn_all_ns)] {
+            let mut sum = empty();
+            intervals.iter().filter(|i| i.1 == tagged).for_each(|i| sum.add(&i.2).unwrap());
+            assert_eq!(sum.len(), span.count, "tagged {tagged}");
+            assert_eq!(Some(sum.value_at_quantile(0.95)), span.p95);
+            assert!(sum.max() >= MAX_NS, "failed requests lie above all others");
+        }
+        assert!(result.sojourn_ns.count < result.sojourn_all_ns.count);
+    }
+}
