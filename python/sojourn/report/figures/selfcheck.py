@@ -73,11 +73,17 @@ def _share(part: float | None) -> str:
     return f"{100 * part:.1f} %" if part >= 0.01 or part == 0 else f"{100 * part:.2f} %"
 
 
+def _time(ns: float | None) -> str:
+    """A digit less, for the same reason."""
+    number, _, unit = show.time(ns).partition(" ")
+    return f"{float(number):.{0 if float(number) >= 10 else 1}f} {unit}" if unit else number
+
+
 def _cells(fraction: float, run: Run) -> list[Record]:
     texts = (
         _share(run.timely_ratio),
-        show.time(run.send_lag_p99_ns),
-        show.time(run.pick_up_p99_ns),
+        _time(run.send_lag_p99_ns),
+        _time(run.pick_up_p99_ns),
         _share(run.outage_share),
         _share(run.excluded_share),
         _share(run.steal_share),
