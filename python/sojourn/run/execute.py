@@ -131,6 +131,7 @@ def facts(live: Live, spec: ServiceSpec) -> dict[str, Any]:
         "user": user.name if user else "the user who runs the lab",
         "pid": live.process.pid if live.process else None,
         "port": live.port or None,
+        "workers": live.service.workers,
         "pins": {str(tid): cpu for tid, cpu in live.pins.items()},
         "placement": {
             "server": list(where.server),

@@ -95,6 +95,8 @@ def run(
     finally:
         if generator.poll() is None:  # the server is gone, or a signal ends the lab
             generator.stop(first=signal.SIGINT, term_s=END_S_MAX + _seconds(job, "drain", "2s"))
+        if generator.stderr is not None:
+            generator.stderr.close()
     return _result(ended, files)
 
 

@@ -39,6 +39,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 def main(fd: int, spec: dict[str, Any]) -> None:
     """Start the server, pass signals on, report its end, leave nothing of it."""
     lab = socket.socket(fileno=fd)
+    lab.set_inheritable(False)  # a server that held it could speak for the warden
     wake_r, wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

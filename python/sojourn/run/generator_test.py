@@ -1,0 +1,165 @@
+"""The generator's end of a run, with scripts in its place: whatever it does, the lab goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn import programs
+from sojourn.errors import RunFault, SpecFault
+from sojourn.run import generator
+from sojourn.run.generator import Files, Watcher, length_s_max
+
+JOB = {"target": "null:", "rate": "1000", "duration": "1s", "warmup": "0s", "drain": "0s"}
+Fake = Callable[[str], None]
+
+
+class Notes:
+    def started(self, what: str, pid: int, start_ticks: int) -> int:
+        del what, start_ticks
+        return pid
+
+    def undone(self, entry: int) -> None:
+        del entry
+
+
+class Seen(Watcher):
+    """Keeps the lines of progress; fails when it is told to."""
+
+    def __init__(self, fails_after: int | None = None) -> None:
+        self.lines: list[Mapping[str, Any]] = []
+        self._fails_after = fails_after
+
+    def second(self, line: Mapping[str, Any]) -> None:
+        self.lines.append(line)
+        if self._fails_after is not None and len(self.lines) >= self._fails_after:
+            raise RunFault("the server died", at="here", fix="nothing")
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """Put a script in the generator's place; it finds its result's path in `result`."""
+
+    def put(script: str) -> None:
+        path = tmp_path / "sojourn-load"
+        head = f"#!{sys.executable} -IS\nimport sys, time, signal, json, os\n"
+        tail = "result = sys.argv[sys.argv.index('--json') + 1]\njob = json.load(sys.stdin)\n"
+        path.write_text(head + tail + script)
+        path.chmod(0o755)
+        monkeypatch.setattr(programs, "find", lambda name, fix=None: path)
+
+    return put
+
+
+def run(tmp_path: Path, watcher: Watcher | None = None, **job: object) -> Mapping[str, Any]:
+    return generator.run({**JOB, **job}, Files.named(tmp_path, "load"), Notes(), watcher)
+
+
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_a_result_is_read_whatever_its_verdict(fake: Fake, tmp_path: Path, status: int) -> None:
+    fake(f"json.dump({{'rate': job['rate']}}, open(result, 'w')); sys.exit({status})")
+    assert run(tmp_path) == {"rate": "1000"}
+    kept = json.loads((tmp_path / "load.job.json").read_text())
+    assert kept["schema"] == "sojourn.load.job/1"
+
+
+def test_lines_of_progress_are_handed_on_and_others_kept(fake: Fake, tmp_path: Path) -> None:
+    fake("""
+for text in ('{"t_s": 1.0}', 'a warning', '{"t_s": 2', '.5}', '{broken}'):
+    sys.stderr.write(text + ('' if text.endswith('2') else chr(10))); sys.stderr.flush()
+    time.sleep(0.02)
+json.dump({}, open(result, 'w'))
+""")
+    seen = Seen()
+    run(tmp_path, seen)
+    assert [line["t_s"] for line in seen.lines] == [1.0, 2.5]
+    assert (tmp_path / "load.log").read_text() == "a warning\n{broken}\n"
+
+
+def test_a_refused_job_is_a_spec_fault_in_the_generators_words(fake: Fake, tmp_path: Path) -> None:
+    fake("""
+sys.stderr.write("error: rate is -1 requests/s\\n  at: job.rate\\n  fix: give a rate above 0\\n")
+sys.exit(2)
+""")
+    with pytest.raises(SpecFault) as caught:
+        run(tmp_path)
+    assert caught.value.what == "sojourn-load: rate is -1 requests/s"
+    assert caught.value.at.startswith("job.rate")
+    assert caught.value.fix == "give a rate above 0"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("os.kill(os.getpid(), signal.SIGABRT)", "was killed by SIGABRT"),
+        ("sys.exit(101)", "ended with exit status 101"),
+        ("pass", "wrote no result"),
+        ("open(result, 'w').write('{half')", "wrote no result"),
+    ],
+)
+def test_a_generator_that_fails_is_a_run_fault(
+    fake: Fake, tmp_path: Path, script: str, said: str
+) -> None:
+    fake(script)
+    with pytest.raises(RunFault, match=said):
+        run(tmp_path)
+
+
+INTERRUPTIBLE = """
+def end(*_):
+    json.dump({"requests": 5}, open(result, 'w')); sys.exit(130)
+signal.signal(signal.SIGINT, end)
+while True:
+    sys.stderr.write('{"t_s": 1.0}' + chr(10)); sys.stderr.flush(); time.sleep(0.02)
+"""
+
+
+def test_what_was_measured_until_the_server_died_is_kept(fake: Fake, tmp_path: Path) -> None:
+    fake(INTERRUPTIBLE)
+    with pytest.raises(RunFault, match="the server died"):
+        run(tmp_path, Seen(fails_after=3))
+    assert json.loads((tmp_path / "load.json").read_text()) == {"requests": 5}
+
+
+def test_an_interrupt_ends_the_generator_cleanly(fake: Fake, tmp_path: Path) -> None:
+    fake(INTERRUPTIBLE)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path)
+    assert json.loads((tmp_path / "load.json").read_text()) == {"requests": 5}
+
+
+def test_a_generator_that_hangs_is_ended_at_its_deadline(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generator, "SLACK_S", 0.2)
+    monkeypatch.setattr(generator, "END_S_MAX", 0.1)
+    fake("signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(1)")
+    started = time.monotonic()
+    with pytest.raises(RunFault, match="did not end within"):
+        run(tmp_path, duration="100ms")
+    assert time.monotonic() - started < 20
+
+
+def test_an_old_result_is_never_taken_for_a_new_one(fake: Fake, tmp_path: Path) -> None:
+    (tmp_path / "load.json").write_text('{"requests": 1}')
+    fake("pass")
+    with pytest.raises(RunFault, match="wrote no result"):
+        run(tmp_path)
+
+
+def test_the_deadline_grows_with_what_is_asked() -> None:
+    short = length_s_max(JOB)
+    assert length_s_max({**JOB, "duration": "120s"}) >= short + 119
+    assert length_s_max({**JOB, "preload": True, "items": 2_000_000}) >= short + 100
+    assert length_s_max({**JOB, "rate": "ramp:1k..50k"}) > 1

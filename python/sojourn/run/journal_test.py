@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import RunFault
+from sojourn.run import journal, work
+from sojourn.run.journal import Journal
+from sojourn.run.restore import is_alive, members, restore
+from sojourn.services import proc
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process in a session of its own, as a dead lab would leave one."""
+    words = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
+    with subprocess.Popen(words, start_new_session=True) as made:
+        yield made
+        made.kill()
+
+
+def write(folder: Path, *lines: dict[str, object], pid: int = 2**22, boot: str = "") -> Path:
+    """The journal of a lab that is dead: its number is above every other."""
+    lab = {"event": "lab", "pid": pid, "start_ticks": 1, "boot": boot or journal.boot_id()}
+    path = folder / f"lab-{pid}-1.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (lab, *lines)))
+    return path
+
+
+def entry(made: subprocess.Popen[bytes], *, later: int = 0) -> dict[str, object]:
+    seen = proc.stat(made.pid)
+    assert seen is not None
+    ticks = seen.start_ticks + later
+    return {
+        "event": "process",
+        "entry": 1,
+        "what": "memcached",
+        "pid": made.pid,
+        "start_ticks": ticks,
+    }
+
+
+def test_a_lab_that_ends_well_leaves_no_journal(tmp_path: Path) -> None:
+    made = Journal.create(tmp_path)
+    number = made.started("memcached", 4711, 1)
+    assert journal.read(tmp_path)[0].entries[0].facts["pid"] == 4711
+    made.undone(number)
+    made.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lab_that_leaves_something_leaves_its_journal(tmp_path: Path) -> None:
+    made = Journal.create(tmp_path)
+    made.started("memcached", 4711, 1)
+    made.undone(made.started("nginx", 4712, 1))
+    made.close()
+    (left,) = journal.read(tmp_path)
+    assert [e.facts["what"] for e in left.entries] == ["memcached"]
+    assert left.is_in_use  # this test's process is the lab, and it lives
+
+
+def test_a_running_lab_is_left_alone(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    made = Journal.create(tmp_path)
+    seen = proc.stat(sleeper.pid)
+    assert seen is not None
+    made.started("memcached", sleeper.pid, seen.start_ticks)
+    assert restore(tmp_path) == ()
+    assert is_alive(seen)
+    made.close()
+
+
+def test_what_a_dead_lab_left_is_killed(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    path = write(tmp_path, entry(sleeper))
+    (undone,) = restore(tmp_path)
+    assert undone.is_done
+    assert "memcached" in undone.what
+    assert sleeper.wait(10) == -9
+    assert not path.exists()
+    assert restore(tmp_path) == ()
+
+
+def test_a_number_that_was_used_again_is_not_killed(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    path = write(tmp_path, entry(sleeper, later=-5))
+    assert restore(tmp_path) == ()
+    assert sleeper.poll() is None
+    assert not path.exists()
+
+
+def test_numbers_of_another_boot_mean_nothing(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    write(tmp_path, entry(sleeper), boot="another")
+    assert restore(tmp_path) == ()
+    assert sleeper.poll() is None
+
+
+def test_members_of_a_session_are_found_after_its_leader_died(tmp_path: Path) -> None:
+    script = (
+        "import os, sys, time\n"
+        "if os.fork(): sys.stdout.write('x'); sys.stdout.flush(); time.sleep(600)\n"
+        "time.sleep(600)"
+    )
+    words = [sys.executable, "-I", "-S", "-c", script]
+    with subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE) as leader:
+        assert leader.stdout is not None
+        leader.stdout.read(1)
+        line = entry(leader)
+        leader.kill()
+    (child,) = members(leader.pid, int(str(line["start_ticks"])))
+    assert child.pid != leader.pid
+    write(tmp_path, line)
+    (undone,) = restore(tmp_path)
+    assert undone.is_done
+    assert not is_alive(child)
+
+
+def test_working_files_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    state, theirs = tmp_path / "state", tmp_path / "sojourn-theirs"
+    state.mkdir()
+    theirs.mkdir()
+    made = Journal.create(state)
+    ours, number = work.make(made, None)
+    (ours / "file").write_text("x")
+    write(
+        state,
+        {"event": "folder", "entry": 1, "path": str(ours)},
+        {"event": "folder", "entry": 2, "path": str(theirs)},
+        {"event": "folder", "entry": 3, "path": str(tmp_path / "none")},
+    )
+    (undone,) = restore(state)
+    assert undone.is_done
+    assert not ours.exists()
+    assert theirs.exists()
+    work.remove(ours, number, made)
+    made.close()
+
+
+def test_a_line_that_a_crash_cut_off_is_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path, {"event": "undone", "entry": 9})
+    with path.open("a") as file:
+        file.write('{"event": "process", "entry": 1, "wh')
+    (left,) = journal.read(tmp_path)
+    assert left.entries == ()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_journal_that_cannot_be_written_stops_the_lab(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(RunFault) as caught:
+        Journal.create(tmp_path)
+    assert journal.STATE in caught.value.fix
+
+
+def test_a_journal_in_place_of_whose_folder_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunFault) as caught:
+        Journal.create(tmp_path / "file" / "state")
+    assert journal.STATE in caught.value.fix
+
+
+def test_the_folder_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.delenv(journal.STATE, raising=False)
+    assert journal.state_folder() == tmp_path / "xdg" / "sojourn"
+    monkeypatch.setenv(journal.STATE, str(tmp_path / "mine"))
+    assert journal.state_folder() == tmp_path / "mine"

@@ -1,0 +1,150 @@
+"""Small parts of `run`: files, signals, placement, jobs."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sojourn import host, services
+from sojourn.errors import RunFault
+from sojourn.plan import Phase, Point
+from sojourn.run import context, record, session, signals, work
+from sojourn.run.execute import job as job_of
+from sojourn.run.live import Live
+from sojourn.services import Room
+from sojourn.services.users import User
+from sojourn.spec import ServiceSpec
+from sojourn.spec.profiles import PROFILES
+
+Host = Callable[[str], Path]
+
+
+def spec(kind: str = "null", **given: object) -> ServiceSpec:
+    return ServiceSpec.model_validate({"kind": kind, "measure": ["sweep"], **given})
+
+
+def point(**given: object) -> Point:
+    usual: dict[str, object] = {
+        "key": "null/sweep/b0/f0.50",
+        "service": "null",
+        "phase": Phase.SWEEP,
+        "offered_rps": 1234.5,
+        "measure_s": 2.0,
+        "warmup_s": 0.5,
+        "seed": 7,
+    }
+    return Point(**(usual | given))  # type: ignore[arg-type]
+
+
+def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record.write_json(tmp_path / "a.json", {"n": 1})
+
+    def full(fd: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunFault, match="disk is full"):
+        record.write_json(tmp_path / "a.json", {"n": 2})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"n": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize("number", signals.ENDING)
+def test_each_ending_signal_raises_once_and_cleaning_is_deaf(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+
+    def lab() -> None:
+        with signals.ending_in_order():
+            try:
+                os.kill(os.getpid(), number)
+                signal.pause()
+            finally:
+                with signals.deaf():
+                    os.kill(os.getpid(), number)
+
+    with pytest.raises(signals.Interrupted):
+        lab()
+    assert signal.getsignal(number) is before
+
+
+def test_every_profile_has_a_scale() -> None:
+    assert set(session.SCALE) == set(PROFILES)
+    assert session.SCALE["full"] == 1.0
+
+
+def test_a_service_gets_the_cpus_it_wants_threads(fake_host: Host) -> None:
+    facts = host.read(fake_host("big_server"))
+    usual = session.placement(spec("memcached"), facts)
+    assert (len(usual.server), len(usual.client)) == (7, 3)
+    few = session.placement(spec("nginx", params={"workers": 2}), facts)
+    assert (len(few.server), len(few.client)) == (2, 1)
+    one = session.placement(spec("synthetic", params={"servers": 8}), facts)
+    assert len(one.server) == 1
+
+
+def test_the_point_beats_the_study_and_the_study_the_machine(
+    fake_host: Host, tmp_path: Path
+) -> None:
+    facts = host.read(fake_host("two_cpus"))
+    asked = spec(load={"connections": 64, "wait": "sleep"})
+    service = services.build("null", {}, Room(cpus=1, memory_bytes=1 << 30))
+    live = Live(
+        label="null",
+        life="null/sweep/0",
+        service=service,
+        placement=session.placement(asked, facts),
+        work=tmp_path,
+    )
+    job = job_of(live, asked, point(overrides=(("connections", 1),)), tmp_path, raw_max=0)
+    assert job["cpus"] == "0"
+    assert job["wait"] == "sleep"
+    assert job["connections"] == 1
+    assert (job["rate"], job["duration"], job["warmup"], job["seed"]) == ("1234.5", "2s", "0.5s", 7)
+    assert "raw" not in job
+    closed = job_of(live, asked, point(offered_rps=None), tmp_path, raw_max=9)
+    assert "rate" not in closed
+    assert closed["raw"] == str(tmp_path / "raw.parquet")
+
+
+def test_the_servers_user_can_enter_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(closed))
+    assert work.base(None) == closed
+    nobody = User("nobody", 65534, 65534)
+    assert work.base(nobody) != closed
+
+
+def test_shares_of_what_happened_between_two_moments() -> None:
+    where = host.Placement(
+        server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=()
+    )
+
+    def moment(at_s: float, server: tuple[int, ...], cpu_ns: int) -> context.Moment:
+        return context.Moment(
+            at_s=at_s,
+            ticks={0: (0,) * 8, 1: server},
+            totals={"context_switches": 0},
+            load_1min=0.0,
+            free_bytes=0,
+            server_cpu_ns=cpu_ns,
+            server_switches=(0, 0),
+        )
+
+    # Of 100 ticks in 1 s: 30 user, 10 system, 50 idle, 10 stolen; the server used 0.25 s.
+    before = moment(0.0, (0,) * 8, 0)
+    after = moment(1.0, (30, 0, 10, 50, 0, 0, 0, 10), 250_000_000)
+    got = context.between(before, after, where)
+    assert got["steal_share"] == {"server": 0.1, "client": None}
+    assert got["busy_share"]["server"] == 0.4
+    assert got["server_cpu_share"] == 0.25
+    assert got["others_on_server_share"] == pytest.approx(0.15)

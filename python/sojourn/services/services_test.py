@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from sojourn import programs, services
+from sojourn.errors import HostFault, SpecFault
+from sojourn.services import KINDS, Room, memcached, nginx, ports
+from sojourn.services.kind import Task
+from sojourn.services.memcached import Memcached
+from sojourn.services.nginx import Nginx
+from sojourn.services.scaling import scaled
+
+GIB = 1 << 30
+ROOMY = Room(cpus=14, memory_bytes=64 * GIB)
+NO_KIND = {"__init__", "kind", "params", "ports", "proc", "process", "scaling", "users", "warden"}
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program is there, and says no version."""
+    monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
+
+
+def built(name: str, room: Room, **params: services.Value) -> services.Service:
+    return services.build(name, params, room)
+
+
+def test_the_table_lists_every_file_of_the_folder() -> None:
+    folder = Path(services.__file__).parent
+    files = {path.stem for path in folder.glob("*.py") if not path.stem.endswith("_test")}
+    assert files - NO_KIND == set(KINDS)
+    assert all(name == kind.name for name, kind in KINDS.items())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_describes_itself_and_its_defaults_are_allowed(name: str) -> None:
+    kind = KINDS[name]
+    assert kind.about
+    assert kind.source
+    assert kind.width is None or kind.width in {param.name for param in kind.params} | {"threads"}
+    given = {p.name: p.default for p in kind.params if p.default is not None}
+    services.build(name, given, ROOMY)
+
+
+def test_with_room_the_defaults_are_the_papers() -> None:
+    cache, web = built("memcached", ROOMY), built("nginx", ROOMY)
+    assert isinstance(cache, Memcached)
+    assert isinstance(web, Nginx)
+    assert (cache.items, cache.key_bytes, cache.value_bytes) == (6_400_000, 30, 200)
+    assert (cache.threads, web.processes) == (7, 7)
+    assert (web.files, web.file_bytes, web.open_file_cache) == (100_000, 4096, True)
+    assert ("items", "6 400 000 (C4)") in cache.why
+
+
+def test_the_scaling_is_stated() -> None:
+    small = Room(cpus=2, memory_bytes=64 * GIB, scale=1 / 32, profile="quick")
+    service = built("memcached", small)
+    assert isinstance(service, Memcached)
+    assert (service.items, service.threads) == (200_000, 2)
+    assert service.why == (
+        ("items", "200 000 (1/32 of C4's 6 400 000: profile quick)"),
+        ("threads", "2 of C4's 7: one per server CPU (L23)"),
+    )
+
+
+def test_memory_limits_what_the_profile_asks_for() -> None:
+    room = Room(cpus=7, memory_bytes=GIB, profile="full")
+    service = built("memcached", room)
+    assert isinstance(service, Memcached)
+    assert service.items < 6_400_000
+    assert "all that memory allows" in dict(service.why)["items"]
+    assert service.memory_mb << 20 <= GIB // 2
+
+
+def test_what_does_not_fit_is_refused_with_what_would() -> None:
+    room = Room(cpus=7, memory_bytes=GIB)
+    with pytest.raises(HostFault) as caught:
+        built("memcached", room, items=100_000_000)
+    fits = int(caught.value.fix.split()[3])
+    assert isinstance(built("memcached", room, items=fits), Memcached)
+    with pytest.raises(HostFault):
+        built("memcached", room, items=fits + 1)
+
+
+def test_disk_and_inodes_limit_the_files() -> None:
+    room = Room(cpus=7, memory_bytes=64 * GIB, disk_bytes=64 * GIB, disk_files=10_000)
+    assert nginx.file_room(4096, room) == (5_000, "inodes")
+    with pytest.raises(HostFault, match="inodes allows 5000"):
+        built("nginx", room, files=5_001)
+
+
+def test_threads_that_must_take_turns_are_named() -> None:
+    got = scaled("threads", 8, 7, Room(cpus=2, memory_bytes=GIB), cpus=2)
+    assert got.value == 8
+    assert got.text == (
+        ("threads", "8, as the study says (C4: 7); 8 on 2 CPUs: they take turns (L23)"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"thread": 2}, "did you mean threads"),
+        ({"threads": 0}, "1..1024"),
+        ({"threads": "two"}, "whole number, not text"),
+        ({"threads": True}, "whole number, not true or false"),
+        ({"key_bytes": 251}, "4..250"),
+        ({"udp": 1}, "true or false, not a whole number"),
+    ],
+)
+def test_bad_parameters_are_refused(params: dict[str, services.Value], said: str) -> None:
+    with pytest.raises(SpecFault) as caught:
+        services.build("memcached", params, ROOMY)
+    assert said in str(caught.value)
+
+
+def test_an_unknown_kind_is_answered_with_the_nearest() -> None:
+    with pytest.raises(SpecFault) as caught:
+        services.kind("memcache")
+    assert caught.value.fix == "did you mean memcached?"
+
+
+def test_memcacheds_memory_holds_every_item_in_the_worst_chunk() -> None:
+    # items.c: header 48, CAS 8, key and its zero, value and its line end.
+    for key, value in [(30, 200), (250, 1), (4, 1 << 20)]:
+        least = 48 + 8 + key + 1 + value + 2
+        assert memcached.item_bytes(key, value) >= least * 1.25
+
+
+def test_nginx_configuration_has_what_c4_asks() -> None:
+    web = built("nginx", ROOMY)
+    assert isinstance(web, Nginx)
+    text = web.config(8080)
+    assert "worker_processes 7;" in text
+    assert "open_file_cache max=100000 " in text
+    assert "listen 127.0.0.1:8080;" in text
+    assert "access_log off;" in text
+    cold = built("nginx", ROOMY, open_file_cache=False, reuseport=True)
+    assert isinstance(cold, Nginx)
+    assert "open_file_cache" not in cold.config(1)
+    assert "listen 127.0.0.1:1 reuseport;" in cold.config(1)
+
+
+def test_files_differ_in_content_and_not_in_size() -> None:
+    contents = {nginx.content(number, 4096) for number in range(200)}
+    assert len(contents) == 200
+    assert {len(content) for content in contents} == {4096}
+    assert nginx.content(3, 0) == b""
+
+
+def test_workers_are_told_apart_by_name() -> None:
+    threads = [
+        Task(pid=10, tid=10, name="memcached", command="memcached"),
+        Task(pid=10, tid=12, name="mc-worker", command="memcached"),
+        Task(pid=10, tid=11, name="mc-worker", command="memcached"),
+        Task(pid=10, tid=13, name="mc-lrumaint", command="memcached"),
+    ]
+    assert built("memcached", ROOMY).pinned(threads) == (11, 12)
+    processes = [
+        Task(pid=20, tid=20, name="nginx", command="nginx: master process nginx"),
+        Task(pid=21, tid=21, name="nginx", command="nginx: worker process"),
+        Task(pid=22, tid=22, name="nginx", command="nginx: cache manager process"),
+    ]
+    assert built("nginx", ROOMY).pinned(processes) == (21,)
+
+
+def test_a_taken_port_is_seen_and_its_holder_named() -> None:
+    port = ports.free()
+    assert ports.is_free(port)
+    with socket.socket() as server:
+        server.bind((ports.HOST, port))
+        server.listen()
+        assert not ports.is_free(port)
+        assert "process" in ports.holder(port)
+    assert ports.is_free(port)
+
+
+def test_a_silent_server_and_no_server_are_no_answer() -> None:
+    with socket.socket() as server:
+        server.bind((ports.HOST, 0))
+        server.listen()
+        port = server.getsockname()[1]
+        assert ports.ask(port, b"x", within_s=0.05, until=b"y") is None
+    assert ports.ask(port, b"x", within_s=0.05, until=b"y") is None
