@@ -5,6 +5,8 @@
     ├── HostFault      this machine cannot do it                   exit 2
     ├── RunFault       server, tool, disk or kernel failed         exit 4
     └── StoreFault     a results folder cannot be read or written  exit 4
+
+The native tools print the same three parts and end with the same codes.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818  # it says what, where and how to mend it
     """An error with what went wrong, where, and how to mend it."""
 
     exit = Exit.FAILED

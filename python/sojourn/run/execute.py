@@ -140,7 +140,6 @@ def facts(live: Live, spec: ServiceSpec) -> dict[str, Any]:
             "text": where.text,
             "shared": [[shared.what, shared.effect] for shared in where.shared],
         },
-        "workers": live.service.workers,
         "setup": [list(row) for row in (*live.service.setup, *live.notes)],
         "took_s": live.took_s,
     }
