@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sojourn import analysis
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import plain, put_json
 from sojourn.errors import SpecFault
@@ -52,6 +51,8 @@ def kinds(
 
 def catalogue() -> Kinds:
     """Table → its kinds, in reading order."""
+    from sojourn import analysis
+
     native = schema("load-kinds") or {"tables": []}
     profiles = [
         {

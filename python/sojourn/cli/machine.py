@@ -6,7 +6,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sojourn import host, run
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
 from sojourn.errors import Exit
@@ -24,6 +23,8 @@ def doctor(as_json: AsJson = False) -> None:
       sojourn doctor
       sojourn doctor --json | jq .score
     """
+    from sojourn import host
+
     facts = host.read()
     found = host.doctor(facts)
     placement = host.place(facts.topology)
@@ -60,6 +61,8 @@ def restore(as_json: AsJson = False) -> int:
     Examples:
       sojourn restore
     """
+    from sojourn import run
+
     undone = run.restore()
     if as_json:
         put_json(undone)

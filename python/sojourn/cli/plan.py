@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -11,15 +12,18 @@ from rich.table import Table
 from sojourn import spec, units
 from sojourn.cli.options import AsJson, Profile, Sets, StudyArgument
 from sojourn.cli.plain import put_json
-from sojourn.plan import Phase, Point, Rehearsal, rehearse
 from sojourn.spec import Study
 
+if TYPE_CHECKING:
+    from sojourn.plan import Point, Rehearsal
+
+# Names of `plan.Phase`, in order.
 PHASES = {
-    Phase.PEAK: "what 100 % load is",
-    Phase.SWEEP: "latency against load",
-    Phase.SEARCH: "the highest load within QoS",
-    Phase.CONFIRM: "that load once more, longer",
-    Phase.CHECK: "the instrument against theory",
+    "peak": "what 100 % load is",
+    "sweep": "latency against load",
+    "search": "the highest load within QoS",
+    "confirm": "that load once more, longer",
+    "check": "the instrument against theory",
 }
 
 
@@ -49,6 +53,8 @@ def plan(
       sojourn plan latency_vs_load --profile quick
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
+    from sojourn.plan import rehearse
+
     asked = spec.load(study, profile=profile, overrides=sets or ())
     ahead = rehearse(asked)
     if as_json:
@@ -68,7 +74,7 @@ def show(study: Study, ahead: Rehearsal) -> None:
         for phase, about in PHASES.items():
             points = [p for p in ahead.points if (p.service, p.phase) == (service.label, phase)]
             if points:
-                mark = "about " if phase is Phase.SEARCH else ""
+                mark = "about " if phase == "search" else ""
                 lengths = _lengths(points)
                 table.add_row(service.label, phase, f"{mark}{len(points)}", lengths, about)
     console.print(table)

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from sojourn import pipeline, report, spec, store
+from sojourn import spec
 from sojourn.cli.options import RESULTS, AsJson, RecordArgument, Results
 from sojourn.cli.plain import put_json
 from sojourn.errors import StoreFault
@@ -24,6 +24,8 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
       sojourn ls
       sojourn ls --json | jq -r '.records[] | select(.complete) | .path'
     """
+    from sojourn import store
+
     studies = [{"name": n, "question": spec.load(n, is_own=True).question} for n in spec.names()]
     records = [_facts(path) for path in store.records(results)]
     if as_json:
@@ -49,6 +51,8 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
 
 
 def _facts(path: Path) -> dict[str, object]:
+    from sojourn import store
+
     try:
         record = store.read(path)
         points = len(record.outcomes())
@@ -73,6 +77,8 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
       sojourn show max_load_memcached
       sojourn show --json | jq '.services[].max_load.interval_rps'
     """
+    from sojourn import pipeline, report, store
+
     findings = pipeline.findings_of(store.resolve(results, name))
     if as_json:
         put_json(findings)
@@ -91,6 +97,8 @@ def write(name: RecordArgument = None, results: Results = RESULTS) -> None:
       sojourn report
       sojourn report results/latency_vs_load/host/20260101T120000Z-a1b2
     """
+    from sojourn import pipeline, report, store
+
     path = store.resolve(results, name)
     for page in report.write(pipeline.findings_of(path), path):
         typer.echo(str(page))

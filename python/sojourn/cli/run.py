@@ -5,14 +5,12 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn import pipeline, report, spec
-from sojourn.analysis.findings import Findings
+from sojourn import spec
 from sojourn.cli.faults import say
-from sojourn.cli.live import Display
 from sojourn.cli.options import (
     OUTPUT_PANEL,
     RESULTS,
@@ -25,14 +23,11 @@ from sojourn.cli.options import (
 )
 from sojourn.cli.plain import plain, put_json
 from sojourn.errors import Exit
-from sojourn.plan import Verdict
-from sojourn.run.signals import ending_in_order
 
-_EXITS = {
-    Verdict.HOLDS: Exit.OK,
-    Verdict.VIOLATED: Exit.VIOLATED,
-    Verdict.UNKNOWN: Exit.UNKNOWN,
-}
+if TYPE_CHECKING:
+    from sojourn.analysis.findings import Findings
+
+_EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
 
 New = Annotated[
     bool,
@@ -70,6 +65,10 @@ def run(
       sojourn run my.toml --json > answer.json
     """
     asked = spec.load(study, profile=profile, overrides=sets or ())
+    from sojourn import pipeline
+    from sojourn.cli.live import Display
+    from sojourn.run.signals import ending_in_order
+
     command = _command(study, profile, sets or [])
     display = Display(asked, is_quiet=quiet)
     try:
@@ -87,10 +86,12 @@ def run(
         _tell(done.findings)
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     say(f"report: {page or done.path}")
-    return _EXITS[done.findings.verdict]
+    return _EXITS[str(done.findings.verdict)]
 
 
 def _tell(findings: Findings) -> None:
+    from sojourn import report
+
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
     typer.echo(report.text(findings, width, color=sys.stdout.isatty()))
 

@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from sojourn import store
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
 
@@ -33,6 +32,8 @@ def sql(
       sojourn sql "select service, max(achieved_rps) from outcomes group by service" --json
       sojourn sql "describe outcomes"
     """
+    from sojourn import store
+
     names, rows = store.query(results, query)
     if as_json:
         put_json([dict(zip(names, row, strict=True)) for row in rows])

@@ -29,7 +29,7 @@ def next_check(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) 
                     study,
                     make.attempt(f"{block}/{name}", len(tried)),
                     Phase.CHECK,
-                    measure_s=_length_s(study.run.check_s, rho),
+                    measure_s=_length_s(study, rho),
                     offered_rps=rps,
                     fraction=rho,
                     repeat=repeat,
@@ -44,7 +44,7 @@ def _loads(check: Check) -> Sequence[tuple[str, float | None, float]]:
     return [(f"rho{rho:.2f}", rho, rho * check.servers / check.service_s) for rho in check.rho]
 
 
-def _length_s(usual_s: float, rho: float | None) -> float:
+def _length_s(study: Study, rho: float | None) -> float:
     """Longer where requests depend on each other for longer.
 
     The relaxation time of M/M/1 grows as 1/(1 − √ρ)², about 4/(1 − ρ)² near saturation; a length
@@ -54,6 +54,6 @@ def _length_s(usual_s: float, rho: float | None) -> float:
     Source: Cohen, The Single Server Queue (1982), III.7.3.
     """
     if rho is None:
-        return usual_s
+        return study.run.measure_s
     factor = ((1 - _STEADY) / (1 - rho)) ** 2
-    return round(usual_s * min(4.0, max(0.25, factor)), 1)
+    return round(study.run.check_s * min(4.0, max(0.25, factor)), 1)

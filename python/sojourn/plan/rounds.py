@@ -13,11 +13,10 @@ Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-
-from scipy.stats import binom
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis
@@ -135,7 +134,8 @@ def _coverage(n: int, aside: int) -> float:
     >>> [round(_coverage(n, 0), 3) for n in (1, 3, 5, 6)]
     [0.0, 0.75, 0.938, 0.969]
     """
-    return max(0.0, 1 - 2 * float(binom.cdf(aside, n, 0.5)))
+    below = sum(math.comb(n, k) for k in range(aside + 1))
+    return max(0.0, 1 - 2 * below * 0.5**n)
 
 
 def _aside(n: int) -> int:

@@ -150,6 +150,20 @@ class Check(Model):
         """Mean service time, s."""
         return units.parse_ns(self.service_time) / units.NS_PER_S
 
+    def refuse_other_service(self, params: Mapping[str, object]) -> None:
+        """ValueError if the service's parameters describe another queue than this one."""
+        text = str(params.get("service", ""))
+        if self.system == "null" or not text:
+            return
+        name, _, mean = text.partition(":")
+        wanted = "fixed" if self.system == "M/D/1" else "exponential"
+        if name != wanted:
+            raise ValueError(f"{self.system} has {wanted} service times, params.service is {text}")
+        if units.parse_ns(mean) != units.parse_ns(self.service_time):
+            raise ValueError(f"service_time is {self.service_time}, params.service is {text}")
+        if params.get("servers", 1) != self.servers:
+            raise ValueError(f"servers is {self.servers}, params has {params.get('servers', 1)}")
+
     @model_validator(mode="after")
     def _fits_system(self) -> Check:
         if self.system == "null" and not self.rates:
@@ -207,6 +221,8 @@ class ServiceSpec(Model):
             raise ValueError('measure is empty; ask for "sweep", "max_load" or "check"')
         if Goal.CHECK in self.measure and (self.check is None or len(self.measure) > 1):
             raise ValueError('measure = ["check"] stands alone and needs a [services.check] table')
+        if self.check is not None:
+            self.check.refuse_other_service(self.params)
         if self.qos is None and (Goal.MAX_LOAD in self.measure or self.max_rps is MaxRps.QOS):
             raise ValueError("a QoS target is needed; add [services.qos] with q and bound")
         return self

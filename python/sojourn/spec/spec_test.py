@@ -196,3 +196,19 @@ def test_a_study_is_frozen(tmp_path: Path) -> None:
 
 def test_reserved_keys_are_keys_of_the_job() -> None:
     assert set(schema("load-job")["properties"]) >= set(RESERVED)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("services.mm1.params.service='fixed:100us'", "exponential"),
+        ("services.mm1.params.service='exponential:1ms'", "service_time is 100us"),
+        ("services.mm2.params.servers=3", "servers is 2"),
+        ("services.mm1.check.servers=2", "M/M/n"),
+        ("services.null.check.rates=[]", "needs rates"),
+        ("services.mm1.check.rho=[0.5, 1.0]", "rho"),
+    ],
+)
+def test_a_check_against_another_queue_than_is_served_is_refused(text: str, what: str) -> None:
+    with pytest.raises(SpecFault, match=what):
+        spec.load("selfcheck", overrides=[text])
