@@ -67,6 +67,7 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     let measured = measure::measure(&resolved, stop, &mut progress)?;
     let result = &measured.result;
     write_json(json, result, out)?;
+    measure::write_logs(&measured)?;
     let is_terminal = io::stdout().is_terminal();
     if json.is_none() || (is_terminal && !is_stdout(json)) {
         print(out, &table::table(result))?;
@@ -125,7 +126,7 @@ fn check_writable(path: Option<&Path>) -> Result<(), Fault> {
     })
 }
 
-/// Writes the result in one piece: into a file beside it, which then takes its name.
+/// Writes the result, whole or not at all.
 fn write_json(path: Option<&Path>, result: &RunResult, out: &mut dyn Write) -> Result<(), Fault> {
     let Some(path) = path else { return Ok(()) };
     let mut text = serde_json::to_string_pretty(result).expect("a result is plain data");
@@ -133,14 +134,7 @@ fn write_json(path: Option<&Path>, result: &RunResult, out: &mut dyn Write) -> R
     if is_stdout(Some(path)) {
         return print(out, &text);
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        let fix = "free space on the disk, or name another file with --json";
-        Fault::failed(format!("the result cannot be written: {error}"), show(path), fix)
-    })
+    files::write_whole(path, "the result", |file| file.write_all(text.as_bytes()))
 }
 
 fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {

@@ -82,6 +82,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     check_schema(&job)?;
     let target = Target::parse(&job.target).map_err(|fault| fault.within("target"))?;
     check_counts(&job, &target)?;
+    job.paths = paths_of(&job, &target)?;
     let time = |key: &str, text: &str| units::parse_ns(text).map_err(|fault| fault.within(key));
     let duration_ns = time("duration", &job.duration)?;
     if duration_ns == 0 {
@@ -184,6 +185,21 @@ fn check_scheme(job: &Job, target: &Target) -> Result<(), Fault> {
         ));
     }
     Ok(())
+}
+
+/// The paths of an HTTP job: its own, or the one of its target.
+fn paths_of(job: &Job, target: &Target) -> Result<Vec<String>, Fault> {
+    if target.scheme != Scheme::Http || target.path == "/" {
+        return Ok(job.paths.clone());
+    }
+    if job.paths != Job::default().paths && job.paths != [target.path.as_str()] {
+        return Err(Fault::usage(
+            format!("the target names the path {}, and paths names others", target.path),
+            "paths",
+            "give the path in one place: in the target, or in paths with a target that ends in /",
+        ));
+    }
+    Ok(vec![target.path.clone()])
 }
 
 fn check_share(key: &str, share: f64) -> Result<(), Fault> {

@@ -106,7 +106,6 @@ pub fn run(setup: Setup) -> ThreadRun {
             drive.send(request, connection);
             batch += 1;
         }
-        drive.transport.submit();
         drive.poll_and_mark(now_ns);
     }
 }
@@ -267,7 +266,6 @@ impl Drive {
             self.plan.intended_ns[self.next] = self.marks.sent_ns[self.next];
             self.next += 1;
         }
-        self.transport.submit();
     }
 
     /// The closed loop is over when its time is, or its plan, and all is answered.

@@ -65,3 +65,19 @@ pub(super) fn number(digits: &[u8]) -> Option<u32> {
         digit.is_ascii_digit().then(|| sum * 10 + u32::from(digit - b'0'))
     })
 }
+
+/// Appends `number` in decimal digits.
+pub(super) fn push_number(number: u32, out: &mut Vec<u8>) {
+    let mut digits = [0; 10];
+    let mut at = digits.len();
+    let mut rest = number;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
-use super::line::{Found, Lines, number};
+use super::line::{Found, Lines, number, push_number};
 use super::{Asked, Decoder, Protocol, ProtocolKind, Step};
 use crate::content::{Content, KEY_MAX};
 use crate::job::Job;
@@ -213,21 +213,6 @@ fn keys_of(op: Op, keys_per_multiget: u32) -> u32 {
 /// A multi-GET asks for items that follow one another, and begins again after the last.
 fn nth_key(first: u32, nth: u32, items: u32) -> u32 {
     ((u64::from(first) + u64::from(nth)) % u64::from(items)) as u32
-}
-
-pub(super) fn push_number(number: u32, out: &mut Vec<u8>) {
-    let mut digits = [0; 10];
-    let mut at = digits.len();
-    let mut rest = number;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 pub(super) const KIND: ProtocolKind = ProtocolKind {

@@ -4,9 +4,11 @@
 //! One file per protocol; `KINDS` is the table.
 
 pub mod echo;
+mod http;
 mod line;
 mod memcache;
 mod null;
+mod resp;
 mod udp;
 
 use std::sync::Arc;
@@ -80,7 +82,7 @@ pub struct ProtocolKind {
 pub type Build = fn(&Job, &Target, &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault>;
 
 /// Every protocol, in reading order.
-pub const KINDS: &[ProtocolKind] = &[memcache::KIND, echo::KIND, null::KIND];
+pub const KINDS: &[ProtocolKind] = &[memcache::KIND, http::KIND, resp::KIND, echo::KIND, null::KIND];
 
 /// The protocol that `target` speaks, set up for `job`.
 pub fn build(job: &Job, target: &Target) -> Result<Arc<dyn Protocol>, Fault> {
@@ -106,3 +108,6 @@ impl Step {
         Self { used, reply: Some(Reply { outcome, body_bytes, last: false }) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -99,8 +99,6 @@ impl Transport for Epoll {
         }
     }
 
-    fn submit(&mut self) {}
-
     fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>)) {
         while let Some(connection) = self.broken.pop() {
             self.close(connection);

@@ -4,9 +4,12 @@
 //! also when the kernel takes them in parts, and it never waits longer than it is told.
 //! One file per transport; `KINDS` is the table.
 
+mod buffers;
 mod epoll;
 mod null;
+mod outbox;
 pub mod sockets;
+mod uring;
 
 use std::net::SocketAddr;
 
@@ -39,11 +42,8 @@ pub enum Reopen {
 /// The sockets of one thread.
 pub trait Transport {
     /// Takes `bytes` for `connection`, which must be open. They are on their way at the latest
-    /// after [`Transport::submit`].
+    /// with the next [`Transport::poll`].
     fn send(&mut self, connection: u32, bytes: &[u8]);
-
-    /// Hands everything taken to the kernel.
-    fn submit(&mut self);
 
     /// Picks up what has arrived, waiting for it at most `wait_ns` (0: not at all).
     fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>));
@@ -74,6 +74,13 @@ pub struct Ends {
     pub depth: u32,
 }
 
+impl Ends {
+    /// Buffers for arrivals: two a connection, so that one can be read while the other is filled.
+    fn buffers(&self) -> u16 {
+        (self.connections.clamp(32, 2048) * 2).next_power_of_two() as u16
+    }
+}
+
 /// One entry of the table.
 pub struct TransportKind {
     /// Name, what it needs, source.
@@ -91,7 +98,7 @@ impl std::fmt::Debug for TransportKind {
 }
 
 /// Every transport, in reading order.
-pub const KINDS: &[TransportKind] = &[epoll::KIND, null::KIND];
+pub const KINDS: &[TransportKind] = &[uring::KIND, epoll::KIND, null::KIND];
 
 /// In the order in which `auto` prefers them.
 const AUTO: &[&str] = &["io_uring", "epoll"];

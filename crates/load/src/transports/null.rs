@@ -32,8 +32,6 @@ impl Transport for Null {
         self.asked.push(connection);
     }
 
-    fn submit(&mut self) {}
-
     fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>)) {
         if self.asked.is_empty() && wait_ns > 0 {
             std::thread::sleep(std::time::Duration::from_nanos(wait_ns));

@@ -1,0 +1,115 @@
+//! The body of an HTTP reply: counted, not kept.
+
+/// A body being read, by its framing.
+#[derive(Debug)]
+pub(super) struct Body {
+    framing: Framing,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+enum Framing {
+    /// Bytes still to come.
+    Length(u64),
+    Chunked(Chunk),
+}
+
+/// Where in a chunked body the reader is. Source: RFC 9112, 7.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chunk {
+    /// In the size: its value so far, and its digits.
+    Size(u64, u8),
+    /// In an extension, up to the line's end.
+    Extension(u64),
+    /// The size's line feed is due.
+    SizeEnd(u64),
+    /// In the data: bytes still to come.
+    Data(u64),
+    /// The line end after the data: 0 or 1 bytes of it read.
+    DataEnd(bool),
+    /// In the trailers: bytes of the line so far.
+    Trailer(u64),
+}
+
+/// What became of the bytes given.
+pub(super) enum Took {
+    /// All of them; more must come.
+    More(usize),
+    /// As many; the body is complete.
+    All(usize),
+    Garbled,
+}
+
+impl Body {
+    pub(super) fn of_length(length: u64) -> Self {
+        Self { framing: Framing::Length(length), bytes: 0 }
+    }
+
+    pub(super) fn chunked() -> Self {
+        Self { framing: Framing::Chunked(Chunk::Size(0, 0)), bytes: 0 }
+    }
+
+    /// Bytes of the body read so far, without its framing.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Reads on in `bytes`, which may be empty.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Took {
+        match &mut self.framing {
+            Framing::Length(left) => {
+                let run = (bytes.len() as u64).min(*left);
+                *left -= run;
+                self.bytes += run;
+                if *left == 0 { Took::All(run as usize) } else { Took::More(run as usize) }
+            }
+            Framing::Chunked(chunk) => read_chunks(chunk, &mut self.bytes, bytes),
+        }
+    }
+}
+
+fn read_chunks(chunk: &mut Chunk, total: &mut u64, bytes: &[u8]) -> Took {
+    let mut at = 0;
+    while at < bytes.len() {
+        if let Chunk::Data(left) = chunk {
+            let run = ((bytes.len() - at) as u64).min(*left);
+            *left -= run;
+            *total += run;
+            at += run as usize;
+            if *left == 0 {
+                *chunk = Chunk::DataEnd(false);
+            }
+            continue;
+        }
+        match step(*chunk, bytes[at]) {
+            Some(Some(next)) => *chunk = next,
+            Some(None) => return Took::All(at + 1),
+            None => return Took::Garbled,
+        }
+        at += 1;
+    }
+    Took::More(at)
+}
+
+/// The place after one byte of framing; `Some(None)`: the body is complete; `None`: garbage.
+fn step(chunk: Chunk, byte: u8) -> Option<Option<Chunk>> {
+    let next = match (chunk, byte) {
+        (Chunk::Size(size, digits), _) if byte.is_ascii_hexdigit() && digits < 15 => {
+            let digit = u64::from((byte as char).to_digit(16)?);
+            Chunk::Size(size * 16 + digit, digits + 1)
+        }
+        (Chunk::Size(size, 1..), b'\r') | (Chunk::Extension(size), b'\r') => Chunk::SizeEnd(size),
+        (Chunk::Size(size, 1..), b';' | b' ' | b'\t') => Chunk::Extension(size),
+        (Chunk::Extension(size), byte) if byte != b'\n' => Chunk::Extension(size),
+        (Chunk::SizeEnd(0), b'\n') => Chunk::Trailer(0),
+        (Chunk::SizeEnd(size), b'\n') => Chunk::Data(size),
+        (Chunk::DataEnd(false), b'\r') => Chunk::DataEnd(true),
+        (Chunk::DataEnd(true), b'\n') => Chunk::Size(0, 0),
+        (Chunk::Trailer(0), b'\n') => return Some(None),
+        (Chunk::Trailer(_), b'\n') => Chunk::Trailer(0),
+        (Chunk::Trailer(read), b'\r') => Chunk::Trailer(read),
+        (Chunk::Trailer(read), _) if read < 8192 => Chunk::Trailer(read + 1),
+        _ => return None,
+    };
+    Some(Some(next))
+}
