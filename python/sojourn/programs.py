@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from sojourn.errors import HostFault
 
+ANSWER_S_MAX = 10.0
 SBIN = (Path("/usr/local/sbin"), Path("/usr/sbin"), Path("/sbin"))
 
 
@@ -59,3 +62,21 @@ def maybe(name: str) -> Path | None:
         return find(name)
     except HostFault:
         return None
+
+
+@cache
+def says(path: Path, flag: str) -> str:
+    """What a program answers to a flag such as `--version`; "" if it does not."""
+    try:
+        done = subprocess.run(
+            [path, flag],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ANSWER_S_MAX,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout + done.stderr).strip()

@@ -227,8 +227,8 @@ def others(facts: Facts) -> Iterator[Finding]:
 
 def limits(facts: Facts) -> Iterator[Finding]:
     """Limits that a study with many connections meets."""
-    hard = facts.rights.open_files[1]
-    if hard is not None and hard < OPEN_FILES_MIN:
+    hard = facts.rights.open_files_max
+    if hard < OPEN_FILES_MIN:
         yield Finding(
             name="open files",
             what=f"at most {hard} open files",

@@ -17,6 +17,7 @@ CAPABILITIES = {
     38: "perfmon",
     39: "bpf",
 }
+OPEN_FILES_USUAL = 4096  # where the machine does not tell: the usual hard limit of old systems
 RDT_FLAGS = ("rdt_a", "cat_l3", "cat_l2", "mba", "cqm_llc", "cqm_mbm_total")
 
 
@@ -27,6 +28,7 @@ class Rights:
     Attributes:
         capabilities: of `CAPABILITIES`, those in effect.
         open_files: most open files, now and at most.
+        open_files_system: most that any process may be given (fs.nr_open).
         perf_paranoid: kernel.perf_event_paranoid; above 2, nothing without CAP_PERFMON.
         has_pmu: whether the CPU's counters are visible.
         has_btf: whether the kernel describes its types to BPF programs.
@@ -39,6 +41,7 @@ class Rights:
     uid: int
     capabilities: tuple[str, ...]
     open_files: tuple[int | None, int | None]
+    open_files_system: int | None
     perf_paranoid: int | None
     has_pmu: bool
     has_btf: bool
@@ -51,6 +54,12 @@ class Rights:
     def is_root(self) -> bool:
         """Whether this is user 0."""
         return self.uid == 0
+
+    @property
+    def open_files_max(self) -> int:
+        """Most open files that this program can give to what it starts."""
+        own = self.open_files[1] or OPEN_FILES_USUAL
+        return max(own, self.open_files_system or 0) if self.may("sys_resource") else own
 
     def may(self, capability: str) -> bool:
         """Whether a capability is in effect."""
@@ -66,6 +75,7 @@ def read(tree: Tree) -> Rights:
         uid=int((status.get("Uid") or "0 0").split()[1]),
         capabilities=tuple(name for bit, name in CAPABILITIES.items() if mask >> bit & 1),
         open_files=_open_files(tree),
+        open_files_system=tree.number("/proc/sys/fs/nr_open"),
         perf_paranoid=tree.number("/proc/sys/kernel/perf_event_paranoid"),
         has_pmu=any(
             tree.exists(f"/sys/bus/event_source/devices/{name}")

@@ -38,14 +38,14 @@ def checkout() -> str:
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return ""
-    sha = _output(["git", "-C", str(root), "rev-parse", "HEAD"])
-    changed = _output(["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"])
+    sha = _git(root, "rev-parse", "HEAD")
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no")
     return f"{sha}+" if sha and changed else sha
 
 
 def _version(name: str, flag: str, pattern: str) -> str:
     path = programs.maybe(name)
-    found = re.search(pattern, _output([str(path), flag])) if path else None
+    found = re.search(pattern, programs.says(path, flag)) if path else None
     return found.group(1) if found else ("installed" if path else "")
 
 
@@ -56,10 +56,10 @@ def _library(name: str) -> str:
         return ""
 
 
-def _output(command: list[str]) -> str:
+def _git(root: Path, *words: str) -> str:
     try:
         done = subprocess.run(
-            command,
+            ["git", "-C", str(root), *words],
             capture_output=True,
             text=True,
             timeout=ANSWER_S_MAX,
@@ -68,4 +68,4 @@ def _output(command: list[str]) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return (done.stdout + done.stderr).strip() if done.returncode == 0 else ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -138,7 +138,7 @@ def begin(
         try:
             act()
         except RunFault:
-            died = live.fault(f"while it {text}")
+            died = live.fault(f"while it {text}") if step != "start" else None
             if died is not None:
                 raise died from None
             raise
@@ -179,6 +179,7 @@ def _launch(live: Live, journal: Journal) -> None:
         log=live.log,
         user=users.server_user(),
         cpus=live.placement.server,
+        open_files=live.service.open_files,
     )
 
 

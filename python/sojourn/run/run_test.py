@@ -66,11 +66,15 @@ def test_each_ending_signal_raises_once_and_cleaning_is_deaf(number: signal.Sign
                 os.kill(os.getpid(), number)
                 signal.pause()
             finally:
+                os.kill(os.getpid(), number)  # the second ^C of somebody in a hurry
+                cleaned.append(number)
                 with signals.deaf():
                     os.kill(os.getpid(), number)
 
+    cleaned: list[int] = []
     with pytest.raises(signals.Interrupted):
         lab()
+    assert cleaned == [number]
     assert signal.getsignal(number) is before
 
 

@@ -58,6 +58,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     room = Room(
         cpus=len(where.server),
         memory_bytes=facts.memory.free_bytes,
+        open_files=facts.rights.open_files_max,
         disk_bytes=disk_bytes,
         disk_files=disk_files,
         scale=SCALE[study.run.profile],

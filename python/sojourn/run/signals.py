@@ -1,7 +1,7 @@
 """^C, SIGTERM and a closed terminal: each ends the lab in order, once.
 
-While the lab cleans up it is deaf to further signals: cleaning has deadlines of its own, and an
-impatient second ^C must not leave a server behind.
+While the lab cleans up it is deaf to further signals: every wait of the cleaning has a deadline,
+and an impatient second ^C must not leave a server behind.
 """
 
 from __future__ import annotations
@@ -23,15 +23,21 @@ class Interrupted(KeyboardInterrupt):
         self.number = number
 
 
-def _raise(number: int, frame: FrameType | None) -> None:
-    del frame
-    raise Interrupted(number)
-
-
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Within, each of `ENDING` raises `Interrupted`."""
-    with _handling(_raise):
+    """Within, the first of `ENDING` raises `Interrupted`; it is being obeyed, so others are not.
+
+    A second one would else interrupt the cleaning at every level that `Interrupted` passes through.
+    """
+    heard: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del frame
+        heard.append(number)
+        if len(heard) == 1:
+            raise Interrupted(number)
+
+    with _handling(end):
         yield
 
 

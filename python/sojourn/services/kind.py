@@ -25,6 +25,7 @@ class Room:
     Attributes:
         cpus: CPUs the server has.
         memory_bytes: memory that is free, and allowed by the control group.
+        open_files: most files and connections that a process may have open.
         disk_bytes, disk_files: what the folder for working files can still hold; None: unknown.
         scale: share of the paper's data set that the profile asks for, in (0, 1].
         profile: its name, for the text that states the scaling.
@@ -32,6 +33,7 @@ class Room:
 
     cpus: int
     memory_bytes: int
+    open_files: int = 1024
     disk_bytes: int | None = None
     disk_files: int | None = None
     scale: float = 1.0
@@ -127,6 +129,11 @@ class Service(ABC):
     def reports(self) -> tuple[str, ...]:
         """Files in its working folder that it writes when it ends, to be kept."""
         return ()
+
+    @property
+    def open_files(self) -> int:
+        """How many files and connections one of its processes may have open; 0: as the lab."""
+        return 0
 
     @property
     def patience_s(self) -> float:

@@ -7,7 +7,6 @@ worker threads one to a CPU, warm, measured, TERM.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.services import ports
 from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
 from sojourn.services.params import Param, Value, settle
-from sojourn.services.scaling import scaled
+from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 
 NAME = "memcached"
 WORKER = "mc-worker"  # thread name since memcached 1.6
@@ -48,7 +47,13 @@ PARAMS = (
     ),
     Param(name="key_bytes", unit="bytes", about="key size (C4)", default=30, lo=4, hi=250),
     Param(name="value_bytes", unit="bytes", about="value size (C4)", default=200, lo=1, hi=1 << 20),
-    Param(name="connections_max", about="most connections (-c)", default=8192, lo=16, hi=1 << 20),
+    Param(
+        name="connections_max",
+        about="most connections (-c); default: 8192, or half of the open files that are allowed",
+        default=None,
+        lo=16,
+        hi=1 << 20,
+    ),
     Param(name="udp", about="serve and ask over UDP (L16)", default=False, type=bool),
     Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
 )
@@ -99,6 +104,11 @@ class Memcached(Service):
         """Limit (-m) at which nothing is evicted."""
         item = item_bytes(self.key_bytes, self.value_bytes) - HASH_BYTES_PER_ITEM
         return (self.items * item + FIXED_BYTES) >> 20
+
+    @property
+    def open_files(self) -> int:
+        """One for each connection, and a few of its own."""
+        return self.connections_max + FILES_SPARE
 
     def command(self, work: Path, port: int) -> Sequence[str]:
         """Flags. All else is memcached's own default, as people run it."""
@@ -180,8 +190,7 @@ def stats(port: int) -> dict[str, str] | None:
 
 def version(path: Path) -> str:
     """`memcached 1.6.18`; "" if it does not say."""
-    done = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=10, check=False)
-    found = re.search(r"memcached\s+\S+", done.stdout + done.stderr)
+    found = re.search(r"memcached\s+\S+", programs.says(path, "-V"))
     return found.group(0) if found else ""
 
 
@@ -214,7 +223,7 @@ def build(given: Mapping[str, Value], room: Room) -> Service:
         items=data.value,
         key_bytes=key,
         value_bytes=value,
-        connections_max=int(got["connections_max"] or 0),
+        connections_max=connections_max(got["connections_max"], room),
         udp=bool(got["udp"]),
         port=int(got["port"] or 0),
         why=(*data.text, *threads.text),

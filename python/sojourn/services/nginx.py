@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.services import ports
 from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
 from sojourn.services.params import Param, Value, settle
-from sojourn.services.scaling import scaled
+from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 
 NAME = "nginx"
 FILES_PAPER = 100_000  # C4
@@ -57,7 +56,11 @@ PARAMS = (
         type=bool,
     ),
     Param(
-        name="connections_max", about="most connections per worker", default=8192, lo=16, hi=1 << 20
+        name="connections_max",
+        about="most connections per worker; default: 8192, or half of the open files allowed",
+        default=None,
+        lo=16,
+        hi=1 << 20,
     ),
     Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
 )
@@ -105,6 +108,7 @@ class Nginx(Service):
     access_log: bool
     reuseport: bool
     connections_max: int
+    cached_max: int
     port: int
     why: tuple[tuple[str, str], ...]
 
@@ -115,7 +119,7 @@ class Nginx(Service):
         return (
             ("version", self.version()),
             ("data", size),
-            ("open_file_cache", "on" if self.open_file_cache else "off"),
+            ("open_file_cache", self._cache_text()),
             ("access_log", "on" if self.access_log else "off"),
             ("listen", "a socket per worker" if self.reuseport else "one socket for all workers"),
             *self.why,
@@ -143,14 +147,29 @@ class Nginx(Service):
         for number in range(self.files):
             (folder / f"{number}.html").write_bytes(content(number, self.file_bytes))
 
+    def _cache_text(self) -> str:
+        if not self.open_file_cache:
+            return "off"
+        if self.cached_max >= self.files:
+            return "on, for all files"
+        share = f"{self.cached_max:,} of {self.files:,}".replace(",", " ")
+        return f"on, for {share} files: more may not be open (ulimit -Hn)"
+
+    @property
+    def open_files(self) -> int:
+        """A worker's connections, its open files, and a few of its own."""
+        return self.connections_max + FILES_SPARE + (self.cached_max if self.open_file_cache else 0)
+
     def config(self, port: int) -> str:
         """The configuration file."""
         # Valid for as long as nginx's own default, a minute; `inactive` is longer than any run, so
         # that a file stays open however rarely it is asked for.
-        cache = f"open_file_cache max={self.files} inactive=1d;" if self.open_file_cache else ""
+        cache = (
+            f"open_file_cache max={self.cached_max} inactive=1d;" if self.open_file_cache else ""
+        )
         return CONFIG.format(
             workers=self.processes,
-            files_open=self.connections_max + (self.files if self.open_file_cache else 0) + 64,
+            files_open=self.open_files,
             connections_max=self.connections_max,
             access_log="access.log" if self.access_log else "off",
             cache=cache,
@@ -222,8 +241,7 @@ def content(number: int, size: int) -> bytes:
 
 def version(path: Path) -> str:
     """`nginx/1.22.1`; "" if it does not say."""
-    done = subprocess.run([path, "-v"], capture_output=True, text=True, timeout=10, check=False)
-    found = re.search(r"nginx/\S+", done.stdout + done.stderr)
+    found = re.search(r"nginx/\S+", programs.says(path, "-v"))
     return found.group(0) if found else ""
 
 
@@ -252,6 +270,7 @@ def build(given: Mapping[str, Value], room: Room) -> Service:
             fix=f"give at most {fits} files or smaller ones, or set TMPDIR to a larger disk",
         )
     data = scaled("files", files, FILES_PAPER, room, fits=fits, limit=limit)
+    connections = connections_max(got["connections_max"], room)
     workers = scaled("workers", got["workers"], WORKERS_PAPER, room, cpus=room.cpus)
     return Nginx(
         path=path,
@@ -261,7 +280,8 @@ def build(given: Mapping[str, Value], room: Room) -> Service:
         open_file_cache=bool(got["open_file_cache"]),
         access_log=bool(got["access_log"]),
         reuseport=bool(got["reuseport"]),
-        connections_max=int(got["connections_max"] or 0),
+        connections_max=connections,
+        cached_max=max(1, min(data.value, room.open_files - connections - FILES_SPARE)),
         port=int(got["port"] or 0),
         why=(*data.text, *workers.text),
     )

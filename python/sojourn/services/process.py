@@ -185,6 +185,7 @@ def start(
     log: Path,
     user: User | None = None,
     cpus: Sequence[int] = (),
+    open_files: int = 0,
     stdin: Path | None = None,
     has_stderr_pipe: bool = False,
 ) -> Process:
@@ -198,6 +199,7 @@ def start(
         log: file for stdout, and stderr unless that is a pipe.
         user: whom it becomes; None: it stays who the lab is.
         cpus: where it may run; none: where the lab may.
+        open_files: how many it may have; 0: as the lab. Less where the lab may not give as many.
         stdin: file it reads; None: nothing.
         has_stderr_pipe: whether the lab reads its stderr.
 
@@ -209,6 +211,7 @@ def start(
         "cwd": str(cwd),
         "user": [user.uid, user.gid] if user else None,
         "cpus": list(cpus),
+        "open_files": open_files,
         "env": dict(os.environ),
     }
     mine, its = socket.socketpair()

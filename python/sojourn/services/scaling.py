@@ -9,6 +9,25 @@ from sojourn.services.kind import Room
 from sojourn.services.params import Value
 
 SMALLEST = 1_000  # fewer items would all lie in the first-level caches of most machines
+CONNECTIONS_MAX = 8192
+FILES_SPARE = 128  # logs, listening sockets, event queues
+
+
+def connections_max(given: Value | None, room: Room) -> int:
+    """How many connections a server process takes.
+
+    Raises:
+        HostFault: more are asked for than it may have files open.
+    """
+    if given is None:
+        return max(16, min(CONNECTIONS_MAX, room.open_files // 2))
+    if int(given) + FILES_SPARE > room.open_files:
+        raise HostFault(
+            f"{given} connections need as many open files, {room.open_files} are allowed",
+            at=f"service parameter connections_max = {given}",
+            fix=f"give at most {room.open_files - FILES_SPARE}, or raise `ulimit -Hn`",
+        )
+    return int(given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
 
 GIB = 1 << 30
-ROOMY = Room(cpus=14, memory_bytes=64 * GIB)
+ROOMY = Room(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
 NO_KIND = {"__init__", "kind", "params", "ports", "proc", "process", "scaling", "users", "warden"}
 
 
@@ -90,6 +90,20 @@ def test_disk_and_inodes_limit_the_files() -> None:
     assert nginx.file_room(4096, room) == (5_000, "inodes")
     with pytest.raises(HostFault, match="inodes allows 5000"):
         built("nginx", room, files=5_001)
+
+
+def test_open_files_limit_connections_and_the_cache_of_open_files() -> None:
+    tight = Room(cpus=7, memory_bytes=64 * GIB, open_files=20_000)
+    web = built("nginx", tight)
+    assert isinstance(web, Nginx)
+    assert web.open_files == 20_000
+    assert f"max={web.cached_max} " in web.config(1)
+    assert "of 100 000 files: more may not be open" in dict(web.setup)["open_file_cache"]
+    cache = built("memcached", Room(cpus=7, memory_bytes=64 * GIB, open_files=1024))
+    assert isinstance(cache, Memcached)
+    assert cache.open_files <= 1024
+    with pytest.raises(HostFault, match="20000 connections"):
+        built("memcached", tight, connections_max=20_000)
 
 
 def test_threads_that_must_take_turns_are_named() -> None:

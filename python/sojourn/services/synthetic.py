@@ -7,7 +7,6 @@ reports the service times it drew and the outages it had itself, which no theory
 from __future__ import annotations
 
 import struct
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,10 +138,7 @@ class Synthetic(Service):
 
     def version(self) -> str:
         """As it says."""
-        done = subprocess.run(
-            [self.path, "--version"], capture_output=True, text=True, timeout=10, check=False
-        )
-        return done.stdout.strip()
+        return programs.says(self.path, "--version")
 
 
 def build(given: Mapping[str, Value], room: Room) -> Service:

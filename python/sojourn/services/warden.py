@@ -86,9 +86,7 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
     step = "start"
     try:
         os.setsid()
-        step = "raise the limit of open files"
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        allow_open_files(spec["open_files"])
         if spec["cpus"]:
             step = f"be put on CPUs {spec['cpus']}"
             os.sched_setaffinity(0, spec["cpus"])
@@ -114,6 +112,15 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
     except OSError as error:
         os.write(told_w, f"cannot {step}: {error.strerror}".encode())
     os._exit(127)
+
+
+def allow_open_files(wanted: int) -> None:
+    """Raise the limit as far as this user may; a server that needs more will say so."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for limit in (max(wanted, hard), hard):
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+            return
 
 
 def watch(lab: socket.socket, wake_r: int, pid: int) -> None:

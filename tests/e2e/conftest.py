@@ -1,0 +1,84 @@
+"""Fixtures for tests on real servers: a session, points, and what must be left: nothing."""
+
+from __future__ import annotations
+
+import runpy
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sojourn import host, programs, run
+from sojourn.plan import Point, codec
+from sojourn.spec import Study
+
+GONE_S_MAX = 20.0
+LAB = Path(__file__).with_name("lab.py")
+INSTALL = {"memcached": "memcached", "nginx": "nginx-light"}
+
+
+@pytest.fixture(scope="session")
+def lab() -> SimpleNamespace:
+    """`lab.py` as a module."""
+    return SimpleNamespace(**runpy.run_path(str(LAB)), path=LAB)
+
+
+@pytest.fixture
+def needs() -> Callable[[str], None]:
+    """Skip the test where a server is not installed."""
+
+    def check(kind: str) -> None:
+        if kind in INSTALL and programs.maybe(kind) is None:
+            pytest.skip(f"needs {kind}: apt install {INSTALL[kind]}")
+
+    return check
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def session(state: Path) -> Iterator[run.Session]:
+    with run.Session(host.read(sample_s=0), state=state) as made:
+        yield made
+
+
+@pytest.fixture
+def measure(tmp_path: Path, session: run.Session) -> Callable[[Study, Point], Path]:
+    """Measure a point; returns its folder."""
+
+    def execute(study: Study, point: Point) -> Path:
+        folder = tmp_path / point.key.replace("/", "-")
+        folder.mkdir()
+        (folder / "point.json").write_text(codec.dumps(point))
+        run.execute(study, point, folder, session)
+        return folder
+
+    return execute
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool], str], None]:
+    """Wait for something, but not for ever."""
+
+    def wait(holds: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + GONE_S_MAX
+        while not holds():
+            assert time.monotonic() < end, what
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(state: Path) -> Iterator[None]:
+    """After each test: no process that the lab started, no working folder, no journal."""
+    before = set(Path(tempfile.gettempdir()).glob("sojourn-*"))
+    yield
+    assert not set(Path(tempfile.gettempdir()).glob("sojourn-*")) - before
+    assert not list(state.glob("*"))

@@ -1,0 +1,222 @@
+"""Real servers, from start to end, as the lab measures them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sojourn import programs, run, samples
+from sojourn.errors import Exit, HostFault, RunFault
+from sojourn.plan import Point
+from sojourn.services import ports, proc
+from sojourn.spec import Study
+
+pytestmark = pytest.mark.e2e
+
+Measure = Callable[[Study, Point], Path]
+Needs = Callable[[str], None]
+
+
+def read(folder: Path, name: str) -> dict[str, Any]:
+    table: dict[str, Any] = json.loads((folder / name).read_text())
+    return table
+
+
+def is_alive(pid: int) -> bool:
+    seen = proc.stat(pid)
+    return seen is not None and seen.state != "Z"
+
+
+@pytest.mark.parametrize("kind", ["memcached", "nginx", "synthetic"])
+def test_a_point_is_measured_and_everything_kept(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, kind: str
+) -> None:
+    needs(kind)
+    folder = measure(lab.study(kind), lab.point(kind))
+    outcome = samples.read(folder)
+    assert outcome.requests > 0
+    assert outcome.lost == 0
+    load, served = read(folder, "load.json"), read(folder, "service.json")
+    assert load["errors"] == {}
+    assert load["job"]["target"].endswith(f":{served['port']}") or kind == "nginx"
+    assert read(folder, "run.json")["state"] == "done"
+    machine = read(folder, "host.json")
+    assert machine["server_cpu_s"] >= 0
+    assert machine["server_switches"]["voluntary"] + machine["server_switches"]["involuntary"] > 0
+    assert set(served["pins"].values()) <= set(served["placement"]["server"])
+
+
+def test_memcached_holds_every_item_and_its_threads_are_pinned(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session
+) -> None:
+    needs("memcached")
+    folder = measure(lab.study("memcached", threads=2), lab.point("memcached"))
+    served = read(folder, "service.json")
+    assert ["items held", "5 000"] in served["setup"]
+    named = {task.tid for task in proc.tasks(served["pid"]) if task.name == "mc-worker"}
+    assert {int(tid) for tid in served["pins"]} == named
+    assert len(named) == 2
+    for tid, cpu in served["pins"].items():
+        assert os.sched_getaffinity(int(tid)) == {cpu}
+    if os.geteuid() == 0 and served["user"] == "nobody":
+        assert Path(f"/proc/{served['pid']}").stat().st_uid != 0
+    assert session.journal.path.exists()
+
+
+def test_nginx_workers_are_pinned_and_files_are_right(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("nginx")
+    served = read(measure(lab.study("nginx"), lab.point("nginx")), "service.json")
+    assert len(served["pins"]) == 2
+    for pid, cpu in served["pins"].items():
+        assert os.sched_getaffinity(int(pid)) == {cpu}
+    page = ports.ask(
+        served["port"], b"GET /7.html HTTP/1.0\r\n\r\n", within_s=5.0, until=b"7 7 7 7 "
+    )
+    assert page is not None
+    assert page.startswith(b"HTTP/1.1 200")
+
+
+def test_a_life_is_one_start_and_a_repeat_is_a_restart(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("memcached")
+    study = lab.study("memcached")
+    points = [("a", 0), ("b", 0), ("c", 1)]
+    first, second, third = (
+        read(measure(study, lab.point("memcached", name=name, repeat=repeat)), "service.json")
+        for name, repeat in points
+    )
+    assert first["pid"] == second["pid"]
+    assert third["pid"] != first["pid"]
+    assert not is_alive(first["pid"])
+    assert third["life"] != first["life"]
+
+
+def test_another_service_ends_the_first_one(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("memcached")
+    study = lab.study("memcached", "null")
+    first = read(measure(study, lab.point("memcached")), "service.json")
+    measure(study, lab.point("null"))
+    assert not is_alive(first["pid"])
+    assert ports.is_free(first["port"])
+
+
+def test_a_taken_port_names_its_holder(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("memcached")
+    with socket.socket() as other:
+        other.bind((ports.HOST, 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(HostFault) as caught:
+            measure(lab.study("memcached", port=port), lab.point("memcached"))
+    assert f"port {port} is taken by" in caught.value.what
+    assert str(os.getpid()) in caught.value.what
+    assert caught.value.exit == Exit.USAGE
+
+
+def when_measuring(session: run.Session, act: Callable[[int], None]) -> None:
+    """Do something to the server once load runs."""
+    done = threading.Event()
+
+    def see(event: run.Event) -> None:
+        live = session._live
+        if event.step == "measure" and live is not None and live.process and not done.is_set():
+            done.set()
+            act(live.process.pid)
+
+    session.show = see
+
+
+def test_a_server_that_is_killed_ends_the_point_and_not_the_study(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session, tmp_path: Path
+) -> None:
+    needs("memcached")
+    when_measuring(session, lambda pid: os.kill(pid, signal.SIGKILL))
+    study = lab.study("memcached")
+    with pytest.raises(RunFault, match="was killed by SIGKILL"):
+        measure(study, lab.point("memcached", measure_s=30.0))
+    folder = tmp_path / "memcached-sweep-p"
+    assert read(folder, "run.json")["state"] == "failed"
+    assert "SIGKILL" in read(folder, "run.json")["fault"]["what"]
+    assert read(folder, "load.json")["requests"] > 0  # what was measured is kept
+    again = measure(study, lab.point("memcached", name="again"))
+    assert samples.read(again).lost == 0
+
+
+def test_a_server_that_stops_answering_is_found(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session
+) -> None:
+    needs("memcached")
+    when_measuring(session, lambda pid: os.kill(pid, signal.SIGSTOP))
+    with pytest.raises(RunFault, match="has not answered for"):
+        measure(lab.study("memcached"), lab.point("memcached", measure_s=60.0))
+
+
+def test_a_short_stall_is_measured_and_not_a_fault(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session
+) -> None:
+    needs("memcached")
+
+    def stall(pid: int) -> None:
+        os.kill(pid, signal.SIGSTOP)
+        threading.Timer(0.3, os.kill, (pid, signal.SIGCONT)).start()
+
+    when_measuring(session, stall)
+    folder = measure(lab.study("memcached"), lab.point("memcached", measure_s=3.0))
+    assert samples.read(folder).lost == 0
+    assert read(folder, "load.json")["sojourn_all_ns"]["max"] > 200_000_000
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that the servers' user can enter, as pytest's own cannot be."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo cannot bind >&2; exit 71", "ended with exit status 71 before it answered"),
+        ("kill -SEGV $$", "was killed by SIGSEGV before it answered"),
+        ("exec sleep 600", "did not answer within"),
+    ],
+)
+def test_a_server_that_does_not_come_up(
+    lab: SimpleNamespace,
+    measure: Measure,
+    open_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    said: str,
+) -> None:
+    fake = open_folder / "memcached"
+    fake.write_text(f"#!/bin/sh\n[ $1 = -V ] && echo memcached 0.0.0 && exit\n{script}\n")
+    fake.chmod(0o755)
+    find = programs.find
+    monkeypatch.setattr(
+        programs, "find", lambda name, fix=None: fake if name == "memcached" else find(name)
+    )
+    monkeypatch.setattr("sojourn.run.live.READY_S_MAX", 1.0)
+    with pytest.raises(RunFault) as caught:
+        measure(lab.study("memcached"), lab.point("memcached"))
+    assert said in caught.value.what
+    if "echo" in script:
+        assert "cannot bind" in caught.value.what
