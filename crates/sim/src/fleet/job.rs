@@ -55,7 +55,7 @@ pub struct Platform {
     pub cores: u32,
     /// Speed of one core; 1 is that of `service`.
     pub speed: f64,
-    /// Price of the processor, $; handed through to the result for the cost model.
+    /// Price of one server, $; handed through to the result for the cost model.
     pub price_usd: f64,
 }
 

@@ -52,6 +52,8 @@ pub struct Hour {
     pub load: f64,
     /// Mean load of the servers' services, slow-down by neighbours left out.
     pub service_load: f64,
+    /// Mean share of CPU time in use; a server with a neighbour is always busy.
+    pub utilisation: f64,
     /// Share of servers with a neighbour.
     pub neighbour_share: f64,
     /// Mean neighbour throughput per server, alone = 1.
@@ -72,12 +74,14 @@ pub struct PlatformResult {
     pub name: String,
     /// Its servers.
     pub servers: u64,
-    /// Price of the processor, $.
+    /// Price of one server, $.
     pub price_usd: f64,
     /// Requests per second that one server can serve alone.
     pub capacity_rps: f64,
     /// Mean load of the service.
     pub service_load: f64,
+    /// Mean share of CPU time in use; a server with a neighbour is always busy.
+    pub utilisation: f64,
     /// Mean neighbour throughput per server, alone = 1.
     pub neighbour_throughput: f64,
 }
@@ -121,6 +125,8 @@ struct Piece {
 #[derive(Clone, Copy, Default)]
 struct Sums {
     load: f64,
+    /// A neighbour takes all that is left.
+    utilisation: f64,
     throughput: f64,
 }
 
@@ -159,6 +165,7 @@ impl<'a> Fleet<'a> {
             }
             for (sum, part) in by_platform.iter_mut().zip(&piece.by_platform) {
                 sum.load += part.load;
+                sum.utilisation += part.utilisation;
                 sum.throughput += part.throughput;
             }
             neighbours += piece.neighbours;
@@ -170,6 +177,7 @@ impl<'a> Fleet<'a> {
         let hour = Hour {
             load: self.job.load_by_hour[hour],
             service_load: mean(|sums| sums.load),
+            utilisation: mean(|sums| sums.utilisation),
             neighbour_share: neighbours as f64 / all,
             neighbour_throughput: mean(|sums| sums.throughput),
             unstable_share: unstable as f64 / all,
@@ -196,6 +204,7 @@ impl<'a> Fleet<'a> {
             let beside = if has_neighbour { job.neighbour_slowdown } else { 1.0 };
             let sums = &mut found.by_platform[facts.platform];
             sums.load += load;
+            sums.utilisation += if has_neighbour { 1.0 } else { load.min(1.0) };
             if has_neighbour {
                 sums.throughput += job.throughput_at(load);
                 found.neighbours += 1;
@@ -288,6 +297,7 @@ impl<'a> Fleet<'a> {
             price_usd: platform.price_usd,
             capacity_rps: capacity(platform) * 1e9 / self.service.mean_ns(),
             service_load: mean(|sums| sums.load),
+            utilisation: mean(|sums| sums.utilisation),
             neighbour_throughput: mean(|sums| sums.throughput),
         }
     }
