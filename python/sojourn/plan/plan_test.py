@@ -306,3 +306,13 @@ def test_bracket_sets_extremes_aside_only_while_coverage_stays() -> None:
     assert hull.coverage == pytest.approx(1 - 2 * 9 / 256)
     lows = sorted(r.lo for r in found.rounds if r.lo)
     assert hull.lo == lows[1]
+
+
+def test_time_left_learns_from_what_restarts_took_so_far() -> None:
+    of = study('services.memcached.measure=["sweep"]')
+    done = play(of, imagine, stop_after=15)
+    slow = [replace(o, wall_s=o.wall_s + 10) for o in done]
+    usual = rehearse(of, done)
+    assert len(rehearse(of, slow).points) == len(usual.points)
+    expected = usual.wall_s + 10 * len(usual.points)
+    assert rehearse(of, slow).wall_s == pytest.approx(expected, abs=10)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Point, Verdict
@@ -41,14 +42,31 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
     played = list(outcomes)
     points: list[Point] = []
     wall_s = 0.0
+    around_s, restart_s = _overheads(outcomes)
     while (point := next_point(study, played)) and len(points) < POINTS_MAX:
         before = played[-1].point.life if played else ""
-        outcome = imagine(point, capacity_rps=_capacity(point, outcomes), last_life=before)
-        played.append(outcome)
+        more_s = around_s + (0.0 if point.life == before else restart_s)
+        took_s = point.measure_s + point.warmup_s + more_s
+        outcome = imagine(point, capacity_rps=_capacity(point, outcomes))
+        played.append(replace(outcome, wall_s=took_s))
         points.append(point)
-        wall_s += outcome.wall_s
+        wall_s += took_s
     measure_s = sum(point.measure_s for point in points)
     return Rehearsal(points=tuple(points), wall_s=wall_s, measure_s=measure_s)
+
+
+def _overheads(outcomes: Sequence[Outcome]) -> tuple[float, float]:
+    """Time around a point and time of a restart, s: as they were so far, else as is usual."""
+    kept: list[float] = []
+    fresh: list[float] = []
+    life = ""
+    for outcome in outcomes:
+        point = outcome.point
+        more_s = outcome.wall_s - point.measure_s - point.warmup_s
+        (kept if point.life == life else fresh).append(more_s)
+        life = point.life
+    around_s = median(kept) if kept else AROUND_S
+    return around_s, max(0.0, median(fresh) - around_s) if fresh else RESTART_S
 
 
 def imagine(

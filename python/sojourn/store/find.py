@@ -17,6 +17,9 @@ from sojourn.spec import Study
 from sojourn.store import files, lock
 from sojourn.store.record import FORM, MAJOR, MANIFEST, POINTS, STUDY, OpenRecord, Record
 
+# What must not change between the parts of one record, as it stands in `environment`.
+IDENTITY = (("topology", "model"), ("kernel", "release"))
+
 
 def open_record(
     results: Path,
@@ -41,9 +44,12 @@ def open_record(
     home = results / study.name / plain(machine or platform.node() or "host")
     with files.disk_faults(home):
         home.mkdir(parents=True, exist_ok=True)
-    if resume and (path := _unfinished(home, study)):
-        return OpenRecord(path, lock.take(path))
-    return _begin(home, study, manifest or {})
+    about = manifest or {}
+    if resume and (path := _unfinished(home, study, about)):
+        record = OpenRecord(path, lock.take(path))
+        record.resumed(about)
+        return record
+    return _begin(home, study, about)
 
 
 def plain(name: str) -> str:
@@ -51,14 +57,24 @@ def plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "host"
 
 
-def _unfinished(home: Path, study: Study) -> Path | None:
+def _unfinished(home: Path, study: Study, about: Mapping[str, Any]) -> Path | None:
     text = spec.to_toml(study)
     for path in sorted(home.iterdir(), reverse=True):
         if (path / MANIFEST).is_file() and (path / STUDY).is_file():
             record = Record(path)  # a newer version is refused here, not overwritten
-            if not record.is_complete and record.study_file == text:
+            is_ours = record.study_file == text and _is_same(record.manifest, about)
+            if is_ours and not record.is_complete:
                 return path
     return None
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two manifests speak of the same processor and kernel: else points do not compare."""
+    for part, key in IDENTITY:
+        values = [(m.get("environment") or {}).get(part, {}).get(key) for m in (one, other)]
+        if None not in values and values[0] != values[1]:
+            return False
+    return True
 
 
 def _begin(home: Path, study: Study, manifest: Mapping[str, Any]) -> OpenRecord:

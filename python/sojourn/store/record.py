@@ -7,6 +7,7 @@
         points/0007-sweep-b0-f0.70/
             point.json  load.json  load.hlog  raw.parquet  …     written by the run
             outcome.parquet                                      written last: the point counts
+        resumed-….json    what was known of the machine when the run went on
         complete.json     written at the end
 
 A point without `outcome.parquet` was in flight when its run was killed; it is ignored and measured
@@ -19,6 +20,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -129,11 +131,21 @@ class OpenRecord(Record):
         self._outcomes.append(kept)
         return kept
 
+    def resumed(self, about: Mapping[str, Any]) -> None:
+        """Note that the run goes on, and what is known of the machine now."""
+        now = datetime.now(UTC)
+        table = {**about, "schema": "sojourn.resumed/1", "resumed": now.isoformat()}
+        files.write_text(self.path / f"resumed-{now:%Y%m%dT%H%M%S%f}.json", _text(table))
+
     def finish(self) -> None:
         """Say that nothing is left to measure."""
         wall_s = sum(outcome.wall_s for outcome in self._outcomes)
         table = {"schema": "sojourn.complete/1", "points": len(self._outcomes), "wall_s": wall_s}
-        files.write_text(self.path / COMPLETE, json.dumps(table) + "\n")
+        files.write_text(self.path / COMPLETE, _text(table))
+
+
+def _text(table: Mapping[str, Any]) -> str:
+    return json.dumps(table, indent=2) + "\n"
 
 
 def _number(path: Path) -> int:

@@ -89,6 +89,21 @@ def test_another_profile_another_machine_or_no_resume_begin_anew(
             assert record.outcomes() == ()
 
 
+def test_a_record_goes_on_only_on_the_same_processor_and_kernel(
+    study: Study, tmp_path: Path
+) -> None:
+    def about(kernel: str) -> dict[str, Any]:
+        return {"environment": {"kernel": {"release": kernel}, "topology": {"model": "x"}}}
+
+    with store.open(tmp_path, study, manifest=about("6.1")) as first:
+        measure(first, study, 1)
+    with store.open(tmp_path, study, manifest=about("6.18")) as other:
+        assert other.path != first.path
+    with store.open(tmp_path, study, manifest=about("6.1")) as again:
+        assert again.path == first.path
+        assert len(list(again.path.glob("resumed-*.json"))) == 1
+
+
 def test_a_point_in_flight_is_forgotten_and_its_folder_left_alone(
     study: Study, tmp_path: Path
 ) -> None:
