@@ -79,7 +79,7 @@ def test_the_answer_comes_first_then_the_services_then_the_rest(html: str) -> No
 def test_verdicts_and_reasons_are_words(html: str) -> None:
     text = Parsed(html).text
     for word in ("✓ holds", "✗ violated", "? unknown", testing.LATE):
-        assert word in re.sub(r"\s+", " ", text)
+        assert word in re.sub(r"\s+", " ", text), word
     assert "5,230 requests, needs 5,661 (M10)" in text  # where the number would be
 
 

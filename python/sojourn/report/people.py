@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 from sojourn.analysis.findings import Estimate, LoadPoint, ServiceFinding
 from sojourn.report import show
@@ -24,6 +25,8 @@ _BY_UNIT: dict[str, Callable[[float | None], str]] = {
     "requests": lambda n: "–" if n is None else show.whole(n),
     "effective": lambda n: "–" if n is None else show.whole(n),
 }
+QOS = "qos"  # to miss the target is no reason to doubt; it is said with the run
+TITLE_WORDS = 3  # a reason begins with the name of its check: "client stopped: …"
 _WORDS = {"fraction": "load", "share": "quantile", "lo_ns": "from", "hi_ns": "to", "rho": "ρ"}
 
 
@@ -47,6 +50,23 @@ class Stat:
     value: str
     interval: str
     refused: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why numbers are not believed or need a remark.
+
+    Attributes:
+        what: the check or remark, in a few words.
+        where: at which loads.
+        detail: what was found, in full; one instance if they differ.
+        times: how often it was said.
+    """
+
+    what: str
+    where: str
+    detail: str
+    times: int
 
 
 def table(data: Table, *, limit: int) -> Shown:
@@ -87,23 +107,50 @@ def shared_refusal(found: Sequence[Stat]) -> str:
     return reasons.pop() if len(reasons) == 1 else ""
 
 
-def doubts(service: ServiceFinding) -> list[tuple[str, str]]:
-    """(why, where) of everything at this service that decides nothing or needs a remark."""
-    found: dict[str, list[str]] = defaultdict(list)
+def doubts(service: ServiceFinding) -> list[Doubt]:
+    """Everything at this service that decides nothing or needs a remark, most frequent first."""
+    found: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for point in service.points:
-        load = show.share(point.fraction)
-        doubted = [run for run in point.runs if not run.is_believed]
-        for why, count in Counter(reason for run in doubted for reason in run.reasons).items():
-            found[why].append(f"{load} ({count} of {len(point.runs)} runs)")
-        said = {reason for run in doubted for reason in run.reasons}
-        for reason in point.reasons:
-            if reason not in said:
-                found[reason].append(load)
+        doubted = [
+            reason
+            for run in point.runs
+            if not run.is_believed
+            for reason in run.reasons
+            if topic(reason) != QOS
+        ]
+        remarks = [r for r in point.reasons if r not in doubted and topic(r) != QOS]
         if not point.is_steady:
-            found["not steady: a trend within the runs (M8)"].append(load)
+            remarks.append("not steady: the runs have a trend (M8)")
         if point.is_bimodal:
-            found["restarts fall into two groups (M15)"].append(load)
-    return [(why, f"load {', '.join(loads)}") for why, loads in found.items()]
+            remarks.append("bimodal: restarts fall into two groups (M15)")
+        for reason in (*doubted, *remarks):
+            found[topic(reason)].append((point.fraction, reason))
+    return sorted(starmap(_doubt, found.items()), key=lambda doubt: -doubt.times)
+
+
+def _doubt(what: str, said: list[tuple[float, str]]) -> Doubt:
+    loads = ", ".join(dict.fromkeys(show.share(fraction) for fraction, _ in said))
+    detail = said[0][1].removeprefix(what).removeprefix(": ")
+    is_same = len({reason for _, reason in said}) == 1
+    example = "" if is_same or not detail else f"for instance at {show.share(said[0][0])}: "
+    return Doubt(what, f"load {loads}", f"{example}{detail}", len(said))
+
+
+def topic(reason: str) -> str:
+    """What a reason is about: the words before its colon; the whole if it has no short title.
+
+    >>> topic("client stopped: the client did not run for 1.4 s"), topic("nothing was answered")
+    ('client stopped', 'nothing was answered')
+    """
+    title, colon, _ = reason.partition(": ")
+    return title if colon and len(title.split()) <= TITLE_WORDS else reason
+
+
+def remark(point: LoadPoint) -> str:
+    """The point's reasons in a table cell; of failed self-checks the topics are enough."""
+    if point.is_believed:
+        return show.sentences(point.reasons)
+    return show.sentences(tuple(dict.fromkeys(topic(reason) for reason in point.reasons)))
 
 
 def _title(column: str) -> str:

@@ -63,8 +63,10 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     if doubts:
         yield ""
         yield "to doubt:"
-        for why, where in doubts:
-            yield from _item(f"{why}: {where}", width)
+        for doubt in doubts:
+            often = f", {doubt.times} times" if doubt.times > 1 else ""
+            detail = f": {doubt.detail}" if doubt.detail else ""
+            yield from _item(f"{doubt.what} at {doubt.where}{often}{detail}", width)
     yield ""
     yield from _plot(service, width)
 
@@ -93,7 +95,9 @@ def _short(point: LoadPoint, q: float | None) -> str:
     found = of_point(point, q)
     if found is None:
         return "–"
-    return show.time(found.value) if found.value is not None else "refused"
+    if found.value is not None:
+        return show.time(found.value)
+    return "refused" if point.is_believed else "unknown"
 
 
 def _plot(service: ServiceFinding, width: int) -> Iterator[str]:

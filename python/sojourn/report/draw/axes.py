@@ -16,6 +16,8 @@ TIME_LABEL = (
     " : format(datum.value, '~r') + ' ns'"
 )
 
+EDGE = 1.5  # how far an edge lies from the next number, as a ratio
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeAxis:
@@ -41,15 +43,23 @@ class TimeAxis:
         )
 
 
-def time_axis(values: Iterable[float | None]) -> TimeAxis:
+def time_axis(values: Iterable[float | None], *, dots: Iterable[float | None] = ()) -> TimeAxis:
     """An axis that holds all finite positive values, rounded outwards to 1-2-5 steps.
+
+    Args:
+        values: what must have its place.
+        dots: the same, but where one is missing or infinite the edge is moved away from the
+            others, so that what is put there cannot be taken for a measured time.
 
     >>> axis = time_axis([130e3, 870e3, None, math.inf])
     >>> axis.lo, axis.hi, axis.ticks
     (100000.0, 1000000.0, (100000.0, 200000.0, 500000.0, 1000000.0))
     """
-    finite = [ns for ns in values if ns is not None and math.isfinite(ns) and ns > 0]
+    marks = list(dots)
+    finite = [ns for ns in (*values, *marks) if ns is not None and math.isfinite(ns) and ns > 0]
     low, high = (min(finite), max(finite)) if finite else (1e3, 1e6)
+    low /= EDGE if None in marks else 1
+    high *= EDGE if math.inf in marks else 1
     lo = max(step for step in _steps(low / 10, low) if step <= low)
     hi = min(step for step in _steps(high, high * 10) if step >= high)
     if lo == hi:

@@ -70,11 +70,13 @@ def draw(
 def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> TimeAxis:
     """Room for what was measured and the bound; ideal curves that run off are cut."""
     measured = [r for r in records if r["what"] in {"estimate", "run"}]
-    keys = ("value_ns", "lo_ns", "hi_ns", "restarts_lo_ns", "restarts_hi_ns")
+    keys = ("lo_ns", "hi_ns", "restarts_lo_ns", "restarts_hi_ns")
     values = [number(r.get(key)) for r in measured for key in keys]
+    dots = [number(r["value_ns"]) for r in _dots(records)]
+    values += [number(r["value_ns"]) for r in measured]
     # Above the bound there must be room for its label, and for what lies beyond the edge.
     bound = [1.2 * service.qos.bound_ns] if service.qos and is_bound(service, q) else []
-    return time_axis([*values, *bound])
+    return time_axis([*values, *bound], dots=dots)
 
 
 def _bands(service: ServiceFinding) -> list[Band]:
@@ -206,13 +208,15 @@ def _loads(frame: Frame, records: list[Record]) -> list[alt.Chart]:
     return [bars.encode(x=frame.x, y=frame.y, tooltip=_of_load())]
 
 
+def _dots(records: list[Record]) -> list[Record]:
+    edge = {"no number", "never completed"}
+    loads = [r for r in records if r["what"] == "estimate" and r["status"] in edge]
+    return [r for r in records if r["what"] == "run"] or loads
+
+
 def _runs(frame: Frame, records: list[Record], label: str) -> list[alt.Chart]:
     """Every run a dot; without runs, the loads that have no number, at the edge of the axis."""
-    found = [r for r in records if r["what"] == "run"] or [
-        r
-        for r in records
-        if r["what"] == "estimate" and r["status"] in {"refused", "never completed"}
-    ]
+    found = _dots(records)
     if not found:
         return []
     dots = frame.sheet.chart(

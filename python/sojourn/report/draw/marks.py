@@ -22,7 +22,7 @@ _LOOKS: dict[str, tuple[str, str, bool]] = {
     "undecided": ("circle", "unknown", False),
     "unknown": (CROSS, "unknown", False),
     "never completed": ("triangle-up", "violated", False),
-    "refused": ("triangle-down", "unknown", False),
+    "no number": ("triangle-down", "unknown", False),
 }
 
 
@@ -38,10 +38,10 @@ def word(found: Run | LoadPoint) -> str:
 
 def status(found: Run | LoadPoint, ns: float | None) -> str:
     """What the mark of a number says: its verdict, or why it has no place on the axis."""
+    if ns is None:
+        return "no number"
     if not found.is_believed:
         return "unknown"
-    if ns is None:
-        return "refused"
     return word(found) if math.isfinite(ns) else "never completed"
 
 

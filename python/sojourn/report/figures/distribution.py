@@ -32,7 +32,11 @@ def draw(service: ServiceFinding) -> list[Figure]:
     points = [point for point in service.points if point.distribution]
     table = from_records(COLUMNS, [r for point in points for r in _rows(point)])
     if not points:
-        missing = "No distribution was recorded."
+        missing = (
+            "No run at any load can be believed, so there is no distribution."
+            if service.points
+            else "No load was measured."
+        )
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
     return [
         Figure(

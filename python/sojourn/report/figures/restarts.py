@@ -74,8 +74,10 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
 
 def _chart(service: ServiceFinding, records: list[Record], label: str, title: str) -> Spec:
     sheet = Sheet()
-    keys = ("value_ns", "restarts_lo_ns", "restarts_hi_ns")
-    axis = time_axis(number(r[key]) for r in records for key in keys)
+    axis = time_axis(
+        (number(r[key]) for r in records for key in ("restarts_lo_ns", "restarts_hi_ns")),
+        dots=(number(r["value_ns"]) for r in records),
+    )
     loads = list(dict.fromkeys(str(r["load"]) for r in records))
     x = alt.X(
         "load:N",
