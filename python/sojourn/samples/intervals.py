@@ -22,7 +22,7 @@ class Interval:
         start_s: since the start of the measured part.
         length_s: of the interval.
         sojourn: finite times of the requests that were due in it.
-        tag: "" for the load.
+        tag: "" for what counts; "all": requests in outages of the client included.
     """
 
     start_s: float

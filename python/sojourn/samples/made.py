@@ -92,12 +92,19 @@ def put(folder: Path, point: Point, load: dict[str, Any]) -> Path:
     return folder
 
 
-def put_raw(folder: Path, sojourn_ns: NDArray[np.float64]) -> None:
+def put_raw(
+    folder: Path, sojourn_ns: NDArray[np.float64], excluded: NDArray[np.bool_] | None = None
+) -> None:
     """Write `raw.parquet`; lost requests are never done."""
     intended = np.arange(1, len(sojourn_ns) + 1, dtype=np.int64) * 10_000
     lost = ~np.isfinite(sojourn_ns)
     done = intended + np.where(lost, 0, sojourn_ns).astype(np.int64)
-    columns = {"intended_ns": pa.array(intended), "done_ns": pa.array(done, mask=lost)}
+    columns = {
+        "intended_ns": pa.array(intended),
+        "done_ns": pa.array(done, mask=lost),
+        "outcome": pa.array(np.where(lost, "pending", "hit")),
+        "excluded": pa.array(np.zeros(len(lost), np.bool_) if excluded is None else excluded),
+    }
     pq.write_table(pa.table(columns), folder / "raw.parquet")
 
 

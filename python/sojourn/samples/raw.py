@@ -6,27 +6,35 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sojourn.errors import StoreFault
 
-NEEDED = ("intended_ns", "done_ns")
+NEEDED = ["intended_ns", "done_ns", "outcome", "excluded"]
+HIT = "hit"
 
 
 def sojourn_ns(path: Path) -> NDArray[np.float64] | None:
-    """Sojourn times, ns, in order of intended arrival; `inf` if lost; None if none were kept."""
+    """Sojourn times, ns, in order of intended arrival; None if none were kept.
+
+    Requests in outages of the client are left out, by the generator's own log (M27). One that did
+    not end as it should is `inf`, as in the result's order statistics.
+    """
     if not path.exists():
         return None
     try:
-        table = pq.read_table(path, columns=list(NEEDED))
-    except (OSError, pa.ArrowInvalid, KeyError) as error:
+        table = pq.read_table(path, columns=NEEDED)
+        counted = table.filter(pc.invert(table["excluded"]))
+    except (OSError, pa.ArrowException, KeyError) as error:
         raise StoreFault(
             f"raw requests cannot be read: {error}",
             at=str(path),
             fix="remove the file: only the test of independence is lost",
         ) from None
-    intended = table["intended_ns"].to_numpy().astype(np.float64)
-    done = table["done_ns"].to_numpy(zero_copy_only=False).astype(np.float64)
-    sojourn = np.where(np.isfinite(done) & (done > 0), done - intended, np.inf)
+    intended = counted["intended_ns"].to_numpy().astype(np.float64)
+    done = counted["done_ns"].to_numpy(zero_copy_only=False).astype(np.float64)
+    hit = pc.equal(counted["outcome"], HIT).to_numpy(zero_copy_only=False).astype(np.bool_)
+    sojourn = np.where(hit & np.isfinite(done), done - intended, np.inf)
     return np.asarray(sojourn[np.argsort(intended, kind="stable")], np.float64)

@@ -74,7 +74,7 @@ def correlation(folder: Path, result: LoadResult) -> dependence.Dependence:
     """Ratio n / n_eff of a run, and from what it was found."""
     return dependence.of_run(
         raw.sojourn_ns(folder / RAW),
-        intervals(folder / HLOG),
-        requests=result.sojourn_all_ns.count,
+        [second for second in intervals(folder / HLOG) if not second.tag],
+        requests=result.sojourn_ns.count,
         q=float(result.job.get("qos_quantile") or USUAL_Q),
     )

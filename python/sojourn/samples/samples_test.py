@@ -182,6 +182,10 @@ def test_raw_requests_come_in_order_and_lost_ones_are_infinite(tmp_path: Path) -
     found = samples.raw_sojourn_ns(tmp_path / "raw.parquet")
     assert found is not None
     assert found.tolist() == times.tolist()
+    made.put_raw(tmp_path, times, np.array([False, False, True]))
+    found = samples.raw_sojourn_ns(tmp_path / "raw.parquet")
+    assert found is not None
+    assert found.tolist() == [5.0, np.inf], "requests in outages of the client do not count"
     (tmp_path / "raw.parquet").write_bytes(b"nonsense")
     with pytest.raises(StoreFault, match="raw requests"):
         samples.raw_sojourn_ns(tmp_path / "raw.parquet")
