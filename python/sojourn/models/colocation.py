@@ -1,0 +1,180 @@
+"""The co-location table: a service's tail and its neighbours' progress, by load.
+
+Provisioning and cost read this table, whether it was measured, simulated or typed from a paper.
+Columns are those of Tables 2 and 3 of the EuroSys paper (L28, L33). Its JSON form is the contract
+for the studies that will measure it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sojourn.errors import SpecFault
+from sojourn.spec.faults import near
+
+SCHEMA = "sojourn.colocation/1"
+
+
+class Beside(BaseModel):
+    """What happens beside one neighbour at one load."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    neighbour: str = Field(min_length=1, description="Name; 'none' for the service alone.")
+    load: float = Field(ge=0, le=1, description="Service load, share of its peak alone.")
+    tail_ns: float | None = Field(
+        default=None, gt=0, description="Tail of the service's sojourn time; null: not measured."
+    )
+    throughput: float | None = Field(
+        default=None, ge=0, le=1, description="The neighbour's, alone = 1; null: not measured."
+    )
+
+
+class Table(BaseModel):
+    """One service, its neighbours, all loads."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    form: Literal["sojourn.colocation/1"] = Field(default=SCHEMA, alias="schema")
+    name: str = Field(min_length=1)
+    label: Literal["measured", "simulated", "paper"]
+    source: str = Field(description="Record, or paper and table.")
+    service: str
+    q: float = Field(gt=0, lt=1, description="Quantile of tail_ns.")
+    core_share: float = Field(
+        default=1.0, gt=0, le=1, description="Share of a server's cores that the service has."
+    )
+    peak_rps: float | None = Field(
+        default=None, gt=0, description="Requests/s of one server at load 1; null: not known."
+    )
+    rows: tuple[Beside, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _no_row_twice(self) -> Table:
+        seen = [(row.neighbour, row.load) for row in self.rows]
+        twice = sorted({key for key in seen if seen.count(key) > 1})
+        if twice:
+            raise ValueError(f"row {twice[0]} stands there twice; keep one")
+        return self
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """In the order of the rows, the service alone left out."""
+        return tuple(dict.fromkeys(row.neighbour for row in self.rows if row.neighbour != "none"))
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """Ascending."""
+        return tuple(sorted({row.load for row in self.rows}))
+
+    def at(self, neighbour: str, load: float) -> Beside | None:
+        """One row, or None."""
+        rows = (row for row in self.rows if (row.neighbour, row.load) == (neighbour, load))
+        return next(rows, None)
+
+    def throughputs(self, neighbour: str) -> tuple[tuple[float, float], ...]:
+        """(load, throughput) where it is known, by load."""
+        rows = [row for row in self.rows if row.neighbour == neighbour]
+        found = ((row.load, row.throughput) for row in rows if row.throughput is not None)
+        return tuple(sorted(found))
+
+
+def load(name: str) -> Table:
+    """A table that comes with the lab (`L28`, `L33`), or a JSON file."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    path = Path(name)
+    if not path.is_file():
+        meant = near(name, BUILT_IN)
+        hint = f"did you mean {meant[0]}? " if meant else ""
+        raise SpecFault(
+            f"there is no co-location table '{name}'",
+            at=name,
+            fix=f"{hint}known: {', '.join(BUILT_IN)}; or give a JSON file of the form {SCHEMA}",
+        )
+    try:
+        return Table.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecFault(f"cannot read {path}: {error}", at=str(path), fix="give a file") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise SpecFault(
+            f"{key or 'the table'}: {first['msg']}",
+            at=str(path),
+            fix=f"write it as {SCHEMA} asks: see python/sojourn/schema",
+        ) from None
+
+
+def _rows(loads: tuple[int, ...], tails_us: dict[str, str], throughputs: dict[str, str],
+          ) -> tuple[Beside, ...]:  # fmt: skip
+    """Rows of a printed table: µs and percent, blank-separated, thousands with commas."""
+    names = dict.fromkeys([*tails_us, *throughputs])
+
+    def cells(table: dict[str, str], name: str, scale: float) -> list[float | None]:
+        if name not in table:
+            return [None] * len(loads)
+        return [float(cell.replace(",", "")) * scale for cell in table[name].split()]
+
+    rows: list[Beside] = []
+    for name in names:
+        tails = cells(tails_us, name, 1e3)
+        progress = cells(throughputs, name, 0.01)
+        for percent, tail, share in zip(loads, tails, progress, strict=True):
+            row = Beside(neighbour=name, load=percent / 100, tail_ns=tail, throughput=share)
+            rows.append(row)
+    return tuple(rows)
+
+
+L28 = Table(
+    name="L28",
+    label="paper",
+    source="Leverich and Kozyrakis 2014, Table 2: memcached and SPEC CPU2006, time-shared",
+    service="memcached",
+    q=0.95,
+    peak_rps=1.1e6,  # L8
+    rows=_rows(
+        (10, 30, 50, 70, 90),
+        {
+            "none": "122 132 156 209 387",
+            "perlbench": "141 161 195 270 474",
+            "lbm": "325 302 309 380 642",
+            "mean": "217 215 242 307 512",
+        },
+        {
+            "perlbench": "74 42 22 10 14", "bzip2": "79 48 41 17 22", "gcc": "75 41 23 14 18",
+            "bwaves": "65 29 17 9 10", "gamess": "78 49 28 17 17", "mcf": "77 54 38 28 26",
+            "milc": "80 56 38 29 26", "zeusmp": "73 43 24 13 14", "soplex": "86 53 34 18 22",
+            "GemsFDTD": "79 56 38 24 22", "lbm": "76 53 35 23 23", "omnetpp": "61 48 40 28 39",
+            "mean": "75 47 30 18 20",
+        },
+    ),
+)  # fmt: skip
+
+L33 = Table(
+    name="L33",
+    label="paper",
+    source="Leverich and Kozyrakis 2014, Table 3: memcached and SPEC CPU2006, half the cores each",
+    service="memcached",
+    q=0.95,
+    core_share=0.5,
+    rows=_rows(
+        (50, 60, 70, 80, 90),
+        {
+            "none": "156 176 210 250 360", "perlbench": "156 177 206 266 380",
+            "bzip2": "156 181 213 268 402", "gcc": "162 183 217 282 457",
+            "mcf": "186 228 318 4,246 6,775", "GemsFDTD": "201 253 408 6,335 6,896",
+            "lbm": "208 274 449 7,799 6,429", "mix": "157 199 207 334 4,711",
+            "L3 microbenchmark": "156 197 246 5,400 4,944",
+        },
+        {
+            "perlbench": "99 98 98 98 98", "lbm": "91 90 89 88 89", "mix": "98 98 98 96 94",
+            "mean": "98 97 96 97 97",
+        },
+    ),
+)  # fmt: skip
+
+BUILT_IN = {"L28": L28, "L33": L33}

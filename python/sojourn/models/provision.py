@@ -1,0 +1,182 @@
+"""Interference-aware provisioning: lower the load per server instead of forbidding neighbours (L22).
+
+A neighbour makes the tail bend at a lower load. Plan for that load, and any neighbour of the table
+may stay; more servers carry the service, but their spare capacity works for someone else. What is
+left to forbid is told per neighbour (L30).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.errors import SpecFault
+from sojourn.models.colocation import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """How far the load may go beside one neighbour.
+
+    Attributes:
+        neighbour: its name; "none" is the service alone.
+        load: highest load of the table up to which every known cell meets both bounds; None: none.
+        fails_at: the next load of the table, at which one does not; None: all loads do.
+        why: what fails there.
+    """
+
+    neighbour: str
+    load: float | None
+    fails_at: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The answer.
+
+    Attributes:
+        label: where the table's numbers come from.
+        load: load to plan per server, headroom taken off; None: no load fits.
+        alone: the same without neighbours.
+        limits: per neighbour, the tightest first.
+        forbidden: neighbours that do not fit even at the lowest load of the table.
+        would_allow: what forbidding the tightest neighbours one after another allows: (load, names).
+        servers: servers for each step of the demand; None where the table has no peak_rps.
+        servers_alone: the same if there were no neighbours.
+        headroom: share taken off.
+    """
+
+    label: str
+    load: float | None
+    alone: float | None
+    limits: tuple[Limit, ...]
+    forbidden: tuple[str, ...]
+    would_allow: tuple[tuple[float, tuple[str, ...]], ...]
+    servers: tuple[int, ...] | None
+    servers_alone: tuple[int, ...] | None
+    headroom: float
+
+
+def provision(
+    table: Table,
+    *,
+    bound_ns: float,
+    loss_max: float = 1.0,
+    headroom: float = 0.0,
+    demand_rps: Sequence[float] = (),
+    peak_rps: float | None = None,
+) -> Plan:
+    """Find the load per server that keeps the QoS target beside every neighbour that fits at all.
+
+    Args:
+        table: tails and throughputs.
+        bound_ns: QoS bound on the table's quantile.
+        loss_max: largest loss of a neighbour's throughput, 0 to 1. For neighbours that share the
+            cores (L28) losing (load) is no loss but their place; leave it at 1 there.
+        headroom: share of the load that is kept free.
+        demand_rps: demand at each step or hour.
+        peak_rps: requests/s of one server at load 1; by default the table's.
+
+    >>> from sojourn.models.colocation import L33
+    >>> plan = provision(L33, bound_ns=500e3, loss_max=0.10)
+    >>> plan.load, plan.alone, plan.limits[0].neighbour
+    (0.6, 0.9, 'lbm')
+    """
+    _check(bound_ns, loss_max, headroom, demand_rps)
+    limits = [_limit(table, name, bound_ns, loss_max) for name in table.neighbours]
+    limits.sort(key=lambda limit: (limit.load or 0.0, limit.neighbour))
+    alone = _limit(table, "none", bound_ns, 1.0).load
+    forbidden = tuple(limit.neighbour for limit in limits if limit.load is None)
+    fitting = [limit for limit in limits if limit.load is not None]
+    load = _least([limit.load for limit in fitting] + [alone])
+    kept = 1 - headroom
+    peak = peak_rps or table.peak_rps
+    return Plan(
+        label=table.label,
+        load=_times(load, kept),
+        alone=_times(alone, kept),
+        limits=tuple(limits),
+        forbidden=forbidden,
+        would_allow=_ladder(fitting, alone, kept),
+        servers=_servers(demand_rps, peak, _times(load, kept)),
+        servers_alone=_servers(demand_rps, peak, _times(alone, kept)),
+        headroom=headroom,
+    )
+
+
+def diurnal(mean_rps: float, amplitude_rps: float, hours: int = 24) -> tuple[float, ...]:
+    """Demand by hour: least at 0 h, most at noon.
+
+    >>> [round(x) for x in diurnal(100, 50, hours=4)]
+    [50, 100, 150, 100]
+    """
+    if not 0 <= amplitude_rps <= mean_rps or hours < 1:
+        raise SpecFault(
+            f"mean {mean_rps:g}, amplitude {amplitude_rps:g}, {hours} hours",
+            at="demand",
+            fix="give an amplitude from 0 to the mean, and 1 hour or more",
+        )
+    turn = 2 * math.pi / hours
+    return tuple(mean_rps - amplitude_rps * math.cos(turn * hour) for hour in range(hours))
+
+
+def _limit(table: Table, name: str, bound_ns: float, loss_max: float) -> Limit:
+    """Climb from the lowest load and stop at the first cell that fails: no load above it counts."""
+    passed: float | None = None
+    for load in table.loads:
+        row = table.at(name, load)
+        if row is None:
+            continue
+        why = ""
+        if row.tail_ns is not None and row.tail_ns > bound_ns:
+            why = f"tail {row.tail_ns / 1e3:.0f} µs > {bound_ns / 1e3:.0f} µs"
+        elif row.throughput is not None and 1 - row.throughput > loss_max + 1e-9:
+            why = f"loses {1 - row.throughput:.0%} > {loss_max:.0%}"
+        if why:
+            return Limit(neighbour=name, load=passed, fails_at=load, why=why)
+        passed = load
+    return Limit(neighbour=name, load=passed, fails_at=None, why="")
+
+
+def _ladder(
+    fitting: Sequence[Limit], alone: float | None, kept: float
+) -> tuple[tuple[float, tuple[str, ...]], ...]:
+    """Load that fits if all neighbours tighter than it are forbidden, step by step."""
+    steps: list[tuple[float, tuple[str, ...]]] = []
+    for load in sorted({limit.load for limit in fitting if limit.load is not None}):
+        out = tuple(limit.neighbour for limit in fitting if (limit.load or 0) < load)
+        if out and (alone is None or load <= alone):
+            steps.append((load * kept, out))
+    return tuple(steps)
+
+
+def _servers(
+    demand: Sequence[float], peak: float | None, load: float | None
+) -> tuple[int, ...] | None:
+    if not demand or peak is None or not load:
+        return None
+    return tuple(math.ceil(rps / (peak * load) - 1e-9) for rps in demand)
+
+
+def _least(loads: Sequence[float | None]) -> float | None:
+    known = [load for load in loads if load is not None]
+    return min(known) if len(known) == len(loads) else None
+
+
+def _times(load: float | None, share: float) -> float | None:
+    return None if load is None else load * share
+
+
+def _check(bound_ns: float, loss_max: float, headroom: float, demand: Sequence[float]) -> None:
+    wrong = (
+        (not bound_ns > 0, f"the QoS bound is {bound_ns:g} ns", "bound", "give a time above 0"),
+        (not 0 <= loss_max <= 1, f"loss_max is {loss_max:g}", "loss_max", "give 0 to 1"),
+        (not 0 <= headroom < 1, f"headroom is {headroom:g}", "headroom", "give 0 to below 1"),
+        (any(not 0 <= rps < math.inf for rps in demand), "a demand is negative or infinite",
+         "demand", "give requests/s of 0 or more"),
+    )  # fmt: skip
+    for is_wrong, what, at, fix in wrong:
+        if is_wrong:
+            raise SpecFault(what, at=at, fix=fix)

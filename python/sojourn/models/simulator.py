@@ -1,0 +1,80 @@
+"""Runs `sojourn-sim`: a job in, a result out, several at once.
+
+A result depends on its job alone, so running them side by side changes nothing but the time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sojourn import programs
+from sojourn.errors import Exit, RunFault, SpecFault
+
+Command = Literal["queue", "sched", "fleet"]
+Job = Mapping[str, Any]
+Result = Mapping[str, Any]
+
+RUN_S_MAX = 1800.0
+_ANSWERS = (Exit.OK, Exit.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """Where the program is, and how many run at once.
+
+    Attributes:
+        program: path of `sojourn-sim`.
+        parallel: jobs at once.
+    """
+
+    program: str
+    parallel: int
+
+    @classmethod
+    def find(cls) -> Simulator:
+        """Find the program; HostFault if it is not installed."""
+        return cls(str(programs.find("sojourn-sim")), len(os.sched_getaffinity(0)))
+
+    def run(self, command: Command, job: Job, *options: str) -> Result:
+        """Run one job.
+
+        Raises:
+            SpecFault: the job is wrong; the message is the program's own.
+            RunFault: the program failed or did not end.
+        """
+        arguments = [self.program, command, "--job", "-", "--json", "-", *options]
+        try:
+            done = subprocess.run(
+                arguments, input=json.dumps(job), capture_output=True, text=True,
+                timeout=RUN_S_MAX, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise RunFault(
+                f"the simulation did not end: {error}", at=self.program, fix="ask for fewer requests"
+            ) from None
+        if done.returncode in _ANSWERS and done.stdout:
+            return dict(json.loads(done.stdout))
+        raise _fault(done.stderr, self.program, done.returncode)
+
+    def runs(self, command: Command, jobs: Sequence[Job]) -> list[Result]:
+        """Run all jobs; results in their order."""
+        with ThreadPoolExecutor(max_workers=max(1, self.parallel)) as pool:
+            return list(pool.map(lambda job: self.run(command, job), jobs))
+
+
+def _fault(said: str, program: str, code: int) -> SpecFault | RunFault:
+    """The program's own three lines, as a fault of ours."""
+    parts = {"error": "", "at": "", "fix": ""}
+    for line in said.splitlines():
+        key, _, rest = line.strip().partition(": ")
+        if key in parts and not parts[key]:
+            parts[key] = rest
+    kind = SpecFault if code == Exit.USAGE else RunFault
+    what = parts["error"] or f"{program} ended with {code}: {said.strip()[:200]}"
+    return kind(what, at=parts["at"] or program, fix=parts["fix"] or "see sojourn-sim --describe")
