@@ -15,8 +15,8 @@ from sojourn.report.draw.lookup import lines_of, of_point, of_run, slug
 from sojourn.report.draw.table import Record, from_records
 
 COLUMNS = (
-    "what", "fraction", "offered_rps", "achieved_rps", "restart", "value_ns", "lo_ns", "hi_ns",
-    "restarts_lo_ns", "restarts_hi_ns", "requests", "effective", "verdict", "reason",
+    "what", "fraction", "offered_rps", "achieved_rps", "restart", "run", "value_ns", "lo_ns",
+    "hi_ns", "restarts_lo_ns", "restarts_hi_ns", "requests", "effective", "verdict", "reason",
 )  # fmt: skip
 
 

@@ -55,6 +55,7 @@ def run_tooltip(run: Run, fraction: float) -> dict[str, Cell]:
     return {
         "offered": f"{show.share(fraction)} of max RPS, {show.count(run.offered_rps)} requests/s",
         "restart": run.repeat + 1,
+        "run": run.key,
         "verdict": word(run),
         "reason": show.sentences(run.reasons) or "–",
     }

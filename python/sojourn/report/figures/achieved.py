@@ -14,7 +14,7 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records
 
 COLUMNS = (
-    "fraction", "offered_rps", "achieved_rps", "restart", "errors", "verdict", "reason",
+    "fraction", "offered_rps", "achieved_rps", "restart", "run", "errors", "verdict", "reason",
 )  # fmt: skip
 
 

@@ -152,3 +152,20 @@ def test_ratios_to_theory_are_measured_over_theory() -> None:
         ratio, measured = row[at("ratio")], row[at("measured_ns")]
         if measured is not None:
             assert ratio == pytest.approx(float(measured) / float(row[at("theory_ns")] or 0))
+
+
+def test_a_load_measured_twice_in_a_restart_keeps_both_runs_apart() -> None:
+    base = testing.memcached()
+    first = base.points[0]
+    again = replace(first.runs[0], key=f"{first.runs[0].key}~1", mean_ns=1e6)
+    point = replace(first, runs=(*first.runs, again))
+    drawn = {f.name: f for f in figures.of_service(replace(base, points=(point,)))}
+
+    def datasets(name: str) -> dict[str, list[dict[str, object]]]:
+        return cast("dict[str, list[dict[str, object]]]", (drawn[name].chart or {})["datasets"])
+
+    cells = datasets("memcached-selfcheck")["cells"]
+    assert len({cell["row"] for cell in cells}) == 6
+    assert "10 % #1b holds" in {cell["row"] for cell in cells}
+    assert len({r["place"] for r in datasets("memcached-restarts")["runs"]}) == 6
+    assert len({r["run"] for r in datasets("memcached-series")["seconds"]}) == 6

@@ -14,8 +14,8 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records, number
 
 COLUMNS = (
-    "fraction", "restart", "value_ns", "restarts_lo_ns", "restarts_hi_ns", "is_bimodal", "verdict",
-    "reason",
+    "fraction", "restart", "run", "value_ns", "restarts_lo_ns", "restarts_hi_ns", "is_bimodal",
+    "verdict", "reason",
 )  # fmt: skip
 
 
@@ -52,13 +52,14 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
     for point in service.points:
         estimate = of_point(point, q)
         across = estimate.across_restarts if estimate else None
-        for run in point.runs:
+        for place, run in enumerate(point.runs):
             value = of_run(run, q)
             found.append(
                 {
                     **marks.run_tooltip(run, point.fraction),
                     "fraction": point.fraction,
                     "load": show.share(point.fraction),
+                    "place": place,
                     "value_ns": value,
                     "restarts_lo_ns": across.lo if across else None,
                     "restarts_hi_ns": across.hi if across else None,
@@ -86,8 +87,8 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
         scale=alt.Scale(domain=loads),
         axis=alt.Axis(labelAngle=0, labelOverlap="greedy"),
     )
-    restarts = sorted({int(number(r["restart"]) or 0) for r in records})
-    slot = alt.XOffset("restart:N", scale=alt.Scale(domain=restarts))
+    places = sorted({int(number(r["place"]) or 0) for r in records})
+    slot = alt.XOffset("place:N", scale=alt.Scale(domain=places))
     y = axis.y("y", f"{label} sojourn time")
     rows = [r | {"y": axis.place(number(r["value_ns"]))} for r in records]
     dots = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import altair as alt
 
 from sojourn.analysis.findings import Run, ServiceFinding
@@ -13,11 +15,11 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records
 
 COLUMNS = (
-    "fraction", "restart", "verdict", "timely_ratio", "send_lag_p99_ns", "pick_up_p99_ns",
+    "fraction", "restart", "run", "verdict", "timely_ratio", "send_lag_p99_ns", "pick_up_p99_ns",
     "outage_share", "excluded_share", "steal_share", "reason",
 )  # fmt: skip
 
-MEASURES = ("timely", "send lag", "pick-up", "outages", "excluded", "steal")
+MEASURES = ("timely", "lag", "pick-up", "outage", "excl.", "steal")
 ROW = 19  # px per run
 
 
@@ -38,8 +40,8 @@ def draw(service: ServiceFinding) -> list[Figure]:
             caption=(
                 "A row is a run: its load, restart and verdict; unknown if a check failed."
                 " Timely: share of the requests sent on time (at least 97.5 % is required, M3);"
-                " send lag and pick-up: p99 of what the client itself added; outages: share of"
-                " the time the client did not run; excluded: share of requests left out for that"
+                " lag (send lag) and pick-up: p99 of what the client itself added; outage: share of"
+                " the time the client did not run; excl.: share of requests left out for that"
                 " reason, by the log alone (M27); steal: CPU time given to others."
             ),
             alt=f"{unknown} of {len(runs)} runs are unknown because a self-check failed.",
@@ -53,6 +55,7 @@ def _row(fraction: float, run: Run) -> Record:
     return {
         "fraction": fraction,
         "restart": run.repeat + 1,
+        "run": run.key,
         "verdict": marks.word(run),
         "timely_ratio": run.timely_ratio,
         "send_lag_p99_ns": run.send_lag_p99_ns,
@@ -70,6 +73,8 @@ def _share(part: float | None) -> str:
         return "–"
     if 0 < part < 0.0001:
         return "<0.01 %"
+    if part >= 0.9995:
+        return "100 %"
     return f"{100 * part:.1f} %" if part >= 0.01 or part == 0 else f"{100 * part:.2f} %"
 
 
@@ -79,7 +84,18 @@ def _time(ns: float | None) -> str:
     return f"{float(number):.{0 if float(number) >= 10 else 1}f} {unit}" if unit else number
 
 
-def _cells(fraction: float, run: Run) -> list[Record]:
+def _again(runs: list[tuple[float, Run]]) -> list[str]:
+    """A letter for each run whose load and restart were measured before, so that rows differ."""
+    seen: Counter[tuple[float, int]] = Counter()
+    letters = []
+    for fraction, run in runs:
+        before = seen[fraction, run.repeat]
+        letters.append(chr(ord("a") + before) if before else "")
+        seen[fraction, run.repeat] += 1
+    return letters
+
+
+def _cells(fraction: float, run: Run, again: str) -> list[Record]:
     texts = (
         _share(run.timely_ratio),
         _time(run.send_lag_p99_ns),
@@ -92,7 +108,7 @@ def _cells(fraction: float, run: Run) -> list[Record]:
     return [
         common
         | {
-            "run": f"{show.share(fraction)} #{run.repeat + 1} {marks.word(run)}",
+            "row": f"{show.share(fraction)} #{run.repeat + 1}{again} {marks.word(run)}",
             "measure": measure,
             "text": text,
             "status": marks.word(run),
@@ -102,18 +118,22 @@ def _cells(fraction: float, run: Run) -> list[Record]:
 
 
 def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
-    rows = [cell for fraction, run in runs for cell in _cells(fraction, run)]
+    rows = [
+        cell
+        for (fraction, run), again in zip(runs, _again(runs), strict=True)
+        for cell in _cells(fraction, run, again)
+    ]
     sheet = Sheet()
-    order = list(dict.fromkeys(str(row["run"]) for row in rows))
+    order = list(dict.fromkeys(str(row["row"]) for row in rows))
     words = [name for name in marks.STATUSES if any(r["status"] == name for r in rows)]
     base = sheet.chart("cells", rows).encode(
         x=alt.X(
             "measure:N",
             sort=list(MEASURES),
             title=None,
-            axis=alt.Axis(orient="top", labelAngle=0, labelFontSize=10.5, labelOverlap=False),
+            axis=alt.Axis(orient="top", labelAngle=0, labelFontSize=10, labelOverlap=False),
         ),
-        y=alt.Y("run:N", sort=order, title=None, axis=alt.Axis(labelFontSize=11, ticks=False)),
+        y=alt.Y("row:N", sort=order, title=None, axis=alt.Axis(labelFontSize=11, ticks=False)),
         tooltip=marks.tooltip("measure", "text", *marks.TOOLTIP),
     )
     tiles = base.mark_rect(fillOpacity=0.16, stroke=role("paper"), strokeWidth=1).encode(

@@ -12,7 +12,7 @@ from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.table import Cell, Record, from_records, number
 
-COLUMNS = ("fraction", "restart", "second_s", "achieved_rps", "p50_ns", "p99_ns", "verdict")
+COLUMNS = ("fraction", "restart", "run", "second_s", "achieved_rps", "p50_ns", "p99_ns", "verdict")
 PANEL_MIN = 130  # px: narrower panels have no room for their seconds
 PANEL_HEIGHT = 90
 _DASHES = {"holds": [1, 0], "violated": [1, 0], "undecided": [5, 3], "unknown": [2, 3]}
@@ -61,6 +61,7 @@ def _seconds(run: Run) -> list[Record]:
     return [
         {
             "restart": run.repeat + 1,
+            "run": run.key,
             "second_s": second,
             "achieved_rps": _short(achieved),
             "p50_ns": _short(p50),
@@ -80,7 +81,7 @@ def _short(value: float | None) -> float | None:
 def _chart(records: list[Record], title: str) -> Spec:
     sheet = Sheet()
     axis = time_axis(number(r["p99_ns"]) for r in records)
-    keep = ("load", "restart", "second_s", "verdict", "shown")
+    keep = ("load", "restart", "run", "second_s", "verdict", "shown")
     rows: list[dict[str, Cell]] = [
         {key: r[key] for key in keep} | {"y": axis.place(number(r["p99_ns"]))}
         for r in records
@@ -93,7 +94,7 @@ def _chart(records: list[Record], title: str) -> Spec:
         .encode(
             x=alt.X("second_s:Q", title="s since start", axis=alt.Axis(tickCount=4)),
             y=axis.y("y", None),
-            detail="restart:N",
+            detail="run:N",
             color=alt.Color(
                 "verdict:N",
                 scale=alt.Scale(domain=words, range=marks.colours(words)),
