@@ -72,6 +72,18 @@ def test_a_mistake_ends_in_what_where_and_how_to_mend_it(
     assert "Traceback" not in seen.err
 
 
+def test_the_shell_completes_names_of_studies(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_SOJOURN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "sojourn run max")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert main([]) == Exit.OK
+    seen = capsys.readouterr()
+    assert "max_load_memcached" in seen.out
+    assert seen.err == ""
+
+
 def test_check_prints_a_study_that_can_be_read_back(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,11 +31,15 @@ def ended(error: BaseException) -> int:
     match error:
         case typer.Exit():
             code = error.exit_code
+        case SystemExit():  # shell completion ends so
+            code = error.code if isinstance(error.code, int) else Exit.OK
         case Fault():
             tell(error.what, error.at, error.fix)
             code = error.exit
         case TyperException():
-            tell(*_usage(error))
+            what, at, fix = _usage(error)
+            if what:  # else the help was shown, and says it all
+                tell(what, at, fix)
             code = Exit.USAGE
         case KeyboardInterrupt() | typer.Abort():
             say("stopped")
@@ -78,7 +82,7 @@ def _usage(error: TyperException) -> tuple[str, str, str]:
     what = message() if callable(message) else str(error)
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "sojourn"
-    return what.strip() or "the command line is wrong", path, f"see: {path} --help"
+    return what.strip(), path, f"see: {path} --help"
 
 
 def _save(error: BaseException) -> Path | None:

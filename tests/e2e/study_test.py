@@ -1,0 +1,124 @@
+"""Whole studies on real servers: the answer's form, resumption after `kill -9`, ^C, what is left.
+
+The machine that tests may be busy, so nothing is asserted about the numbers: outages are allowed
+for, and a verdict of `unknown` is as good as any.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sojourn import store
+from sojourn.errors import Exit
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+BUSY = (
+    "services.memcached.load.outage_over='10s'", "services.memcached.load.timely_within='10s'",
+    "services.memcached.params.items=2000", "services.memcached.load.connections=8",
+    "services.memcached.qos.bound='500ms'", "run.peak_s=0.3", "run.peak_repeats=1",
+    "run.warmup_s=0.1", "run.retries=0", "run.search.probe_s=0.3", "run.search.probe_max_s=0.3",
+    "run.search.rounds=1", "run.search.confirm_s=0.3", "run.search.confirm_repeats=1",
+    "run.search.confidence=0.8",
+)  # fmt: skip
+ENDS_S_MAX = 60.0
+
+
+def command(results: Path, *more: str) -> list[str]:
+    sets = [part for text in BUSY for part in ("--set", text)]
+    return [
+        sys.executable, "-m", "sojourn", "run", "max_load_memcached", "-p", "quick", *sets,
+        "--results", str(results), *more,
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    package = Path(store.__file__).parents[2]
+    return {**os.environ, "PYTHONPATH": str(package), "SOJOURN_STATE": str(tmp_path / "state")}
+
+
+def servers(of: int) -> list[psutil.Process]:
+    """The memcached processes below a lab."""
+    try:
+        return [p for p in psutil.Process(of).children(recursive=True) if "memcached" in p.name()]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def kept(results: Path) -> int:
+    return len(list(results.glob("*/*/*/points/*/outcome.parquet")))
+
+
+def wait_for_points(lab: subprocess.Popen[str], results: Path, points: int) -> None:
+    end = time.monotonic() + ENDS_S_MAX
+    while kept(results) < points or not servers(lab.pid):
+        assert lab.poll() is None, lab.stderr.read() if lab.stderr else ""
+        assert time.monotonic() < end, f"{points} points were not measured in {ENDS_S_MAX} s"
+        time.sleep(0.02)
+
+
+def wait_until_gone(processes: list[psutil.Process]) -> None:
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert not alive, "a server outlived its lab"
+
+
+def test_one_command_measures_answers_and_reports(tmp_path: Path, env: dict[str, str]) -> None:
+    done = subprocess.run(
+        command(tmp_path, "--json"), env=env, capture_output=True, text=True, timeout=200,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["services"][0]["setup"]
+    assert answer["environment"]["kernel"]["release"]
+    record = store.read(Path(answer["record"]))
+    assert record.is_complete
+    assert len(record.outcomes()) == kept(tmp_path)
+    pages = [Path(page) for page in answer["pages"]]
+    assert any(page.suffix == ".html" and page.is_file() for page in pages)
+    assert not (tmp_path / "state").exists() or not list((tmp_path / "state").iterdir())
+
+
+def test_kill_9_loses_the_point_in_flight_and_the_next_start_goes_on(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    with subprocess.Popen(command(tmp_path), env=env, stderr=subprocess.PIPE, text=True) as lab:
+        wait_for_points(lab, tmp_path, 2)
+        left = servers(lab.pid)
+        before = kept(tmp_path)
+        lab.kill()
+    wait_until_gone(left)
+    assert kept(tmp_path) - before <= 1
+    done = subprocess.run(
+        command(tmp_path), env=env, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}, done.stderr
+    assert "resumed:" in done.stderr
+    records = list(store.records(tmp_path))
+    assert len(records) == 1, "the same record went on"
+    outcomes = store.read(records[0]).outcomes()
+    keys = [outcome.point.key for outcome in outcomes]
+    assert len(set(keys)) == len(keys)
+
+
+def test_ctrl_c_ends_in_order_and_says_how_to_go_on(tmp_path: Path, env: dict[str, str]) -> None:
+    with subprocess.Popen(command(tmp_path), env=env, stderr=subprocess.PIPE, text=True) as lab:
+        wait_for_points(lab, tmp_path, 1)
+        left = servers(lab.pid)
+        lab.send_signal(signal.SIGINT)
+        _, said = lab.communicate(timeout=ENDS_S_MAX)
+    assert lab.returncode == Exit.INTERRUPTED
+    assert "go on with: sojourn run max_load_memcached" in said
+    assert "Traceback" not in said
+    wait_until_gone(left)
+    assert kept(tmp_path) >= 1
