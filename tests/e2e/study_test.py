@@ -12,13 +12,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 
 from sojourn import store
-from sojourn.errors import Exit
+from sojourn.errors import Exit, RunFault
+from sojourn.plan import Point
+from sojourn.run import live
+from sojourn.spec import Study
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -122,3 +129,26 @@ def test_ctrl_c_ends_in_order_and_says_how_to_go_on(tmp_path: Path, env: dict[st
     assert "Traceback" not in said
     wait_until_gone(left)
     assert kept(tmp_path) >= 1
+
+
+def test_a_server_that_could_not_be_filled_does_not_meet_the_next_point(
+    lab: SimpleNamespace,
+    needs: Callable[[str], None],
+    measure: Callable[[Study, Point], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needs("memcached")
+    fill = live._preload
+    troubles = [RunFault("interrupted", at="preload", fix="again")]
+
+    def interrupted_once(*arguments: Any) -> None:
+        if troubles:
+            raise troubles.pop()
+        fill(*arguments)
+
+    monkeypatch.setattr(live, "_preload", interrupted_once)
+    study, point = lab.study("memcached"), lab.point("memcached")
+    with pytest.raises(RunFault, match="interrupted"):
+        measure(study, point)
+    folder = measure(study, replace(point, key=f"{point.key}~1"))
+    assert json.loads((folder / "load.json").read_text())["errors"] == {}, "every item is there"

@@ -130,7 +130,11 @@ class Session:
             work=self._folder(spec.label, service),
         )
         self._live = live
-        lives.begin(live, self.journal, folder, self.show, dict(spec.load))
+        try:
+            lives.begin(live, self.journal, folder, self.show, dict(spec.load))
+        except BaseException:
+            self.end()  # a server that is not filled and checked must not meet the next point
+            raise
         return live
 
     def end(self) -> None:
