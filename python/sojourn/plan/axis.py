@@ -16,6 +16,8 @@ from sojourn.plan import make
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.spec import MaxRps, QosRule, ServiceSpec, Study
 
+LOST_MAX = 0.01  # of the requests of a closed-loop run
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
@@ -81,7 +83,7 @@ def peak(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Axis | None:
         and o.point.offered_rps is None
         and o.achieved_rps > 0
     ]
-    valid = [o for o in runs if o.verdict is not Verdict.UNKNOWN]
+    valid = [o for o in runs if o.verdict is not Verdict.UNKNOWN and not _failed(o)]
     rates = [o.achieved_rps for o in valid or runs]
     if not rates:
         return None
@@ -92,8 +94,14 @@ def peak(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Axis | None:
         rule=MaxRps.ACHIEVED_PEAK,
         runs=len(rates),
         is_valid=bool(valid),
-        reasons=() if valid else runs[-1].reasons,
+        reasons=() if valid else (*_failed(runs[-1]), *runs[-1].reasons),
     )
+
+
+def _failed(outcome: Outcome) -> tuple[str, ...]:
+    """Why a closed-loop run says little about the server, although the client kept up."""
+    share = outcome.lost / max(1, outcome.requests)
+    return (f"{share:.0%} of the closed loop's requests failed",) if share > LOST_MAX else ()
 
 
 def base_key(service: ServiceSpec) -> str:

@@ -316,3 +316,16 @@ def test_time_left_learns_from_what_restarts_took_so_far() -> None:
     assert len(rehearse(of, slow).points) == len(usual.points)
     expected = usual.wall_s + 10 * len(usual.points)
     assert rehearse(of, slow).wall_s == pytest.approx(expected, abs=10)
+
+
+def test_a_peak_of_failures_is_a_scale_but_not_a_valid_axis() -> None:
+    of = study()
+
+    def misses(point: Point) -> Outcome:
+        outcome = imagine(point)
+        return replace(outcome, lost=outcome.requests // 2) if not point.offered_rps else outcome
+
+    axis = progress(of, of.service("memcached"), play(of, misses)).axis
+    assert axis is not None
+    assert not axis.is_valid
+    assert "50% of the closed loop's requests failed" in axis.reasons[0]
