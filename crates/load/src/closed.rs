@@ -16,6 +16,7 @@ pub fn run(setup: Setup) -> ThreadRun {
             return drive.finish_closed();
         }
         drive.fill(now_ns);
+        drive.probe(now_ns);
         drive.poll_and_mark(now_ns);
     }
 }

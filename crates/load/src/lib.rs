@@ -16,6 +16,7 @@ pub mod job;
 pub mod marks;
 pub mod measure;
 pub mod outage;
+pub mod pages;
 pub mod popularity;
 pub mod preload;
 pub mod program;

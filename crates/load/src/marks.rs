@@ -4,6 +4,8 @@
 //! run; the hot loop only stores times into it. Every statistic is computed from both afterwards,
 //! so nothing that thinks runs beside the measurement, and outages can be excluded by the log.
 
+use crate::pages::touched;
+
 /// What one thread will send, request by request, in order of time.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -76,20 +78,26 @@ pub struct Marks {
 impl Marks {
     /// Marks for `requests` requests, all pages touched: the loop that fills them never faults.
     pub fn for_requests(requests: usize) -> Self {
-        let touched = |value: u64| {
-            let mut marks = vec![1_u64; requests]; // ones first: zeroed memory would stay untouched
-            marks.fill(value);
-            marks
-        };
         Self {
-            free_ns: touched(0),
-            sent_ns: touched(0),
-            first_byte_ns: touched(0),
-            done_ns: touched(0),
-            outcome: vec![Outcome::Hit; requests].iter().map(|_| Outcome::Pending).collect(),
-            connection: vec![u32::MAX; requests],
-            reply_bytes: vec![1; requests].iter().map(|_| 0).collect(),
+            free_ns: touched(requests, 0),
+            sent_ns: touched(requests, 0),
+            first_byte_ns: touched(requests, 0),
+            done_ns: touched(requests, 0),
+            outcome: touched(requests, Outcome::Pending),
+            connection: touched(requests, 0),
+            reply_bytes: touched(requests, 0),
         }
+    }
+
+    /// Puts `more` behind these.
+    pub fn extend(&mut self, more: Self) {
+        self.free_ns.extend(more.free_ns);
+        self.sent_ns.extend(more.sent_ns);
+        self.first_byte_ns.extend(more.first_byte_ns);
+        self.done_ns.extend(more.done_ns);
+        self.outcome.extend(more.outcome);
+        self.connection.extend(more.connection);
+        self.reply_bytes.extend(more.reply_bytes);
     }
 
     /// Forgets all requests from index `requests` on.

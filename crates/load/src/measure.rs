@@ -20,6 +20,8 @@ pub struct Measured {
     pub result: RunResult,
     /// What it was made from.
     pub run: Run,
+    /// Start of the warm-up, ns of the monotonic clock: all marks count from there.
+    pub start_ns: u64,
     /// A signal ended it early.
     pub was_interrupted: bool,
     /// The server was lost: no connection could be opened again.
@@ -50,7 +52,7 @@ pub fn measure(
     };
     let result = summary::summarise(&run)?;
     let was_lost = was_stopped && !was_interrupted && !resolved.job.find_max;
-    Ok(Measured { result, run, was_interrupted, was_lost })
+    Ok(Measured { result, run, start_ns: ran.start_ns, was_interrupted, was_lost })
 }
 
 /// Writes what the job asks for beside the result: the interval log, the raw requests.

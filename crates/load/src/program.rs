@@ -15,7 +15,7 @@ use crate::progress::{Form, Progress};
 use crate::resolve::{Resolved, resolve};
 use crate::result::{RunResult, Verdict};
 use crate::summary::Run;
-use crate::{hlog, measure, raw, table};
+use crate::{files, hlog, measure, raw, table};
 
 /// Runs the program on `words` and answers its exit code.
 ///

@@ -31,6 +31,8 @@ pub struct Ran {
     pub threads: Vec<ThreadRun>,
     /// Start of the warm-up, ns since the Unix epoch.
     pub started_unix_ns: u64,
+    /// The same, ns of the monotonic clock.
+    pub start_ns: u64,
     /// What the sentinels saw.
     pub sentinels: Vec<outage::Watch>,
     /// Steal over the CPUs in use, share of time; `None` where it cannot be read.
@@ -42,6 +44,8 @@ pub struct Ready {
     resolved: Resolved,
     protocol: Arc<dyn Protocol>,
     threads: Vec<(Plan, Vec<Socket>)>,
+    /// What the probe client sends; the first thread does it.
+    probe: Option<Plan>,
     /// Counts of each thread, for whoever shows progress.
     pub live: Vec<Arc<Live>>,
 }
@@ -61,13 +65,18 @@ pub fn prepare(resolved: &Resolved, stop: &Arc<AtomicBool>) -> Result<Ready, Fau
     let plans = (0..resolved.job.threads)
         .map(|thread| schedule::draw(&resolved.job, thread))
         .collect::<Result<Vec<Plan>, Fault>>()?;
+    let probes = resolved.job.probe_rate > 0.0;
+    let probe = probes.then(|| schedule::draw_probe(&resolved.job)).transpose()?;
     let threads = plans
         .into_iter()
         .zip(0..)
-        .map(|(plan, thread)| Ok((plan, connect(resolved, resolved.connections_of(thread))?)))
+        .map(|(plan, thread)| {
+            let probes = u32::from(thread == 0 && probe.is_some());
+            Ok((plan, connect(resolved, resolved.connections_of(thread) + probes)?))
+        })
         .collect::<Result<Vec<_>, Fault>>()?;
     let live = threads.iter().map(|_| Arc::new(Live::new(Arc::clone(stop)))).collect();
-    Ok(Ready { resolved: resolved.clone(), protocol, threads, live })
+    Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, live })
 }
 
 fn connect(resolved: &Resolved, count: u32) -> Result<Vec<Socket>, Fault> {
@@ -79,7 +88,7 @@ fn connect(resolved: &Resolved, count: u32) -> Result<Vec<Socket>, Fault> {
 
 /// Runs all threads to the end, or until they are stopped.
 pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
-    let Ready { resolved, protocol, threads, live } = ready;
+    let Ready { resolved, protocol, threads, mut probe, live } = ready;
     let together = Together::new(threads.len());
     let shown = live.clone();
     // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
@@ -94,7 +103,8 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
             .enumerate()
             .map(|(nth, ((plan, sockets), live))| {
                 let (tell, resolved, together) = (tell.clone(), &resolved, &together);
-                let part = Part { nth, plan, sockets, protocol: Arc::clone(&protocol), live };
+                let (protocol, probe) = (Arc::clone(&protocol), probe.take());
+                let part = Part { nth, plan, probe, sockets, protocol, live };
                 scope.spawn(move || run_thread(part, resolved, together, &tell))
             })
             .collect();
@@ -110,7 +120,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
         progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), &is_over);
         let runs = handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
         let sentinels = sentinels.map_or_else(Vec::new, |sentinels| sentinels.stop(start_ns));
-        Ok(Ran { threads: runs, sentinels, steal_share: steal.share(), started_unix_ns })
+        Ok(Ran { threads: runs, sentinels, steal_share: steal.share(), started_unix_ns, start_ns })
     })
 }
 
@@ -141,6 +151,7 @@ impl Together {
 struct Part {
     nth: usize,
     plan: Plan,
+    probe: Option<Plan>,
     sockets: Vec<Socket>,
     protocol: Arc<dyn Protocol>,
     live: Arc<Live>,
@@ -162,7 +173,7 @@ fn run_thread(
 }
 
 fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
-    let Part { nth, plan, sockets, protocol, live } = part;
+    let Part { nth, plan, probe, sockets, protocol, live } = part;
     if !resolved.cpus.is_empty() {
         cpu::pin(resolved.cpus[nth % resolved.cpus.len()])?;
     }
@@ -178,7 +189,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     let transport = (resolved.transport.open)(Ends {
         address: address.unwrap_or_else(|| ([127, 0, 0, 1], 0).into()),
         sockets,
-        connections,
+        connections: connections + u32::from(probe.is_some()),
         datagrams,
         request_bytes_max: protocol.request_bytes_max(),
         depth: resolved.job.depth,
@@ -186,6 +197,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     Ok(Setup {
         marks: Marks::for_requests(plan.intended_ns.len()),
         plan,
+        probe,
         transport,
         protocol,
         connections,

@@ -16,8 +16,9 @@ the mean of its repeats (pure error), else from the curve, corrected for leverag
 
 **Its bias.** A span of 0.6 smooths over the knee: on ten loads of an exact M/M/1 it crosses a bound
 that is first exceeded at 92 % of capacity at 86 %, and no bootstrap shows that. So the interval of
-a crossing also spans that of straight lines between the loads' own means, made monotone, which has
-no such bias but more noise.
+a crossing also spans that of straight lines between the loads' own means, made monotone. They are
+drawn on two scales, for between two loads nothing was measured: on the logarithm, where a queue's
+curve lies below its chord and is crossed too early, and on the reciprocal, where M/M/1 is a line.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ METHOD = Method(
 
 SPAN = 0.6
 GRID = 181
-RESAMPLES = 2000
+RESAMPLES = 1000
 LOADS_NEEDED = 4  # distinct loads: fewer leave the nearest 60 % without a line through them
 
 
@@ -115,18 +116,20 @@ def crossing(curve: Curve, bound_ns: float, *, confidence: float = 0.95) -> Cros
     """
     end = float(curve.loads[-1])
     at = _first_above(curve.x, curve.y, bound_ns)
-    smooth = np.array([_first_above(curve.x, row, bound_ns) for row in curve.resampled])
-    rising = (isotonic_regression(np.log(row)).x for row in curve.means)
-    straight = np.array([_first_above(curve.loads, np.exp(row), bound_ns) for row in rising])
+    rising = [np.exp(isotonic_regression(np.log(row)).x) for row in curve.means]
+    found = [
+        np.array([_first_above(curve.x, row, bound_ns) for row in curve.resampled]),
+        np.array([_first_above(curve.loads, row, bound_ns) for row in rising]),
+        np.array([_first_above(curve.loads, row, bound_ns, is_reciprocal=True) for row in rising]),
+    ]
     tail = (1 - confidence) / 2
     ends = [
-        np.quantile(np.minimum(found, end), (tail, 1 - tail), method="higher")
-        for found in (smooth, straight)
+        np.quantile(np.minimum(loads, end), (tail, 1 - tail), method="higher") for loads in found
     ]
     return Crossing(
         at=None if math.isinf(at) else at,
         interval=Interval(lo=float(min(lo for lo, _ in ends)), hi=float(max(hi for _, hi in ends))),
-        is_open=any(bool(np.isinf(found).mean() > tail) for found in (smooth, straight)),
+        is_open=any(bool(np.isinf(loads).mean() > tail) for loads in found),
     )
 
 
@@ -145,23 +148,37 @@ def _span(x: Floats) -> float:
 
 
 def _residuals(x: Floats, y: Floats, at_dots: Floats) -> Floats:
-    """Size of each dot's error: pure error where its load was repeated, else from the curve."""
+    """Size of each dot's error: pure error where its load was repeated, else from the curve.
+
+    Two or three repeats may agree by luck, so no load's error counts as less than that of all
+    repeated loads together.
+    """
     leverage = np.clip(np.diag(at_dots), 0, 0.9)
     error = np.abs(y - at_dots @ y) / (1 - leverage)
-    for load in np.unique(x):
-        same = x == load
-        if same.sum() > 1:
-            error[same] = y[same].std(ddof=1)
+    groups = [same for load in np.unique(x) if (same := x == load).sum() > 1]
+    if not groups:
+        return error
+    freedom = sum(int(same.sum()) - 1 for same in groups)
+    pooled = math.sqrt(sum(((y[same] - y[same].mean()) ** 2).sum() for same in groups) / freedom)
+    for same in groups:
+        error[same] = max(pooled, y[same].std(ddof=1))
     return error
 
 
-def _first_above(x: Floats, y: Floats, bound: float) -> float:
-    """Load at which a line through the points first rises above `bound`; inf if it does not."""
+def _first_above(x: Floats, y: Floats, bound: float, *, is_reciprocal: bool = False) -> float:
+    """Load at which a line through the points first rises above `bound`; inf if it does not.
+
+    The line is straight on the logarithm of y, or on its reciprocal.
+    """
     above = np.flatnonzero(y > bound)
     if above.size == 0:
         return math.inf
     i = int(above[0])
     if i == 0:
         return float(x[0])
-    share = math.log(bound / y[i - 1]) / math.log(y[i] / y[i - 1])
+    low, high = float(y[i - 1]), float(y[i])
+    if is_reciprocal:
+        share = (1 / low - 1 / bound) / (1 / low - 1 / high)
+    else:
+        share = math.log(bound / low) / math.log(high / low)
     return float(x[i - 1] + share * (x[i] - x[i - 1]))

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sojourn.analysis import times
 from sojourn.analysis.given import Given, Measured, Second
-from sojourn.plan.points import Outcome
-from sojourn.samples import Interval, LoadResult, intervals, load_result, raw_sojourn_ns
+from sojourn.plan.points import Outcome, Phase
+from sojourn.samples import Interval, LoadResult, intervals, load_result, raw_sojourn_ns, read_json
 from sojourn.samples.read import HLOG, LOAD, RAW
 from sojourn.store.record import Record
+
+SERVICE = "service.json"
 
 
 def given(record: Record) -> Given:
     """Everything measured so far in a record.
-
-    The manifest's `environment`, `noise`, `command` and, per service, `services.LABEL.setup` and
-    `.workers` are taken as they stand; what is missing there is missing in the findings.
 
     Raises:
         StoreFault: a file is missing, damaged, or of a newer version.
     """
     outcomes = record.outcomes()
     manifest = record.manifest
-    services = record.services
+    served = _served(record, outcomes)
     return Given(
         study=record.study,
         measured=tuple(_measured(record.folder_of(outcome), outcome) for outcome in outcomes),
-        setups={label: _pairs(facts.get("setup")) for label, facts in services.items()},
-        workers={
-            label: int(facts["workers"]) for label, facts in services.items() if "workers" in facts
-        },
+        setups={label: _setup(facts) for label, facts in served.items()},
+        workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
         started=str(manifest.get("started", "")),
         wall_s=sum(outcome.wall_s for outcome in outcomes),
         environment=dict(manifest.get("environment") or {}),
@@ -43,8 +40,28 @@ def given(record: Record) -> Given:
     )
 
 
+def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:
+    """What served, by label: the last `service.json` of each, for all lives are set up alike."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for outcome in outcomes:
+        path = record.folder_of(outcome) / SERVICE
+        if path.exists():
+            found[outcome.point.service] = read_json(path)
+    return found
+
+
+def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """A service's facts for people: version, how it was set up, where it ran, what it shared."""
+    placement = facts.get("placement") or {}
+    rows = [("version", facts.get("version")), *_pairs(facts.get("setup"))]
+    rows += [("placement", placement.get("text")), *_pairs(placement.get("shared"))]
+    return tuple((what, str(how)) for what, how in rows if how)
+
+
 def _measured(folder: Path, outcome: Outcome) -> Measured:
-    if not (folder / LOAD).exists():  # the server or a tool failed before anything was measured
+    """Arrays are read only where findings are made of them: sweep and check."""
+    is_shown = outcome.point.phase in (Phase.SWEEP, Phase.CHECK)
+    if not is_shown or outcome.requests == 0:  # 0: it failed, and what it left may be damaged
         return Measured(outcome=outcome)
     result = load_result(folder / LOAD)
     raw = raw_sojourn_ns(folder / RAW)

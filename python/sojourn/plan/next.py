@@ -65,12 +65,12 @@ def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) ->
         return Progress(next=check.next_check(study, service, mine))
     top = axes.peak(service, mine)
     if (point := axes.next_peak(study, service, mine)) or top is None:
-        return Progress(axis=top, next=point, reasons=() if point else (_NO_PEAK,))
+        return Progress(axis=top, next=point, reasons=() if point else _because(_NO_PEAK, mine))
     if point := axes.next_base(study, service, mine, top):
         return Progress(axis=top, next=point)
     target = axes.target(service, mine)
     if service.qos and target is None:
-        return Progress(axis=top, reasons=(_NO_BOUND,))
+        return Progress(axis=top, reasons=_because(_NO_BOUND, mine))
     if service.max_rps is MaxRps.NO_DROP:
         point, found = no_drop(study, service, mine, top)
         if point or found is None:
@@ -117,6 +117,12 @@ def _answers(
         next=found.next if found else None,
         reasons=found.reasons if found else (),
     )
+
+
+def _because(what: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """What could not be measured, with the last run's own reason."""
+    why = outcomes[-1].reasons if outcomes else ()
+    return (f"{what}: {why[0]}",) if why else (what,)
 
 
 _NO_PEAK = "nothing was answered in any closed-loop run: there is no load axis"

@@ -329,3 +329,16 @@ def test_a_peak_of_failures_is_a_scale_but_not_a_valid_axis() -> None:
     assert axis is not None
     assert not axis.is_valid
     assert "50% of the closed loop's requests failed" in axis.reasons[0]
+
+
+def test_a_service_that_never_answers_ends_with_its_own_reason() -> None:
+    of = study()
+
+    def dead(point: Point) -> Outcome:
+        return replace(
+            imagine(point), verdict=Verdict.UNKNOWN, reasons=("it died",), achieved_rps=0.0
+        )
+
+    played = play(of, dead)
+    assert len(played) == of.run.peak_repeats * (1 + of.run.retries)
+    assert "it died" in progress(of, of.service("memcached"), played).reasons[0]

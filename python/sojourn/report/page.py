@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 import sojourn
 from sojourn import units
-from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.report import people, show
+from sojourn.analysis.findings import Findings
+from sojourn.report import facts, people, show
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
@@ -70,9 +70,9 @@ def _templates() -> Environment:
         "show": show,
         "units": units,
         "people": people,
+        "facts": facts.of_service,
         "slug": slug,
         "rows": ROWS,
-        "facts": _facts,
         "is_nested": lambda value: isinstance(value, Mapping),
     }
     environment.filters["raw_file"] = lambda name: _trusted((TEMPLATES / name).read_text("utf-8"))
@@ -82,38 +82,6 @@ def _templates() -> Environment:
 def _trusted(own: str) -> Markup:
     """Text that this package wrote or escaped itself; never anything from a study."""
     return Markup(own)  # noqa: S704 - see above
-
-
-def _facts(service: ServiceFinding) -> list[tuple[str, str]]:
-    """The few numbers under a service's answer."""
-    facts = []
-    if service.qos:
-        bound = f"{show.quantile(service.qos.q)} ≤ {show.time(service.qos.bound_ns)}"
-        facts.append(("QoS target", f"{bound}, {service.qos.rule}"))
-    if service.max_rps is None:
-        facts.append(("max RPS", "unknown"))
-    else:
-        interval = service.max_rps_interval
-        within = f" [{show.rates(interval)}]" if interval else ""
-        rule = service.max_rps_rule.replace("_", " ")
-        facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
-    search = service.max_load
-    if search:
-        facts.append(("max load within QoS", _max_load(service)))
-    if service.crossing:
-        crossing = f"{show.shares(service.crossing)} of max RPS"
-        facts.append(("smoothed curve crosses QoS at", crossing))
-    return facts
-
-
-def _max_load(service: ServiceFinding) -> str:
-    search = service.max_load
-    if search is None or search.interval_rps is None:
-        return f"unknown: {show.sentences(search.reasons) if search else ''}"
-    shares = f", {show.shares(search.fraction)} of max RPS" if search.fraction else ""
-    state = "confirmed" if search.confirmed else "not confirmed"
-    spent = f"{len(search.probes)} probes, {units.show_s(search.wall_s)}"
-    return f"{show.rates(search.interval_rps)} requests/s{shares} ({state}; {spent})"
 
 
 def _payload(figure: Figure) -> dict[str, object]:

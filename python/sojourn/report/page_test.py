@@ -184,3 +184,8 @@ def test_a_browser_draws_every_figure(html: str, tmp_path: Path) -> None:
     assert parsed.of("html")[0].get("data-drawn") == "all"
     assert not [attrs for _, attrs in parsed.tags if attrs.get("class") == "failed"]
     assert len(parsed.of("svg")) == 17
+
+
+def test_what_is_not_drawn_says_why() -> None:
+    text = Parsed(built(testing.degenerate()["no points"])).text
+    assert "memcached: p99 sojourn time against offered load: No load was measured." in text

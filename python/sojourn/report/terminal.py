@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sojourn.analysis.findings import CheckRow, Findings, LoadPoint, ServiceFinding
 from sojourn.plan.points import Verdict
-from sojourn.report import people, plot, show
+from sojourn.report import facts, people, plot, show
 from sojourn.report.draw.lookup import of_point, of_run, tail_q
 
 REASONS = 3
@@ -54,8 +54,9 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     yield f"{service.service} ".ljust(width, "=")
     yield from textwrap.wrap(service.answer, width)
     yield from _judged(service.verdict, service.reasons, width)
+    for name, value in facts.of_service(service):
+        yield from _item(f"{name}: {value}", width)
     if not service.points:
-        yield "No load was measured."
         return
     yield ""
     yield from _table(service)

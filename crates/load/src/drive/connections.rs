@@ -4,7 +4,7 @@
 //! so for longest. So with `depth` 1 it is a queue of free connections, requests spread over all
 //! of them, and no request waits while a connection has room. Nothing allocates after `new`.
 
-use super::After;
+use super::read::After;
 use crate::protocols::Decoder;
 
 const NONE: u32 = u32::MAX;
@@ -19,6 +19,8 @@ struct Connection {
     /// Number in flight.
     len: u32,
     open: bool,
+    /// Never picked: somebody uses it for a purpose of its own.
+    aside: bool,
     /// When the first byte of the reply being read came, ns; 0: none yet.
     first_byte_ns: u64,
     decoder: Box<dyn Decoder>,
@@ -59,6 +61,7 @@ impl Connections {
                 head: 0,
                 len: 0,
                 open: false,
+                aside: false,
                 first_byte_ns: 0,
                 decoder: decoder(),
             })
@@ -103,24 +106,21 @@ impl Connections {
         self.in_flight
     }
 
-    /// Requests in flight on `connection`.
-    #[inline]
-    pub fn in_flight_on(&self, connection: u32) -> u32 {
-        self.each[connection as usize].len
-    }
-
     /// Puts `request` in flight on `connection`, which has room.
     #[inline]
     pub fn push(&mut self, connection: u32, request: u32) {
-        self.unlist(connection);
+        let listed = self.is_listed(connection);
+        if listed {
+            self.unlist(connection);
+        }
         let it = &mut self.each[connection as usize];
         let slot = wrap(it.head + it.len, self.depth);
         it.len += 1;
         self.slots[(connection * self.depth + slot) as usize] = request;
         self.in_flight += 1;
-        if self.each[connection as usize].len < self.depth {
+        if self.is_listed(connection) {
             self.list(connection);
-        } else {
+        } else if listed {
             self.with_room -= 1;
         }
     }
@@ -136,18 +136,16 @@ impl Connections {
     #[inline]
     pub fn pop(&mut self, connection: u32, now_ns: u64) -> Option<u32> {
         let request = self.oldest(connection)?;
-        let it = &mut self.each[connection as usize];
-        let was_full = it.len == self.depth;
-        let open = it.open;
-        if open && !was_full {
+        let listed = self.is_listed(connection);
+        if listed {
             self.unlist(connection);
         }
         let it = &mut self.each[connection as usize];
         it.head = wrap(it.head + 1, self.depth);
         it.len -= 1;
         self.in_flight -= 1;
-        if open {
-            if was_full {
+        if self.is_listed(connection) {
+            if !listed {
                 self.gain_room(now_ns);
             }
             self.list(connection);
@@ -161,18 +159,37 @@ impl Connections {
         it.open = true;
         it.first_byte_ns = 0;
         it.decoder.reset();
-        self.gain_room(now_ns);
-        self.list(connection);
+        if self.is_listed(connection) {
+            self.gain_room(now_ns);
+            self.list(connection);
+        }
+    }
+
+    /// `connection`, open and with nothing in flight, is never picked from now on.
+    pub(super) fn set_aside(&mut self, connection: u32) {
+        self.unlist(connection);
+        self.with_room -= 1;
+        self.each[connection as usize].aside = true;
+    }
+
+    /// Whether `connection` has room for one more.
+    pub(super) fn has_room(&self, connection: u32) -> bool {
+        let it = &self.each[connection as usize];
+        it.open && it.len < self.depth
+    }
+
+    #[inline]
+    fn is_listed(&self, connection: u32) -> bool {
+        self.has_room(connection) && !self.each[connection as usize].aside
     }
 
     /// `connection` cannot be used until it is open again. What is in flight on it stays there
     /// until it is taken out with [`Connections::pop`]. Answers whether it was open.
     pub fn closed(&mut self, connection: u32) -> bool {
-        let it = &self.each[connection as usize];
-        if !it.open {
+        if !self.each[connection as usize].open {
             return false;
         }
-        if it.len < self.depth {
+        if self.is_listed(connection) {
             self.unlist(connection);
             self.with_room -= 1;
         }

@@ -6,6 +6,8 @@
 //! [`Marks`]; what that means is worked out afterwards.
 
 mod connections;
+mod probe;
+mod read;
 mod reopen;
 mod watch;
 
@@ -15,11 +17,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use sojourn_base::clock::{Clock, Monotonic};
 
 pub use connections::Connections;
+use probe::Probe;
+use read::{After, asked, lose, read};
 use reopen::Reopener;
 pub use watch::{Live, Watch};
 
-use crate::marks::{Marks, Outcome, Plan, ThreadRun};
-use crate::protocols::{Asked, Protocol};
+use crate::marks::{Marks, Plan, ThreadRun};
+use crate::protocols::Protocol;
 use crate::resolve::Wait;
 use crate::transports::{Event, Transport};
 
@@ -53,6 +57,8 @@ pub struct Setup {
     pub transport: Box<dyn Transport>,
     /// What is said on them.
     pub protocol: Arc<dyn Protocol>,
+    /// What the probe client sends, on one connection more.
+    pub probe: Option<Plan>,
     /// Number of connections, and most requests in flight on each.
     pub connections: u32,
     /// See `connections`.
@@ -84,8 +90,10 @@ pub struct Drive {
     give_up_ns: u64,
     give_up_next_ns: u64,
     live: Arc<Live>,
-    /// The next request of the plan.
+    /// The next request of the load, and the number of them; after these come the probe's.
     next: usize,
+    load_len: usize,
+    probe: Option<Probe>,
     /// Bytes of the request being sent.
     bytes: Vec<u8>,
     stopped_ns: Option<u64>,
@@ -106,19 +114,27 @@ pub fn run(setup: Setup) -> ThreadRun {
             drive.send(request, connection);
             batch += 1;
         }
+        drive.probe(now_ns);
         drive.poll_and_mark(now_ns);
     }
 }
 
 impl Drive {
-    pub(crate) fn new(setup: Setup) -> Self {
+    pub(crate) fn new(mut setup: Setup) -> Self {
+        let load_len = setup.plan.intended_ns.len();
+        let probe = setup.probe.take().map(|plan| Probe::join(plan, &mut setup));
         let Setup { protocol, connections, depth, .. } = setup;
         let bytes = Vec::with_capacity(protocol.request_bytes_max() + 16);
+        let sockets = connections + u32::from(probe.is_some());
+        let mut lists = Connections::new(sockets, depth, setup.give_up_ns > 0, || {
+            protocol.decoder()
+        });
+        if let Some(probe) = &probe {
+            lists.set_aside(probe.connection);
+        }
         Self {
-            connections: Connections::new(connections, depth, setup.give_up_ns > 0, || {
-                protocol.decoder()
-            }),
-            reopener: Reopener::new(connections),
+            connections: lists,
+            reopener: Reopener::new(sockets),
             watch: Watch::new(setup.times, setup.wait, setup.outage_over_ns),
             clock: Monotonic,
             plan: setup.plan,
@@ -131,6 +147,8 @@ impl Drive {
             give_up_next_ns: 0,
             live: setup.live,
             next: 0,
+            load_len,
+            probe,
             bytes,
             stopped_ns: None,
         }
@@ -145,8 +163,7 @@ impl Drive {
     /// The next request and the connection it takes, if it is due and there is room for it.
     #[inline]
     fn take_due(&mut self, now_ns: u64) -> Option<(usize, u32)> {
-        let intended_ns = *self.plan.intended_ns.get(self.next)?;
-        if intended_ns > now_ns {
+        if self.next == self.load_len || self.plan.intended_ns[self.next] > now_ns {
             return None;
         }
         let connection = self.connections.pick()?;
@@ -199,12 +216,13 @@ impl Drive {
         }
         let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
         if self.connections.pick().is_none() {
-            return nap_ns; // only a reply, or the deadline, can change anything
+            return nap_ns.min(self.probe_due_ns(now_ns)); // only a reply, or the deadline, can change anything
         }
-        match self.plan.intended_ns.get(self.next) {
-            Some(due_ns) => due_ns.saturating_sub(now_ns).min(nap_ns),
+        let due_ns = match self.plan.intended_ns[..self.load_len].get(self.next) {
+            Some(due_ns) => due_ns.saturating_sub(now_ns),
             None => nap_ns,
-        }
+        };
+        due_ns.min(nap_ns).min(self.probe_due_ns(now_ns))
     }
 
     /// Whether the run has ended: all is answered, the deadline has passed, or nobody answers.
@@ -222,7 +240,7 @@ impl Drive {
             self.stop(now_ns);
             return true;
         }
-        let all_sent = self.next == self.plan.intended_ns.len();
+        let all_sent = self.next == self.load_len;
         (all_sent && self.connections.in_flight() == 0 && now_ns >= self.times.end_ns)
             || now_ns >= self.times.end_ns + self.times.drain_ns
     }
@@ -230,9 +248,8 @@ impl Drive {
     /// Nothing that is due later than `now_ns` will be sent.
     #[cold]
     fn stop(&mut self, now_ns: u64) {
-        let due = self.plan.intended_ns.partition_point(|&ns| ns <= now_ns).max(self.next);
-        self.plan.truncate(due);
-        self.marks.truncate(due);
+        let load = &self.plan.intended_ns[..self.load_len];
+        self.load_len = load.partition_point(|&ns| ns <= now_ns).max(self.next);
         self.stopped_ns = Some(now_ns);
         self.times.end_ns = now_ns.min(self.times.end_ns);
         self.watch.ends_at(now_ns);
@@ -259,7 +276,7 @@ impl Drive {
     #[inline]
     pub(crate) fn fill(&mut self, now_ns: u64) {
         while now_ns < self.times.end_ns
-            && self.next < self.plan.intended_ns.len()
+            && self.next < self.load_len
             && let Some(connection) = self.connections.pick()
         {
             self.send(self.next, connection);
@@ -271,7 +288,7 @@ impl Drive {
     /// The closed loop is over when its time is, or its plan, and all is answered.
     #[inline]
     pub(crate) fn is_closed_over(&mut self, now_ns: u64) -> bool {
-        if self.next == self.plan.intended_ns.len() && now_ns < self.times.end_ns {
+        if self.next == self.load_len && now_ns < self.times.end_ns {
             self.stop(now_ns); // the plan is used up: what was measured until now counts
         }
         self.is_over(now_ns) || (now_ns >= self.times.end_ns && self.connections.in_flight() == 0)
@@ -279,16 +296,20 @@ impl Drive {
 
     /// Cuts the plan to what was sent.
     pub(crate) fn finish_closed(mut self) -> ThreadRun {
-        self.plan.truncate(self.next);
-        self.marks.truncate(self.next);
+        self.load_len = self.next;
         let measured_ns = self.times.measured_ns;
-        self.plan.measured_from = self.plan.intended_ns.partition_point(|&ns| ns < measured_ns);
+        let sent = &self.plan.intended_ns[..self.load_len];
+        self.plan.measured_from = sent.partition_point(|&ns| ns < measured_ns);
         self.finish()
     }
 
     fn finish(self) -> ThreadRun {
-        let Self { plan, marks, watch, transport, stopped_ns, reopener, .. } = self;
+        let probe_sojourn_ns = self.probe_times();
+        let Self { mut plan, mut marks, watch, transport, stopped_ns, reopener, .. } = self;
+        plan.truncate(self.load_len);
+        marks.truncate(self.load_len);
         let run = ThreadRun {
+            probe_sojourn_ns,
             plan,
             marks,
             stopped_ns,
@@ -296,76 +317,5 @@ impl Drive {
             ..ThreadRun::default()
         };
         watch.finish(run, transport.as_ref())
-    }
-}
-
-#[inline]
-pub(crate) fn asked(plan: &Plan, request: usize) -> Asked {
-    Asked { op: plan.op[request], item: plan.item[request], id: request as u32 }
-}
-
-/// What becomes of a connection after its bytes were read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
-    GoOn,
-    /// The server said that it closes it now.
-    Agreed,
-    /// Nothing more on it can be understood.
-    Broken,
-}
-
-/// Reads all replies in `bytes`.
-#[inline]
-fn read(
-    connections: &mut Connections,
-    connection: u32,
-    mut bytes: &[u8],
-    now_ns: u64,
-    plan: &Plan,
-    marks: &mut Marks,
-    live: &Live,
-) -> After {
-    while !bytes.is_empty() {
-        let Some(request) = connections.oldest(connection) else {
-            return connections.after_stray(connection);
-        };
-        let request = request as usize;
-        let (decoder, first_byte_ns) = connections.reading(connection);
-        if *first_byte_ns < marks.sent_ns[request] {
-            *first_byte_ns = now_ns;
-        }
-        let step = decoder.read(asked(plan, request), bytes);
-        bytes = &bytes[step.used..];
-        if let Some(reply) = step.reply {
-            marks.first_byte_ns[request] = std::mem::take(first_byte_ns);
-            marks.done_ns[request] = now_ns;
-            marks.outcome[request] = reply.outcome;
-            marks.reply_bytes[request] = reply.body_bytes;
-            live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
-            connections.pop(connection, now_ns);
-            if reply.outcome == Outcome::Garbled {
-                return After::Broken;
-            }
-            if reply.last {
-                return After::Agreed;
-            }
-        }
-    }
-    After::GoOn
-}
-
-/// Everything in flight on `connection` is lost.
-#[cold]
-fn lose(
-    connections: &mut Connections,
-    connection: u32,
-    now_ns: u64,
-    marks: &mut Marks,
-    live: &Live,
-) {
-    connections.closed(connection);
-    while let Some(request) = connections.pop(connection, now_ns) {
-        marks.outcome[request as usize] = Outcome::Closed;
-        live.done(0, Outcome::Closed);
     }
 }

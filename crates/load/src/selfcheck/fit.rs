@@ -16,7 +16,8 @@
 use super::{Check, Evidence};
 
 /// Limit of A*² at 1 %, exponential with unknown scale.
-/// Source: Stephens, "EDF Statistics for Goodness of Fit", JASA 69 (1974), table 1.
+/// Source: Stephens, "EDF Statistics for Goodness of Fit", JASA 69 (1974), table 1; METHOD M7. (The
+/// later table 4.14 of D'Agostino and Stephens (1986), which scipy uses now, has 1.959.)
 pub(super) const LIMIT: f64 = 1.957;
 /// Gaps in one sample.
 pub(super) const GAPS: usize = 1000;

@@ -139,3 +139,6 @@ pub fn choose(name: &str, target: &Target) -> Result<&'static TransportKind, Fau
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -271,6 +271,9 @@ impl Transport for Uring {
     }
 
     fn close(&mut self, connection: u32) {
+        if self.queued > 0 {
+            self.enter(0, None); // what is queued for this socket must not reach the next one
+        }
         let it = &mut self.each[connection as usize];
         it.generation += 1;
         it.opening = None;

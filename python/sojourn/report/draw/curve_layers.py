@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from sojourn.analysis.findings import Interval, Line, ServiceFinding
+from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
@@ -17,6 +18,7 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, is_finite, number
 
 ASIDE = 5  # px by which intervals stand left and runs right of their load, so that both are seen
+BEYOND = 10.0  # a share of max RPS beyond every axis, where JSON has no infinity
 SOLID, DASHED, DOTTED = [1, 0], [6, 4], [3, 3]
 
 
@@ -82,10 +84,11 @@ def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> Ti
 def _bands(service: ServiceFinding) -> list[Band]:
     """The max-load interval and the crossing of the smoothed curve, where they were found."""
     search = service.max_load
+    decided = search.fraction if search and search.verdict is Verdict.HOLDS else None
     return [
         Band(name, interval, role(colour), dash)
         for name, interval, colour, dash in (
-            ("max load within QoS", search.fraction if search else None, "band", SOLID),
+            ("max load within QoS", decided, "band", SOLID),
             ("curve crosses QoS", service.crossing, "crossing", DOTTED),
         )
         if interval is not None
@@ -119,7 +122,7 @@ def _shaded(frame: Frame, bands: list[Band], colour: alt.Color) -> list[alt.Char
             [
                 {
                     "lo": band.interval.lo,
-                    "hi": band.interval.hi,
+                    "hi": min(band.interval.hi, BEYOND),
                     "bottom": frame.axis.lo,
                     "top": frame.axis.hi,
                     "line": band.name,
@@ -127,7 +130,9 @@ def _shaded(frame: Frame, bands: list[Band], colour: alt.Color) -> list[alt.Char
                 }
             ],
         )
-        .mark_rect(fillOpacity=0.16, stroke=band.colour, strokeWidth=1, strokeDash=band.dash)
+        .mark_rect(
+            clip=True, fillOpacity=0.16, stroke=band.colour, strokeWidth=1, strokeDash=band.dash
+        )
         .encode(
             x=alt.X("lo:Q"),
             x2="hi:Q",

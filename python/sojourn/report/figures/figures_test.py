@@ -9,7 +9,8 @@ from typing import cast
 
 import pytest
 
-from sojourn.report import figures, testing
+from sojourn.plan.points import Verdict
+from sojourn.report import facts, figures, testing
 from sojourn.report.draw.figure import Figure
 from sojourn.report.draw.palette import resolve
 from sojourn.report.files import pictures
@@ -169,3 +170,13 @@ def test_a_load_measured_twice_in_a_restart_keeps_both_runs_apart() -> None:
     assert "10 % #1b holds" in {cell["row"] for cell in cells}
     assert len({r["place"] for r in datasets("memcached-restarts")["runs"]}) == 6
     assert len({r["run"] for r in datasets("memcached-series")["seconds"]}) == 6
+
+
+def test_an_undecided_search_draws_no_max_load() -> None:
+    base = testing.memcached()
+    assert base.max_load
+    search = replace(base.max_load, verdict=Verdict.UNKNOWN, reasons=("not confirmed",))
+    drawn = figures.of_service(replace(base, max_load=search))
+    assert "max load within QoS" not in (drawn[0].chart or {})["datasets"]  # type: ignore[operator]
+    value = dict(facts.of_service(replace(base, max_load=search)))["max load within QoS"]
+    assert value == "unknown: not confirmed; the search ended at 35.4k–37.1k requests/s"

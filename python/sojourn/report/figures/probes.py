@@ -6,6 +6,7 @@ import altair as alt
 
 from sojourn import units
 from sojourn.analysis.findings import MaxLoad, ServiceFinding
+from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL
@@ -63,8 +64,8 @@ def draw(service: ServiceFinding) -> list[Figure]:
 
 
 def _result(search: MaxLoad) -> str:
-    if search.interval_rps is None:
-        return f"no interval was found: {show.sentences(search.reasons) or 'undecided'}"
+    if search.verdict is Verdict.UNKNOWN or search.interval_rps is None:
+        return f"the max load is {search.verdict}: {show.sentences(search.reasons) or 'undecided'}"
     state = "confirmed" if search.confirmed else "not confirmed"
     return f"the max load lies in {show.rates(search.interval_rps)} requests/s, {state}"
 

@@ -1,0 +1,75 @@
+//! The probe client: few requests, Poisson, on a connection of their own, in the same loop.
+//!
+//! Poisson arrivals see time averages, so at a rate too low to add load their sojourn times are what
+//! a newcomer finds; if the load's own differ, the client colours them (METHOD M5). They take the
+//! same path through the loop as the load's, so that they differ in nothing else.
+
+use sojourn_base::span;
+
+use super::{Drive, Setup};
+use crate::marks::{Marks, Outcome, Plan};
+
+/// Where the probe's requests lie in the plan: after all of the load's.
+pub(super) struct Probe {
+    /// The connection set aside for it.
+    pub(super) connection: u32,
+    first: usize,
+    next: usize,
+}
+
+impl Probe {
+    /// Puts the probe's plan behind the load's, with marks for it.
+    pub(super) fn join(plan: Plan, setup: &mut Setup) -> Self {
+        let first = setup.plan.intended_ns.len();
+        let marks = Marks::for_requests(plan.intended_ns.len());
+        setup.plan.intended_ns.extend(plan.intended_ns);
+        setup.plan.item.extend(plan.item);
+        setup.plan.op.extend(plan.op);
+        setup.marks.extend(marks);
+        Self { connection: setup.connections, first, next: first }
+    }
+}
+
+impl Drive {
+    /// Sends the probe's next request if it is due.
+    #[inline]
+    pub(crate) fn probe(&mut self, now_ns: u64) {
+        let Some(probe) = &mut self.probe else { return };
+        let (next, connection) = (probe.next, probe.connection);
+        let is_due = self.plan.intended_ns.get(next).is_some_and(|&ns| ns <= now_ns);
+        if is_due && self.stopped_ns.is_none() && self.connections.has_room(connection) {
+            probe.next += 1;
+            self.send(next, connection);
+        }
+    }
+
+    /// How long until the probe has to send; for ever without one.
+    #[inline]
+    pub(super) fn probe_due_ns(&self, now_ns: u64) -> u64 {
+        let Some(probe) = &self.probe else { return u64::MAX };
+        match self.plan.intended_ns.get(probe.next) {
+            Some(due_ns) if self.connections.has_room(probe.connection) => {
+                due_ns.saturating_sub(now_ns)
+            }
+            _ => u64::MAX,
+        }
+    }
+
+    /// Sojourn times of the probe in the measured part.
+    pub(super) fn probe_times(&self) -> span::Times {
+        let mut times = span::Times::new();
+        let Some(probe) = &self.probe else { return times };
+        let end_ns = self.stopped_ns.unwrap_or(u64::MAX);
+        for request in probe.first..self.plan.intended_ns.len() {
+            let intended_ns = self.plan.intended_ns[request];
+            if !(self.times.measured_ns..end_ns).contains(&intended_ns) {
+                continue;
+            }
+            match self.marks.outcome[request] {
+                Outcome::Hit => times.add(self.marks.done_ns[request].saturating_sub(intended_ns)),
+                _ => times.add_lost(),
+            }
+        }
+        times
+    }
+}

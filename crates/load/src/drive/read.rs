@@ -1,0 +1,76 @@
+//! From bytes to marks: the replies in what a poll found, and what is lost with a connection.
+
+use super::{Connections, Live};
+use crate::marks::{Marks, Outcome, Plan};
+use crate::protocols::Asked;
+
+#[inline]
+pub(super) fn asked(plan: &Plan, request: usize) -> Asked {
+    Asked { op: plan.op[request], item: plan.item[request], id: request as u32 }
+}
+
+/// What becomes of a connection after its bytes were read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    GoOn,
+    /// The server said that it closes it now.
+    Agreed,
+    /// Nothing more on it can be understood.
+    Broken,
+}
+
+/// Reads all replies in `bytes`.
+#[inline]
+pub(super) fn read(
+    connections: &mut Connections,
+    connection: u32,
+    mut bytes: &[u8],
+    now_ns: u64,
+    plan: &Plan,
+    marks: &mut Marks,
+    live: &Live,
+) -> After {
+    while !bytes.is_empty() {
+        let Some(request) = connections.oldest(connection) else {
+            return connections.after_stray(connection);
+        };
+        let request = request as usize;
+        let (decoder, first_byte_ns) = connections.reading(connection);
+        if *first_byte_ns < marks.sent_ns[request] {
+            *first_byte_ns = now_ns;
+        }
+        let step = decoder.read(asked(plan, request), bytes);
+        bytes = &bytes[step.used..];
+        if let Some(reply) = step.reply {
+            marks.first_byte_ns[request] = std::mem::take(first_byte_ns);
+            marks.done_ns[request] = now_ns;
+            marks.outcome[request] = reply.outcome;
+            marks.reply_bytes[request] = reply.body_bytes;
+            live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
+            connections.pop(connection, now_ns);
+            if reply.outcome == Outcome::Garbled {
+                return After::Broken;
+            }
+            if reply.last {
+                return After::Agreed;
+            }
+        }
+    }
+    After::GoOn
+}
+
+/// Everything in flight on `connection` is lost.
+#[cold]
+pub(super) fn lose(
+    connections: &mut Connections,
+    connection: u32,
+    now_ns: u64,
+    marks: &mut Marks,
+    live: &Live,
+) {
+    connections.closed(connection);
+    while let Some(request) = connections.pop(connection, now_ns) {
+        marks.outcome[request as usize] = Outcome::Closed;
+        live.done(0, Outcome::Closed);
+    }
+}

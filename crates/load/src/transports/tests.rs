@@ -1,0 +1,250 @@
+//! One suite over every transport that reaches a server: the same semantics, whatever the kernel
+//! interface.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Transports with sockets that this kernel offers.
+fn usable() -> impl Iterator<Item = &'static TransportKind> {
+    KINDS.iter().filter(|entry| entry.kind.name != "null" && (entry.works)())
+}
+
+fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends {
+    let sockets = sockets::connect(address, false, connections).unwrap();
+    Ends { address, sockets, connections, datagrams: false, request_bytes_max, depth: 4 }
+}
+
+/// A server that hands each connection to `serve` on a thread of its own.
+fn server(serve: fn(TcpStream)) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || listener.incoming().flatten().for_each(|stream| {
+        thread::spawn(move || serve(stream));
+    }));
+    address
+}
+
+fn echo(mut stream: TcpStream) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = stream.read(&mut buffer) {
+        if stream.write_all(&buffer[..read]).is_err() {
+            return;
+        }
+    }
+}
+
+/// What polls found, by connection.
+#[derive(Debug, Default, PartialEq)]
+struct Found {
+    bytes: Vec<Vec<u8>>,
+    closed: Vec<u32>,
+}
+
+impl Found {
+    fn of(connections: usize) -> Self {
+        Self { bytes: vec![Vec::new(); connections], closed: Vec::new() }
+    }
+
+    /// Polls until `is_enough`, or panics at the deadline.
+    fn until(&mut self, transport: &mut dyn Transport, is_enough: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + DEADLINE;
+        while !is_enough(self) {
+            assert!(Instant::now() < deadline, "nothing more comes: {} bytes", self.bytes[0].len());
+            transport.poll(1_000_000, &mut |event| match event {
+                Event::Bytes(connection, bytes) => {
+                    self.bytes[connection as usize].extend_from_slice(bytes);
+                }
+                Event::Closed(connection) => self.closed.push(connection),
+            });
+        }
+    }
+}
+
+#[test]
+fn the_table_names_every_file() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/transports");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().to_string_lossy().replace(".rs", ""))
+        .filter(|name| !["mod", "tests", "sockets", "buffers", "outbox"].contains(&name.as_str()))
+        .map(|name| name.replace("uring", "io_uring"))
+        .collect();
+    let mut names: Vec<String> = KINDS.iter().map(|entry| entry.kind.name.into()).collect();
+    files.sort();
+    names.sort();
+    assert_eq!(files, names);
+}
+
+#[test]
+fn bytes_come_back_on_their_connection_and_in_order() {
+    let address = server(echo);
+    for entry in usable() {
+        let mut transport = (entry.open)(ends(address, 5, 64)).unwrap();
+        let mut found = Found::of(5);
+        let mut sent = vec![Vec::new(); 5];
+        for round in 0..200_u32 {
+            let connection = round * 7 % 5;
+            let request = format!("{round} on {connection};");
+            transport.send(connection, request.as_bytes());
+            sent[connection as usize].extend_from_slice(request.as_bytes());
+            found.until(transport.as_mut(), |found| found.bytes == sent || round % 3 > 0);
+        }
+        found.until(transport.as_mut(), |found| found.bytes == sent);
+        assert!(found.closed.is_empty(), "{}", entry.kind.name);
+        assert!(transport.syscalls() > 0);
+    }
+}
+
+#[test]
+fn large_requests_are_sent_whole_although_the_kernel_takes_them_in_parts() {
+    let address = server(|mut stream| {
+        thread::sleep(Duration::from_millis(30)); // let the socket's buffers fill
+        echo(stream.try_clone().unwrap());
+        let _ = stream.flush();
+    });
+    for entry in usable() {
+        let size = 3_000_000;
+        let mut transport = (entry.open)(ends(address, 1, size)).unwrap();
+        let request: Vec<u8> = (0..size).map(|i| (i * 31 / 7) as u8).collect();
+        let mut found = Found::of(1);
+        for _ in 0..3 {
+            transport.send(0, &request);
+        }
+        found.until(transport.as_mut(), |found| found.bytes[0].len() == 3 * size);
+        let expected = request.repeat(3);
+        assert!(found.bytes[0] == expected, "{}: order was broken", entry.kind.name);
+    }
+}
+
+#[test]
+fn a_closed_connection_is_told_once_and_opens_again() {
+    let address = server(|mut stream| {
+        let mut one = [0];
+        while stream.read_exact(&mut one).is_ok() && one[0] != b'q' {
+            if stream.write_all(&one).is_err() {
+                return;
+            }
+        }
+    });
+    for entry in usable() {
+        let mut transport = (entry.open)(ends(address, 2, 64)).unwrap();
+        let mut found = Found::of(2);
+        transport.send(0, b"abq");
+        found.until(transport.as_mut(), |found| !found.closed.is_empty());
+        assert_eq!((found.bytes[0].as_slice(), &found.closed), (&b"ab"[..], &vec![0]));
+        reopen(transport.as_mut(), 0);
+        transport.send(0, b"c");
+        transport.send(1, b"d");
+        found.until(transport.as_mut(), |found| found.bytes == [b"abc".to_vec(), b"d".to_vec()]);
+        assert_eq!(found.closed, [0], "{}", entry.kind.name);
+    }
+}
+
+#[test]
+fn a_connection_dropped_by_us_is_silent_and_opens_again() {
+    let address = server(echo);
+    for entry in usable() {
+        let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
+        let mut found = Found::of(1);
+        transport.send(0, b"old");
+        transport.close(0);
+        reopen(transport.as_mut(), 0);
+        transport.send(0, b"new");
+        found.until(transport.as_mut(), |found| found.bytes[0] == b"new");
+        assert!(found.closed.is_empty(), "{}", entry.kind.name);
+    }
+}
+
+fn reopen(transport: &mut dyn Transport, connection: u32) {
+    let deadline = Instant::now() + DEADLINE;
+    while transport.reopen(connection) != Reopen::Open {
+        assert!(Instant::now() < deadline, "it never opens");
+    }
+}
+
+#[test]
+fn a_server_that_is_gone_refuses() {
+    for entry in usable() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
+        drop(listener);
+        let mut found = Found::of(1);
+        found.until(transport.as_mut(), |found| found.closed == [0]);
+        let deadline = Instant::now() + DEADLINE;
+        while transport.reopen(0) != Reopen::Refused {
+            assert!(Instant::now() < deadline, "{}", entry.kind.name);
+        }
+    }
+}
+
+#[test]
+fn more_arrives_at_once_than_there_are_buffers() {
+    let address = server(|mut stream| {
+        let mut one = [0];
+        while stream.read_exact(&mut one).is_ok() {
+            if stream.write_all(&vec![one[0]; 4_000_000]).is_err() {
+                return;
+            }
+        }
+    });
+    for entry in usable() {
+        let mut transport = (entry.open)(ends(address, 3, 64)).unwrap();
+        (0..3).for_each(|connection| transport.send(connection, &[connection as u8]));
+        let mut found = Found::of(3);
+        found.until(transport.as_mut(), |found| {
+            found.bytes.iter().all(|bytes| bytes.len() == 4_000_000)
+        });
+        for (connection, bytes) in found.bytes.iter().enumerate() {
+            assert!(bytes.iter().all(|&byte| byte == connection as u8), "{}", entry.kind.name);
+        }
+    }
+}
+
+#[test]
+fn each_datagram_comes_alone() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        while let Ok((len, from)) = server.recv_from(&mut buffer) {
+            let _ = server.send_to(&buffer[..len], from);
+            let _ = server.send_to(b"again", from);
+        }
+    });
+    for entry in usable() {
+        let sockets = sockets::connect(address, true, 2).unwrap();
+        let ends =
+            Ends { address, sockets, connections: 2, datagrams: true, request_bytes_max: 64, depth: 1 };
+        let mut transport = (entry.open)(ends).unwrap();
+        transport.send(1, b"hello");
+        let mut seen = Vec::new();
+        let deadline = Instant::now() + DEADLINE;
+        while seen.len() < 2 {
+            assert!(Instant::now() < deadline, "{}", entry.kind.name);
+            transport.poll(1_000_000, &mut |event| match event {
+                Event::Bytes(1, bytes) => seen.push(bytes.to_vec()),
+                other => panic!("{}: {other:?}", entry.kind.name),
+            });
+        }
+        assert_eq!(seen, [b"hello".to_vec(), b"again".to_vec()]);
+    }
+}
+
+#[test]
+fn a_poll_waits_as_long_as_told_and_no_less() {
+    let address = server(echo);
+    for entry in usable() {
+        let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
+        transport.poll(1, &mut |_| ());
+        let start = Instant::now();
+        transport.poll(20_000_000, &mut |event| panic!("{event:?}"));
+        assert!(start.elapsed() >= Duration::from_millis(20), "{}", entry.kind.name);
+    }
+}

@@ -1,0 +1,263 @@
+//! Whole runs against servers that behave, stall, break and lie. What is checked holds on any
+//! machine, however busy: bounds that follow from what the server did, and counts.
+
+mod server;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use server::{Behaviour, Server};
+use sojourn_load::job::Job;
+use sojourn_load::marks::Outcome;
+use sojourn_load::measure::{Measured, measure};
+use sojourn_load::progress::{Form, Progress};
+use sojourn_load::resolve::resolve;
+use sojourn_load::target::Target;
+use sojourn_load::transports;
+
+fn job(server: &Server, transport: &str) -> Job {
+    Job {
+        target: format!("memcache://127.0.0.1:{}", server.port()),
+        rate: "2k".into(),
+        duration: "600ms".into(),
+        warmup: "100ms".into(),
+        drain: "3s".into(),
+        connections: 8,
+        depth: 64,
+        items: 100,
+        wait: "sleep".into(),
+        transport: transport.into(),
+        seed: 7,
+        ..Job::default()
+    }
+}
+
+fn run(job: Job) -> Measured {
+    run_until(job, &Arc::new(AtomicBool::new(false)))
+}
+
+fn run_until(job: Job, stop: &Arc<AtomicBool>) -> Measured {
+    let resolved = resolve(job).unwrap();
+    measure(&resolved, stop, &mut Progress::new(Form::Off)).unwrap()
+}
+
+/// Transports with sockets that this kernel offers.
+fn usable() -> Vec<&'static str> {
+    let target = Target::parse("memcache://h").unwrap();
+    let names = ["epoll", "io_uring"];
+    names.into_iter().filter(|name| transports::choose(name, &target).is_ok()).collect()
+}
+
+#[test]
+fn every_request_is_sent_once_and_answered() {
+    for transport in usable() {
+        for wait in ["sleep", "spin"] {
+            let server = Server::start(Behaviour::Good);
+            let got = run(Job { wait: wait.into(), ..job(&server, transport) });
+            let thread = &got.run.threads[0];
+            assert!(thread.marks.outcome.iter().all(|&it| it == Outcome::Hit), "{transport}");
+            assert!(got.result.errors.is_empty());
+            assert_eq!(server.requests(), thread.plan.intended_ns.len() as u64);
+            for request in 0..thread.plan.intended_ns.len() {
+                let due = thread.plan.intended_ns[request];
+                let (sent, first) = (thread.marks.sent_ns[request], thread.marks.first_byte_ns[request]);
+                let done = thread.marks.done_ns[request];
+                assert!(due <= sent && sent <= first && first <= done, "{transport}, {request}");
+                assert_eq!(thread.marks.reply_bytes[request], 200);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::Stall { after: 400, length: Duration::from_millis(150) });
+        let got = run(job(&server, transport));
+        let (from, to) = server.stall().expect("it stalled");
+        let zero = got.start_ns;
+        let (from_ns, to_ns) = (from - zero, to - zero);
+        let thread = &got.run.threads[0];
+        let mut in_it = 0;
+        for (request, &due_ns) in thread.plan.intended_ns.iter().enumerate() {
+            if due_ns > from_ns && due_ns < to_ns {
+                in_it += 1;
+                assert!(thread.marks.done_ns[request] >= to_ns, "{transport}: told too early");
+            }
+        }
+        assert!(in_it > 100, "{transport}: {in_it} requests were due in 150 ms at 2k/s");
+        assert!(thread.marks.outcome.iter().all(|&it| it == Outcome::Hit));
+        // Due evenly over the stall, they waited for what was left of it: 75 ms on average.
+        let p99 = got.result.sojourn_all_ns.p99.unwrap();
+        assert!(p99 >= 100_000_000, "{transport}: p99 is {p99} ns");
+    }
+}
+
+#[test]
+fn at_depth_one_waiting_for_a_connection_is_inside_the_stopwatch() {
+    for transport in usable() {
+        let length = Duration::from_millis(150);
+        let server = Server::start(Behaviour::Stall { after: 400, length });
+        let got = run(Job { depth: 1, connections: 4, ..job(&server, transport) });
+        let (_, to) = server.stall().unwrap();
+        let to_ns = to - got.start_ns;
+        let thread = &got.run.threads[0];
+        let waited = (0..thread.plan.intended_ns.len()).filter(|&request| {
+            thread.plan.intended_ns[request] < to_ns && thread.marks.sent_ns[request] >= to_ns
+        });
+        let waited: Vec<usize> = waited.collect();
+        assert!(waited.len() > 100, "{transport}: all but four waited in the plan");
+        for &request in &waited {
+            assert!(thread.marks.free_ns[request] >= to_ns, "no connection was free before");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_closes_now_and_then_costs_those_requests_and_no_more() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::CloseAfter(50));
+        let got = run(Job { depth: 1, ..job(&server, transport) });
+        let thread = &got.run.threads[0];
+        let of = |outcome| thread.marks.outcome.iter().filter(|&&it| it == outcome).count();
+        assert!(thread.reconnects > 5, "{transport}: {} reconnects", thread.reconnects);
+        assert!(of(Outcome::Closed) <= thread.reconnects as usize + 8, "{transport}");
+        assert_eq!(of(Outcome::Closed) + of(Outcome::Hit), thread.plan.intended_ns.len());
+        assert!(!got.was_lost);
+    }
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_with_what_was_measured() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::DieAfter(300));
+        let start = Instant::now();
+        let got = run(Job { duration: "30s".into(), ..job(&server, transport) });
+        assert!(start.elapsed() < Duration::from_secs(20), "{transport}: it gives up");
+        assert!(got.was_lost, "{transport}");
+        let thread = &got.run.threads[0];
+        let hits = thread.marks.outcome.iter().filter(|&&it| it == Outcome::Hit).count();
+        assert!((1..=300).contains(&hits), "{transport}: {hits}");
+        assert_eq!(serde_json::to_value(&got.result).unwrap()["verdict"], "unknown");
+    }
+}
+
+#[test]
+fn garbage_is_counted_and_the_run_goes_on() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::GarbageEvery(40));
+        let got = run(Job { depth: 1, ..job(&server, transport) });
+        assert!(got.result.errors["garbled"] > 5, "{transport}: {:?}", got.result.errors);
+        let hits = got.result.requests - got.result.errors.values().sum::<u64>();
+        assert!(hits > got.result.requests / 2, "{transport}: {:?}", got.result.errors);
+    }
+}
+
+#[test]
+fn a_server_that_never_answers_costs_the_drain_and_no_more() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::Mute);
+        let start = Instant::now();
+        let job = Job { drain: "200ms".into(), ..job(&server, transport) };
+        let got = run(job);
+        assert!(start.elapsed() < Duration::from_secs(10), "{transport}");
+        let errors: u64 = got.result.errors.values().sum();
+        assert_eq!(errors, got.result.requests, "{transport}: {:?}", got.result.errors);
+        assert_eq!(got.result.sojourn_all_ns.p50, None, "never done is infinite");
+    }
+}
+
+#[test]
+fn a_signal_ends_the_run_with_what_was_due_until_then() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::Good);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopper = thread::spawn({
+            let stop = Arc::clone(&stop);
+            move || {
+                thread::sleep(Duration::from_millis(400));
+                stop.store(true, Relaxed);
+            }
+        });
+        let start = Instant::now();
+        let got = run_until(Job { duration: "60s".into(), ..job(&server, transport) }, &stop);
+        stopper.join().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(20), "{transport}");
+        assert!(got.was_interrupted);
+        let thread = &got.run.threads[0];
+        let stopped_ns = thread.stopped_ns.unwrap();
+        assert!(thread.plan.intended_ns.iter().all(|&ns| ns <= stopped_ns));
+        assert!(thread.marks.outcome.iter().all(|&it| it == Outcome::Hit), "{transport}: drained");
+    }
+}
+
+#[test]
+fn the_closed_loop_keeps_every_connection_busy() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::Good);
+        let job = Job {
+            find_max: true,
+            duration: "300ms".into(),
+            requests_max: 2_000_000,
+            depth: 4,
+            ..job(&server, transport)
+        };
+        let got = run(job);
+        assert!(got.result.errors.is_empty(), "{transport}: {:?}", got.result.errors);
+        assert!(got.result.requests > 100);
+        let thread = &got.run.threads[0];
+        let used: std::collections::BTreeSet<u32> = thread.marks.connection.iter().copied().collect();
+        assert_eq!(used.len(), 8, "{transport}");
+    }
+}
+
+#[test]
+fn the_probe_measures_beside_the_load_and_is_not_counted_with_it() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::Good);
+        let got = run(Job { probe_rate: 200.0, ..job(&server, transport) });
+        let probe = got.result.probe_sojourn_ns.as_ref().unwrap();
+        assert!((60..240).contains(&probe.count), "{transport}: {} in 600 ms", probe.count);
+        assert_eq!(probe.lost, 0);
+        let load = got.run.threads[0].plan.intended_ns.len() as u64;
+        assert!(server.requests() >= load + probe.count);
+        assert!(got.run.threads[0].marks.connection.iter().all(|&connection| connection < 8));
+    }
+}
+
+#[test]
+fn preload_sets_every_item_and_notices_what_is_lost() {
+    let server = Server::start(Behaviour::Good);
+    let with_preload = |server: &Server| Job { preload: true, ..job(server, "epoll") };
+    run(with_preload(&server));
+    assert_eq!(server.sets(), 100);
+    let forgetful = Server::start(Behaviour::Forgets(13));
+    let resolved = resolve(with_preload(&forgetful)).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let fault = measure(&resolved, &stop, &mut Progress::new(Form::Off)).unwrap_err();
+    assert!(fault.what.contains("lost 8 of 100"), "{fault}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let port = Server::start(Behaviour::Good).port_after_end();
+    let job = Job { target: format!("memcache://127.0.0.1:{port}"), ..Job::default() };
+    let resolved = resolve(job).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let fault = measure(&resolved, &stop, &mut Progress::new(Form::Off)).unwrap_err();
+    assert_eq!(fault.exit, 4);
+    assert!(fault.fix.contains("start the server"), "{fault}");
+}
+
+#[test]
+fn threads_share_connections_and_load() {
+    let server = Server::start(Behaviour::Good);
+    let got = run(Job { threads: 3, connections: 7, ..job(&server, "epoll") });
+    assert_eq!(got.run.threads.len(), 3);
+    assert!(got.result.errors.is_empty(), "{:?}", got.result.errors);
+    let sent: usize = got.run.threads.iter().map(|it| it.plan.intended_ns.len()).sum();
+    assert_eq!(server.requests(), sent as u64);
+}

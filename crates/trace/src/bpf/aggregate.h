@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/*
+ * Finished requests become counts: constant memory, nothing dropped.
+ *
+ * Requests of similar total share a row; a row holds, per stage, the sum and a histogram. Adding the
+ * rows from a quantile upwards gives the stages of the tail, whatever the quantile. All atomic:
+ * requests finish on several CPUs at once. Stages of 0 ns are not binned; their number follows.
+ */
+#ifndef SOJOURN_AGGREGATE_H
+#define SOJOURN_AGGREGATE_H
+
+static __always_inline u32 log2_of(u64 v)
+{
+	u32 r = 0;
+
+	if (v >> 32) { v >>= 32; r += 32; }
+	if (v >> 16) { v >>= 16; r += 16; }
+	if (v >> 8) { v >>= 8; r += 8; }
+	if (v >> 4) { v >>= 4; r += 4; }
+	if (v >> 2) { v >>= 2; r += 2; }
+	return r + (v >> 1);
+}
+
+static __always_inline u32 bin_of(u64 v, u32 sub, u32 bins)
+{
+	u32 bin, octave;
+
+	if (v >> sub == 0)
+		return v;
+	octave = log2_of(v) - sub;
+	bin = ((octave + 1) << sub) + ((v >> octave) & ((1 << sub) - 1));
+	return bin < bins ? bin : bins - 1;
+}
+
+static __always_inline u32 row_of(u64 total_ns)
+{
+	u32 bin = bin_of(total_ns, ROW_SUB, 4096);
+	u32 first = (ROW_MIN - ROW_SUB + 1) << ROW_SUB;
+
+	if (bin < first)
+		return 0;
+	bin -= first - 1;
+	return bin < ROWS ? bin : ROWS - 1;
+}
+
+static __always_inline void emit(struct conn *c, struct request *req, const struct sock *sk, u64 total_ns)
+{
+	bool wanted = control.worst_floor_ns && total_ns >= control.worst_floor_ns;
+	struct record *r;
+
+	if (!settings.full_records && !wanted)
+		return;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		count(settings.full_records ? NOTE_RECORD_DROPPED : NOTE_WORST_DROPPED);
+		return;
+	}
+	r->start_ns = req->start_ns;
+	r->total_ns = total_ns;
+	r->imbalance_ns = req->imbalance_ns;
+	r->conn = (u64)sk;
+	r->thread = req->thread;
+	r->writer = req->writer;
+	r->bytes_in = req->bytes_in;
+	r->bytes_out = req->bytes_out;
+	r->peer_port = sk ? __builtin_bswap16(sk->__sk_common.skc_dport) : 0;
+	r->is_full = settings.full_records;
+	r->seq = c->requests;
+	__builtin_memcpy(r->stage_ns, req->stage_ns, sizeof(r->stage_ns));
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+static __noinline int add_to_row(struct request *req, u64 total_ns)
+{
+	u32 key = row_of(total_ns), slot = req->thread;
+	struct thread_totals *per_thread;
+	struct row *row = bpf_map_lookup_elem(&rows, &key);
+	u32 bin = bin_of(total_ns, TOTAL_SUB, TOTAL_BINS);
+
+	if (!row)
+		return 0;
+	__sync_fetch_and_add(&row->requests, 1);
+	__sync_fetch_and_add(&row->total_ns, total_ns);
+	if (req->imbalance_ns)
+		__sync_fetch_and_add(&row->imbalance_ns, req->imbalance_ns);
+	__sync_fetch_and_add(&row->bytes_in, req->bytes_in);
+	__sync_fetch_and_add(&row->bytes_out, req->bytes_out);
+	for (u32 i = 0; i < STAGES; i++) {
+		u64 ns = req->stage_ns[i];
+
+		if (!ns)
+			continue;
+		__sync_fetch_and_add(&row->stage_ns[i], ns);
+		__sync_fetch_and_add(&row->hist[i][bin_of(ns, STAGE_SUB, STAGE_BINS)], 1);
+	}
+	if (bin < TOTAL_BINS)
+		__sync_fetch_and_add(&tally.totals[bin], 1);
+	per_thread = bpf_map_lookup_elem(&thread_rows, &slot);
+	if (per_thread && key < ROWS)
+		__sync_fetch_and_add(&per_thread->hist[key], 1);
+	return 0;
+}
+
+/* Closes the exchange on a connection and counts it, once. */
+static __noinline int finish(struct conn *c, const struct sock *sk)
+{
+	struct request *req = &c->req;
+	u64 end_ns = req->sent_ns > req->queued.ns ? req->sent_ns : req->queued.ns;
+	u64 total_ns, sum_ns = 0;
+	struct thread *t;
+
+	req->state = IDLE;
+	if (end_ns <= req->start_ns) {
+		count(UN_BAD_ORDER);
+		return 0;
+	}
+	total_ns = end_ns - req->start_ns;
+	req->stage_ns[ST_TX] = end_ns - req->queued.ns;
+	for (u32 i = 0; i < STAGES; i++)
+		sum_ns += req->stage_ns[i];
+	if (sum_ns != total_ns)
+		count(NOTE_SUM_MISMATCH);
+	add_to_row(req, total_ns);
+	t = thread_at(req->thread);
+	__sync_fetch_and_add(&t->requests, 1);
+	__sync_fetch_and_add(&t->total_sum_ns, total_ns);
+	c->requests++;
+	c->total_sum_ns += total_ns;
+	if (total_ns > c->total_max_ns)
+		c->total_max_ns = total_ns;
+	emit(c, req, sk, total_ns);
+	return 0;
+}
+
+#endif

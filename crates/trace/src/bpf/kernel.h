@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/*
+ * The few kernel types and fields that the hooks read. Offsets are put right when the object is
+ * loaded (CO-RE), so the order here means nothing and one object serves every kernel from 5.15 on.
+ * A full vmlinux.h would be ten times larger and tied to one kernel.
+ */
+#ifndef SOJOURN_KERNEL_H
+#define SOJOURN_KERNEL_H
+
+typedef unsigned char __u8;
+typedef signed short __s16;
+typedef unsigned short __u16;
+typedef signed int __s32;
+typedef unsigned int __u32;
+typedef signed long long __s64;
+typedef unsigned long long __u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __s32 s32;
+typedef __u32 u32;
+typedef __s64 s64;
+typedef __u64 u64;
+typedef _Bool bool;
+
+#define true 1
+#define false 0
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_STACK_TRACE = 7,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_SK_STORAGE_GET_F_CREATE = 1,
+	BPF_RB_NO_WAKEUP = 1,
+};
+
+#define TASK_RUNNING 0
+#define TASK_STOPPED_OR_TRACED 0x0c /* __TASK_STOPPED | __TASK_TRACED */
+#define TCP_ESTABLISHED 1
+#define TCP_CLOSE 7
+#define TCP_CLOSE_WAIT 8
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct {
+	unsigned int __state;
+	int pid;
+	int tgid;
+};
+
+struct sock_common {
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	__be16 skc_dport;
+	__u16 skc_num;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+struct tcp_sock {
+	u32 copied_seq;
+	u32 write_seq;
+	u32 rcv_nxt;
+	u32 snd_nxt;
+	u32 snd_una;
+	u64 bytes_received;
+	u64 bytes_acked;
+};
+
+struct sk_buff {
+	struct sock *sk;
+	s64 tstamp;
+	unsigned int len;
+	unsigned char *head;
+	__u16 transport_header;
+	__u16 mac_header;	/* where the packet begins, once it is at the device queue */
+};
+
+struct pt_regs;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	u64 session_id;
+	u64 seq_num;
+};
+
+struct bpf_map;
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	struct sock *sk;
+	void *value;
+};
+
+#pragma clang attribute pop
+
+#endif

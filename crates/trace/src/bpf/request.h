@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/*
+ * The life of one request on its connection: bytes arrive (segments), a thread reads them (begin,
+ * extend), a reply leaves (reply_begins, reply_goes_on), the next read closes it (finish).
+ *
+ * Every stage ends where the next begins: `advance` moves one cursor forward and books the way to a
+ * stage, less the time the thread was kept off its CPU, which is booked as run-queue delay or as
+ * stopped. So the stages of a request add to its total by construction; `finish` checks it.
+ */
+#ifndef SOJOURN_REQUEST_H
+#define SOJOURN_REQUEST_H
+
+static __always_inline void advance(u64 *stage_ns, enum stage stage, struct stamp *cur, const struct stamp *to)
+{
+	u64 way_ns, runq_ns, stopped_ns;
+
+	if (to->ns <= cur->ns)
+		return;
+	way_ns = to->ns - cur->ns;
+	runq_ns = to->runq_ns > cur->runq_ns ? to->runq_ns - cur->runq_ns : 0;
+	stopped_ns = to->stopped_ns > cur->stopped_ns ? to->stopped_ns - cur->stopped_ns : 0;
+	if (runq_ns | stopped_ns) {
+		if (runq_ns > way_ns)
+			runq_ns = way_ns;
+		if (stopped_ns > way_ns - runq_ns)
+			stopped_ns = way_ns - runq_ns;
+		stage_ns[ST_RUNQ] += runq_ns;
+		stage_ns[ST_STOPPED] += stopped_ns;
+	}
+	stage_ns[stage] += way_ns - runq_ns - stopped_ns;
+	*cur = *to;
+}
+
+/* The same up to a time that comes without sums: nothing to take off. */
+static __always_inline void advance_to(u64 *stage_ns, enum stage stage, struct stamp *cur, u64 ns)
+{
+	if (ns <= cur->ns)
+		return;
+	stage_ns[stage] += ns - cur->ns;
+	cur->ns = ns;
+}
+
+/* The segment that holds the first unread byte; read ones before it are dropped. */
+static __always_inline struct segment *first_unread(struct conn *c)
+{
+	for (u32 i = 0; i < SEGMENTS; i++) {
+		struct segment *seg = &c->segs[c->seg_pop & (SEGMENTS - 1)];
+
+		if (c->seg_pop == c->seg_push)
+			return 0;
+		if (after(seg->end_seq, c->read_seq))
+			return seg;
+		c->seg_pop++;
+	}
+	return 0;
+}
+
+/* Drops the segments that have been read to their end. Returns how many the range touched. */
+static __always_inline u32 consume(struct conn *c, u32 copied_seq)
+{
+	u32 touched = 0;
+
+	for (u32 i = 0; i < SEGMENTS; i++) {
+		struct segment *seg = &c->segs[c->seg_pop & (SEGMENTS - 1)];
+
+		if (c->seg_pop == c->seg_push || !after(copied_seq, seg->start_seq))
+			break;
+		touched += 1 + seg->merged;
+		if (after(seg->end_seq, copied_seq))
+			break;
+		c->seg_pop++;
+	}
+	c->read_seq = copied_seq;
+	return touched;
+}
+
+/* Books everything from the wire to the entry of the read that takes the first byte. */
+static __always_inline void book_arrival(struct request *req, const struct segment *seg, struct thread *t)
+{
+	u64 *stage_ns = req->stage_ns;
+	struct stamp cur;
+
+	if (seg->split_lost) {
+		stage_ns[ST_RESIDUAL] = seg->tcp_ns - seg->rx_ns;
+	} else {
+		stage_ns[ST_RX] = seg->receive_ns - seg->rx_ns;
+		stage_ns[ST_IP] = seg->tcp_ns - seg->receive_ns;
+	}
+	stage_ns[ST_TCP] = seg->ready_ns - seg->tcp_ns;
+	if (t->offs_n && t->offs[(t->offs_n - 1) & (OFFS - 1)].to_ns > seg->ready_ns)
+		stamp_at(t, seg->ready_ns, &cur);
+	else
+		cur = stamp_of(t, seg->ready_ns);
+	if (!t->seen_ns || t->seen_ns > seg->ready_ns) {
+		count(NOTE_THREAD_HISTORY);
+		advance(stage_ns, ST_RESIDUAL, &cur, &t->enter);
+	} else if (!t->wait_exit.ns) {			/* blocking reads: no event loop */
+		advance(stage_ns, ST_BUSY, &cur, &t->enter);
+	} else {
+		advance(stage_ns, ST_BUSY, &cur, &t->wait_enter);
+		advance_to(stage_ns, ST_WAKEUP, &cur, t->wake_ns);
+		advance_to(stage_ns, ST_RUNQ, &cur, t->in_ns);
+		advance_to(stage_ns, ST_SWITCH, &cur, t->on_ns);
+		advance(stage_ns, ST_RETURN, &cur, &t->wait_exit);
+		advance(stage_ns, ST_BATCH, &cur, &t->exit);
+		advance(stage_ns, ST_DISPATCH, &cur, &t->enter);
+	}
+	req->read_start = cur;
+}
+
+/* A read took bytes and no request is open: one begins. Under the socket's lock. */
+static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copied_seq, u32 write_seq)
+{
+	struct request *req = &c->req;
+	struct segment *seg = first_unread(c);
+	u64 queue_ns, idle_ns;
+	u32 bytes = copied_seq - c->read_seq;
+
+	req->reply_base = write_seq;
+	if (!seg || after(seg->start_seq, c->read_seq)) {
+		consume(c, copied_seq);
+		count(UN_NO_SEGMENT);
+		return 0;
+	}
+	if (seg->merged && seg->start_seq != c->read_seq) {
+		consume(c, copied_seq);
+		count(UN_SEGMENTS_FULL);
+		return 0;
+	}
+	if (seg->rx_ns < control.started_ns) {
+		consume(c, copied_seq);
+		count(UN_BEGAN_BEFORE);
+		return 0;
+	}
+	__builtin_memset(req->stage_ns, 0, sizeof(req->stage_ns));
+	req->thread = slot;
+	req->writer = 0;
+	req->bytes_in = bytes;
+	req->bytes_out = 0;
+	req->start_ns = seg->rx_ns;
+	req->ready_ns = seg->ready_ns;
+	req->read_no = t->reads;
+	req->last_read_no = t->reads;
+	req->open_ns = t->open_ns;
+	req->queued.ns = 0;
+	req->sent_ns = 0;
+	book_arrival(req, seg, t);
+	queue_ns = req->stage_ns[ST_BUSY] + req->stage_ns[ST_BATCH];
+	idle_ns = idle_time(t->enter.ns) - seg->idle_ns;
+	req->imbalance_ns = (s64)idle_ns < 0 ? 0 : idle_ns < queue_ns ? idle_ns : queue_ns;
+	req->state = READING;
+	if (consume(c, copied_seq) > 1)
+		count(NOTE_MANY_SEGMENTS);
+	return 0;
+}
+
+/* Books a read of the request, up to its exit. */
+static __always_inline bool book_read(struct request *req, enum stage stage, struct stamp *cur, u64 read_no)
+{
+	struct thread *reader = thread_at(req->thread);
+	struct read_exit *e = &reader->exits[read_no & (EXITS - 1)];
+
+	if (e->number != read_no + 1)
+		return false;
+	advance(req->stage_ns, stage, cur, &e->at);
+	return true;
+}
+
+/* Application time of the thread that read and writes, with the part spent in openat apart. */
+static __always_inline void book_application(struct request *req, struct stamp *cur, struct thread *t)
+{
+	u64 before_ns = req->stage_ns[ST_APP], open_ns = t->open_ns - req->open_ns;
+
+	advance(req->stage_ns, ST_APP, cur, &t->enter);
+	if (!open_ns)
+		return;
+	if (t->reads != req->last_read_no + 1) {
+		count(NOTE_OPEN_UNSPLIT);
+		return;
+	}
+	if (open_ns > req->stage_ns[ST_APP] - before_ns)
+		open_ns = req->stage_ns[ST_APP] - before_ns;
+	req->stage_ns[ST_APP] -= open_ns;
+	req->stage_ns[ST_OPEN] += open_ns;
+}
+
+/* The first data segment of the reply is at the device queue. `slot`: the thread whose write call
+ * brought it there; 0 if it left from softIRQ or from a process that is not traced. */
+static __noinline int reply_begins(struct request *req, u32 slot, u64 now_ns)
+{
+	struct stamp cur = req->read_start, now;
+	struct thread *t = thread_at(slot);
+
+	req->state = REPLYING;
+	req->writer = slot;
+	if (!book_read(req, ST_READ, &cur, req->read_no) ||
+	    (req->last_read_no != req->read_no && !book_read(req, ST_BODY, &cur, req->last_read_no))) {
+		count(NOTE_READ_EXIT_LOST);
+		slot = 0;
+	} else if (!slot) {
+		count(NOTE_ASYNC_SEND);
+	}
+	if (!slot) {
+		advance_to(req->stage_ns, ST_RESIDUAL, &cur, now_ns);
+		req->queued = cur;
+		return 0;
+	}
+	if (slot == req->thread) {
+		book_application(req, &cur, t);
+	} else {
+		struct stamp taken = t->park_exit.ns > t->write_exit.ns ? t->park_exit : t->write_exit;
+		u64 ns = cur.ns;
+
+		stamp_at(t, ns, &cur);
+		advance(req->stage_ns, ST_HANDOVER, &cur, &taken);
+		advance(req->stage_ns, ST_APP, &cur, &t->enter);
+	}
+	now = stamp_of(t, now_ns);
+	advance(req->stage_ns, ST_WRITE, &cur, &now);
+	req->queued = cur;
+	return 0;
+}
+
+/* A later data segment of the same reply. */
+static __always_inline void reply_goes_on(struct request *req, u32 slot, u64 now_ns)
+{
+	struct stamp now;
+
+	if (slot && slot == req->writer) {
+		now = stamp_of(thread_at(slot), now_ns);
+		advance(req->stage_ns, ST_DRAIN, &req->queued, &now);
+	} else {
+		advance_to(req->stage_ns, ST_DRAIN, &req->queued, now_ns);
+	}
+}
+
+#endif

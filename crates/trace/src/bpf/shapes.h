@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/*
+ * What both sides of the fence agree on: the stages, the reasons, and the shape of every value that
+ * user space reads. `src/shapes.rs` mirrors this file; `src/shapes.rs` has the test that compares.
+ */
+#ifndef SOJOURN_SHAPES_H
+#define SOJOURN_SHAPES_H
+
+/* Stages in the order in which a request goes through them. All are ns. */
+enum stage {
+	ST_RX,		/* driver or backlog -> netif_receive_skb */
+	ST_IP,		/* netif_receive_skb -> tcp_probe */
+	ST_TCP,		/* tcp_probe -> sk_data_ready */
+	ST_BUSY,	/* ready -> the serving thread enters epoll_wait */
+	ST_WAKEUP,	/* ready, or that entry -> sched_waking */
+	ST_RUNQ,	/* runnable and not running: after a wake-up or a preemption */
+	ST_SWITCH,	/* sched_switch to the thread -> end of the switch */
+	ST_RETURN,	/* running -> epoll_wait returns */
+	ST_BATCH,	/* that -> end of the previous system call of the same batch */
+	ST_DISPATCH,	/* that -> read is entered */
+	ST_READ,	/* the first read of the request */
+	ST_BODY,	/* end of the first read -> end of the last read */
+	ST_HANDOVER,	/* end of read -> another thread takes over */
+	ST_OPEN,	/* openat and its like */
+	ST_APP,		/* the service's own work: read done -> write is entered, less open */
+	ST_WRITE,	/* write entered -> first data segment of the reply at the device queue */
+	ST_DRAIN,	/* first -> last data segment of the reply at the device queue */
+	ST_TX,		/* last segment queued -> last segment given to the driver */
+	ST_STOPPED,	/* the serving thread was stopped by a signal */
+	ST_RESIDUAL,	/* explained by none of the above */
+	STAGES
+};
+
+/* Why a request is not among the matched ones, and other things worth counting. */
+enum reason {
+	/* unmatched: one count is one request */
+	UN_BEGAN_BEFORE,	/* its bytes arrived before the trace saw the connection */
+	UN_NO_SEGMENT,		/* bytes were read for which no arrival was seen */
+	UN_SEGMENTS_FULL,	/* more unread segments than the queue holds; start unknown */
+	UN_NO_REPLY,		/* the connection closed before any reply */
+	UN_REPLY_UNFINISHED,	/* the next request was read before this reply had left */
+	UN_BAD_ORDER,		/* its end lies before its start: clocks disagree */
+	UN_THREAD_UNKNOWN,	/* read by a thread that has no slot */
+	UN_FRAME_LOST,		/* more pipelined requests than the queue of frames holds */
+	UN_IN_FLIGHT,		/* still in service when the trace ended */
+	/* notes: nothing is lost, a detail is */
+	NOTE_RX_STAMP_MISSING,	/* no receive time on the skb: RX counted as 0 */
+	NOTE_RX_SPLIT_LOST,	/* went through the socket's backlog: RX..TCP not split */
+	NOTE_THREAD_HISTORY,	/* thread not seen before the data arrived: wait is residual */
+	NOTE_PREEMPT_HISTORY,	/* more preemptions than remembered while the request waited */
+	NOTE_READ_EXIT_LOST,	/* end of read no longer remembered: part of residual */
+	NOTE_ASYNC_SEND,	/* first reply segment left outside a traced write call: residual */
+	NOTE_RETRANSMIT,	/* reply segments sent again; not counted in any stage */
+	NOTE_LATE_REPLY,	/* reply bytes after the exchange was closed */
+	NOTE_MANY_SEGMENTS,	/* requests whose bytes came in more than one segment */
+	NOTE_WAKE_UNSEEN,	/* thread ran again without a wake-up being seen */
+	NOTE_SUM_MISMATCH,	/* stages do not add to the total: must stay 0 */
+	NOTE_WORST_DROPPED,	/* candidates for the worst list that found the ring full */
+	NOTE_RECORD_DROPPED,	/* full records that found the ring full */
+	NOTE_TABLE_FULL,	/* service threads beyond MAX_THREADS */
+	NOTE_OPEN_UNSPLIT,	/* thread served others in between: open stays in application */
+	REASONS
+};
+
+enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK };
+
+#define MAX_CPUS 512
+#define MAX_THREADS 1024	/* slot 0 means "none" */
+#define MAX_SYSCALL 512
+#define SEGMENTS 16		/* unread segments remembered per connection; power of 2 */
+#define OFFS 16			/* off-CPU intervals remembered per thread; power of 2 */
+#define EXITS 64		/* read exits remembered per thread; power of 2 */
+#define FRAMES 64		/* pipelined requests remembered per connection; power of 2 */
+
+/* Log-linear bins: 2^SUB bins per octave, linear below the first. */
+#define TOTAL_SUB 7
+#define TOTAL_BINS ((36 - TOTAL_SUB) * 128 + 128)	/* up to 2^36 ns = 69 s, then saturates */
+#define STAGE_SUB 5
+#define STAGE_BINS ((34 - STAGE_SUB) * 32 + 32)		/* up to 2^34 ns = 17 s, then saturates */
+/* Rows: requests of similar total share one; 16 per octave from 2^ROW_MIN ns on. */
+#define ROW_SUB 4
+#define ROW_MIN 11
+#define ROWS (23 * 16 + 1)				/* up to 2^34 ns; row 0 holds all below 2 us */
+
+struct row {
+	u64 requests;
+	u64 total_ns;
+	u64 imbalance_ns;
+	u64 bytes_in;
+	u64 bytes_out;
+	u64 stage_ns[STAGES];
+	u32 hist[STAGES][STAGE_BINS];
+};
+
+/* A moment in a thread's life: the time, and how long it had been kept off its CPU until then. */
+struct stamp {
+	u64 ns;
+	u64 runq_ns;
+	u64 stopped_ns;
+};
+
+struct off {
+	u64 from_ns;
+	u64 to_ns;
+	u64 is_stop;
+};
+
+struct read_exit {
+	struct stamp at;
+	u64 number;
+};
+
+enum off_kind { ON_CPU, OFF_PREEMPTED, OFF_ASLEEP, OFF_STOPPED };
+
+/* One thread of the service. Written by the thread itself and by the CPU that switches it, never
+ * at once; only waking_ns is written from elsewhere. */
+struct thread {
+	u32 tid;
+	u32 tgid;
+	u32 class;		/* enum sys_class of the system call it is in */
+	u32 in_call;
+	u32 off_kind;
+	u32 is_worker;		/* has served a request */
+	u32 is_idle;		/* asleep in epoll_wait, and counted in idle_workers */
+	u32 did_read;		/* the present call took request bytes */
+	u32 offs_n;
+	u32 pad;
+	u64 seen_ns;		/* history starts here */
+	u64 off_ns;
+	u64 waking_ns;
+	u64 early_waking_ns;
+	u64 runq_ns;		/* sums so far */
+	u64 stopped_ns;
+	u64 open_ns;
+	u64 reads;		/* read calls that took request bytes */
+	struct stamp enter;	/* present or last system call */
+	struct stamp exit;
+	struct stamp wait_enter;
+	struct stamp wait_exit;
+	struct stamp park_exit;	/* last wait of any kind: futex, epoll, eventfd read */
+	struct stamp write_exit;
+	u64 wake_ns;		/* inside the last epoll_wait: */
+	u64 in_ns;
+	u64 on_ns;
+	u64 requests;
+	u64 total_sum_ns;
+	u64 queue_sum_ns;
+	u64 sched_sum_ns;
+	u64 run_ns;		/* time on CPU, service or not */
+	u64 switched_in_ns;
+	struct off offs[OFFS];
+	struct read_exit exits[EXITS];
+};
+
+struct segment {
+	u32 start_seq;
+	u32 end_seq;
+	u32 merged;		/* segments folded into this one because the queue was full */
+	u32 split_lost;
+	u64 rx_ns;
+	u64 receive_ns;
+	u64 tcp_ns;
+	u64 ready_ns;
+	u64 idle_ns;		/* time with an idle worker, so far */
+};
+
+enum state { IDLE, READING, REPLYING };
+
+struct request {
+	u32 thread;		/* slot that read it */
+	u32 writer;		/* slot that wrote it; 0: unknown */
+	u32 bytes_in;
+	u32 bytes_out;
+	u32 reply_base;		/* reply bytes below this belong to earlier requests */
+	u32 state;
+	u64 id;
+	u64 start_ns;
+	u64 ready_ns;
+	u64 read_no;
+	u64 last_read_no;
+	u64 open_ns;
+	u64 imbalance_ns;
+	struct stamp read_start;
+	struct stamp queued;	/* last reply segment at the device queue */
+	u64 sent_ns;		/* last reply segment given to the driver */
+	u64 stage_ns[STAGES];
+};
+
+struct conn {
+	u32 seg_push;
+	u32 seg_pop;
+	u32 read_seq;		/* request bytes read up to here */
+	u32 sent_seq;		/* reply bytes given to the device up to here */
+	u32 skip_sent;		/* the segment on its way to the driver is none of ours */
+	u64 requests;
+	u64 total_sum_ns;
+	u64 total_max_ns;
+	struct segment segs[SEGMENTS];
+	struct request req;
+};
+
+/* One request, as it goes through the ring. */
+struct record {
+	u64 start_ns;
+	u64 total_ns;
+	u64 imbalance_ns;
+	u64 conn;		/* address of the socket: an id, unique while it is open */
+	u32 thread;
+	u32 writer;
+	u32 bytes_in;
+	u32 bytes_out;
+	u16 peer_port;
+	u16 is_full;		/* asked for by --records, not only for the worst list */
+	u32 seq;		/* number of the request on its connection */
+	u64 stage_ns[STAGES];
+};
+
+/* A connection that is open when the trace ends. */
+struct conn_line {
+	u64 requests;
+	u64 total_sum_ns;
+	u64 total_max_ns;
+	u32 thread;
+	u32 peer_port;
+};
+
+/* Fixed when the object is loaded. */
+struct settings {
+	u64 ports[1024];		/* bit per local TCP port that is traced */
+	u8 syscall_class[MAX_SYSCALL];	/* enum sys_class */
+	u8 full_records;		/* every request goes through the ring */
+	u8 has_rx_stamps;		/* the kernel stamps received packets */
+	u8 pad[6];
+};
+
+/* Written by user space while the trace runs. */
+struct control {
+	u64 is_enabled;			/* requests are counted only while this is set */
+	u64 started_ns;			/* when it was set: data that came earlier is not judged */
+	s64 real_minus_mono_ns;		/* CLOCK_REALTIME - CLOCK_MONOTONIC, for skb->tstamp */
+	u64 worst_floor_ns;		/* totals from here on are wanted for the worst list; 0: none */
+};
+
+/* Written by the hooks, read by user space. */
+struct tally {
+	u64 threads_n;			/* slots given out; the first is 1 */
+	u64 samples[4];			/* CPU samples: user, kernel, kernel without a stack, all tasks */
+	u64 totals[TOTAL_BINS];		/* finished requests by total; atomic */
+	struct thread threads[MAX_THREADS];
+};
+
+#endif

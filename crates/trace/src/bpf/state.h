@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/*
+ * Settings, maps and the small helpers every hook uses.
+ *
+ * State lives where it is found without a search: per connection in socket storage (the kernel frees
+ * it with the socket), per thread in a table found through the CPU it runs on, per CPU in an array.
+ */
+#ifndef SOJOURN_STATE_H
+#define SOJOURN_STATE_H
+
+/* Fixed when the object is loaded. */
+const volatile struct settings settings SEC(".rodata.settings");
+
+/* Written by user space while the trace runs. */
+struct control control SEC(".data.control");
+
+/* Written by the hooks, read by user space. */
+struct tally tally SEC(".bss.tally");
+
+/* Low 16 bits of the thread id -> slot; the slot holds the full id. */
+u16 slot_of[65536];
+
+/* Workers asleep in epoll_wait. Time with at least one of them is what imbalance is made of. */
+s32 idle_workers;
+u64 idle_since_ns;
+u64 idle_sum_ns;
+
+/* What this CPU is doing. Written only by hooks on this CPU. */
+struct cpu {
+	u32 slot;		/* service thread that runs here, 0: none */
+	u32 is_known;		/* a switch has been seen: slot can be trusted */
+	u64 skb;		/* last packet that entered the stack here ... */
+	u64 receive_ns;		/* ... and when */
+	u64 probe_sk;		/* socket whose packet TCP is at, 0 after the next system call */
+	u64 tcp_ns;		/* when it came there, and what was known of the packet */
+	u64 probe_rx_ns;
+	u64 probe_receive_ns;
+} __attribute__((aligned(64)));
+
+struct cpu cpus[MAX_CPUS];
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct conn);
+} conns SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ROWS);
+	__type(key, u32);
+	__type(value, struct row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);	/* processes of the service */
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, u32);
+} tgids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, REASONS);
+	__type(key, u32);
+	__type(value, u64);
+} reasons SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);		/* set before loading */
+} ring SEC(".maps");
+
+struct thread_totals {
+	u32 hist[ROWS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_THREADS);
+	__type(key, u32);
+	__type(value, struct thread_totals);
+} thread_rows SEC(".maps");
+
+/* Kernel stacks of the CPU samples; user space looks softIRQ up in them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 4096);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, 127 * sizeof(u64));
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);	/* stack -> samples; atomic */
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, u64);
+} stack_samples SEC(".maps");
+
+static __always_inline void count(enum reason reason)
+{
+	u32 key = reason;
+	u64 *n = bpf_map_lookup_elem(&reasons, &key);
+
+	if (n)
+		*n += 1;	/* one writer per CPU: hooks do not nest on one CPU */
+}
+
+static __always_inline struct cpu *this_cpu(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	return &cpus[cpu & (MAX_CPUS - 1)];
+}
+
+static __always_inline struct thread *thread_at(u32 slot)
+{
+	return &tally.threads[slot & (MAX_THREADS - 1)];
+}
+
+static __always_inline bool is_ours(const struct sock *sk)
+{
+	u16 port = sk->__sk_common.skc_num;
+
+	return settings.ports[port >> 6] >> (port & 63) & 1;
+}
+
+/* Sequence numbers wrap: a is after b. */
+static __always_inline bool after(u32 a, u32 b)
+{
+	return (s32)(a - b) > 0;
+}
+
+#endif

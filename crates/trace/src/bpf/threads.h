@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/* A thread's life: when it ran, waited for a CPU, slept, or was stopped. */
+#ifndef SOJOURN_THREADS_H
+#define SOJOURN_THREADS_H
+
+/* Slot of a service thread, 0 if it is none. New threads of a traced process get one here. */
+static __noinline u32 slot_for(u32 tid, u32 tgid)
+{
+	u32 slot = slot_of[tid & 0xffff], key = tgid;
+
+	if (slot && thread_at(slot)->tid == tid)
+		return slot;
+	if (!bpf_map_lookup_elem(&tgids, &key))
+		return 0;
+	slot = 1 + __sync_fetch_and_add(&tally.threads_n, 1);
+	if (slot >= MAX_THREADS) {
+		count(NOTE_TABLE_FULL);
+		return 0;
+	}
+	thread_at(slot)->tgid = tgid;
+	thread_at(slot)->tid = tid;
+	slot_of[tid & 0xffff] = slot;
+	return slot;
+}
+
+/* The service thread that runs on this CPU, 0 if another task does. */
+static __always_inline u32 slot_here(struct cpu *cpu)
+{
+	if (cpu->is_known)
+		return cpu->slot;
+
+	u64 id = bpf_get_current_pid_tgid();
+
+	cpu->slot = slot_for((u32)id, id >> 32);
+	cpu->is_known = 1;
+	return cpu->slot;
+}
+
+static __always_inline struct stamp stamp_of(const struct thread *t, u64 ns)
+{
+	struct stamp s = { .ns = ns, .runq_ns = t->runq_ns, .stopped_ns = t->stopped_ns };
+
+	return s;
+}
+
+/* What `stamp_of` would have given at a time gone by: the thread's sums less what was added since. */
+static __noinline int stamp_at(const struct thread *t, u64 ns, struct stamp *s)
+{
+	u32 n = t->offs_n;
+
+	*s = stamp_of(t, ns);
+	for (u32 i = 1; i <= OFFS; i++) {
+		const struct off *off = &t->offs[(n - i) & (OFFS - 1)];
+		u64 from_ns;
+
+		if (i > n || off->to_ns <= ns)
+			return 0;
+		from_ns = off->from_ns > ns ? off->from_ns : ns;
+		if (off->is_stop)
+			s->stopped_ns -= off->to_ns - from_ns;
+		else
+			s->runq_ns -= off->to_ns - from_ns;
+	}
+	count(NOTE_PREEMPT_HISTORY);
+	return 0;
+}
+
+static __always_inline void add_off(struct thread *t, u64 from_ns, u64 to_ns, bool is_stop)
+{
+	struct off *off;
+
+	if (to_ns <= from_ns)
+		return;
+	off = &t->offs[t->offs_n & (OFFS - 1)];
+	off->from_ns = from_ns;
+	off->to_ns = to_ns;
+	off->is_stop = is_stop;
+	t->offs_n++;
+	if (is_stop)
+		t->stopped_ns += to_ns - from_ns;
+	else
+		t->runq_ns += to_ns - from_ns;
+}
+
+static __always_inline u64 idle_time(u64 now_ns)
+{
+	u64 sum_ns = idle_sum_ns, since_ns = idle_since_ns;
+
+	return idle_workers > 0 && now_ns > since_ns ? sum_ns + now_ns - since_ns : sum_ns;
+}
+
+static __always_inline void idle_begins(struct thread *t, u64 now_ns)
+{
+	t->is_idle = 1;
+	if (__sync_fetch_and_add(&idle_workers, 1) == 0)
+		idle_since_ns = now_ns;
+}
+
+static __always_inline void idle_ends(struct thread *t, u64 now_ns)
+{
+	u64 since_ns = idle_since_ns;
+
+	t->is_idle = 0;
+	if (__sync_fetch_and_add(&idle_workers, -1) == 1 && now_ns > since_ns)
+		__sync_fetch_and_add(&idle_sum_ns, now_ns - since_ns);
+}
+
+static __always_inline void switch_out(struct thread *t, bool preempt, u32 state, u64 now_ns)
+{
+	if (t->switched_in_ns)
+		t->run_ns += now_ns - t->switched_in_ns;
+	t->off_ns = now_ns;
+	t->waking_ns = 0;
+	if (preempt || state == TASK_RUNNING) {
+		t->off_kind = OFF_PREEMPTED;
+	} else if (state & TASK_STOPPED_OR_TRACED) {
+		t->off_kind = OFF_STOPPED;
+	} else {
+		t->off_kind = OFF_ASLEEP;
+		if (t->is_worker && t->in_call && t->class == SYS_WAIT)
+			idle_begins(t, now_ns);
+	}
+}
+
+static __always_inline void switch_in(struct thread *t, u64 now_ns)
+{
+	u64 woken_ns = t->waking_ns;
+
+	t->switched_in_ns = now_ns;
+	if (!t->seen_ns)
+		t->seen_ns = now_ns;
+	if (t->is_idle)
+		idle_ends(t, now_ns);
+	switch (t->off_kind) {
+	case OFF_PREEMPTED:
+		add_off(t, t->off_ns, now_ns, false);
+		break;
+	case OFF_STOPPED:
+		if (!woken_ns)
+			woken_ns = now_ns;
+		add_off(t, t->off_ns, woken_ns, true);
+		add_off(t, woken_ns, now_ns, false);
+		break;
+	case OFF_ASLEEP:
+		/* A waker may strike between the thread's decision to sleep and its switch. */
+		if (!woken_ns && t->early_waking_ns && t->early_waking_ns + 100000 > t->off_ns)
+			woken_ns = t->off_ns;
+		if (!woken_ns) {
+			count(NOTE_WAKE_UNSEEN);
+			woken_ns = now_ns;
+		}
+		if (t->in_call && t->class == SYS_WAIT) {
+			t->wake_ns = woken_ns;
+			t->in_ns = now_ns;
+			t->on_ns = 0;
+		} else {
+			add_off(t, woken_ns, now_ns, false);
+		}
+		break;
+	}
+	t->off_kind = ON_CPU;
+	t->early_waking_ns = 0;
+}
+
+#endif

@@ -1,0 +1,151 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Parser;
+use sojourn_base::{Fault, units};
+
+use crate::verdict::Bounds;
+
+/// Where the time of each request goes, in a running TCP server that is left as it is.
+///
+/// Attaches to memcached, NGINX, Redis or any other server that reads requests from TCP sockets,
+/// with all its threads and child processes, and takes every request apart: from the wire through
+/// the kernel, the event loop and the service to the reply. Needs root, or `CAP_BPF`,
+/// `CAP_PERFMON`, `CAP_NET_ADMIN` and `CAP_SYS_PTRACE`.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "sojourn-trace", version, after_help = EXAMPLES)]
+pub struct Args {
+    /// Process to trace; its children are traced too.
+    #[arg(long, required_unless_present = "describe", default_value_t = 0, hide_default_value = true)]
+    pub pid: u32,
+    /// Length of the trace: `10s`, `500ms`, `2min`; it ends early with the process.
+    #[arg(long, default_value = "10s")]
+    pub duration: String,
+    /// Local TCP port to trace, instead of all that the process listens on; may be repeated.
+    #[arg(long = "port")]
+    pub ports: Vec<u16>,
+    /// Where the result goes as JSON; `-` for standard output.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Keep a record of every request, as Parquet; costs more and may drop, which is counted.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub records: Option<PathBuf>,
+    /// Keep this many of the slowest requests.
+    #[arg(long, default_value_t = 20, help_heading = "Output")]
+    pub worst: usize,
+    /// The slowest requests as a Chrome trace, for ui.perfetto.dev.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub chrome: Option<PathBuf>,
+    /// Print everything the program knows of itself as JSON: stages, reasons, form of the result.
+    #[arg(long, help_heading = "Output")]
+    pub describe: bool,
+    /// Size of the ring that records go through: 16MiB, a power of 2.
+    #[arg(long, default_value = "16MiB", help_heading = "Checks")]
+    pub ring: String,
+    /// Largest share of unmatched requests before the verdict is `unknown`.
+    #[arg(long, default_value_t = 0.01, value_name = "SHARE", help_heading = "Checks")]
+    pub unmatched_max: f64,
+    /// Largest share of unexplained time before the verdict is `unknown`.
+    #[arg(long, default_value_t = 0.05, value_name = "SHARE", help_heading = "Checks")]
+    pub residual_max: f64,
+    /// Let the kernel measure each hook while tracing; adds about 40 ns to each.
+    #[arg(long, help_heading = "Checks")]
+    pub hook_cost: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sojourn-trace --pid $(pidof memcached)
+  sojourn-trace --pid $(cat /run/nginx.pid) --duration 30s --json out.json
+  sojourn-trace --pid 4242 --records requests.parquet --chrome worst.json
+
+Exit codes: 0 ok, 2 usage or no rights, 3 the numbers cannot be believed,
+4 the kernel refused, 130 interrupted.";
+
+impl Args {
+    /// From words; clap's answer (help, version, mistake) as the error.
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(words)
+    }
+
+    /// Length of the trace, ns.
+    pub fn duration_ns(&self) -> Result<u64, Fault> {
+        let ns = units::parse_ns(&self.duration).map_err(|fault| fault.within("--duration"))?;
+        if (1_000_000..=6 * 3600 * units::NS_PER_S).contains(&ns) {
+            return Ok(ns);
+        }
+        Err(Fault::usage(
+            format!("'{}' is no length for a trace", self.duration),
+            "--duration",
+            "give 1ms to 6h: counters are made for that",
+        ))
+    }
+
+    /// Size of the ring, bytes.
+    pub fn ring_bytes(&self) -> Result<u32, Fault> {
+        let bytes = units::parse_bytes(&self.ring).map_err(|fault| fault.within("--ring"))?;
+        if bytes.is_power_of_two() && (4096..=1 << 30).contains(&bytes) {
+            return Ok(bytes as u32);
+        }
+        Err(Fault::usage(
+            format!("a ring of {bytes} bytes cannot be made"),
+            "--ring",
+            "give a power of 2 from 4KiB to 1GiB",
+        ))
+    }
+
+    /// What is accepted.
+    pub fn bounds(&self) -> Result<Bounds, Fault> {
+        for (flag, share) in
+            [("--unmatched-max", self.unmatched_max), ("--residual-max", self.residual_max)]
+        {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Fault::usage(
+                    format!("{share} is no share"),
+                    flag,
+                    "give a number from 0 to 1",
+                ));
+            }
+        }
+        Ok(Bounds { unmatched_max: self.unmatched_max, residual_max: self.residual_max })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(words: &str) -> Args {
+        Args::try_parse_from(words.split_whitespace()).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_flag() {
+        assert!(Args::try_parse_from(["sojourn-trace"]).is_err(), "a pid is needed");
+        for (words, flag) in [
+            ("t --pid 1 --duration 0s", "--duration"),
+            ("t --pid 1 --duration 7h", "--duration"),
+            ("t --pid 1 --ring 3MB", "--ring"),
+            ("t --pid 1 --unmatched-max 2", "--unmatched-max"),
+        ] {
+            let args = args(words);
+            let faults = [
+                args.duration_ns().err(),
+                args.ring_bytes().err(),
+                args.bounds().err(),
+            ];
+            let at: Vec<String> = faults.into_iter().flatten().map(|fault| fault.at).collect();
+            assert_eq!(at, [flag], "{words}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_valid() {
+        let args = args("t --pid 1");
+        assert_eq!(args.duration_ns(), Ok(10_000_000_000));
+        assert_eq!(args.ring_bytes(), Ok(16 << 20));
+        assert!(args.bounds().is_ok());
+    }
+}

@@ -1,0 +1,65 @@
+//! The hooks: what each is for, and what is lost without it.
+
+/// One BPF program.
+#[derive(Clone, Copy, Debug)]
+pub struct Hook {
+    /// Its function in `bpf/breakdown.bpf.c`.
+    pub program: &'static str,
+    /// Where it sits in the kernel.
+    pub point: &'static str,
+    /// What is lost without it; empty: nothing works without it.
+    pub lost: &'static str,
+}
+
+const fn hook(program: &'static str, point: &'static str, lost: &'static str) -> Hook {
+    Hook { program, point, lost }
+}
+
+/// All tracepoints. One of the two `ready` hooks is needed; the first is preferred.
+pub const TRACEPOINTS: [Hook; 15] = [
+    hook("on_sys_enter", "sys_enter", ""),
+    hook("on_sys_exit", "sys_exit", ""),
+    hook("on_tcp", "tcp_probe", ""),
+    hook("on_ready", "sk_data_ready", ""),
+    hook("on_read", "tcp_rcv_space_adjust", ""),
+    hook("on_queue", "net_dev_queue", ""),
+    hook("on_switch", "sched_switch", ""),
+    hook("on_waking", "sched_waking", ""),
+    hook("on_receive", "netif_receive_skb", "rx and ip become part of the residual"),
+    hook("on_sent", "net_dev_start_xmit", "tx: requests end at the device queue"),
+    hook("on_switched", "sched_exit_tp", "context_switch: part of epoll_return (kernels before 6.16)"),
+    hook("on_state", "inet_sock_set_state", "the last request of a connection, if it closes during the trace"),
+    hook("on_fork", "sched_process_fork", "processes that the service starts during the trace"),
+    hook("on_exit", "sched_process_exit", "thread ids used again may be taken for the service's"),
+    hook("on_end", "bpf_sk_storage_map", "the last request of each connection"),
+];
+
+/// Where the kernel has no `sk_data_ready` tracepoint (before 6.3).
+pub const READY_FENTRY: Hook = hook("on_ready_fentry", "sock_def_readable", "");
+
+/// Samples CPU time.
+pub const SAMPLER: Hook = hook("on_sample", "cpu-clock", "the CPU split");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_of_the_object_is_in_the_table() {
+        let source = include_str!("bpf/breakdown.bpf.c");
+        let mut here: Vec<&str> = TRACEPOINTS.iter().map(|hook| hook.program).collect();
+        here.extend([READY_FENTRY.program, SAMPLER.program]);
+        here.sort_unstable();
+        let mut there: Vec<&str> = source
+            .lines()
+            .zip(source.lines().skip(1))
+            .filter(|(section, _)| section.starts_with("SEC(\"") && !section.contains("license"))
+            .filter_map(|(_, line)| {
+                let name = line.strip_prefix("int BPF_PROG(").or(line.strip_prefix("int "))?;
+                name.split([',', '(']).next()
+            })
+            .collect();
+        there.sort_unstable();
+        assert_eq!(here, there);
+    }
+}

@@ -1,0 +1,140 @@
+//! The few things asked of the kernel that neither std nor libbpf wraps.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
+
+use libbpf_rs::libbpf_sys;
+
+/// `CLOCK_REALTIME` − `CLOCK_MONOTONIC`, ns, from the closest of a few paired readings.
+pub fn real_minus_mono_ns() -> i64 {
+    let read = |clock| {
+        let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `ts` is a valid place for one timespec; both clocks exist on every Linux.
+        unsafe { libc::clock_gettime(clock, &raw mut ts) };
+        ts.tv_sec * 1_000_000_000 + ts.tv_nsec
+    };
+    let pair = || {
+        let before = read(libc::CLOCK_MONOTONIC);
+        let real = read(libc::CLOCK_REALTIME);
+        let after = read(libc::CLOCK_MONOTONIC);
+        (after - before, real - i64::midpoint(before, after))
+    };
+    (0..16).map(|_| pair()).min().map_or(0, |(_, offset)| offset)
+}
+
+/// A socket that makes the kernel stamp every received packet as long as it is open.
+///
+/// The stamp is one clock reading per packet, taken where the driver or the backlog hands the
+/// packet over: cheaper than a hook there, and nothing to look up later.
+pub fn receive_stamps() -> io::Result<OwnedFd> {
+    // SAFETY: plain system call with constant arguments; the result is checked.
+    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `fd` was just opened and belongs to nobody else.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    let on: libc::c_int = 1;
+    // SAFETY: the option takes one int, and `on` is one.
+    let answer = unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPNS,
+            (&raw const on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        )
+    };
+    if answer == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
+}
+
+/// One sampling clock per CPU, at `hz`.
+pub fn cpu_clocks(cpus: usize, hz: u64) -> io::Result<Vec<OwnedFd>> {
+    (0..cpus).map(|cpu| cpu_clock(cpu, hz)).collect()
+}
+
+fn cpu_clock(cpu: usize, hz: u64) -> io::Result<OwnedFd> {
+    const FD_CLOEXEC: libc::c_ulong = 8; // PERF_FLAG_FD_CLOEXEC
+    // SAFETY: the structure is plain data for which all zeros is valid.
+    let mut attr: libbpf_sys::perf_event_attr = unsafe { std::mem::zeroed() };
+    attr.size = size_of::<libbpf_sys::perf_event_attr>() as u32;
+    attr.type_ = libbpf_sys::PERF_TYPE_SOFTWARE;
+    attr.config = u64::from(libbpf_sys::PERF_COUNT_SW_CPU_CLOCK);
+    attr.__bindgen_anon_1.sample_freq = hz;
+    attr.set_freq(1);
+    // SAFETY: `attr` lives through the call and says its own size.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attr,
+            -1,
+            cpu as libc::c_int,
+            -1,
+            FD_CLOEXEC,
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just opened it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// CPUs that may come and go, those offline included.
+pub fn cpus() -> usize {
+    // SAFETY: no memory is touched.
+    let n = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    usize::try_from(n).unwrap_or(1)
+}
+
+/// Makes the kernel measure every BPF program's run time as long as the answer is kept.
+pub fn enable_bpf_stats() -> io::Result<OwnedFd> {
+    // SAFETY: plain system call; the result is checked.
+    let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just opened it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Run time (ns), runs, and instructions the verifier went through.
+pub fn program_cost(program: &impl AsFd) -> io::Result<(u64, u64, u32)> {
+    // SAFETY: the structure is plain data for which all zeros is valid.
+    let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
+    let mut size = size_of::<libbpf_sys::bpf_prog_info>() as u32;
+    // SAFETY: `info` is as large as `size` says.
+    let answer = unsafe {
+        libbpf_sys::bpf_obj_get_info_by_fd(
+            program.as_fd().as_raw_fd(),
+            (&raw mut info).cast(),
+            &raw mut size,
+        )
+    };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok((info.run_time_ns, info.run_cnt, info.verified_insns))
+}
+
+/// A name that only one process can hold; freed by the kernel when it ends, however it ends.
+///
+/// `None` if another tracer holds it.
+pub fn only_tracer() -> Option<std::os::unix::net::UnixListener> {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    let address = SocketAddr::from_abstract_name("sojourn-trace").ok()?;
+    UnixListener::bind_addr(&address).ok()
+}
+
+/// Does the process still live?
+pub fn lives(pid: u32) -> bool {
+    // SAFETY: signal 0 only asks.
+    unsafe { libc::kill(pid as i32, 0) == 0 }
+}
+
+/// `uname -r`.
+pub fn release() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        .map_or_else(|_| "unknown".into(), |text| text.trim().to_owned())
+}

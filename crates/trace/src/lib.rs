@@ -1,0 +1,36 @@
+//! Where the time of each request goes, from the wire to the reply, in a server that is left as it is.
+//!
+//! Reading order: [`stages`] (what is measured), [`reasons`] (what can go wrong with a request),
+//! [`bins`] and [`counts`] (what the kernel keeps), [`result`] (what is written), [`text`] (what
+//! people read), [`target`] (whom we look at), `session` (the only part that talks to the kernel),
+//! [`program`]. Everything but `session` and its helpers is pure and builds without clang; the
+//! kernel side is `src/bpf/breakdown.bpf.c`.
+
+pub mod bins;
+pub mod chrome;
+pub mod cli;
+pub mod counts;
+pub mod describe;
+pub mod reasons;
+pub mod record;
+pub mod result;
+pub mod stages;
+pub mod summary;
+pub mod target;
+pub mod text;
+pub mod verdict;
+
+pub mod cpu_samples;
+pub mod hooks;
+pub mod records;
+
+#[cfg(feature = "bpf")]
+mod kernel;
+#[cfg(feature = "bpf")]
+mod load;
+#[cfg(feature = "bpf")]
+pub mod program;
+#[cfg(feature = "bpf")]
+mod read;
+#[cfg(feature = "bpf")]
+pub mod session;

@@ -1,0 +1,191 @@
+//! From the object file to programs in the kernel: rights, what this kernel has, settings.
+
+use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::{Map, MapCore as _, Object, OpenObject, ProgramMut};
+use sojourn_base::Fault;
+
+use crate::hooks::{READY_FENTRY, TRACEPOINTS};
+use crate::record;
+use crate::session::{Options, open, refused};
+use crate::target::Target;
+use crate::{bins, kernel, read};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
+
+const MAX_CPUS: usize = 512;
+const MAX_SYSCALL: usize = 512;
+
+/// Classes of system calls: `enum sys_class` in `bpf/shapes.h`.
+const CLASSES: &[(u8, &[libc::c_long])] = &[
+    (1, WAIT),
+    (
+        2,
+        &[
+            libc::SYS_read,
+            libc::SYS_readv,
+            libc::SYS_recvfrom,
+            libc::SYS_recvmsg,
+            libc::SYS_recvmmsg,
+            libc::SYS_splice,
+        ],
+    ),
+    (
+        3,
+        &[
+            libc::SYS_write,
+            libc::SYS_writev,
+            libc::SYS_sendto,
+            libc::SYS_sendmsg,
+            libc::SYS_sendmmsg,
+            libc::SYS_sendfile,
+        ],
+    ),
+    (4, OPEN),
+    (5, &[libc::SYS_futex]),
+];
+
+#[cfg(target_arch = "x86_64")]
+const WAIT: &[libc::c_long] = &[
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_select,
+    libc::SYS_pselect6,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const WAIT: &[libc::c_long] =
+    &[libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2, libc::SYS_ppoll, libc::SYS_pselect6];
+
+#[cfg(target_arch = "x86_64")]
+const OPEN: &[libc::c_long] = &[libc::SYS_open, libc::SYS_openat, libc::SYS_openat2];
+#[cfg(not(target_arch = "x86_64"))]
+const OPEN: &[libc::c_long] = &[libc::SYS_openat, libc::SYS_openat2];
+
+/// Loads the object for `target`.
+pub fn object(target: &Target, options: Options, has_stamps: bool) -> Result<Object, Fault> {
+    check_host()?;
+    let mut object = open(OBJECT).map_err(refused)?;
+    choose_programs(&mut object)?;
+    for mut map in object.maps_mut() {
+        match map.name().to_str() {
+            Some("ring") => map.set_max_entries(options.ring_bytes).map_err(refused)?,
+            Some(name) if name.starts_with(".rodata.set") => {
+                let bytes = settings(target, options, has_stamps);
+                map.set_initial_value(&bytes).map_err(refused)?;
+            }
+            _ => {}
+        }
+    }
+    let object = object.load().map_err(|error| explain(&error))?;
+    read::check_sizes(&object)?;
+    Ok(object)
+}
+
+/// A map by name.
+pub fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, Fault> {
+    // The kernel's own names are cut at 15 letters; libbpf keeps data sections' names whole.
+    object.maps().find(|map| map.name().to_str().is_some_and(|n| n == name)).ok_or_else(|| {
+        Fault::failed(format!("the BPF object has no map {name}"), "sojourn-trace", "rebuild it")
+    })
+}
+
+/// A program by name, if it was loaded.
+pub fn program<'a>(object: &'a Object, name: &str) -> Option<ProgramMut<'a>> {
+    use std::os::fd::{AsFd as _, AsRawFd as _};
+    object.progs_mut().find(|p| p.name() == name && p.as_fd().as_raw_fd() > 0)
+}
+
+fn check_host() -> Result<(), Fault> {
+    if kernel::cpus() > MAX_CPUS {
+        return Err(Fault::usage(
+            format!("this machine has {} CPUs, the tool is built for {MAX_CPUS}", kernel::cpus()),
+            "src/bpf/shapes.h",
+            "raise MAX_CPUS and rebuild",
+        ));
+    }
+    if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Err(Fault::usage(
+            "this kernel does not describe its types (no BTF)",
+            "/sys/kernel/btf/vmlinux",
+            "boot a kernel with CONFIG_DEBUG_INFO_BTF=y; distributions' kernels have it since 2021",
+        ));
+    }
+    Ok(())
+}
+
+/// Leaves out programs whose tracepoint this kernel lacks.
+fn choose_programs(object: &mut OpenObject) -> Result<(), Fault> {
+    let btf = libbpf_rs::btf::Btf::from_vmlinux().map_err(refused)?;
+    let has = |point: &str| btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}")).is_some();
+    let needs_fentry = !has("sk_data_ready");
+    for mut program in object.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        if name == READY_FENTRY.program {
+            program.set_autoload(needs_fentry);
+            continue;
+        }
+        let Some(hook) = TRACEPOINTS.iter().find(|hook| hook.program == name) else { continue };
+        if name == "on_end" || has(hook.point) {
+            continue;
+        }
+        if hook.lost.is_empty() && name != "on_ready" {
+            return Err(Fault::usage(
+                format!("this kernel has no tracepoint {}", hook.point),
+                kernel::release(),
+                "a kernel of 5.15 or later has it",
+            ));
+        }
+        program.set_autoload(false);
+    }
+    Ok(())
+}
+
+/// The kernel's `struct settings`.
+fn settings(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
+    let mut ports = [0_u64; 1024];
+    for port in &target.ports {
+        ports[usize::from(port >> 6)] |= 1 << (port & 63);
+    }
+    let mut classes = [0_u8; MAX_SYSCALL];
+    for (class, numbers) in CLASSES {
+        for number in *numbers {
+            classes[*number as usize] = *class;
+        }
+    }
+    let mut bytes: Vec<u8> = ports.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    bytes.extend(classes);
+    bytes.extend([u8::from(options.is_full), u8::from(has_stamps), 0, 0, 0, 0, 0, 0]);
+    bytes
+}
+
+/// The usual reasons why a load fails.
+fn explain(error: &libbpf_rs::Error) -> Fault {
+    use libbpf_rs::ErrorKind;
+    match error.kind() {
+        ErrorKind::PermissionDenied => Fault::usage(
+            format!("no right to load BPF programs ({error})"),
+            "bpf()",
+            "run as root, or give CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and CAP_SYS_PTRACE; nothing of the \
+             breakdown works without them",
+        ),
+        _ => Fault::failed(
+            format!("the kernel does not take the BPF object: {error:#}"),
+            kernel::release(),
+            "needs 5.15 or later; before 6.3 also fentry (CONFIG_FUNCTION_TRACER). See docs/howto/trace.md",
+        ),
+    }
+}
+
+/// Sizes that both sides must agree on: map name, bytes of a value.
+pub fn sizes() -> [(&'static str, usize); 3] {
+    let stages = crate::stages::COUNT;
+    [
+        ("rows", 40 + 8 * stages + 4 * stages * bins::STAGE.count()),
+        ("thread_rows", 4 * bins::ROWS),
+        (".bss.tally", read::TALLY),
+    ]
+}
+
+const _: () = assert!(record::SIZE == 56 + 8 * crate::stages::COUNT);

@@ -1,0 +1,197 @@
+//! The program: from a command line to an exit code. Writes only where it is told to.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use sojourn_base::{Exit, Fault};
+
+use crate::cli::Args;
+use crate::reasons::Weight;
+use crate::record::Record;
+use crate::result::{
+    Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest,
+};
+use crate::session::{self, Options, Outcome};
+use crate::stages::{RESIDUAL, STAGES};
+use crate::target::{self, Target};
+use crate::verdict::{self, Bounds};
+use crate::{bins, chrome, describe, kernel, summary, text};
+
+/// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
+pub fn main(
+    words: impl IntoIterator<Item = OsString>,
+    stop: &AtomicBool,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> u8 {
+    let args = match Args::read(words) {
+        Ok(args) => args,
+        Err(told) => {
+            if told.use_stderr() {
+                let _ = write!(talk, "{}", told.render());
+                return Exit::Usage as u8;
+            }
+            let _ = write!(out, "{}", told.render());
+            return Exit::Ok as u8;
+        }
+    };
+    match act(&args, stop, out) {
+        Ok(exit) => exit as u8,
+        Err(fault) => {
+            let _ = writeln!(talk, "{fault}");
+            fault.exit
+        }
+    }
+}
+
+fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<Exit, Fault> {
+    if args.describe {
+        return print(out, &describe::json()).map(|()| Exit::Ok);
+    }
+    let bounds = args.bounds()?;
+    let options = Options {
+        duration_ns: args.duration_ns()?,
+        ring_bytes: args.ring_bytes()?,
+        is_full: args.records.is_some(),
+        worst: args.worst,
+        hook_cost: args.hook_cost,
+    };
+    let files = [&args.json, &args.records, &args.chrome];
+    files.into_iter().flatten().try_for_each(|path| check_writable(path))?;
+    let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
+    let mut kept = crate::records::Writer::open(args.records.as_deref())?;
+    let mut outcome = session::run(&target, options, stop, &mut |record| kept.add(record))?;
+    kept.close(&outcome.counts.threads)?;
+    let result = result(&target, options, bounds, &mut outcome);
+    write_results(args, &result, out)?;
+    Ok(match result.verdict.verdict {
+        _ if outcome.was_interrupted => Exit::Interrupted,
+        VerdictWord::Holds => Exit::Ok,
+        VerdictWord::Unknown => Exit::Unknown,
+    })
+}
+
+fn write_results(args: &Args, result: &TraceResult, out: &mut dyn Write) -> Result<(), Fault> {
+    let is_stdout = |path: &Path| path.as_os_str() == "-";
+    if let Some(path) = &args.json {
+        let mut json = serde_json::to_string_pretty(result).expect("plain data");
+        json.push('\n');
+        if is_stdout(path) { print(out, &json)? } else { write_file(path, &json)? }
+    }
+    if let Some(path) = &args.chrome {
+        write_file(path, &chrome::trace(result).to_string())?;
+    }
+    if args.json.as_deref().is_none_or(|path| !is_stdout(path)) {
+        print(out, &text::page(result))?;
+    }
+    Ok(())
+}
+
+/// The outcome as it is written.
+fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outcome) -> TraceResult {
+    let counts = &outcome.counts;
+    let all = counts.from_row(0);
+    let residual = summary::stage_times(&all, RESIDUAL);
+    let unmatched = counts.weighing(Weight::Unmatched);
+    let cut_off = counts.weighing(Weight::InFlight);
+    let threads = summary::threads(counts);
+    let tail = summary::tail(counts, 0.99);
+    let mut warnings = std::mem::take(&mut outcome.warnings);
+    warnings.extend(pipelining(counts.reason("many_segments"), counts.matched()));
+    TraceResult {
+        schema: SCHEMA.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        kernel: kernel::release(),
+        target: TargetFacts {
+            pid: target.pid,
+            name: target.name.clone(),
+            pids: target.pids.clone(),
+            ports: target.ports.clone(),
+        },
+        started_unix_ns: outcome.started_unix_ns,
+        started_ns: outcome.started_ns,
+        duration_ns: counts.duration_ns,
+        mode: if options.is_full { "records" } else { "aggregate" }.into(),
+        requests: counts.matched() + unmatched + cut_off,
+        matched: counts.matched(),
+        unmatched: summary::by_reason(counts, &[Weight::Unmatched]),
+        unmatched_share: verdict::unmatched_share(counts),
+        cut_off: summary::by_reason(counts, &[Weight::InFlight]),
+        dropped: counts.weighing(Weight::Dropped),
+        notes: summary::by_reason(counts, &[Weight::Note, Weight::Defect]),
+        verdict: verdict::judge(counts, residual.share, bounds, std::mem::take(&mut outcome.failures)),
+        answer: summary::answer(&tail),
+        total: summary::total_times(&all, &counts.totals),
+        residual,
+        stages: summary::stages(&all),
+        groups: summary::groups(&all),
+        causes: summary::causes(&all),
+        tails: [0.5, 0.99, 0.999].map(|q| summary::tail(counts, q)).to_vec(),
+        tail,
+        imbalance: summary::imbalance(&threads),
+        threads,
+        connections: summary::connections(counts),
+        cpu: summary::cpu(counts),
+        hooks: std::mem::take(&mut outcome.hooks),
+        warnings,
+        resolution: Resolution {
+            total: bins::TOTAL.resolution(),
+            stage: bins::STAGE.resolution(),
+        },
+        worst: outcome.worst.iter().map(worst).collect(),
+    }
+}
+
+/// One exchange may hold several requests of a pipelining client; say so when it looks like it.
+fn pipelining(many_segments: u64, matched: u64) -> Option<String> {
+    (many_segments * 100 > matched).then(|| {
+        format!(
+            "{many_segments} of {matched} requests came in several segments: a request here is what is read \
+             until a reply is written, so a pipelining client's requests count as one"
+        )
+    })
+}
+
+fn worst(record: &Record) -> WorstRequest {
+    let named = |(stage, ns): (&crate::stages::Stage, u64)| (ns > 0).then(|| (stage.name.to_owned(), ns));
+    WorstRequest {
+        start_ns: record.start_ns,
+        total_ns: record.total_ns,
+        peer_port: record.peer_port,
+        tid: record.thread,
+        writer_tid: (record.writer != 0).then_some(record.writer),
+        bytes_in: record.bytes_in,
+        bytes_out: record.bytes_out,
+        stages: STAGES.iter().zip(record.stage_ns).filter_map(named).collect(),
+    }
+}
+
+fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
+        Fault::failed(format!("cannot write the result: {error}"), "standard output", "is the pipe closed?")
+    })
+}
+
+fn write_file(path: &Path, text: &str) -> Result<(), Fault> {
+    fs::write(path, text).map_err(|error| cannot_write(path, &error))
+}
+
+/// Before the trace: a result that cannot be written is worth no trace.
+fn check_writable(path: &Path) -> Result<(), Fault> {
+    if path.as_os_str() == "-" {
+        return Ok(());
+    }
+    let open = fs::OpenOptions::new().create(true).append(true).open(path);
+    open.map(|_| ()).map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::usage(
+        format!("cannot write: {error}"),
+        path.display().to_string(),
+        "give a path in a folder that exists and may be written to",
+    )
+}

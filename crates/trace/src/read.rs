@@ -1,0 +1,182 @@
+//! The kernel side's maps as [`Counts`].
+
+use libbpf_rs::{MapCore as _, MapFlags, Object};
+use sojourn_base::Fault;
+
+use crate::counts::{Connection, Counts, CpuSamples, Row, Thread};
+use crate::cpu_samples::SoftirqCode;
+use crate::hooks::{READY_FENTRY, SAMPLER, TRACEPOINTS};
+use crate::reasons::REASONS;
+use crate::session::refused;
+use crate::stages::COUNT;
+use crate::{bins, kernel, load, result};
+
+/// Bytes of the kernel's `struct thread` and of `struct tally`.
+const THREAD: usize = 2752;
+const TALLY_HEAD: usize = 8 + 32 + 8 * bins::TOTAL.count();
+const MAX_THREADS: usize = 1024;
+pub const TALLY: usize = TALLY_HEAD + THREAD * MAX_THREADS;
+/// Bytes of a `struct conn_line`.
+const LINE: usize = 32;
+
+/// Refuses to read maps that are not shaped as this side believes.
+pub fn check_sizes(object: &Object) -> Result<(), Fault> {
+    for (name, bytes) in load::sizes() {
+        let map = load::map(object, name)?;
+        if map.value_size() as usize != bytes {
+            return Err(Fault::failed(
+                format!("{name} holds {} bytes, {bytes} were expected", map.value_size()),
+                "src/bpf/shapes.h",
+                "bring src/read.rs in line with it",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Reads everything.
+pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
+    counts.rows = rows(object)?;
+    counts.reasons = reasons(object)?;
+    counts.cpu = stacks(object)?;
+    let tally = value(object, ".bss.tally", &0_u32.to_ne_bytes())?;
+    let words = |at: usize, n: usize| (0..n).map(move |i| at + 8 * i);
+    let samples: Vec<u64> = words(8, 4).map(|at| u64_at(&tally, at)).collect();
+    (counts.cpu.user, counts.cpu.kernel) = (samples[0], samples[1]);
+    counts.cpu.unknown += samples[2];
+    counts.cpu.all = samples[3];
+    counts.totals = words(40, bins::TOTAL.count()).map(|at| u64_at(&tally, at)).collect();
+    let threads = (u64_at(&tally, 0) as usize).min(MAX_THREADS - 1);
+    counts.threads = (1..=threads).map(|slot| thread(object, &tally, slot)).collect::<Result<_, _>>()?;
+    Ok(())
+}
+
+fn value(object: &Object, name: &str, key: &[u8]) -> Result<Vec<u8>, Fault> {
+    let found = load::map(object, name)?.lookup(key, MapFlags::ANY).map_err(refused)?;
+    Ok(found.unwrap_or_default())
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
+}
+
+fn rows(object: &Object) -> Result<Vec<(usize, Row)>, Fault> {
+    let mut rows = Vec::new();
+    for number in 0..bins::ROWS {
+        let bytes = value(object, "rows", &(number as u32).to_ne_bytes())?;
+        if u64_at(&bytes, 0) > 0 {
+            rows.push((number, row(&bytes)));
+        }
+    }
+    Ok(rows)
+}
+
+fn row(bytes: &[u8]) -> Row {
+    let mut row = Row {
+        requests: u64_at(bytes, 0),
+        total_ns: u64_at(bytes, 8),
+        imbalance_ns: u64_at(bytes, 16),
+        bytes_in: u64_at(bytes, 24),
+        bytes_out: u64_at(bytes, 32),
+        ..Row::default()
+    };
+    let hist_at = 40 + 8 * COUNT;
+    for stage in 0..COUNT {
+        row.stage_ns[stage] = u64_at(bytes, 40 + 8 * stage);
+        for (bin, count) in row.hist[stage].iter_mut().enumerate() {
+            *count = u64::from(u32_at(bytes, hist_at + 4 * (stage * bins::STAGE.count() + bin)));
+        }
+    }
+    row
+}
+
+fn reasons(object: &Object) -> Result<Vec<u64>, Fault> {
+    let map = load::map(object, "reasons")?;
+    let sum = |index: usize| {
+        let per_cpu = map.lookup_percpu(&(index as u32).to_ne_bytes(), MapFlags::ANY);
+        per_cpu.map(|cpus| cpus.into_iter().flatten().map(|bytes| u64_at(&bytes, 0)).sum())
+    };
+    (0..REASONS.len()).map(sum).collect::<Result<_, _>>().map_err(refused)
+}
+
+/// Samples in softIRQ, and those whose stack tells nothing.
+fn stacks(object: &Object) -> Result<CpuSamples, Fault> {
+    let code = SoftirqCode::read();
+    let samples = load::map(object, "stack_samples")?;
+    let stacks = load::map(object, "stacks")?;
+    let mut cpu = CpuSamples::default();
+    for key in samples.keys() {
+        let found = samples.lookup(&key, MapFlags::ANY).map_err(refused)?;
+        let n = u64_at(&found.unwrap_or_default(), 0);
+        let stack = stacks.lookup(&key, MapFlags::ANY).ok().flatten().unwrap_or_default();
+        let stack: Vec<u64> = (0..stack.len() / 8).map(|i| u64_at(&stack, 8 * i)).collect();
+        if !code.is_known() || stack.is_empty() {
+            cpu.unknown += n;
+        } else if code.is_in(&stack) {
+            cpu.softirq += n;
+        }
+    }
+    Ok(cpu)
+}
+
+fn thread(object: &Object, tally: &[u8], slot: usize) -> Result<Thread, Fault> {
+    // Offsets of `struct thread`: two ids and eight more words, then the times; see shapes.h.
+    let at = TALLY_HEAD + THREAD * slot;
+    let rows = value(object, "thread_rows", &(slot as u32).to_ne_bytes())?;
+    Ok(Thread {
+        tid: u32_at(tally, at),
+        tgid: u32_at(tally, at + 4),
+        requests: u64_at(tally, at + REQUESTS),
+        total_ns: u64_at(tally, at + REQUESTS + 8),
+        run_ns: u64_at(tally, at + REQUESTS + 32),
+        rows: (0..bins::ROWS).map(|row| u64::from(u32_at(&rows, 4 * row))).collect(),
+        ..Thread::default()
+    })
+}
+
+/// Offset of `requests` in `struct thread`: 40 bytes of small fields, 8 times, 6 stamps, 3 times.
+const REQUESTS: usize = 40 + 8 * 8 + 6 * 24 + 3 * 8;
+
+/// Lines of the iterator; `tid` still holds the slot.
+pub fn connections(bytes: &[u8]) -> Vec<Connection> {
+    let line = |line: &[u8]| Connection {
+        requests: u64_at(line, 0),
+        total_ns: u64_at(line, 8),
+        max_ns: u64_at(line, 16),
+        tid: u32_at(line, 24),
+        peer_port: u32_at(line, 28) as u16,
+    };
+    bytes.chunks_exact(LINE).map(line).collect()
+}
+
+/// Fills in what each hook cost, if the kernel measured it.
+pub fn costs(object: &Object, is_measured: bool, hooks: &mut [result::Hook]) {
+    if !is_measured {
+        return;
+    }
+    for hook in TRACEPOINTS.iter().chain([&READY_FENTRY, &SAMPLER]) {
+        let Some(program) = load::program(object, hook.program) else { continue };
+        let Ok((ns, runs, _)) = kernel::program_cost(&program) else { continue };
+        if let Some(line) = hooks.iter_mut().find(|line| line.name == hook.point) {
+            line.runs = Some(runs);
+            line.run_ns = (runs > 0).then(|| ns as f64 / runs as f64);
+        }
+    }
+}
+
+/// Instructions the verifier went through, per program.
+pub fn verifier_costs(object: &Object) -> Vec<(String, u32)> {
+    TRACEPOINTS
+        .iter()
+        .chain([&READY_FENTRY, &SAMPLER])
+        .filter_map(|hook| {
+            let program = load::program(object, hook.program)?;
+            let (_, _, instructions) = kernel::program_cost(&program).ok()?;
+            Some((hook.program.to_owned(), instructions))
+        })
+        .collect()
+}

@@ -1,0 +1,283 @@
+//! One trace: load, attach, wait, read, detach. The only part that talks to the kernel.
+//!
+//! Everything attached hangs on file descriptors of this process, so it goes when the process goes,
+//! also by `kill -9`.
+
+use std::cell::RefCell;
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use libbpf_rs::{Iter, Link, MapCore as _, MapFlags, Object, ObjectBuilder, RingBufferBuilder};
+use sojourn_base::Fault;
+use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
+
+use crate::counts::Counts;
+use crate::hooks::{Hook, READY_FENTRY, SAMPLER, TRACEPOINTS};
+use crate::record::{Record, Worst};
+use crate::result;
+use crate::target::Target;
+use crate::{kernel, load, read};
+
+/// How often the ring is emptied; small enough that 1 MiB holds what comes in between.
+const POLL: Duration = Duration::from_millis(10);
+/// CPU samples a second; a prime, so that it keeps no step with anything periodic.
+const SAMPLE_HZ: u64 = 997;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Length, ns.
+    pub duration_ns: u64,
+    /// Size of the ring, bytes.
+    pub ring_bytes: u32,
+    /// A record of every request.
+    pub is_full: bool,
+    /// Slowest requests to keep.
+    pub worst: usize,
+    /// Let the kernel measure the hooks.
+    pub hook_cost: bool,
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What the kernel counted.
+    pub counts: Counts,
+    /// The slowest requests, slowest first.
+    pub worst: Vec<Record>,
+    /// What was attached.
+    pub hooks: Vec<result::Hook>,
+    /// Things the reader should know.
+    pub warnings: Vec<String>,
+    /// Why the result must not be believed.
+    pub failures: Vec<String>,
+    /// Start, ns since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// Start, `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// A signal ended it.
+    pub was_interrupted: bool,
+}
+
+/// Traces `target`; `sink` gets every record in full mode.
+pub fn run(
+    target: &Target,
+    options: Options,
+    stop: &AtomicBool,
+    sink: &mut dyn FnMut(&Record),
+) -> Result<Outcome, Fault> {
+    libbpf_rs::set_print(None);
+    let mut outcome = Outcome::default();
+    let only = kernel::only_tracer();
+    if only.is_none() {
+        outcome.warnings.push(
+            "another sojourn-trace is running: its cost is inside these numbers, and ours in its"
+                .into(),
+        );
+    }
+    let stamps = kernel::receive_stamps();
+    if let Err(error) = &stamps {
+        outcome.warnings.push(format!("no receive stamps ({error}): rx counts as 0"));
+    }
+    let object = load::object(target, options, stamps.is_ok())?;
+    let _stats = options.hook_cost.then(kernel::enable_bpf_stats);
+    for pid in &target.pids {
+        let map = load::map(&object, "tgids")?;
+        map.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+    }
+    let attached = attach(&object, &mut outcome)?;
+    let worst = RefCell::new(Worst::new(options.worst));
+    wait(&object, target, options, stop, &worst, sink, &mut outcome)?;
+    drain(&object, &attached, &mut outcome)?;
+    consume(&object, &worst, sink)?;
+    read::counts(&object, &mut outcome.counts)?;
+    read::costs(&object, options.hook_cost, &mut outcome.hooks);
+    outcome.worst = worst.into_inner().into_sorted();
+    name_threads(&mut outcome);
+    drop(stamps);
+    Ok(outcome)
+}
+
+/// A refusal by the kernel in the middle of things.
+pub(crate) fn refused(error: libbpf_rs::Error) -> Fault {
+    Fault::failed(
+        format!("the kernel refused: {error:#}"),
+        "bpf()",
+        "see dmesg; report it with the kernel's version",
+    )
+}
+
+struct Attached {
+    _links: Vec<Link>,
+    _clocks: Vec<OwnedFd>,
+}
+
+fn attach(object: &Object, outcome: &mut Outcome) -> Result<Attached, Fault> {
+    let mut attached = Attached { _links: Vec::new(), _clocks: Vec::new() };
+    for hook in TRACEPOINTS.iter().chain([&READY_FENTRY]) {
+        let Some(program) = load::program(object, hook.program) else {
+            if hook.program != READY_FENTRY.program {
+                note(outcome, hook, false);
+            }
+            continue;
+        };
+        if hook.program == "on_end" {
+            note(outcome, hook, true); // run once, at the end
+            continue;
+        }
+        match program.attach() {
+            Ok(link) => {
+                attached._links.push(link);
+                note(outcome, hook, true);
+            }
+            Err(_) if !hook.lost.is_empty() => note(outcome, hook, false),
+            Err(error) => return Err(refused(error).within(hook.point)),
+        }
+    }
+    let clocks = kernel::cpu_clocks(kernel::cpus(), SAMPLE_HZ);
+    if let (Some(program), Ok(clocks)) = (load::program(object, SAMPLER.program), clocks) {
+        let links: Result<Vec<Link>, _> =
+            clocks.iter().map(|clock| program.attach_perf_event(clock.as_raw_fd())).collect();
+        note(outcome, &SAMPLER, links.is_ok());
+        attached._links.extend(links.unwrap_or_default());
+        attached._clocks = clocks;
+    } else {
+        note(outcome, &SAMPLER, false);
+    }
+    Ok(attached)
+}
+
+fn note(outcome: &mut Outcome, hook: &Hook, is_attached: bool) {
+    outcome.hooks.push(result::Hook {
+        name: hook.point.into(),
+        attached: is_attached,
+        lost: if is_attached { String::new() } else { hook.lost.into() },
+        runs: None,
+        run_ns: None,
+    });
+}
+
+/// What user space tells the hooks: the kernel's `struct control`.
+fn control(object: &Object, started_ns: u64, is_enabled: bool, floor_ns: u64) -> Result<(), Fault> {
+    let words = [
+        u64::from(is_enabled),
+        started_ns,
+        kernel::real_minus_mono_ns() as u64,
+        floor_ns,
+    ];
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let map = load::map(object, ".data.control")?;
+    map.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY).map_err(refused)
+}
+
+fn wait(
+    object: &Object,
+    target: &Target,
+    options: Options,
+    stop: &AtomicBool,
+    worst: &RefCell<Worst>,
+    sink: &mut dyn FnMut(&Record),
+    outcome: &mut Outcome,
+) -> Result<(), Fault> {
+    outcome.started_unix_ns = unix_ns();
+    let started_ns = Monotonic.now_ns();
+    outcome.started_ns = started_ns;
+    let end_ns = started_ns + options.duration_ns;
+    let floor_ns = || if options.worst == 0 { 0 } else { worst.borrow().floor_ns() };
+    control(object, started_ns, true, floor_ns())?;
+    loop {
+        let now_ns = Monotonic.now_ns();
+        outcome.was_interrupted = stop.load(Ordering::Relaxed);
+        if now_ns >= end_ns || outcome.was_interrupted {
+            break;
+        }
+        if !kernel::lives(target.pid) {
+            outcome.failures.push(format!(
+                "process {} ended after {:.1} s of {:.1} s",
+                target.pid,
+                (now_ns - started_ns) as f64 / 1e9,
+                options.duration_ns as f64 / 1e9
+            ));
+            break;
+        }
+        std::thread::sleep(POLL.min(Duration::from_nanos(end_ns - now_ns)));
+        consume(object, worst, sink)?;
+        control(object, started_ns, true, floor_ns())?;
+    }
+    control(object, started_ns, false, floor_ns())?;
+    outcome.counts.duration_ns = Monotonic.now_ns() - started_ns;
+    Ok(())
+}
+
+/// Takes all records out of the ring.
+fn consume(
+    object: &Object,
+    worst: &RefCell<Worst>,
+    sink: &mut dyn FnMut(&Record),
+) -> Result<(), Fault> {
+    let take = |bytes: &[u8]| {
+        if let Some(record) = Record::decode(bytes) {
+            worst.borrow_mut().offer(&record);
+            if record.is_full {
+                sink(&record);
+            }
+        }
+        0
+    };
+    let map = load::map(object, "ring")?;
+    let mut builder = RingBufferBuilder::new();
+    builder.add(&map, take).map_err(refused)?;
+    builder.build().and_then(|ring| ring.consume()).map_err(refused)
+}
+
+/// Closes the exchanges still open, and lists the connections.
+fn drain(object: &Object, _attached: &Attached, outcome: &mut Outcome) -> Result<(), Fault> {
+    let Some(program) = load::program(object, "on_end") else { return Ok(()) };
+    let map = load::map(object, "conns")?;
+    let link = program.attach_iter(map.as_fd()).map_err(refused)?;
+    let mut bytes = Vec::new();
+    let mut iter = Iter::new(&link).map_err(refused)?;
+    iter.read_to_end(&mut bytes).map_err(|error| {
+        Fault::failed(format!("cannot list connections: {error}"), "bpf_iter", "report it")
+    })?;
+    outcome.counts.connections = read::connections(&bytes);
+    Ok(())
+}
+
+fn name_threads(outcome: &mut Outcome) {
+    let tids: Vec<u32> = outcome.counts.threads.iter().map(|thread| thread.tid).collect();
+    for thread in &mut outcome.counts.threads {
+        thread.comm = crate::target::thread_name(Path::new("/proc"), thread.tgid, thread.tid);
+    }
+    // Slots become thread ids: slot 1 is the first.
+    let tid = |slot: u32| tids.get((slot as usize).wrapping_sub(1)).copied().unwrap_or(0);
+    for connection in &mut outcome.counts.connections {
+        connection.tid = tid(connection.tid);
+    }
+    for record in &mut outcome.worst {
+        record.thread = tid(record.thread);
+        record.writer = tid(record.writer);
+    }
+}
+
+/// Loads the object only, and answers the verifier's cost of every program.
+pub fn verifier_costs() -> Result<Vec<(String, u32)>, Fault> {
+    libbpf_rs::set_print(None);
+    let options = Options {
+        duration_ns: 0,
+        ring_bytes: 1 << 20,
+        is_full: true,
+        worst: 1,
+        hook_cost: false,
+    };
+    let object = load::object(&Target::default(), options, true)?;
+    Ok(read::verifier_costs(&object))
+}
+
+/// Where an object file is opened into.
+pub(crate) fn open(bytes: &[u8]) -> Result<libbpf_rs::OpenObject, libbpf_rs::Error> {
+    ObjectBuilder::default().name("sojourn_trace")?.open_memory(bytes)
+}

@@ -1,0 +1,183 @@
+//! Whom we look at: the processes of a service and the TCP ports they listen on, from /proc.
+//!
+//! Takes the root of /proc as an argument, so that tests can fake it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sojourn_base::Fault;
+
+/// A running service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// As asked for.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// It and its descendants (NGINX's workers under their master).
+    pub pids: Vec<u32>,
+    /// TCP ports any of them listens on.
+    pub ports: Vec<u16>,
+}
+
+/// Finds the service of `pid`; `ports` replaces what is found if it is not empty.
+pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> {
+    let folder = proc_root.join(pid.to_string());
+    let Some(name) = name(proc_root, pid) else {
+        return Err(Fault::usage(
+            format!("there is no process {pid}"),
+            "--pid",
+            "give the id of a running server: pgrep memcached",
+        ));
+    };
+    if fs::read_link(folder.join("exe")).is_err() && is_kernel_thread(&folder) {
+        return Err(Fault::usage(
+            format!("process {pid} ({name}) is a kernel thread"),
+            "--pid",
+            "give the id of a server",
+        ));
+    }
+    let pids = family(proc_root, pid);
+    let mut found = BTreeSet::new();
+    for &member in &pids {
+        found.extend(listening(&proc_root.join(member.to_string())));
+    }
+    let listens = !found.is_empty();
+    let ports: Vec<u16> = if ports.is_empty() { found.into_iter().collect() } else { ports.to_vec() };
+    if ports.is_empty() || !listens && !has_tcp(proc_root, &pids) {
+        return Err(Fault::usage(
+            format!("process {pid} ({name}) listens on no TCP port, nor do its children"),
+            "--pid",
+            "give the process that accepts connections; UDP and Unix sockets cannot be traced",
+        ));
+    }
+    Ok(Target { pid, name, pids, ports })
+}
+
+/// Name of a process; `None` if there is none.
+pub fn name(proc_root: &Path, pid: u32) -> Option<String> {
+    let comm = fs::read_to_string(proc_root.join(pid.to_string()).join("comm")).ok()?;
+    Some(comm.trim_end().to_owned())
+}
+
+/// Name of a thread; empty if it is gone.
+pub fn thread_name(proc_root: &Path, tgid: u32, tid: u32) -> String {
+    let path = proc_root.join(format!("{tgid}/task/{tid}/comm"));
+    fs::read_to_string(path).map_or_else(|_| String::new(), |comm| comm.trim_end().to_owned())
+}
+
+/// Kernel threads have no command line and no memory map.
+fn is_kernel_thread(folder: &Path) -> bool {
+    let is_empty = |file: &str| fs::read(folder.join(file)).is_ok_and(|bytes| bytes.is_empty());
+    is_empty("cmdline") && is_empty("maps")
+}
+
+/// A process and all its descendants.
+fn family(proc_root: &Path, pid: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = pids(proc_root)
+        .into_iter()
+        .filter_map(|child| Some((child, parent(proc_root, child)?)))
+        .collect();
+    let mut family = vec![pid];
+    let mut next = 0;
+    while next < family.len() {
+        let of = family[next];
+        family.extend(parents.iter().filter(|(_, parent)| *parent == of).map(|(child, _)| *child));
+        next += 1;
+    }
+    family
+}
+
+fn pids(proc_root: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(proc_root) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Field 4 of `stat`; the name before it may hold spaces and brackets.
+fn parent(proc_root: &Path, pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(proc_root.join(format!("{pid}/stat"))).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Ports of the listening TCP sockets that a process holds open.
+fn listening(folder: &Path) -> BTreeSet<u16> {
+    const LISTEN: &str = "0A";
+    let inodes = socket_inodes(folder);
+    tcp_tables(folder)
+        .iter()
+        .flat_map(|table| table.lines().skip(1))
+        .filter_map(socket_line)
+        .filter(|(_, state, inode)| *state == LISTEN && inodes.contains(inode))
+        .map(|(port, _, _)| port)
+        .collect()
+}
+
+fn has_tcp(proc_root: &Path, pids: &[u32]) -> bool {
+    pids.iter().any(|pid| {
+        let folder = proc_root.join(pid.to_string());
+        let inodes = socket_inodes(&folder);
+        let holds = |line| socket_line(line).is_some_and(|(_, _, inode)| inodes.contains(&inode));
+        tcp_tables(&folder).iter().flat_map(|table| table.lines().skip(1)).any(holds)
+    })
+}
+
+fn tcp_tables(folder: &Path) -> Vec<String> {
+    let read = |file| fs::read_to_string(folder.join(file)).ok();
+    ["net/tcp", "net/tcp6"].into_iter().filter_map(read).collect()
+}
+
+/// Local port, state and inode of a line of `/proc/net/tcp`.
+fn socket_line(line: &str) -> Option<(u16, &str, u64)> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let port = u16::from_str_radix(fields.get(1)?.rsplit_once(':')?.1, 16).ok()?;
+    Some((port, fields.get(3)?, fields.get(9)?.parse().ok()?))
+}
+
+fn socket_inodes(folder: &Path) -> BTreeSet<u64> {
+    let Ok(entries) = fs::read_dir(folder.join("fd")) else { return BTreeSet::new() };
+    let inode = |link: PathBuf| {
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u64>().ok()
+    };
+    entries.flatten().filter_map(|entry| inode(fs::read_link(entry.path()).ok()?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    const PROC: &str = "/proc";
+
+    #[test]
+    fn this_process_is_found_by_the_port_it_listens_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let target = find(Path::new(PROC), std::process::id(), &[]).unwrap();
+        assert!(target.ports.contains(&port));
+        assert!(target.pids.contains(&std::process::id()));
+    }
+
+    #[test]
+    fn a_pid_that_is_none_is_refused_with_the_flag() {
+        let fault = find(Path::new(PROC), u32::MAX, &[]).unwrap_err();
+        assert_eq!((fault.at.as_str(), fault.exit), ("--pid", 2));
+    }
+
+    #[test]
+    fn a_process_without_sockets_is_refused() {
+        let mut sleep = std::process::Command::new("sleep").arg("30").spawn().unwrap();
+        let fault = find(Path::new(PROC), sleep.id(), &[]).unwrap_err();
+        sleep.kill().unwrap();
+        sleep.wait().unwrap();
+        assert!(fault.what.contains("no TCP port"), "{fault}");
+    }
+
+    #[test]
+    fn the_kernels_table_is_read() {
+        let line = "   0: 0100007F:2BCB 00000000:0000 0A 00000000:00000000 00:00000000 00000000  \
+                    0        0 21233 1 0000000000000000 100 0 0 10 0";
+        assert_eq!(socket_line(line), Some((11211, "0A", 21233)));
+        assert_eq!(socket_line("  sl  local_address"), None);
+    }
+}

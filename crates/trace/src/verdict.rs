@@ -1,0 +1,111 @@
+//! May the numbers be believed? Every failed check is a sentence.
+
+use crate::counts::Counts;
+use crate::reasons::{REASONS, Weight};
+use crate::result::{Verdict, VerdictWord};
+
+/// What is accepted.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Largest unmatched ÷ (matched + unmatched).
+    pub unmatched_max: f64,
+    /// Largest residual ÷ total.
+    pub residual_max: f64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { unmatched_max: 0.01, residual_max: 0.05 }
+    }
+}
+
+/// Unmatched ÷ (matched + unmatched); 0 without requests.
+pub fn unmatched_share(counts: &Counts) -> f64 {
+    let unmatched = counts.weighing(Weight::Unmatched);
+    unmatched as f64 / (counts.matched() + unmatched).max(1) as f64
+}
+
+/// Judges `counts`; `before` are reasons already known, such as a service that died.
+pub fn judge(counts: &Counts, residual_share: f64, bounds: Bounds, before: Vec<String>) -> Verdict {
+    let mut reasons = before;
+    if counts.matched() == 0 {
+        reasons.push("no request was matched: was there any load on the traced ports?".into());
+    }
+    let share = unmatched_share(counts);
+    if share > bounds.unmatched_max {
+        reasons.push(format!(
+            "{:.2} % of the requests could not be matched, more than {:.2} %: {}",
+            share * 100.0,
+            bounds.unmatched_max * 100.0,
+            worst_reason(counts)
+        ));
+    }
+    let dropped = counts.weighing(Weight::Dropped);
+    if dropped > 0 {
+        reasons.push(format!("{dropped} records found the ring full: give a larger --ring"));
+    }
+    if residual_share > bounds.residual_max {
+        reasons.push(format!(
+            "{:.1} % of the time is explained by no stage, more than {:.1} %",
+            residual_share * 100.0,
+            bounds.residual_max * 100.0
+        ));
+    }
+    let defects = counts.weighing(Weight::Defect);
+    if defects > 0 {
+        reasons.push(format!("stages of {defects} requests do not add to their total: please report"));
+    }
+    let verdict = if reasons.is_empty() { VerdictWord::Holds } else { VerdictWord::Unknown };
+    Verdict {
+        verdict,
+        reasons,
+        unmatched_max: bounds.unmatched_max,
+        residual_max: bounds.residual_max,
+    }
+}
+
+fn worst_reason(counts: &Counts) -> String {
+    REASONS
+        .iter()
+        .zip(&counts.reasons)
+        .filter(|(reason, _)| reason.weight == Weight::Unmatched)
+        .max_by_key(|(_, n)| **n)
+        .map_or_else(String::new, |(reason, n)| format!("{n} because {}", reason.about))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::Row;
+    use crate::record::tests::record;
+
+    fn counts(matched: u64, reason: &str, n: u64) -> Counts {
+        let mut row = Row::default();
+        (0..matched).for_each(|_| row.add(&record(5_000)));
+        let reasons = REASONS.iter().map(|r| if r.name == reason { n } else { 0 }).collect();
+        Counts { rows: vec![(1, row)], reasons, ..Counts::default() }
+    }
+
+    #[test]
+    fn each_failed_check_makes_it_unknown_and_says_why() {
+        let judge = |c: &Counts, residual| judge(c, residual, Bounds::default(), vec![]);
+        assert_eq!(judge(&counts(100, "no_reply", 1), 0.0).verdict, VerdictWord::Holds);
+        for (counts, residual, word) in [
+            (counts(100, "no_reply", 2), 0.0, "closed before"),
+            (counts(100, "record_dropped", 1), 0.0, "--ring"),
+            (counts(100, "sum_mismatch", 1), 0.0, "add to"),
+            (counts(0, "no_reply", 0), 0.0, "load"),
+            (counts(100, "no_reply", 0), 0.06, "no stage"),
+        ] {
+            let verdict = judge(&counts, residual);
+            assert_eq!(verdict.verdict, VerdictWord::Unknown);
+            assert!(verdict.reasons[0].contains(word), "{:?}", verdict.reasons);
+        }
+    }
+
+    #[test]
+    fn requests_cut_off_by_the_ends_of_the_trace_are_not_held_against_it() {
+        let verdict = judge(&counts(10, "in_flight", 10), 0.0, Bounds::default(), vec![]);
+        assert_eq!(verdict.verdict, VerdictWord::Holds);
+    }
+}

@@ -1,0 +1,54 @@
+"""L19: two latency-critical services on one core under CFS, every pair of loads (Fig. 6)."""
+
+from __future__ import annotations
+
+from sojourn.models.replicate.kind import Check, Experiment, Replica
+from sojourn.models.replicate.pairs import BOTH, ONLY_A, PARAMETERS, Setting, matrices, where
+from sojourn.models.replicate.paper import KERNEL, LATENCY, TEXT, TEXT_TUNING
+from sojourn.models.simulator import Simulator
+
+SETTINGS = [
+    Setting("CFS", "cfs", tuning=TEXT_TUNING),
+    Setting("CFS, fixed service times", "cfs", "fixed", tuning=TEXT_TUNING),
+    Setting("CFS, rules of the kernel", "cfs"),
+]
+A_HOLDS = (BOTH, ONLY_A)
+
+
+def run(simulator: Simulator, share: float) -> Replica:
+    """Fill the matrix under CFS and look on which side of the diagonal A holds."""
+    found = matrices(simulator, SETTINGS, share)
+    checks: list[Check] = []
+    for matrix in found:
+        # On the diagonal and above 80 % together either side may fail for lack of capacity.
+        lower = where(matrix, lambda a, b: a < b and a + b <= 0.8)
+        higher = where(matrix, lambda a, b: a > b and a + b <= 0.8)
+        holds_low = sum(cell in A_HOLDS for cell in lower)
+        fails_high = sum(cell not in A_HOLDS for cell in higher)
+        checks += [
+            Check(
+                what=f"{matrix.name}: A holds its QoS while its load is below B's (sum ≤ 80 %)",
+                paper="holds",
+                ours=f"{holds_low} of {len(lower)} cells",
+                holds=holds_low == len(lower),
+            ),
+            Check(
+                what=f"{matrix.name}: A fails where its load is above B's, even at low B",
+                paper="fails",
+                ours=f"{fails_high} of {len(higher)} cells",
+                holds=fails_high > len(higher) / 2,
+            ),
+        ]
+    return Replica(
+        id="L19",
+        title="Two latency-critical services on one core under CFS (Fig. 6)",
+        label="simulated",
+        parameters=(*PARAMETERS, LATENCY, TEXT, KERNEL),
+        matrices=tuple(found),
+        checks=tuple(checks),
+    )
+
+
+EXPERIMENT = Experiment(
+    ids=("L19",), title="two services under CFS", label="simulated", seconds=60, run=run
+)
