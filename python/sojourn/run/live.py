@@ -263,15 +263,16 @@ def _warm(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any])
     while done < wanted and not deadline.is_over:
         job = {**live.client(), **client, "find_max": True, **_brief(f"{length_s:.3f}s")}
         got = generator.run(job, Files.named(folder, "warm"), journal)
-        answered = int(float(got["achieved_rps"]) * float(got["measured_s"]))
-        if answered == 0:
+        # All requests, those in outages of the client too: they have warmed the server as well.
+        answered = int(got["sojourn_all_ns"]["count"]) - int(got["sojourn_all_ns"]["lost"])
+        if answered == 0 and got["errors"]:
             raise RunFault(
                 f"{live.label} answered nothing while it was warmed: {got['errors']}",
                 at=str(folder / "warm.json"),
                 fix="see service.log and warm.log in the point's folder",
             )
         done += answered
-        rate = answered / length_s
+        rate = max(1, answered) / length_s
         length_s = min(5.0, max(0.1, 1.1 * (wanted - done) / rate))
     share = "" if done >= wanted else f", {done / wanted:.0%} of what fills every cache"
     live.notes += (("warmed", f"{done:,} requests{share}".replace(",", " ")),)

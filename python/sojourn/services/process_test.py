@@ -246,6 +246,21 @@ def test_root_gives_servers_to_nobody(notes: Notes, tmp_path: Path) -> None:
         assert made.stop().status == -signal.SIGTERM
 
 
+def test_its_environment_is_small_and_not_shown_to_others(
+    start: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "correct horse battery staple")
+    made = start("import time; time.sleep(600)")
+    seen = proc.stat(made.pid)
+    assert seen is not None
+    for pid in (made.pid, seen.parent):
+        shown = (
+            Path(f"/proc/{pid}/environ").read_bytes() + Path(f"/proc/{pid}/cmdline").read_bytes()
+        )
+        assert b"PATH=" in shown
+        assert b"horse" not in shown
+
+
 def test_a_program_that_has_ended_takes_no_signal(start: Callable[..., Process]) -> None:
     made = start("")
     assert made.poll(GONE_S_MAX) is not None

@@ -108,7 +108,7 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         step = f"run {spec['argv'][0]}"
-        os.execve(spec["argv"][0], spec["argv"], spec["env"])  # noqa: S606
+        os.execv(spec["argv"][0], spec["argv"])  # noqa: S606
     except OSError as error:
         os.write(told_w, f"cannot {step}: {error.strerror}".encode())
     os._exit(127)
