@@ -144,7 +144,8 @@ def cold_start(values: Floats) -> str:
         values: finite sojourn times in order of intended arrival, ns.
     """
     cut = mser5(values)
-    if cut < len(values) / COLD_BATCHES * 2:  # a shorter start hardly moves a quantile
+    few = len(values) < 2 * COLD_BATCHES  # all lost, or nearly so: nothing to compare
+    if few or cut < len(values) / COLD_BATCHES * 2:  # a shorter start hardly moves a quantile
         return ""
     start, rest = float(np.mean(values[:cut])), float(np.mean(values[cut:]))
     size = len(values) // COLD_BATCHES
