@@ -401,15 +401,15 @@ mod tests {
         let truth = crate::summary::summarise(&stalled(&[])).unwrap().sojourn_ns;
         let result = crate::summary::summarise(&stalled(&outages)).unwrap();
         assert!(result.outages.share_excluded > 0.05, "{}", result.outages.share_excluded);
-        // Twenty stalls: cutting some of them moves a quantile by a few per cent, not more.
-        for (name, got, wanted) in [
-            ("p50", result.sojourn_ns.p50, truth.p50),
-            ("p90", result.sojourn_ns.p90, truth.p90),
-            ("p95", result.sojourn_ns.p95, truth.p95),
-            ("p99", result.sojourn_ns.p99, truth.p99),
+        // 14 % of requests wait for a stall, and their times are even between 0 and 100 ms. Some 130
+        // outages hit stalls 19 ± 4 times, so that share is kept to ± 1.5 %, p95 (65 ms) to ± 0.8 %.
+        for (name, got, wanted, within) in [
+            ("p50", result.sojourn_ns.p50, truth.p50, 0.01),
+            ("p95", result.sojourn_ns.p95, truth.p95, 0.032), // four sigma
+            ("p99", result.sojourn_ns.p99, truth.p99, 0.01),
         ] {
             let ratio = got.unwrap() as f64 / wanted.unwrap() as f64;
-            assert!((ratio - 1.0).abs() < 0.05, "{name}: {got:?}, {wanted:?}");
+            assert!((ratio - 1.0).abs() < within, "{name}: {got:?}, {wanted:?}");
         }
     }
 
