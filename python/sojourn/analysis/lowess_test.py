@@ -44,19 +44,18 @@ def noisy_queue(rng: np.random.Generator, capacity: float, repeats: int) -> tupl
     return load, 1e5 / (capacity - load) * np.exp(rng.normal(0, 0.1, len(load)))
 
 
-@pytest.mark.parametrize("repeats", [1, 3, 5])
-@pytest.mark.parametrize("capacity", [1.02, 1.1, 1.3])
-def test_the_interval_covers_the_crossing_of_a_queue(capacity: float, repeats: int) -> None:
-    """p99 1e5 / (c − f) crosses 5e5 at f = c − 0.2; of 60 at 95 %, three sigma leave 52."""
+@pytest.mark.parametrize(("repeats", "bound"), [(1, 5e5), (2, 3e5), (3, 1e6), (5, 5e5)])
+def test_the_interval_covers_the_crossing_of_a_queue(repeats: int, bound: float) -> None:
+    """p99 1e5 / (1.02 − f), also where the bound lies in the knee; of 30 three sigma leave 25."""
     rng = np.random.default_rng(18)
-    truth = capacity - 0.2
+    truth = 1.02 - 1e5 / bound
     covered = 0
-    for seed in range(60):
-        curve = lowess.fit(*noisy_queue(rng, capacity, repeats), seed=seed)
+    for seed in range(30):
+        curve = lowess.fit(*noisy_queue(rng, 1.02, repeats), seed=seed)
         assert curve is not None
-        found = lowess.crossing(curve, 5e5)
+        found = lowess.crossing(curve, bound)
         covered += found.interval.lo <= truth <= found.interval.hi
-    assert covered >= 52
+    assert covered >= 25
 
 
 def test_a_curve_that_stays_below_crosses_nowhere() -> None:

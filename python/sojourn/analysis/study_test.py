@@ -1,0 +1,172 @@
+"""A whole study: the answer, the unknowns, and that nothing is averaged or dropped in silence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sojourn.analysis import KINDS
+from sojourn.analysis.findings import Findings, LoadPoint
+from sojourn.analysis.given import Given, Measured
+from sojourn.analysis.study import study
+from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run_study, study_of
+from sojourn.analysis.times import merge
+from sojourn.plan.points import Phase, Verdict
+from sojourn.spec import Goal
+
+LATE = "the client was late: 91 % timely, 97.5 % needed"
+
+
+@pytest.fixture(scope="module")
+def played() -> Given:
+    return run_study(study_of(memcached(measure=[Goal.SWEEP])), capacity_rps=20_000, spread=0.02)
+
+
+@pytest.fixture(scope="module")
+def found(played: Given) -> Findings:
+    return study(played)
+
+
+def at(found: Findings, fraction: float) -> LoadPoint:
+    return next(p for p in found.services[0].points if abs(p.fraction - fraction) < 1e-9)
+
+
+def test_the_answer_brackets_the_truth_in_words(found: Findings) -> None:
+    """M/M/1 of 20k: p99 = 1 ms at 77 %."""
+    assert found.answer.startswith("memcached on 1 thread keeps p99 ≤ 1 ms at ")
+    assert "(70 %) and misses it at " in found.answer
+    assert "(80 %) of its achieved peak of " in found.answer
+    assert found.verdict is Verdict.HOLDS
+
+
+def test_quantiles_are_those_of_merged_requests(played: Given, found: Findings) -> None:
+    runs = [m for m in played.measured if m.outcome.point.fraction == 0.5]
+    point = at(found, 0.5)
+    p99 = next(e for e in point.quantiles if e.q == 0.99)
+    assert len(point.runs) == len(runs) == 2
+    assert p99.value == merge(m.sojourn for m in runs).quantile(0.99)
+    assert p99.requests == sum(m.sojourn.n for m in runs)
+
+
+def test_the_tail_of_the_queue_lies_in_its_interval(found: Findings) -> None:
+    for fraction in (0.1, 0.3, 0.5, 0.6, 0.7):
+        p99 = next(e for e in at(found, fraction).quantiles if e.q == 0.99)
+        assert p99.interval is not None
+        slack = 0.06  # capacity differs by 2 % between restarts, peaks among them
+        truth = math.log(100) / (20_000 * (1 - fraction)) * 1e9
+        assert p99.interval.lo * (1 - slack) < truth < p99.interval.hi * (1 + slack)
+
+
+def test_overload_is_unstable_shown_and_not_averaged(found: Findings) -> None:
+    point = at(found, 1.0)
+    assert point.verdict is Verdict.UNKNOWN
+    assert not point.is_believed
+    assert not point.is_steady
+    assert point.reasons[0].startswith("unstable: p50 moves by +")
+    assert point.mean.value is None
+    assert len(point.runs) == 2
+
+
+def test_the_ideal_queue_lies_on_the_measured_one(found: Findings) -> None:
+    """The service *is* M/M/1; its axis is its own peak."""
+    lines = {line.name: line for line in found.services[0].lines}
+    assert set(lines) == {"lowess p99", "lowess mean", "M/M/1 p99", "M/M/1 mean"}
+    ideal_line = lines["M/M/1 p99"]
+    for fraction in (0.3, 0.5, 0.7):
+        p99 = next(e for e in at(found, fraction).quantiles if e.q == 0.99)
+        wanted = np.interp(fraction, ideal_line.fraction, ideal_line.value_ns)
+        assert p99.value == pytest.approx(wanted, rel=0.25)
+    assert ("tail above 1.5 times that of M/M/n", "L4") in {
+        (row[0], row[3]) for row in found.services[0].paper
+    }
+
+
+def test_the_papers_figure_stands_beside_ours(found: Findings) -> None:
+    row = next(r for r in found.services[0].paper if r[3] == "C1, C7")
+    assert row[1].startswith("about 70 % of max RPS")
+    assert row[2] == "between 70 % and 80 %; the same target; max RPS: closed-loop peak"
+
+
+def spoil(m: Measured) -> Measured:
+    outcome = replace(m.outcome, verdict=Verdict.UNKNOWN, reasons=(LATE,))
+    return replace(m, outcome=outcome)
+
+
+def test_a_run_that_failed_its_self_check_is_shown_and_decides_nothing(played: Given) -> None:
+    """One run at 80 % is late, and its times would have met the target."""
+    low = next(m for m in played.measured if m.outcome.point.fraction == 0.1)
+    spoiled = tuple(
+        spoil(replace(m, sojourn=low.sojourn, raw_sojourn_ns=low.raw_sojourn_ns))
+        if m.outcome.point.key == "memcached/sweep/b0/f0.80"
+        else m
+        for m in played.measured
+    )
+    point = at(study(replace(played, measured=spoiled)), 0.8)
+    assert [run.is_believed for run in point.runs].count(False) == 1
+    assert point.verdict is Verdict.VIOLATED
+    p99 = next(e for e in point.quantiles if e.q == 0.99)
+    believed = next(run for run in point.runs if run.is_believed)
+    assert p99.value == dict(believed.quantiles)[0.99]
+
+
+def test_a_load_of_which_no_run_is_believed_is_unknown_with_the_reason(played: Given) -> None:
+    spoiled = tuple(
+        spoil(m) if m.outcome.point.phase is Phase.SWEEP else m for m in played.measured
+    )
+    found = study(replace(played, measured=spoiled))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "unknown" in found.answer
+    for point in found.services[0].points:
+        assert (point.verdict, point.is_believed) == (Verdict.UNKNOWN, False)
+        assert LATE in point.reasons
+        assert point.mean.value is None
+        assert all(e.value is None and e.refused for e in point.quantiles)
+
+
+def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: Given) -> None:
+    hurt = []
+    for m in played.measured:
+        raw = m.raw_sojourn_ns
+        if m.outcome.point.fraction == 0.3 and raw is not None:
+            times = raw.copy()
+            times[::40] = math.inf
+            m = measured(m.outcome.point, times, bound_ns=1e6)  # noqa: PLW2901 - the same run, hurt
+        hurt.append(m)
+    point = at(study(replace(played, measured=tuple(hurt))), 0.3)
+    assert point.verdict is Verdict.VIOLATED
+    assert next(e for e in point.quantiles if e.q == 0.99).value == math.inf
+    assert point.mean.value is None
+    assert "never completed" in point.mean.refused
+
+
+def test_an_unfinished_study_is_unknown_and_says_how_to_go_on(played: Given) -> None:
+    found = study(replace(played, measured=played.measured[:5]))
+    assert found.verdict is Verdict.UNKNOWN
+    assert any("run it again" in reason for reason in found.reasons)
+
+
+def test_nothing_measured_gives_findings_all_the_same(played: Given) -> None:
+    found = study(replace(played, measured=()))
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.services[0].points == ()
+    assert "unknown" in found.answer
+
+
+def test_the_null_service_shows_what_the_instrument_costs() -> None:
+    asked = study_of(ideal("null", rates=("1k", "4k")), name="selfcheck")
+    played = run_oracle(asked)
+    found = study(played)
+    assert found.checks == ()
+    assert [p.offered_rps for p in found.services[0].points] == [1_000, 4_000]
+    assert found.services[0].max_rps_rule == "highest_asked"
+
+
+def test_every_method_is_in_the_table() -> None:
+    folder = Path(__file__).parent
+    stated = {p.stem for p in folder.glob("*.py") if "\nMETHOD = Method(" in p.read_text()}
+    assert {kind.name for kind in KINDS} == stated
+    assert all(kind.about and kind.ids and kind.source for kind in KINDS)
