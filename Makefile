@@ -23,15 +23,16 @@ test: build check unit e2e ## everything that must pass
 check: build ## format, lint, types, import order
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
-	$(bin)/ruff format --check python tests bench
-	$(bin)/ruff check python tests bench
+	$(bin)/ruff format --check python tests bench scripts
+	$(bin)/ruff check python tests bench scripts
 	$(bin)/mypy
 	$(bin)/lint-imports
+	$(bin)/python scripts/reference.py --check
 
 fix: build ## format and mend what can be mended by a tool
 	cargo fmt --all
-	$(bin)/ruff format python tests bench
-	$(bin)/ruff check --fix python tests bench
+	$(bin)/ruff format python tests bench scripts
+	$(bin)/ruff check --fix python tests bench scripts
 
 unit: build ## tests that start no server
 	cargo test --release --workspace --quiet
