@@ -93,8 +93,8 @@ def ours(requests: int) -> list[str]:
     program = Path(sys.executable).with_name("sojourn-sim")
     found = os.environ.get("SOJOURN_SIM", str(program))
     return [
-        found, *"queue --rate 3.2 --service exponential:1 --servers 4 --warmup 0".split(),
-        "--requests", str(requests), "--json", "-",
+        found, "queue", "--rate", "3.2", "--service", "exponential:1", "--servers", "4",
+        "--warmup", "0", "--requests", str(requests), "--json", "-",
     ]  # fmt: skip
 
 
@@ -108,8 +108,8 @@ def timed(command: list[str], text: str = "") -> tuple[str, float, float, int]:
     child = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
-    assert child.stdin is not None
-    assert child.stdout is not None
+    if child.stdin is None or child.stdout is None:
+        sys.exit("error: no pipes\n  at: bench/sim")
     child.stdin.write(text)
     child.stdin.close()
     out = child.stdout.read()

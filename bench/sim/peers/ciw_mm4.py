@@ -7,7 +7,7 @@ import ciw
 RATE, SERVICE, SERVERS = 3.2, 1.0, 4
 
 
-def main():
+def main() -> None:
     count, seed = int(sys.argv[1]), int(sys.argv[2])
     ciw.seed(seed)
     network = ciw.create_network(

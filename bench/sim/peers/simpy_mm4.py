@@ -1,3 +1,4 @@
+# ruff: noqa: ANN001, ANN201, S311 - a script as the library's users write it
 """M/M/4 in SimPy, written as its documentation does: `python simpy_mm4.py REQUESTS SEED`."""
 
 import random

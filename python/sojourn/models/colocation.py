@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sojourn.errors import SpecFault
 from sojourn.spec.faults import near
 
-SCHEMA = "sojourn.colocation/1"
+SCHEMA: Literal["sojourn.colocation/1"] = "sojourn.colocation/1"
 
 
 class Beside(BaseModel):

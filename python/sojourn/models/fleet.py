@@ -1,4 +1,4 @@
-"""A simulated datacenter with and without neighbours: tail at the root, utilisation, cost (C26, L34).
+"""A simulated datacenter with and without neighbours: root tail, utilisation, cost (C26, L34).
 
 The simulation is `sojourn-sim fleet`; money comes from `tco`. Two fleets are compared: one where
 `placement` puts neighbours beside the service, and the pair of clusters that would do the same
@@ -80,11 +80,12 @@ def compare(simulator: Simulator, job: Mapping[str, Any], costs: Costs) -> Fleet
 
 def fleet_usd(result: Result, costs: Costs) -> float:
     """TCO of all servers; power is linear in utilisation, so each platform's mean is exact."""
-    return sum(
+    usd: float = sum(
         platform["servers"]
         * replace(costs, price_usd=platform["price_usd"]).server_usd(platform["utilisation"])
         for platform in result["platforms"]
     )
+    return usd
 
 
 def _utilisation(result: Result) -> float:

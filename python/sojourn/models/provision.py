@@ -1,4 +1,4 @@
-"""Interference-aware provisioning: lower the load per server instead of forbidding neighbours (L22).
+"""Interference-aware provisioning: lower the load per server, keep the neighbours (L22).
 
 A neighbour makes the tail bend at a lower load. Plan for that load, and any neighbour of the table
 may stay; more servers carry the service, but their spare capacity works for someone else. What is
@@ -42,7 +42,7 @@ class Plan:
         alone: the same without neighbours.
         limits: per neighbour, the tightest first.
         forbidden: neighbours that do not fit even at the lowest load of the table.
-        would_allow: what forbidding the tightest neighbours one after another allows: (load, names).
+        would_allow: (load, names) that forbidding the tightest, one after another, allows.
         servers: servers for each step of the demand; None where the table has no peak_rps.
         servers_alone: the same if there were no neighbours.
         headroom: share taken off.

@@ -1,3 +1,6 @@
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from sojourn.errors import SpecFault
@@ -5,7 +8,7 @@ from sojourn.models.colocation import L28, L33, Beside, Table, load
 from sojourn.models.provision import diurnal, provision
 
 
-def test_l30_one_millisecond_allows_every_neighbour_half_of_it_forbids_lbm_at_90_percent():
+def test_l30_one_millisecond_allows_every_neighbour_half_of_it_forbids_lbm_at_90_percent() -> None:
     assert provision(L28, bound_ns=1e6).load == 0.9
     plan = provision(L28, bound_ns=500e3)
     lbm = next(limit for limit in plan.limits if limit.neighbour == "lbm")
@@ -13,7 +16,7 @@ def test_l30_one_millisecond_allows_every_neighbour_half_of_it_forbids_lbm_at_90
     assert plan.load == 0.7
 
 
-def test_l34_google_scenario_plans_60_percent():
+def test_l34_google_scenario_plans_60_percent() -> None:
     plan = provision(L33, bound_ns=500e3, loss_max=0.10)
     assert plan.load == 0.6
     assert plan.limits[0].neighbour == "lbm"
@@ -21,7 +24,7 @@ def test_l34_google_scenario_plans_60_percent():
     assert plan.would_allow[0] == (0.7, ("lbm",))
 
 
-def test_servers_follow_demand_and_headroom():
+def test_servers_follow_demand_and_headroom() -> None:
     plan = provision(L28, bound_ns=500e3, headroom=0.1, demand_rps=[0, 693e3, 6.93e6])
     assert plan.load == pytest.approx(0.63)
     assert plan.servers == (0, 1, 10)
@@ -29,7 +32,7 @@ def test_servers_follow_demand_and_headroom():
     assert plan.servers_alone[2] < 10
 
 
-def test_a_neighbour_that_never_fits_is_forbidden_and_does_not_sink_the_plan():
+def test_a_neighbour_that_never_fits_is_forbidden_and_does_not_sink_the_plan() -> None:
     rows = (
         Beside(neighbour="none", load=0.1, tail_ns=1e5),
         Beside(neighbour="bad", load=0.1, tail_ns=9e9),
@@ -41,7 +44,7 @@ def test_a_neighbour_that_never_fits_is_forbidden_and_does_not_sink_the_plan():
     assert plan.load == 0.1
 
 
-def test_diurnal_keeps_its_mean():
+def test_diurnal_keeps_its_mean() -> None:
     curve = diurnal(1000, 400)
     assert sum(curve) / 24 == pytest.approx(1000)
     assert (min(curve), max(curve)) == pytest.approx((600, 1400))
@@ -51,13 +54,13 @@ def test_diurnal_keeps_its_mean():
     "wrong", [{"bound_ns": 0}, {"bound_ns": 1, "loss_max": 2}, {"bound_ns": 1, "headroom": 1},
               {"bound_ns": 1, "demand_rps": [-1]}],
 )  # fmt: skip
-def test_impossible_numbers_are_refused_with_a_way_out(wrong):
+def test_impossible_numbers_are_refused_with_a_way_out(wrong: dict[str, Any]) -> None:
     with pytest.raises(SpecFault) as caught:
         provision(L28, **wrong)
     assert caught.value.fix
 
 
-def test_an_unknown_table_offers_near_names(tmp_path):
+def test_an_unknown_table_offers_near_names(tmp_path: Path) -> None:
     with pytest.raises(SpecFault, match="no co-location table") as caught:
         load("L3")
     assert "L33" in caught.value.fix
@@ -67,7 +70,7 @@ def test_an_unknown_table_offers_near_names(tmp_path):
         load(str(broken))
 
 
-def test_a_table_survives_its_file(tmp_path):
+def test_a_table_survives_its_file(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_text(L33.model_dump_json(by_alias=True))
     assert load(str(path)) == L33

@@ -56,7 +56,9 @@ class Simulator:
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RunFault(
-                f"the simulation did not end: {error}", at=self.program, fix="ask for fewer requests"
+                f"the simulation did not end: {error}",
+                at=self.program,
+                fix="ask for fewer requests",
             ) from None
         if done.returncode in _ANSWERS and done.stdout:
             return dict(json.loads(done.stdout))

@@ -13,12 +13,12 @@ MM4 = {"rate": "3.2", "servers": 4, "requests": "100k"}
 
 
 @pytest.fixture
-def sim():
+def sim() -> Simulator:
     return Simulator.find()
 
 
 @needs_sim
-def test_results_come_in_the_order_of_the_jobs_and_repeat(sim):
+def test_results_come_in_the_order_of_the_jobs_and_repeat(sim: Simulator) -> None:
     jobs = [{**MM4, "seed": seed} for seed in (1, 2, 1)]
     first, second, third = sim.runs("queue", jobs)
     assert first == third
@@ -26,7 +26,7 @@ def test_results_come_in_the_order_of_the_jobs_and_repeat(sim):
 
 
 @needs_sim
-def test_an_unstable_job_is_a_fault_in_the_programs_own_words(sim):
+def test_an_unstable_job_is_a_fault_in_the_programs_own_words(sim: Simulator) -> None:
     with pytest.raises(SpecFault, match="unstable") as caught:
         sim.run("queue", {**MM4, "rate": "5"})
     assert "less than 4" in caught.value.fix
@@ -35,7 +35,9 @@ def test_an_unstable_job_is_a_fault_in_the_programs_own_words(sim):
 
 
 @needs_sim
-def test_a_shared_fleet_costs_less_than_two_clusters_and_the_sum_is_the_papers(sim):
+def test_a_shared_fleet_costs_less_than_two_clusters_and_the_sum_is_the_papers(
+    sim: Simulator,
+) -> None:
     """At a steady 50 % with a neighbour everywhere this is L32's formula: 17.19 %."""
     job = {"servers": 300, "load_by_hour": [0.5], "roots": 500, "placement": "all"}
     found = compare(sim, job, Costs())

@@ -58,8 +58,8 @@ def run(simulator: Simulator, share: float) -> Replica:
                 holds=None,
             ),
         ),
-        notes=("That the line bends before 16 threads needs lock contention, which this model "
-               "does not have: measure it (study on a machine with 24 CPUs or more).",),
+        notes=(("That the line bends before 16 threads needs lock contention, which this model "
+               "does not have: measure it (study on a machine with 24 CPUs or more)."),),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica
-from sojourn.models.simulator import Simulator
+from sojourn.models.simulator import Result, Simulator
 
 # Table 1, µs of work per request: RX + TCP/IP + Read + memcached + Write, loaded and beside L3.
 LOADED_US, INTERFERED_US = 1 + 4 + 5 + 2 + 4, 1 + 4 + 7 + 4 + 5  # the second: L14
@@ -11,7 +11,7 @@ LOADS = (0.5, 0.7, 0.9, 0.95, 0.99, 0.997)
 
 
 def run(simulator: Simulator, share: float) -> Replica:
-    """Simulate one worker's event loop up to near its peak, with both service times."""
+    """Simulate one worker's event loop up to near its peak."""
     loaded = _sweep(simulator, LOADED_US, share)
     epoll, dispatch = (tuple(r[key] / 1e3 for r in loaded)
                        for key in ("epoll_ns_mean", "dispatch_ns_mean"))  # fmt: skip
@@ -45,16 +45,16 @@ def run(simulator: Simulator, share: float) -> Replica:
                 holds=0.5 < balance < 2,
             ),
         ),
-        notes=("Latency at peak depends on how many requests the clients keep in flight, which the "
-               "paper does not state: only shares are compared.",),
+        notes=(("Latency at peak depends on how many requests the clients keep in flight, which "
+               "the paper does not state: only shares are compared."),),
     )  # fmt: skip
 
 
-def _sweep(simulator: Simulator, service_us: float, share: float) -> list[dict[str, float]]:
+def _sweep(simulator: Simulator, service_us: float, share: float) -> list[Result]:
     job = {"service": f"exponential:{service_us}", "unit": "us", "discipline": "epoll:100,0,0",
            "requests": str(int(4e6 * share))}  # fmt: skip
     jobs = [{**job, "rate": str(load / service_us * 1e6)} for load in LOADS]
-    return [dict(result) for result in simulator.runs("queue", jobs)]
+    return simulator.runs("queue", jobs)
 
 
 EXPERIMENT = Experiment(

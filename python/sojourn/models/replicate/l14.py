@@ -45,12 +45,12 @@ def run(simulator: Simulator, share: float) -> Replica:
             Check(
                 what="at 30 % of peak the interference is hardly measurable",
                 paper="quite similar",
-                ours=f"p95 +{added_us:.0f} µs ({growth:+.0%}; the service itself {service_only:+.0%})",
+                ours=f"p95 +{added_us:.0f} µs ({growth:+.0%}; service {service_only:+.0%})",
                 holds=added_us < 50,
             ),
         ),
-        notes=("50 µs is the paper's unloaded end-to-end time (L12): what is less than that "
-               "drowns in it.",),
+        notes=(("50 µs is the paper's unloaded end-to-end time (L12): what is less than that "
+               "drowns in it."),),
     )  # fmt: skip
 
 

@@ -64,9 +64,9 @@ def run(simulator: Simulator, share: float) -> Replica:
                 holds=last_good is not None and last_good >= 0.9,
             ),
         ),
-        notes=("By arithmetic: two of 13 threads share a core, which then carries 2/13 of the load "
-               "and is full at (13/2)/12 = 54 % of peak; 15 % of requests are on it, more than the "
-               "5 % that p95 leaves out.",),
+        notes=(("By arithmetic: two of 13 threads share a core, which then carries 2/13 of "
+               "the load and is full at (13/2)/12 = 54 % of peak; 15 % of requests are on it, "
+               "more than the 5 % that p95 leaves out."),),
     )  # fmt: skip
 
 

@@ -78,12 +78,12 @@ def run(simulator: Simulator, share: float) -> Replica:
         curves=tuple(curves.values()),
         checks=tuple(_checks(curves)),
         notes=(
-            "Where BVT breaks depends on the warp: each ms more moves it up. The paper's 50 % is "
-            "what a warp just above L gives.",
-            "With the kernel's wake-up granularity g a warp must exceed L + g, not L, to keep the "
-            "wave out.",
-            "The wave sleeps 42 ms after its 6 ms are done, so under BVT it comes less often when "
-            "it is made to wait, and the cap lies a little above 87.5 %.",
+            ("Where BVT breaks depends on the warp: each ms more moves it up. The paper's 50 % is "
+            "what a warp just above L gives."),
+            ("With the kernel's wake-up granularity g a warp must exceed L + g, not L, to keep the "
+            "wave out."),
+            ("The wave sleeps 42 ms after its 6 ms are done, so under BVT it comes less often when "
+            "it is made to wait, and the cap lies a little above 87.5 %."),
             "EEVDF protects a runner for its slice, so the wave delays memcached at any load.",
         ),
     )  # fmt: skip

@@ -46,8 +46,8 @@ def run(_simulator: Simulator, _share: float) -> Replica:
             Check(what="the same as a discount", paper="34 %", ours=f"{discount(0.52):.1%}",
                   holds=round(discount(0.52), 2) == 0.34),
         ),
-        notes=("The paper's row was made from unrounded throughputs; from the printed ones the "
-               "third and fourth columns come out up to 0.8 lower.",),
+        notes=(("The paper's row was made from unrounded throughputs; from the printed ones the "
+               "third and fourth columns come out up to 0.8 lower."),),
     )  # fmt: skip
 
 

@@ -1,0 +1,396 @@
+"""`sojourn tco`, `provision`, `fleet`, `calibrate`, `replicate`: what is computed or simulated.
+
+A Typer app of its own; `app` mounts it with one line: `app.add_typer(models_cmd.app)`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sojourn.cli.options import OUTPUT_PANEL, AsJson
+from sojourn.cli.plain import put_json
+from sojourn.errors import Exit, SpecFault
+from sojourn.models import colocation, tco
+from sojourn.models.colocation import Table as Colocation
+from sojourn.models.replicate.catalogue import CATALOGUE
+from sojourn.models.replicate.kind import Replica
+from sojourn.units import parse_count, parse_ns, show_ns
+
+app = typer.Typer()
+PANEL = "Model"
+_COSTS = "Costs"
+
+TableArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="[TABLE]",
+        help="Co-location table: L28, L33 (the paper's), or a JSON file (see schema/colocation).",
+    ),
+]
+Price = Annotated[float, typer.Option(help="Price of a server, $.", rich_help_panel=_COSTS)]
+PeakKw = Annotated[float, typer.Option(help="Power when busy, kW.", rich_help_panel=_COSTS)]
+Idle = Annotated[float, typer.Option(help="Idle power over busy power.", rich_help_panel=_COSTS)]
+Energy = Annotated[float, typer.Option(help="Grid power, $/kWh.", rich_help_panel=_COSTS)]
+Years = Annotated[float, typer.Option(help="Years a server is kept.", rich_help_panel=_COSTS)]
+Pue = Annotated[
+    float | None,
+    typer.Option(
+        help="PUE; sets the cooling load to PUE − 1.", show_default="the paper's L1 = 0.8",
+        rich_help_panel=_COSTS,
+    ),
+]  # fmt: skip
+
+
+@app.command("tco", rich_help_panel=PANEL)
+def total_cost(
+    table: TableArgument = "L28",
+    neighbour: Annotated[str, typer.Option(help="Whose throughput.")] = "mean",
+    price: Price = 2000.0,
+    peak_kw: PeakKw = 0.3,
+    idle_ratio: Idle = 0.5,
+    energy: Energy = 0.08,
+    years: Years = 3.0,
+    pue: Pue = None,
+    servers: Annotated[int, typer.Option(min=1, help="Servers of the shared cluster.")] = 12_000,
+    share: Annotated[float, typer.Option(help="Change of each parameter in the tornado.")] = 0.2,
+    as_json: AsJson = False,
+) -> None:
+    """What co-location saves: cost of one shared cluster against two (L31, L32).
+
+    \b
+    Examples:
+      sojourn tco
+      sojourn tco --energy 0.20 --pue 1.1 --json
+      sojourn tco my_table.json --neighbour lbm
+    """
+    costs = tco.Costs(
+        price_usd=price, peak_kw=peak_kw, idle_ratio=idle_ratio, energy_usd_per_kwh=energy,
+        years=years,
+    )  # fmt: skip
+    costs = costs if pue is None else costs.with_pue(pue)
+    data = colocation.load(table)
+    rows = [_cost_row(data, costs, *point, servers) for point in _throughputs(data, neighbour)]
+    first = rows[0]
+    swings = tco.tornado(costs, first["load"], first["throughput"], share)
+    if as_json:
+        put_json({
+            "label": "computed", "table": data.name, "from": data.label, "neighbour": neighbour,
+            "costs": {**asdict(costs), "burden": costs.burden}, "rows": rows,
+            "tornado": [{**asdict(s), "width": s.width} for s in swings],
+        })  # fmt: skip
+        return
+    console = Console(highlight=False)
+    console.print(f"computed from {data.name} ({data.label}), neighbour {neighbour}\n")
+    shown = [
+        (f"{r['load']:.0%}", f"{r['throughput']:.0%}", f"{r['server_usd']:.2f}",
+         f"{r['gain']:.2%}", f"{r['matched_servers']:,}", f"{r['discount']:.1%}")
+        for r in rows
+    ]  # fmt: skip
+    _print(console, ("load", "neighbour", "$ a server", "gain", "matched", "discount"), shown)
+    console.print(f"\nwhat moves the gain at {first['load']:.0%} load, ±{share:.0%} each:")
+    bars = [(s.name, f"{s.gain_low:.2%}", f"{s.gain_high:.2%}") for s in swings]
+    _print(console, ("parameter", "low", "high"), bars)
+
+
+def _throughputs(data: Colocation, neighbour: str) -> Sequence[tuple[float, float]]:
+    found = data.throughputs(neighbour)
+    if not found:
+        known = [name for name in data.neighbours if data.throughputs(name)]
+        raise SpecFault(
+            f"{data.name} has no throughput of '{neighbour}'",
+            at="--neighbour",
+            fix=f"known: {', '.join(known)}",
+        )
+    return found
+
+
+def _cost_row(
+    data: Colocation, costs: tco.Costs, load: float, throughput: float, servers: int
+) -> dict[str, Any]:
+    utilisation = load if data.core_share == 1 else data.core_share
+    gained = tco.gain(costs, utilisation, throughput)
+    return {
+        "load": load,
+        "throughput": throughput,
+        "server_usd": round(costs.server_usd(utilisation), 2),
+        "gain": gained,
+        "matched_servers": tco.matched_servers(servers, throughput),
+        "discount": tco.discount(gained),
+    }
+
+
+@app.command(rich_help_panel=PANEL)
+def provision(
+    table: TableArgument = "L33",
+    bound: Annotated[str, typer.Option(help="QoS bound on the table's quantile.")] = "500us",
+    loss_max: Annotated[float, typer.Option(help="Largest loss of a neighbour, 0 to 1.")] = 1.0,
+    headroom: Annotated[float, typer.Option(help="Share of the load kept free.")] = 0.0,
+    demand: Annotated[
+        str, typer.Option(help="Requests/s: 1M,5M,2M (steps) or diurnal:MEAN,AMPLITUDE.")
+    ] = "",
+    peak: Annotated[
+        str, typer.Option(help="Requests/s of one server at load 1.", show_default="the table's")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """How much load to plan per server, so that neighbours may stay (L22).
+
+    \b
+    Examples:
+      sojourn provision L33 --bound 500us --loss-max 0.1
+      sojourn provision L28 --bound 500us --demand diurnal:20M,12M --headroom 0.1
+    """
+    from sojourn.models import provision as model
+
+    data = colocation.load(table)
+    steps = _quantities(model, demand)
+    plan = model.provision(
+        data, bound_ns=_time(bound, "--bound"), loss_max=loss_max, headroom=headroom,
+        demand_rps=steps, peak_rps=_count(peak, "--peak") if peak else None,
+    )  # fmt: skip
+    if as_json:
+        put_json({**asdict(plan), "table": data.name, "demand_rps": steps})
+        return
+    console = Console(highlight=False)
+    load, alone = (
+        "no load fits" if v is None else f"{v:.0%} of peak" for v in (plan.load, plan.alone)
+    )
+    console.print(f"computed from {data.name} ({data.label})")
+    console.print(f"plan per server: {load}; without neighbours: {alone}\n")
+    limits = [
+        (limit.neighbour, "-" if limit.load is None else f"{limit.load:.0%}",
+         "-" if limit.fails_at is None else f"{limit.fails_at:.0%}", limit.why)
+        for limit in plan.limits
+    ]  # fmt: skip
+    _print(console, ("neighbour", "fits to", "fails at", "why"), limits)
+    if plan.servers and plan.servers_alone:
+        console.print(
+            f"\nservers: {max(plan.servers):,} at the highest demand, {max(plan.servers_alone):,} "
+            "without neighbours"
+        )
+    elif steps:
+        console.print("\nservers: unknown; give --peak, the table has no requests/s")
+
+
+def _quantities(model: Any, text: str) -> tuple[float, ...]:
+    if not text:
+        return ()
+    if text.startswith("diurnal:"):
+        parts = [_count(part, "--demand") for part in text.removeprefix("diurnal:").split(",")]
+        if len(parts) != 2:
+            raise SpecFault("diurnal takes two numbers", at="--demand", fix="diurnal:20M,12M")
+        return tuple(model.diurnal(*parts))
+    return tuple(_count(part, "--demand") for part in text.split(","))
+
+
+@app.command(rich_help_panel=PANEL)
+def fleet(
+    job: Annotated[
+        Path | None,
+        typer.Option(help="JSON job; keys and defaults: sojourn-sim --describe.", dir_okay=False),
+    ] = None,
+    servers: Annotated[int | None, typer.Option(help="Servers.", show_default="12000")] = None,
+    placement: Annotated[
+        str, typer.Option(help="Neighbours: null, all, random:SHARE, below:LOAD.")
+    ] = "below:0.6",
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a datacenter's day: tail at the root, utilisation, cost (C26, L34).
+
+    \b
+    Examples:
+      sojourn fleet
+      sojourn fleet --servers 100000 --placement all --json
+    """
+    from sojourn.models.fleet import compare
+    from sojourn.models.simulator import Simulator
+
+    asked: dict[str, Any] = _read_json(job) if job else {}
+    asked.setdefault("placement", placement)
+    if servers is not None:
+        asked["servers"] = servers
+    found = compare(Simulator.find(), asked, tco.Costs())
+    if as_json:
+        put_json({"label": "simulated", **asdict(found)})
+    else:
+        p99, p99_apart = (_shown(v) for v in (found.root_p99_ns, found.root_p99_ns_apart))
+        rows = [
+            ("root p99", p99_apart, p99),
+            ("utilisation", f"{found.utilisation_apart:.1%}", f"{found.utilisation:.1%}"),
+            ("TCO, $M", f"{found.tco_apart_usd / 1e6:.2f}", f"{found.tco_usd / 1e6:.2f}"),
+        ]
+        console = Console(highlight=False)
+        console.print(f"simulated: {found.servers:,} servers, neighbours {found.placement}\n")
+        _print(console, ("", "apart", "shared"), rows)
+        console.print(
+            f"\nneighbours do the work of {found.neighbour_servers:,.0f} servers; gain "
+            f"{found.gain:.1%} ({found.verdict})"
+        )
+        for reason in found.reasons:
+            console.print(f"unknown: {escape(reason)}")
+    _end(found.verdict)
+
+
+@app.command(rich_help_panel=PANEL)
+def calibrate(
+    points: Annotated[Path, typer.Argument(help="CSV of points, or folder of results in JSON.")],
+    workers: Annotated[int, typer.Option(help="Worker threads of the service.")] = 1,
+    connections: Annotated[int, typer.Option(help="Connections of the load.")] = 64,
+    fit_up_to: Annotated[float, typer.Option(help="Share of the highest load.")] = 0.65,
+    bound: Annotated[float, typer.Option(help="Error that predictions may have.")] = 0.30,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a service's parameters to its low loads, predict its high ones, print the errors.
+
+    \b
+    Examples:
+      sojourn calibrate points.csv --workers 1 --connections 64
+    """
+    from sojourn.models.calibrate import Setup, read_points
+    from sojourn.models.calibrate import calibrate as fit
+    from sojourn.models.simulator import Simulator
+
+    setup = Setup(workers=workers, connections=connections, fit_up_to=fit_up_to, bound=bound)
+    found = fit(Simulator.find(), read_points(points), setup)
+    if as_json:
+        put_json(asdict(found))
+    else:
+        console = Console(highlight=False)
+        values = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
+        console.print(f"{found.label}: {values}\n")
+        rows = [
+            (f"{p.share:.0%}", p.quantity, show_ns(p.measured_ns), _shown(p.predicted_ns),
+             "unstable" if p.error is None else f"{p.error:+.1%}",
+             "fitted" if p.is_fitted else "held out")
+            for p in found.predictions
+        ]  # fmt: skip
+        _print(console, ("load", "", "measured", "predicted", "error", ""), rows)
+        worst = "-" if found.worst_held_out is None else f"{found.worst_held_out:.0%}"
+        console.print(f"\n{found.verdict}: worst held-out error {worst}, bound {found.bound:.0%}")
+        for note in found.notes:
+            console.print(f"note: {note}")
+    _end(found.verdict)
+
+
+@app.command(rich_help_panel=PANEL)
+def replicate(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="L18, C11, …; 'all' for all of them.")
+    ] = None,
+    is_list: Annotated[bool, typer.Option("--list", help="All ids and how they stand.")] = False,
+    share: Annotated[
+        float, typer.Option(min=0.01, max=100, help="Simulated time over the default.")
+    ] = 1.0,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write JSON here.", rich_help_panel=OUTPUT_PANEL)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replicate a figure or table of the three papers by its id, and judge its shape.
+
+    \b
+    Examples:
+      sojourn replicate --list
+      sojourn replicate L18
+      sojourn replicate all --out replicas.json
+    """
+    from sojourn.models import replicate as model
+    from sojourn.models.simulator import Simulator
+
+    if is_list or name is None:
+        _list(CATALOGUE, as_json=as_json)
+        return
+    experiments = model.KINDS if name == "all" else (model.find(name),)
+    simulator = Simulator.find()
+    replicas = [experiment.run(simulator, share) for experiment in experiments]
+    documents = [{**asdict(replica), "verdict": replica.verdict} for replica in replicas]
+    document = documents if name == "all" else documents[0]
+    if out is not None:
+        out.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if as_json:
+        put_json(document)
+    else:
+        for replica in replicas:
+            _show(Console(highlight=False), replica)
+    verdicts = {replica.verdict for replica in replicas}
+    _end("violated" if "violated" in verdicts else "unknown" if "unknown" in verdicts else "holds")
+
+
+def _list(catalogue: Sequence[Any], *, as_json: bool) -> None:
+    if as_json:
+        put_json(catalogue)
+        return
+    rows = [(entry.id, entry.state, entry.about, entry.how) for entry in catalogue]
+    _print(Console(highlight=False), ("id", "state", "what", "how"), rows)
+
+
+def _show(console: Console, replica: Replica) -> None:
+    console.print(f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}\n")
+    words = {True: "holds", False: "violated", None: "unknown"}
+    checks = [(words[c.holds], c.what, c.paper, c.ours) for c in replica.checks]
+    _print(console, ("", "statement", "paper", "ours"), checks)
+    for curve in replica.curves:
+        console.print(f"\n{escape(curve.name)} ({curve.y_label} by {curve.x_label})")
+        values = ["inf" if y is None else f"{y:.4g}" for y in curve.y]
+        console.print("  " + "  ".join(f"{x:g}:{y}" for x, y in zip(curve.x, values, strict=True)))
+    for matrix in replica.matrices:
+        console.print(f"\n{escape(matrix.name)}: rows {matrix.row_label}, highest first; "
+                      f"columns {matrix.column_label} {matrix.columns[0]:g} to "
+                      f"{matrix.columns[-1]:g}")  # fmt: skip
+        for load, cells in zip(reversed(matrix.rows), reversed(matrix.cells), strict=True):
+            console.print(f"  {load:4.0%} " + " ".join(f"{cell:>2}" for cell in cells))
+    console.print("\nparameters:")
+    for parameter in replica.parameters:
+        console.print(f"  {parameter.name}: {parameter.value} [dim]({escape(parameter.source)})[/]")
+    for note in replica.notes:
+        console.print(f"note: {escape(note)}")
+    console.print(f"\nverdict: {replica.verdict}\n")
+
+
+def _print(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(*head, box=None, pad_edge=False, header_style="dim")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    console.print(table)
+
+
+def _end(verdict: str) -> None:
+    codes = {"holds": Exit.OK, "violated": Exit.VIOLATED}
+    raise typer.Exit(codes.get(verdict, Exit.UNKNOWN))
+
+
+def _shown(ns: float | None) -> str:
+    return "inf" if ns is None else show_ns(ns)
+
+
+def _time(text: str, at: str) -> int:
+    try:
+        return parse_ns(text)
+    except ValueError as error:
+        raise SpecFault(str(error), at=at, fix="write a time such as 500us") from None
+
+
+def _count(text: str, at: str) -> float:
+    try:
+        return parse_count(text)
+    except ValueError as error:
+        raise SpecFault(str(error), at=at, fix="write a number such as 1.2M") from None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SpecFault(f"cannot read the job: {error}", at=str(path), fix="give JSON") from None
+    if not isinstance(found, dict):
+        raise SpecFault("the job is not a table of keys", at=str(path), fix="write {…}")
+    return found
