@@ -10,8 +10,8 @@ use sojourn_base::Fault;
 use crate::progress::Progress;
 use crate::resolve::Resolved;
 use crate::result::RunResult;
-use crate::{hlog, preload, raw, run};
 use crate::summary::{self, Run};
+use crate::{hlog, preload, raw, run};
 
 /// What a measurement brought.
 #[derive(Debug)]

@@ -112,8 +112,10 @@ impl<'a> Pipe<'a> {
         failed: &mut Failed,
     ) -> Result<(), Fault> {
         while !items.is_empty() {
-            let read =
-                self.stream.read(&mut self.buffer).map_err(|error| broken(&error, self.target))?;
+            let read = match self.stream.read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.map_err(|error| broken(&error, self.target))?,
+            };
             if read == 0 {
                 return Err(broken(&io::ErrorKind::UnexpectedEof.into(), self.target));
             }

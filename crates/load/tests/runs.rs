@@ -63,7 +63,8 @@ fn every_request_is_sent_once_and_answered() {
             assert_eq!(server.requests(), thread.plan.intended_ns.len() as u64);
             for request in 0..thread.plan.intended_ns.len() {
                 let due = thread.plan.intended_ns[request];
-                let (sent, first) = (thread.marks.sent_ns[request], thread.marks.first_byte_ns[request]);
+                let (sent, first) =
+                    (thread.marks.sent_ns[request], thread.marks.first_byte_ns[request]);
                 let done = thread.marks.done_ns[request];
                 assert!(due <= sent && sent <= first && first <= done, "{transport}, {request}");
                 assert_eq!(thread.marks.reply_bytes[request], 200);
@@ -75,7 +76,8 @@ fn every_request_is_sent_once_and_answered() {
 #[test]
 fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
     for transport in usable() {
-        let server = Server::start(Behaviour::Stall { after: 400, length: Duration::from_millis(150) });
+        let server =
+            Server::start(Behaviour::Stall { after: 400, length: Duration::from_millis(150) });
         let got = run(job(&server, transport));
         let (from, to) = server.stall().expect("it stalled");
         let zero = got.start_ns;
@@ -209,7 +211,8 @@ fn the_closed_loop_keeps_every_connection_busy() {
         assert!(got.result.errors.is_empty(), "{transport}: {:?}", got.result.errors);
         assert!(got.result.requests > 100);
         let thread = &got.run.threads[0];
-        let used: std::collections::BTreeSet<u32> = thread.marks.connection.iter().copied().collect();
+        let used: std::collections::BTreeSet<u32> =
+            thread.marks.connection.iter().copied().collect();
         assert_eq!(used.len(), 8, "{transport}");
     }
 }

@@ -126,9 +126,8 @@ impl Drive {
         let Setup { protocol, connections, depth, .. } = setup;
         let bytes = Vec::with_capacity(protocol.request_bytes_max() + 16);
         let sockets = connections + u32::from(probe.is_some());
-        let mut lists = Connections::new(sockets, depth, setup.give_up_ns > 0, || {
-            protocol.decoder()
-        });
+        let mut lists =
+            Connections::new(sockets, depth, setup.give_up_ns > 0, || protocol.decoder());
         if let Some(probe) = &probe {
             lists.set_aside(probe.connection);
         }

@@ -82,7 +82,8 @@ pub struct ProtocolKind {
 pub type Build = fn(&Job, &Target, &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault>;
 
 /// Every protocol, in reading order.
-pub const KINDS: &[ProtocolKind] = &[memcache::KIND, http::KIND, resp::KIND, echo::KIND, null::KIND];
+pub const KINDS: &[ProtocolKind] =
+    &[memcache::KIND, http::KIND, resp::KIND, echo::KIND, null::KIND];
 
 /// The protocol that `target` speaks, set up for `job`.
 pub fn build(job: &Job, target: &Target) -> Result<Arc<dyn Protocol>, Fault> {

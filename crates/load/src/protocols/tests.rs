@@ -183,8 +183,13 @@ fn null() -> Case {
 }
 
 fn cases() -> Vec<(&'static str, Case)> {
-    let all =
-        vec![("memcache", memcache()), ("http", http()), ("resp", resp()), ("echo", echo()), ("null", null())];
+    let all = vec![
+        ("memcache", memcache()),
+        ("http", http()),
+        ("resp", resp()),
+        ("echo", echo()),
+        ("null", null()),
+    ];
     let names: Vec<&str> = all.iter().map(|case| case.0).collect();
     let table: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
     assert_eq!(names, table, "every protocol has its case");
@@ -212,7 +217,8 @@ fn replies_are_judged_one_by_one() {
 #[test]
 fn any_split_gives_the_same_replies() {
     for (name, case) in cases() {
-        let judge = |cuts: &[usize]| replies(case.protocol.as_ref(), &case.asked, &case.bytes, cuts);
+        let judge =
+            |cuts: &[usize]| replies(case.protocol.as_ref(), &case.asked, &case.bytes, cuts);
         let whole = judge(&[]);
         for cut in 0..=case.bytes.len() {
             assert_eq!(judge(&[cut]), whole, "{name}, cut at {cut}");
@@ -266,7 +272,8 @@ fn garbage_never_panics_and_never_stands_still() {
 
 #[test]
 fn a_hit_is_never_given_to_wrong_bytes() {
-    for (name, case) in cases().into_iter().filter(|(name, _)| ["memcache", "resp"].contains(name)) {
+    for (name, case) in cases().into_iter().filter(|(name, _)| ["memcache", "resp"].contains(name))
+    {
         let mut rng = stream(3, name, 0);
         for _ in 0..2000 {
             let mut bytes = case.bytes.clone();

@@ -31,7 +31,9 @@ impl Pages {
         // SAFETY: asks for fresh memory anywhere; touches none that exists.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
         match NonNull::new(start.cast::<u8>()) {
-            Some(start) if start.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => Ok(Self { start, len }),
+            Some(start) if start.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
+                Ok(Self { start, len })
+            }
             _ => Err(io::Error::last_os_error()),
         }
     }

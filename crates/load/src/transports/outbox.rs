@@ -140,11 +140,10 @@ mod tests {
         let pieces: Vec<Piece> =
             ["one", "two", "three"].iter().map(|t| outbox.push(t.as_bytes()).unwrap()).collect();
         assert!(pieces.iter().all(|piece| !piece.is_tracked));
-        assert_eq!(pieces.iter().map(|&p| bytes(p)).collect::<Vec<_>>(), [
-            &b"one"[..],
-            b"two",
-            b"three"
-        ]);
+        assert_eq!(
+            pieces.iter().map(|&p| bytes(p)).collect::<Vec<_>>(),
+            [&b"one"[..], b"two", b"three"]
+        );
         let fourth = outbox.push(b"four").unwrap();
         assert_eq!(fourth.start, pieces[0].start);
     }

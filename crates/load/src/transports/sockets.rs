@@ -41,6 +41,9 @@ fn new(address: SocketAddr, datagrams: bool) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
     if !datagrams {
         socket.set_tcp_nodelay(true)?; // a request waits for nothing but its time
+        // Nor for a pacing timer: where BBR is the default, it would space requests out. Reno is in
+        // every kernel and open to every user; the server's side keeps what the server chose.
+        let _ = socket.set_tcp_congestion(b"reno");
     }
     Ok(socket)
 }

@@ -24,9 +24,11 @@ fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends
 fn server(serve: fn(TcpStream)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    thread::spawn(move || listener.incoming().flatten().for_each(|stream| {
-        thread::spawn(move || serve(stream));
-    }));
+    thread::spawn(move || {
+        listener.incoming().flatten().for_each(|stream| {
+            thread::spawn(move || serve(stream));
+        })
+    });
     address
 }
 
@@ -220,8 +222,14 @@ fn each_datagram_comes_alone() {
     });
     for entry in usable() {
         let sockets = sockets::connect(address, true, 2).unwrap();
-        let ends =
-            Ends { address, sockets, connections: 2, datagrams: true, request_bytes_max: 64, depth: 1 };
+        let ends = Ends {
+            address,
+            sockets,
+            connections: 2,
+            datagrams: true,
+            request_bytes_max: 64,
+            depth: 1,
+        };
         let mut transport = (entry.open)(ends).unwrap();
         transport.send(1, b"hello");
         let mut seen = Vec::new();

@@ -119,11 +119,8 @@ impl Uring {
     }
 
     fn register_files(&mut self) -> io::Result<()> {
-        let files: Vec<i32> = self
-            .each
-            .iter()
-            .map(|it| it.socket.as_ref().map_or(-1, AsRawFd::as_raw_fd))
-            .collect();
+        let files: Vec<i32> =
+            self.each.iter().map(|it| it.socket.as_ref().map_or(-1, AsRawFd::as_raw_fd)).collect();
         self.ring.submitter().register_files(&files)
     }
 
@@ -138,7 +135,8 @@ impl Uring {
     #[inline]
     fn queue_send(&mut self, connection: u32, piece: Piece) {
         let data = self.user_data(SEND, connection);
-        let skip = if piece.is_tracked { squeue::Flags::empty() } else { squeue::Flags::SKIP_SUCCESS };
+        let skip =
+            if piece.is_tracked { squeue::Flags::empty() } else { squeue::Flags::SKIP_SUCCESS };
         let entry = opcode::Send::new(Fixed(connection), piece.start, piece.len)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
