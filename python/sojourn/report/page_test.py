@@ -188,4 +188,4 @@ def test_a_browser_draws_every_figure(html: str, tmp_path: Path) -> None:
 
 def test_what_is_not_drawn_says_why() -> None:
     text = Parsed(built(testing.degenerate()["no points"])).text
-    assert "memcached: p99 sojourn time against offered load: No load was measured." in text
+    assert "memcached: p99 sojourn time against offered load: No load was swept." in text

@@ -30,7 +30,7 @@ def draw(service: ServiceFinding, q: float | None) -> Figure:
     if not service.points:
         return Figure(
             name=name, title=title, caption="", alt="", table=table,
-            missing="No load was measured.",
+            missing="No load was swept.",
         )  # fmt: skip
     sheet = Sheet()
     return Figure(

@@ -27,7 +27,12 @@ def draw(service: ServiceFinding) -> list[Figure]:
     if not records:
         return [
             Figure(
-                name=name, title=title, caption="", alt="", table=table, missing="No run was made."
+                name=name,
+                title=title,
+                caption="",
+                alt="",
+                table=table,
+                missing="No load was swept.",
             )
         ]
     most = max(point.achieved_rps for point in service.points)

@@ -35,7 +35,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
         missing = (
             "No run at any load can be believed, so there is no distribution."
             if service.points
-            else "No load was measured."
+            else "No load was swept."
         )
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
     return [

@@ -73,7 +73,8 @@ def _result(search: MaxLoad) -> str:
 def _caption(search: MaxLoad) -> str:
     return (
         "Each probe is decided by an exact binomial test on the misses of the bound (METHOD M12);"
-        f" the band runs from the highest load that passed to the lowest that failed."
+        " the band is the max load: from the highest load that passed to the lowest that failed,"
+        " wider where rounds on different restarts disagree (M18)."
         f" {len(search.probes)} probes in {units.show_s(search.wall_s)}: {_result(search)}."
     )
 

@@ -28,7 +28,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     table = from_records(COLUMNS, records)
     name = slug(f"{service.service}-restarts")
     if not records:
-        missing = "No run was made."
+        missing = "No load was swept."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
     groups = [show.share(p.fraction) for p in service.points if p.is_bimodal]
     split = f" Restarts fall into two groups at {', '.join(groups)}." if groups else ""

@@ -30,7 +30,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     table = from_records(COLUMNS, [_row(fraction, run) for fraction, run in runs])
     name = slug(f"{service.service}-selfcheck")
     if not runs:
-        missing = "No run was made."
+        missing = "No load was swept."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
     unknown = sum(not run.is_believed for _, run in runs)
     return [

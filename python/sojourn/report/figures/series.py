@@ -25,7 +25,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     table = from_records(COLUMNS, records)
     name = slug(f"{service.service}-series")
     if not any(r["p99_ns"] is not None for r in records):
-        missing = "No per-second series was recorded."
+        missing = "No second has a p99." if records else "No per-second series was kept."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
     drifting = [show.share(p.fraction) for p in service.points if not p.is_steady]
     drift = f" Not steady: {', '.join(drifting)}." if drifting else " All loads are steady."
