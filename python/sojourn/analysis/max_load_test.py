@@ -29,7 +29,7 @@ def search(seed: int) -> MaxLoad:
 
 
 def test_two_searches_in_a_row_overlap_and_hold_the_truth() -> None:
-    """Restarts differ by 5 %. Of eight intervals of at least 75 % one may miss; no pair may part."""
+    """Restarts differ by 5 %. Of eight intervals one may miss the truth; no two may part."""
     found = [search(seed) for seed in range(8)]
     intervals = [most.interval_rps for most in found if most.verdict is Verdict.HOLDS]
     assert len(intervals) >= 7
