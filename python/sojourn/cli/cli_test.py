@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,6 +121,16 @@ def test_doctor_scores_and_names_abilities(capsys: pytest.CaptureFixture[str]) -
     assert table["placement"]["server"]
     assert main(["doctor"]) == Exit.OK
     assert "abilities" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
+    package = Path(spec.__file__).parents[2]
+    script = f"set -o pipefail; {sys.executable} -m sojourn kinds | head -1"
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (Exit.OK, "services\n", "")
 
 
 def test_json_has_no_infinities_and_no_objects() -> None:

@@ -31,8 +31,9 @@ def ended(error: BaseException) -> int:
     match error:
         case typer.Exit():
             code = error.exit_code
-        case SystemExit():  # shell completion ends so
-            code = error.code if isinstance(error.code, int) else Exit.OK
+        case SystemExit():  # shell completion ends so, and Rich when its reader has gone
+            is_pipe = isinstance(error.__context__, BrokenPipeError)
+            code = error.code if isinstance(error.code, int) and not is_pipe else Exit.OK
         case Fault():
             tell(error.what, error.at, error.fix)
             code = error.exit
