@@ -19,11 +19,12 @@ METHOD = Method(
     source="the verdicts of METHOD",
 )
 
+_TAIL = 0.99
+NULL_RULE = "highest_asked"
 _AXIS = {
     "achieved_peak": "achieved peak",
     "no_drop": "highest rate without drops",
     "qos": "highest load within QoS",
-    "highest_asked": "highest rate asked",
 }
 
 
@@ -54,10 +55,12 @@ def bracket(points: Sequence[LoadPoint]) -> Bracket:
 
 def headline(found: ServiceFinding, workers: int | None) -> str:
     """One service in a sentence: what fits, or how the tail grows if there is no target."""
+    if found.max_rps_rule == NULL_RULE:
+        return instrument(found)
     who = _who(found, workers)
     if found.qos is not None:
         return _fits(who, found.qos, found)
-    grown = growth(found, 0.99)
+    grown = growth(found, _TAIL)
     return f"{who}: {grown}" if grown else f"{who}: unknown; no two loads could be measured."
 
 
@@ -65,6 +68,23 @@ def service(found: ServiceFinding, workers: int | None) -> str:
     """The same, and how mean and tail grow on the way."""
     grown = growth(found, found.qos.q) if found.qos else ""
     return " ".join([headline(found, workers), grown[:1].upper() + grown[1:]]).strip()
+
+
+def instrument(found: ServiceFinding) -> str:
+    """What the generator itself costs, from a service that answers at once."""
+    known = [
+        (p.offered_rps, p.mean.value, tail)
+        for p in found.points
+        if p.mean.value is not None
+        and (tail := next((e.value for e in p.quantiles if e.q == _TAIL), None)) is not None
+    ]
+    if not known:
+        return "What the instrument itself costs is unknown: no run of it can be believed."
+    costs = (
+        f"mean {show_ns(mean)}, {percentile(_TAIL)} {show_ns(tail)} at {show_count(rps)} requests/s"
+        for rps, mean, tail in known
+    )
+    return f"The instrument itself costs: {'; '.join(costs)}."
 
 
 def _who(found: ServiceFinding, workers: int | None) -> str:

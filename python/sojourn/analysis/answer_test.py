@@ -116,11 +116,11 @@ def test_a_load_that_holds_above_one_that_does_not_is_not_claimed() -> None:
     [
         (
             [load(0.5, HOLDS), load(1.0, HOLDS)],
-            "up to 135k requests/s (100 %) of its achieved peak of 135k, the highest load measured.",
+            "up to 135k requests/s (100 %) of its achieved peak of 135k, the highest load",
         ),
         (
             [load(0.5, HOLDS), load(0.9, UNKNOWN, "unstable: p50 moves by +300 %")],
-            "highest load that was decided; above that it is unknown: unstable: p50 moves by +300 %.",
+            "load that was decided; above that it is unknown: unstable: p50 moves by +300 %.",
         ),
         ([load(0.5, VIOLATED)], "misses p99 ≤ 1 ms at 67.5k requests/s (50 %)"),
         ([load(0.5, VIOLATED)], "no lower load was shown to hold."),

@@ -78,10 +78,14 @@ def rows(check: Check, measured: Sequence[Measured], count: int) -> tuple[CheckR
     if check.system == "null":
         return ()
     path = _path_ns(check, measured)
+    level = confidence(count)
     found: list[CheckRow] = []
     for rho in check.rho:
         mine = [m for m in measured if m.outcome.point.fraction == rho]
-        found += [_row(check, rho, q, mine, path_ns=path, count=count) for q in (None, *QUANTILES)]
+        judged = [runs.judge(m, None, confidence=level) for m in mine]
+        found += [
+            _row(check, rho, q, judged, path_ns=path, count=count) for q in (None, *QUANTILES)
+        ]
     return tuple(found)
 
 
@@ -89,22 +93,21 @@ def _row(
     check: Check,
     rho: float,
     q: float | None,
-    measured: Sequence[Measured],
+    judged: Sequence[Judged],
     *,
     path_ns: float,
     count: int,
 ) -> CheckRow:
     level = confidence(count)
-    judged = [runs.judge(m, None, confidence=level) for m in measured]
     believed = [j for j in judged if j.is_believed]
-    expected = theory(check, rho, q)
-    service = check.service_s * units.NS_PER_S
-    over = None if q is None else expected / service
-    shrink = _shrink(believed, q, effect.ratio(check.system, rho, over))
-    estimate = _estimate(believed, q, shrink, level)
-    expected += path_ns
-    verdict, reasons = _verdict(estimate, expected, path_ns, level, count)
-    if not believed:
+    ideal = theory(check, rho, q)
+    estimate = _estimate(believed, q, 1.0, level)
+    if believed:
+        over = None if q is None else ideal / (check.service_s * units.NS_PER_S)
+        shrink = _shrink(believed, q, effect.ratio(check.system, rho, over))
+        estimate = _estimate(believed, q, shrink, level)
+        verdict, reasons = _verdict(estimate, ideal + path_ns, path_ns, level, count)
+    else:
         doubts = dict.fromkeys(reason for j in judged for reason in j.run.reasons)
         verdict, reasons = Verdict.UNKNOWN, tuple(doubts) or ("not measured",)
         estimate = replace(estimate, refused="no run can be believed")
@@ -112,7 +115,7 @@ def _row(
         system=check.system.replace("n", str(check.servers)),
         rho=rho,
         quantity=percentile(q),
-        theory_ns=expected,
+        theory_ns=ideal + path_ns,
         estimate=estimate,
         verdict=verdict,
         reasons=reasons,
@@ -164,6 +167,7 @@ def _verdict(
 
 def _path_ns(check: Check, measured: Sequence[Measured]) -> float:
     """The path through the kernel at its best: shortest sojourn less the shortest service."""
-    shortest = [float(m.sojourn.lo_ns[0]) for m in measured if m.sojourn.finite]
+    believed = [m for m in measured if m.outcome.verdict is not Verdict.UNKNOWN]
+    shortest = [float(m.sojourn.lo_ns[0]) for m in believed if m.sojourn.finite]
     service = check.service_s * units.NS_PER_S if check.system == "M/D/1" else 0.0
     return max(0.0, min(shortest, default=0.0) - service)

@@ -82,7 +82,7 @@ def null(given: Given, spec: ServiceSpec) -> ServiceFinding:
         qos=None,
         max_rps=top,
         max_rps_interval=None,
-        max_rps_rule="highest_asked",
+        max_rps_rule=answer.NULL_RULE,
         points=points,
         lines=(),
         crossing=None,

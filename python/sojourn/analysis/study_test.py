@@ -166,6 +166,7 @@ def test_the_null_service_shows_what_the_instrument_costs() -> None:
     assert found.checks == ()
     assert [p.offered_rps for p in found.services[0].points] == [1_000, 4_000]
     assert found.services[0].max_rps_rule == "highest_asked"
+    assert found.answer.startswith("The instrument itself costs: mean ")
 
 
 def test_every_method_is_in_the_table() -> None:
