@@ -371,11 +371,7 @@ mod tests {
             let stop = outages.get(at).filter(|outage| outage.start_ns <= due_ns);
             let sent_ns = stop.map_or(due_ns, Outage::end_ns);
             let start_ns = idle_ns.max(sent_ns);
-            let stall_ns = if start_ns % (1000 * MS) < 100 * MS {
-                100 * MS - start_ns % (1000 * MS)
-            } else {
-                0
-            };
+            let stall_ns = (100 * MS).saturating_sub(start_ns % (1000 * MS));
             idle_ns = start_ns + stall_ns + 30_000;
             // A reply that comes while nobody looks is picked up when the client runs again.
             let seen = outages.partition_point(|outage| outage.end_ns() <= idle_ns);

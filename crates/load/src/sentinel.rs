@@ -7,7 +7,8 @@
 //! to. What the generator did meanwhile refutes it (see [`crate::outage`]).
 //! Source: G. Tene, jHiccup.
 //!
-//! Its cost is its own CPU time, kept in [`Watch::cpu_ns`]: 1000 wake-ups a second of some 3 µs.
+//! Its cost is its own CPU time, kept in [`Watch::cpu_ns`]: 1000 wake-ups a second of some 10 µs
+//! (measured beside other work: 44 ms in 4652 wake-ups), under 1 % of a CPU.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use sojourn_base::span::Span;
-use sojourn_base::units::{show_count, show_ns};
+use sojourn_base::units::{parse_ns, show_count, show_ns};
 
 use crate::result::{RunResult, Verdict};
 
@@ -98,10 +98,12 @@ fn checks(text: &mut String, result: &RunResult) {
     let (checks, outages) = (&result.checks, &result.outages);
     let percent = |ratio: f64| format!("{:.2} %", ratio * 100.0);
     if !result.job.find_max {
+        let within = parse_ns(&result.job.timely_within)
+            .map_or_else(|_| result.job.timely_within.clone(), |ns| show_ns(ns as f64));
         let timely = format!(
             "{} within {}; own lag p99 {}; waited for a connection {}",
             percent(result.timely_ratio),
-            result.job.timely_within,
+            within,
             result.pick_up_ns.p99.map_or("inf".into(), |ns| show_ns(ns as f64)),
             percent(checks.waited_share)
         );

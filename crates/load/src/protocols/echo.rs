@@ -23,7 +23,7 @@ use crate::marks::Outcome;
 use crate::target::Target;
 
 /// Bytes before the body of a frame.
-pub const HEADER: usize = 12;
+pub const HEADER: usize = sojourn_base::echo::HEADER_BYTES;
 
 struct Echo {
     content: Arc<Content>,
