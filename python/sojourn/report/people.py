@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 
-from sojourn.analysis.findings import Estimate, LoadPoint, ServiceFinding
+from sojourn.analysis.findings import CheckRow, Estimate, LoadPoint, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw.lookup import of_point, tail_q
 from sojourn.report.draw.table import Cell, Table, number
@@ -26,6 +26,7 @@ _BY_UNIT: dict[str, Callable[[float | None], str]] = {
     "effective": lambda n: "–" if n is None else show.whole(n),
 }
 QOS = "qos"  # to miss the target is no reason to doubt; it is said with the run
+PLACES = 10  # named of one doubt; the table beside has all
 TITLE_WORDS = 3  # a reason begins with the name of its check: "client stopped: …"
 _WORDS = {"fraction": "load", "share": "quantile", "lo_ns": "from", "hi_ns": "to", "rho": "ρ"}
 
@@ -109,31 +110,47 @@ def shared_refusal(found: Sequence[Stat]) -> str:
 
 def doubts(service: ServiceFinding) -> list[Doubt]:
     """Everything at this service that decides nothing or needs a remark, most frequent first."""
-    found: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    said: list[tuple[str, str]] = []
     for point in service.points:
-        doubted = [
-            reason
-            for run in point.runs
-            if not run.is_believed
-            for reason in run.reasons
-            if topic(reason) != QOS
-        ]
-        remarks = [r for r in point.reasons if r not in doubted and topic(r) != QOS]
+        doubted = [r for run in point.runs if not run.is_believed for r in run.reasons]
+        remarks = [r for r in point.reasons if r not in doubted]
         if not point.is_steady:
             remarks.append("not steady: the runs have a trend (M8)")
         if point.is_bimodal:
             remarks.append("bimodal: restarts fall into two groups (M15)")
-        for reason in (*doubted, *remarks):
-            found[topic(reason)].append((point.fraction, reason))
+        said += [(f"{show.share(point.fraction)} load", r) for r in (*doubted, *remarks)]
+    return grouped([(where, reason) for where, reason in said if topic(reason) != QOS])
+
+
+def check_doubts(checks: Sequence[CheckRow]) -> list[Doubt]:
+    """Why comparisons with theory are not believed or fail, most frequent first."""
+    return grouped(
+        [
+            (f"{row.system} ρ = {row.rho:g}", reason)
+            for row in checks
+            for reason in dict.fromkeys((row.estimate.refused, *row.reasons))
+            if reason and topic(reason) != QOS
+        ]
+    )
+
+
+def grouped(said: Sequence[tuple[str, str]]) -> list[Doubt]:
+    """(where, reason) pairs by what they are about."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for where, reason in said:
+        found[topic(reason)].append((where, reason))
     return sorted(starmap(_doubt, found.items()), key=lambda doubt: -doubt.times)
 
 
-def _doubt(what: str, said: list[tuple[float, str]]) -> Doubt:
-    loads = ", ".join(dict.fromkeys(show.share(fraction) for fraction, _ in said))
+def _doubt(what: str, said: list[tuple[str, str]]) -> Doubt:
+    places = list(dict.fromkeys(where for where, _ in said))
+    shown = ", ".join(places[:PLACES])
+    if len(places) > PLACES:
+        shown += f" and {len(places) - PLACES} more"
     detail = said[0][1].removeprefix(what).removeprefix(": ")
     is_same = len({reason for _, reason in said}) == 1
-    example = "" if is_same or not detail else f"for instance at {show.share(said[0][0])}: "
-    return Doubt(what, f"load {loads}", f"{example}{detail}", len(said))
+    example = "" if is_same or not detail else f"for instance at {said[0][0]}: "
+    return Doubt(what, shown, f"{example}{detail}", len(said))
 
 
 def topic(reason: str) -> str:
@@ -150,7 +167,12 @@ def remark(point: LoadPoint) -> str:
     """The point's reasons in a table cell; of failed self-checks the topics are enough."""
     if point.is_believed:
         return show.sentences(point.reasons)
-    return show.sentences(tuple(dict.fromkeys(topic(reason) for reason in point.reasons)))
+    return topics(point.reasons)
+
+
+def topics(reasons: Sequence[str]) -> str:
+    """What reasons are about, each topic once."""
+    return show.sentences(tuple(dict.fromkeys(topic(reason) for reason in reasons)))
 
 
 def _title(column: str) -> str:

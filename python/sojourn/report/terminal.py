@@ -64,10 +64,7 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     if doubts:
         yield ""
         yield "to doubt:"
-        for doubt in doubts:
-            often = f", {doubt.times} times" if doubt.times > 1 else ""
-            detail = f": {doubt.detail}" if doubt.detail else ""
-            yield from _item(f"{doubt.what} at {doubt.where}{often}{detail}", width)
+        yield from _doubts(doubts, width)
     yield ""
     yield from _plot(service, width)
 
@@ -144,14 +141,24 @@ def _checks(checks: tuple[CheckRow, ...], width: int) -> Iterator[str]:
             f"{row.rho:g}",
             row.quantity,
             show.time(row.theory_ns),
-            "refused" if found.value is None else show.time(found.value),
+            _measured(row),
             show.times(found.interval),
             show.verdict(row.verdict),
         )
-    for row in checks:
-        why = show.sentences((row.estimate.refused, *row.reasons))
-        if why:
-            yield from _item(f"{row.system} at {row.rho:g}, {row.quantity}: {why}", width)
+    yield from _doubts(people.check_doubts(checks), width)
+
+
+def _measured(row: CheckRow) -> str:
+    if row.estimate.value is not None:
+        return show.time(row.estimate.value)
+    return "unknown" if row.verdict is Verdict.UNKNOWN else "refused"
+
+
+def _doubts(doubts: list[people.Doubt], width: int) -> Iterator[str]:
+    for doubt in doubts:
+        often = f", {doubt.times} times" if doubt.times > 1 else ""
+        detail = f": {doubt.detail}" if doubt.detail else ""
+        yield from _item(f"{doubt.what} at {doubt.where}{often}{detail}", width)
 
 
 def _item(line: str, width: int) -> list[str]:
