@@ -26,7 +26,8 @@ class Estimate:
     Attributes:
         q: quantile in (0, 1); None for the mean.
         value: ns; None if refused.
-        interval: within one run (M10, corrected by M9); None if refused.
+        interval: within one run (M10, corrected by M9); None if refused. An upper end of `inf`:
+            lost requests decide it, or requests depend on each other too much to bound it.
         across_restarts: interval of the mean over restarts (M15); None with fewer than 3.
         requests, effective: n and n_eff.
         refused: why there is no number; "" if there is one.

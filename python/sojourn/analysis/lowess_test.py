@@ -46,16 +46,16 @@ def noisy_queue(rng: np.random.Generator, capacity: float, repeats: int) -> tupl
 
 @pytest.mark.parametrize(("repeats", "bound"), [(1, 5e5), (2, 3e5), (3, 1e6), (5, 5e5)])
 def test_the_interval_covers_the_crossing_of_a_queue(repeats: int, bound: float) -> None:
-    """p99 1e5 / (1.02 − f), also where the bound lies in the knee; of 30 three sigma leave 25."""
+    """p99 1e5 / (1.02 − f), also where the bound lies in the knee; of 20 three sigma leave 16."""
     rng = np.random.default_rng(18)
     truth = 1.02 - 1e5 / bound
     covered = 0
-    for seed in range(30):
+    for seed in range(20):
         curve = lowess.fit(*noisy_queue(rng, 1.02, repeats), seed=seed)
         assert curve is not None
         found = lowess.crossing(curve, bound)
         covered += found.interval.lo <= truth <= found.interval.hi
-    assert covered >= 25
+    assert covered >= 16
 
 
 def test_a_curve_that_stays_below_crosses_nowhere() -> None:
