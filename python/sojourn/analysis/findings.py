@@ -62,9 +62,9 @@ class Run:
     quantiles: tuple[tuple[float, float | None], ...]
     verdict: Verdict
     reasons: tuple[str, ...]
-    timely_ratio: float
-    outage_share: float
-    excluded_share: float
+    timely_ratio: float | None
+    outage_share: float | None
+    excluded_share: float | None
     steal_share: float | None
     send_lag_p99_ns: float | None
     pick_up_p99_ns: float | None

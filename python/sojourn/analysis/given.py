@@ -38,6 +38,7 @@ class Measured:
         raw_sojourn_ns: raw times in order of intended arrival, `inf` if lost; None: not kept.
         raw_share: share of the requests that `raw_sojourn_ns` holds (a uniform sample).
         mean_ns: exact mean of the finite times, if the generator wrote it.
+        timely_ratio, outage_share, excluded_share: None without a result.
     """
 
     outcome: Outcome
@@ -46,9 +47,9 @@ class Measured:
     raw_sojourn_ns: Floats | None = None
     raw_share: float = 1.0
     mean_ns: float | None = None
-    timely_ratio: float = 1.0
-    outage_share: float = 0.0
-    excluded_share: float = 0.0
+    timely_ratio: float | None = None
+    outage_share: float | None = None
+    excluded_share: float | None = None
     steal_share: float | None = None
     send_lag_p99_ns: float | None = None
     pick_up_p99_ns: float | None = None
