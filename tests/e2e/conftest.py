@@ -76,9 +76,12 @@ def eventually() -> Callable[[Callable[[], bool], str], None]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(state: Path) -> Iterator[None]:
-    """After each test: no process that the lab started, no working folder, no journal."""
-    before = set(Path(tempfile.gettempdir()).glob("sojourn-*"))
-    yield
-    assert not set(Path(tempfile.gettempdir()).glob("sojourn-*")) - before
+def nothing_is_left(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """After each test: no working folder, no journal. Each has temporary files of its own."""
+    with tempfile.TemporaryDirectory(prefix="test-") as name:
+        Path(name).chmod(0o755)  # the servers' user has to enter it
+        monkeypatch.setenv("TMPDIR", name)
+        monkeypatch.setattr(tempfile, "tempdir", None)  # so that TMPDIR is looked at again
+        yield
+        assert not list(Path(name).iterdir())
     assert not list(state.glob("*"))

@@ -19,7 +19,7 @@ from typing import Any
 
 from sojourn import programs, units
 from sojourn.errors import Exit, Fault, RunFault, SpecFault
-from sojourn.run import record
+from sojourn.run import record, signals
 from sojourn.run.watch import Deadline
 from sojourn.services import process
 from sojourn.services.process import Ended, Ledger, Process
@@ -81,22 +81,25 @@ def run(
     watcher = watcher or Watcher()
     record.write_json(files.job, {"schema": JOB_SCHEMA, **job})
     files.result.unlink(missing_ok=True)
-    generator = process.start(
-        PROGRAM,
-        [programs.find(PROGRAM), "--job", "-", "--json", files.result, "--progress", "json"],
-        cwd=files.job.parent,
-        ledger=ledger,
-        log=files.log,
-        stdin=files.job,
-        has_stderr_pipe=True,
-    )
+    with signals.deaf():
+        generator = process.start(
+            PROGRAM,
+            [programs.find(PROGRAM), "--job", "-", "--json", files.result, "--progress", "json"],
+            cwd=files.job.parent,
+            ledger=ledger,
+            log=files.log,
+            stdin=files.job,
+            has_stderr_pipe=True,
+        )
     try:
         ended = _follow(generator, files, watcher, Deadline(length_s_max(job)))
     finally:
-        if generator.poll() is None:  # the server is gone, or a signal ends the lab
-            generator.stop(first=signal.SIGINT, term_s=END_S_MAX + _seconds(job, "drain", "2s"))
-        if generator.stderr is not None:
-            generator.stderr.close()
+        with signals.deaf():
+            if generator.poll() is None:  # the server is gone, or a signal ends the lab
+                drain_s = _seconds(job, "drain", "2s")
+                generator.stop(first=signal.SIGINT, term_s=END_S_MAX + drain_s)
+            if generator.stderr is not None:
+                generator.stderr.close()
     return _result(ended, files)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
-from sojourn.run import generator, work
+from sojourn.run import generator, signals, work
 from sojourn.run.generator import Files
 from sojourn.run.journal import Journal
 from sojourn.run.watch import Deadline, Event, Show
@@ -171,16 +171,17 @@ def _launch(live: Live, journal: Journal) -> None:
     with work.readable_by_others():
         words = live.service.command(live.work, live.port)
     live.argv = (str(live.service.program), *words)
-    live.process = process.start(
-        live.label,
-        live.argv,
-        cwd=live.work,
-        ledger=journal,
-        log=live.log,
-        user=users.server_user(),
-        cpus=live.placement.server,
-        open_files=live.service.open_files,
-    )
+    with signals.deaf():
+        live.process = process.start(
+            live.label,
+            live.argv,
+            cwd=live.work,
+            ledger=journal,
+            log=live.log,
+            user=users.server_user(),
+            cpus=live.placement.server,
+            open_files=live.service.open_files,
+        )
 
 
 def _is_ready(live: Live) -> bool:

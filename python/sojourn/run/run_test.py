@@ -78,6 +78,22 @@ def test_each_ending_signal_raises_once_and_cleaning_is_deaf(number: signal.Sign
     assert signal.getsignal(number) is before
 
 
+def test_a_signal_that_was_put_off_is_obeyed_afterwards() -> None:
+    done: list[str] = []
+
+    def lab() -> None:
+        with signals.ending_in_order():
+            with signals.deaf():
+                os.kill(os.getpid(), signal.SIGTERM)
+                done.append("stopped and crossed out")
+            done.append("went on")
+
+    with pytest.raises(signals.Interrupted) as caught:
+        lab()
+    assert caught.value.number == signal.SIGTERM
+    assert done == ["stopped and crossed out"]
+
+
 def test_every_profile_has_a_scale() -> None:
     assert set(session.SCALE) == set(PROFILES)
     assert session.SCALE["full"] == 1.0

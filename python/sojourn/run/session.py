@@ -96,13 +96,12 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with signals.deaf():
+        with self._exits, signals.deaf():
             try:
                 self.end()
             finally:
                 for folder, entry in self._folders.values():
                     work.remove(folder, entry, self.journal)
-                self._exits.close()
 
     def live(self, study: Study, point: Point, folder: Path) -> Live:
         """The service of a point, ready to be measured; kept or started anew.
@@ -139,22 +138,31 @@ class Session:
 
     def end(self) -> None:
         """End the service that runs, if one does."""
-        live, self._live = self._live, None
-        if live is not None:
+        live = self._live
+        if live is None:
+            return
+        with signals.deaf():
             live.stop()
-            if self._last is not None:
-                live.keep_reports(self._last)
-            with contextlib.suppress(OSError):
-                live.log.unlink(missing_ok=True)
+            self._live = None
+        if self._last is not None:
+            live.keep_reports(self._last)
+        with contextlib.suppress(OSError):
+            live.log.unlink(missing_ok=True)
 
     def _folder(self, label: str, service: Service) -> Path:
         """The service's working folder with its data files; made once."""
         if label not in self._folders:
-            made = work.make(self.journal, users.server_user())
-            self._folders[label] = made
+            with signals.deaf():
+                made = work.make(self.journal, users.server_user())
+                self._folders[label] = made
             self.show(Event(step="prepare", text=f"{label}: data files", service=label))
-            with work.readable_by_others():
-                service.prepare(made[0])
+            try:
+                with work.readable_by_others():
+                    service.prepare(made[0])
+            except BaseException:
+                with signals.deaf():  # half a data set must not meet the next point
+                    work.remove(*self._folders.pop(label), self.journal)
+                raise
         return self._folders[label][0]
 
 

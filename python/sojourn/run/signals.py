@@ -43,7 +43,10 @@ def ending_in_order() -> Iterator[None]:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Within, signals that would end the lab are put off."""
+    """Put off signals that would end the lab until this block is through; then obey the first.
+
+    For what must be done whole: a server is started and noted, or stopped and crossed out.
+    """
     heard: list[int] = []
 
     def put_off(number: int, frame: FrameType | None) -> None:
@@ -52,6 +55,8 @@ def deaf() -> Iterator[None]:
 
     with _handling(put_off):
         yield
+    if heard:
+        signal.raise_signal(heard[0])
 
 
 @contextmanager
