@@ -9,37 +9,37 @@ there. Nothing is fitted to the curve that it is meant to explain.
 from __future__ import annotations
 
 from sojourn.errors import SpecFault
-from sojourn.models.replicate import (
-    c11,
-    c26,
-    l5,
-    l12,
-    l14,
-    l15,
-    l18,
-    l19,
-    l25,
-    l32,
-    l34,
-    p8,
-)
+from sojourn.models.replicate.c11 import EXPERIMENT as C11
+from sojourn.models.replicate.c26 import EXPERIMENT as C26
 from sojourn.models.replicate.catalogue import CATALOGUE
 from sojourn.models.replicate.kind import Experiment
+from sojourn.models.replicate.l5 import EXPERIMENT as L5
+from sojourn.models.replicate.l12 import EXPERIMENT as L12
+from sojourn.models.replicate.l14 import EXPERIMENT as L14
+from sojourn.models.replicate.l15 import EXPERIMENT as L15
+from sojourn.models.replicate.l18 import EXPERIMENT as L18
+from sojourn.models.replicate.l19 import EXPERIMENT as L19
+from sojourn.models.replicate.l25 import EXPERIMENT as L25
+from sojourn.models.replicate.l32 import EXPERIMENT as L32
+from sojourn.models.replicate.l34 import EXPERIMENT as L34
+from sojourn.models.replicate.p8 import EXPERIMENT as P8
 from sojourn.spec.faults import near
 
+__all__ = ["CATALOGUE", "KINDS", "find"]
+
 KINDS: tuple[Experiment, ...] = (
-    l5.EXPERIMENT,
-    l12.EXPERIMENT,
-    l14.EXPERIMENT,
-    l15.EXPERIMENT,
-    l18.EXPERIMENT,
-    l19.EXPERIMENT,
-    l25.EXPERIMENT,
-    l32.EXPERIMENT,
-    l34.EXPERIMENT,
-    c11.EXPERIMENT,
-    c26.EXPERIMENT,
-    p8.EXPERIMENT,
+    L5,
+    L12,
+    L14,
+    L15,
+    L18,
+    L19,
+    L25,
+    L32,
+    L34,
+    C11,
+    C26,
+    P8,
 )
 
 
