@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from sojourn import programs
 from sojourn.analysis.findings import Findings
 from sojourn.errors import RunFault
+from sojourn.models.colocation import Table
 from sojourn.plan.points import Outcome, Point
 from sojourn.services import KINDS, Param, ServiceKind
 from sojourn.spec import Study
@@ -23,12 +24,16 @@ _TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
 def documents() -> dict[str, Any]:
     """File name without `.json` → content, in reading order."""
     load = _describe("sojourn-load")
+    sim = _describe("sojourn-sim")
     return {
         "study": _study(),
         "kinds": {"services": [_kind(kind) for kind in KINDS.values()]},
         "load-kinds": load["catalogue"],
         "load-job": load["job"],
         "load-result": load["result"],
+        "sim-kinds": sim["catalogue"],
+        **{f"sim-{name}": sim[name] for name in ("queue", "sched", "fleet")},
+        "colocation": Table.model_json_schema(by_alias=True),
         "point": TypeAdapter(Point).json_schema(),
         "outcome": TypeAdapter(Outcome).json_schema(),
         "findings": TypeAdapter(Findings).json_schema(),

@@ -1,0 +1,50 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from sojourn.cli.models_cmd import app
+from sojourn.errors import SpecFault
+
+
+def _ask(*words: str) -> dict[str, object]:
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return dict(json.loads(done.stdout))
+
+
+def test_tco_prints_the_papers_row_as_json() -> None:
+    found = _ask("tco", "--json")
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert [round(100 * row["gain"], 2) for row in rows] == [51.95, 29.07, 17.19, 10.32, 17.44]
+    assert found["label"] == "computed"
+
+
+def test_provision_prints_the_plan_and_the_servers() -> None:
+    found = _ask("provision", "L28", "--bound", "500us", "--demand", "7.7M,77M", "--json")
+    assert found["load"] == 0.7
+    assert found["servers"] == [10, 100]
+
+
+def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
+    done = CliRunner().invoke(app, ["replicate", "--list", "--json"], catch_exceptions=False)
+    states = {entry["id"]: entry["state"] for entry in json.loads(done.stdout)}
+    assert (states["L18"], states["C7"], states["C24"]) == ("simulated", "measured", "not yet")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["tco", "--price", "-1"], "0 or more"),
+        (["tco", "--neighbour", "nobody"], "known:"),
+        (["tco", "L82"], "L28"),
+        (["provision", "--bound", "fast"], "500us"),
+        (["provision", "--demand", "diurnal:1"], "diurnal"),
+        (["replicate", "L118"], "L18"),
+    ],
+)
+def test_mistakes_end_with_a_way_out(words: list[str], hint: str) -> None:
+    with pytest.raises(SpecFault) as caught:
+        CliRunner().invoke(app, words, catch_exceptions=False)
+    assert hint in caught.value.fix
