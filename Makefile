@@ -13,7 +13,7 @@ setup: ## install what is missing (apt where it may, else says what), make .venv
 	@scripts/setup
 
 build: setup ## build every program into .venv/bin
-	@VIRTUAL_ENV=$(CURDIR)/.venv $(bin)/maturin develop --release --quiet
+	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(bin)/maturin develop --release --quiet
 
 demo: build ## the main job: latency against load on real memcached and NGINX, quick profile
 	@$(bin)/sojourn run latency_vs_load --profile quick
