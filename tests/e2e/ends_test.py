@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -68,6 +69,21 @@ def test_kill_9_of_the_lab_leaves_no_process(
     (undone,) = run.restore(state)  # the working files: nobody was left to remove them
     assert undone.is_done
     assert "working files" in undone.what
+    assert run.restore(state) == ()
+
+
+def test_what_survives_lab_and_wardens_is_found_by_restore(
+    lab: SimpleNamespace, needs: Needs, tmp_path: Path, state: Path, eventually: Eventually
+) -> None:
+    needs("nginx")
+    with running(lab, "nginx", tmp_path / "point", state, eventually) as (made, pids):
+        parents = {seen.parent for seen in map(proc.stat, pids) if seen is not None}
+        made.kill()
+        for warden in parents - set(pids):
+            os.kill(warden, signal.SIGKILL)
+        made.wait(END_S_MAX)
+    run.restore(state)
+    eventually(lambda: not any(map(is_alive, pids)), "a worker of nginx was not found")
     assert run.restore(state) == ()
 
 

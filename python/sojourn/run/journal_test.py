@@ -12,8 +12,9 @@ import pytest
 from sojourn.errors import RunFault
 from sojourn.run import journal, work
 from sojourn.run.journal import Journal
-from sojourn.run.restore import is_alive, members, restore
+from sojourn.run.restore import restore
 from sojourn.services import proc
+from sojourn.services.proc import is_alive, members
 
 
 @pytest.fixture

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,3 +97,46 @@ def _command(pid: int) -> str:
     except OSError:
         return ""
     return raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
+
+
+def members(leader: int, start_ticks: int) -> tuple[Stat, ...]:
+    """What is left of a session that a process opened which started at `start_ticks`.
+
+    While a session has members, the kernel gives its number to no other process. So if the number
+    belongs to a process that started at another time, the session is gone and the number was used
+    again. If there is no such process, what is in the session must have started later and bear the
+    number as its session.
+    """
+    now = stat(leader)
+    if now is not None and now.start_ticks != start_ticks:
+        return ()
+    return tuple(m for m in session(leader) if m.start_ticks >= start_ticks)
+
+
+def kill(member: Stat) -> None:
+    """Kill a process and no other: through a handle, checked after it was opened."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        handle = os.pidfd_open(member.pid)
+        try:
+            if is_alive(member):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        finally:
+            os.close(handle)
+
+
+def is_alive(member: Stat) -> bool:
+    """Whether it is still the same process, and not only its remains."""
+    now = stat(member.pid)
+    return now is not None and now.start_ticks == member.start_ticks and now.state != "Z"
+
+
+def end(found: Sequence[Stat], *, within_s: float) -> bool:
+    """Kill processes; whether all of them are gone within the time."""
+    for member in found:
+        kill(member)
+    until = time.monotonic() + within_s
+    while any(is_alive(member) for member in found):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.005)
+    return True

@@ -85,6 +85,7 @@ class Process:
         self._ended: Ended | None = None
         self._ledger = ledger
         self._entry: int | None = None
+        self._start_ticks = 0
 
     def await_start(self) -> None:
         """Wait until the warden says that the program runs, and note it in the ledger."""
@@ -99,7 +100,8 @@ class Process:
             )
         self.pid = int(str(words["pid"]))
         seen = proc.stat(self.pid)
-        self._entry = self._ledger.started(self.what, self.pid, seen.start_ticks if seen else 0)
+        self._start_ticks = seen.start_ticks if seen else 0
+        self._entry = self._ledger.started(self.what, self.pid, self._start_ticks)
 
     def fileno(self) -> int:
         """Becomes readable when it has ended; -1 after that was heard."""
@@ -172,8 +174,12 @@ class Process:
         except subprocess.TimeoutExpired:
             self._warden.kill()
             self._warden.wait()
+        if self._entry is None:
+            return
         is_clean = self._ended is not None and self._ended.is_clean
-        if self._entry is not None and is_clean:
+        # A warden that was killed could not clear up behind the server.
+        left = () if is_clean else proc.members(self.pid, self._start_ticks)
+        if is_clean or proc.end(left, within_s=KILL_S_MAX):
             self._ledger.undone(self._entry)
 
 

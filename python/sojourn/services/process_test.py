@@ -169,15 +169,27 @@ def test_the_death_of_its_first_process_ends_all(
     assert not is_alive(child)
 
 
-def test_a_killed_warden_takes_it_along(start: Callable[..., Process]) -> None:
-    made = start("import time; time.sleep(600)")
+def test_a_killed_warden_takes_it_along(
+    start: Callable[..., Process], notes: Notes, tmp_path: Path
+) -> None:
+    made = start("""
+        import os, time
+        if os.fork() == 0:
+            open("pids", "a").write(f"{os.getpid()} ")
+        time.sleep(600)
+    """)
+    (child,) = numbers(tmp_path / "pids", 1)
     seen = proc.stat(made.pid)
     assert seen is not None
     os.kill(seen.parent, signal.SIGKILL)
     eventually(lambda: not is_alive(made.pid), "the server outlived its warden")
     ended = made.poll(GONE_S_MAX)
     assert ended is not None
-    assert not ended.is_clean  # nobody saw what became of its children: `restore` has to look
+    assert ended.text == "was killed by SIGKILL"
+    assert not is_alive(child), (
+        "the parent-death signal reaches one process; the lab looks for more"
+    )
+    assert notes.open == {}
 
 
 LAB = """
