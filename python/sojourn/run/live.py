@@ -148,12 +148,7 @@ def begin(
 def _start(live: Live, journal: Journal) -> None:
     """Start it on its port; a port that is lost to another program is tried again elsewhere."""
     wanted = live.service.wanted_port
-    if wanted and not ports.is_free(wanted):
-        raise HostFault(
-            f"port {wanted} is taken by {ports.holder(wanted)}",
-            at=f"service {live.label}, port = {wanted}",
-            fix="leave port out, then a free one is taken; or end that program",
-        )
+    check_port(live.label, wanted)
     for _ in range(PORT_TRIES):
         live.port = wanted or ports.free()
         _launch(live, journal)
@@ -165,6 +160,16 @@ def _start(live: Live, journal: Journal) -> None:
         at=f"port {live.port}",
         fix="end the program that opens ports so fast, or give a port",
     )
+
+
+def check_port(label: str, port: int) -> None:
+    """Refuse a port that another program has; 0 is always free."""
+    if port and not ports.is_free(port):
+        raise HostFault(
+            f"port {port} is taken by {ports.holder(port)}",
+            at=f"service {label}, port = {port}",
+            fix="leave port out, then a free one is taken; or end that program",
+        )
 
 
 def _launch(live: Live, journal: Journal) -> None:

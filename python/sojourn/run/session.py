@@ -65,7 +65,9 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
         profile=study.run.profile,
     )
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
-    return services.build(spec.kind, params, room), where
+    service = services.build(spec.kind, params, room)
+    lives.check_port(spec.label, service.wanted_port)
+    return service, where
 
 
 class Session:

@@ -39,7 +39,7 @@ class Param:
             return "true | false"
         if self.lo is None and self.hi is None:
             return ""
-        return "..".join("" if bound is None else f"{bound:g}" for bound in (self.lo, self.hi))
+        return "..".join("" if bound is None else str(bound) for bound in (self.lo, self.hi))
 
 
 def settle(
