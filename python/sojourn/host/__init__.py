@@ -1,5 +1,9 @@
 """Facts of this machine, read and never changed: what it is, what it can do, who runs where.
 
+What was tested only against fakes (`tests/hosts/machines.py`), because no such machine was at hand:
+several sockets and NUMA nodes, hyper-threads, frequency, turbo and idle states, resctrl, and limits
+of control groups version 2.
+
 `read` gives the facts, `manifest` writes them down, `doctor` judges them, `place` puts server and
 client on CPUs.
 """

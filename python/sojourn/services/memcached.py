@@ -6,6 +6,7 @@ worker threads one to a CPU, warm, measured, TERM.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ THREADS_PAPER = 7  # C4
 # Bytes around key and value: item header 48, CAS 8, line ends and zero 3 (items.c, memcached.h).
 ITEM_HEADER_BYTES = 59
 SLAB_WASTE = 1.25  # chunk sizes grow by a factor of 1.25 (-f): an item fills at least 1/1.25 of one
+PAGE_BYTES = 1 << 20
+CHUNK_BYTES_MAX = PAGE_BYTES // 2
 HASH_BYTES_PER_ITEM = 16  # bucket pointers; the table doubles at 1.5 items per bucket
 FIXED_BYTES = 64 << 20
 MEMORY_SHARE = 0.5  # of what is free: the rest is for the generator's plan and the page cache
@@ -46,7 +49,9 @@ PARAMS = (
         hi=1 << 31,
     ),
     Param(name="key_bytes", unit="bytes", about="key size (C4)", default=30, lo=4, hi=250),
-    Param(name="value_bytes", unit="bytes", about="value size (C4)", default=200, lo=1, hi=1 << 20),
+    Param(
+        name="value_bytes", unit="bytes", about="value size (C4)", default=200, lo=1, hi=1_000_000
+    ),
     Param(
         name="connections_max",
         about="most connections (-c); default: 8192, or half of the open files that are allowed",
@@ -195,9 +200,15 @@ def version(path: Path) -> str:
 
 
 def item_bytes(key_bytes: int, value_bytes: int) -> int:
-    """Memory that one item takes at most, hash table included."""
-    stored = (key_bytes + value_bytes + ITEM_HEADER_BYTES) * SLAB_WASTE
-    return int(stored) + HASH_BYTES_PER_ITEM
+    """Memory that one item takes at most, hash table included.
+
+    An item lies in a chunk of the next larger class, and a page of 1 MiB holds whole chunks only;
+    what is larger than half a page is cut into pieces (slabs.c, items.c).
+    """
+    pieces, rest = divmod(key_bytes + value_bytes + ITEM_HEADER_BYTES, CHUNK_BYTES_MAX)
+    chunk = min(math.ceil(rest * SLAB_WASTE), CHUNK_BYTES_MAX)
+    share = math.ceil(PAGE_BYTES / (PAGE_BYTES // chunk)) if chunk else 0
+    return pieces * CHUNK_BYTES_MAX + share + HASH_BYTES_PER_ITEM
 
 
 def build(given: Mapping[str, Value], room: Room) -> Service:

@@ -138,10 +138,13 @@ def test_an_unknown_kind_is_answered_with_the_nearest() -> None:
 
 
 def test_memcacheds_memory_holds_every_item_in_the_worst_chunk() -> None:
-    # items.c: header 48, CAS 8, key and its zero, value and its line end.
-    for key, value in [(30, 200), (250, 1), (4, 1 << 20)]:
+    # items.c: header 48, CAS 8, key and its zero, value and its line end; chunks grow by 1.25.
+    for key, value in [(30, 200), (250, 1), (30, 100_000)]:
         least = 48 + 8 + key + 1 + value + 2
         assert memcached.item_bytes(key, value) >= least * 1.25
+    # A page of 1 MiB holds two chunks of 340 KiB or more, never three.
+    assert memcached.item_bytes(30, 350_000) == (1 << 19) + memcached.HASH_BYTES_PER_ITEM
+    assert memcached.item_bytes(30, 1_000_000) >= 1_000_000
 
 
 def test_nginx_configuration_has_what_c4_asks() -> None:
