@@ -17,6 +17,7 @@ pub fn run(setup: Setup) -> ThreadRun {
         }
         drive.fill(now_ns);
         drive.probe(now_ns);
-        drive.poll_and_mark(now_ns);
+        let patience = drive.closed_patience();
+        drive.poll_and_mark(now_ns, patience);
     }
 }

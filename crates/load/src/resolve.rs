@@ -234,6 +234,7 @@ fn wait_of(job: &Job, cpus: &[usize]) -> Result<Wait, Fault> {
     match job.wait.as_str() {
         "spin" => Ok(Wait::Spin),
         "sleep" => Ok(Wait::Sleep),
+        "auto" if job.find_max => Ok(Wait::Sleep), // nothing is due: batches go further
         "auto" if has_cpu_each(job.threads as usize, cpus) => Ok(Wait::Spin),
         "auto" => Ok(Wait::Sleep),
         other => Err(Fault::usage(

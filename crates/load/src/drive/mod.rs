@@ -25,7 +25,7 @@ pub use watch::{Live, Watch};
 use crate::marks::{Marks, Plan, ThreadRun};
 use crate::protocols::Protocol;
 use crate::resolve::Wait;
-use crate::transports::{Event, Transport};
+use crate::transports::{Event, Patience, Transport};
 
 /// Requests sent before replies are looked for again.
 const SEND_BATCH: usize = 16;
@@ -115,7 +115,8 @@ pub fn run(setup: Setup) -> ThreadRun {
             batch += 1;
         }
         drive.probe(now_ns);
-        drive.poll_and_mark(now_ns);
+        let patience = drive.patience(now_ns);
+        drive.poll_and_mark(now_ns, patience);
     }
 }
 
@@ -183,10 +184,9 @@ impl Drive {
 
     /// Picks up what has come and marks what it completes.
     #[inline]
-    pub(crate) fn poll_and_mark(&mut self, now_ns: u64) {
-        let wait_ns = self.wait_ns(now_ns);
+    pub(crate) fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) {
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
-        transport.poll(wait_ns, &mut |event| {
+        transport.poll(patience, &mut |event| {
             let now_ns = clock.now_ns().saturating_sub(times.start_ns);
             match event {
                 Event::Bytes(connection, bytes) => {
@@ -209,10 +209,14 @@ impl Drive {
 
     /// How long the next poll may wait: 0 when spinning, else until the next request is due.
     #[inline]
-    fn wait_ns(&mut self, now_ns: u64) -> u64 {
+    fn patience(&mut self, now_ns: u64) -> Patience {
         if self.wait == Wait::Spin {
-            return 0;
+            return Patience::NONE;
         }
+        Patience::for_first(self.wait_ns(now_ns))
+    }
+
+    fn wait_ns(&mut self, now_ns: u64) -> u64 {
         let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
         if self.connections.pick().is_none() {
             return nap_ns.min(self.probe_due_ns(now_ns)); // only a reply, or the deadline, can change anything
@@ -282,6 +286,18 @@ impl Drive {
             self.plan.intended_ns[self.next] = self.marks.sent_ns[self.next];
             self.next += 1;
         }
+    }
+
+    /// The closed loop has nothing to do before replies come, and is in no hurry for the first: a
+    /// quarter of what is in flight keeps the server busy while the rest is picked up together.
+    #[inline]
+    pub(crate) fn closed_patience(&mut self) -> Patience {
+        if self.wait == Wait::Spin {
+            return Patience::NONE;
+        }
+        let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
+        let wait_ns = self.probe_due_ns(self.now()).min(nap_ns);
+        Patience { wait_ns, arrivals: (self.connections.in_flight() as u32 / 4).max(1) }
     }
 
     /// The closed loop is over when its time is, or its plan, and all is answered.

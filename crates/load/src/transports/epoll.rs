@@ -11,7 +11,7 @@ use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
 
-use super::{Ends, Event, Reopen, Transport, TransportKind, sockets};
+use super::{Ends, Event, Patience, Reopen, Transport, TransportKind, sockets};
 
 /// Events taken per wait. Few, so that a reply is not picked up long after the wait that told of it.
 const EVENTS: usize = 16;
@@ -99,12 +99,12 @@ impl Transport for Epoll {
         }
     }
 
-    fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>)) {
+    fn poll(&mut self, patience: Patience, on: &mut dyn FnMut(Event<'_>)) {
         while let Some(connection) = self.broken.pop() {
             self.close(connection);
             on(Event::Closed(connection));
         }
-        let ready = self.wait(wait_ns);
+        let ready = self.wait(patience.wait_ns);
         for nth in 0..ready {
             let event = self.events[nth];
             let (connection, flags) = (event.u64 as u32, event.events as i32);

@@ -39,14 +39,37 @@ pub enum Reopen {
     Refused,
 }
 
+/// How long a poll may wait for something to arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// At most, ns; 0: not at all.
+    pub wait_ns: u64,
+    /// So many arrivals are worth waiting for during the first [`TOGETHER_US`]; after them, or from
+    /// the start if it is 1, one is. A transport that cannot do this wakes for the first.
+    pub arrivals: u32,
+}
+
+/// See [`Patience::arrivals`], µs.
+pub const TOGETHER_US: u32 = 50;
+
+impl Patience {
+    /// Looks and does not wait.
+    pub const NONE: Self = Self { wait_ns: 0, arrivals: 1 };
+
+    /// Waits at most `wait_ns` for the first arrival.
+    pub fn for_first(wait_ns: u64) -> Self {
+        Self { wait_ns, arrivals: 1 }
+    }
+}
+
 /// The sockets of one thread.
 pub trait Transport {
     /// Takes `bytes` for `connection`, which must be open. They are on their way at the latest
     /// with the next [`Transport::poll`].
     fn send(&mut self, connection: u32, bytes: &[u8]);
 
-    /// Picks up what has arrived, waiting for it at most `wait_ns` (0: not at all).
-    fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>));
+    /// Picks up what has arrived, waiting for it as long as `patience` says.
+    fn poll(&mut self, patience: Patience, on: &mut dyn FnMut(Event<'_>));
 
     /// Drops a connection; nothing more is heard of it until it is open again.
     fn close(&mut self, connection: u32);

@@ -3,7 +3,7 @@
 use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
 
-use super::{Ends, Event, Reopen, Transport, TransportKind};
+use super::{Ends, Event, Patience, Reopen, Transport, TransportKind};
 
 struct Null {
     asked: Vec<u32>,
@@ -32,9 +32,9 @@ impl Transport for Null {
         self.asked.push(connection);
     }
 
-    fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>)) {
-        if self.asked.is_empty() && wait_ns > 0 {
-            std::thread::sleep(std::time::Duration::from_nanos(wait_ns));
+    fn poll(&mut self, patience: Patience, on: &mut dyn FnMut(Event<'_>)) {
+        if self.asked.is_empty() && patience.wait_ns > 0 {
+            std::thread::sleep(std::time::Duration::from_nanos(patience.wait_ns));
         }
         for connection in self.asked.drain(..) {
             on(Event::Bytes(connection, &[0]));

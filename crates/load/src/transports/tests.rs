@@ -58,7 +58,7 @@ impl Found {
         let deadline = Instant::now() + DEADLINE;
         while !is_enough(self) {
             assert!(Instant::now() < deadline, "nothing more comes: {} bytes", self.bytes[0].len());
-            transport.poll(1_000_000, &mut |event| match event {
+            transport.poll(Patience::for_first(1_000_000), &mut |event| match event {
                 Event::Bytes(connection, bytes) => {
                     self.bytes[connection as usize].extend_from_slice(bytes);
                 }
@@ -236,7 +236,7 @@ fn each_datagram_comes_alone() {
         let deadline = Instant::now() + DEADLINE;
         while seen.len() < 2 {
             assert!(Instant::now() < deadline, "{}", entry.kind.name);
-            transport.poll(1_000_000, &mut |event| match event {
+            transport.poll(Patience::for_first(1_000_000), &mut |event| match event {
                 Event::Bytes(1, bytes) => seen.push(bytes.to_vec()),
                 other => panic!("{}: {other:?}", entry.kind.name),
             });
@@ -250,9 +250,9 @@ fn a_poll_waits_as_long_as_told_and_no_less() {
     let address = server(echo);
     for entry in usable() {
         let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
-        transport.poll(1, &mut |_| ());
+        transport.poll(Patience::for_first(1), &mut |_| ());
         let start = Instant::now();
-        transport.poll(20_000_000, &mut |event| panic!("{event:?}"));
+        transport.poll(Patience::for_first(20_000_000), &mut |event| panic!("{event:?}"));
         assert!(start.elapsed() >= Duration::from_millis(20), "{}", entry.kind.name);
     }
 }

@@ -21,7 +21,7 @@ use sojourn_base::kind::Kind;
 
 use super::buffers::Buffers;
 use super::outbox::{Outbox, Piece};
-use super::{Ends, Event, Reopen, Transport, TransportKind, sockets};
+use super::{Ends, Event, Patience, Reopen, TOGETHER_US, Transport, TransportKind, sockets};
 
 /// Completions taken from the ring before they are looked at.
 const BATCH: usize = 64;
@@ -42,6 +42,8 @@ struct Uring {
     queued: u32,
     /// Connections that broke while sending, to be told by the next poll.
     broken: Vec<u32>,
+    /// Whether the kernel can wait for many arrivals, but not for long (Linux 6.12).
+    waits_for_many: bool,
     syscalls: u64,
 }
 
@@ -103,6 +105,7 @@ impl Uring {
         let _ = ring.submitter().register_ring_fd();
         let buffers = Buffers::new(&ring, GROUP, ends.buffers(), BUFFER).map_err(fault)?;
         let mut this = Self {
+            waits_for_many: ring.params().is_feature_min_timeout(),
             ring,
             buffers,
             ends,
@@ -114,7 +117,7 @@ impl Uring {
         };
         this.register_files().map_err(fault)?;
         (0..count as u32).for_each(|connection| this.arm(connection));
-        this.enter(0, None);
+        this.enter();
         Ok(this)
     }
 
@@ -155,30 +158,44 @@ impl Uring {
         // SAFETY: what an entry points to is owned by an outbox of `self.each`, which does not
         // move or reuse it before it was sent.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            self.enter(0, None);
+            self.enter();
         }
         self.queued += 1;
     }
 
-    /// Enters the kernel: hands over what is queued, does deferred work, waits for `want`.
+    /// Enters the kernel: hands over what is queued, does deferred work.
     #[inline]
-    fn enter(&mut self, want: usize, wait: Option<&Timespec>) {
+    fn enter(&mut self) {
         const GET_EVENTS: u32 = 1;
-        self.syscalls += 1;
         let submitter = self.ring.submitter();
-        let result = match wait {
-            Some(wait) => submitter.submit_with_args(want, &SubmitArgs::new().timespec(wait)),
-            // SAFETY: no argument is passed; `queued` entries were pushed.
-            None => unsafe {
-                submitter.enter::<libc::sigset_t>(self.queued, want as u32, GET_EVENTS, None)
-            },
-        };
-        // A time-out or a signal (ETIME, EINTR) comes after the submission; a full completion
-        // ring (EBUSY) is emptied by the next poll, which enters again.
-        match result {
-            Ok(_) => self.queued = 0,
-            Err(_) => self.queued = self.ring.submission().len() as u32,
+        // SAFETY: no argument is passed; `queued` entries were pushed.
+        let result = unsafe { submitter.enter::<libc::sigset_t>(self.queued, 0, GET_EVENTS, None) };
+        self.entered(&result);
+    }
+
+    /// The same, and waits for arrivals.
+    fn enter_and_wait(&mut self, patience: Patience) {
+        let (s, ns) = (patience.wait_ns / 1_000_000_000, patience.wait_ns % 1_000_000_000);
+        let wait = Timespec::new().sec(s).nsec(ns as u32);
+        let mut arguments = SubmitArgs::new().timespec(&wait);
+        let mut want = 1;
+        if patience.arrivals > 1 && self.waits_for_many {
+            arguments = arguments.min_wait_usec(TOGETHER_US);
+            want = patience.arrivals as usize;
         }
+        let result = self.ring.submitter().submit_with_args(want, &arguments);
+        self.entered(&result);
+    }
+
+    /// A time-out or a signal (ETIME, EINTR) comes after the submission; a full completion ring
+    /// (EBUSY) is emptied by the next poll, which enters again.
+    #[inline]
+    fn entered(&mut self, result: &io::Result<usize>) {
+        self.syscalls += 1;
+        self.queued = match result {
+            Ok(_) => 0,
+            Err(_) => self.ring.submission().len() as u32,
+        };
     }
 
     fn completed(&mut self, entry: &cqueue::Entry, on: &mut dyn FnMut(Event<'_>)) {
@@ -247,17 +264,16 @@ impl Transport for Uring {
         }
     }
 
-    fn poll(&mut self, wait_ns: u64, on: &mut dyn FnMut(Event<'_>)) {
+    fn poll(&mut self, patience: Patience, on: &mut dyn FnMut(Event<'_>)) {
         while let Some(connection) = self.broken.pop() {
             self.close(connection);
             on(Event::Closed(connection));
         }
         let nothing_yet = self.ring.completion().is_empty();
-        if nothing_yet && wait_ns > 0 {
-            let (s, ns) = (wait_ns / 1_000_000_000, (wait_ns % 1_000_000_000) as u32);
-            self.enter(1, Some(&Timespec::new().sec(s).nsec(ns)));
+        if nothing_yet && patience.wait_ns > 0 {
+            self.enter_and_wait(patience);
         } else if self.queued > 0 || (nothing_yet && self.ring.submission().taskrun()) {
-            self.enter(0, None);
+            self.enter();
         }
         let mut taken = std::mem::take(&mut self.taken);
         taken.extend(self.ring.completion().take(BATCH));
@@ -270,7 +286,7 @@ impl Transport for Uring {
 
     fn close(&mut self, connection: u32) {
         if self.queued > 0 {
-            self.enter(0, None); // what is queued for this socket must not reach the next one
+            self.enter(); // what is queued for this socket must not reach the next one
         }
         let it = &mut self.each[connection as usize];
         it.generation += 1;
