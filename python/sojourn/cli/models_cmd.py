@@ -247,6 +247,9 @@ def calibrate(
     connections: Annotated[int, typer.Option(help="Connections of the load.")] = 64,
     fit_up_to: Annotated[float, typer.Option(help="Share of the highest load.")] = 0.65,
     bound: Annotated[float, typer.Option(help="Error that predictions may have.")] = 0.30,
+    quantities: Annotated[
+        str, typer.Option(help="What is fitted and judged: of mean, p50, p95, p99.")
+    ] = "mean,p50,p95",
     as_json: AsJson = False,
 ) -> None:
     """Fit a service's parameters to its low loads, predict its high ones, print the errors.
@@ -254,12 +257,16 @@ def calibrate(
     \b
     Examples:
       sojourn calibrate points.csv --workers 1 --connections 64
+      sojourn calibrate points.csv --quantities p50      on a machine whose tail is noise
     """
     from sojourn.models.calibrate import Setup, read_points
     from sojourn.models.calibrate import calibrate as fit
     from sojourn.models.simulator import Simulator
 
-    setup = Setup(workers=workers, connections=connections, fit_up_to=fit_up_to, bound=bound)
+    setup = Setup(
+        workers=workers, connections=connections, fit_up_to=fit_up_to, bound=bound,
+        quantities=tuple(name.strip() for name in quantities.split(",")),
+    )  # fmt: skip
     found = fit(Simulator.find(), read_points(points), setup)
     if as_json:
         put_json(asdict(found))
