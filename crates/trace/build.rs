@@ -12,7 +12,8 @@ mod bpf {
     use std::process::{Command, Stdio};
 
     /// Newest first; `clang` last, because it may be anything.
-    const CLANGS: &[&str] = &["clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16", "clang"];
+    const CLANGS: &[&str] =
+        &["clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16", "clang"];
 
     pub fn build() {
         let clang = std::env::var("CLANG").ok().or_else(find).unwrap_or_else(|| {
@@ -35,12 +36,18 @@ mod bpf {
             .clang_args(["-mcpu=v3", "-Wall", "-Werror", &format!("-D__TARGET_ARCH_{arch}")])
             .obj(out.join("breakdown.bpf.o"))
             .build()
-            .unwrap_or_else(|error| panic!("{clang} cannot compile src/bpf/breakdown.bpf.c: {error:?}"));
+            .unwrap_or_else(|error| {
+                panic!("{clang} cannot compile src/bpf/breakdown.bpf.c: {error:?}")
+            });
     }
 
     fn find() -> Option<String> {
         let runs = |name: &&&str| {
-            let quiet = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+            let quiet = Command::new(name)
+                .arg("--version")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
             quiet.is_ok_and(|status| status.success())
         };
         CLANGS.iter().find(runs).map(ToString::to_string)

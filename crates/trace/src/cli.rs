@@ -18,7 +18,12 @@ use crate::verdict::Bounds;
 #[command(name = "sojourn-trace", version, after_help = EXAMPLES)]
 pub struct Args {
     /// Process to trace; its children are traced too.
-    #[arg(long, required_unless_present = "describe", default_value_t = 0, hide_default_value = true)]
+    #[arg(
+        long,
+        required_unless_present = "describe",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
     pub pid: u32,
     /// Length of the trace: `10s`, `500ms`, `2min`; it ends early with the process.
     #[arg(long, default_value = "10s")]
@@ -131,11 +136,7 @@ mod tests {
             ("t --pid 1 --unmatched-max 2", "--unmatched-max"),
         ] {
             let args = args(words);
-            let faults = [
-                args.duration_ns().err(),
-                args.ring_bytes().err(),
-                args.bounds().err(),
-            ];
+            let faults = [args.duration_ns().err(), args.ring_bytes().err(), args.bounds().err()];
             let at: Vec<String> = faults.into_iter().flatten().map(|fault| fault.at).collect();
             assert_eq!(at, [flag], "{words}");
         }

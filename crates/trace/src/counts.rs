@@ -155,7 +155,8 @@ impl Counts {
 
     /// Sum over the reasons of one weight.
     pub fn weighing(&self, weight: Weight) -> u64 {
-        let of = |(reason, n): (&crate::reasons::Reason, &u64)| (reason.weight == weight).then_some(*n);
+        let of =
+            |(reason, n): (&crate::reasons::Reason, &u64)| (reason.weight == weight).then_some(*n);
         REASONS.iter().zip(&self.reasons).filter_map(of).sum()
     }
 

@@ -27,7 +27,8 @@ impl SoftirqCode {
             })
             .collect();
         starts.sort_unstable();
-        let end = |from: u64| starts.iter().find(|(at, _)| *at > from).map_or(u64::MAX, |(at, _)| *at);
+        let end =
+            |from: u64| starts.iter().find(|(at, _)| *at > from).map_or(u64::MAX, |(at, _)| *at);
         let ranges = starts.iter().filter(|(_, is_softirq)| *is_softirq);
         Self(ranges.map(|(from, _)| (*from, end(*from))).collect())
     }

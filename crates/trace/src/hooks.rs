@@ -16,7 +16,7 @@ const fn hook(program: &'static str, point: &'static str, lost: &'static str) ->
 }
 
 /// All tracepoints. One of the two `ready` hooks is needed; the first is preferred.
-pub const TRACEPOINTS: [Hook; 15] = [
+pub const TRACEPOINTS: [Hook; 16] = [
     hook("on_sys_enter", "sys_enter", ""),
     hook("on_sys_exit", "sys_exit", ""),
     hook("on_tcp", "tcp_probe", ""),
@@ -25,10 +25,19 @@ pub const TRACEPOINTS: [Hook; 15] = [
     hook("on_queue", "net_dev_queue", ""),
     hook("on_switch", "sched_switch", ""),
     hook("on_waking", "sched_waking", ""),
+    hook("on_backlog", "netif_rx", "rx on loopback and veth: counts as 0"),
     hook("on_receive", "netif_receive_skb", "rx and ip become part of the residual"),
     hook("on_sent", "net_dev_start_xmit", "tx: requests end at the device queue"),
-    hook("on_switched", "sched_exit_tp", "context_switch: part of epoll_return (kernels before 6.16)"),
-    hook("on_state", "inet_sock_set_state", "the last request of a connection, if it closes during the trace"),
+    hook(
+        "on_switched",
+        "sched_exit_tp",
+        "context_switch: part of epoll_return (kernels before 6.16)",
+    ),
+    hook(
+        "on_state",
+        "inet_sock_set_state",
+        "the last request of a connection, if it closes during the trace",
+    ),
     hook("on_fork", "sched_process_fork", "processes that the service starts during the trace"),
     hook("on_exit", "sched_process_exit", "thread ids used again may be taken for the service's"),
     hook("on_end", "bpf_sk_storage_map", "the last request of each connection"),

@@ -98,8 +98,21 @@ pub fn enable_bpf_stats() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Run time (ns), runs, and instructions the verifier went through.
-pub fn program_cost(program: &impl AsFd) -> io::Result<(u64, u64, u32)> {
+/// What the kernel knows of a loaded program.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramCost {
+    /// Time in it, ns, while statistics were on.
+    pub run_ns: u64,
+    /// Runs while statistics were on.
+    pub runs: u64,
+    /// Events it did not see because it was interrupted by itself.
+    pub missed: u64,
+    /// Instructions the verifier went through.
+    pub verified: u32,
+}
+
+/// Asks for it.
+pub fn program_cost(program: &impl AsFd) -> io::Result<ProgramCost> {
     // SAFETY: the structure is plain data for which all zeros is valid.
     let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
     let mut size = size_of::<libbpf_sys::bpf_prog_info>() as u32;
@@ -114,7 +127,12 @@ pub fn program_cost(program: &impl AsFd) -> io::Result<(u64, u64, u32)> {
     if answer != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok((info.run_time_ns, info.run_cnt, info.verified_insns))
+    Ok(ProgramCost {
+        run_ns: info.run_time_ns,
+        runs: info.run_cnt,
+        missed: info.recursion_misses,
+        verified: info.verified_insns,
+    })
 }
 
 /// A name that only one process can hold; freed by the kernel when it ends, however it ends.
@@ -137,4 +155,34 @@ pub fn lives(pid: u32) -> bool {
 pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_or_else(|_| "unknown".into(), |text| text.trim().to_owned())
+}
+
+/// Capabilities this process lacks; `CAP_SYS_ADMIN` stands for the first two.
+pub fn missing_rights() -> Vec<&'static str> {
+    const SYS_ADMIN: u32 = 21;
+    const NEEDED: [(u32, &str); 3] = [(39, "CAP_BPF"), (38, "CAP_PERFMON"), (12, "CAP_NET_ADMIN")];
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let held = status
+        .lines()
+        .find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok())
+        .unwrap_or(0);
+    let has = |bit: u32| held >> bit & 1 == 1;
+    let stands_in = |bit: u32| bit > 32 && has(SYS_ADMIN);
+    NEEDED.into_iter().filter(|(bit, _)| !has(*bit) && !stands_in(*bit)).map(|(_, n)| n).collect()
+}
+
+static SAID: std::sync::Mutex<String> = std::sync::Mutex::new(String::new());
+
+/// Keeps what libbpf would print, for the error that may follow.
+pub fn listen_to_libbpf() {
+    libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| {
+        if let Ok(mut said) = SAID.lock() {
+            said.push_str(&text);
+        }
+    })));
+}
+
+/// What libbpf has said so far.
+pub fn libbpf_said() -> String {
+    SAID.lock().map(|said| said.clone()).unwrap_or_default()
 }

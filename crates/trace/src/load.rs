@@ -78,7 +78,7 @@ pub fn object(target: &Target, options: Options, has_stamps: bool) -> Result<Obj
             _ => {}
         }
     }
-    let object = object.load().map_err(|error| explain(&error))?;
+    let object = object.load().map_err(|error| explain(&error, &kernel::libbpf_said()))?;
     read::check_sizes(&object)?;
     Ok(object)
 }
@@ -98,6 +98,15 @@ pub fn program<'a>(object: &'a Object, name: &str) -> Option<ProgramMut<'a>> {
 }
 
 fn check_host() -> Result<(), Fault> {
+    let missing = kernel::missing_rights();
+    if !missing.is_empty() {
+        return Err(Fault::usage(
+            format!("no right to load BPF programs: {} missing", missing.join(", ")),
+            "capabilities of this process",
+            "run as root, or setcap cap_bpf,cap_perfmon,cap_net_admin,cap_sys_ptrace=ep on the program; nothing \
+             of the breakdown works without them",
+        ));
+    }
     if kernel::cpus() > MAX_CPUS {
         return Err(Fault::usage(
             format!("this machine has {} CPUs, the tool is built for {MAX_CPUS}", kernel::cpus()),
@@ -118,7 +127,8 @@ fn check_host() -> Result<(), Fault> {
 /// Leaves out programs whose tracepoint this kernel lacks.
 fn choose_programs(object: &mut OpenObject) -> Result<(), Fault> {
     let btf = libbpf_rs::btf::Btf::from_vmlinux().map_err(refused)?;
-    let has = |point: &str| btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}")).is_some();
+    let has =
+        |point: &str| btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}")).is_some();
     let needs_fentry = !has("sk_data_ready");
     for mut program in object.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
@@ -160,22 +170,15 @@ fn settings(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
     bytes
 }
 
-/// The usual reasons why a load fails.
-fn explain(error: &libbpf_rs::Error) -> Fault {
-    use libbpf_rs::ErrorKind;
-    match error.kind() {
-        ErrorKind::PermissionDenied => Fault::usage(
-            format!("no right to load BPF programs ({error})"),
-            "bpf()",
-            "run as root, or give CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and CAP_SYS_PTRACE; nothing of the \
-             breakdown works without them",
-        ),
-        _ => Fault::failed(
-            format!("the kernel does not take the BPF object: {error:#}"),
-            kernel::release(),
-            "needs 5.15 or later; before 6.3 also fentry (CONFIG_FUNCTION_TRACER). See docs/howto/trace.md",
-        ),
-    }
+/// Why a load failed, in libbpf's and the verifier's own last words.
+fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
+    let last: Vec<&str> = said.lines().rev().take(12).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    Fault::failed(
+        format!("the kernel does not take the BPF object: {error:#}\n{}", last.join("\n")),
+        format!("Linux {}", kernel::release()),
+        "needs 5.15 or later; before 6.3 also fentry (CONFIG_FUNCTION_TRACER); see docs/howto/trace.md",
+    )
 }
 
 /// Sizes that both sides must agree on: map name, bytes of a value.

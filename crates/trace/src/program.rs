@@ -11,9 +11,7 @@ use sojourn_base::{Exit, Fault};
 use crate::cli::Args;
 use crate::reasons::Weight;
 use crate::record::Record;
-use crate::result::{
-    Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest,
-};
+use crate::result::{Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest};
 use crate::session::{self, Options, Outcome};
 use crate::stages::{RESIDUAL, STAGES};
 use crate::target::{self, Target};
@@ -122,7 +120,12 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         cut_off: summary::by_reason(counts, &[Weight::InFlight]),
         dropped: counts.weighing(Weight::Dropped),
         notes: summary::by_reason(counts, &[Weight::Note, Weight::Defect]),
-        verdict: verdict::judge(counts, residual.share, bounds, std::mem::take(&mut outcome.failures)),
+        verdict: verdict::judge(
+            counts,
+            residual.share,
+            bounds,
+            std::mem::take(&mut outcome.failures),
+        ),
         answer: summary::answer(&tail),
         total: summary::total_times(&all, &counts.totals),
         residual,
@@ -137,10 +140,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         cpu: summary::cpu(counts),
         hooks: std::mem::take(&mut outcome.hooks),
         warnings,
-        resolution: Resolution {
-            total: bins::TOTAL.resolution(),
-            stage: bins::STAGE.resolution(),
-        },
+        resolution: Resolution { total: bins::TOTAL.resolution(), stage: bins::STAGE.resolution() },
         worst: outcome.worst.iter().map(worst).collect(),
     }
 }
@@ -156,7 +156,8 @@ fn pipelining(many_segments: u64, matched: u64) -> Option<String> {
 }
 
 fn worst(record: &Record) -> WorstRequest {
-    let named = |(stage, ns): (&crate::stages::Stage, u64)| (ns > 0).then(|| (stage.name.to_owned(), ns));
+    let named =
+        |(stage, ns): (&crate::stages::Stage, u64)| (ns > 0).then(|| (stage.name.to_owned(), ns));
     WorstRequest {
         start_ns: record.start_ns,
         total_ns: record.total_ns,
@@ -171,7 +172,11 @@ fn worst(record: &Record) -> WorstRequest {
 
 fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
-        Fault::failed(format!("cannot write the result: {error}"), "standard output", "is the pipe closed?")
+        Fault::failed(
+            format!("cannot write the result: {error}"),
+            "standard output",
+            "is the pipe closed?",
+        )
     })
 }
 

@@ -12,7 +12,7 @@ use crate::stages::COUNT;
 use crate::{bins, kernel, load, result};
 
 /// Bytes of the kernel's `struct thread` and of `struct tally`.
-const THREAD: usize = 2752;
+const THREAD: usize = 3136;
 const TALLY_HEAD: usize = 8 + 32 + 8 * bins::TOTAL.count();
 const MAX_THREADS: usize = 1024;
 pub const TALLY: usize = TALLY_HEAD + THREAD * MAX_THREADS;
@@ -47,7 +47,8 @@ pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
     counts.cpu.all = samples[3];
     counts.totals = words(40, bins::TOTAL.count()).map(|at| u64_at(&tally, at)).collect();
     let threads = (u64_at(&tally, 0) as usize).min(MAX_THREADS - 1);
-    counts.threads = (1..=threads).map(|slot| thread(object, &tally, slot)).collect::<Result<_, _>>()?;
+    counts.threads =
+        (1..=threads).map(|slot| thread(object, &tally, slot)).collect::<Result<_, _>>()?;
     Ok(())
 }
 
@@ -153,17 +154,16 @@ pub fn connections(bytes: &[u8]) -> Vec<Connection> {
     bytes.chunks_exact(LINE).map(line).collect()
 }
 
-/// Fills in what each hook cost, if the kernel measured it.
+/// Fills in what each hook missed, and what it cost if the kernel measured it.
 pub fn costs(object: &Object, is_measured: bool, hooks: &mut [result::Hook]) {
-    if !is_measured {
-        return;
-    }
     for hook in TRACEPOINTS.iter().chain([&READY_FENTRY, &SAMPLER]) {
         let Some(program) = load::program(object, hook.program) else { continue };
-        let Ok((ns, runs, _)) = kernel::program_cost(&program) else { continue };
-        if let Some(line) = hooks.iter_mut().find(|line| line.name == hook.point) {
-            line.runs = Some(runs);
-            line.run_ns = (runs > 0).then(|| ns as f64 / runs as f64);
+        let Ok(cost) = kernel::program_cost(&program) else { continue };
+        let Some(line) = hooks.iter_mut().find(|line| line.name == hook.point) else { continue };
+        line.missed = cost.missed;
+        if is_measured {
+            line.runs = Some(cost.runs);
+            line.run_ns = (cost.runs > 0).then(|| cost.run_ns as f64 / cost.runs as f64);
         }
     }
 }
@@ -175,8 +175,7 @@ pub fn verifier_costs(object: &Object) -> Vec<(String, u32)> {
         .chain([&READY_FENTRY, &SAMPLER])
         .filter_map(|hook| {
             let program = load::program(object, hook.program)?;
-            let (_, _, instructions) = kernel::program_cost(&program).ok()?;
-            Some((hook.program.to_owned(), instructions))
+            Some((hook.program.to_owned(), kernel::program_cost(&program).ok()?.verified))
         })
         .collect()
 }

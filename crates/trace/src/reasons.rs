@@ -50,7 +50,11 @@ pub const REASONS: [Reason; 24] = [
     reason("thread_history", Note, "its thread had not been seen before: the wait is residual"),
     reason("preempt_history", Note, "more preemptions during its wait than are remembered"),
     reason("read_exit_lost", Note, "end of its read no longer known: the rest is residual"),
-    reason("async_send", Note, "first reply segment left outside a traced write: the rest is residual"),
+    reason(
+        "async_send",
+        Note,
+        "first reply segment left outside a traced write: the rest is residual",
+    ),
     reason("retransmit", Note, "reply segments sent again; in no stage"),
     reason("late_reply", Note, "reply segments after the next request was read"),
     reason("many_segments", Note, "requests whose bytes came in several segments"),

@@ -119,7 +119,7 @@ impl Worst {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A record with a total and nothing else but the residual.

@@ -70,7 +70,9 @@ impl Writer {
         let Some(mut open) = self.0 else { return Ok(()) };
         open.flush();
         let slots: Vec<String> = threads.iter().map(|t| format!("{}:{}", t.tid, t.comm)).collect();
-        for (key, value) in [("sojourn.schema", SCHEMA.to_owned()), ("sojourn.threads", slots.join(","))] {
+        for (key, value) in
+            [("sojourn.schema", SCHEMA.to_owned()), ("sojourn.threads", slots.join(","))]
+        {
             open.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
         }
         let path = open.path;
@@ -168,8 +170,11 @@ mod tests {
         (1..=10).for_each(|i| writer.add(&record(i * 100)));
         writer.close(&[]).unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
-        let totals: Vec<i64> =
-            reader.get_row_iter(None).unwrap().map(|row| row.unwrap().get_long(1).unwrap()).collect();
+        let totals: Vec<i64> = reader
+            .get_row_iter(None)
+            .unwrap()
+            .map(|row| row.unwrap().get_long(1).unwrap())
+            .collect();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(totals, (1..=10).map(|i| i * 100).collect::<Vec<i64>>());
     }

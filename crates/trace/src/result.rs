@@ -272,6 +272,8 @@ pub struct Hook {
     pub attached: bool,
     /// What is lost without it; empty if attached.
     pub lost: String,
+    /// Events it did not see because they came while it ran on the same CPU.
+    pub missed: u64,
     /// With `--hook-cost`: how often it ran.
     pub runs: Option<u64>,
     /// With `--hook-cost`: mean time of one run, without the kernel's way to it.

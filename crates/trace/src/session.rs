@@ -69,7 +69,7 @@ pub fn run(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&Record),
 ) -> Result<Outcome, Fault> {
-    libbpf_rs::set_print(None);
+    kernel::listen_to_libbpf();
     let mut outcome = Outcome::default();
     let only = kernel::only_tracer();
     if only.is_none() {
@@ -155,6 +155,7 @@ fn note(outcome: &mut Outcome, hook: &Hook, is_attached: bool) {
         name: hook.point.into(),
         attached: is_attached,
         lost: if is_attached { String::new() } else { hook.lost.into() },
+        missed: 0,
         runs: None,
         run_ns: None,
     });
@@ -162,12 +163,7 @@ fn note(outcome: &mut Outcome, hook: &Hook, is_attached: bool) {
 
 /// What user space tells the hooks: the kernel's `struct control`.
 fn control(object: &Object, started_ns: u64, is_enabled: bool, floor_ns: u64) -> Result<(), Fault> {
-    let words = [
-        u64::from(is_enabled),
-        started_ns,
-        kernel::real_minus_mono_ns() as u64,
-        floor_ns,
-    ];
+    let words = [u64::from(is_enabled), started_ns, kernel::real_minus_mono_ns() as u64, floor_ns];
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let map = load::map(object, ".data.control")?;
     map.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY).map_err(refused)
@@ -265,14 +261,9 @@ fn name_threads(outcome: &mut Outcome) {
 
 /// Loads the object only, and answers the verifier's cost of every program.
 pub fn verifier_costs() -> Result<Vec<(String, u32)>, Fault> {
-    libbpf_rs::set_print(None);
-    let options = Options {
-        duration_ns: 0,
-        ring_bytes: 1 << 20,
-        is_full: true,
-        worst: 1,
-        hook_cost: false,
-    };
+    kernel::listen_to_libbpf();
+    let options =
+        Options { duration_ns: 0, ring_bytes: 1 << 20, is_full: true, worst: 1, hook_cost: false };
     let object = load::object(&Target::default(), options, true)?;
     Ok(read::verifier_costs(&object))
 }

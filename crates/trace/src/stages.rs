@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a request waits (PAPERS L3), or that it does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// Behind other requests of the same thread.
@@ -36,7 +38,12 @@ pub struct Stage {
     pub cause: Cause,
 }
 
-const fn stage(name: &'static str, alias: &'static str, cause: Cause, about: &'static str) -> Stage {
+const fn stage(
+    name: &'static str,
+    alias: &'static str,
+    cause: Cause,
+    about: &'static str,
+) -> Stage {
     Stage { name, alias, about, cause }
 }
 
@@ -52,14 +59,29 @@ pub const STAGES: [Stage; COUNT] = [
     stage("tcp", "TCP/IP", Cause::Work, "TCP receive -> data ready"),
     stage("thread_busy", "EPoll", Cause::Queuing, "data ready -> its thread enters epoll_wait"),
     stage("wakeup", "EPoll", Cause::Scheduling, "data ready in epoll_wait -> the thread is woken"),
-    stage("runq_delay", "EPoll", Cause::Scheduling, "runnable and not running, here or in any later stage"),
+    stage(
+        "runq_delay",
+        "EPoll",
+        Cause::Scheduling,
+        "runnable and not running, here or in any later stage",
+    ),
     stage("context_switch", "EPoll", Cause::Scheduling, "switch to the thread -> it runs"),
     stage("epoll_return", "EPoll", Cause::Work, "the thread runs -> epoll_wait returns"),
-    stage("batch_wait", "libevent", Cause::Queuing, "epoll_wait returned -> requests served before it are done"),
+    stage(
+        "batch_wait",
+        "libevent",
+        Cause::Queuing,
+        "epoll_wait returned -> requests served before it are done",
+    ),
     stage("dispatch", "libevent", Cause::Work, "previous call of the batch -> read is entered"),
     stage("read", "Read", Cause::Work, "first read of the request"),
     stage("body", "Read", Cause::Work, "end of the first read -> end of its last read"),
-    stage("handover", "application", Cause::Scheduling, "read -> another thread of the service takes over"),
+    stage(
+        "handover",
+        "application",
+        Cause::Scheduling,
+        "read -> another thread of the service takes over",
+    ),
     stage("open", "Open", Cause::Work, "openat and its like"),
     stage("application", "application", Cause::Work, "read done -> write is entered, less open"),
     stage("write", "Send", Cause::Work, "write entered -> first reply segment at the device queue"),

@@ -59,7 +59,11 @@ pub fn groups(row: &Row) -> Vec<Group> {
     let group = |alias: &str| {
         let sum = STAGES.iter().zip(row.stage_ns).filter(|(stage, _)| stage.alias == alias);
         let ns: u64 = sum.map(|(_, ns)| ns).sum();
-        Group { name: alias.into(), mean_ns: mean(ns, row.requests), share: share(ns, row.total_ns) }
+        Group {
+            name: alias.into(),
+            mean_ns: mean(ns, row.requests),
+            share: share(ns, row.total_ns),
+        }
     };
     aliases().into_iter().map(group).collect()
 }

@@ -44,7 +44,8 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
         found.extend(listening(&proc_root.join(member.to_string())));
     }
     let listens = !found.is_empty();
-    let ports: Vec<u16> = if ports.is_empty() { found.into_iter().collect() } else { ports.to_vec() };
+    let ports: Vec<u16> =
+        if ports.is_empty() { found.into_iter().collect() } else { ports.to_vec() };
     if ports.is_empty() || !listens && !has_tcp(proc_root, &pids) {
         return Err(Fault::usage(
             format!("process {pid} ({name}) listens on no TCP port, nor do its children"),

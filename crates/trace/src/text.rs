@@ -46,14 +46,23 @@ fn head(page: &mut String, result: &TraceResult) {
 }
 
 fn table(page: &mut String, result: &TraceResult) {
-    put!(page, "\n{:28}{:>10}{:>10}{:>10}{:>8}{:>12}", "", "mean", "p50", "p99", "share", "of p99 tail");
+    put!(
+        page,
+        "\n{:28}{:>10}{:>10}{:>10}{:>9}{:>12}",
+        "",
+        "mean",
+        "p50",
+        "p99",
+        "share",
+        "p99 tail"
+    );
     let tail = &result.tail;
     let mut line = |name: &str, times: &Times, in_tail: &Times| {
         let mean = times.mean_ns.map_or_else(|| "-".into(), show_ns);
         let at = |ns: Option<u64>| ns.map_or_else(|| "-".into(), |ns| show_ns(ns as f64));
         put!(
             page,
-            "{name:28}{mean:>10}{:>10}{:>10}{:>6.1} %{:>10.1} %",
+            "{name:28}{mean:>10}{:>10}{:>10}{:>7.1} %{:>10.1} %",
             at(times.p50_ns),
             at(times.p99_ns),
             times.share * 100.0,
@@ -93,7 +102,16 @@ fn causes(page: &mut String, result: &TraceResult) {
 fn threads(page: &mut String, result: &TraceResult) {
     let workers: Vec<_> = result.threads.iter().filter(|thread| thread.requests > 0).collect();
     if workers.len() > 1 {
-        put!(page, "\n{:24}{:>10}{:>10}{:>10}{:>8}{:>12}", "thread", "requests", "mean", "p99", "busy", "of p99 tail");
+        put!(
+            page,
+            "\n{:24}{:>10}{:>10}{:>10}{:>8}{:>12}",
+            "thread",
+            "requests",
+            "mean",
+            "p99",
+            "busy",
+            "of p99 tail"
+        );
         for thread in workers {
             put!(
                 page,
@@ -114,7 +132,8 @@ fn threads(page: &mut String, result: &TraceResult) {
             "\nCPU of the service: user {:.0} %, kernel {:.0} %{} ({} samples)",
             user * 100.0,
             kernel * 100.0,
-            softirq.map_or_else(String::new, |s| format!(", {:.0} % of that in softIRQ", s * 100.0)),
+            softirq
+                .map_or_else(String::new, |s| format!(", {:.0} % of that in softIRQ", s * 100.0)),
             result.cpu.samples
         );
     }
@@ -124,6 +143,9 @@ fn foot(page: &mut String, result: &TraceResult) {
     for hook in &result.hooks {
         if !hook.attached && !hook.lost.is_empty() {
             put!(page, "not attached: {}: {}", hook.name, hook.lost);
+        }
+        if hook.missed > 0 {
+            put!(page, "note: {} events missed at {}", hook.missed, hook.name);
         }
         if let (Some(runs), Some(ns)) = (hook.runs, hook.run_ns) {
             put!(page, "  {:28}{runs:>12} runs{ns:>9.0} ns each", hook.name);

@@ -53,7 +53,8 @@ pub fn judge(counts: &Counts, residual_share: f64, bounds: Bounds, before: Vec<S
     }
     let defects = counts.weighing(Weight::Defect);
     if defects > 0 {
-        reasons.push(format!("stages of {defects} requests do not add to their total: please report"));
+        reasons
+            .push(format!("stages of {defects} requests do not add to their total: please report"));
     }
     let verdict = if reasons.is_empty() { VerdictWord::Holds } else { VerdictWord::Unknown };
     Verdict {

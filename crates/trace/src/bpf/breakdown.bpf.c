@@ -19,14 +19,46 @@
 
 /* --- a segment arrives --- */
 
+/* RX begins on loopback and veth: the sender puts the packet on a CPU's backlog. Real devices need no
+ * hook: the kernel stamps their packets (settings.has_rx_stamps). It does not stamp these, which
+ * still carry the time their sender wanted them to leave. */
+SEC("tp_btf/netif_rx")
+int BPF_PROG(on_backlog, struct sk_buff *skb)
+{
+	u64 address;
+	u16 port;
+
+	if (bpf_probe_read_kernel(&port, sizeof(port), skb->head + skb->transport_header + 2))
+		return 0;
+	port = __builtin_bswap16(port);
+	if (!(settings.ports[port >> 6] >> (port & 63) & 1))
+		return 0;
+	address = address_of(this_cpu(), skb);
+	*packet_at(address) = bpf_ktime_get_ns() << 16 | packet_tag(address);
+	return 0;
+}
+
+/* When the packet was put on the backlog, 0 if it was not, or not for us. */
+static __always_inline u64 backlog_ns(u64 address, u64 now_ns)
+{
+	u64 word = *packet_at(address);
+
+	if ((word & 0xffff) != packet_tag(address))
+		return 0;
+	return now_ns - (((now_ns << 16) - (word & ~0xffffULL)) >> 16);
+}
+
 /* RX ends, IP begins. One packet at a time climbs the stack on a CPU, so one slot is enough; a
  * packet that takes another way (backlog of a busy socket) is not found there, and counted. */
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(on_receive, struct sk_buff *skb)
 {
 	struct cpu *cpu = this_cpu();
+	u64 address = address_of(cpu, skb);
 
-	cpu->skb = (u64)skb;
+	if ((*packet_at(address) & 0xffff) != packet_tag(address) && skb->dev->flags & IFF_LOOPBACK)
+		return 0;	/* a reply on its way to the client */
+	cpu->skb = address;
 	cpu->receive_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -36,14 +68,21 @@ SEC("tp_btf/tcp_probe")
 int BPF_PROG(on_tcp, struct sock *sk, struct sk_buff *skb)
 {
 	struct cpu *cpu;
+	u64 now_ns, address;
 
 	if (!is_ours(sk))
 		return 0;
 	cpu = this_cpu();
+	address = address_of(cpu, skb);
+	now_ns = bpf_ktime_get_ns();
 	cpu->probe_sk = (u64)sk;
-	cpu->tcp_ns = bpf_ktime_get_ns();
-	cpu->probe_receive_ns = cpu->skb == (u64)skb ? cpu->receive_ns : 0;
-	cpu->probe_rx_ns = settings.has_rx_stamps && skb->tstamp ? skb->tstamp - control.real_minus_mono_ns : 0;
+	cpu->tcp_ns = now_ns;
+	cpu->probe_receive_ns = cpu->skb == address ? cpu->receive_ns : 0;
+	cpu->probe_rx_ns = backlog_ns(address, now_ns);
+	if (cpu->probe_rx_ns)
+		*packet_at(address) = 0;
+	else if (settings.has_rx_stamps && skb->tstamp)
+		cpu->probe_rx_ns = skb->tstamp - control.real_minus_mono_ns;
 	return 0;
 }
 
@@ -353,6 +392,8 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	if (t->off_kind == OFF_ASLEEP || t->off_kind == OFF_STOPPED) {
 		if (!t->waking_ns)
 			t->waking_ns = now_ns;
+		if (t->is_idle)
+			idle_ends(t, now_ns);
 	} else {
 		t->early_waking_ns = now_ns;
 	}
@@ -464,9 +505,10 @@ SEC("iter/bpf_sk_storage_map")
 int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct conn *c = ctx->value;
+	struct sock *sk = ctx->sk;
 	struct conn_line line;
 
-	if (!ctx->sk || !c)
+	if (!sk || !c)
 		return 0;
 	if (c->req.state == REPLYING)
 		finish(c, 0);
@@ -476,7 +518,7 @@ int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
 	line.total_sum_ns = c->total_sum_ns;
 	line.total_max_ns = c->total_max_ns;
 	line.thread = c->req.thread;
-	line.peer_port = __builtin_bswap16(ctx->sk->__sk_common.skc_dport);
+	line.peer_port = __builtin_bswap16(sk->__sk_common.skc_dport);
 	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
 	return 0;
 }

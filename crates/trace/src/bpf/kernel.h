@@ -80,8 +80,15 @@ struct tcp_sock {
 	u64 bytes_acked;
 };
 
+struct net_device {
+	unsigned int flags;
+};
+
+#define IFF_LOOPBACK 8
+
 struct sk_buff {
 	struct sock *sk;
+	struct net_device *dev;
 	s64 tstamp;
 	unsigned int len;
 	unsigned char *head;

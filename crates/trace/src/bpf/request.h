@@ -146,7 +146,8 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	req->sent_ns = 0;
 	book_arrival(req, seg, t);
 	queue_ns = req->stage_ns[ST_BUSY] + req->stage_ns[ST_BATCH];
-	idle_ns = idle_time(t->enter.ns) - seg->idle_ns;
+	/* Others' idleness: less the while in which this thread itself had not been woken yet. */
+	idle_ns = idle_time(t->enter.ns) - seg->idle_ns - req->stage_ns[ST_WAKEUP];
 	req->imbalance_ns = (s64)idle_ns < 0 ? 0 : idle_ns < queue_ns ? idle_ns : queue_ns;
 	req->state = READING;
 	if (consume(c, copied_seq) > 1)

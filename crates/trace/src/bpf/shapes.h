@@ -68,7 +68,7 @@ enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK };
 #define MAX_THREADS 1024	/* slot 0 means "none" */
 #define MAX_SYSCALL 512
 #define SEGMENTS 16		/* unread segments remembered per connection; power of 2 */
-#define OFFS 16			/* off-CPU intervals remembered per thread; power of 2 */
+#define OFFS 32			/* off-CPU intervals remembered per thread; power of 2 */
 #define EXITS 64		/* read exits remembered per thread; power of 2 */
 #define FRAMES 64		/* pipelined requests remembered per connection; power of 2 */
 

@@ -31,6 +31,7 @@ struct cpu {
 	u32 is_known;		/* a switch has been seen: slot can be trusted */
 	u64 skb;		/* last packet that entered the stack here ... */
 	u64 receive_ns;		/* ... and when */
+	u64 address;		/* see address_of */
 	u64 probe_sk;		/* socket whose packet TCP is at, 0 after the next system call */
 	u64 tcp_ns;		/* when it came there, and what was known of the packet */
 	u64 probe_rx_ns;
@@ -38,6 +39,29 @@ struct cpu {
 } __attribute__((aligned(64)));
 
 struct cpu cpus[MAX_CPUS];
+
+/* Packets on a CPU's backlog: when they were put there. One word each, so that it is read whole:
+ * 48 bits of the time, 16 bits of the address. A collision loses a stamp and never gives a wrong one
+ * but for an address that agrees in 28 bits within the same moment. */
+#define PACKETS 4096
+u64 packets[PACKETS];
+
+static __always_inline u64 *packet_at(u64 address)
+{
+	return &packets[address >> 8 & (PACKETS - 1)];	/* an sk_buff takes 256 bytes */
+}
+
+static __always_inline u64 packet_tag(u64 address)
+{
+	return address >> 20 & 0xffff;
+}
+
+/* A pointer as a number to calculate with: the verifier forgets its type on the way through memory. */
+static __always_inline u64 address_of(struct cpu *cpu, const void *pointer)
+{
+	*(volatile u64 *)&cpu->address = (u64)pointer;
+	return *(volatile u64 *)&cpu->address;
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);

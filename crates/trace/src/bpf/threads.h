@@ -129,7 +129,7 @@ static __always_inline void switch_in(struct thread *t, u64 now_ns)
 	t->switched_in_ns = now_ns;
 	if (!t->seen_ns)
 		t->seen_ns = now_ns;
-	if (t->is_idle)
+	if (t->is_idle)		/* woken before it was asleep: see early_waking_ns */
 		idle_ends(t, now_ns);
 	switch (t->off_kind) {
 	case OFF_PREEMPTED:
