@@ -90,6 +90,7 @@ def run(
             log=files.log,
             stdin=files.job,
             has_stderr_pipe=True,
+            is_first=True,
         )
     try:
         ended = _follow(generator, files, watcher, Deadline(length_s_max(job)))

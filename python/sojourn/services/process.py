@@ -195,6 +195,7 @@ def start(
     open_files: int = 0,
     stdin: Path | None = None,
     has_stderr_pipe: bool = False,
+    is_first: bool = False,
 ) -> Process:
     """Start a program under a warden.
 
@@ -209,6 +210,9 @@ def start(
         open_files: how many it may have; 0: as the lab. Less where the lab may not give as many.
         stdin: file it reads; None: nothing.
         has_stderr_pipe: whether the lab reads its stderr.
+        is_first: it goes before others on its CPUs, where the lab may say so: for the client, which
+            shares a CPU with the lab on small machines. Never for a server: its wait for a CPU is
+            part of what is measured.
 
     Raises:
         RunFault: it could not be started.
@@ -219,6 +223,7 @@ def start(
         "user": [user.uid, user.gid] if user else None,
         "cpus": list(cpus),
         "open_files": open_files,
+        "is_first": is_first,
     }
     mine, its = socket.socketpair()
     with its, log.open("ab") as out, (stdin or Path(os.devnull)).open("rb") as into:
