@@ -130,6 +130,9 @@ pub struct Checks {
     /// Share of the requests outside outages that were sent within `timely_within` of the moment
     /// they were due and a connection was free.
     pub pick_up_timely_ratio: f64,
+    /// What the instrument's own lag adds to the measured p99, as a share of it; `null` without a
+    /// finite p99.
+    pub lag_share_p99: Option<f64>,
     /// Share of the requests that waited for a free connection.
     pub waited_share: f64,
     /// Anderson–Darling statistic A*² of the gaps between arrivals as the instrument issued them,

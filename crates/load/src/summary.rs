@@ -128,6 +128,8 @@ pub struct Tally {
     pub send_lag: Times,
     /// The instrument's part of it.
     pub pick_up: Times,
+    /// Sojourn times as an instrument without lag would have found them: done − intended − pick-up.
+    pub punctual: Times,
 }
 
 impl Tally {
@@ -156,6 +158,9 @@ impl Tally {
         put(&mut self.first_byte, from(sent_ns, request.first_byte_ns));
         put(&mut self.send_lag, is_sent.then_some(send_lag_ns));
         put(&mut self.pick_up, pick_up_ns);
+        let punctual_ns =
+            from(intended_ns, done_ns).zip(pick_up_ns).map(|(ns, lag)| ns - lag.min(ns));
+        put(&mut self.punctual, punctual_ns);
     }
 
     /// Adds all of `other`: histograms are merged, no quantile is ever averaged (METHOD M14).
@@ -175,6 +180,7 @@ impl Tally {
         self.first_byte.merge(&other.first_byte);
         self.send_lag.merge(&other.send_lag);
         self.pick_up.merge(&other.pick_up);
+        self.punctual.merge(&other.punctual);
     }
 
     /// Requests that ended as `kind`.

@@ -81,6 +81,8 @@ pub struct Evidence {
     pub sojourn: Times,
     /// The instrument's own lag.
     pub pick_up: Times,
+    /// The sojourn times without it.
+    pub punctual: Times,
     /// Outages beyond what the logs hold.
     pub outages_unlisted: u64,
     /// Planned length of the measured part, and the length as it was, ns.
@@ -117,6 +119,7 @@ impl Evidence {
             sent_rate_error: issue.rate_error,
             pick_up_timely_ratio: share(all.kept_timely, all.kept),
             waited_share: share(all.waited, all.requests),
+            lag_share_p99: lag::share_of_p99(&all.sojourn, &all.punctual),
             arrival_fit_a2: issue.issued_fit.0,
             planned_fit_a2: issue.planned_fit.0,
             arrival_fit_limit: issue.planned_fit.0.map(|_| fit::LIMIT),
@@ -150,6 +153,7 @@ impl Evidence {
             unsent: all.errors_of("unsent"),
             sojourn: all.sojourn.clone(),
             pick_up: all.pick_up.clone(),
+            punctual: all.punctual.clone(),
             outages_unlisted: run.threads.iter().map(|thread| thread.outages_unlisted).sum::<u64>()
                 + run.sentinels.iter().map(|watch| watch.unlisted).sum::<u64>(),
             measured_ns: (timetable.measured_ns, to_ns - from_ns),
@@ -161,7 +165,7 @@ impl Evidence {
 
     /// Whether its threads give their CPU away when there is nothing to do.
     pub fn sleeps(&self) -> bool {
-        self.job.wait == "sleep"
+        self.job.wait.starts_with("sleep")
     }
 }
 
