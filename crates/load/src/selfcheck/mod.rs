@@ -232,5 +232,6 @@ fn notes(evidence: &Evidence) -> Vec<String> {
         let all = evidence.requests;
         notes.push(format!("{} of {all} requests failed and count as infinite", evidence.errors));
     }
+    notes.extend(lag::note(evidence));
     notes
 }
