@@ -2,6 +2,8 @@
 //!
 //! A job may come from a file or stdin (`--job`); flags given beside it override its keys.
 
+#![allow(clippy::doc_markdown)] // doc comments here are the text of --help, not Markdown
+
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
@@ -155,7 +157,8 @@ pub struct ClientArgs {
     /// epoll, io_uring, or auto: io_uring where the kernel allows it [auto]
     #[arg(long, value_name = "KIND")]
     pub transport: Option<String>,
-    /// spin, sleep, or auto: spin if every thread has a CPU of its own [auto]
+    /// spin; sleep; sleep:TIME: wake up to TIME later, for several events at once, which costs less
+    /// CPU and makes times longer; auto: spin if every thread has a CPU of its own [auto]
     #[arg(long, value_name = "HOW")]
     pub wait: Option<String>,
 }
@@ -266,44 +269,44 @@ impl Args {
 
     fn override_keys(&self, job: &mut Job) {
         let Self { target, load, content, client, verdict, output } = self;
-        put(&mut job.target, target);
-        put(&mut job.rate, &load.rate);
-        put(&mut job.duration, &load.duration);
-        put(&mut job.warmup, &load.warmup);
-        put(&mut job.drain, &load.drain);
-        put(&mut job.arrivals, &load.arrivals);
-        put(&mut job.seed, &load.seed);
-        put(&mut job.find_max, &load.find_max);
-        put(&mut job.probe_rate, &load.probe_rate);
-        put(&mut job.requests_max, &load.requests_max);
-        put(&mut job.popularity, &content.popularity);
-        put(&mut job.items, &content.items);
-        put(&mut job.key_size, &content.key_size);
-        put(&mut job.value_size, &content.value_size);
-        put(&mut job.set_share, &content.set_share);
-        put(&mut job.multiget_share, &content.multiget_share);
-        put(&mut job.multiget_keys, &content.multiget_keys);
-        put(&mut job.paths, &content.paths);
-        put(&mut job.expect_bytes, &content.expect_bytes);
-        put(&mut job.preload, &content.preload);
-        put(&mut job.connections, &client.connections);
-        put(&mut job.depth, &client.depth);
-        put(&mut job.threads, &client.threads);
-        put(&mut job.cpus, &client.cpus);
-        put(&mut job.transport, &client.transport);
-        put(&mut job.wait, &client.wait);
-        put(&mut job.qos_quantile, &verdict.qos_quantile);
-        put(&mut job.qos_bound, &verdict.qos_bound);
-        put(&mut job.timely_within, &verdict.timely_within);
-        put(&mut job.outage_over, &verdict.outage_over);
-        put(&mut job.outage_share_max, &verdict.outage_share_max);
-        put(&mut job.hlog, &output.hlog);
-        put(&mut job.raw, &output.raw);
-        put(&mut job.raw_max, &output.raw_max);
+        put(&mut job.target, target.as_ref());
+        put(&mut job.rate, load.rate.as_ref());
+        put(&mut job.duration, load.duration.as_ref());
+        put(&mut job.warmup, load.warmup.as_ref());
+        put(&mut job.drain, load.drain.as_ref());
+        put(&mut job.arrivals, load.arrivals.as_ref());
+        put(&mut job.seed, load.seed.as_ref());
+        put(&mut job.find_max, load.find_max.as_ref());
+        put(&mut job.probe_rate, load.probe_rate.as_ref());
+        put(&mut job.requests_max, load.requests_max.as_ref());
+        put(&mut job.popularity, content.popularity.as_ref());
+        put(&mut job.items, content.items.as_ref());
+        put(&mut job.key_size, content.key_size.as_ref());
+        put(&mut job.value_size, content.value_size.as_ref());
+        put(&mut job.set_share, content.set_share.as_ref());
+        put(&mut job.multiget_share, content.multiget_share.as_ref());
+        put(&mut job.multiget_keys, content.multiget_keys.as_ref());
+        put(&mut job.paths, content.paths.as_ref());
+        put(&mut job.expect_bytes, content.expect_bytes.as_ref());
+        put(&mut job.preload, content.preload.as_ref());
+        put(&mut job.connections, client.connections.as_ref());
+        put(&mut job.depth, client.depth.as_ref());
+        put(&mut job.threads, client.threads.as_ref());
+        put(&mut job.cpus, client.cpus.as_ref());
+        put(&mut job.transport, client.transport.as_ref());
+        put(&mut job.wait, client.wait.as_ref());
+        put(&mut job.qos_quantile, verdict.qos_quantile.as_ref());
+        put(&mut job.qos_bound, verdict.qos_bound.as_ref());
+        put(&mut job.timely_within, verdict.timely_within.as_ref());
+        put(&mut job.outage_over, verdict.outage_over.as_ref());
+        put(&mut job.outage_share_max, verdict.outage_share_max.as_ref());
+        put(&mut job.hlog, output.hlog.as_ref());
+        put(&mut job.raw, output.raw.as_ref());
+        put(&mut job.raw_max, output.raw_max.as_ref());
     }
 }
 
-fn put<T: Clone>(key: &mut T, flag: &Option<T>) {
+fn put<T: Clone>(key: &mut T, flag: Option<&T>) {
     if let Some(value) = flag {
         key.clone_from(value);
     }

@@ -36,7 +36,9 @@ pub struct Job {
     pub cpus: String,
     /// `epoll` or `io_uring`; `auto` takes `io_uring` where the kernel allows it.
     pub transport: String,
-    /// `spin`, `sleep`, or `auto`: spin if every thread has a CPU of its own.
+    /// `spin`, `sleep`, `sleep:TIME` (a wake-up may come so much later to serve several events,
+    /// which saves CPU and makes every time longer by up to that), or `auto`: spin if every thread
+    /// has a CPU of its own.
     pub wait: String,
     /// Arrival process: `poisson`, `fixed`, `gamma:2`, `lognormal:2`, `pareto:1.5`, `zipf:1.2`,
     /// `onoff:10ms,90ms`, `fb_ia`, `trace:FILE`.

@@ -87,7 +87,7 @@ impl Progress {
             }
         }
         if self.form == Form::Text {
-            self.write("\r\x1b[K");
+            write("\r\x1b[K");
         }
     }
 
@@ -117,19 +117,20 @@ impl Progress {
 
     fn show(&self, second: &Second) {
         match self.form {
-            Form::Text => self.write(&format!("\r\x1b[K{}", line(second))),
+            Form::Text => write(&format!("\r\x1b[K{}", line(second))),
             Form::Json => {
                 let text = serde_json::to_string(second).expect("plain data");
-                self.write(&format!("{text}\n"));
+                write(&format!("{text}\n"));
             }
             Form::Off => {}
         }
     }
+}
 
-    fn write(&self, text: &str) {
-        let mut stderr = std::io::stderr().lock();
-        let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
-    }
+/// To stderr; nobody is left to tell if it is gone.
+fn write(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
 fn line(second: &Second) -> String {

@@ -60,6 +60,8 @@ pub struct Resolved {
     pub cpus: Vec<usize>,
     /// Spin or sleep.
     pub wait: Wait,
+    /// When it sleeps: how long, ns, a wake-up may be put off so that it serves several events.
+    pub doze_ns: u64,
     /// The transport's entry in the table.
     pub transport: &'static transports::TransportKind,
 }
@@ -97,13 +99,16 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     };
     let cpus = parse_cpus(&job.cpus)?;
     let transport = transports::choose(&job.transport, &target)?;
-    let wait = wait_of(&job, &cpus)?;
+    let (wait, doze_ns) = wait_of(&job, &cpus)?;
     if job.seed == 0 {
         job.seed = rng::fresh_seed();
     }
     job.timely_within = format!("{timely_within_ns}ns");
     job.transport = transport.kind.name.into();
-    job.wait = wait.name().into();
+    job.wait = match doze_ns {
+        0 => wait.name().into(),
+        ns => format!("sleep:{ns}ns"),
+    };
     Ok(Resolved {
         job,
         target,
@@ -115,6 +120,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
         qos,
         cpus,
         wait,
+        doze_ns,
         transport,
     })
 }
@@ -230,18 +236,23 @@ fn qos_of(job: &Job) -> Result<Option<Qos>, Fault> {
     }
 }
 
-fn wait_of(job: &Job, cpus: &[usize]) -> Result<Wait, Fault> {
+fn wait_of(job: &Job, cpus: &[usize]) -> Result<(Wait, u64), Fault> {
     match job.wait.as_str() {
-        "spin" => Ok(Wait::Spin),
-        "sleep" => Ok(Wait::Sleep),
-        "auto" if job.find_max => Ok(Wait::Sleep), // nothing is due: batches go further
-        "auto" if has_cpu_each(job.threads as usize, cpus) => Ok(Wait::Spin),
-        "auto" => Ok(Wait::Sleep),
-        other => Err(Fault::usage(
-            format!("no way to wait is called '{other}'"),
-            "wait",
-            "use spin, sleep or auto",
-        )),
+        "spin" => Ok((Wait::Spin, 0)),
+        // A closed loop has nothing that is due: batches go further than haste.
+        "auto" if !job.find_max && has_cpu_each(job.threads as usize, cpus) => Ok((Wait::Spin, 0)),
+        "sleep" | "auto" => Ok((Wait::Sleep, 0)),
+        other => match other.strip_prefix("sleep:") {
+            Some(time) => {
+                let doze_ns = units::parse_ns(time).map_err(|fault| fault.within("wait"))?;
+                Ok((Wait::Sleep, doze_ns))
+            }
+            None => Err(Fault::usage(
+                format!("no way to wait is called '{other}'"),
+                "wait",
+                "use spin, sleep, sleep:TIME (such as sleep:40us) or auto",
+            )),
+        },
     }
 }
 

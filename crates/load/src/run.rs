@@ -109,7 +109,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
             })
             .collect();
         drop(tell);
-        let fault = told.iter().take(handles.len()).filter_map(Result::err).next();
+        let fault = told.iter().take(handles.len()).find_map(Result::err);
         let start_ns = Monotonic.now_ns() + LEAD_NS;
         let started_unix_ns = unix_ns() + LEAD_NS;
         together.start(fault.is_none().then_some(start_ns));
@@ -209,6 +209,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
             drain_ns: resolved.drain_ns,
         },
         wait: resolved.wait,
+        doze_ns: resolved.doze_ns,
         give_up_ns: if datagrams { resolved.drain_ns.max(1) } else { 0 },
         outage_over_ns: resolved.outage_over_ns,
         live,

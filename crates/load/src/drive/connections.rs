@@ -322,10 +322,11 @@ mod tests {
         use sojourn_base::rng::{RngExt, stream};
         let mut rng = stream(5, "connections", 0);
         let mut all = connections(5, 3);
-        let mut shadow: Vec<std::collections::VecDeque<u32>> = vec![Default::default(); 5];
+        let mut shadow: Vec<std::collections::VecDeque<u32>> =
+            vec![std::collections::VecDeque::new(); 5];
         for request in 0..20_000 {
             if let Some(connection) = all.pick() {
-                let fewest = shadow.iter().map(|it| it.len()).min().unwrap();
+                let fewest = shadow.iter().map(std::collections::VecDeque::len).min().unwrap();
                 assert_eq!(shadow[connection as usize].len(), fewest);
                 all.push(connection, request);
                 shadow[connection as usize].push_back(request);
@@ -337,7 +338,10 @@ mod tests {
                 let popped = all.pop(connection, u64::from(request));
                 assert_eq!(popped, shadow[connection as usize].pop_front());
             }
-            assert_eq!(all.in_flight(), shadow.iter().map(|it| it.len()).sum::<usize>());
+            assert_eq!(
+                all.in_flight(),
+                shadow.iter().map(std::collections::VecDeque::len).sum::<usize>()
+            );
         }
     }
 }

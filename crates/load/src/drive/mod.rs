@@ -31,6 +31,8 @@ use crate::transports::{Event, Patience, Transport};
 const SEND_BATCH: usize = 16;
 /// Longest sleep: a signal is noticed, and a closed connection tried again, at least this often.
 const NAP_NS: u64 = 20_000_000;
+/// In a closed loop replies are picked up together for so long.
+const TOGETHER_NS: u64 = 50_000;
 /// Between two looks for datagrams that were lost.
 const GIVE_UP_LOOK_NS: u64 = 1_000_000;
 
@@ -67,6 +69,8 @@ pub struct Setup {
     pub times: Times,
     /// Spin or sleep.
     pub wait: Wait,
+    /// When it sleeps: how long, ns, a wake-up may be put off so that it serves several events.
+    pub doze_ns: u64,
     /// Over UDP a reply that has not come within this is given up, ns; 0: never.
     pub give_up_ns: u64,
     /// A gap between two polls longer than this is an outage, ns.
@@ -87,6 +91,7 @@ pub struct Drive {
     clock: Monotonic,
     times: Times,
     wait: Wait,
+    doze_ns: u64,
     give_up_ns: u64,
     give_up_next_ns: u64,
     live: Arc<Live>,
@@ -143,6 +148,7 @@ impl Drive {
             protocol,
             times: setup.times,
             wait: setup.wait,
+            doze_ns: setup.doze_ns,
             give_up_ns: setup.give_up_ns,
             give_up_next_ns: 0,
             live: setup.live,
@@ -213,13 +219,23 @@ impl Drive {
         if self.wait == Wait::Spin {
             return Patience::NONE;
         }
-        Patience::for_first(self.wait_ns(now_ns))
+        let wait_ns = self.wait_ns(now_ns);
+        if wait_ns == 0 {
+            return Patience::NONE; // more is due than one batch
+        }
+        let doze_ns = self.doze_ns;
+        if doze_ns == 0 || self.connections.in_flight() == 0 {
+            return Patience::for_first(wait_ns + doze_ns);
+        }
+        Patience { wait_ns: wait_ns + doze_ns, together_ns: doze_ns, arrivals: Patience::ALL }
     }
 
+    /// How long nothing will be due.
     fn wait_ns(&mut self, now_ns: u64) -> u64 {
         let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
         if self.connections.pick().is_none() {
-            return nap_ns.min(self.probe_due_ns(now_ns)); // only a reply, or the deadline, can change anything
+            // Only a reply, or the deadline, can change anything for the load.
+            return nap_ns.min(self.probe_due_ns(now_ns));
         }
         let due_ns = match self.plan.intended_ns[..self.load_len].get(self.next) {
             Some(due_ns) => due_ns.saturating_sub(now_ns),
@@ -297,7 +313,12 @@ impl Drive {
         }
         let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
         let wait_ns = self.probe_due_ns(self.now()).min(nap_ns);
-        Patience { wait_ns, arrivals: (self.connections.in_flight() as u32 / 4).max(1) }
+        let together_ns = TOGETHER_NS;
+        Patience {
+            wait_ns,
+            together_ns,
+            arrivals: (self.connections.in_flight() as u32 / 4).max(1),
+        }
     }
 
     /// The closed loop is over when its time is, or its plan, and all is answered.

@@ -129,6 +129,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     build,
 };
 
+#[expect(clippy::unnecessary_wraps, reason = "the table's form")]
 fn build(_: &Job, _: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     Ok(Arc::new(Echo { content: Arc::clone(content) }))
 }

@@ -48,6 +48,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     build,
 };
 
+#[expect(clippy::unnecessary_wraps, reason = "the table's form")]
 fn build(_: &Job, _: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     Ok(Arc::new(Null))
 }

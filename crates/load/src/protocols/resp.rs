@@ -176,6 +176,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     build,
 };
 
+#[expect(clippy::unnecessary_wraps, reason = "the table's form")]
 fn build(_: &Job, _: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     Ok(Arc::new(Resp { content: Arc::clone(content) }))
 }

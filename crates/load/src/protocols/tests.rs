@@ -168,7 +168,9 @@ fn echo() -> Case {
     let protocol = set_up("echo://h", |_| ());
     let asked = vec![asked(Op::Get, 1), asked(Op::Get, 2), asked(Op::Get, 3)];
     let mut bytes = Vec::new();
-    asked.iter().for_each(|&asked| protocol.encode(asked, &mut bytes));
+    for &asked in &asked {
+        protocol.encode(asked, &mut bytes);
+    }
     bytes[2 * (echo::HEADER + 200) - 1] ^= 1;
     Case { protocol, asked, bytes, outcomes: vec![Outcome::Hit, Outcome::Content, Outcome::Hit] }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 
-/// A ring of `count` buffers of `size` bytes, registered with one io_uring.
+/// A ring of `count` buffers of `size` bytes, registered with one `io_uring`.
 pub(super) struct Buffers {
     /// The entries that the kernel reads; page-aligned, as it demands.
     entries: Pages,
@@ -20,7 +20,7 @@ pub(super) struct Buffers {
 
 /// Anonymous memory of whole pages.
 struct Pages {
-    start: NonNull<u8>,
+    start: NonNull<BufRingEntry>,
     len: usize,
 }
 
@@ -30,7 +30,7 @@ impl Pages {
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_ANONYMOUS | libc::MAP_PRIVATE);
         // SAFETY: asks for fresh memory anywhere; touches none that exists.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
-        match NonNull::new(start.cast::<u8>()) {
+        match NonNull::new(start.cast::<BufRingEntry>()) {
             Some(start) if start.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
                 Ok(Self { start, len })
             }
@@ -77,7 +77,7 @@ impl Buffers {
         let start = self.bytes[usize::from(buffer) * self.size..].as_ptr();
         // SAFETY: `slot` is below `count`, for which there is room; the kernel does not read this
         // entry before the tail that covers it is published.
-        let entry = unsafe { &mut *self.entries.start.as_ptr().cast::<BufRingEntry>().add(slot) };
+        let entry = unsafe { &mut *self.entries.start.as_ptr().add(slot) };
         entry.set_addr(start as u64);
         entry.set_len(self.size as u32);
         entry.set_bid(buffer);
@@ -93,7 +93,7 @@ impl Buffers {
         // SAFETY: the first entry exists, and its tail is an aligned u16 that only this thread
         // writes; the kernel reads it with acquire semantics.
         let tail = unsafe {
-            let first = self.entries.start.as_ptr().cast::<BufRingEntry>();
+            let first = self.entries.start.as_ptr();
             AtomicU16::from_ptr(BufRingEntry::tail(first).cast_mut())
         };
         tail.store(self.tail, Ordering::Release);

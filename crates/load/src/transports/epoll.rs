@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use socket2::Socket;
 use sojourn_base::Fault;
@@ -19,7 +20,7 @@ const EVENTS: usize = 16;
 const BUFFER: usize = 256 * 1024;
 
 struct Epoll {
-    epoll: OwnedFd,
+    set: OwnedFd,
     ends: Ends,
     /// The socket of each connection; `None` while it is closed.
     open: Vec<Option<Socket>>,
@@ -63,7 +64,7 @@ fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
     let sockets = std::mem::take(&mut ends.sockets);
     let room = (ends.request_bytes_max * ends.depth as usize).min(64 * 1024);
     let mut this = Epoll {
-        epoll,
+        set: epoll,
         opening: sockets.iter().map(|_| None).collect(),
         unsent: sockets.iter().map(|_| Vec::with_capacity(room)).collect(),
         broken: Vec::with_capacity(sockets.len()),
@@ -104,7 +105,7 @@ impl Transport for Epoll {
             self.close(connection);
             on(Event::Closed(connection));
         }
-        let ready = self.wait(patience.wait_ns);
+        let ready = self.wait_with(patience);
         for nth in 0..ready {
             let event = self.events[nth];
             let (connection, flags) = (event.u64 as u32, event.events as i32);
@@ -165,7 +166,7 @@ impl Epoll {
         // SAFETY: both descriptors are open, the event is copied by the kernel.
         let result = unsafe {
             libc::epoll_ctl(
-                self.epoll.as_raw_fd(),
+                self.set.as_raw_fd(),
                 libc::EPOLL_CTL_ADD,
                 socket.as_raw_fd(),
                 &raw mut event,
@@ -174,10 +175,20 @@ impl Epoll {
         result == 0
     }
 
+    /// epoll cannot wait for several: when it is worth it, the time is slept through instead.
+    fn wait_with(&mut self, patience: Patience) -> usize {
+        if patience.arrivals != Patience::ALL {
+            return self.wait(patience.wait_ns);
+        }
+        self.syscalls += 1;
+        std::thread::sleep(Duration::from_nanos(patience.together_ns.min(patience.wait_ns)));
+        self.wait(0)
+    }
+
     /// Number of events that are ready after at most `wait_ns`.
     fn wait(&mut self, wait_ns: u64) -> usize {
         self.syscalls += 1;
-        let (epoll, events) = (self.epoll.as_raw_fd(), self.events.as_mut_ptr());
+        let (epoll, events) = (self.set.as_raw_fd(), self.events.as_mut_ptr());
         let ready = if wait_ns == 0 {
             // SAFETY: `events` has room for EVENTS entries.
             unsafe { libc::epoll_wait(epoll, events, EVENTS as i32, 0) }

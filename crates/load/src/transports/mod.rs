@@ -44,21 +44,23 @@ pub enum Reopen {
 pub struct Patience {
     /// At most, ns; 0: not at all.
     pub wait_ns: u64,
-    /// So many arrivals are worth waiting for during the first [`TOGETHER_US`]; after them, or from
-    /// the start if it is 1, one is. A transport that cannot do this wakes for the first.
+    /// For so long, ns, it is worth waiting for `arrivals` arrivals; after it for one. A transport
+    /// that cannot wait for many may wait for the time, or wake for the first.
+    pub together_ns: u64,
+    /// See `together_ns`.
     pub arrivals: u32,
 }
 
-/// See [`Patience::arrivals`], µs.
-pub const TOGETHER_US: u32 = 50;
-
 impl Patience {
+    /// As many arrivals as there will be: waits for `together_ns` in any case.
+    pub const ALL: u32 = u32::MAX;
+
     /// Looks and does not wait.
-    pub const NONE: Self = Self { wait_ns: 0, arrivals: 1 };
+    pub const NONE: Self = Self { wait_ns: 0, together_ns: 0, arrivals: 1 };
 
     /// Waits at most `wait_ns` for the first arrival.
     pub fn for_first(wait_ns: u64) -> Self {
-        Self { wait_ns, arrivals: 1 }
+        Self { wait_ns, ..Self::NONE }
     }
 }
 

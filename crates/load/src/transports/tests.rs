@@ -25,9 +25,9 @@ fn server(serve: fn(TcpStream)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
-        listener.incoming().flatten().for_each(|stream| {
+        for stream in listener.incoming().flatten() {
             thread::spawn(move || serve(stream));
-        })
+        }
     });
     address
 }

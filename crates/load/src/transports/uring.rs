@@ -1,17 +1,18 @@
-//! io_uring: one system call hands over many requests and picks up many replies.
+//! `io_uring`: one system call hands over many requests and picks up many replies.
 //!
 //! Life of a connection: its socket is a fixed file of the ring; one multishot receive stays armed
 //! on it and takes a buffer from a ring of provided buffers for each arrival. Requests leave
 //! through an [`Outbox`], which keeps their bytes in place and in order ([`super::outbox`]).
 //!
 //! The ring belongs to one thread and does its deferred work only when that thread enters the
-//! kernel (SINGLE_ISSUER, DEFER_TASKRUN). The TASKRUN flag tells when there is such work, so a
+//! kernel (`SINGLE_ISSUER`, `DEFER_TASKRUN`). The `TASKRUN` flag tells when there is such work, so a
 //! thread that spins looks at memory and enters the kernel only when something happened.
 //!
-//! Source: io_uring_setup(2), io_uring_prep_recv_multishot(3), io_uring_setup_buf_ring(3).
+//! Source: `io_uring_setup(2)`, `io_uring_prep_recv_multishot(3)`, `io_uring_setup_buf_ring(3)`.
 
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
@@ -21,7 +22,7 @@ use sojourn_base::kind::Kind;
 
 use super::buffers::Buffers;
 use super::outbox::{Outbox, Piece};
-use super::{Ends, Event, Patience, Reopen, TOGETHER_US, Transport, TransportKind, sockets};
+use super::{Ends, Event, Patience, Reopen, Transport, TransportKind, sockets};
 
 /// Completions taken from the ring before they are looked at.
 const BATCH: usize = 64;
@@ -179,12 +180,32 @@ impl Uring {
         let wait = Timespec::new().sec(s).nsec(ns as u32);
         let mut arguments = SubmitArgs::new().timespec(&wait);
         let mut want = 1;
-        if patience.arrivals > 1 && self.waits_for_many {
-            arguments = arguments.min_wait_usec(TOGETHER_US);
+        if patience.together_ns > 0 && self.waits_for_many {
             want = patience.arrivals as usize;
+            if patience.together_ns < patience.wait_ns {
+                arguments = arguments.min_wait_usec((patience.together_ns / 1000) as u32);
+            }
         }
         let result = self.ring.submitter().submit_with_args(want, &arguments);
         self.entered(&result);
+    }
+
+    /// Whether the kernel has completions that only an entry brings: deferred work, or more than
+    /// the ring had room for.
+    #[inline]
+    fn has_work(&mut self) -> bool {
+        let submission = self.ring.submission();
+        submission.taskrun() || submission.cq_overflow()
+    }
+
+    /// Hands over, sleeps for the time given whatever arrives, and picks up.
+    fn enter_and_doze(&mut self, patience: Patience) {
+        if self.queued > 0 {
+            self.enter();
+        }
+        self.syscalls += 1;
+        std::thread::sleep(Duration::from_nanos(patience.together_ns.min(patience.wait_ns)));
+        self.enter();
     }
 
     /// A time-out or a signal (ETIME, EINTR) comes after the submission; a full completion ring
@@ -270,9 +291,11 @@ impl Transport for Uring {
             on(Event::Closed(connection));
         }
         let nothing_yet = self.ring.completion().is_empty();
-        if nothing_yet && patience.wait_ns > 0 {
+        if nothing_yet && patience.arrivals == Patience::ALL {
+            self.enter_and_doze(patience);
+        } else if nothing_yet && patience.wait_ns > 0 {
             self.enter_and_wait(patience);
-        } else if self.queued > 0 || (nothing_yet && self.ring.submission().taskrun()) {
+        } else if self.queued > 0 || (nothing_yet && self.has_work()) {
             self.enter();
         }
         let mut taken = std::mem::take(&mut self.taken);

@@ -172,14 +172,17 @@ fn get(keys: &[&str], on_this: u64, state: &State, stream: &TcpStream) -> Option
             end(state, port);
             return None;
         }
-        Behaviour::GarbageEvery(every) if nth % every == 0 => return Some(b"?!\r\n\0".to_vec()),
+        Behaviour::GarbageEvery(every) if nth.is_multiple_of(every) => {
+            return Some(b"?!\r\n\0".to_vec());
+        }
         Behaviour::Mute => return Some(Vec::new()),
         _ => {}
     }
     let mut reply = Vec::new();
     for key in keys {
         let item: u32 = key.parse().unwrap();
-        if matches!(state.behaviour, Behaviour::Forgets(every) if u64::from(item) % every == 0) {
+        if matches!(state.behaviour, Behaviour::Forgets(every) if u64::from(item).is_multiple_of(every))
+        {
             continue;
         }
         reply.extend_from_slice(format!("VALUE {key} 0 200\r\n").as_bytes());

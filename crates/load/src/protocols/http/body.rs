@@ -29,6 +29,10 @@ enum Chunk {
     DataEnd(bool),
     /// In the trailers: bytes of the line so far.
     Trailer(u64),
+    /// After the last byte.
+    Complete,
+    /// After a byte that cannot stand there.
+    Garbled,
 }
 
 /// What became of the bytes given.
@@ -81,35 +85,35 @@ fn read_chunks(chunk: &mut Chunk, total: &mut u64, bytes: &[u8]) -> Took {
             }
             continue;
         }
-        match step(*chunk, bytes[at]) {
-            Some(Some(next)) => *chunk = next,
-            Some(None) => return Took::All(at + 1),
-            None => return Took::Garbled,
-        }
+        *chunk = step(*chunk, bytes[at]);
         at += 1;
+        match chunk {
+            Chunk::Complete => return Took::All(at),
+            Chunk::Garbled => return Took::Garbled,
+            _ => {}
+        }
     }
     Took::More(at)
 }
 
-/// The place after one byte of framing; `Some(None)`: the body is complete; `None`: garbage.
-fn step(chunk: Chunk, byte: u8) -> Option<Option<Chunk>> {
-    let next = match (chunk, byte) {
+/// The place after one byte of framing.
+fn step(chunk: Chunk, byte: u8) -> Chunk {
+    match (chunk, byte) {
         (Chunk::Size(size, digits), _) if byte.is_ascii_hexdigit() && digits < 15 => {
-            let digit = u64::from((byte as char).to_digit(16)?);
+            let digit = u64::from((byte as char).to_digit(16).unwrap_or(0));
             Chunk::Size(size * 16 + digit, digits + 1)
         }
-        (Chunk::Size(size, 1..), b'\r') | (Chunk::Extension(size), b'\r') => Chunk::SizeEnd(size),
+        (Chunk::Size(size, 1..) | Chunk::Extension(size), b'\r') => Chunk::SizeEnd(size),
         (Chunk::Size(size, 1..), b';' | b' ' | b'\t') => Chunk::Extension(size),
         (Chunk::Extension(size), byte) if byte != b'\n' => Chunk::Extension(size),
         (Chunk::SizeEnd(0), b'\n') => Chunk::Trailer(0),
         (Chunk::SizeEnd(size), b'\n') => Chunk::Data(size),
         (Chunk::DataEnd(false), b'\r') => Chunk::DataEnd(true),
         (Chunk::DataEnd(true), b'\n') => Chunk::Size(0, 0),
-        (Chunk::Trailer(0), b'\n') => return Some(None),
+        (Chunk::Trailer(0), b'\n') => Chunk::Complete,
         (Chunk::Trailer(_), b'\n') => Chunk::Trailer(0),
         (Chunk::Trailer(read), b'\r') => Chunk::Trailer(read),
         (Chunk::Trailer(read), _) if read < 8192 => Chunk::Trailer(read + 1),
-        _ => return None,
-    };
-    Some(Some(next))
+        _ => Chunk::Garbled,
+    }
 }
