@@ -250,7 +250,7 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
         pick_up_ns: all.pick_up.span(),
         probe_sojourn_ns: probe(run),
         threads: thread_shares(run, &tallies, &all, to_ns - from_ns),
-        cost: cost(run),
+        cost: cost(run, (from_ns, to_ns)),
         outages: evidence.outages,
         checks: evidence.checks,
     })
@@ -301,8 +301,11 @@ fn thread_shares(run: &Run, tallies: &[Tally], all: &Tally, measured_ns: u64) ->
     run.threads.iter().zip(tallies).map(share_of).collect()
 }
 
-fn cost(run: &Run) -> Cost {
-    let sent = |k: usize| run.requests(k).filter(|request| request.sent_ns > 0).count() as u64;
+/// What the measured part cost, over the requests sent in it: CPU time and system calls are
+/// counted from its start to its end.
+fn cost(run: &Run, (from_ns, to_ns): (u64, u64)) -> Cost {
+    let is_counted = |r: &Request| r.sent_ns > 0 && (from_ns..to_ns).contains(&r.sent_ns);
+    let sent = |k: usize| run.requests(k).filter(is_counted).count() as u64;
     let requests: u64 = (0..run.threads.len()).map(sent).sum();
     let syscalls: u64 = run.threads.iter().map(|thread| thread.syscalls).sum();
     Cost {
@@ -401,6 +404,16 @@ mod tests {
         let sum = mean(&result.wire_ns) + mean(&result.send_lag_ns);
         assert!((mean(&result.sojourn_ns) - sum).abs() < 1.0, "sojourn = send lag + wire");
         assert!((result.achieved_rps / result.offered_rps - 1.0).abs() < 0.001);
+    }
+
+    #[test]
+    fn cost_is_over_the_requests_of_the_measured_part_alone() {
+        let mut run = fake::run(fake::job(), 0, 1_000);
+        run.threads[0].cpu_ns = 1_000_000;
+        assert!(run.threads[0].plan.measured_from > 0, "there is a warm-up");
+        let result = summarise(&run).unwrap();
+        let expected = 1e6 / result.requests as f64;
+        assert!((result.cost.cpu_ns_per_request / expected - 1.0).abs() < 1e-3);
     }
 
     #[test]

@@ -100,11 +100,11 @@ impl Open {
 }
 
 fn columns() -> String {
-    let mut text = String::from("message request {");
-    LONGS.iter().for_each(|name| text.push_str(&format!(" required int64 {name};")));
-    INTS.iter().for_each(|name| text.push_str(&format!(" required int32 {name};")));
-    STAGES.iter().for_each(|stage| text.push_str(&format!(" required int64 {}_ns;", stage.name)));
-    text + " }"
+    let longs = LONGS.iter().map(|name| format!(" required int64 {name};"));
+    let ints = INTS.iter().map(|name| format!(" required int32 {name};"));
+    let stages = STAGES.iter().map(|stage| format!(" required int64 {}_ns;", stage.name));
+    let columns: Vec<String> = longs.chain(ints).chain(stages).collect();
+    format!("message request {{{} }}", columns.concat())
 }
 
 fn write_group(
@@ -122,7 +122,8 @@ fn write_group(
         |r| r.seq,
     ];
     for value in longs {
-        long(group, rows.iter().map(|row| value(row) as i64).collect())?;
+        let values: Vec<i64> = rows.iter().map(|row| value(row) as i64).collect();
+        long(group, &values)?;
     }
     for value in ints {
         let mut column = next(group)?;
@@ -131,14 +132,15 @@ fn write_group(
         column.close()?;
     }
     for stage in 0..STAGES.len() {
-        long(group, rows.iter().map(|row| row.stage_ns[stage] as i64).collect())?;
+        let values: Vec<i64> = rows.iter().map(|row| row.stage_ns[stage] as i64).collect();
+        long(group, &values)?;
     }
     Ok(())
 }
 
-fn long(group: &mut SerializedRowGroupWriter<'_, File>, values: Vec<i64>) -> ParquetResult<()> {
+fn long(group: &mut SerializedRowGroupWriter<'_, File>, values: &[i64]) -> ParquetResult<()> {
     let mut column = next(group)?;
-    column.typed::<Int64Type>().write_batch(&values, None, None)?;
+    column.typed::<Int64Type>().write_batch(values, None, None)?;
     column.close()
 }
 

@@ -91,7 +91,7 @@ pub const STAGES: [Stage; COUNT] = [
     stage("residual", "residual", Cause::Residual, "explained by no other stage"),
 ];
 
-/// The papers' stages in their order: RX, TCP/IP, EPoll, libevent, Read, application, Open, Send, …
+/// The papers' stages in their order: RX, TCP/IP, `EPoll`, libevent, Read, application, Open, Send, …
 pub fn aliases() -> Vec<&'static str> {
     let mut names = Vec::new();
     for stage in &STAGES {
