@@ -145,10 +145,11 @@ pub fn only_tracer() -> Option<std::os::unix::net::UnixListener> {
     UnixListener::bind_addr(&address).ok()
 }
 
-/// Does the process still live?
+/// Does the process still live? One that waits to be collected does not.
 pub fn lives(pid: u32) -> bool {
-    // SAFETY: signal 0 only asks.
-    unsafe { libc::kill(pid as i32, 0) == 0 }
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| !matches!(rest.trim_start().chars().next(), Some('Z' | 'X')))
 }
 
 /// `uname -r`.

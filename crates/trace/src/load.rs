@@ -65,7 +65,6 @@ const OPEN: &[libc::c_long] = &[libc::SYS_openat, libc::SYS_openat2];
 
 /// Loads the object for `target`.
 pub fn object(target: &Target, options: Options, has_stamps: bool) -> Result<Object, Fault> {
-    check_host()?;
     let mut object = open(OBJECT).map_err(refused)?;
     choose_programs(&mut object)?;
     for mut map in object.maps_mut() {
@@ -97,7 +96,8 @@ pub fn program<'a>(object: &'a Object, name: &str) -> Option<ProgramMut<'a>> {
     object.progs_mut().find(|p| p.name() == name && p.as_fd().as_raw_fd() > 0)
 }
 
-fn check_host() -> Result<(), Fault> {
+/// Refuses what can be refused before anything is loaded: rights, size of the machine, BTF.
+pub fn check_host() -> Result<(), Fault> {
     let missing = kernel::missing_rights();
     if !missing.is_empty() {
         return Err(Fault::usage(

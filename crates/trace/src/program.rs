@@ -59,9 +59,10 @@ fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<Exit, Faul
     };
     let files = [&args.json, &args.records, &args.chrome];
     files.into_iter().flatten().try_for_each(|path| check_writable(path))?;
+    session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let mut kept = crate::records::Writer::open(args.records.as_deref())?;
-    let mut outcome = session::run(&target, options, stop, &mut |record| kept.add(record))?;
+    let mut outcome = session::run(&target, options, stop, &|| (), &mut |record| kept.add(record))?;
     kept.close(&outcome.counts.threads)?;
     let result = result(&target, options, bounds, &mut outcome);
     write_results(args, &result, out)?;

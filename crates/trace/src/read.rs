@@ -125,7 +125,7 @@ fn stacks(object: &Object) -> Result<CpuSamples, Fault> {
 }
 
 fn thread(object: &Object, tally: &[u8], slot: usize) -> Result<Thread, Fault> {
-    // Offsets of `struct thread`: two ids and eight more words, then the times; see shapes.h.
+    // Small fields first, then times, stamps and sums; see shapes.h.
     let at = TALLY_HEAD + THREAD * slot;
     let rows = value(object, "thread_rows", &(slot as u32).to_ne_bytes())?;
     Ok(Thread {

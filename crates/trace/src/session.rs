@@ -62,11 +62,12 @@ pub struct Outcome {
     pub was_interrupted: bool,
 }
 
-/// Traces `target`; `sink` gets every record in full mode.
+/// Traces `target`; `begun` is called when counting has begun, `sink` gets every record in full mode.
 pub fn run(
     target: &Target,
     options: Options,
     stop: &AtomicBool,
+    begun: &dyn Fn(),
     sink: &mut dyn FnMut(&Record),
 ) -> Result<Outcome, Fault> {
     kernel::listen_to_libbpf();
@@ -90,6 +91,11 @@ pub fn run(
     }
     let attached = attach(&object, &mut outcome)?;
     let worst = RefCell::new(Worst::new(options.worst));
+    let floor_ns = if options.worst == 0 { 0 } else { 1 };
+    outcome.started_unix_ns = unix_ns();
+    outcome.started_ns = Monotonic.now_ns();
+    control(&object, outcome.started_ns, true, floor_ns)?;
+    begun();
     wait(&object, target, options, stop, &worst, sink, &mut outcome)?;
     drain(&object, &attached, &mut outcome)?;
     consume(&object, &worst, sink)?;
@@ -178,12 +184,9 @@ fn wait(
     sink: &mut dyn FnMut(&Record),
     outcome: &mut Outcome,
 ) -> Result<(), Fault> {
-    outcome.started_unix_ns = unix_ns();
-    let started_ns = Monotonic.now_ns();
-    outcome.started_ns = started_ns;
+    let started_ns = outcome.started_ns;
     let end_ns = started_ns + options.duration_ns;
     let floor_ns = || if options.worst == 0 { 0 } else { worst.borrow().floor_ns() };
-    control(object, started_ns, true, floor_ns())?;
     loop {
         let now_ns = Monotonic.now_ns();
         outcome.was_interrupted = stop.load(Ordering::Relaxed);
@@ -257,6 +260,11 @@ fn name_threads(outcome: &mut Outcome) {
         record.thread = tid(record.thread);
         record.writer = tid(record.writer);
     }
+}
+
+/// Refuses what this machine cannot do, before anything is loaded.
+pub fn check_host() -> Result<(), Fault> {
+    load::check_host()
 }
 
 /// Loads the object only, and answers the verifier's cost of every program.

@@ -172,6 +172,20 @@ int BPF_PROG(on_ready_fentry, struct sock *sk)
 
 /* --- a thread serves it --- */
 
+static __always_inline u32 class_of(long id)
+{
+	return (u64)id < MAX_SYSCALL ? settings.syscall_class[id] : SYS_OTHER;
+}
+
+static __always_inline long syscall_of(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return regs->orig_ax;
+#else
+	return regs->syscallno;
+#endif
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
@@ -184,7 +198,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	cpu->probe_sk = 0;
 	t = thread_at(slot);
 	t->enter = stamp_of(t, bpf_ktime_get_ns());
-	t->class = (u64)id < MAX_SYSCALL ? settings.syscall_class[id] : SYS_OTHER;
+	t->class = class_of(id);
 	t->in_call = 1;
 	if (!t->seen_ns)
 		t->seen_ns = t->enter.ns;
@@ -207,8 +221,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (!slot)
 		return 0;
 	t = thread_at(slot);
-	if (!t->in_call)
-		return 0;
+	if (!t->in_call)	/* entered before the trace began */
+		t->class = class_of(syscall_of(regs));
 	t->in_call = 0;
 	t->exit = stamp_of(t, bpf_ktime_get_ns());
 	switch (t->class) {
@@ -270,18 +284,17 @@ int BPF_PROG(on_read, struct sock *sk)
 		return 0;
 	t = thread_at(slot);
 	t->is_worker = 1;
-	if (c->req.state == READING) {
+	if (c->req.state == READING && tp->write_seq == c->req.reply_base) {
 		c->req.bytes_in += copied_seq - c->read_seq;
 		if (c->req.thread == slot)
 			c->req.last_read_no = t->reads;
 		consume(c, copied_seq);
 	} else {
-		if (c->req.state == REPLYING) {
-			if (after(tp->write_seq, c->sent_seq))
-				count(UN_REPLY_UNFINISHED);
-			else
-				finish(c, sk);
-		}
+		if (c->req.state == READING || (c->req.state == REPLYING && after(tp->write_seq, c->sent_seq)))
+			count(UN_REPLY_UNFINISHED);
+		else if (c->req.state == REPLYING)
+			finish(c, sk);
+		c->req.state = IDLE;
 		begin(c, t, slot, copied_seq, tp->write_seq);
 	}
 	t->did_read = 1;
@@ -313,7 +326,7 @@ int BPF_PROG(on_queue, struct sk_buff *skb)
 	__be32 th[4];	/* the TCP header: [1] sequence number, [3] data offset and flags */
 	u64 now_ns;
 
-	if (!sk || !is_ours(sk))
+	if (!sk || !is_ours(sk) || !control.is_enabled)
 		return 0;
 	c = bpf_sk_storage_get(&conns, sk, 0, 0);
 	if (!c || c->req.state == IDLE)
@@ -359,12 +372,13 @@ int BPF_PROG(on_sent, struct sk_buff *skb)
 	return 0;
 }
 
+/* A connection ends, and with it its last exchange. It has lost its port by now: not asked for. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 {
 	struct conn *c;
 
-	if (new_state != TCP_CLOSE || !is_ours(sk))
+	if (new_state != TCP_CLOSE)
 		return 0;
 	c = bpf_sk_storage_get(&conns, sk, 0, 0);
 	if (!c || !control.is_enabled)
@@ -507,12 +521,14 @@ int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
 	struct conn *c = ctx->value;
 	struct sock *sk = ctx->sk;
 	struct conn_line line;
+	struct tcp_sock *tp;
 
 	if (!sk || !c)
 		return 0;
-	if (c->req.state == REPLYING)
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (c->req.state == REPLYING && tp && !after(tp->write_seq, c->sent_seq))
 		finish(c, 0);
-	else if (c->req.state == READING)
+	else if (c->req.state != IDLE)
 		count(UN_IN_FLIGHT);
 	line.requests = c->requests;
 	line.total_sum_ns = c->total_sum_ns;

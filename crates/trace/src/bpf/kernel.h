@@ -96,7 +96,13 @@ struct sk_buff {
 	__u16 mac_header;	/* where the packet begins, once it is at the device queue */
 };
 
-struct pt_regs;
+struct pt_regs {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long orig_ax;
+#else
+	int syscallno;
+#endif
+};
 
 struct seq_file;
 

@@ -1,0 +1,157 @@
+//! What goes wrong is said, and nothing stays behind.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use libbpf_rs::query::ProgInfoIter;
+use sojourn_trace::program;
+
+static ONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    // SAFETY: only asks.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: needs root (CAP_BPF, CAP_PERFMON)");
+        return None;
+    }
+    Some(ONE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Exit code, standard output, standard error.
+fn run(words: &str) -> (u8, String, String) {
+    let (mut out, mut talk) = (Vec::new(), Vec::new());
+    let words = std::iter::once("sojourn-trace").chain(words.split_whitespace()).map(Into::into);
+    let exit = program::main(words, &AtomicBool::new(false), &mut out, &mut talk);
+    (exit, String::from_utf8(out).unwrap(), String::from_utf8(talk).unwrap())
+}
+
+fn echo() -> (Child, u16) {
+    let path = std::env::current_exe().unwrap();
+    let path = path.parent().unwrap().parent().unwrap().join("examples/echo");
+    let mut child = Command::new(path).arg("1").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    (child, line.trim().parse().unwrap())
+}
+
+fn end(mut child: Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Our programs in the kernel, whoever loaded them.
+fn loaded() -> usize {
+    ProgInfoIter::default().filter(|info| info.name.to_string_lossy() == "on_sys_enter").count()
+}
+
+#[test]
+fn a_wrong_pid_and_a_process_without_sockets_are_refused() {
+    let Some(_alone) = alone() else { return };
+    let (exit, _, talk) = run("--pid 4194304 --duration 1s");
+    assert_eq!(exit, 2);
+    assert!(talk.contains("no process") && talk.contains("fix:"), "{talk}");
+    let sleep = Command::new("sleep").arg("20").spawn().unwrap();
+    let (exit, _, talk) = run(&format!("--pid {} --duration 1s", sleep.id()));
+    end(sleep);
+    assert_eq!(exit, 2);
+    assert!(talk.contains("no TCP port"), "{talk}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_refused_before_the_trace() {
+    let began = Instant::now();
+    let (exit, _, talk) = run("--pid 1 --duration 1h --json /nowhere/out.json");
+    assert_eq!(exit, 2);
+    assert!(talk.contains("/nowhere/out.json") && began.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn without_rights_the_missing_ones_are_named() {
+    let Some(_alone) = alone() else { return };
+    let (server, _) = echo();
+    let out = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "as_nobody", "--ignored", "--nocapture"])
+        .env("TRACE_PID", server.id().to_string())
+        .uid(65534)
+        .gid(65534)
+        .output();
+    end(server);
+    let text = String::from_utf8_lossy(&out.unwrap().stdout).into_owned();
+    assert!(text.contains("CAP_BPF") && text.contains("exit 2"), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test, in a process without rights"]
+fn as_nobody() {
+    let Ok(pid) = std::env::var("TRACE_PID") else { return };
+    let length = if std::env::var_os("TRACE_LONG").is_some() { "60s" } else { "1s" };
+    let (exit, _, talk) = run(&format!("--pid {pid} --port 1 --duration {length}"));
+    println!("{talk}exit {exit}");
+}
+
+#[test]
+fn a_server_that_ends_makes_the_result_unknown() {
+    let Some(_alone) = alone() else { return };
+    let (server, port) = echo();
+    let pid = server.id();
+    let ender = thread::spawn(move || {
+        while loaded() == 0 {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let _stream = TcpStream::connect(("127.0.0.1", port));
+        thread::sleep(Duration::from_millis(1500));
+        end(server);
+    });
+    let (exit, out, _) = run(&format!("--pid {pid} --duration 60s"));
+    ender.join().unwrap();
+    assert_eq!(exit, 3, "{out}");
+    assert!(out.contains("ended after"), "{out}");
+}
+
+#[test]
+fn two_tracers_at_once_know_of_each_other() {
+    let Some(_alone) = alone() else { return };
+    let (server, _) = echo();
+    let words = format!("--pid {} --duration 4s", server.id());
+    let outs: Vec<String> = thread::scope(|scope| {
+        let both = [scope.spawn(|| run(&words).1), scope.spawn(|| run(&words).1)];
+        both.map(|one| one.join().unwrap()).to_vec()
+    });
+    end(server);
+    let told = outs.iter().filter(|out| out.contains("another sojourn-trace")).count();
+    assert_eq!(told, 1, "{outs:?}");
+}
+
+#[test]
+fn a_tracer_that_is_killed_leaves_nothing_attached() {
+    let Some(_alone) = alone() else { return };
+    let (server, _) = echo();
+    let before = loaded();
+    let mut tracer = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "as_nobody", "--ignored"])
+        .env("TRACE_PID", server.id().to_string())
+        .env("TRACE_LONG", "1")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until(|| loaded() > before);
+    thread::sleep(Duration::from_millis(500));
+    tracer.kill().unwrap(); // SIGKILL
+    tracer.wait().unwrap();
+    wait_until(|| loaded() == before);
+    end(server);
+}
+
+fn wait_until(holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,400 @@
+//! Pauses put into a server on purpose must appear in the right stage and nowhere else.
+//!
+//! The server is `examples/echo.rs`, in a process of its own. Every check is on the median of many
+//! paused requests and against the length of the pause, so a noisy machine does not matter.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use sojourn_trace::record::Record;
+use sojourn_trace::session::{self, Options, Outcome};
+use sojourn_trace::stages::STAGES;
+use sojourn_trace::target;
+
+const PAUSE_US: u32 = 20_000;
+const PAUSE_NS: u64 = PAUSE_US as u64 * 1000;
+
+/// One trace at a time: they would slow each other down.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    // SAFETY: only asks.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: needs root (CAP_BPF, CAP_PERFMON)");
+        return None;
+    }
+    Some(ONE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(words: &[&str]) -> Self {
+        let path = std::env::current_exe().unwrap();
+        let path = path.parent().unwrap().parent().unwrap().join("examples/echo");
+        let mut child = Command::new(path).args(words).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        Self { child, port: line.trim().parse().unwrap() }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What `examples/echo.rs` is asked for.
+#[derive(Clone, Copy, Default)]
+struct Ask {
+    app_us: u32,
+    next_us: u32,
+    reply_bytes: u32,
+    writes: u32,
+}
+
+impl Ask {
+    fn bytes(self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (at, word) in
+            [(8, self.app_us), (12, self.next_us), (16, self.reply_bytes.max(1)), (20, self.writes)]
+        {
+            bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn send(self, stream: &mut TcpStream) {
+        stream.write_all(&self.bytes()).unwrap();
+    }
+
+    fn receive(self, stream: &mut TcpStream) {
+        stream.read_exact(&mut vec![0; self.reply_bytes.max(1) as usize]).unwrap();
+    }
+
+    fn call(self, stream: &mut TcpStream) {
+        self.send(stream);
+        self.receive(stream);
+    }
+}
+
+/// Traces `server` while `client` runs.
+fn trace(server: &Server, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
+    let pid = server.child.id();
+    let target = target::find(std::path::Path::new("/proc"), pid, &[]).unwrap();
+    let options = Options {
+        duration_ns: 60_000_000_000,
+        ring_bytes: 16 << 20,
+        is_full: true,
+        worst: 3,
+        hook_cost: false,
+    };
+    let (stop, mut records) = (AtomicBool::new(false), Vec::new());
+    let started = AtomicBool::new(false);
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !started.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            client();
+            thread::sleep(Duration::from_millis(50));
+            stop.store(true, Ordering::Relaxed);
+        });
+        let begun = || started.store(true, Ordering::Relaxed);
+        session::run(&target, options, &stop, &begun, &mut |r| records.push(r.clone()))
+    });
+    let outcome = outcome.unwrap();
+    for record in &records {
+        assert_eq!(record.stage_ns.iter().sum::<u64>(), record.total_ns, "stages add: {record:?}");
+    }
+    assert_eq!(outcome.counts.matched(), records.len() as u64, "both ways count the same");
+    assert_eq!(outcome.counts.reason("sum_mismatch"), 0);
+    (outcome, records)
+}
+
+fn index(stage: &str) -> usize {
+    STAGES.iter().position(|s| s.name == stage).unwrap()
+}
+
+fn median(mut values: Vec<u64>) -> u64 {
+    assert!(!values.is_empty());
+    values.sort_unstable();
+    values[values.len() / 2]
+}
+
+/// In the median of `paused`, `stage` holds the pause, and all the rest holds none of it.
+fn assert_pause_in(stage: &str, paused: &[&Record]) {
+    let inside = median(paused.iter().map(|r| r.stage_ns[index(stage)]).collect());
+    let rest = median(paused.iter().map(|r| r.total_ns - r.stage_ns[index(stage)]).collect());
+    assert!((PAUSE_NS * 95 / 100..PAUSE_NS * 2).contains(&inside), "{stage}: {inside} ns");
+    assert!(rest < PAUSE_NS / 2, "{stage}: {rest} ns elsewhere");
+}
+
+/// Requests that took a pause somewhere, and the others.
+fn split(records: &[Record]) -> (Vec<&Record>, Vec<&Record>) {
+    records.iter().partition(|record| record.total_ns >= PAUSE_NS * 95 / 100)
+}
+
+/// 64 connections on 4 threads, in turn; every 13th request carries `ask`.
+fn rounds(server: &Server, ask: Ask, n: usize) -> usize {
+    let mut streams: Vec<TcpStream> = (0..64).map(|_| server.connect()).collect();
+    streams.iter_mut().for_each(|stream| Ask::default().call(stream));
+    for i in 0..n {
+        let ask = if i % 13 == 0 { ask } else { Ask::default() };
+        ask.call(&mut streams[i % 64]);
+    }
+    streams.len() + n
+}
+
+#[test]
+fn every_request_is_matched_with_its_reply_size() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["4"]);
+    let mut sent = 0;
+    let ask = Ask { reply_bytes: 777, ..Ask::default() };
+    let (outcome, records) = trace(&server, || sent = rounds(&server, ask, 650));
+    assert_eq!(records.len(), sent, "{:?}", outcome.counts.reasons);
+    assert!(records.iter().all(|record| record.bytes_in == 32));
+    assert_eq!(records.iter().filter(|record| record.bytes_out == 777).count(), 50);
+    assert_eq!(records.iter().filter(|record| record.bytes_out == 1).count(), sent - 50);
+    assert_eq!(outcome.counts.threads.iter().filter(|thread| thread.requests > 0).count(), 4);
+}
+
+#[test]
+fn a_pause_between_read_and_write_is_application() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["4"]);
+    let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
+    let (_, records) = trace(&server, || {
+        rounds(&server, ask, 260);
+    });
+    let (paused, others) = split(&records);
+    assert!(paused.len() >= 20);
+    assert_pause_in("application", &paused);
+    assert!(
+        median(others.iter().map(|r| r.stage_ns[index("application")]).collect()) < PAUSE_NS / 20
+    );
+}
+
+#[test]
+fn a_pause_between_epoll_and_read_is_dispatch() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1"]);
+    let (_, records) = trace(&server, || {
+        let mut stream = server.connect();
+        for _ in 0..20 {
+            Ask { next_us: PAUSE_US, ..Ask::default() }.call(&mut stream);
+            thread::sleep(Duration::from_millis(1));
+            Ask::default().call(&mut stream);
+        }
+    });
+    let (paused, _) = split(&records);
+    assert!(paused.len() >= 20);
+    // The pause is a system call of the same batch that ends just before the read.
+    assert_pause_in("batch_wait", &paused);
+}
+
+#[test]
+fn a_request_behind_a_slow_one_waits_in_the_batch_or_for_the_thread() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1"]);
+    let (_, records) = trace(&server, || {
+        let (mut slow, mut quick) = (server.connect(), server.connect());
+        let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
+        for _ in 0..20 {
+            ask.send(&mut slow);
+            thread::sleep(Duration::from_millis(1));
+            Ask::default().send(&mut quick);
+            ask.receive(&mut slow);
+            Ask::default().receive(&mut quick);
+        }
+    });
+    let waits = |r: &Record| r.stage_ns[index("thread_busy")] + r.stage_ns[index("batch_wait")];
+    let behind: Vec<&Record> = records.iter().filter(|r| waits(r) > PAUSE_NS / 2).collect();
+    assert!((18..=22).contains(&behind.len()), "{}", behind.len());
+    let rest = median(behind.iter().map(|r| r.total_ns - waits(r)).collect());
+    assert!(rest < PAUSE_NS / 4, "{rest} ns elsewhere");
+}
+
+#[test]
+fn a_stopped_server_is_stopped_and_nothing_else() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1"]);
+    let pid = server.child.id() as i32;
+    let (_, records) = trace(&server, || {
+        let mut stream = server.connect();
+        for _ in 0..20 {
+            Ask::default().call(&mut stream);
+            // SAFETY: a child of ours that still runs.
+            unsafe { libc::kill(pid, libc::SIGSTOP) };
+            thread::sleep(Duration::from_millis(5));
+            Ask::default().send(&mut stream);
+            thread::sleep(Duration::from_micros(u64::from(PAUSE_US)));
+            // SAFETY: as above.
+            unsafe { libc::kill(pid, libc::SIGCONT) };
+            Ask::default().receive(&mut stream);
+        }
+    });
+    let (paused, _) = split(&records);
+    assert!(paused.len() >= 20);
+    assert_pause_in("stopped", &paused);
+}
+
+#[test]
+fn a_hog_on_the_cpu_is_run_queue_delay() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1"]);
+    let pin = |pid: u32| Command::new("taskset").args(["-apc", "0", &pid.to_string()]).output();
+    pin(server.child.id()).unwrap();
+    let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let mut hogs = [spin(), spin()];
+    hogs.iter().for_each(|hog| drop(pin(hog.id()).unwrap()));
+    let (_, records) = trace(&server, || {
+        let mut stream = server.connect();
+        // Work that outlasts its slice, so that it is preempted in the middle too.
+        let ask = Ask { reply_bytes: 2_000_000, writes: 4, ..Ask::default() };
+        (0..60).for_each(|_| ask.call(&mut stream));
+    });
+    for hog in &mut hogs {
+        hog.kill().unwrap();
+        hog.wait().unwrap();
+    }
+    let sum = |stage: &str| records.iter().map(|r| r.stage_ns[index(stage)]).sum::<u64>();
+    let runq = sum("runq_delay");
+    for stage in ["application", "read", "dispatch", "batch_wait", "thread_busy", "epoll_return"] {
+        assert!(sum(stage) * 5 < runq, "{stage}: {} ns, runq_delay {runq} ns", sum(stage));
+    }
+}
+
+#[test]
+fn a_request_in_two_halves_waits_in_its_body() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1"]);
+    let (outcome, records) = trace(&server, || {
+        let mut stream = server.connect();
+        for _ in 0..20 {
+            stream.write_all(&Ask::default().bytes()[..10]).unwrap();
+            thread::sleep(Duration::from_micros(u64::from(PAUSE_US)));
+            stream.write_all(&Ask::default().bytes()[10..]).unwrap();
+            Ask::default().receive(&mut stream);
+        }
+    });
+    assert_eq!(records.len(), 20, "{:?}", outcome.counts.reasons);
+    assert!(records.iter().all(|record| record.bytes_in == 32));
+    assert_pause_in("body", &records.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn pipelined_requests_are_told_apart_by_their_bytes() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1"]);
+    let (outcome, records) = trace(&server, || {
+        let mut stream = server.connect();
+        for _ in 0..20 {
+            let ask = |n: u32| Ask { reply_bytes: 100 + n, app_us: 2000, ..Ask::default() };
+            let burst: Vec<u8> = (0..8).flat_map(|n| ask(n).bytes()).collect();
+            stream.write_all(&burst).unwrap();
+            (0..8).for_each(|n| ask(n).receive(&mut stream));
+        }
+    });
+    // A reply may still be in the socket's buffer when the next request is read: then the two cannot
+    // be told apart on the way out, and it is counted.
+    let unfinished = outcome.counts.reason("reply_unfinished");
+    assert_eq!(records.len() as u64 + unfinished, 160, "{:?}", outcome.counts.reasons);
+    assert!(unfinished <= 8, "{unfinished}");
+    assert!(records.iter().all(|record| record.bytes_in == 32));
+    for n in 0..8 {
+        let sized = records.iter().filter(|record| record.bytes_out == 100 + n).count();
+        assert!((20 - unfinished as usize..=20).contains(&sized), "{sized} of {} bytes", 100 + n);
+    }
+    // The last of eight waits for the seven before it, 2 ms each.
+    let last = records.iter().filter(|record| record.bytes_out == 107);
+    let last: Vec<u64> = last.map(|record| record.stage_ns[index("batch_wait")]).collect();
+    assert!((14_000_000..28_000_000).contains(&median(last.clone())), "{last:?}");
+}
+
+#[test]
+fn a_reply_in_many_segments_is_one_reply() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1"]);
+    let (outcome, records) = trace(&server, || {
+        let mut stream = server.connect();
+        let ask = Ask { reply_bytes: 300_000, writes: 5, ..Ask::default() };
+        (0..40).for_each(|_| ask.call(&mut stream));
+    });
+    assert_eq!(records.len(), 40, "{:?}", outcome.counts.reasons);
+    assert!(records.iter().all(|record| record.bytes_out == 300_000));
+    assert!(records.iter().all(|record| record.stage_ns[index("drain")] > 0));
+}
+
+#[test]
+fn a_reply_by_another_thread_shows_the_handover() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1", "handover"]);
+    let (_, records) = trace(&server, || {
+        let mut stream = server.connect();
+        let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
+        for _ in 0..20 {
+            thread::sleep(Duration::from_millis(2));
+            ask.call(&mut stream);
+        }
+    });
+    let (paused, _) = split(&records);
+    assert_eq!(paused.len(), 20);
+    assert!(paused.iter().all(|record| record.writer != record.thread && record.writer != 0));
+    assert!(paused.iter().all(|record| record.stage_ns[index("handover")] > 0));
+    assert_pause_in("application", &paused);
+}
+
+#[test]
+fn a_ring_that_is_too_small_drops_and_says_so() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start(&["1"]);
+    let pid = server.child.id();
+    let target = target::find(std::path::Path::new("/proc"), pid, &[]).unwrap();
+    let options = Options {
+        duration_ns: 2_000_000_000,
+        ring_bytes: 4096,
+        is_full: true,
+        worst: 0,
+        hook_cost: false,
+    };
+    let stop = AtomicBool::new(false);
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut stream = server.connect();
+            while !stop.load(Ordering::Relaxed) {
+                Ask::default().call(&mut stream);
+            }
+        });
+        let outcome = session::run(&target, options, &AtomicBool::new(false), &|| (), &mut |_| ());
+        stop.store(true, Ordering::Relaxed);
+        outcome.unwrap()
+    });
+    let dropped = outcome.counts.reason("record_dropped");
+    assert!(dropped > 0);
+    let verdict = sojourn_trace::verdict::judge(
+        &outcome.counts,
+        0.0,
+        sojourn_trace::verdict::Bounds::default(),
+        vec![],
+    );
+    assert_eq!(verdict.verdict, sojourn_trace::result::VerdictWord::Unknown);
+}
