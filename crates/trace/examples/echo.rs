@@ -130,7 +130,8 @@ fn main() {
     let threads: usize = words.next().and_then(|word| word.parse().ok()).unwrap_or(1);
     let hands_over = words.next().is_some_and(|word| word == "handover");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    println!("{}", listener.local_addr().expect("it is bound").port());
+    let port = listener.local_addr().expect("it is bound").port();
+    writeln!(std::io::stdout(), "{port}").expect("somebody reads the port");
     let senders: Vec<Sender<TcpStream>> = (0..threads)
         .map(|_| {
             let (sender, receiver) = channel();
