@@ -20,6 +20,7 @@ from sojourn.models.replicate.l15 import EXPERIMENT as L15
 from sojourn.models.replicate.l18 import EXPERIMENT as L18
 from sojourn.models.replicate.l19 import EXPERIMENT as L19
 from sojourn.models.replicate.l25 import EXPERIMENT as L25
+from sojourn.models.replicate.l29 import EXPERIMENT as L29
 from sojourn.models.replicate.l32 import EXPERIMENT as L32
 from sojourn.models.replicate.l34 import EXPERIMENT as L34
 from sojourn.models.replicate.p8 import EXPERIMENT as P8
@@ -35,6 +36,7 @@ KINDS: tuple[Experiment, ...] = (
     L18,
     L19,
     L25,
+    L29,
     L32,
     L34,
     C11,
