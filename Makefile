@@ -3,6 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 export PYTHON
 bin := .venv/bin
+# Tracing needs clang, libelf and zlib to build; where they lack, all else is built, and it says so.
+with_bpf = $$(scripts/setup --bpf && echo --features
 
 .PHONY: help setup build demo test check fix unit e2e priv schema bench docs doctor clean
 
@@ -13,7 +15,7 @@ setup: ## install what is missing (apt where it may, else says what), make .venv
 	@scripts/setup
 
 build: setup ## build every program into .venv/bin
-	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(bin)/maturin develop --release --quiet
+	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(bin)/maturin develop --release --quiet $(with_bpf) bpf)
 
 demo: build ## the main job: latency against load on real memcached and NGINX, quick profile
 	@$(bin)/sojourn run latency_vs_load --profile quick
@@ -22,7 +24,7 @@ test: build check unit e2e ## everything that must pass
 
 check: build ## format, lint, types, import order
 	cargo fmt --all --check
-	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --release --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings
 	$(bin)/ruff format --check python tests bench scripts
 	$(bin)/ruff check python tests bench scripts
 	$(bin)/mypy
@@ -35,7 +37,7 @@ fix: build ## format and mend what can be mended by a tool
 	$(bin)/ruff check --fix python tests bench scripts
 
 unit: build ## tests that start no server
-	cargo test --release --workspace --quiet
+	cargo test --release --workspace --quiet $(with_bpf) sojourn-tools/bpf)
 	$(bin)/pytest -q -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only

@@ -11,17 +11,17 @@ mod bpf {
     use std::path::PathBuf;
     use std::process::{Command, Stdio};
 
-    /// Newest first; `clang` last, because it may be anything.
-    const CLANGS: &[&str] =
-        &["clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16", "clang"];
+    /// `scripts/setup` looks for the same ones.
+    const VERSIONS: std::ops::RangeInclusive<u32> = 16..=29;
 
     pub fn build() {
         let clang = std::env::var("CLANG").ok().or_else(find).unwrap_or_else(|| {
             panic!(
-                "no clang found, and the feature `bpf` compiles a BPF object\n  at: {}\n  fix: apt-get install \
-                 clang-19 libelf-dev zlib1g-dev pkg-config make (or clang, from version 16 on), or build without \
-                 `--features bpf`",
-                CLANGS.join(", ")
+                "no clang found, and the feature `bpf` compiles a BPF object\n  at: clang-{} to clang-{}, clang\n  \
+                 fix: apt-get install clang-19 libelf-dev zlib1g-dev pkg-config make (or another clang from {0} on), \
+                 or build without `--features bpf`",
+                VERSIONS.start(),
+                VERSIONS.end()
             )
         });
         let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
@@ -41,8 +41,9 @@ mod bpf {
             });
     }
 
+    /// The newest; `clang` last, because it may be anything.
     fn find() -> Option<String> {
-        let runs = |name: &&&str| {
+        let runs = |name: &String| {
             let quiet = Command::new(name)
                 .arg("--version")
                 .stdout(Stdio::null())
@@ -50,6 +51,7 @@ mod bpf {
                 .status();
             quiet.is_ok_and(|status| status.success())
         };
-        CLANGS.iter().find(runs).map(ToString::to_string)
+        let numbered = VERSIONS.rev().map(|version| format!("clang-{version}"));
+        numbered.chain(["clang".to_owned()]).find(runs)
     }
 }

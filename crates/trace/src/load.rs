@@ -174,9 +174,19 @@ fn settings(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
 fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
     let last: Vec<&str> = said.lines().rev().take(12).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
+    let what = format!("the kernel does not take the BPF object: {error:#}\n{}", last.join("\n"));
+    let at = format!("Linux {}", kernel::release());
+    if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+        return Fault::usage(
+            what,
+            at,
+            "the capabilities are held and yet refused: a user namespace (container) whose root is not the \
+             machine's, a seccomp filter, or kernel lockdown in confidentiality mode; run on the host itself",
+        );
+    }
     Fault::failed(
-        format!("the kernel does not take the BPF object: {error:#}\n{}", last.join("\n")),
-        format!("Linux {}", kernel::release()),
+        what,
+        at,
         "needs 5.15 or later; before 6.3 also fentry (CONFIG_FUNCTION_TRACER); see docs/howto/trace.md",
     )
 }

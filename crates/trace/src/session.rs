@@ -91,23 +91,24 @@ pub fn run(
     }
     let attached = attach(&object, &mut outcome)?;
     let worst = RefCell::new(Worst::new(options.worst));
-    let floor_ns = if options.worst == 0 { 0 } else { 1 };
+    let floor_ns = u64::from(options.worst > 0);
     outcome.started_unix_ns = unix_ns();
     outcome.started_ns = Monotonic.now_ns();
     control(&object, outcome.started_ns, true, floor_ns)?;
     begun();
     wait(&object, target, options, stop, &worst, sink, &mut outcome)?;
-    drain(&object, &attached, &mut outcome)?;
+    drain(&object, &mut outcome)?;
     consume(&object, &worst, sink)?;
     read::counts(&object, &mut outcome.counts)?;
     read::costs(&object, options.hook_cost, &mut outcome.hooks);
     outcome.worst = worst.into_inner().into_sorted();
     name_threads(&mut outcome);
-    drop(stamps);
+    drop((attached, stamps));
     Ok(outcome)
 }
 
 /// A refusal by the kernel in the middle of things.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 pub(crate) fn refused(error: libbpf_rs::Error) -> Fault {
     Fault::failed(
         format!("the kernel refused: {error:#}"),
@@ -116,13 +117,15 @@ pub(crate) fn refused(error: libbpf_rs::Error) -> Fault {
     )
 }
 
+/// Dropping it detaches everything.
+#[derive(Default)]
 struct Attached {
-    _links: Vec<Link>,
-    _clocks: Vec<OwnedFd>,
+    links: Vec<Link>,
+    clocks: Vec<OwnedFd>,
 }
 
 fn attach(object: &Object, outcome: &mut Outcome) -> Result<Attached, Fault> {
-    let mut attached = Attached { _links: Vec::new(), _clocks: Vec::new() };
+    let mut attached = Attached::default();
     for hook in TRACEPOINTS.iter().chain([&READY_FENTRY]) {
         let Some(program) = load::program(object, hook.program) else {
             if hook.program != READY_FENTRY.program {
@@ -136,7 +139,7 @@ fn attach(object: &Object, outcome: &mut Outcome) -> Result<Attached, Fault> {
         }
         match program.attach() {
             Ok(link) => {
-                attached._links.push(link);
+                attached.links.push(link);
                 note(outcome, hook, true);
             }
             Err(_) if !hook.lost.is_empty() => note(outcome, hook, false),
@@ -148,8 +151,8 @@ fn attach(object: &Object, outcome: &mut Outcome) -> Result<Attached, Fault> {
         let links: Result<Vec<Link>, _> =
             clocks.iter().map(|clock| program.attach_perf_event(clock.as_raw_fd())).collect();
         note(outcome, &SAMPLER, links.is_ok());
-        attached._links.extend(links.unwrap_or_default());
-        attached._clocks = clocks;
+        attached.links.extend(links.unwrap_or_default());
+        attached.clocks = clocks;
     } else {
         note(outcome, &SAMPLER, false);
     }
@@ -233,7 +236,7 @@ fn consume(
 }
 
 /// Closes the exchanges still open, and lists the connections.
-fn drain(object: &Object, _attached: &Attached, outcome: &mut Outcome) -> Result<(), Fault> {
+fn drain(object: &Object, outcome: &mut Outcome) -> Result<(), Fault> {
     let Some(program) = load::program(object, "on_end") else { return Ok(()) };
     let map = load::map(object, "conns")?;
     let link = program.attach_iter(map.as_fd()).map_err(refused)?;

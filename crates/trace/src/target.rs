@@ -38,6 +38,7 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
             "give the id of a server",
         ));
     }
+    may_look_at(&folder, pid, &name)?;
     let pids = family(proc_root, pid);
     let mut found = BTreeSet::new();
     for &member in &pids {
@@ -54,6 +55,20 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
         ));
     }
     Ok(Target { pid, name, pids, ports })
+}
+
+/// Whose sockets these are is told by its open files, and those only to its owner.
+fn may_look_at(folder: &Path, pid: u32, name: &str) -> Result<(), Fault> {
+    match fs::read_dir(folder.join("fd")) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(Fault::usage(
+            format!(
+                "no right to see the open files of process {pid} ({name}): CAP_SYS_PTRACE missing"
+            ),
+            format!("/proc/{pid}/fd"),
+            "run as root, as the server's own user, or with cap_sys_ptrace",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Name of a process; `None` if there is none.

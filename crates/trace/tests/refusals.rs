@@ -1,27 +1,18 @@
 //! What goes wrong is said, and nothing stays behind.
 
+mod support;
+
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::query::ProgInfoIter;
 use sojourn_trace::program;
-
-static ONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> Option<MutexGuard<'static, ()>> {
-    // SAFETY: only asks.
-    if unsafe { libc::geteuid() } != 0 {
-        eprintln!("skipped: needs root (CAP_BPF, CAP_PERFMON)");
-        return None;
-    }
-    Some(ONE.lock().unwrap_or_else(PoisonError::into_inner))
-}
+use support::alone;
 
 /// Exit code, standard output, standard error.
 fn run(words: &str) -> (u8, String, String) {

@@ -3,11 +3,12 @@
 //! The server is `examples/echo.rs`, in a process of its own. Every check is on the median of many
 //! paused requests and against the length of the pause, so a noisy machine does not matter.
 
+mod support;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -15,21 +16,10 @@ use sojourn_trace::record::Record;
 use sojourn_trace::session::{self, Options, Outcome};
 use sojourn_trace::stages::STAGES;
 use sojourn_trace::target;
+use support::alone;
 
 const PAUSE_US: u32 = 20_000;
 const PAUSE_NS: u64 = PAUSE_US as u64 * 1000;
-
-/// One trace at a time: they would slow each other down.
-static ONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> Option<MutexGuard<'static, ()>> {
-    // SAFETY: only asks.
-    if unsafe { libc::geteuid() } != 0 {
-        eprintln!("skipped: needs root (CAP_BPF, CAP_PERFMON)");
-        return None;
-    }
-    Some(ONE.lock().unwrap_or_else(PoisonError::into_inner))
-}
 
 struct Server {
     child: Child,
