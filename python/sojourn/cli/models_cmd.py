@@ -14,15 +14,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from sojourn.cli.options import OUTPUT_PANEL, AsJson
+from sojourn.cli.models_show import end, print_table, shown
+from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
-from sojourn.errors import Exit, SpecFault
+from sojourn.cli.replicate_cmd import replicate
+from sojourn.errors import SpecFault
 from sojourn.models import colocation, tco
 from sojourn.models.colocation import Table as Colocation
-from sojourn.models.replicate.catalogue import CATALOGUE
-from sojourn.models.replicate.kind import Replica
 from sojourn.units import parse_count, parse_ns, show_ns
 
 app = typer.Typer()
@@ -95,10 +94,10 @@ def total_cost(
          f"{r['gain']:.2%}", f"{r['matched_servers']:,}", f"{r['discount']:.1%}")
         for r in rows
     ]  # fmt: skip
-    _print(console, ("load", "neighbour", "$ a server", "gain", "matched", "discount"), shown)
+    print_table(console, ("load", "neighbour", "$ a server", "gain", "matched", "discount"), shown)
     console.print(f"\nwhat moves the gain at {first['load']:.0%} load, ±{share:.0%} each:")
     bars = [(s.name, f"{s.gain_low:.2%}", f"{s.gain_high:.2%}") for s in swings]
-    _print(console, ("parameter", "low", "high"), bars)
+    print_table(console, ("parameter", "low", "high"), bars)
 
 
 def _throughputs(data: Colocation, neighbour: str) -> Sequence[tuple[float, float]]:
@@ -171,7 +170,7 @@ def provision(
          "-" if limit.fails_at is None else f"{limit.fails_at:.0%}", limit.why)
         for limit in plan.limits
     ]  # fmt: skip
-    _print(console, ("neighbour", "fits to", "fails at", "why"), limits)
+    print_table(console, ("neighbour", "fits to", "fails at", "why"), limits)
     if plan.servers and plan.servers_alone:
         console.print(
             f"\nservers: {max(plan.servers):,} at the highest demand, {max(plan.servers_alone):,} "
@@ -222,7 +221,7 @@ def fleet(
     if as_json:
         put_json({"label": "simulated", **asdict(found)})
     else:
-        p99, p99_apart = (_shown(v) for v in (found.root_p99_ns, found.root_p99_ns_apart))
+        p99, p99_apart = (shown(v) for v in (found.root_p99_ns, found.root_p99_ns_apart))
         rows = [
             ("root p99", p99_apart, p99),
             ("utilisation", f"{found.utilisation_apart:.1%}", f"{found.utilisation:.1%}"),
@@ -230,14 +229,14 @@ def fleet(
         ]
         console = Console(highlight=False)
         console.print(f"simulated: {found.servers:,} servers, neighbours {found.placement}\n")
-        _print(console, ("", "apart", "shared"), rows)
+        print_table(console, ("", "apart", "shared"), rows)
         console.print(
             f"\nneighbours do the work of {found.neighbour_servers:,.0f} servers; gain "
             f"{found.gain:.1%} ({found.verdict})"
         )
         for reason in found.reasons:
             console.print(f"unknown: {escape(reason)}")
-    _end(found.verdict)
+    end(found.verdict)
 
 
 @app.command(rich_help_panel=PANEL)
@@ -275,108 +274,20 @@ def calibrate(
         values = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
         console.print(f"{found.label}: {values}\n")
         rows = [
-            (f"{p.share:.0%}", p.quantity, show_ns(p.measured_ns), _shown(p.predicted_ns),
+            (f"{p.share:.0%}", p.quantity, show_ns(p.measured_ns), shown(p.predicted_ns),
              "unstable" if p.error is None else f"{p.error:+.1%}",
              "fitted" if p.is_fitted else "held out")
             for p in found.predictions
         ]  # fmt: skip
-        _print(console, ("load", "", "measured", "predicted", "error", ""), rows)
+        print_table(console, ("load", "", "measured", "predicted", "error", ""), rows)
         worst = "-" if found.worst_held_out is None else f"{found.worst_held_out:.0%}"
         console.print(f"\n{found.verdict}: worst held-out error {worst}, bound {found.bound:.0%}")
         for note in found.notes:
             console.print(f"note: {note}")
-    _end(found.verdict)
+    end(found.verdict)
 
 
-@app.command(rich_help_panel=PANEL)
-def replicate(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="L18, C11, …; 'all' for all of them.")
-    ] = None,
-    is_list: Annotated[bool, typer.Option("--list", help="All ids and how they stand.")] = False,
-    share: Annotated[
-        float, typer.Option(min=0.01, max=100, help="Simulated time over the default.")
-    ] = 1.0,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write JSON here.", rich_help_panel=OUTPUT_PANEL)
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Replicate a figure or table of the three papers by its id, and judge its shape.
-
-    \b
-    Examples:
-      sojourn replicate --list
-      sojourn replicate L18
-      sojourn replicate all --out replicas.json
-    """
-    from sojourn.models import replicate as model
-    from sojourn.models.simulator import Simulator
-
-    if is_list or name is None:
-        _list(CATALOGUE, as_json=as_json)
-        return
-    experiments = model.KINDS if name == "all" else (model.find(name),)
-    simulator = Simulator.find()
-    replicas = [experiment.run(simulator, share) for experiment in experiments]
-    documents = [{**asdict(replica), "verdict": replica.verdict} for replica in replicas]
-    document = documents if name == "all" else documents[0]
-    if out is not None:
-        out.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    if as_json:
-        put_json(document)
-    else:
-        for replica in replicas:
-            _show(Console(highlight=False), replica)
-    verdicts = {replica.verdict for replica in replicas}
-    _end("violated" if "violated" in verdicts else "unknown" if "unknown" in verdicts else "holds")
-
-
-def _list(catalogue: Sequence[Any], *, as_json: bool) -> None:
-    if as_json:
-        put_json(catalogue)
-        return
-    rows = [(entry.id, entry.state, entry.about, entry.how) for entry in catalogue]
-    _print(Console(highlight=False), ("id", "state", "what", "how"), rows)
-
-
-def _show(console: Console, replica: Replica) -> None:
-    console.print(f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}\n")
-    words = {True: "holds", False: "violated", None: "unknown"}
-    checks = [(words[c.holds], c.what, c.paper, c.ours) for c in replica.checks]
-    _print(console, ("", "statement", "paper", "ours"), checks)
-    for curve in replica.curves:
-        console.print(f"\n{escape(curve.name)} ({curve.y_label} by {curve.x_label})")
-        values = ["inf" if y is None else f"{y:.4g}" for y in curve.y]
-        console.print("  " + "  ".join(f"{x:g}:{y}" for x, y in zip(curve.x, values, strict=True)))
-    for matrix in replica.matrices:
-        console.print(f"\n{escape(matrix.name)}: rows {matrix.row_label}, highest first; "
-                      f"columns {matrix.column_label} {matrix.columns[0]:g} to "
-                      f"{matrix.columns[-1]:g}")  # fmt: skip
-        for load, cells in zip(reversed(matrix.rows), reversed(matrix.cells), strict=True):
-            console.print(f"  {load:4.0%} " + " ".join(f"{cell:>2}" for cell in cells))
-    console.print("\nparameters:")
-    for parameter in replica.parameters:
-        console.print(f"  {parameter.name}: {parameter.value} [dim]({escape(parameter.source)})[/]")
-    for note in replica.notes:
-        console.print(f"note: {escape(note)}")
-    console.print(f"\nverdict: {replica.verdict}\n")
-
-
-def _print(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(*head, box=None, pad_edge=False, header_style="dim")
-    for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
-    console.print(table)
-
-
-def _end(verdict: str) -> None:
-    codes = {"holds": Exit.OK, "violated": Exit.VIOLATED}
-    raise typer.Exit(codes.get(verdict, Exit.UNKNOWN))
-
-
-def _shown(ns: float | None) -> str:
-    return "inf" if ns is None else show_ns(ns)
+app.command(rich_help_panel=PANEL)(replicate)
 
 
 def _time(text: str, at: str) -> int:

@@ -5,10 +5,11 @@ A result depends on its job alone, so running them side by side changes nothing 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,15 +32,25 @@ class Simulator:
     Attributes:
         program: path of `sojourn-sim`.
         parallel: jobs at once.
+        on_done: called with (jobs done, jobs asked for) as `runs` gets on; from any thread.
     """
 
     program: str
     parallel: int
+    on_done: Callable[[int, int], None] | None = None
 
     @classmethod
-    def find(cls) -> Simulator:
-        """Find the program; HostFault if it is not installed."""
-        return cls(str(programs.find("sojourn-sim")), len(os.sched_getaffinity(0)))
+    def find(
+        cls, *, jobs: int | None = None, on_done: Callable[[int, int], None] | None = None
+    ) -> Simulator:
+        """Find the program; HostFault if it is not installed.
+
+        Args:
+            jobs: simulations at once; by default as many as there are CPUs for this process.
+            on_done: see the class.
+        """
+        found = str(programs.find("sojourn-sim"))
+        return cls(found, jobs or len(os.sched_getaffinity(0)), on_done)
 
     def run(self, command: Command, job: Job, *options: str) -> Result:
         """Run one job.
@@ -66,8 +77,16 @@ class Simulator:
 
     def runs(self, command: Command, jobs: Sequence[Job]) -> list[Result]:
         """Run all jobs; results in their order."""
+        done = itertools.count(1)
+
+        def one(job: Job) -> Result:
+            result = self.run(command, job)
+            if self.on_done is not None:
+                self.on_done(next(done), len(jobs))
+            return result
+
         with ThreadPoolExecutor(max_workers=max(1, self.parallel)) as pool:
-            return list(pool.map(lambda job: self.run(command, job), jobs))
+            return list(pool.map(one, jobs))
 
 
 def _fault(said: str, program: str, code: int) -> SpecFault | RunFault:

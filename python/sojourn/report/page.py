@@ -38,19 +38,28 @@ def html(
         of_study: figures about the study as a whole.
     """
     all_figures = [*of_study, *(figure for some in of_services.values() for figure in some)]
+    return rendered(
+        "page.html.j2",
+        all_figures,
+        findings=findings,
+        of_services=of_services,
+        of_study=of_study,
+    )
+
+
+def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> str:
+    """A page of this look: its template with figures, colours, the library, and `values`."""
     return (
         _templates()
-        .get_template("page.html.j2")
+        .get_template(template)
         .render(
-            findings=findings,
-            of_services=of_services,
-            of_study=of_study,
-            payload=_trusted(_script_json({f.name: _payload(f) for f in all_figures if f.chart})),
+            payload=_trusted(_script_json({f.name: _payload(f) for f in figures if f.chart})),
             library=_trusted(_library()),
             light=_trusted(palette.style(palette.THEMES["light"])),
             dark=_trusted(palette.style(palette.THEMES["dark"])),
             version=sojourn.__version__,
             vega_lite=VEGA_LITE,
+            **values,
         )
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica
+from sojourn.models.replicate.kind import Check, Curve, Experiment, Mark, Parameter, Replica
 from sojourn.models.simulator import Simulator
 
 IRQ_CORES = 8
@@ -71,6 +71,7 @@ def run(simulator: Simulator, share: float) -> Replica:
                   x=tuple(map(float, THREADS)), y=values)
             for case, values in scaled.items()
         ),
+        marks=(Mark(x=PAPER_LINEAR, text="linear to here"), Mark(x=PAPER_STOP, text="hard stop")),
         checks=(
             Check(
                 what="linear up to 4 threads",

@@ -27,7 +27,13 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """One line of a figure; `y` is None where the value is not finite."""
+    """One line of a figure; `y` is None where the value is not finite.
+
+    Attributes:
+        achieved: throughput at each x, same unit as x; empty if nobody asks.
+        group: curves of one group are drawn together; those of none are drawn in every figure.
+        is_paper: the paper's own numbers, not ours.
+    """
 
     name: str
     x_label: str
@@ -35,6 +41,23 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float | None, ...]
     achieved: tuple[float, ...] = ()
+    group: str = ""
+    is_paper: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A place on the x axis that the paper names: where its curve breaks, ends or is capped.
+
+    Attributes:
+        x: on the curves' axis.
+        text: what is there, in a few words.
+        group: of the figure; none: all.
+    """
+
+    x: float
+    text: str
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +98,7 @@ class Replica:
     parameters: tuple[Parameter, ...]
     checks: tuple[Check, ...]
     curves: tuple[Curve, ...] = ()
+    marks: tuple[Mark, ...] = ()
     matrices: tuple[Matrix, ...] = ()
     notes: tuple[str, ...] = field(default=())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica
+from sojourn.models.replicate.kind import Check, Curve, Experiment, Mark, Parameter, Replica
 from sojourn.models.replicate.l12 import INTERFERED_US, LOADED_US
 from sojourn.models.replicate.paper import CORES, MEMCACHED, SERVICE_US
 from sojourn.models.simulator import Simulator
@@ -35,6 +35,7 @@ def run(simulator: Simulator, share: float) -> Replica:
             Curve(name="L3 interference", x_label="load", y_label="p95 µs", x=stable,
                   y=tuple(beside)),
         ),
+        marks=(Mark(x=0.3, text="hardly any effect"),),
         checks=(
             Check(
                 what="the asymptote moves to a lower load",

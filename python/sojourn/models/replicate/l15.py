@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica
+from sojourn.models.replicate.kind import Check, Curve, Experiment, Mark, Parameter, Replica
 from sojourn.models.replicate.paper import (
     CORES,
     KERNEL,
@@ -44,6 +44,7 @@ def run(simulator: Simulator, share: float) -> Replica:
             for name, y in (("13 on 12, p95", p95_many), ("13 on 12, p50", p50_many),
                             ("12 on 12, p95", p95_even), ("12 on 12, p50", p50_even))
         ),
+        marks=(Mark(x=0.5, text="13 on 12: spike"), Mark(x=0.9, text="12 pinned: 1 ms")),
         checks=(
             Check(
                 what="13 threads: p95 spikes at about half of peak",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica
+from sojourn.models.replicate.kind import Check, Curve, Experiment, Mark, Parameter, Replica
 from sojourn.models.replicate.paper import (
     KERNEL,
     L_MS,
@@ -24,14 +24,16 @@ LOADS = (0.04, 0.06, 0.08, 0.10, 0.11, 0.12, 0.13, 0.14, 0.16, 0.2, 0.25, 0.3, 0
          0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95)  # fmt: skip
 # "As good as if there were no interference" ends where p95 is this many times that alone.
 DEPARTS = 2.0
+BY_TEXT, BY_KERNEL = "rules as in the paper's text", "rules as in the kernel"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One curve: a policy and its settings."""
+    """One curve: a policy and its settings; the figure it belongs to."""
 
     name: str
     policy: str
+    group: str = ""
     warp_ms: float = 0.0
     tuning: Mapping[str, str] | None = None
     has_wave: bool = True
@@ -39,13 +41,13 @@ class Case:
 
 CASES = (
     Case("alone", "cfs", has_wave=False),
-    Case("CFS", "cfs", tuning=TEXT_TUNING),
-    Case("BVT, warp just above L", "bvt", L_MS + 0.1, TEXT_TUNING),
-    Case("CFS, rules of the kernel", "cfs"),
-    Case("BVT, kernel, warp just above L + granularity", "bvt", L_MS + 4.1),
-    Case("BVT, kernel, warp 20 ms", "bvt", 20),
-    Case("BVT, kernel, warp 24 ms", "bvt", 24),
-    Case("EEVDF (Linux 6.6)", "eevdf"),
+    Case("CFS", "cfs", BY_TEXT, tuning=TEXT_TUNING),
+    Case("BVT, warp just above L", "bvt", BY_TEXT, L_MS + 0.1, TEXT_TUNING),
+    Case("CFS, rules of the kernel", "cfs", BY_KERNEL),
+    Case("BVT, kernel, warp just above L + granularity", "bvt", BY_KERNEL, L_MS + 4.1),
+    Case("BVT, kernel, warp 20 ms", "bvt", BY_KERNEL, 20),
+    Case("BVT, kernel, warp 24 ms", "bvt", BY_KERNEL, 24),
+    Case("EEVDF (Linux 6.6)", "eevdf", BY_KERNEL),
 )
 
 
@@ -64,6 +66,7 @@ def run(simulator: Simulator, share: float) -> Replica:
             y_label="p95 µs",
             x=LOADS,
             y=tuple(None if value is None else value / 1e3 for value in p95),
+            group=case.group,
             achieved=tuple(s["achieved_rps"] * SERVICE_US / 1e6 for s in services),
         )
     return Replica(
@@ -76,6 +79,8 @@ def run(simulator: Simulator, share: float) -> Replica:
                       source="Fig. 10: larger than L; its value is not stated, so it is varied"),
         ),
         curves=tuple(curves.values()),
+        marks=(Mark(x=0.12, text="CFS breaks"), Mark(x=0.5, text="BVT breaks"),
+               Mark(x=0.87, text="cap")),
         checks=tuple(_checks(curves)),
         notes=(
             ("Where BVT breaks depends on the warp: each ms more moves it up. The paper's 50 % is "

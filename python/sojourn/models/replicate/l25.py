@@ -39,6 +39,9 @@ def run(simulator: Simulator, share: float) -> Replica:
         matrices=tuple(found),
         checks=tuple(checks),
         notes=(
+            ("Service times follow from peak QPS, latencies from the text (see A and B). If all "
+             "of the 100 µs were spent on the core, RT with quota would be no better than CFS: "
+             "few long requests fill a quota more unevenly than many short ones."),
             ("A bound for any work-conserving policy that always prefers A: B's mean is then "
             "S/(1 − a − b), so 5 × its p95 at 10 % load is passed at a + b = 1 − 0.9/5 = 82 % for "
             "exponential service times. The paper's 80 to 90 % lies around it."),

@@ -53,9 +53,9 @@ def run(simulator: Simulator, share: float) -> Replica:
             curve
             for name in PROGRAMS
             for curve in (
-                _curve(f"{name}, simulated", LOADS, left[name]),
-                _curve(f"{name}, paper", PAPER_LOADS,
-                       tuple(dict(L28.throughputs(name))[x] for x in PAPER_LOADS)),
+                _curve(name, LOADS, left[name]),
+                _curve(name, PAPER_LOADS,
+                       tuple(dict(L28.throughputs(name))[x] for x in PAPER_LOADS), is_paper=True),
             )
         ),
         checks=tuple(_checks(left, parts["perlbench"])),
@@ -114,9 +114,13 @@ def _prediction(name: str, left: tuple[float, ...]) -> Check:
     )
 
 
-def _curve(name: str, x: tuple[float, ...], y: tuple[float, ...]) -> Curve:
-    return Curve(name=name, x_label="load of memcached", y_label="throughput, alone = 1",
-                 x=x, y=y)  # fmt: skip
+def _curve(
+    name: str, x: tuple[float, ...], y: tuple[float, ...], *, is_paper: bool = False
+) -> Curve:
+    return Curve(
+        name=f"{name}, {'paper' if is_paper else 'simulated'}", is_paper=is_paper,
+        x_label="load of memcached", y_label="throughput, alone = 1", x=x, y=y, group=name,
+    )  # fmt: skip
 
 
 def _job(load: float, wake: float, share: float) -> dict[str, object]:

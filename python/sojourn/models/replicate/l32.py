@@ -7,6 +7,7 @@ from sojourn.models.simulator import Simulator
 from sojourn.models.tco import GOLDEN_L32, Costs, discount, gain, matched_servers
 
 PAPER = (52, 29, 18, 11, 18)
+LOADS = tuple(load for load, _ in GOLDEN_L32)
 
 
 def run(_simulator: Simulator, _share: float) -> Replica:
@@ -24,8 +25,9 @@ def run(_simulator: Simulator, _share: float) -> Replica:
             Parameter(name="throughputs", value="75/47/30/18/20 %", source="L28, as printed"),
         ),
         curves=(
-            Curve(name="gain", x_label="load", y_label="%", y=ours,
-                  x=tuple(load for load, _ in GOLDEN_L32)),
+            Curve(name="computed", x_label="load", y_label="gain, %", y=ours, x=LOADS),
+            Curve(name="paper", x_label="load", y_label="gain, %", x=LOADS, is_paper=True,
+                  y=tuple(map(float, PAPER))),
         ),
         checks=(
             Check(

@@ -136,9 +136,7 @@ def _bounds(simulator: Simulator, shape: str, share: float) -> tuple[float, floa
     return QOS_FACTOR * (a + outside_ns), QOS_FACTOR * (b + outside_ns)
 
 
-def _verdict(
-    services: list[dict[str, Any]], bounds: tuple[float, float], outside_ns: float
-) -> str:
+def _verdict(services: list[dict[str, Any]], bounds: tuple[float, float], outside_ns: float) -> str:
     p95 = [service["sojourn_ns"]["p95"] for service in services]
     a, b = (
         value is not None and value + outside_ns <= bound

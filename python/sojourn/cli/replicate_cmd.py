@@ -1,0 +1,255 @@
+"""`sojourn replicate`: the papers' figures and tables by name, in text, JSON or as one page."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Self
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sojourn.cli.models_show import end, print_table
+from sojourn.cli.options import OUTPUT_PANEL, AsJson
+from sojourn.cli.plain import put_json
+from sojourn.errors import SpecFault, StoreFault
+from sojourn.models.replicate.catalogue import CATALOGUE
+from sojourn.models.replicate.kind import Experiment, Replica
+from sojourn.models.simulator import Simulator
+from sojourn.spec.faults import near
+
+# Simulated time over the default.
+PROFILES: Mapping[str, float] = {"quick": 0.25, "standard": 1.0, "full": 4.0}
+WORDS = {True: "holds", False: "violated", None: "unknown"}
+
+
+def replicate(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="L18, C11, …; 'all'.", show_default=False),
+    ] = None,
+    is_list: Annotated[bool, typer.Option("--list", help="All ids and how they stand.")] = False,
+    profile: Annotated[
+        str,
+        typer.Option("--profile", "-p", metavar="NAME",
+                     help="Simulated time: quick (a quarter), standard, full (four times)."),
+    ] = "standard",
+    share: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=100, help="Simulated time over standard.",
+                     show_default="the profile's"),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Simulations at once; changes no number.",
+                     show_default="CPUs"),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Also write one page (HTML, self-contained) here.",
+                     rich_help_panel=OUTPUT_PANEL, dir_okay=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write JSON here.", rich_help_panel=OUTPUT_PANEL, dir_okay=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Replicate a figure or table of the three papers by its id, and judge its shape.
+
+    Nothing is measured here: what the machine cannot do is simulated or computed, and says so. An
+    id that this machine can measure is told with the study that does it. Each statement of the
+    paper stands beside our number; the exit code is 1 if one does not hold.
+
+    \b
+    Examples:
+      sojourn replicate --list                        every id: measured, simulated, not yet
+      sojourn replicate L18                           one figure, in text
+      sojourn replicate all -p quick --report replicas.html
+      sojourn replicate L25 --json | jq '.checks[] | select(.holds == false)'
+    """
+    from sojourn.models import replicate as model
+
+    if is_list or name is None:
+        _list(CATALOGUE, as_json=as_json)
+        return
+    is_all = name.strip().lower() == "all"
+    experiments = model.KINDS if is_all else (model.find(name),)
+    length = share if share is not None else _share_of(profile)
+    for path in (report, out):
+        _check_folder(path)
+    simulator = Simulator.find(jobs=jobs)
+    replicas = _run(experiments, simulator, length)
+    documents = [{**asdict(replica), "verdict": replica.verdict} for replica in replicas]
+    document = documents if is_all else documents[0]
+    if report is not None:
+        _write(report, _page(replicas, name, profile, share, report))
+    if out is not None:
+        _write(out, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        put_json(document)
+    else:
+        _print(replicas)
+    verdicts = {replica.verdict for replica in replicas}
+    end("violated" if "violated" in verdicts else "unknown" if "unknown" in verdicts else "holds")
+
+
+def _share_of(profile: str) -> float:
+    if profile not in PROFILES:
+        meant = near(profile, PROFILES)
+        hint = f"did you mean {meant[0]}? " if meant else ""
+        raise SpecFault(
+            f"no profile is called '{profile}'", at="--profile",
+            fix=f"{hint}known: {', '.join(PROFILES)}",
+        )  # fmt: skip
+    return PROFILES[profile]
+
+
+def _check_folder(path: Path | None) -> None:
+    """Say so before minutes of simulation, not after."""
+    if path is not None and not path.resolve().parent.is_dir():
+        raise SpecFault(
+            f"the folder {path.parent} does not exist", at=str(path), fix="make it, or name another"
+        )
+
+
+def _run(experiments: Sequence[Experiment], simulator: Simulator, share: float) -> list[Replica]:
+    found: list[Replica] = []
+    with Display(experiments) as display:
+        for experiment in experiments:
+            display.begin(experiment)
+            watched = replace(simulator, on_done=display.step)
+            replica = experiment.run(watched, share)
+            display.finish(replica)
+            found.append(replica)
+    return found
+
+
+class Display:
+    """How far it is, on stderr: a bar on a terminal, one line an experiment elsewhere."""
+
+    def __init__(self, experiments: Sequence[Experiment]) -> None:
+        """Count what lies ahead."""
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._of = len(experiments)
+        self._done = 0
+        self._began_s = 0.0
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(),
+            TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn(),
+            console=self._console, transient=True,
+        )  # fmt: skip
+        self._task = self._bar.add_task("", total=1)
+
+    def __enter__(self) -> Self:
+        """Start the bar, on a terminal."""
+        if self._console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the bar away."""
+        if self._console.is_terminal:
+            self._bar.stop()
+
+    def begin(self, experiment: Experiment) -> None:
+        """An experiment starts."""
+        self._began_s = time.monotonic()
+        what = f"[{self._done + 1}/{self._of}] {experiment.ids[0]} {experiment.title}"
+        self._bar.update(self._task, description=escape(what), completed=0, total=None)
+
+    def step(self, done: int, of: int) -> None:
+        """So many of its simulations are done."""
+        self._bar.update(self._task, completed=done, total=of)
+
+    def finish(self, replica: Replica) -> None:
+        """It is over: one line that stays."""
+        self._done += 1
+        took_s = time.monotonic() - self._began_s
+        place = f"[{self._done}/{self._of}]"
+        self._console.print(
+            f"{escape(place)} {replica.id:<4} {took_s:5.1f} s  {replica.verdict:<8} "
+            f"{escape(replica.title)}"
+        )
+
+
+def _page(
+    replicas: Sequence[Replica], name: str, profile: str, share: float | None, path: Path
+) -> str:
+    from sojourn.report import replicas as page
+
+    length = f" --profile {profile}" if share is None else f" --share {share:g}"
+    return page.html(
+        replicas,
+        CATALOGUE,
+        command=f"sojourn replicate {name}{length} --report {path.name}",
+        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise StoreFault(
+            f"it cannot be written: {error.strerror or error}", at=str(path),
+            fix="make room, or name a place that can be written",
+        ) from error  # fmt: skip
+
+
+def _list(catalogue: Sequence[Any], *, as_json: bool) -> None:
+    if as_json:
+        put_json(catalogue)
+        return
+    rows = [(entry.id, entry.state, entry.about, entry.how) for entry in catalogue]
+    print_table(Console(highlight=False), ("id", "state", "what", "how"), rows)
+
+
+def _print(replicas: Sequence[Replica]) -> None:
+    console = Console(highlight=False)
+    for replica in replicas:
+        _show(console, replica)
+    if len(replicas) > 1:
+        rows = [
+            (r.verdict, r.id, r.label, f"{sum(c.holds is True for c in r.checks)}/{len(r.checks)}",
+             r.title)
+            for r in replicas
+        ]  # fmt: skip
+        print_table(console, ("", "id", "how", "statements", "what"), rows)
+
+
+def _show(console: Console, replica: Replica) -> None:
+    console.print(f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}\n")
+    checks = [(WORDS[c.holds], c.what, c.paper, c.ours) for c in replica.checks]
+    print_table(console, ("", "statement", "paper", f"ours, {replica.label}"), checks)
+    for curve in replica.curves:
+        console.print(f"\n{escape(curve.name)} ({curve.y_label} by {curve.x_label})")
+        values = ["inf" if y is None else f"{y:.4g}" for y in curve.y]
+        console.print("  " + "  ".join(f"{x:g}:{y}" for x, y in zip(curve.x, values, strict=True)))
+    for matrix in replica.matrices:
+        console.print(
+            f"\n{escape(matrix.name)}: rows {matrix.row_label}, highest first; columns "
+            f"{matrix.column_label} {matrix.columns[0]:g} to {matrix.columns[-1]:g}"
+        )
+        for load, cells in zip(reversed(matrix.rows), reversed(matrix.cells), strict=True):
+            console.print(f"  {load:4.0%} " + " ".join(f"{cell:>2}" for cell in cells))
+    console.print("\nparameters:")
+    for parameter in replica.parameters:
+        console.print(f"  {parameter.name}: {parameter.value} [dim]({escape(parameter.source)})[/]")
+    for note in replica.notes:
+        console.print(f"note: {escape(note)}")
+    console.print(f"\nverdict: {replica.verdict}\n")

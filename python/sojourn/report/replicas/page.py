@@ -1,0 +1,64 @@
+"""One self-contained HTML page of all replicas, in the look of the lab's reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sojourn.models.replicate.catalogue import Entry
+from sojourn.models.replicate.kind import Replica
+from sojourn.report import page
+from sojourn.report.draw.figure import Figure
+from sojourn.report.replicas import curves, matrices
+
+WORDS = {True: "holds", False: "violated", None: "unknown"}
+SIGNS = {"holds": "✓", "violated": "✗", "unknown": "?"}
+
+
+def html(
+    replicas: Sequence[Replica], catalogue: Sequence[Entry], *, command: str, made: str
+) -> str:
+    """The page.
+
+    Args:
+        replicas: what was simulated or computed.
+        catalogue: every id of the papers and how it stands.
+        command: what makes the page again.
+        made: when, for people.
+    """
+    drawn = {replica.id: figures(replica) for replica in replicas}
+    return page.rendered(
+        "replicas.html.j2",
+        [figure for some in drawn.values() for figure in some],
+        replicas=replicas,
+        drawn=drawn,
+        catalogue=catalogue,
+        answer=answer(replicas),
+        counts=Counter(entry.state for entry in catalogue),
+        words=WORDS,
+        signs=SIGNS,
+        command=command,
+        made=made,
+    )
+
+
+def figures(replica: Replica) -> list[Figure]:
+    """Curves first, then matrices."""
+    return [*curves.figures(replica), *matrices.figure(replica)]
+
+
+def answer(replicas: Sequence[Replica]) -> str:
+    """The page's one sentence.
+
+    >>> answer([])
+    'Nothing was replicated.'
+    """
+    if not replicas:
+        return "Nothing was replicated."
+    by = {word: [r.id for r in replicas if r.verdict == word] for word in SIGNS}
+    parts = [f"{len(by['holds'])} of {len(replicas)} experiments have the papers' shape"]
+    if by["violated"]:
+        parts.append(f"{', '.join(by['violated'])} not in every statement")
+    if by["unknown"]:
+        parts.append(f"{', '.join(by['unknown'])} cannot be told")
+    return "; ".join(parts) + "."
