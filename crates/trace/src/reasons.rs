@@ -35,14 +35,14 @@ const fn reason(name: &'static str, weight: Weight, about: &'static str) -> Reas
 use Weight::{Defect, Dropped, InFlight, Note, Unmatched};
 
 /// All reasons.
-pub const REASONS: [Reason; 24] = [
+pub const REASONS: [Reason; 25] = [
     reason("began_before", InFlight, "its bytes arrived before the trace began"),
     reason("no_segment", Unmatched, "bytes were read whose arrival was not seen"),
     reason("segments_full", Unmatched, "more unread segments than are remembered: start unknown"),
     reason("no_reply", Unmatched, "the connection closed before any reply"),
     reason("reply_unfinished", Unmatched, "the next request was read before this reply had left"),
     reason("bad_order", Unmatched, "its end lies before its start: clocks disagree"),
-    reason("thread_unknown", Unmatched, "read by a thread beyond the table"),
+    reason("thread_unknown", Unmatched, "read by a task that is not of the service, or beyond the table"),
     reason("frame_lost", Unmatched, "more pipelined requests than are remembered"),
     reason("in_flight", InFlight, "still in service when the trace ended"),
     reason("rx_stamp_missing", Note, "no receive time on its packet: rx counts as 0"),
@@ -59,6 +59,7 @@ pub const REASONS: [Reason; 24] = [
     reason("late_reply", Note, "reply segments after the next request was read"),
     reason("many_segments", Note, "requests whose bytes came in several segments"),
     reason("wake_unseen", Note, "a thread ran again without a wake-up being seen"),
+    reason("switch_unseen", Note, "another task ran than the last switch said; put right then"),
     reason("sum_mismatch", Defect, "stages do not add to the total"),
     reason("worst_dropped", Note, "candidates for the worst list that found the ring full"),
     reason("record_dropped", Dropped, "records that found the ring full"),

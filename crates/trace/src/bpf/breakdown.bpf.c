@@ -267,7 +267,7 @@ int BPF_PROG(on_read, struct sock *sk)
 		return 0;
 	slot = slot_here(this_cpu());
 	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp || !slot)
+	if (!tp)
 		return 0;
 	copied_seq = tp->copied_seq;
 	c = bpf_sk_storage_get(&conns, sk, 0, 0);
@@ -282,6 +282,12 @@ int BPF_PROG(on_read, struct sock *sk)
 	}
 	if (copied_seq == c->read_seq)
 		return 0;
+	if (!slot) {
+		consume(c, copied_seq);
+		c->req.state = IDLE;
+		count(UN_THREAD_UNKNOWN);
+		return 0;
+	}
 	t = thread_at(slot);
 	t->is_worker = 1;
 	if (c->req.state == READING && tp->write_seq == c->req.reply_base) {
@@ -418,10 +424,14 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct cpu *cpu = this_cpu();
-	u32 from = cpu->is_known ? cpu->slot : slot_for(prev->pid, prev->tgid);
-	u32 to = next->pid ? slot_for(next->pid, next->tgid) : 0;
+	u32 out = prev->pid, in = next->pid, from = cpu->slot, to = 0;
 	u64 now_ns;
 
+	if (!cpu->is_known || cpu->tid != out)
+		from = out ? slot_for(out, prev->tgid) : 0;
+	if (in)
+		to = slot_for(in, next->tgid);
+	cpu->tid = in;
 	cpu->slot = to;
 	cpu->is_known = 1;
 	if (!(from | to))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
 /*
  * What both sides of the fence agree on: the stages, the reasons, and the shape of every value that
- * user space reads. `src/shapes.rs` mirrors this file; `src/shapes.rs` has the test that compares.
+ * user space reads. `src/stages.rs`, `src/reasons.rs` and
+ * `src/read.rs` mirror this file, and have the tests and checks that compare.
  */
 #ifndef SOJOURN_SHAPES_H
 #define SOJOURN_SHAPES_H
@@ -54,6 +55,7 @@ enum reason {
 	NOTE_LATE_REPLY,	/* reply bytes after the exchange was closed */
 	NOTE_MANY_SEGMENTS,	/* requests whose bytes came in more than one segment */
 	NOTE_WAKE_UNSEEN,	/* thread ran again without a wake-up being seen */
+	NOTE_SWITCH_UNSEEN,	/* another task runs than the last switch said: put right on the spot */
 	NOTE_SUM_MISMATCH,	/* stages do not add to the total: must stay 0 */
 	NOTE_WORST_DROPPED,	/* candidates for the worst list that found the ring full */
 	NOTE_RECORD_DROPPED,	/* full records that found the ring full */

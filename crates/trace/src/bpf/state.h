@@ -27,8 +27,10 @@ u64 idle_sum_ns;
 
 /* What this CPU is doing. Written only by hooks on this CPU. */
 struct cpu {
-	u32 slot;		/* service thread that runs here, 0: none */
-	u32 is_known;		/* a switch has been seen: slot can be trusted */
+	u32 tid;		/* task that runs here, if is_known */
+	u32 slot;		/* its slot if it is a service thread, 0: it is none */
+	u32 is_known;
+	u32 pad;
 	u64 skb;		/* last packet that entered the stack here ... */
 	u64 receive_ns;		/* ... and when */
 	u64 address;		/* see address_of */
