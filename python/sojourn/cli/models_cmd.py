@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from sojourn.cli.calibrate_cmd import calibrate
 from sojourn.cli.models_show import end, print_table, shown
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
@@ -22,7 +23,7 @@ from sojourn.cli.replicate_cmd import replicate
 from sojourn.errors import SpecFault
 from sojourn.models import colocation, tco
 from sojourn.models.colocation import Table as Colocation
-from sojourn.units import parse_count, parse_ns, show_ns
+from sojourn.units import parse_count, parse_ns
 
 app = typer.Typer()
 PANEL = "Model"
@@ -239,54 +240,7 @@ def fleet(
     end(found.verdict)
 
 
-@app.command(rich_help_panel=PANEL)
-def calibrate(
-    points: Annotated[Path, typer.Argument(help="CSV of points, or folder of results in JSON.")],
-    workers: Annotated[int, typer.Option(help="Worker threads of the service.")] = 1,
-    connections: Annotated[int, typer.Option(help="Connections of the load.")] = 64,
-    fit_up_to: Annotated[float, typer.Option(help="Share of the highest load.")] = 0.65,
-    bound: Annotated[float, typer.Option(help="Error that predictions may have.")] = 0.30,
-    quantities: Annotated[
-        str, typer.Option(help="What is fitted and judged: of mean, p50, p95, p99.")
-    ] = "mean,p50,p95",
-    as_json: AsJson = False,
-) -> None:
-    """Fit a service's parameters to its low loads, predict its high ones, print the errors.
-
-    \b
-    Examples:
-      sojourn calibrate points.csv --workers 1 --connections 64
-      sojourn calibrate points.csv --quantities p50      on a machine whose tail is noise
-    """
-    from sojourn.models.calibrate import Setup, read_points
-    from sojourn.models.calibrate import calibrate as fit
-    from sojourn.models.simulator import Simulator
-
-    setup = Setup(
-        workers=workers, connections=connections, fit_up_to=fit_up_to, bound=bound,
-        quantities=tuple(name.strip() for name in quantities.split(",")),
-    )  # fmt: skip
-    found = fit(Simulator.find(), read_points(points), setup)
-    if as_json:
-        put_json(asdict(found))
-    else:
-        console = Console(highlight=False)
-        values = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
-        console.print(f"{found.label}: {values}\n")
-        rows = [
-            (f"{p.share:.0%}", p.quantity, show_ns(p.measured_ns), shown(p.predicted_ns),
-             "unstable" if p.error is None else f"{p.error:+.1%}",
-             "fitted" if p.is_fitted else "held out")
-            for p in found.predictions
-        ]  # fmt: skip
-        print_table(console, ("load", "", "measured", "predicted", "error", ""), rows)
-        worst = "-" if found.worst_held_out is None else f"{found.worst_held_out:.0%}"
-        console.print(f"\n{found.verdict}: worst held-out error {worst}, bound {found.bound:.0%}")
-        for note in found.notes:
-            console.print(f"note: {note}")
-    end(found.verdict)
-
-
+app.command(rich_help_panel=PANEL)(calibrate)
 app.command(rich_help_panel=PANEL)(replicate)
 
 

@@ -1,0 +1,104 @@
+"""`sojourn calibrate`: fit a service to its low loads, predict its high ones, print the errors."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from sojourn.cli.models_show import end, print_table, shown
+from sojourn.cli.options import AsJson
+from sojourn.cli.plain import put_json
+from sojourn.errors import SpecFault
+from sojourn.models.calibrate import Calibration, Prediction
+from sojourn.units import parse_count, show_count, show_ns
+
+
+def calibrate(
+    points: Annotated[
+        Path,
+        typer.Argument(
+            help="Record of a study (results/STUDY/MACHINE/RUN), folder of results in JSON, or CSV."
+        ),
+    ],
+    workers: Annotated[int, typer.Option(help="Worker threads of the service.")] = 1,
+    connections: Annotated[int, typer.Option(help="Connections of the load.")] = 64,
+    peak: Annotated[
+        str,
+        typer.Option(help="Closed-loop peak, requests/s: the service is full there.",
+                     show_default="from CPU time at the fitted loads"),
+    ] = "",
+    fit_up_to: Annotated[
+        float, typer.Option(help="Fit the points up to this share of the highest load.")
+    ] = 0.67,
+    bound: Annotated[float, typer.Option(help="Error that predictions may have.")] = 0.30,
+    quantities: Annotated[
+        str, typer.Option(help="What is fitted and judged: of mean, p50, p95, p99.")
+    ] = "p50,p95",
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Fit a service's parameters to its low loads, predict its high ones, print the errors.
+
+    The service time and the cost of a wake-up follow from CPU time per request, which falls as the
+    CPU fills; what a halted CPU costs and how much service times vary follow from latencies. Loads
+    above --fit-up-to are held out: their errors are the model's honest ones. Exit code 1 says that
+    one is larger than --bound.
+
+    \b
+    Examples:
+      sojourn calibrate results/latency_vs_load/vm/20261122T014937Z-51be
+      sojourn calibrate points.csv --workers 4 --connections 256 --peak 480k
+      sojourn calibrate points.csv --quantities p50      on a machine whose tail is noise
+    """
+    from sojourn.models.calibrate import Setup
+    from sojourn.models.calibrate import calibrate as fit
+    from sojourn.models.points import read_points
+    from sojourn.models.simulator import Simulator
+
+    setup = Setup(
+        workers=workers, connections=connections, fit_up_to=fit_up_to, bound=bound,
+        peak_rps=_count(peak) if peak else None,
+        quantities=tuple(name.strip() for name in quantities.split(",") if name.strip()),
+    )  # fmt: skip
+    found = fit(Simulator.find(), read_points(points), setup)
+    if as_json:
+        put_json(asdict(found))
+    else:
+        _print(found)
+    end(found.verdict)
+
+
+def _print(found: Calibration) -> None:
+    console = Console(highlight=False)
+    values = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
+    console.print(f"{found.label}: {values}; full at {show_count(found.capacity_rps)}/s\n")
+    head = ("load", "requests/s", "", "measured", "runs", "predicted", "error", "")
+    print_table(console, head, [_row(p, found) for p in found.predictions])
+    worst = "-" if found.worst_held_out is None else f"{found.worst_held_out:.0%}"
+    judged = ", ".join(found.quantities)
+    console.print(
+        f"\n{found.verdict}: worst held-out error of {judged} is {worst}, bound {found.bound:.0%}"
+    )
+    for note in found.notes:
+        console.print(f"note: {escape(note)}")
+
+
+def _row(p: Prediction, found: Calibration) -> tuple[str, ...]:
+    spread = "" if p.lo_ns is None or p.hi_ns is None else f"{show_ns(p.lo_ns)}–{show_ns(p.hi_ns)}"
+    kept = "fitted" if p.is_fitted else "held out"
+    return (
+        f"{p.share:.0%}", show_count(p.rate_rps), p.quantity, show_ns(p.measured_ns), spread,
+        shown(p.predicted_ns), "unstable" if p.error is None else f"{p.error:+.1%}",
+        kept if p.quantity in found.quantities else f"{kept}, not judged",
+    )  # fmt: skip
+
+
+def _count(text: str) -> float:
+    try:
+        return parse_count(text)
+    except ValueError as error:
+        raise SpecFault(str(error), at="--peak", fix="write a number such as 120k") from None

@@ -1,0 +1,149 @@
+"""Measured points of one service by load: what a calibration reads.
+
+From a record of the lab (`sojourn run`), a folder of results of `sojourn-load` in JSON, or a CSV.
+Runs at the same load are one point: quantiles are medians over the runs, with the least and the
+most beside them, so that an outlier does not decide and the spread is seen. Of an even number the
+lower of the two in the middle counts, because what disturbs a run only ever adds. A run that the
+lab does not believe (verdict `unknown`) is left out, unless its load has no other.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median_low
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sojourn.errors import SpecFault, StoreFault
+from sojourn.samples import decode
+
+QUANTITIES = ("mean", "p50", "p95", "p99")
+SAME = 0.04  # runs whose loads differ by less than this share of the load are one point
+GRID = 400  # equally likely places that stand for a histogram
+_FIX = (
+    "give a record's folder (results/STUDY/MACHINE/RUN), a folder of results in JSON, or a CSV "
+    "with rate_rps, mean_ns, p50_ns, p95_ns, p99_ns and, if known, cpu_share"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One measured load; times in ns, None where not known.
+
+    Attributes:
+        cpu_share: share of time in which the server's CPUs were busy, 0 to 1.
+        is_believed: whether the run's self-checks passed.
+        shape: sojourn times at `GRID` equally likely places, ascending; empty if not known.
+        runs: how many were put together.
+        spread: by quantity, least and most of the runs.
+    """
+
+    rate_rps: float
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    cpu_share: float | None = None
+    is_believed: bool = True
+    shape: tuple[float, ...] = ()
+    runs: int = 1
+    spread: Mapping[str, tuple[float, float]] | None = None
+
+
+def read_points(path: Path) -> list[Measured]:
+    """Points in order of load.
+
+    Raises:
+        SpecFault: there are none, or the file is none of the forms.
+    """
+    try:
+        if path.is_dir():
+            found = [_of_result(result) for result in _results(path)]
+        else:
+            with path.open(newline="", encoding="utf-8") as file:
+                found = [_of_row(row) for row in csv.DictReader(file)]
+    except (OSError, ValueError, KeyError, TypeError, StoreFault) as error:
+        raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
+    if not found:
+        raise SpecFault("there are no points", at=str(path), fix=_FIX)
+    return together(found)
+
+
+def together(points: Sequence[Measured]) -> list[Measured]:
+    """Runs at the same load as one point, in order of load."""
+    groups: list[list[Measured]] = []
+    for point in sorted(points, key=lambda point: point.rate_rps):
+        if groups and point.rate_rps <= groups[-1][0].rate_rps * (1 + SAME):
+            groups[-1].append(point)
+        else:
+            groups.append([point])
+    return [_one(group) if len(group) > 1 else group[0] for group in groups]
+
+
+def _one(runs: Sequence[Measured]) -> Measured:
+    group = [run for run in runs if run.is_believed] or runs
+    known: dict[str, list[float]] = defaultdict(list)
+    for point in group:
+        for name in (*QUANTITIES, "cpu_share"):
+            value = getattr(point, name)
+            if value is not None:
+                known[name].append(value)
+    middle = {name: median_low(values) for name, values in known.items()}
+    shapes = [point.shape for point in group if point.shape]
+    # The shape of the run in the middle: a mean of quantiles would be nobody's distribution.
+    order = sorted(shapes, key=lambda shape: shape[len(shape) // 2])
+    return replace(
+        group[0],
+        rate_rps=float(np.mean([point.rate_rps for point in group])),
+        **{name: middle.get(name) for name in (*QUANTITIES, "cpu_share")},
+        shape=order[(len(order) - 1) // 2] if order else (),
+        runs=len(group),
+        spread={name: (min(values), max(values)) for name, values in known.items()},
+    )
+
+
+def _results(folder: Path) -> list[Mapping[str, Any]]:
+    """Open-loop results below a folder: those of a record's sweep, or every JSON file."""
+    points = folder / "points"
+    if points.is_dir():
+        # A point that was stopped half way has no outcome yet.
+        found = sorted(points.glob("*-sweep-*/load.json"))
+        files = [file for file in found if file.with_name("outcome.parquet").exists()]
+    else:
+        files = sorted(folder.glob("*.json"))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+
+def _of_result(result: Mapping[str, Any]) -> Measured:
+    span = result["sojourn_ns"]
+    idle = result.get("checks", {}).get("server_idle_share")
+    return Measured(
+        is_believed=result.get("verdict") != "unknown",
+        rate_rps=float(result["offered_rps"]),
+        **{name: span[name] for name in QUANTITIES},
+        cpu_share=None if idle is None else 1 - float(idle),
+        shape=tuple(shape_of(span["hdr"])) if span.get("hdr") and not span.get("lost") else (),
+    )
+
+
+def shape_of(hdr: str) -> NDArray[np.float64]:
+    """A histogram as `GRID` equally likely places, ns, ascending."""
+    found = decode(hdr, at="sojourn_ns.hdr")
+    middles = (found.lo_ns + found.hi_ns) / 2
+    edges = np.cumsum(found.count) / found.total
+    wanted = (np.arange(GRID) + 0.5) / GRID
+    return middles[np.searchsorted(edges, wanted).clip(max=len(middles) - 1)]
+
+
+def _of_row(row: Mapping[str, str]) -> Measured:
+    times = {name: float(row[f"{name}_ns"]) if row.get(f"{name}_ns") else None
+             for name in QUANTITIES}  # fmt: skip
+    share = float(row["cpu_share"]) if row.get("cpu_share") else None
+    return Measured(rate_rps=float(row["rate_rps"]), **times, cpu_share=share)
