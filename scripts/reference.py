@@ -9,6 +9,7 @@ from typing import Any
 
 from sojourn.cli.kinds import catalogue
 from sojourn.errors import Exit
+from sojourn.models.replicate.catalogue import CATALOGUE
 
 FOLDER = Path(__file__).parent.parent / "docs/reference"
 HEAD = "<!-- made by `make docs` from the code; edit the code instead -->\n\n"
@@ -24,7 +25,11 @@ MEANING = {
 
 def pages() -> dict[str, str]:
     """File name → text."""
-    return {"kinds.md": kinds_page(catalogue()), "exit-codes.md": exit_page()}
+    return {
+        "kinds.md": kinds_page(catalogue()),
+        "exit-codes.md": exit_page(),
+        "papers.md": papers_page(),
+    }
 
 
 def kinds_page(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
@@ -66,6 +71,21 @@ def exit_page() -> str:
     rows = [f"| {code.value} | {code.name.lower()} | {MEANING[code]} |" for code in Exit]
     table = "\n".join(["| code | name | meaning |", "|---|---|---|", *rows])
     return f"{HEAD}# Exit codes\n\nThe same for every program of the lab.\n\n{table}\n"
+
+
+def papers_page() -> str:
+    rows = [f"| {e.id} | {e.about} | {e.state} | {how(e.how)} |" for e in CATALOGUE]
+    table = "\n".join(["| id | what | state | how, or what it needs |", "|---|---|---|---|", *rows])
+    about = (
+        "Every figure, table and statement of the three papers by its id, and how it can be had "
+        "today; `sojourn replicate --list` prints the same. L: Leverich and Kozyrakis, EuroSys "
+        "2014; C: Chen et al., ISPASS 2017; P: Pons et al., FGCS 2022."
+    )
+    return f"{HEAD}# The papers, line by line\n\n{about}\n\n{table}\n"
+
+
+def how(text: str) -> str:
+    return f"`{text}`" if text.startswith("sojourn ") and ";" not in text else text
 
 
 def main() -> int:

@@ -54,6 +54,8 @@ def catalogue() -> Kinds:
     from sojourn import analysis
 
     native = schema("load-kinds") or {"tables": []}
+    known = {table["name"] for table in native["tables"]}
+    simulated = (schema("sim-kinds") or {"tables": []})["tables"]
     profiles = [
         {
             "name": name,
@@ -68,7 +70,10 @@ def catalogue() -> Kinds:
         **{table["name"]: table["kinds"] for table in native["tables"]},
         "profiles": profiles,
         "methods": methods,
-    }
+        # What the simulator shares with the generator is listed once.
+        **{f"simulated {table['name']}": table["kinds"] for table in simulated
+           if table["name"] not in known},
+    }  # fmt: skip
 
 
 def _only(tables: Kinds, name: str) -> Kinds:
