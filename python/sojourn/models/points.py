@@ -5,12 +5,17 @@ Runs at the same load are one point: quantiles are medians over the runs, with t
 most beside them, so that an outlier does not decide and the spread is seen. Of an even number the
 lower of the two in the middle counts, because what disturbs a run only ever adds. A run that the
 lab does not believe (verdict `unknown`) is left out, unless its load has no other.
+
+On a shared machine a CPU is sometimes slower, for everybody on it. Which runs were disturbed is
+told by CPU time, never by latency: with `quiet` below 1 only that share of the runs of a load
+counts whose CPUs were busy least. Both fitted and held-out loads are treated so.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -57,8 +62,12 @@ class Measured:
     spread: Mapping[str, tuple[float, float]] | None = None
 
 
-def read_points(path: Path) -> list[Measured]:
+def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
     """Points in order of load.
+
+    Args:
+        path: a record, a folder of results, or a CSV.
+        quiet: share of the runs of each load that counts, those with the least CPU time.
 
     Raises:
         SpecFault: there are none, or the file is none of the forms.
@@ -73,10 +82,10 @@ def read_points(path: Path) -> list[Measured]:
         raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
     if not found:
         raise SpecFault("there are no points", at=str(path), fix=_FIX)
-    return together(found)
+    return together(found, quiet=quiet)
 
 
-def together(points: Sequence[Measured]) -> list[Measured]:
+def together(points: Sequence[Measured], *, quiet: float = 1.0) -> list[Measured]:
     """Runs at the same load as one point, in order of load."""
     groups: list[list[Measured]] = []
     for point in sorted(points, key=lambda point: point.rate_rps):
@@ -84,11 +93,22 @@ def together(points: Sequence[Measured]) -> list[Measured]:
             groups[-1].append(point)
         else:
             groups.append([point])
-    return [_one(group) if len(group) > 1 else group[0] for group in groups]
+    return [_one(_quiet(group, quiet)) if len(group) > 1 else group[0] for group in groups]
 
 
-def _one(runs: Sequence[Measured]) -> Measured:
-    group = [run for run in runs if run.is_believed] or runs
+def _quiet(runs: Sequence[Measured], share: float) -> Sequence[Measured]:
+    """Believed runs, those with the least CPU time per request."""
+    if not 0 < share <= 1:
+        raise SpecFault(f"quiet is {share:g}", at="quiet", fix="give a share above 0, at most 1")
+    group = [run for run in runs if run.is_believed] or list(runs)
+    known = [run for run in group if run.cpu_share is not None]
+    if share == 1 or not known:
+        return group
+    known.sort(key=lambda run: (run.cpu_share or 0.0) / run.rate_rps)
+    return known[: math.ceil(share * len(known))]
+
+
+def _one(group: Sequence[Measured]) -> Measured:
     known: dict[str, list[float]] = defaultdict(list)
     for point in group:
         for name in (*QUANTITIES, "cpu_share"):

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,15 @@ def test_runs_at_a_load_are_one_point_and_the_disbelieved_do_not_count() -> None
     assert (second.p50, second.runs, second.rate_rps) == (8, 1, 2000)
     (only,) = together([_run(1000, 90, is_believed=False), _run(1000, 95, is_believed=False)])
     assert only.p50 == 90
+
+
+def test_quiet_runs_are_chosen_by_cpu_time_and_never_by_latency() -> None:
+    busy = ((5, 0.9), (9, 0.3), (8, 0.2), (1, 0.8))
+    runs = [replace(_run(1000, p50), cpu_share=share) for p50, share in busy]
+    (point,) = together(runs, quiet=0.5)
+    assert (point.p50, point.runs, point.cpu_share) == (8, 2, 0.2)
+    with pytest.raises(SpecFault, match="quiet"):
+        together(runs, quiet=0)
 
 
 def test_a_record_gives_its_sweep_and_not_what_was_stopped_half_way(tmp_path: Path) -> None:

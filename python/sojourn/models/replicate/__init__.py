@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from sojourn.errors import SpecFault
 from sojourn.models.replicate.c11 import EXPERIMENT as C11
+from sojourn.models.replicate.c20 import EXPERIMENT as C20
 from sojourn.models.replicate.c26 import EXPERIMENT as C26
 from sojourn.models.replicate.catalogue import CATALOGUE
 from sojourn.models.replicate.kind import Experiment
@@ -40,9 +41,19 @@ KINDS: tuple[Experiment, ...] = (
     L32,
     L34,
     C11,
+    C20,
     C26,
     P8,
 )
+
+
+_WHY_NOT = {
+    "measured": "is measured on this machine, not replicated by a model",
+    "not yet": "is not yet replicated",
+    "background": "says nothing that could be replicated",
+    "simulated": "is simulated, but not under this name",
+    "computed": "is computed, but not under this name",
+}
 
 
 def find(name: str) -> Experiment:
@@ -59,11 +70,11 @@ def find(name: str) -> Experiment:
     entry = next((entry for entry in CATALOGUE if entry.id == wanted), None)
     if entry is not None:
         raise SpecFault(
-            f"{entry.id} ({entry.about}) cannot be replicated by a model: {entry.state}",
+            f"{entry.id} ({entry.about}) {_WHY_NOT[entry.state]}",
             at=f"sojourn replicate {name}",
             fix=entry.how or f"simulated or computed are: {', '.join(known)}",
         )
-    meant = near(wanted, [*known, *(entry.id for entry in CATALOGUE)])
+    meant = near(wanted, dict.fromkeys(entry.id for entry in CATALOGUE))
     hint = f"did you mean {' or '.join(meant)}? " if meant else ""
     raise SpecFault(
         f"no experiment of the papers is called '{name}'",

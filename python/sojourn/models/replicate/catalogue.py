@@ -90,7 +90,7 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("C17", "Fig. 8: container over bare metal", "not yet", _KNOBS),
     ("C18", "isolation mechanisms", "not yet", _KNOBS),
     ("C19", "Table IV: cost of applying them", "not yet", _KNOBS),
-    ("C20", "Figs. 9, 10: threads against cores", "not yet", _KNOBS),
+    ("C20", "Figs. 9, 10: threads against cores", "simulated", "sojourn replicate C20"),
     ("C21", "Table V: hyper-threads", "not yet", "needs a machine with SMT, and a study"),
     ("C22", "Fig. 11: memcached with NGINX", "not yet", _COLOCATION),
     ("C23", "Table VI: on the IRQ cores", "not yet", _MANY),
