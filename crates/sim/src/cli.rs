@@ -52,7 +52,7 @@ struct QueueArgs {
     #[arg(long)]
     arrivals: Option<String>,
     /// Offered load, requests/s [default: 0.8]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     rate: Option<String>,
     /// Service time, in --unit, or histogram:FILE#KEY [default: exponential:1]
     #[arg(long)]
@@ -67,7 +67,7 @@ struct QueueArgs {
     #[arg(long)]
     discipline: Option<String>,
     /// Requests measured [default: 1M]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     requests: Option<String>,
     /// Requests before them, left out [default: a tenth]
     #[arg(long)]

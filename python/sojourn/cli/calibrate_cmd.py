@@ -35,6 +35,10 @@ def calibrate(
     fit_up_to: Annotated[
         float, typer.Option(help="Fit the points up to this share of the highest load.")
     ] = 0.67,
+    quiet: Annotated[
+        float,
+        typer.Option(help="Share of a load's runs that counts: those with the least CPU time."),
+    ] = 1.0,
     bound: Annotated[float, typer.Option(help="Error that predictions may have.")] = 0.30,
     quantities: Annotated[
         str, typer.Option(help="What is fitted and judged: of mean, p50, p95, p99.")
@@ -53,6 +57,7 @@ def calibrate(
       sojourn calibrate results/latency_vs_load/vm/20261122T014937Z-51be
       sojourn calibrate points.csv --workers 4 --connections 256 --peak 480k
       sojourn calibrate points.csv --quantities p50      on a machine whose tail is noise
+      sojourn calibrate folder --quiet 0.33              where the CPU is at times slower
     """
     from sojourn.models.calibrate import Setup
     from sojourn.models.calibrate import calibrate as fit
@@ -64,7 +69,7 @@ def calibrate(
         peak_rps=_count(peak) if peak else None,
         quantities=tuple(name.strip() for name in quantities.split(",") if name.strip()),
     )  # fmt: skip
-    found = fit(Simulator.find(), read_points(points), setup)
+    found = fit(Simulator.find(), read_points(points, quiet=quiet), setup)
     if as_json:
         put_json(asdict(found))
     else:

@@ -223,7 +223,7 @@ fn count(text: &str, at: &str) -> Result<f64, Fault> {
     if number > 0.0 {
         return Ok(number);
     }
-    Err(Fault::usage(format!("{at} is {text}"), at, format!("give a {at} above 0")))
+    Err(Fault::usage(format!("{at} is {text}"), at, format!("give {at} above 0")))
 }
 
 /// Names of the service-time distributions, for `--describe`.
