@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -33,6 +34,16 @@ def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
     assert (states["L18"], states["C7"], states["C24"]) == ("simulated", "measured", "not yet")
 
 
+def test_replicate_writes_one_page_and_json_beside_it(tmp_path: Path) -> None:
+    page, data = tmp_path / "page.html", tmp_path / "data.json"
+    words = ["replicate", "L32", "--report", str(page), "--out", str(data)]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "51.95/29.07/17.19/10.32/17.44" in page.read_text()
+    assert json.loads(data.read_text())["verdict"] == "holds"
+    assert not list(tmp_path.glob(".*.part"))
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
@@ -42,6 +53,11 @@ def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
         (["provision", "--bound", "fast"], "500us"),
         (["provision", "--demand", "diurnal:1"], "diurnal"),
         (["replicate", "L118"], "L18"),
+        (["replicate", "C7"], "sojourn run"),
+        (["replicate", "L18", "--profile", "quik"], "quick"),
+        (["replicate", "L18", "--report", "/no/such/folder/x.html"], "make it"),
+        (["calibrate", "/no/such/points.csv"], "record"),
+        (["calibrate", "x.csv", "--peak", "fast"], "120k"),
     ],
 )
 def test_mistakes_end_with_a_way_out(words: list[str], hint: str) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -109,23 +108,24 @@ def _quiet(runs: Sequence[Measured], share: float) -> Sequence[Measured]:
 
 
 def _one(group: Sequence[Measured]) -> Measured:
-    known: dict[str, list[float]] = defaultdict(list)
-    for point in group:
-        for name in (*QUANTITIES, "cpu_share"):
-            value = getattr(point, name)
-            if value is not None:
-                known[name].append(value)
-    middle = {name: median_low(values) for name, values in known.items()}
+    # A run without a number lost the requests that decide it: it counts as infinite (M3).
+    values = {
+        name: [math.inf if value is None else value
+               for value in (getattr(point, name) for point in group)]
+        for name in (*QUANTITIES, "cpu_share")
+    }  # fmt: skip
+    middle = {name: median_low(found) for name, found in values.items()}
+    known = {name: found for name, found in values.items() if middle[name] < math.inf}
     shapes = [point.shape for point in group if point.shape]
     # The shape of the run in the middle: a mean of quantiles would be nobody's distribution.
     order = sorted(shapes, key=lambda shape: shape[len(shape) // 2])
     return replace(
         group[0],
         rate_rps=float(np.mean([point.rate_rps for point in group])),
-        **{name: middle.get(name) for name in (*QUANTITIES, "cpu_share")},
+        **{name: middle[name] if name in known else None for name in values},
         shape=order[(len(order) - 1) // 2] if order else (),
         runs=len(group),
-        spread={name: (min(values), max(values)) for name, values in known.items()},
+        spread={name: (min(found), max(found)) for name, found in known.items()},
     )
 
 
@@ -154,8 +154,10 @@ def _of_result(result: Mapping[str, Any]) -> Measured:
 
 
 def shape_of(hdr: str) -> NDArray[np.float64]:
-    """A histogram as `GRID` equally likely places, ns, ascending."""
+    """A histogram as `GRID` equally likely places, ns, ascending; empty if it is."""
     found = decode(hdr, at="sojourn_ns.hdr")
+    if not found.total:
+        return np.empty(0)
     middles = (found.lo_ns + found.hi_ns) / 2
     edges = np.cumsum(found.count) / found.total
     wanted = (np.arange(GRID) + 0.5) / GRID

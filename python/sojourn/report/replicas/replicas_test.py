@@ -1,0 +1,94 @@
+import json
+import re
+
+import vl_convert
+
+from sojourn.models.replicate.catalogue import CATALOGUE
+from sojourn.models.replicate.kind import Check, Curve, Mark, Matrix, Parameter, Replica
+from sojourn.report import replicas
+from sojourn.report.draw import palette
+from sojourn.report.draw.figure import VEGA_LITE, sized
+from sojourn.report.replicas import curves, matrices
+from sojourn.report.replicas.page import answer
+
+YES, NO = True, False
+CELLS = (("AB", "A"), ("B", "-"))
+
+
+def _curve(name: str, y: tuple[float | None, ...], *, group: str = "", unit: str = "p95 µs",
+           is_paper: bool = False) -> Curve:  # fmt: skip
+    return Curve(name=name, x_label="load", y_label=unit, x=(0.1, 0.5, 0.9), y=y, group=group,
+                 is_paper=is_paper)  # fmt: skip
+
+
+def _replica(*holds: bool | None) -> Replica:
+    return Replica(
+        id="L99",
+        title="A <b>figure</b>",
+        label="simulated",
+        parameters=(Parameter(name="service", value="1 µs", source="assumed"),),
+        checks=tuple(
+            Check(what="breaks", paper="≈ 12 %", ours="at 13 %", holds=h) for h in holds
+        ),
+        curves=(
+            _curve("alone", (1.0, 2.0, 3.0)),
+            _curve("CFS", (1.0, 90.0, None), group="text"),
+            _curve("BVT", (1.0, 2.0, 80.0), group="kernel"),
+            _curve("theirs", (1.0, 2.0, 70.0), group="kernel", is_paper=True),
+        ),
+        marks=(Mark(x=0.12, text="breaks"),),
+        matrices=(
+            Matrix(name="CFS", row_label="b", column_label="a", rows=(0.1, 0.2),
+                   columns=(0.1, 0.2), cells=CELLS),
+        ),
+        notes=("a note",),
+    )  # fmt: skip
+
+
+def _page(*found: Replica) -> str:
+    return replicas.html(found, CATALOGUE, command="sojourn replicate all", made="today")
+
+
+def test_the_page_shows_both_numbers_the_verdict_and_the_label() -> None:
+    html = _page(_replica(YES, NO))
+    for text in ("≈ 12 %", "at 13 %", "ours, simulated", "a note", "violated", "assumed"):
+        assert text in html
+    assert "A &lt;b&gt;figure" in html
+    assert "A <b>figure" not in html
+    assert "1 of 2" in html
+
+
+def test_the_answer_names_what_does_not_hold() -> None:
+    found = [_replica(YES), _replica(NO), _replica(None)]
+    assert answer(found).startswith("1 of 3 experiments have the papers' shape")
+    assert "L99 not in every statement; L99 cannot be told" in answer(found)
+
+
+def test_a_group_is_a_figure_and_curves_of_none_are_in_all() -> None:
+    first, second = curves.figures(_replica(YES))
+    names = [{row[0] for row in figure.table.rows} for figure in (first, second)]
+    assert names == [{"alone", "CFS"}, {"alone", "BVT", "theirs"}]
+    assert "Triangles" in first.caption
+    assert "Dashed" in second.caption
+
+
+def test_what_never_ended_is_drawn_at_the_edge_and_kept_in_the_table() -> None:
+    figure = curves.figures(_replica(YES))[0]
+    assert figure.chart is not None
+    rows = figure.chart["datasets"]
+    assert isinstance(rows, dict)
+    assert [row["curve"] for row in rows["infinite"]] == ["CFS"]
+    assert "CFS,simulated,0.9,inf,p95 µs" in figure.table.csv()
+
+
+def test_every_figure_can_be_drawn_and_the_payload_is_json() -> None:
+    replica = _replica(YES)
+    for figure in (*curves.figures(replica), *matrices.figure(replica)):
+        assert figure.chart is not None
+        spec = json.dumps(palette.resolve(sized(figure.chart)))
+        svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+        assert "<svg" in svg
+    html = _page(replica)
+    found = re.search(r'id="figures">(.*?)</script>', html, re.DOTALL)
+    assert found is not None
+    assert set(json.loads(found[1])) == {"l99-text", "l99-kernel", "l99-matrices"}
