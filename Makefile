@@ -52,6 +52,8 @@ schema: build ## write the contract in python/sojourn/schema from the code
 bench: build ## compare with peers, interleaved, as ratios; raw runs kept under bench/runs
 	$(bin)/python bench/run.py
 	$(bin)/python bench/sim/run.py
+	$(bin)/python bench/trace/run.py
+	$(bin)/python bench/trace/run.py --half-rps 40000
 
 docs: build ## write docs/reference from the code
 	$(bin)/python scripts/reference.py

@@ -36,7 +36,7 @@ pub fn main(
             return Exit::Ok as u8;
         }
     };
-    match act(&args, stop, out) {
+    match act(&args, stop, out, talk) {
         Ok(exit) => exit as u8,
         Err(fault) => {
             let _ = writeln!(talk, "{fault}");
@@ -45,7 +45,12 @@ pub fn main(
     }
 }
 
-fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<Exit, Fault> {
+fn act(
+    args: &Args,
+    stop: &AtomicBool,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> Result<Exit, Fault> {
     if args.describe {
         return print(out, &describe::json()).map(|()| Exit::Ok);
     }
@@ -62,7 +67,12 @@ fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<Exit, Faul
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let mut kept = crate::records::Writer::open(args.records.as_deref())?;
-    let mut outcome = session::run(&target, options, stop, &|| (), &mut |record| kept.add(record))?;
+    let mut begun = || {
+        // Whoever started us may wait for this line before load begins.
+        let _ = writeln!(talk, "tracing {} (pid {}), {}", target.name, target.pid, args.duration);
+    };
+    let mut outcome =
+        session::run(&target, options, stop, &mut begun, &mut |record| kept.add(record))?;
     kept.close(&outcome.counts.threads)?;
     let result = result(&target, options, bounds, &mut outcome);
     write_results(args, &result, out)?;

@@ -67,7 +67,7 @@ pub fn run(
     target: &Target,
     options: Options,
     stop: &AtomicBool,
-    begun: &dyn Fn(),
+    begun: &mut dyn FnMut(),
     sink: &mut dyn FnMut(&Record),
 ) -> Result<Outcome, Fault> {
     kernel::listen_to_libbpf();

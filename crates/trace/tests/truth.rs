@@ -107,8 +107,8 @@ fn trace(server: &Server, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>
             thread::sleep(Duration::from_millis(50));
             stop.store(true, Ordering::Relaxed);
         });
-        let begun = || started.store(true, Ordering::Relaxed);
-        session::run(&target, options, &stop, &begun, &mut |r| records.push(r.clone()))
+        let mut begun = || started.store(true, Ordering::Relaxed);
+        session::run(&target, options, &stop, &mut begun, &mut |r| records.push(r.clone()))
     });
     let outcome = outcome.unwrap();
     for record in &records {
@@ -374,7 +374,7 @@ fn a_ring_that_is_too_small_drops_and_says_so() {
                 Ask::default().call(&mut stream);
             }
         });
-        let outcome = session::run(&target, options, &AtomicBool::new(false), &|| (), &mut |_| ());
+        let outcome = session::run(&target, options, &AtomicBool::new(false), &mut || (), &mut |_| ());
         stop.store(true, Ordering::Relaxed);
         outcome.unwrap()
     });

@@ -2,6 +2,7 @@
 
 from sojourn.analysis import (
     answer,
+    breakdown,
     independence,
     lowess,
     lqos,
@@ -28,6 +29,7 @@ KINDS: tuple[Method, ...] = (
     lqos.METHOD,
     oracle.METHOD,
     paper.METHOD,
+    breakdown.METHOD,
     answer.METHOD,
 )
 

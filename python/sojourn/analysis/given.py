@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.points import Outcome
+from sojourn.samples.traced import TraceResult
 from sojourn.spec import Study
 
 
@@ -39,6 +40,9 @@ class Measured:
         raw_share: share of the requests that `raw_sojourn_ns` holds (a uniform sample).
         mean_ns: exact mean of the finite times, if the generator wrote it.
         timely_ratio, outage_share, excluded_share: None without a result.
+        traced: what the tracer found; None if it did not run.
+        wire_ns: ("mean" | "p50" | "p95" | "p99", ns) of a traced point or its untraced twin.
+        cpu_ns_per_request: the server's, of the same.
     """
 
     outcome: Outcome
@@ -54,6 +58,9 @@ class Measured:
     send_lag_p99_ns: float | None = None
     pick_up_p99_ns: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
+    traced: TraceResult | None = None
+    wire_ns: tuple[tuple[str, float | None], ...] = ()
+    cpu_ns_per_request: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

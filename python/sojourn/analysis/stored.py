@@ -11,9 +11,10 @@ from sojourn.analysis.given import Given, Measured, Second
 from sojourn.plan.points import Outcome, Phase
 from sojourn.samples import Interval, LoadResult, intervals, load_result, raw_sojourn_ns, read_json
 from sojourn.samples.read import HLOG, LOAD, RAW
+from sojourn.samples.traced import trace_result
 from sojourn.store.record import Record
 
-SERVICE = "service.json"
+SERVICE, HOST = "service.json", "host.json"
 
 
 def given(record: Record) -> Given:
@@ -60,6 +61,8 @@ def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def _measured(folder: Path, outcome: Outcome) -> Measured:
     """Arrays are read only where findings are made of them: sweep and check."""
+    if outcome.point.phase is Phase.TRACE and outcome.requests:
+        return _traced(folder, outcome)
     is_shown = outcome.point.phase in (Phase.SWEEP, Phase.CHECK)
     if not is_shown or outcome.requests == 0:  # 0: it failed, and what it left may be damaged
         return Measured(outcome=outcome)
@@ -80,6 +83,19 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         send_lag_p99_ns=result.send_lag_ns.p99,
         pick_up_p99_ns=result.pick_up_ns.p99,
         errors=result.errors,
+    )
+
+
+def _traced(folder: Path, outcome: Outcome) -> Measured:
+    """A traced point, or its untraced twin."""
+    result, host = load_result(folder / LOAD), read_json(folder / HOST)
+    wire = result.wire_ns
+    done = outcome.achieved_rps * float(host.get("length_s") or 0.0)
+    return Measured(
+        outcome=outcome,
+        traced=trace_result(folder),
+        wire_ns=tuple((name, getattr(wire, name)) for name in ("mean", "p50", "p95", "p99")),
+        cpu_ns_per_request=1e9 * float(host["server_cpu_s"]) / done if done else None,
     )
 
 

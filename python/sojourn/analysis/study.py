@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sojourn.analysis import answer, oracle, service
+from sojourn.analysis import answer, breakdown, oracle, service
 from sojourn.analysis.findings import CheckRow, Findings, ServiceFinding
 from sojourn.analysis.given import Given
 from sojourn.plan.points import Verdict
@@ -26,7 +26,7 @@ def study(given: Given) -> Findings:
         study=given.study.name,
         question=given.study.question,
         answer=" ".join(
-            [*(answer.headline(s, given.workers.get(s.service)) for s in services), *_words(checks)]
+            [*(_headline(s, given.workers.get(s.service)) for s in services), *_words(checks)]
         ),
         verdict=_worst(verdicts),
         reasons=(*given.reasons, *reasons, *_doubts(checks)),
@@ -47,7 +47,16 @@ def _is_oracle(spec: ServiceSpec) -> bool:
 
 
 def _service(given: Given, spec: ServiceSpec) -> ServiceFinding:
-    return service.null(given, spec) if Goal.CHECK in spec.measure else service.find(given, spec)
+    if Goal.CHECK in spec.measure:
+        return service.null(given, spec)
+    return breakdown.attach(service.find(given, spec), given, spec)
+
+
+def _headline(found: ServiceFinding, workers: int | None) -> str:
+    """One service in a sentence; a breakdown alone has its own."""
+    if found.breakdown is not None and not found.points and found.max_load is None:
+        return found.breakdown.answer
+    return answer.headline(found, workers)
 
 
 def _checks(given: Given) -> tuple[CheckRow, ...]:

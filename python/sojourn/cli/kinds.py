@@ -54,6 +54,7 @@ def catalogue() -> Kinds:
     from sojourn import analysis
 
     native = schema("load-kinds") or {"tables": []}
+    traced = schema("trace-kinds") or {"tables": []}
     known = {table["name"] for table in native["tables"]}
     simulated = (schema("sim-kinds") or {"tables": []})["tables"]
     profiles = [
@@ -68,6 +69,7 @@ def catalogue() -> Kinds:
     return {
         "services": (schema("kinds") or {"services": []})["services"],
         **{table["name"]: table["kinds"] for table in native["tables"]},
+        **{table["name"]: table["kinds"] for table in traced["tables"]},
         "profiles": profiles,
         "methods": methods,
         # What the simulator shares with the generator is listed once.

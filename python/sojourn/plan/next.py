@@ -1,7 +1,7 @@
 """The next point of a study: services in order, and for each its phases in order.
 
     closed-loop peak → (run at low load for the QoS bound) → (no-drop search)
-        → sweep → search → confirmation
+        → sweep → search → confirmation → the same loads traced
 
 With `max_rps = "qos"` the search comes before the sweep, which needs its result as the axis.
 Everything is computed anew from the outcomes each time, so there is no state to lose.
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.plan import axis as axes
-from sojourn.plan import check, sweep
+from sojourn.plan import check, sweep, traced
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Outcome, Point
@@ -110,11 +110,12 @@ def _answers(
         return Progress(axis=top, target=target, search=found, next=point)
     if target and Goal.MAX_LOAD in service.measure and not is_qos:
         found = search(study, service, mine, top, target, is_late=is_late)
+    following = found.next if found else None
     return Progress(
         axis=top,
         target=target,
         search=found,
-        next=found.next if found else None,
+        next=following or traced.next_run(study, service, mine, top, is_late=is_late),
         reasons=found.reasons if found else (),
     )
 

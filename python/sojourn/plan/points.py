@@ -27,6 +27,7 @@ class Phase(StrEnum):
     SEARCH = "search"  # max load within QoS: climb and bisect (M18)
     CONFIRM = "confirm"  # the found load once more, longer, over restarts (M18)
     CHECK = "check"  # the instrument against a known truth (M20)
+    TRACE = "trace"  # where the time of each request goes, with the tracer and without (M21)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sojourn.analysis.findings import CheckRow, Findings, LoadPoint, ServiceFinding
 from sojourn.plan.points import Verdict
-from sojourn.report import facts, people, plot, show
+from sojourn.report import facts, people, plot, show, stages
 from sojourn.report.draw.lookup import of_point, of_run, tail_q
 
 REASONS = 3
@@ -56,6 +56,8 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     yield from _judged(service.verdict, service.reasons, width)
     for name, value in facts.of_service(service):
         yield from _item(f"{name}: {value}", width)
+    if service.breakdown is not None:
+        yield from stages.lines(service.breakdown, width)
     if not service.points:
         return
     yield ""

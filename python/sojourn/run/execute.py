@@ -2,6 +2,7 @@
 
 point.json      what was to be measured (the store writes it before)
 load.job.json   the generator's job          load.json, load.hlog, raw.parquet   its results
+trace.json      where the time went, if it was traced
 service.json    what served                  service.log, load.log               what was said
 host.json       what the machine did meanwhile
 run.json        how it went: "done", "failed" or "interrupted", with the fault
@@ -16,7 +17,7 @@ from typing import Any
 
 from sojourn.errors import Fault, RunFault
 from sojourn.plan import Point
-from sojourn.run import context, generator, record
+from sojourn.run import context, generator, record, traced
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.live import Live
 from sojourn.run.session import Session
@@ -89,9 +90,9 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
     asked = job(live, spec, point, folder, raw_max=study.run.raw_max)
     before = context.moment(live)
     try:
-        generator.run(
-            asked, Files.named(folder, "load"), session.journal, _Server(live, point, session.show)
-        )
+        with traced.beside(live, point, folder, session.journal):
+            watcher = _Server(live, point, session.show)
+            generator.run(asked, Files.named(folder, "load"), session.journal, watcher)
     finally:
         live.keep_log(folder)
         after = context.moment(live)

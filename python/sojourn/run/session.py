@@ -22,7 +22,7 @@ from sojourn import services
 from sojourn.host import Facts, Placement, place
 from sojourn.plan import Point
 from sojourn.run import live as lives
-from sojourn.run import restore, signals, work
+from sojourn.run import restore, signals, traced, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import Live
 from sojourn.run.watch import Event, Show, nothing
@@ -53,6 +53,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     Raises:
         SpecFault, HostFault: it cannot be had here.
     """
+    traced.check(study, spec, facts)
     where = placement(spec, facts)
     disk_bytes, disk_files = work.room(users.server_user())
     room = Room(

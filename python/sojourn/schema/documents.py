@@ -15,7 +15,7 @@ from sojourn.errors import RunFault
 from sojourn.models.colocation import Table
 from sojourn.plan.points import Outcome, Point
 from sojourn.services import KINDS, Param, ServiceKind
-from sojourn.spec import Study
+from sojourn.spec import Study, kinds
 
 DESCRIBE_S_MAX = 20.0
 _TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
@@ -33,11 +33,24 @@ def documents() -> dict[str, Any]:
         "load-result": load["result"],
         "sim-kinds": sim["catalogue"],
         **{f"sim-{name}": sim[name] for name in ("queue", "sched", "fleet")},
+        **_trace(),
         "colocation": Table.model_json_schema(by_alias=True),
         "point": TypeAdapter(Point).json_schema(),
         "outcome": TypeAdapter(Outcome).json_schema(),
         "findings": TypeAdapter(Findings).json_schema(),
     }
+
+
+def _trace() -> dict[str, Any]:
+    """The tracer's part; where it cannot be built, as it was."""
+    if programs.maybe("sojourn-trace") is None:
+        return {name: kinds.schema(name) for name in ("trace-kinds", "trace-result")}
+    said = _describe("sojourn-trace")
+    tables = [
+        {"name": "trace stages", "kinds": said["stages"]},
+        {"name": "trace reasons", "kinds": said["reasons"]},
+    ]
+    return {"trace-kinds": {"tables": tables}, "trace-result": said["result"]}
 
 
 def text(document: Any) -> str:

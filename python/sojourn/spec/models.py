@@ -51,6 +51,7 @@ class Goal(StrEnum):
     SWEEP = "sweep"  # latency against load
     MAX_LOAD = "max_load"  # the highest load within the QoS target
     CHECK = "check"  # the instrument against a known truth
+    BREAKDOWN = "breakdown"  # where the time of each request goes, stage by stage
 
 
 class MaxRps(StrEnum):
@@ -184,7 +185,7 @@ class ServiceSpec(Model):
     label: str = ""
     """Its name in this study, lower case; by default the kind."""
     measure: tuple[Annotated[Goal, Field(strict=False)], ...] = (Goal.SWEEP, Goal.MAX_LOAD)
-    """What is asked: "sweep", "max_load", "check"."""
+    """What is asked: "sweep", "max_load", "check", "breakdown"."""
     max_rps: MaxRps = Field(default=MaxRps.ACHIEVED_PEAK, strict=False)
     """What 100 % of the load axis means: "achieved_peak", "no_drop" or "qos" (M19)."""
     qos: Qos | None = None
@@ -309,6 +310,8 @@ class Study(Model):
     """The question in a sentence; the report opens with it."""
     seed: Annotated[int, Field(ge=1, le=2**53)] = 1
     """Seed of every order and every draw."""
+    trace: bool = False
+    """Take requests apart by eBPF at every load, and measure what that costs; needs root."""
     run: RunSpec
     """How long and how often."""
     services: tuple[ServiceSpec, ...]

@@ -16,11 +16,13 @@ from sojourn.report.figures import (
     restarts,
     selfcheck,
     series,
+    stages,
     tail_load,
 )
 
 KINDS: Sequence[Kind] = (
     null.KIND,
+    stages.KIND,
     tail_load.KIND,
     mean_load.KIND,
     probes.KIND,

@@ -1,0 +1,252 @@
+"""What `sojourn-trace` costs the service it looks at: ratios, with and without, interleaved.
+
+memcached on CPU 0 counts its own replies (`cmd_get`) while a closed-loop client on CPU 1 keeps it
+busy; short windows without a tracer, with each tracer and without again take turns, so that what
+the machine does to one it does to the other. Two ratios: throughput, and the server's CPU time per
+reply. At saturation one is the other's inverse, but CPU time cares less about who else wants the
+CPU. Needs root, memcached; bpftrace if there is one. Raw windows are kept under bench/trace/runs.
+
+    .venv/bin/python bench/trace/run.py [--rounds 3] [--half-rps 40000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+HERE = Path(__file__).parent
+WINDOW_S = 0.2
+PHASE_S = 2.0
+SETTLE_S = 0.3
+QUIET_RPS = 20_000
+Window = tuple[float, float]  # replies a second, CPU time per reply in ns
+NICE = "nice -n -10"  # server and client go before most of what else the machine does
+
+
+class Memcached:
+    """A memcached of one thread on CPU 0, with one counter worth reading."""
+
+    def __init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        command = (
+            f"taskset -c 0 {NICE} memcached -u nobody -l 127.0.0.1 -p {self.port} -U 0 -t 1 -m 256"
+        )
+        self.process = subprocess.Popen(command.split())
+        self.stats = self.connect()
+
+    def connect(self) -> socket.socket:
+        """A connection, once the server listens."""
+        for _ in range(100):
+            try:
+                return socket.create_connection(("127.0.0.1", self.port))
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        raise RuntimeError(f"memcached does not listen on port {self.port}")
+
+    def gets(self) -> int:
+        """Replies so far, by the server's own count."""
+        self.stats.sendall(b"stats\r\n")
+        text = b""
+        while not text.endswith(b"END\r\n"):
+            text += self.stats.recv(65536)
+        line = next(line for line in text.split(b"\r\n") if line.startswith(b"STAT cmd_get "))
+        return int(line.split()[2])
+
+    def cpu_ns(self) -> int:
+        """CPU time of the whole process: the clock that clock_getcpuclockid(3) would answer."""
+        return time.clock_gettime_ns((~self.process.pid << 3) | 2)
+
+    def window(self, window_s: float) -> tuple[float, float]:
+        """Replies a second, and CPU time per reply in ns."""
+        began, cpu_ns, first = time.monotonic(), self.cpu_ns(), self.gets()
+        time.sleep(window_s)
+        replies = max(self.gets() - first, 1)
+        return replies / (time.monotonic() - began), (self.cpu_ns() - cpu_ns) / replies
+
+
+def tracer(words: list[str]) -> Callable[[Memcached], subprocess.Popen[bytes]]:
+    """Starts a tracer on CPU 1 when called; `{pid}` in its words is the server's."""
+
+    def start(server: Memcached) -> subprocess.Popen[bytes]:
+        filled = [word.format(pid=server.process.pid) for word in words]
+        return subprocess.Popen(
+            ["taskset", "-c", "1", *filled], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    return start
+
+
+def conditions(bin_dir: Path) -> dict[str, Callable[[Memcached], subprocess.Popen[bytes]]]:
+    """Tracers by name."""
+    ours = [str(bin_dir / "sojourn-trace"), "--pid", "{pid}", "--duration", "60s"]
+    kinds = {
+        "aggregate": tracer(ours),
+        "records": tracer([*ours, "--records", f"{tempfile.gettempdir()}/sojourn-overhead-{os.getpid()}.parquet"]),
+    }
+    if shutil.which("bpftrace") and shutil.which("unshare"):
+        script = "mount -t tracefs none /sys/kernel/tracing; exec bpftrace"
+        script += f" {HERE}/subset.bt {{pid}}"
+        kinds["bpftrace"] = tracer(["unshare", "-m", "sh", "-c", script])
+    return kinds
+
+
+def attached() -> int:
+    """How many BPF programs the kernel holds."""
+    listed = subprocess.run(["bpftool", "prog", "show"], capture_output=True, check=False)
+    return listed.stdout.count(b" tracing ") + listed.stdout.count(b" tracepoint ")
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a tracer and waits until its programs are gone."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def saturate(server: Memcached, bin_dir: Path) -> subprocess.Popen[bytes]:
+    """A closed-loop client that runs until it is killed."""
+    words = "--preload --items 1000 --find-max --connections 64 --cpus 1 --wait sleep --warmup 1s --duration 600s"
+    load = subprocess.Popen(
+        [
+            *NICE.split(),
+            str(bin_dir / "sojourn-load"),
+            f"memcache://127.0.0.1:{server.port}",
+            *words.split(),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while server.window(0.5)[0] < 1000 and load.poll() is None:
+        pass
+    return load
+
+
+def phase(server: Memcached, into: list[Window], length_s: float) -> None:
+    """Adds windows until `length_s` is over; those with next to no replies say nothing."""
+    end = time.monotonic() + length_s
+    while time.monotonic() < end:
+        window = server.window(WINDOW_S)
+        if window[0] > QUIET_RPS:
+            into.append(window)
+
+
+def lower_quartile(windows: list[Window]) -> float:
+    """CPU time per reply that three windows of four exceed: others on the machine only add to it."""
+    return statistics.quantiles((ns for _, ns in windows), n=4)[0]
+
+
+def saturated(server: Memcached, bin_dir: Path, rounds: int) -> dict[str, list[Window]]:
+    """Windows with each tracer and without, taken in turn."""
+    kinds = conditions(bin_dir)
+    windows: dict[str, list[Window]] = {name: [] for name in ["none", *kinds]}
+    load = saturate(server, bin_dir)
+    try:
+        for name, start in [item for _ in range(rounds) for item in kinds.items()]:
+            phase(server, windows["none"], PHASE_S)
+            process = attach(start, server)
+            time.sleep(SETTLE_S)
+            phase(server, windows[name], PHASE_S)
+            stop(process)
+            time.sleep(SETTLE_S)
+    finally:
+        load.kill()
+        load.wait()
+    return windows
+
+
+def attach(
+    start: Callable[[Memcached], subprocess.Popen[bytes]], server: Memcached
+) -> subprocess.Popen[bytes]:
+    """A tracer, once its programs are in the kernel."""
+    none = attached()
+    process = start(server)
+    while attached() < none + 8 and process.poll() is None:
+        time.sleep(0.05)
+    return process
+
+
+def ratios(windows: dict[str, list[Window]]) -> dict[str, dict[str, float]]:
+    """Each tracer over none; those with too few windows are left out."""
+    none = windows["none"]
+    return {
+        name: {
+            "windows": len(values),
+            "cpu_ns_per_reply": lower_quartile(values),
+            "cpu_ratio": lower_quartile(values) / lower_quartile(none),
+            "rps_median": statistics.median(rps for rps, _ in values),
+            "throughput_ratio": statistics.median(rps for rps, _ in values)
+            / statistics.median(rps for rps, _ in none),
+        }
+        for name, values in windows.items()
+        if len(values) > 3
+    }
+
+
+def half_load(
+    server: Memcached, bin_dir: Path, rounds: int, rps: float
+) -> dict[str, list[float]]:
+    """Client's p99 sojourn time at `rps`, ns, with each tracer and without, taken in turn."""
+    kinds = conditions(bin_dir)
+    p99: dict[str, list[float]] = {name: [] for name in ["none", *kinds]}
+    words = f"--items 1000 --rate {rps:.0f} --connections 64 --cpus 1 --wait sleep"
+    words += " --warmup 0.3s --duration 1500ms --json -"
+    command = [*NICE.split(), str(bin_dir / "sojourn-load"), f"memcache://127.0.0.1:{server.port}"]
+    for name in [name for _ in range(rounds) for name in p99]:
+        process = attach(kinds[name], server) if name in kinds else None
+        run = subprocess.run([*command, *words.split()], capture_output=True, check=False)
+        p99[name].append(json.loads(run.stdout)["sojourn_ns"]["p99"])
+        if process:
+            stop(process)
+    return p99
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--half-rps", type=float, help="compare p99 at this rate instead")
+    parser.add_argument("--runs", type=Path, default=HERE / "runs")
+    args = parser.parse_args()
+    server = Memcached()
+    try:
+        if args.half_rps:
+            raw: object = half_load(server, args.bin, args.rounds, args.half_rps)
+            base = statistics.median(raw["none"])  # type: ignore[index]
+            found: object = {
+                name: {"p99_ns": statistics.median(each), "ratio": statistics.median(each) / base}
+                for name, each in raw.items()  # type: ignore[attr-defined]
+            }
+        else:
+            raw = saturated(server, args.bin, args.rounds)
+            found = ratios(raw)
+    finally:
+        server.process.kill()
+        server.process.wait()
+    print(json.dumps(found, indent=2))
+    args.runs.mkdir(parents=True, exist_ok=True)
+    kept = args.runs / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
+    about = {"command": sys.argv, "kernel": os.uname().release, "found": found, "raw": raw}
+    kept.write_text(json.dumps(about) + "\n")
+    print(f"kept in {kept}")
+
+
+if __name__ == "__main__":
+    main()

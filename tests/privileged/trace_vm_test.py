@@ -1,0 +1,90 @@
+"""sojourn-trace on kernels that are not this machine's: Debian 12's 6.1, and one with everything.
+
+Neither has the tracepoint that this machine's kernel has for "data ready" (6.1) or for the end of a
+context switch; both have kprobes and fentry. The tests that run there are those of crates/trace:
+pauses put into a server must appear in the right stage and nowhere else. Times are as long as a
+translated CPU needs, and only ratios to the pauses are judged.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+vm = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("vm.py"))))
+pytestmark = [pytest.mark.privileged, pytest.mark.timeout(230)]
+BUILD_S_MAX = 900
+BOOT_S_MAX = 100.0
+RECORDED = vm.ROOT / "crates/trace/veristat"
+TESTS = (
+    "every_request_is_matched_with_its_reply_size",
+    "a_pause_between_read_and_write_is_application",
+    "a_stopped_server_is_stopped_and_nothing_else",
+    "a_request_in_two_halves_waits_in_its_body",
+    "a_reply_in_many_segments_is_one_reply",
+    "a_reply_by_another_thread_shows_the_handover",
+    "a_ring_that_is_too_small_drops_and_says_so",
+)
+SCRIPT = """
+cd /t/deps
+for test in {tests}; do
+    ./truth --exact $test 2>&1 | grep -E "^test |panicked|skipped|elsewhere"
+done
+./verifier 2>&1 | grep -E "^test |panicked|skipped|recorded"
+/t/examples/echo 1 > /tmp/port & sleep 1
+sojourn-trace --pid $! --duration 2s; echo "exit $?"
+"""
+
+
+@pytest.fixture(scope="session")
+def built() -> dict[str, Path]:
+    """Test programs of crates/trace by name, as cargo builds them."""
+    if subprocess.run([vm.ROOT / "scripts/setup", "--bpf"], check=False).returncode:
+        pytest.skip("sojourn-trace cannot be built here: see scripts/setup --bpf")
+    target = Path(os.environ.get("CARGO_TARGET_DIR", vm.ROOT / "target"))
+    build = ["cargo", "build", "--release", "--quiet", "-p", "sojourn-trace", "--features", "bpf"]
+    subprocess.run([*build, "--tests", "--examples"], cwd=vm.ROOT, check=True, timeout=BUILD_S_MAX)
+    tools = ["cargo", "build", "--release", "--quiet", "-p", "sojourn-tools", "--features", "bpf"]
+    subprocess.run([*tools, "--bin", "sojourn-trace"], cwd=vm.ROOT, check=True, timeout=BUILD_S_MAX)
+    deps = target / "release/deps"
+
+    def newest(name: str) -> Path:
+        made = [p for p in deps.glob(f"{name}-*") if not p.suffix]
+        return max(made, key=lambda path: path.stat().st_mtime)
+
+    return {
+        "truth": newest("truth"),
+        "verifier": newest("verifier"),
+        "echo": target / "release/examples/echo",
+        "sojourn-trace": target / "release/sojourn-trace",
+    }
+
+
+@pytest.mark.parametrize("series", ["6.1", "6.12"])
+def test_the_stages_hold_on_another_kernel(
+    series: str, built: dict[str, Path], tmp_path: Path
+) -> None:
+    try:
+        kernel = vm.kernel(series)
+        files = {
+            "/t/deps/truth": built["truth"],
+            "/t/deps/verifier": built["verifier"],
+            "/t/examples/echo": built["echo"],
+        }
+        files |= {str(path): path for path in RECORDED.glob("*.json")}
+        script = SCRIPT.format(tests=" ".join(TESTS))
+        image = vm.initramfs(tmp_path, [built["sojourn-trace"]], files, script)
+        console = vm.boot(kernel, image, within_s=BOOT_S_MAX)
+    except vm.UnavailableError as lack:
+        pytest.skip(f"no VM: {lack}")
+    assert vm.DONE in console, console
+    for test in TESTS:
+        assert f"test {test} ... ok" in console, console
+    assert "no_program_drifts_away_from_its_recorded_cost ... ok" in console, console
+    assert "no request was matched" in console, console
+    assert "exit 3" in console, console

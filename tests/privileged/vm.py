@@ -1,0 +1,143 @@
+"""A kernel that is not this machine's, in a VM without disks or network: initramfs in, console out.
+
+Kernels are the distribution's own packages, downloaded and unpacked under target/vm; nothing is
+installed. Where /dev/kvm cannot run them QEMU translates (TCG), which is slower and just as right.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CACHE = ROOT / "target" / "vm"
+DOWNLOAD_S_MAX = 120
+MEMORY_MB = 1024
+DONE = "vm: done"
+
+INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
+ip link set lo up
+echo "vm: $(uname -r)"
+{script}
+echo "{done}"
+poweroff -f
+"""
+
+
+class UnavailableError(Exception):
+    """What this machine lacks for a VM."""
+
+
+def kernel(series: str) -> Path:
+    """The newest kernel of a series, such as "6.1", that this distribution offers."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    kept = sorted(CACHE.glob(f"linux-{series}/boot/vmlinuz-*"))
+    if kept:
+        return kept[-1]
+    listed = _out("apt-cache", "pkgnames", f"linux-image-{series}.").split()
+    wanted = [n for n in listed if re.fullmatch(r"linux-image-.*cloud-amd64-unsigned", n)]
+    if not wanted:
+        raise UnavailableError(
+            f"no cloud kernel {series} in the package lists (apt-get update)"
+        )
+    newest = max(wanted, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+    return max(_unpack(newest, CACHE / f"linux-{series}").glob("boot/vmlinuz-*"))
+
+
+def busybox() -> Path:
+    """A busybox that needs no libraries."""
+    folder = CACHE / "busybox-static"
+    found = [p for p in (folder / "bin/busybox", folder / "usr/bin/busybox") if p.exists()]
+    if found:
+        return found[0]
+    _unpack("busybox-static", folder)
+    return busybox()
+
+
+def _unpack(package: str, into: Path) -> Path:
+    part = into.with_name(into.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        subprocess.run(
+            ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", package],
+            cwd=part, check=True, capture_output=True, timeout=DOWNLOAD_S_MAX,
+        )  # fmt: skip
+        deb = next(part.glob("*.deb"))
+        subprocess.run(["dpkg", "-x", deb, part], check=True, capture_output=True, timeout=120)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", b"") or b""
+        raise UnavailableError(f"cannot get {package}: {error} {said.decode()[-300:]}") from None
+    deb.unlink()
+    shutil.rmtree(into, ignore_errors=True)
+    part.rename(into)
+    return into
+
+
+def initramfs(at: Path, programs: Sequence[Path], files: dict[str, Path], script: str) -> Path:
+    """An initramfs with programs (and the libraries they need), files, and what is run.
+
+    Args:
+        at: folder to build it in.
+        programs: go to /bin under their own names.
+        files: path in the VM → file here.
+        script: lines of shell.
+    """
+    tree = at / "tree"
+    for name in ("bin", "proc", "sys", "dev", "tmp"):
+        (tree / name).mkdir(parents=True)
+    shutil.copy(busybox(), tree / "bin/busybox")
+    for program in programs:
+        _copy(program, tree / "bin" / program.name)
+        for library in _libraries(program):
+            _copy(library, tree / str(library).lstrip("/"))
+    for path, file in files.items():
+        _copy(file, tree / path.lstrip("/"))
+        (tree / path.lstrip("/")).chmod(0o755)
+    init = tree / "init"
+    init.write_text(INIT.format(script=script, done=DONE))
+    init.chmod(0o755)
+    image = at / "initramfs.gz"
+    pack = f"find . | cpio -o -H newc -R 0:0 --quiet | gzip -1 > {image}"
+    subprocess.run(["/bin/sh", "-c", pack], cwd=tree, check=True, timeout=60)
+    return image
+
+
+def _copy(file: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(file, to)
+    if file.read_bytes()[:4] == b"\x7fELF":  # symbols would fill the VM's memory
+        subprocess.run(["strip", "-g", str(to)], check=False, capture_output=True, timeout=60)
+
+
+def _libraries(program: Path) -> list[Path]:
+    return [Path(p) for p in re.findall(r"(/\S+) \(0x", _out("ldd", str(program)))]
+
+
+def boot(kernel: Path, image: Path, *, within_s: float) -> str:
+    """Boot, run, power off; what came on the console."""
+    qemu = shutil.which("qemu-system-x86_64")
+    if qemu is None:
+        raise UnavailableError("qemu-system-x86_64 is not installed (apt-get install qemu-system-x86)")
+    words = (
+        f"-machine q35 -accel tcg,thread=multi -cpu max -m {MEMORY_MB} -smp 2 -kernel {kernel}"
+        f" -initrd {image} -nographic -no-reboot -nodefaults -serial stdio"
+    )
+    line = "console=ttyS0 panic=-1 quiet rdinit=/init mitigations=off"
+    try:
+        done = subprocess.run(
+            [qemu, *words.split(), "-append", line],
+            capture_output=True, timeout=within_s, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as late:
+        return f"{(late.stdout or b'').decode('utf-8', 'replace')}\nvm: not done in {within_s} s"
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _out(*argv: str) -> str:
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60).stdout
