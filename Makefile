@@ -43,7 +43,8 @@ unit: build ## tests that start no server
 e2e: build ## tests on real servers, loopback only
 	$(bin)/pytest -q -m "e2e"
 
-priv: build ## tests that need root or a capability; each skip names it
+priv: build ## tests that need root or a capability, some in a VM; each skip names it
+	if scripts/setup --bpf; then cargo build --release --quiet -p sojourn-trace --features bpf --tests --examples; fi
 	$(bin)/pytest -q -m "privileged"
 
 schema: build ## write the contract in python/sojourn/schema from the code

@@ -12,7 +12,7 @@ use crate::stages::COUNT;
 use crate::{bins, kernel, load, result};
 
 /// Bytes of the kernel's `struct thread` and of `struct tally`.
-const THREAD: usize = 3136;
+const THREAD: usize = 4672;
 const TALLY_HEAD: usize = 8 + 32 + 8 * bins::TOTAL.count();
 const MAX_THREADS: usize = 1024;
 pub const TALLY: usize = TALLY_HEAD + THREAD * MAX_THREADS;

@@ -42,7 +42,11 @@ pub const REASONS: [Reason; 25] = [
     reason("no_reply", Unmatched, "the connection closed before any reply"),
     reason("reply_unfinished", Unmatched, "the next request was read before this reply had left"),
     reason("bad_order", Unmatched, "its end lies before its start: clocks disagree"),
-    reason("thread_unknown", Unmatched, "read by a task that is not of the service, or beyond the table"),
+    reason(
+        "thread_unknown",
+        Unmatched,
+        "read by a task that is not of the service, or beyond the table",
+    ),
     reason("frame_lost", Unmatched, "more pipelined requests than are remembered"),
     reason("in_flight", InFlight, "still in service when the trace ended"),
     reason("rx_stamp_missing", Note, "no receive time on its packet: rx counts as 0"),

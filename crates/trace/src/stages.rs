@@ -48,7 +48,7 @@ const fn stage(
 }
 
 /// How many there are, the residual included.
-pub const COUNT: usize = 20;
+pub const COUNT: usize = 21;
 /// Where the residual stands: last.
 pub const RESIDUAL: usize = COUNT - 1;
 
@@ -83,7 +83,18 @@ pub const STAGES: [Stage; COUNT] = [
         "read -> another thread of the service takes over",
     ),
     stage("open", "Open", Cause::Work, "openat and its like"),
-    stage("application", "application", Cause::Work, "read done -> write is entered, less open"),
+    stage(
+        "application",
+        "application",
+        Cause::Work,
+        "read done -> write is entered, less open and reply_wait",
+    ),
+    stage(
+        "reply_wait",
+        "libevent",
+        Cause::Queuing,
+        "worked on, but its thread serves others before it writes the reply",
+    ),
     stage("write", "Send", Cause::Work, "write entered -> first reply segment at the device queue"),
     stage("drain", "Send", Cause::Work, "first -> last reply segment at the device queue"),
     stage("tx", "Send", Cause::Work, "last reply segment queued -> given to the driver"),

@@ -374,7 +374,8 @@ fn a_ring_that_is_too_small_drops_and_says_so() {
                 Ask::default().call(&mut stream);
             }
         });
-        let outcome = session::run(&target, options, &AtomicBool::new(false), &mut || (), &mut |_| ());
+        let outcome =
+            session::run(&target, options, &AtomicBool::new(false), &mut || (), &mut |_| ());
         stop.store(true, Ordering::Relaxed);
         outcome.unwrap()
     });

@@ -23,6 +23,7 @@ PHASES = {
     "sweep": "latency against load",
     "search": "the highest load within QoS",
     "confirm": "that load once more, longer",
+    "trace": "where the time goes, with the tracer and without",
     "check": "the instrument against theory",
 }
 

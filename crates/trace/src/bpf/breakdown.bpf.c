@@ -198,6 +198,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	cpu->probe_sk = 0;
 	t = thread_at(slot);
 	t->enter = stamp_of(t, bpf_ktime_get_ns());
+	if (t->after_read) {
+		t->exits[(t->reads - 1) & (EXITS - 1)].next = t->enter;
+		t->after_read = 0;
+	}
 	t->class = class_of(id);
 	t->in_call = 1;
 	if (!t->seen_ns)
@@ -239,6 +243,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		e->at = t->exit;
 		e->number = ++t->reads;
 		t->did_read = 0;
+		t->after_read = 1;
 		break;
 	case SYS_WRITE:
 		t->write_exit = t->exit;

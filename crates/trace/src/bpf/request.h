@@ -171,7 +171,16 @@ static __always_inline bool book_read(struct request *req, enum stage stage, str
 static __always_inline void book_application(struct request *req, struct stamp *cur, struct thread *t)
 {
 	u64 before_ns = req->stage_ns[ST_APP], open_ns = t->open_ns - req->open_ns;
+	struct read_exit *e = &t->exits[req->last_read_no & (EXITS - 1)];
 
+	/* Redis reads all that are ready, and writes all replies when it has: a reply waits for the
+	 * others of its batch. Not so if the thread went to sleep in between: what it waited for then
+	 * is the service's own affair. */
+	if (t->reads != req->last_read_no + 1 && e->number == req->last_read_no + 1 &&
+	    t->wait_enter.ns < e->at.ns) {
+		advance(req->stage_ns, ST_APP, cur, &e->next);
+		advance(req->stage_ns, ST_REPLY_WAIT, cur, &t->exit);
+	}
 	advance(req->stage_ns, ST_APP, cur, &t->enter);
 	if (!open_ns)
 		return;

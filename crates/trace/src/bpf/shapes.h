@@ -23,7 +23,8 @@ enum stage {
 	ST_BODY,	/* end of the first read -> end of the last read */
 	ST_HANDOVER,	/* end of read -> another thread takes over */
 	ST_OPEN,	/* openat and its like */
-	ST_APP,		/* the service's own work: read done -> write is entered, less open */
+	ST_APP,		/* the service's own work: read done -> write is entered, less open and reply wait */
+	ST_REPLY_WAIT,	/* worked on, but the thread serves others before it writes the reply */
 	ST_WRITE,	/* write entered -> first data segment of the reply at the device queue */
 	ST_DRAIN,	/* first -> last data segment of the reply at the device queue */
 	ST_TX,		/* last segment queued -> last segment given to the driver */
@@ -109,6 +110,7 @@ struct off {
 
 struct read_exit {
 	struct stamp at;
+	struct stamp next;	/* entry of the next system call: until then the thread worked on this */
 	u64 number;
 };
 
@@ -126,7 +128,7 @@ struct thread {
 	u32 is_idle;		/* asleep in epoll_wait, and counted in idle_workers */
 	u32 did_read;		/* the present call took request bytes */
 	u32 offs_n;
-	u32 pad;
+	u32 after_read;		/* the last system call took request bytes */
 	u64 seen_ns;		/* history starts here */
 	u64 off_ns;
 	u64 waking_ns;

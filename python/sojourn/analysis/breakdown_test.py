@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sojourn import spec
+from sojourn.analysis.breakdown import attach
+from sojourn.analysis.findings import Breakdown, ServiceFinding
+from sojourn.analysis.given import Given, Measured
+from sojourn.analysis.service import find
+from sojourn.plan import Outcome, Phase, Verdict, traced
+from sojourn.plan.simulated import Simulated, play
+from sojourn.report import stages as report_stages
+from sojourn.report.figures import stages as figures
+from sojourn.samples.traced import TraceResult
+
+STAGES = (("RX", 1e3), ("EPoll", 6e3), ("application", 2e3), ("residual", 1e3))
+
+
+def trace(
+    scale: float, *, requests: int = 1000, verdict: str = "holds", reason: str = ""
+) -> TraceResult:
+    total = scale * sum(ns for _, ns in STAGES)
+    times = {"mean_ns": total, "p50_ns": total, "p95_ns": 2 * total, "p99_ns": 3 * total}
+    groups = [{"name": name, "mean_ns": scale * ns} for name, ns in STAGES]
+    causes = [{"cause": "queuing", "share": 0.6}, {"cause": "work", "share": 0.4}]
+    return TraceResult.model_validate(
+        {
+            "requests": requests, "matched": requests, "unmatched_share": 0.0, "dropped": 0,
+            "verdict": {"verdict": verdict, "reasons": [reason] if reason else []},
+            "answer": "", "total": times, "groups": groups, "causes": causes,
+            "residual": {**times, "mean_ns": scale * 1e3},
+            "tail": {"q": 0.99, "requests": 10, "total": times, "groups": groups,
+                     "causes": causes},
+            "cpu": {"user_share": 0.2, "kernel_share": 0.8, "softirq_share_of_kernel": 0.3},
+        }
+    )  # fmt: skip
+
+
+def measured(outcome: Outcome, scale: float = 1.0, **of_trace: str) -> Measured:
+    """The client sees 5 µs more than the server; the tracer makes p99 a tenth longer."""
+    is_traced = traced.of(outcome.point)[1]
+    p99 = 33e3 if is_traced else 30e3
+    return Measured(
+        outcome=replace(outcome, p99_ns=p99 * scale),
+        traced=trace(scale, **of_trace) if is_traced else None,  # type: ignore[arg-type]
+        wire_ns=(("p50", scale * 10e3 + 5e3), ("p99", scale * 30e3 + 5e3)),
+        cpu_ns_per_request=9e3 if is_traced else 8e3,
+    )
+
+
+def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
+    study = spec.load("breakdown", profile="quick", overrides=["run.fractions=[0.1, 0.9]"])
+    points = [o for o in play(study, Simulated().measure) if o.point.service == "memcached"]
+    given = Given(
+        study=study,
+        measured=tuple(
+            measured(o, 2.0 if o.point.repeat else 1.0, **of_trace)
+            if o.point.phase is Phase.TRACE
+            else Measured(outcome=o)
+            for o in points
+        ),
+    )
+    service = study.service("memcached")
+    finding = attach(find(given, service), given, service)
+    assert finding.breakdown is not None
+    return finding, finding.breakdown
+
+
+def test_columns_stand_in_the_order_of_the_papers_and_stages_add_to_the_total() -> None:
+    finding, breakdown = found()
+    assert [c.name for c in breakdown.columns] == [
+        "unloaded", "context switch", "10 % load", "90 % load", "interference",
+    ]  # fmt: skip
+    for column in breakdown.columns:
+        assert column.mean_ns == pytest.approx(15e3)  # two restarts, 10 µs and 20 µs
+        assert sum(ns for _, ns in column.stages) == pytest.approx(column.mean_ns)
+    assert finding.verdict is Verdict.HOLDS
+    assert "EPoll" in finding.answer
+    assert "queuing" in finding.answer
+
+
+def test_cost_and_gap_are_measured_not_assumed() -> None:
+    column = found()[1].columns[-1]
+    assert column.cost.p99 == pytest.approx(1.1)
+    assert column.cost.cpu == pytest.approx(9 / 8)
+    assert column.cost.pairs == 2
+    assert {gap.q: gap.wire_ns - gap.server_ns for gap in column.gaps} == {
+        0.5: pytest.approx(5e3), 0.99: pytest.approx(5e3),
+    }  # fmt: skip
+
+
+def test_a_trace_that_does_not_believe_itself_gives_no_numbers() -> None:
+    finding, breakdown = found(verdict="unknown", reason="3 % of the requests")
+    assert finding.verdict is Verdict.UNKNOWN
+    assert all(not c.stages and c.mean_ns is None for c in breakdown.columns)
+    assert any("3 % of the requests" in reason for reason in finding.reasons)
+
+
+def test_the_papers_columns_stand_beside_ours() -> None:
+    rows = {(row[0], row[3]): row for row in found()[0].paper}
+    assert len([key for key in rows if key[1] == "L12"]) == 4
+    assert "(90 % load)" in rows["stages loaded at 100 %, mean µs", "L12"][2]  # says which is ours
+    what, theirs, ours, _ = rows["stages unloaded, mean µs", "L12"]
+    assert "EPoll 3.9" in theirs
+    assert "total 21.5" in theirs
+    assert "EPoll 9" in ours
+    assert "total 15" in ours
+
+
+def test_the_report_shows_all_of_it() -> None:
+    finding, breakdown = found()
+    mean, tail, overview = figures.draw(finding)
+    assert mean.chart is not None
+    assert tail.chart is not None
+    assert len(overview.table.rows) == 5
+    text = "\n".join(report_stages.lines(breakdown, 80))
+    assert "× 1.10" in text
+    assert max(map(len, text.splitlines())) <= 80
