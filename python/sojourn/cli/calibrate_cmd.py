@@ -30,10 +30,10 @@ def calibrate(
     peak: Annotated[
         str,
         typer.Option(help="Closed-loop peak, requests/s: the service is full there.",
-                     show_default="from CPU time at the fitted loads"),
+                     show_default="the record's; else from CPU time at the fitted loads"),
     ] = "",
     fit_up_to: Annotated[
-        float, typer.Option(help="Fit the points up to this share of the highest load.")
+        float, typer.Option(help="Fit up to this share of the peak (or of the highest load).")
     ] = 0.67,
     quiet: Annotated[
         float,
@@ -61,12 +61,12 @@ def calibrate(
     """
     from sojourn.models.calibrate import Setup
     from sojourn.models.calibrate import calibrate as fit
-    from sojourn.models.points import read_points
+    from sojourn.models.points import read_peak, read_points
     from sojourn.models.simulator import Simulator
 
     setup = Setup(
         workers=workers, connections=connections, fit_up_to=fit_up_to, bound=bound,
-        peak_rps=_count(peak) if peak else None,
+        peak_rps=_count(peak) if peak else read_peak(points),
         quantities=tuple(name.strip() for name in quantities.split(",") if name.strip()),
     )  # fmt: skip
     found = fit(Simulator.find(), read_points(points, quiet=quiet), setup)
@@ -80,8 +80,9 @@ def calibrate(
 def _print(found: Calibration) -> None:
     console = Console(highlight=False)
     values = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
-    console.print(f"{found.label}: {values}; full at {show_count(found.capacity_rps)}/s\n")
-    head = ("load", "requests/s", "", "measured", "runs", "predicted", "error", "")
+    console.print(f"{found.label}: {values}; full at {show_count(found.capacity_rps)}/s")
+    console.print(f"loads are shares of {found.axis}; * fitted, not predicted; ~ not judged\n")
+    head = ("load", "rps", "", "measured", "runs", "predicted", "error", "")
     print_table(console, head, [_row(p, found) for p in found.predictions])
     worst = "-" if found.worst_held_out is None else f"{found.worst_held_out:.0%}"
     judged = ", ".join(found.quantities)
@@ -94,11 +95,11 @@ def _print(found: Calibration) -> None:
 
 def _row(p: Prediction, found: Calibration) -> tuple[str, ...]:
     spread = "" if p.lo_ns is None or p.hi_ns is None else f"{show_ns(p.lo_ns)}–{show_ns(p.hi_ns)}"
-    kept = "fitted" if p.is_fitted else "held out"
+    mark = ("*" if p.is_fitted else "") + ("" if p.quantity in found.quantities else "~")
     return (
         f"{p.share:.0%}", show_count(p.rate_rps), p.quantity, show_ns(p.measured_ns), spread,
         shown(p.predicted_ns), "unstable" if p.error is None else f"{p.error:+.1%}",
-        kept if p.quantity in found.quantities else f"{kept}, not judged",
+        mark,
     )  # fmt: skip
 
 

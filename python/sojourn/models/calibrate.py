@@ -18,7 +18,7 @@ and the service time's *cv* follow from latencies. *Outside* is the measured his
 lowest load, queueing taken off: client, sockets, network, and the machine's own stalls.
 
 Without CPU time, service and set-up are fitted to the latencies too; without a histogram, outside
-is a constant. Points up to `fit_up_to` of the highest load are fitted (Nelder and Mead, on
+is a constant. Points up to `fit_up_to` of the peak are fitted (Nelder and Mead, on
 logarithms, the same random numbers in every simulation, so that the misfit is smooth); all are
 predicted. A prediction of a point that was held out and is off by more than the stated bound makes
 the verdict `violated`: the model says that it misses.
@@ -49,7 +49,7 @@ class Prediction:
     """One number of one load.
 
     Attributes:
-        rate_rps, share: load, and over the highest measured one.
+        rate_rps, share: load, and over the peak, or the highest measured one if that is unknown.
         quantity: mean, p50, …
         measured_ns, predicted_ns: the second None where the model is unstable there.
         lo_ns, hi_ns: least and most of the runs that were put together; None for one run.
@@ -80,6 +80,7 @@ class Calibration:
         verdict: holds, violated (a held-out number is off by more), unknown (nothing held out).
         worst_held_out: its largest absolute error; infinite if the model is unstable there.
         capacity_rps: load at which the fitted service is full.
+        axis: what 100 % of the loads is.
         notes: what to know before believing it.
     """
 
@@ -91,6 +92,7 @@ class Calibration:
     verdict: str
     worst_held_out: float | None
     capacity_rps: float
+    axis: str
     notes: tuple[str, ...]
 
 
@@ -101,7 +103,7 @@ class Setup:
     Attributes:
         workers, connections: of the service and of the load.
         peak_rps: closed-loop peak, if it was measured: then it is the capacity.
-        fit_up_to: points up to this share of the highest load are fitted.
+        fit_up_to: points up to this share of the peak (else of the highest load) are fitted.
         bound: largest relative error of a held-out prediction.
         quantities: what is fitted and judged.
         requests, steps: per simulation, and simulations' rounds of the fit.
@@ -152,11 +154,11 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
         SpecFault: fewer than three points to fit.
     """
     points = sorted(points, key=lambda point: point.rate_rps)
-    top = points[-1].rate_rps if points else 0.0
+    top = setup.peak_rps or (points[-1].rate_rps if points else 0.0)
     fitted = [p for p in points if p.rate_rps <= setup.fit_up_to * top + 1e-9]
     if len(fitted) < POINTS_MIN:
         raise SpecFault(
-            f"{len(fitted)} loads lie at or below {setup.fit_up_to:.0%} of the highest, "
+            f"{len(fitted)} loads lie at or below {setup.fit_up_to:.0%} of {_axis(setup)}, "
             f"the fit needs {POINTS_MIN}",
             at="points",
             fix="measure more loads, or raise --fit-up-to",
@@ -182,8 +184,13 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
         verdict=verdict,
         worst_held_out=worst,
         capacity_rps=capacity,
+        axis=_axis(setup),
         notes=tuple(_notes(points, line, capacity, setup)),
     )  # fmt: skip
+
+
+def _axis(setup: Setup) -> str:
+    return "the highest load" if setup.peak_rps is None else "the closed-loop peak"
 
 
 def cpu_line(points: Sequence[Measured], setup: Setup) -> tuple[float, float] | None:

@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median_low
+from statistics import median, median_low
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ SAME = 0.04  # runs whose loads differ by less than this share of the load are o
 GRID = 400  # equally likely places that stand for a histogram
 _FIX = (
     "give a record's folder (results/STUDY/MACHINE/RUN), a folder of results in JSON, or a CSV "
-    "with rate_rps, mean_ns, p50_ns, p95_ns, p99_ns and, if known, cpu_share"
+    "with rate_rps, mean_ns, p50_ns, p95_ns, p99_ns and, if known, cpu_share and verdict"
 )
 
 
@@ -82,6 +82,17 @@ def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
     if not found:
         raise SpecFault("there are no points", at=str(path), fix=_FIX)
     return together(found, quiet=quiet)
+
+
+def read_peak(path: Path) -> float | None:
+    """The closed-loop peak of a record, requests/s: its load axis (M19); None elsewhere."""
+    files = sorted((path / "points").glob("*-peak-*/load.json")) if path.is_dir() else []
+    whole = [file for file in files if file.with_name("outcome.parquet").exists()]
+    try:
+        found = [json.loads(file.read_text(encoding="utf-8"))["achieved_rps"] for file in whole]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SpecFault(f"cannot read the peak: {error!r}", at=str(path), fix=_FIX) from None
+    return float(median(found)) if found else None
 
 
 def together(points: Sequence[Measured], *, quiet: float = 1.0) -> list[Measured]:
@@ -168,4 +179,7 @@ def _of_row(row: Mapping[str, str]) -> Measured:
     times = {name: float(row[f"{name}_ns"]) if row.get(f"{name}_ns") else None
              for name in QUANTITIES}  # fmt: skip
     share = float(row["cpu_share"]) if row.get("cpu_share") else None
-    return Measured(rate_rps=float(row["rate_rps"]), **times, cpu_share=share)
+    is_believed = row.get("verdict") != "unknown"
+    return Measured(
+        rate_rps=float(row["rate_rps"]), **times, cpu_share=share, is_believed=is_believed
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import SpecFault
-from sojourn.models.points import Measured, read_points, together
+from sojourn.models.points import Measured, read_peak, read_points, together
 
 
 def _run(rate: float, p50: float, *, is_believed: bool = True) -> Measured:
@@ -40,7 +40,12 @@ def test_quiet_runs_are_chosen_by_cpu_time_and_never_by_latency() -> None:
 
 def test_a_record_gives_its_sweep_and_not_what_was_stopped_half_way(tmp_path: Path) -> None:
     span = {"mean": 5.0, "p50": 4, "p95": 9, "p99": 12, "lost": 0, "hdr": ""}
-    result = {"offered_rps": 1000, "sojourn_ns": span, "checks": {"server_idle_share": 0.75}}
+    result = {
+        "offered_rps": 1000,
+        "achieved_rps": 90_000,
+        "sojourn_ns": span,
+        "checks": {"server_idle_share": 0.75},
+    }
     for name, is_whole in (("1-x-sweep-b0", True), ("2-x-sweep-b1", False), ("3-x-peak", True)):
         folder = tmp_path / "points" / name
         folder.mkdir(parents=True)
@@ -49,6 +54,8 @@ def test_a_record_gives_its_sweep_and_not_what_was_stopped_half_way(tmp_path: Pa
             (folder / "outcome.parquet").touch()
     (point,) = read_points(tmp_path)
     assert (point.rate_rps, point.cpu_share, point.p99) == (1000, 0.25, 12)
+    assert read_peak(tmp_path) == 90_000
+    assert read_peak(tmp_path / "points" / "1-x-sweep-b0") is None
 
 
 @pytest.mark.parametrize(

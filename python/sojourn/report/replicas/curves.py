@@ -83,7 +83,12 @@ def _x(curves: Sequence[Curve]) -> alt.X:
         "x:Q",
         title=curves[0].x_label + (", % of peak" if is_share else ""),
         scale=alt.Scale(domain=[0, 1 if is_share else 1.02 * largest], nice=False),
-        axis=alt.Axis(format="~%" if is_share else "~r", labelOverlap="parity", labelSeparation=8),
+        axis=alt.Axis(
+            format="~%" if is_share else "~r",
+            labelOverlap="parity",
+            labelSeparation=8,
+            **({} if is_share else {"tickMinStep": 1}),
+        ),
     )
 
 
