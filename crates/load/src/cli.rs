@@ -154,6 +154,13 @@ pub struct ClientArgs {
     /// CPUs to pin threads to: 1 or 1,3-5 [not pinned]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub cpus: Option<String>,
+    /// CPUs of the server: how idle they were goes into the result, and tells an overrun server
+    /// from an overrun client [none]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub server_cpus: Option<String>,
+    /// CPUs of a synthetic service (sojourn-serve), whose outages count as the instrument's [none]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub instrument_cpus: Option<String>,
     /// epoll, io_uring, or auto: io_uring where the kernel allows it [auto]
     #[arg(long, value_name = "KIND")]
     pub transport: Option<String>,
@@ -293,6 +300,8 @@ impl Args {
         put(&mut job.depth, client.depth.as_ref());
         put(&mut job.threads, client.threads.as_ref());
         put(&mut job.cpus, client.cpus.as_ref());
+        put(&mut job.instrument_cpus, client.instrument_cpus.as_ref());
+        put(&mut job.server_cpus, client.server_cpus.as_ref());
         put(&mut job.transport, client.transport.as_ref());
         put(&mut job.wait, client.wait.as_ref());
         put(&mut job.qos_quantile, verdict.qos_quantile.as_ref());

@@ -63,6 +63,11 @@ pub struct Job {
     pub paths: Vec<String>,
     /// Body size a GET reply must have, bytes; 0: any (memcache and RESP know it from `value_size`).
     pub expect_bytes: u64,
+    /// CPUs of the server, where they are known: how idle they were is part of the result. Empty: unknown.
+    pub server_cpus: String,
+    /// CPUs of a synthetic service, which is part of the instrument: their outages are the
+    /// instrument's too, and a sentinel watches each. Empty for any real service (METHOD M27).
+    pub instrument_cpus: String,
     /// Set every key once before the run, and check that it is there.
     pub preload: bool,
     /// Rate of the probe client beside the load, requests/s on a connection of its own; 0: none.
@@ -115,6 +120,8 @@ impl Default for Job {
             multiget_keys: 10,
             paths: vec!["/".into()],
             expect_bytes: 0,
+            server_cpus: String::new(),
+            instrument_cpus: String::new(),
             preload: false,
             probe_rate: 0.0,
             find_max: false,

@@ -47,7 +47,8 @@ pub fn measure(
         started_unix_ns: ran.started_unix_ns + resolved.warmup_ns,
         threads: ran.threads,
         sentinels: ran.sentinels,
-        steal_share: ran.steal_share,
+        client_cpus: ran.client_cpus,
+        server_cpus: ran.server_cpus,
         are_syscalls_counted: true,
     };
     let result = summary::summarise(&run)?;

@@ -30,7 +30,7 @@
 use sojourn_base::Fault;
 use sojourn_base::units::parse_ns;
 
-use crate::marks::{Outage, Outcome, ThreadRun};
+use crate::marks::{Outage, Outcome};
 use crate::result::Outages;
 use crate::summary::{Run, Tally, share, union};
 
@@ -48,7 +48,7 @@ const LISTED_MAX: usize = 1000;
 pub struct Watch {
     /// The CPU it was pinned to; `None`: not pinned.
     pub cpu: Option<usize>,
-    /// The threads that it watched over, by index.
+    /// The threads that it watched over, by index; none: a synthetic service.
     pub threads: Vec<usize>,
     /// When it woke late, ns after the start of the warm-up, ascending.
     pub outages: Vec<Outage>,
@@ -65,31 +65,30 @@ pub fn log(run: &Run) -> Result<Vec<Outage>, Fault> {
     let mut all: Vec<Outage> = run.threads.iter().flat_map(|t| t.outages.clone()).collect();
     for watch in &run.sentinels {
         let threads = watch.threads.iter().filter_map(|&index| run.threads.get(index));
-        all.extend(unrefuted(&watch.outages, threads, over_ns));
+        let signs: Vec<u64> = if watch.threads.is_empty() {
+            run.threads.iter().flat_map(|t| &t.marks.done_ns).copied().collect() // it replied
+        } else {
+            threads.flat_map(|t| t.marks.sent_ns.iter().chain(&t.marks.done_ns)).copied().collect()
+        };
+        all.extend(unrefuted(&watch.outages, &signs, over_ns));
     }
     Ok(union(all))
 }
 
-/// The parts of `outages` longer than `over_ns` in which none of `threads` did anything.
+/// The parts of `outages` longer than `over_ns` without a sign of life.
 ///
-/// A sentinel that shares its CPU with a busy generator may wake late because the generator runs.
-/// That is no outage, and the generator's own marks prove it.
-fn unrefuted<'a>(
-    outages: &[Outage],
-    threads: impl Iterator<Item = &'a ThreadRun>,
-    over_ns: u64,
-) -> Vec<Outage> {
-    let mut signs: Vec<Vec<u64>> = vec![Vec::new(); outages.len()];
-    for thread in threads {
-        for &ns in thread.marks.sent_ns.iter().chain(&thread.marks.done_ns) {
-            let after = outages.partition_point(|outage| outage.start_ns < ns);
-            if after > 0 && ns < outages[after - 1].end_ns() {
-                signs[after - 1].push(ns);
-            }
+/// A sentinel that shares its CPU with a busy generator or service may wake late because that runs.
+/// It is no outage, and the marks prove it.
+fn unrefuted(outages: &[Outage], signs: &[u64], over_ns: u64) -> Vec<Outage> {
+    let mut within: Vec<Vec<u64>> = vec![Vec::new(); outages.len()];
+    for &ns in signs {
+        let after = outages.partition_point(|outage| outage.start_ns < ns);
+        if after > 0 && ns < outages[after - 1].end_ns() {
+            within[after - 1].push(ns);
         }
     }
     let mut left = Vec::new();
-    for (outage, mut alive) in outages.iter().zip(signs) {
+    for (outage, mut alive) in outages.iter().zip(within) {
         alive.push(outage.start_ns);
         alive.push(outage.end_ns());
         alive.sort_unstable();
@@ -294,6 +293,7 @@ pub fn report(log: &[Outage], all: &Tally, (from_ns, to_ns): (u64, u64)) -> Outa
 mod tests {
     use super::*;
     use crate::job::Job;
+    use crate::marks::ThreadRun;
     use crate::marks::{Marks, Plan};
 
     const MS: u64 = 1_000_000;
@@ -315,7 +315,8 @@ mod tests {
             started_unix_ns: 0,
             threads: vec![ThreadRun { plan, marks, outages, ..ThreadRun::default() }],
             sentinels: vec![],
-            steal_share: None,
+            client_cpus: None,
+            server_cpus: None,
             are_syscalls_counted: false,
         }
     }

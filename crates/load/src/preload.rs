@@ -1,9 +1,11 @@
 //! Every item set once before the run, then read back: a run never starts on a server that lost some.
 //!
-//! Requests go in batches on one blocking connection: this is not measured, only quick.
+//! Requests go in batches on one blocking connection, a few ahead of the replies: this is
+//! not measured, only quick.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -17,10 +19,12 @@ use crate::target::{Scheme, Target};
 
 /// How long one batch may take.
 const BATCH_WITHIN: Duration = Duration::from_secs(5);
-/// Requests per batch: their replies fit into any socket's buffer while the batch is written.
-const BATCH: u32 = 256;
+/// Requests per batch: the replies of all that are ahead fit into any socket's buffer.
+const BATCH: u32 = 128;
+/// Batches sent before their replies are read: the server works while the next one is made.
+const AHEAD: usize = 3;
 /// Bytes per batch, unless one request is longer.
-const BATCH_BYTES: usize = 64 * 1024;
+const BATCH_BYTES: usize = 32 * 1024;
 
 /// Sets all items of the job and checks that they are there. Stops early if `stop` is set.
 pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
@@ -91,49 +95,58 @@ impl<'a> Pipe<'a> {
     /// Asks `op` of all items; answers which replies were no hits.
     fn ask_all(&mut self, op: Op, items: u32, stop: &AtomicBool) -> Result<Failed, Fault> {
         let mut failed = Failed::default();
-        let mut next = 0;
-        while next < items && !stop.load(Relaxed) {
-            let first = next;
-            self.out.clear();
-            while next < items && next - first < BATCH && self.out.len() < BATCH_BYTES {
-                self.protocol.encode(Asked { op, item: next, id: next }, &mut self.out);
-                next += 1;
+        let mut open = 0..0; // asked, not yet answered
+        while open.start < items && (open.start < open.end || !stop.load(Relaxed)) {
+            while open.end < items && open.len() < AHEAD * BATCH as usize && !stop.load(Relaxed) {
+                open.end = self.ask(op, open.end, items)?;
             }
-            self.stream.write_all(&self.out).map_err(|error| broken(&error, self.target))?;
-            self.read_replies(op, first..next, &mut failed)?;
+            self.read_replies(op, &mut open, &mut failed)?;
         }
         Ok(failed)
     }
 
+    /// Sends one batch that begins at `first`; answers where the next one begins.
+    fn ask(&mut self, op: Op, first: u32, items: u32) -> Result<u32, Fault> {
+        let mut next = first;
+        self.out.clear();
+        while next < items && next - first < BATCH && self.out.len() < BATCH_BYTES {
+            self.protocol.encode(Asked { op, item: next, id: next }, &mut self.out);
+            next += 1;
+        }
+        self.stream.write_all(&self.out).map_err(|error| broken(&error, self.target))?;
+        Ok(next)
+    }
+
+    /// Reads once, and takes what was answered from the start of `open`.
     fn read_replies(
         &mut self,
         op: Op,
-        mut items: std::ops::Range<u32>,
+        open: &mut Range<u32>,
         failed: &mut Failed,
     ) -> Result<(), Fault> {
-        while !items.is_empty() {
-            let read = match self.stream.read(&mut self.buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other.map_err(|error| broken(&error, self.target))?,
-            };
-            if read == 0 {
-                return Err(broken(&io::ErrorKind::UnexpectedEof.into(), self.target));
+        let read = loop {
+            match self.stream.read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other.map_err(|error| broken(&error, self.target))?,
             }
-            let mut bytes = &self.buffer[..read];
-            while !bytes.is_empty() && !items.is_empty() {
-                let item = items.start;
-                let step = self.decoder.read(Asked { op, item, id: item }, bytes);
-                bytes = &bytes[step.used..];
-                let Some(reply) = step.reply else { continue };
-                items.start += 1;
-                if reply.outcome == Outcome::Garbled {
-                    let error = io::Error::new(io::ErrorKind::InvalidData, "an unknown reply");
-                    return Err(broken(&error, self.target));
-                }
-                if reply.outcome != Outcome::Hit {
-                    failed.count += 1;
-                    failed.first.get_or_insert((item, reply));
-                }
+        };
+        if read == 0 {
+            return Err(broken(&io::ErrorKind::UnexpectedEof.into(), self.target));
+        }
+        let mut bytes = &self.buffer[..read];
+        while !bytes.is_empty() && open.start < open.end {
+            let item = open.start;
+            let step = self.decoder.read(Asked { op, item, id: item }, bytes);
+            bytes = &bytes[step.used..];
+            let Some(reply) = step.reply else { continue };
+            open.start += 1;
+            if reply.outcome == Outcome::Garbled {
+                let error = io::Error::new(io::ErrorKind::InvalidData, "an unknown reply");
+                return Err(broken(&error, self.target));
+            }
+            if reply.outcome != Outcome::Hit {
+                failed.count += 1;
+                failed.first.get_or_insert((item, reply));
             }
         }
         Ok(())

@@ -58,6 +58,10 @@ pub struct Resolved {
     pub qos: Option<Qos>,
     /// CPUs that threads are pinned to, thread `t` to entry `t % len`; empty: not pinned.
     pub cpus: Vec<usize>,
+    /// CPUs of a synthetic service.
+    pub instrument_cpus: Vec<usize>,
+    /// CPUs of the server; `None`: unknown.
+    pub server_cpus: Option<Vec<usize>>,
     /// Spin or sleep.
     pub wait: Wait,
     /// When it sleeps: how long, ns, a wake-up may be put off so that it serves several events.
@@ -98,6 +102,8 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
         text => time("timely_within", text)?,
     };
     let cpus = parse_cpus(&job.cpus)?;
+    let instrument_cpus = cpu_list("instrument_cpus", &job.instrument_cpus)?;
+    let server_cpus = cpu_list("server_cpus", &job.server_cpus)?;
     let transport = transports::choose(&job.transport, &target)?;
     let (wait, doze_ns) = wait_of(&job, &cpus)?;
     if job.seed == 0 {
@@ -119,6 +125,8 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
         outage_over_ns,
         qos,
         cpus,
+        instrument_cpus,
+        server_cpus: (!server_cpus.is_empty()).then_some(server_cpus),
         wait,
         doze_ns,
         transport,
@@ -268,9 +276,21 @@ fn has_cpu_each(threads: usize, cpus: &[usize]) -> bool {
 
 /// Reads `1`, `1,3-5`; refuses CPUs that this process may not use.
 pub fn parse_cpus(text: &str) -> Result<Vec<usize>, Fault> {
+    let cpus = cpu_list("cpus", text)?;
+    if let Some(cpu) = cpus.iter().find(|&&cpu| !cpu::may_run_on(cpu)) {
+        return Err(Fault::usage(
+            format!("this process may not run on CPU {cpu}"),
+            "cpus",
+            "choose CPUs that exist and that taskset or a cpuset allows (see `taskset -cp $$`)",
+        ));
+    }
+    Ok(cpus)
+}
+
+fn cpu_list(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
     let wrong = || {
         let fix = "write CPU numbers such as 1 or 1,3-5";
-        Fault::usage(format!("'{text}' is not a list of CPUs"), "cpus", fix)
+        Fault::usage(format!("'{text}' is not a list of CPUs"), key, fix)
     };
     let mut cpus = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -281,13 +301,6 @@ pub fn parse_cpus(text: &str) -> Result<Vec<usize>, Fault> {
             return Err(wrong());
         }
         cpus.extend(first..=last);
-    }
-    if let Some(cpu) = cpus.iter().find(|&&cpu| !cpu::may_run_on(cpu)) {
-        return Err(Fault::usage(
-            format!("this process may not run on CPU {cpu}"),
-            "cpus",
-            "choose CPUs that exist and that taskset or a cpuset allows (see `taskset -cp $$`)",
-        ));
     }
     Ok(cpus)
 }
@@ -327,6 +340,7 @@ mod tests {
         assert_eq!(fault(|job| job.connections = 0).at, "connections");
         assert_eq!(fault(|job| job.cpus = "0-".into()).at, "cpus");
         assert_eq!(fault(|job| job.cpus = "900".into()).at, "cpus");
+        assert_eq!(fault(|job| job.server_cpus = "one".into()).at, "server_cpus");
         assert_eq!(fault(|job| job.transport = "carrier-pigeon".into()).at, "transport");
         assert_eq!(fault(|job| job.wait = "doze".into()).at, "wait");
         assert_eq!(fault(|job| job.schema = "sojourn.load.job/9".into()).at, "schema");

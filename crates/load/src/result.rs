@@ -59,6 +59,9 @@ pub struct RunResult {
     pub verdict: Verdict,
     /// Why the verdict is not `holds`; what to do about it.
     pub reasons: Vec<String>,
+    /// Checks that failed because the instrument was late, where the verdict on the `QoS` target stands
+    /// in spite of them: lateness only adds to the sojourn time. All quantiles are upper bounds then.
+    pub lateness: Vec<String>,
     /// What the reader should know and what decides nothing.
     pub notes: Vec<String>,
     /// done − intended: what a user waits. Requests in outages of the instrument and in the recovery
@@ -156,6 +159,8 @@ pub struct Checks {
     pub backlog_max: u64,
     /// CPU share of the busiest thread, 0 to 1.
     pub cpu_share_max: f64,
+    /// Share of the run in which the server's CPUs had nothing to do; `null` where they are unknown.
+    pub server_idle_share: Option<f64>,
     /// Steal over the CPUs in use during the run, share of time; `null` where it cannot be read.
     pub steal_share: Option<f64>,
 }

@@ -18,8 +18,9 @@ use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
 use crate::sentinel::Sentinels;
+use crate::steal::{Meter, Shares};
 use crate::transports::{Ends, sockets};
-use crate::{arrivals, closed, cpu, outage, popularity, schedule, steal};
+use crate::{arrivals, closed, cpu, outage, popularity, schedule};
 
 /// Between "all threads are ready" and the start of the warm-up.
 const LEAD_NS: u64 = 5_000_000;
@@ -35,8 +36,10 @@ pub struct Ran {
     pub start_ns: u64,
     /// What the sentinels saw.
     pub sentinels: Vec<outage::Watch>,
-    /// Steal over the CPUs in use, share of time; `None` where it cannot be read.
-    pub steal_share: Option<f64>,
+    /// What the client's CPUs did; `None` where it cannot be read.
+    pub client_cpus: Option<Shares>,
+    /// What the server's CPUs did; `None` where they are unknown.
+    pub server_cpus: Option<Shares>,
 }
 
 /// A run that is ready: everything drawn, allocated and connected.
@@ -92,9 +95,15 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
     let together = Together::new(threads.len());
     let shown = live.clone();
     // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
-    let sentinels = (resolved.wait == Wait::Sleep)
-        .then(|| Sentinels::start(&resolved.cpus, threads.len(), resolved.outage_over_ns));
-    let steal = steal::Meter::start(&resolved.cpus);
+    let over_ns = resolved.outage_over_ns;
+    let sentinels = [
+        (resolved.wait == Wait::Sleep)
+            .then(|| Sentinels::start(&resolved.cpus, threads.len(), over_ns)),
+        (!resolved.instrument_cpus.is_empty())
+            .then(|| Sentinels::start_over_service(&resolved.instrument_cpus, over_ns)),
+    ];
+    let client_cpus = Meter::start(&resolved.cpus);
+    let server_cpus = resolved.server_cpus.as_deref().map(Meter::start);
     thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         let handles: Vec<_> = threads
@@ -119,8 +128,15 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
         let is_over = || handles.iter().all(thread::ScopedJoinHandle::is_finished);
         progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), &is_over);
         let runs = handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
-        let sentinels = sentinels.map_or_else(Vec::new, |sentinels| sentinels.stop(start_ns));
-        Ok(Ran { threads: runs, sentinels, steal_share: steal.share(), started_unix_ns, start_ns })
+        let sentinels = sentinels.into_iter().flatten().flat_map(|s| s.stop(start_ns)).collect();
+        Ok(Ran {
+            threads: runs,
+            sentinels,
+            client_cpus: client_cpus.shares(),
+            server_cpus: server_cpus.and_then(|meter| meter.shares()),
+            started_unix_ns,
+            start_ns,
+        })
     })
 }
 

@@ -5,6 +5,7 @@
 //! happened" from "I did not run". For each CPU in use one sentinel asks to be woken every
 //! millisecond; if it is woken later than the bound, its CPU did not run it, nor anybody who wanted
 //! to. What the generator did meanwhile refutes it (see [`crate::outage`]).
+//! A synthetic service, which is part of the instrument, is watched in the same way.
 //! Source: G. Tene, jHiccup.
 //!
 //! Its cost is its own CPU time, kept in [`Watch::cpu_ns`]: 1000 wake-ups a second of some 10 µs
@@ -37,7 +38,6 @@ impl Sentinels {
     /// One for each of `cpus`, thread t being on entry t % len; with no CPUs one that is not pinned
     /// and sees only stops of the whole process or machine.
     pub fn start(cpus: &[usize], threads: usize, over_ns: u64) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
         let mut seats: Vec<(Option<usize>, Vec<usize>)> = cpus
             .iter()
             .enumerate()
@@ -47,6 +47,16 @@ impl Sentinels {
         if seats.is_empty() {
             seats.push((None, (0..threads).collect()));
         }
+        Self::post(seats, over_ns)
+    }
+
+    /// One for each of the CPUs of a synthetic service.
+    pub fn start_over_service(cpus: &[usize], over_ns: u64) -> Self {
+        Self::post(cpus.iter().map(|&cpu| (Some(cpu), Vec::new())).collect(), over_ns)
+    }
+
+    fn post(seats: Vec<(Option<usize>, Vec<usize>)>, over_ns: u64) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
         let post = |(cpu, threads)| {
             let stop = Arc::clone(&stop);
             std::thread::spawn(move || watch(cpu, threads, over_ns, &stop))

@@ -1,8 +1,9 @@
-//! Steal: time in which the hypervisor gave a CPU of ours to somebody else. Source: proc(5), stat.
+//! What CPUs did between two moments: steal (the hypervisor gave them to somebody else) and idle
+//! time. Source: proc(5), stat. Resolution: one tick, 10 ms on most kernels.
 
 use std::path::{Path, PathBuf};
 
-/// Steal and all time of the CPUs in use, read at two moments.
+/// The time of some CPUs, read at two moments.
 #[derive(Debug)]
 pub struct Meter {
     stat: PathBuf,
@@ -10,8 +11,18 @@ pub struct Meter {
     start: Option<Ticks>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Shares of the CPUs' time, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// The hypervisor ran somebody else.
+    pub steal: f64,
+    /// Nothing was to be done.
+    pub idle: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Ticks {
+    idle: u64,
     steal: u64,
     all: u64,
 }
@@ -27,11 +38,12 @@ impl Meter {
         Self { stat: stat.into(), cpus: cpus.to_vec(), start }
     }
 
-    /// Share of the time since the start; `None` where it cannot be read.
-    pub fn share(&self) -> Option<f64> {
+    /// Shares of the time since the start; `None` where it cannot be read.
+    pub fn shares(&self) -> Option<Shares> {
         let (start, end) = (self.start?, read(&self.stat, &self.cpus)?);
-        let all = end.all.checked_sub(start.all).filter(|&all| all > 0)?;
-        Some(end.steal.saturating_sub(start.steal) as f64 / all as f64)
+        let all = end.all.checked_sub(start.all).filter(|&all| all > 0)? as f64;
+        let share = |start: u64, end: u64| end.saturating_sub(start) as f64 / all;
+        Some(Shares { steal: share(start.steal, end.steal), idle: share(start.idle, end.idle) })
     }
 }
 
@@ -40,7 +52,7 @@ fn read(stat: &Path, cpus: &[usize]) -> Option<Ticks> {
 }
 
 /// Sums the lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice` of `cpus`.
-/// Guest time is part of user time already.
+/// Guest time is part of user time already; waiting for a disk is idle too.
 fn parse(stat: &str, cpus: &[usize]) -> Option<Ticks> {
     let mut sum: Option<Ticks> = None;
     for line in stat.lines() {
@@ -50,9 +62,12 @@ fn parse(stat: &str, cpus: &[usize]) -> Option<Ticks> {
             continue;
         }
         let ticks: Vec<u64> = numbers.split_whitespace().filter_map(|n| n.parse().ok()).collect();
-        let so_far = sum.unwrap_or(Ticks { steal: 0, all: 0 });
-        let all: u64 = ticks.iter().take(8).sum();
-        sum = Some(Ticks { steal: so_far.steal + ticks.get(7)?, all: so_far.all + all });
+        let so_far = sum.unwrap_or_default();
+        sum = Some(Ticks {
+            idle: so_far.idle + ticks.get(3)? + ticks.get(4)?,
+            steal: so_far.steal + ticks.get(7)?,
+            all: so_far.all + ticks.iter().take(8).sum::<u64>(),
+        });
     }
     sum
 }
@@ -63,19 +78,31 @@ mod tests {
 
     const STAT: &str = "cpu  30 0 30 30 0 0 0 10 0 0\n\
                         cpu0 10 0 10 70 0 0 0 10 0 0\n\
-                        cpu1 20 0 20 60 0 0 0 0 5 0\n\
+                        cpu1 20 0 20 50 10 0 0 0 5 0\n\
                         intr 12345\n";
 
     #[test]
     fn only_the_cpus_in_use_count() {
-        assert_eq!(parse(STAT, &[0]), Some(Ticks { steal: 10, all: 100 }));
-        assert_eq!(parse(STAT, &[]), Some(Ticks { steal: 10, all: 200 }));
+        assert_eq!(parse(STAT, &[0]), Some(Ticks { idle: 70, steal: 10, all: 100 }));
+        assert_eq!(parse(STAT, &[]), Some(Ticks { idle: 130, steal: 10, all: 200 }));
         assert_eq!(parse(STAT, &[7]), None);
+    }
+
+    #[test]
+    fn shares_are_of_the_time_between_the_two_moments() {
+        let stat = std::env::temp_dir().join(format!("sojourn-stat-{}", std::process::id()));
+        std::fs::write(&stat, "cpu0 10 0 10 70 0 0 0 10\n").unwrap();
+        let meter = Meter::start_at(&stat, &[0]);
+        assert_eq!(meter.shares(), None, "no time has passed");
+        std::fs::write(&stat, "cpu0 60 0 10 100 10 0 0 20\n").unwrap();
+        let shares = meter.shares();
+        std::fs::remove_file(&stat).unwrap();
+        assert_eq!(shares, Some(Shares { steal: 0.1, idle: 0.4 }));
     }
 
     #[test]
     fn a_kernel_without_steal_has_no_share() {
         assert_eq!(parse("cpu0 1 2 3 4 5 6 7\n", &[]), None);
-        assert_eq!(Meter::start_at(Path::new("/no/such/file"), &[]).share(), None);
+        assert_eq!(Meter::start_at(Path::new("/no/such/file"), &[]).shares(), None);
     }
 }

@@ -11,6 +11,7 @@ use crate::outage::{self, Windows};
 use crate::result::{Cost, RunResult, SCHEMA, ThreadShare};
 use crate::schedule::Timetable;
 use crate::selfcheck;
+use crate::steal::Shares;
 
 /// Everything that a run brings home.
 #[derive(Debug)]
@@ -23,8 +24,10 @@ pub struct Run {
     pub threads: Vec<ThreadRun>,
     /// What the sentinels saw.
     pub sentinels: Vec<outage::Watch>,
-    /// Steal over the CPUs in use, share of time.
-    pub steal_share: Option<f64>,
+    /// What the client's CPUs did.
+    pub client_cpus: Option<Shares>,
+    /// What the server's CPUs did; `None` where they are unknown.
+    pub server_cpus: Option<Shares>,
     /// Whether `ThreadRun::syscalls` was counted.
     pub are_syscalls_counted: bool,
 }
@@ -241,6 +244,7 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
         timely_ratio: share(all.timely, all.requests),
         verdict: judgement.verdict,
         reasons: judgement.reasons,
+        lateness: judgement.lateness,
         notes: judgement.notes,
         sojourn_ns: all.sojourn.span(),
         sojourn_all_ns: all.sojourn_all.span(),
@@ -344,6 +348,7 @@ pub(crate) mod fake {
     use crate::job::Job;
     use crate::marks::{Marks, Outcome, ThreadRun};
     use crate::schedule;
+    use crate::steal::Shares;
 
     pub fn job() -> Job {
         Job {
@@ -367,7 +372,8 @@ pub(crate) mod fake {
             started_unix_ns: 1,
             threads,
             sentinels: vec![],
-            steal_share: Some(0.0),
+            client_cpus: Some(Shares { steal: 0.0, idle: 0.0 }),
+            server_cpus: None,
             are_syscalls_counted: true,
         }
     }

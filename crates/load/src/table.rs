@@ -142,6 +142,9 @@ fn verdict(text: &mut String, result: &RunResult) {
     for reason in &result.reasons {
         text.push_str(&folded("  - ", reason));
     }
+    for late in &result.lateness {
+        text.push_str(&folded("  late: ", late));
+    }
     for note in &result.notes {
         text.push_str(&folded("  note: ", note));
     }

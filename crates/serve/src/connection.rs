@@ -1,9 +1,10 @@
 //! One client's connection: bytes read and not yet understood, replies that may not leave yet.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpStream;
 
+use crate::arrival::{self, Received};
 use crate::protocols::{Parse, Parsed, Work};
 use crate::store::Store;
 
@@ -78,17 +79,17 @@ impl Connection {
         &self.stream
     }
 
-    /// Reads once what has come.
-    pub fn read(&mut self) -> State {
+    /// Reads once what has come; and when it came, ns of the monotonic clock, if the kernel says.
+    pub fn read(&mut self) -> (State, Option<u64>) {
         let end = self.input.len();
         self.input.resize(end + CHUNK, 0);
-        let read = self.stream.read(&mut self.input[end..]);
-        self.input.truncate(end + *read.as_ref().unwrap_or(&0));
+        let read = arrival::receive(&self.stream, &mut self.input[end..]);
+        self.input.truncate(end + read.as_ref().map_or(0, |received| received.bytes));
         match read {
-            Ok(0) => State::Closed,
-            Ok(_) => State::Open,
-            Err(error) if is_for_now(&error) => State::Open,
-            Err(_) => State::Closed,
+            Ok(Received { bytes: 0, .. }) => (State::Closed, None),
+            Ok(Received { at_ns, .. }) => (State::Open, at_ns),
+            Err(error) if is_for_now(&error) => (State::Open, None),
+            Err(_) => (State::Closed, None),
         }
     }
 
@@ -147,6 +148,7 @@ fn is_for_now(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::net::TcpListener;
 
     use super::*;
@@ -166,7 +168,7 @@ mod tests {
         let mut store = Store::default();
         client.write_all(b"version\r\nget a\r\nget").unwrap();
         while connection.input.len() < 19 {
-            assert_eq!(connection.read(), State::Open);
+            assert_eq!(connection.read().0, State::Open);
         }
         let mut works = Vec::new();
         while let Next::Request { work, .. } = connection.next_request(parse, &mut store) {
@@ -187,6 +189,6 @@ mod tests {
     fn a_client_that_leaves_is_noticed() {
         let (client, mut connection) = pair();
         drop(client);
-        assert_eq!(connection.read(), State::Closed);
+        assert_eq!(connection.read().0, State::Closed);
     }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic};
 
+use crate::arrival;
 use crate::connection::{Connection, Next, State};
 use crate::poller::{Poller, Ready};
 use crate::protocols::{Parse, Work};
@@ -42,9 +43,23 @@ pub struct Server {
     store: Store,
     slots: Vec<Slot>,
     leaving: BinaryHeap<Reverse<Leave>>,
+    /// Requests read and not yet admitted.
+    arrived: Vec<Arrived>,
     admitted: u64,
+    /// The latest arrival admitted, ns.
+    last_arrival_ns: u64,
     start_ns: u64,
     notes: Notes,
+}
+
+/// A request that was read.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    at_ns: u64,
+    slot: usize,
+    generation: u64,
+    work: Work,
+    has_reply: bool,
 }
 
 /// A place for a connection; the generation tells its successive tenants apart.
@@ -82,7 +97,9 @@ impl Server {
             store: Store::default(),
             slots: Vec::new(),
             leaving: BinaryHeap::new(),
+            arrived: Vec::new(),
             admitted: 0,
+            last_arrival_ns: 0,
             start_ns: Monotonic.now_ns(),
             notes: Notes::new(spins),
         })
@@ -111,6 +128,7 @@ impl Server {
             for &event in &ready {
                 self.handle(event);
             }
+            self.admit_arrived();
         }
         Ok(self.notes)
     }
@@ -170,12 +188,16 @@ impl Server {
 
     fn take_requests(&mut self, at: usize) {
         let Some(connection) = self.slots[at].connection.as_mut() else { return };
-        let state = connection.read();
-        let ready_ns = self.now();
+        let (state, stamped_ns) = connection.read();
+        let now_ns = Monotonic.now_ns() - self.start_ns;
+        let at_ns = stamped_ns.map_or(now_ns, |ns| ns.saturating_sub(self.start_ns).min(now_ns));
+        let generation = self.slots[at].generation;
         loop {
             let Some(connection) = self.slots[at].connection.as_mut() else { return };
             match connection.next_request(self.parse, &mut self.store) {
-                Next::Request { work, has_reply } => self.admit(at, work, ready_ns, has_reply),
+                Next::Request { work, has_reply } => {
+                    self.arrived.push(Arrived { at_ns, slot: at, generation, work, has_reply });
+                }
                 Next::More => break,
                 Next::Broken => {
                     self.notes.broke();
@@ -186,9 +208,22 @@ impl Server {
         self.settle(at, state);
     }
 
+    /// Admits what was read in this look, in the order in which it arrived.
+    fn admit_arrived(&mut self) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        arrived.sort_by_key(|request| request.at_ns); // stable: a connection's requests stay in order
+        for request in arrived.drain(..) {
+            self.admit(request);
+        }
+        self.arrived = arrived;
+    }
+
     /// Gives a request its service time and its reply a time to leave, which is not before that of
     /// an earlier request of the connection: replies come in order.
-    fn admit(&mut self, at: usize, work: Work, ready_ns: u64, has_reply: bool) {
+    fn admit(&mut self, Arrived { at_ns, slot: at, generation, work, has_reply }: Arrived) {
+        // What was stamped before, but seen after, a later arrival comes right after that one.
+        let ready_ns = at_ns.max(self.last_arrival_ns);
+        self.last_arrival_ns = ready_ns;
         let is_served = work == Work::Read || (work == Work::Write && self.serves_writes);
         let served = if is_served {
             self.queue.admit(ready_ns)
@@ -199,11 +234,12 @@ impl Server {
             self.notes.admitted(work, ready_ns, served);
         }
         let slot = &mut self.slots[at];
-        let Some(connection) = slot.connection.as_mut().filter(|_| has_reply) else { return };
+        let is_there = has_reply && slot.generation == generation;
+        let Some(connection) = slot.connection.as_mut().filter(|_| is_there) else { return };
         let at_ns = served.finish_ns.max(connection.last_leave_ns);
         connection.last_leave_ns = at_ns;
         self.admitted += 1;
-        let (nth, generation) = (self.admitted, slot.generation);
+        let nth = self.admitted;
         self.leaving.push(Reverse(Leave { at_ns, nth, slot: at, generation }));
     }
 
@@ -232,6 +268,7 @@ impl Server {
             if stream.set_nonblocking(true).is_err() || stream.set_nodelay(true).is_err() {
                 continue;
             }
+            arrival::stamp(&stream);
             let free = self.slots.iter().position(|slot| slot.connection.is_none());
             let at = free.unwrap_or(self.slots.len());
             if self.poller.add(&stream, at as u64).is_err() {

@@ -211,6 +211,19 @@ def interrupts(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def pacing(facts: Facts) -> Iterator[Finding]:
+    """Congestion control that spaces packets out by a timer."""
+    if facts.network.congestion.startswith("bbr"):
+        yield Finding(
+            name="pacing",
+            what=f"TCP congestion control is {facts.network.congestion}",
+            effect="the kernel spaces a server's replies out by a timer, which costs CPU time and "
+            "can delay them; the client's own sockets use reno",
+            mend="sudo sysctl net.ipv4.tcp_congestion_control=cubic",
+            points=5,
+        )
+
+
 def others(facts: Facts) -> Iterator[Finding]:
     """Programs that use the CPUs now."""
     if facts.activity.busy:
@@ -281,6 +294,7 @@ CHECKS: tuple[Check, ...] = (
     memory,
     clock,
     interrupts,
+    pacing,
     others,
     hyper_threads,
     virtual,

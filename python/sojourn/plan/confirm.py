@@ -1,7 +1,8 @@
 """The found load once more, longer, over fresh starts of the service (M18).
 
-Every run must pass its own test. When one fails, the load is stepped down and confirmed anew; after
-a few steps the search has to say that it found nothing that lasts.
+Every run must pass its own test. When one fails, the load is stepped down, each time by twice as
+much, and confirmed anew; the first step follows from the width of the bracket, which shows how far
+the border moves. After a few steps the search has to say that it found nothing that lasts.
 """
 
 from __future__ import annotations
@@ -46,18 +47,29 @@ def confirm(
     outcomes: Sequence[Outcome],
     *,
     start_rps: float,
+    step: float,
     axis: Axis,
     target: Target,
 ) -> Confirmation:
-    """Where the confirmation stands that began at `start_rps`."""
+    """Where the confirmation stands that began at `start_rps`.
+
+    Args:
+        study: the study.
+        service: one of its services.
+        outcomes: of the service, in order.
+        start_rps: the load to confirm first.
+        step: factor of the first step down, above 1; it is squared at each further one.
+        axis: its load axis.
+        target: its QoS target.
+    """
     search = study.run.search
     done = make.by_key(outcomes)
     judged: list[tuple[float, int, Decision]] = []
-    for step in range(STEPS_MAX):
-        rps = make.rounded(start_rps / (1 + search.resolution) ** step)
+    for down in range(STEPS_MAX):
+        rps = make.rounded(start_rps / step ** (2**down - 1))
         said = Decision.PASS
         for repeat in range(search.confirm_repeats):
-            key = f"{service.label}/confirm/s{step}/r{repeat}"
+            key = f"{service.label}/confirm/s{down}/r{repeat}"
             tried = make.attempts(key, done)
             said = meets_qos(tried, target.q, confidence=search.confidence, looks=LOOKS)
             believed = sum(o.verdict is not Verdict.UNKNOWN for o in tried)
@@ -70,19 +82,19 @@ def confirm(
                     measure_s=search.confirm_s,
                     offered_rps=rps,
                     fraction=round(rps / axis.rps, 4),
-                    repeat=step * search.confirm_repeats + repeat,
+                    repeat=down * search.confirm_repeats + repeat,
                     overrides=target.overrides,
                 )
-                return Confirmation(rps=rps, runs=tuple(judged), steps_down=step, next=following)
+                return Confirmation(rps=rps, runs=tuple(judged), steps_down=down, next=following)
             judged.append((rps, repeat, said))
             if said is not Decision.PASS:
                 break
         if said is Decision.PASS:
-            return Confirmation(rps=rps, runs=tuple(judged), steps_down=step, is_confirmed=True)
+            return Confirmation(rps=rps, runs=tuple(judged), steps_down=down, is_confirmed=True)
         if said is Decision.UNKNOWN:
             why = tried[-1].reasons[0] if tried[-1].reasons else "its self-check failed"
             return Confirmation(
-                rps=None, runs=tuple(judged), steps_down=step,
+                rps=None, runs=tuple(judged), steps_down=down,
                 reasons=(f"no confirmation run at {rps:g} requests/s can be believed: {why}",),
             )  # fmt: skip
     why = (

@@ -2,8 +2,9 @@
 
 Loads go up by a factor until one fails (or down until one passes), then the bracket is halved in
 the logarithm until pass and fail are `resolution` apart. Every load is decided by a test with four
-answers (`decide`); one that stays undecided at full length lies at the border: the round goes on
-beside it, below and above, and never counts it as either.
+answers (`decide`); one that stays undecided at full length lies at the border, and one whose runs
+cannot be believed may lie anywhere: the round goes on beside them, below and above, and never
+counts them as either.
 
 A round is a value computed from its outcomes, so a resumed search goes on where it stopped.
 """
@@ -21,6 +22,7 @@ Decide = Callable[[Sequence[Outcome]], Decision]
 
 PROBES_MAX = 24  # of one round; a climb of 1.3 and a bisection to 2 % need about 14
 FLOOR = 0.01  # of the scale: below this there is no load to speak of
+UNKNOWN_MAX = 3  # loads of a round whose runs cannot be believed; more, and it is the machine
 CEILING = 8.0  # of the scale: above this the client cannot overload the server
 _SAME = 1 + 1e-9
 
@@ -37,6 +39,7 @@ class Rules:
         lengths: s of a load's first run, its second, …; after the last it stays undecided.
         retries: runs whose self-check failed that one load may have.
         scale: requests/s by which floor and ceiling are judged.
+        is_hurried: the time is spent: any bracket will do.
     """
 
     decide: Decide
@@ -46,6 +49,7 @@ class Rules:
     lengths: tuple[float, ...]
     retries: int
     scale: float
+    is_hurried: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +111,8 @@ def climb(start_rps: float, outcomes: Sequence[Outcome], rules: Rules) -> Round:
     if run is None:
         candidate = _candidate(start_rps, rungs, lo, hi, rules)
         run = None if candidate is None else (candidate, rules.lengths[0])
+    if rules.is_hurried and lo is not None and hi is not None:
+        run = None
     ended = _ended(outcomes, rungs, run, rules)
     next_rps, next_s = (None, None) if ended or run is None else run
     return Round(rungs=rungs, lo=lo, hi=hi, next_rps=next_rps, next_s=next_s, ended=ended)
@@ -118,7 +124,7 @@ def _repeat(
     """The last load once more: its self-check failed, or it is still undecided."""
     rps = outcomes[-1].point.offered_rps
     last = next(rung for rung in rungs if rung.rps == rps)
-    if last.decision is Decision.UNKNOWN:
+    if last.decision is Decision.UNKNOWN and last.runs <= rules.retries:
         return last.rps, rules.lengths[0]
     if last.decision is Decision.UNDECIDED and last.believed < len(rules.lengths):
         return last.rps, rules.lengths[last.believed]
@@ -134,7 +140,7 @@ def _ended(
     """Why the round is over; "" if `run` is to be made."""
     if run is None:
         return "narrow"
-    if any(r.decision is Decision.UNKNOWN and r.runs > rules.retries for r in rungs):
+    if sum(rung.decision is Decision.UNKNOWN for rung in rungs) > UNKNOWN_MAX:
         return "unknown"
     if run[0] < FLOOR * rules.scale:
         return "floor"
@@ -170,7 +176,9 @@ def _candidate(
     squarings = min(len(rungs) - 1, 10)  # all rungs went the same way so far
     factor = min(rules.climb, math.pow(rules.step, 2**squarings))
     loads = [rung.rps for rung in rungs]
-    return max(loads) * factor if hi is None else min(loads) / factor
+    if hi is not None or (lo is None and any(r.decision is Decision.UNKNOWN for r in rungs)):
+        return min(loads) / factor  # a client that cannot keep up is not helped by more load
+    return max(loads) * factor
 
 
 def _inside(lo: float, hi: float, rungs: Sequence[Rung], rules: Rules) -> float | None:

@@ -220,6 +220,50 @@ def test_a_spent_budget_ends_refinement_and_still_gives_an_answer() -> None:
     assert found.confirmation.is_confirmed
 
 
+def test_one_round_alone_is_no_answer() -> None:
+    of = study()
+    service = Simulated()
+
+    def lucky(point: Point) -> Outcome:
+        outcome = service.measure(point)
+        is_later = point.phase is Phase.SEARCH and point.repeat > 0
+        return replace(outcome, verdict=Verdict.UNKNOWN) if is_later else outcome
+
+    found = search_of(play(of, lucky), of)
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.interval_rps is None
+    assert "1 of" in found.reasons[0]
+    assert "2 are needed" in found.reasons[0]
+
+
+def test_a_load_that_cannot_be_believed_is_passed_by_on_both_sides() -> None:
+    of = study()
+    service = Simulated()
+    border = service.border_rps(1e6, 0.99)
+
+    def murky(point: Point) -> Outcome:
+        outcome = service.measure(point)
+        rps = point.offered_rps or 0.0
+        is_murky = point.phase is Phase.SEARCH and 0.97 * border < rps < 1.05 * border
+        return replace(outcome, verdict=Verdict.UNKNOWN) if is_murky else outcome
+
+    found = search_of(play(of, murky), of)
+    assert found.bracket is not None
+    assert found.bracket.hi is not None
+    assert found.bracket.lo <= 0.97 * border
+    assert found.bracket.hi >= 1.05 * border, "what was not believed is not narrowed down"
+    assert found.bracket.hi / found.bracket.lo < 1.3
+
+
+def test_a_spent_budget_takes_any_bracket() -> None:
+    usual, hurried = study(), study("run.search.budget_s=1")
+    brackets = [search_of(play(of, Simulated().measure), of).bracket for of in (usual, hurried)]
+    border = Simulated().border_rps(1e6, 0.99)
+    for found in brackets:
+        assert found.lo < border < found.hi
+    assert brackets[1].hi / brackets[1].lo > brackets[0].hi / brackets[0].lo
+
+
 def test_check_points_follow_rho_and_last_longer_near_saturation() -> None:
     of = study(name="selfcheck", profile="quick")
     points = [o.point for o in play(of, imagine)]

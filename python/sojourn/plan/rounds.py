@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from sojourn.plan import make
@@ -25,7 +25,8 @@ from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.spec import Study
 
 EXTRA = 2  # rounds more than asked, for those that ended without a border
-LEAST = 2  # rounds that are made even when the budget is spent
+LEAST = 2  # rounds with a border without which there is no answer, even when the budget is spent
+GIVE_UP = 3  # rounds in a row whose runs cannot be believed: no more will help
 COVERAGE = 0.9
 
 
@@ -63,16 +64,17 @@ def rounds_of(
         wanted: rounds that enclose the border.
         first: start (requests/s) and rules of the first round.
         later: rules of the others, which start at the median border so far.
-        is_late: the budget is spent; no round beyond the least number is begun.
+        is_late: the budget is spent: no round beyond the least number is begun, and each ends as
+            soon as it has any bracket, however wide.
     """
     found: list[Round] = []
     while _wants_another(found, wanted):
         mine = [o for o in outcomes if o.point.key.startswith(f"{prefix}/r{len(found)}/")]
-        if not mine and is_late and len(found) >= LEAST:
+        if not mine and is_late and sum(r.has_border for r in found) >= LEAST:
             break
         middles = [r.middle for r in found if r.middle is not None]
         start, rules = (median(middles), later) if middles else first
-        found.append(climb(make.rounded(start), mine, rules))
+        found.append(climb(make.rounded(start), mine, replace(rules, is_hurried=is_late)))
         if not found[-1].is_over:
             break
     return tuple(found)
@@ -80,6 +82,8 @@ def rounds_of(
 
 def _wants_another(found: Sequence[Round], wanted: int) -> bool:
     if found and found[-1].ended == "ceiling":
+        return False
+    if len(found) >= GIVE_UP and all(r.ended == "unknown" for r in found[-GIVE_UP:]):
         return False
     return sum(r.has_border for r in found) < wanted and len(found) < wanted + EXTRA
 

@@ -12,9 +12,10 @@ from sojourn.plan.confirm import Confirmation, confirm
 from sojourn.plan.decide import Decision, meets_qos
 from sojourn.plan.ladder import Round, Rules
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
-from sojourn.plan.rounds import Bracket, bracket, doubling, probe_of, rounds_of
+from sojourn.plan.rounds import LEAST, Bracket, bracket, doubling, probe_of, rounds_of
 from sojourn.spec import ServiceSpec, Study
 
+RETRIES_MAX = 1  # of one load; then the search goes on beside it
 START = 0.5  # of the closed-loop peak, where nothing is known yet
 
 
@@ -93,7 +94,13 @@ def search(
         reasons = _against(rounds, found)
         if not reasons and found and found.lo > 0:
             confirmation = confirm(
-                study, service, outcomes, start_rps=found.lo, axis=axis, target=target
+                study,
+                service,
+                outcomes,
+                start_rps=found.lo,
+                step=max(1 + spec.resolution, math.sqrt((found.hi or found.lo) / found.lo)),
+                axis=axis,
+                target=target,
             )
             following, reasons = confirmation.next, confirmation.reasons
     return Search(
@@ -119,7 +126,7 @@ def _rules(study: Study, axis: Axis, target: Target, *, is_blind: bool) -> Rules
         step=spec.climb if is_blind else 1 + spec.resolution,
         resolution=spec.resolution,
         lengths=lengths,
-        retries=study.run.retries,
+        retries=min(study.run.retries, RETRIES_MAX),
         scale=axis.rps,
     )
 
@@ -160,6 +167,12 @@ def _against(rounds: Sequence[Round], found: Bracket | None) -> tuple[str, ...]:
     if found.hi is None:
         top = max(rung.rps for rung in rungs)
         return (f"no load failed, up to {top:g} requests/s: the client cannot overload the server",)
+    if found.rounds < LEAST:
+        why = (
+            f"{found.rounds} of {len(rounds)} rounds found the border, {LEAST} are needed: how far "
+            "it moves between starts of the service is not known"
+        )
+        return (why,)
     unclear = [
         rung
         for r in rounds

@@ -60,12 +60,15 @@ class Live:
 
     def client(self) -> dict[str, Any]:
         """Keys of the generator's job that follow from service and placement."""
+        server = ",".join(map(str, self.placement.server))
         return {
             "target": self.service.target(self.port),
             **self.service.job(),
             "cpus": ",".join(map(str, self.placement.client)),
             "threads": len(self.placement.client),
             "wait": self.placement.client_wait,
+            "server_cpus": server,
+            **({"instrument_cpus": server} if self.service.is_instrument else {}),
         }
 
     def cpu_ns(self) -> int:

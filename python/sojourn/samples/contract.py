@@ -67,6 +67,7 @@ class Checks(_Table):
     poll_gap_max_ns: float | None = None
     backlog_max: int = 0
     cpu_share_max: float = 0.0
+    server_idle_share: float | None = None
     steal_share: float | None = None
 
 
@@ -96,6 +97,7 @@ class LoadResult(_Table):
     outages: Outages
     verdict: Verdict
     reasons: tuple[str, ...]
+    lateness: tuple[str, ...] = ()
     sojourn_ns: Span
     sojourn_all_ns: Span
     wire_ns: Span

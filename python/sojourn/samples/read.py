@@ -7,12 +7,13 @@ from pathlib import Path
 from sojourn import units
 from sojourn.errors import StoreFault
 from sojourn.plan import codec
-from sojourn.plan.points import Outcome, Point
+from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.samples import dependence, raw
 from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
 from sojourn.samples.intervals import intervals
 
 POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
+DECIDED = (Phase.SEARCH, Phase.CONFIRM)  # phases that ask only whether a load meets its target
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
 
@@ -28,10 +29,11 @@ def read(folder: Path) -> Outcome:
     at = folder / LOAD
     result = load_result(at)
     span = result.sojourn_ns
+    verdict, reasons = judged(result, point)
     return Outcome(
         point=point,
-        verdict=result.verdict,
-        reasons=result.reasons,
+        verdict=verdict,
+        reasons=reasons,
         offered_rps=result.offered_rps,
         achieved_rps=result.achieved_rps,
         requests=span.count,
@@ -45,6 +47,18 @@ def read(folder: Path) -> Outcome:
         wall_s=0.0,
         folder=str(folder),
     )
+
+
+def judged(result: LoadResult, point: Point) -> tuple[Verdict, tuple[str, ...]]:
+    """The run's verdict and reasons, for what its point is made for.
+
+    A late instrument can only make the service look worse. Where a load is held against a bound the
+    generator's verdict takes that into account and stands; the quantiles are upper bounds then, and
+    where they are what is asked for, the run cannot be believed (M3).
+    """
+    if result.lateness and point.phase not in DECIDED:
+        return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
+    return result.verdict, result.reasons
 
 
 def read_point(path: Path) -> Point:

@@ -99,6 +99,11 @@ class Service(ABC):
         return False
 
     @property
+    def is_instrument(self) -> bool:
+        """Whether it is there to test the instrument: its outages are the instrument's (M27)."""
+        return False
+
+    @property
     def warm_requests(self) -> int:
         """Requests after which caches are as full as they get."""
         return 0

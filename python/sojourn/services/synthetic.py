@@ -132,6 +132,11 @@ class Synthetic(Service):
         """Where it has keys."""
         return self.protocol == "memcache"
 
+    @property
+    def is_instrument(self) -> bool:
+        """It is the truth that the instrument is held against, and must not be stopped either."""
+        return True
+
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
         """Its one thread."""
         return tuple(task.tid for task in tasks if task.tid == task.pid)[:1]

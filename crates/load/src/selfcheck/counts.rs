@@ -1,5 +1,8 @@
 //! Do arrivals clump? Counts per window: their variance over their mean is 1 for Poisson arrivals.
 //!
+//! A window is at least 50 times as long as the spread of the instrument's own lag, as in `fit`:
+//! lateness of less than that moves counts between neighbours, and is judged itself.
+//!
 //! The index of W windows with mean count m scatters by √((2 + 1/m)/W) around 1 however well the
 //! load is made (variance of the sample variance of Poisson counts), so with few windows M7's
 //! [0.9, 1.1] alone would reject good runs: 3.3 sigma (one run in a thousand) if that is more.
@@ -11,6 +14,7 @@ pub(super) const CHECK: Check = Check {
     about: "counts per window vary like those of a Poisson process",
     source: "METHOD M7",
     in_closed_loop: false,
+    is_lateness: true,
     failed,
 };
 

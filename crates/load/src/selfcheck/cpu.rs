@@ -9,6 +9,7 @@ pub(super) const CHECK: Check = Check {
     about: "a client that sleeps uses at most 80 % of its CPU",
     source: "METHOD M3",
     in_closed_loop: false,
+    is_lateness: false,
     failed,
 };
 

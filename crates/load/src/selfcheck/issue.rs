@@ -20,7 +20,7 @@ const BLOCKS: usize = 20;
 const WINDOWS_MAX: f64 = 10_000.0;
 /// Least mean count per window.
 const COUNT_MIN: f64 = 10.0;
-/// Gap tested over the spread of the instrument's own lag.
+/// Gap and window tested over the spread of the instrument's own lag.
 const GAP_OVER_JITTER: f64 = 50.0;
 
 /// See the module.
@@ -65,13 +65,15 @@ impl Issue {
         }
         let view = View { run, timetable, windows, measured };
         let rps = all.requests as f64 / ((measured.1 - measured.0).max(1) as f64 / 1e9);
-        let jitter_ns = all.pick_up.quantile(0.9).unwrap_or(0) as f64
+        // To p99: one request in ten falls due while another is being sent, at the loads of interest.
+        let jitter_ns = all.pick_up.quantile(0.99).unwrap_or(0) as f64
             - all.pick_up.quantile(0.1).unwrap_or(0) as f64;
-        let keep = (1e9 / rps.max(1e-9) / (GAP_OVER_JITTER * jitter_ns).max(1e-9)).min(1.0);
+        let scale = (rps * GAP_OVER_JITTER * jitter_ns / 1e9).max(1.0); // in mean gaps
+        let keep = 1.0 / scale;
         issue.gap_ns = 1e9 / (rps * keep).max(1e-9);
         issue.planned_fit = view.fit(1.0, |request| Some(request.intended_ns));
         issue.issued_fit = view.fit(keep, issued_ns);
-        issue.dispersion = counts::dispersion(&view.counts(issued_ns));
+        issue.dispersion = counts::dispersion(&view.counts(scale.max(COUNT_MIN), issued_ns));
         Ok(issue)
     }
 }
@@ -131,13 +133,14 @@ impl View<'_> {
             .collect()
     }
 
-    /// Arrivals in windows of equal operational time, those that touch excluded time left out.
-    fn counts(&self, moment: fn(&Request) -> Option<u64>) -> Vec<u32> {
+    /// Arrivals in windows of equal operational time, `mean` in each at the least; those that touch
+    /// excluded time are left out.
+    fn counts(&self, mean: f64, moment: fn(&Request) -> Option<u64>) -> Vec<u32> {
         let (from_ns, to_ns) = self.measured;
         let expected = |ns: u64| self.timetable.expected_by(ns as f64);
         let start = expected(from_ns);
         let all = expected(to_ns) - start;
-        let windows = (all / COUNT_MIN).min(WINDOWS_MAX).floor();
+        let windows = (all / mean).min(WINDOWS_MAX).floor();
         if windows < 1.0 {
             return Vec::new();
         }

@@ -8,6 +8,7 @@ mod counts;
 mod cpu;
 mod fit;
 mod issue;
+mod judge;
 mod lag;
 mod outages;
 mod poll;
@@ -18,11 +19,13 @@ mod timely;
 
 use sojourn_base::Fault;
 use sojourn_base::span::Times;
-use sojourn_base::units::{parse_ns, show_ns};
+use sojourn_base::units::parse_ns;
+
+pub use judge::{Judgement, judge};
 
 use crate::job::Job;
 use crate::outage::Windows;
-use crate::result::{Checks, Outages, Verdict};
+use crate::result::{Checks, Outages};
 use crate::schedule::Timetable;
 use crate::summary::{Run, Tally, share};
 
@@ -36,6 +39,8 @@ pub struct Check {
     pub source: &'static str,
     /// Whether it is asked of a closed loop (`find_max`) too, which has no intended times.
     pub in_closed_loop: bool,
+    /// Whether all that it can find is lateness of the instrument; see `judge`.
+    pub is_lateness: bool,
     /// `None` if all is well, else why not and what would mend it.
     pub failed: fn(&Evidence) -> Option<String>,
 }
@@ -49,6 +54,7 @@ pub const CHECKS: &[Check] = &[
     lag::CHECK,
     poll::CHECK,
     cpu::CHECK,
+    fit::PLAN,
     fit::CHECK,
     counts::CHECK,
     service::CHECK,
@@ -130,7 +136,8 @@ impl Evidence {
             poll_gap_max_ns: gaps.span().max,
             backlog_max: issue.backlog_max,
             cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
-            steal_share: run.steal_share,
+            server_idle_share: run.server_cpus.map(|shares| shares.idle),
+            steal_share: run.client_cpus.map(|shares| shares.steal),
         };
         let bound = &run.job.qos_bound;
         Ok(Self {
@@ -167,71 +174,4 @@ impl Evidence {
     pub fn sleeps(&self) -> bool {
         self.job.wait.starts_with("sleep")
     }
-}
-
-/// What the checks and the `QoS` target came to.
-#[derive(Debug)]
-pub struct Judgement {
-    /// `unknown` beats `violated` and `holds`.
-    pub verdict: Verdict,
-    /// Why it is not `holds`, and what to do about it.
-    pub reasons: Vec<String>,
-    /// What the reader should know and what decides nothing.
-    pub notes: Vec<String>,
-}
-
-/// Asks every check, then the `QoS` target.
-pub fn judge(evidence: &Evidence) -> Judgement {
-    let mut reasons: Vec<String> = CHECKS
-        .iter()
-        .filter(|check| check.in_closed_loop || !evidence.job.find_max)
-        .filter_map(|check| Some(format!("{}: {}", check.name, (check.failed)(evidence)?)))
-        .collect();
-    let is_unknown = !reasons.is_empty();
-    let violation = violation(evidence);
-    let verdict = match (is_unknown, &violation) {
-        (true, _) => Verdict::Unknown,
-        (false, Some(_)) => Verdict::Violated,
-        (false, None) => Verdict::Holds,
-    };
-    reasons.extend(violation);
-    Judgement { verdict, reasons, notes: notes(evidence) }
-}
-
-/// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the
-/// sample is large enough to say so is the analysis' decision (METHOD M10, M12).
-fn violation(evidence: &Evidence) -> Option<String> {
-    let (q, bound_ns) = (evidence.job.qos_quantile, evidence.qos_bound_ns?);
-    let found = evidence.sojourn.quantile(q);
-    if evidence.kept == 0 || found.is_some_and(|ns| ns <= bound_ns) {
-        return None;
-    }
-    let found = found.map_or("infinite (failed requests)".into(), |ns| show_ns(ns as f64));
-    let bound = show_ns(bound_ns as f64);
-    Some(format!("qos: quantile {q} of the sojourn time is {found}, the bound is {bound}"))
-}
-
-fn notes(evidence: &Evidence) -> Vec<String> {
-    let mut notes = Vec::new();
-    let (planned_ns, measured_ns) = evidence.measured_ns;
-    if measured_ns < planned_ns {
-        let [was, planned] = [measured_ns, planned_ns].map(|ns| show_ns(ns as f64));
-        notes.push(format!("stopped after {was} of {planned}"));
-    }
-    let waited = evidence.checks.waited_share;
-    if waited > 0.01 {
-        let Job { connections, depth, .. } = evidence.job;
-        notes.push(format!(
-            "{:.1} % of requests waited for a free connection ({connections} connections, depth \
-             {depth}): the wait is in their sojourn time; more connections let them queue at the \
-             server instead",
-            waited * 100.0
-        ));
-    }
-    if evidence.errors > 0 {
-        let all = evidence.requests;
-        notes.push(format!("{} of {all} requests failed and count as infinite", evidence.errors));
-    }
-    notes.extend(lag::note(evidence));
-    notes
 }

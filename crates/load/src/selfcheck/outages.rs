@@ -9,6 +9,7 @@ pub(super) const CHECK: Check = Check {
     about: "outages of the client take at most outage_share_max of the time",
     source: "METHOD M27",
     in_closed_loop: true,
+    is_lateness: false,
     failed,
 };
 

@@ -12,6 +12,7 @@ pub(super) const CHECK: Check = Check {
     about: "p99 of the gap between two polls is at most ε, or 5 % of the measured p99",
     source: "METHOD M3",
     in_closed_loop: false,
+    is_lateness: true,
     failed,
 };
 

@@ -17,6 +17,7 @@ pub(super) const CHECK: Check = Check {
     about: "the offered load is the load asked for, within 1 %",
     source: "METHOD M3",
     in_closed_loop: false,
+    is_lateness: false,
     failed,
 };
 

@@ -7,6 +7,7 @@ pub(super) const CHECK: Check = Check {
     about: "some requests were due outside outages",
     source: "",
     in_closed_loop: true,
+    is_lateness: false,
     failed,
 };
 

@@ -13,6 +13,7 @@ pub(super) const CHECK: Check = Check {
     about: "at most 1 % of replies are misses or have a wrong body",
     source: "",
     in_closed_loop: true,
+    is_lateness: false,
     failed,
 };
 

@@ -16,6 +16,7 @@ pub(super) const CHECK: Check = Check {
     about: "at least 97.5 % of requests were sent within ε of the moment they could be",
     source: "METHOD M3, PAPERS P5",
     in_closed_loop: false,
+    is_lateness: true,
     failed,
 };
 

@@ -1,0 +1,177 @@
+//! The checks' answers and the `QoS` target → one verdict.
+//!
+//! `unknown` beats the rest: only a valid run is held against its target. One exception: checks
+//! that find *lateness* of the instrument. Sojourn times count from the moment a request was due. In
+//! a system that serves in order of arrival, sending a request later never completes any request
+//! earlier (Lindley's recursion is monotone in the arrival times; Loynes 1962), so a late instrument
+//! can only make the service look worse, never better:
+//!
+//! - a quantile within the bound is within the bound without the lateness too: `holds`;
+//! - a quantile above the bound proves something only if the server cannot have waited for the
+//!   instrument: its CPUs had work all the time. Then no lateness took capacity from it: `violated`.
+//!
+//! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
+
+use sojourn_base::units::show_ns;
+
+use super::{CHECKS, Check, Evidence, lag};
+use crate::job::Job;
+use crate::result::Verdict;
+
+/// A server that is idle for less than this has work all the time: one tick in a second is 1 %, and
+/// the run's own start and end leave it without work.
+const IDLE_MAX: f64 = 0.05;
+
+/// What the checks and the `QoS` target came to.
+#[derive(Debug)]
+pub struct Judgement {
+    /// `unknown` beats `violated` and `holds`.
+    pub verdict: Verdict,
+    /// Why it is not `holds`, and what to do about it.
+    pub reasons: Vec<String>,
+    /// Checks in spite of which the verdict stands.
+    pub lateness: Vec<String>,
+    /// What the reader should know and what decides nothing.
+    pub notes: Vec<String>,
+}
+
+/// Asks every check, then the `QoS` target.
+pub fn judge(evidence: &Evidence) -> Judgement {
+    let failed: Vec<(&Check, String)> = CHECKS
+        .iter()
+        .filter(|check| check.in_closed_loop || !evidence.job.find_max)
+        .filter_map(|check| Some((check, (check.failed)(evidence)?)))
+        .collect();
+    let is_only_late = failed.iter().all(|(check, _)| check.is_lateness);
+    let violation = violation(evidence);
+    let stands = evidence.qos_bound_ns.is_some()
+        && is_only_late
+        && (violation.is_none() || is_server_busy(evidence));
+    let verdict = match (failed.is_empty() || stands, &violation) {
+        (false, _) => Verdict::Unknown,
+        (true, Some(_)) => Verdict::Violated,
+        (true, None) => Verdict::Holds,
+    };
+    let texts = failed.iter().map(|(check, text)| format!("{}: {text}", check.name)).collect();
+    let (mut reasons, lateness) = if stands { (Vec::new(), texts) } else { (texts, Vec::new()) };
+    reasons.extend(violation);
+    Judgement { verdict, reasons, notes: notes(evidence, !lateness.is_empty()), lateness }
+}
+
+fn is_server_busy(evidence: &Evidence) -> bool {
+    evidence.checks.server_idle_share.is_some_and(|idle| idle <= IDLE_MAX)
+}
+
+/// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the
+/// sample is large enough to say so is the analysis' decision (METHOD M10, M12).
+fn violation(evidence: &Evidence) -> Option<String> {
+    let (q, bound_ns) = (evidence.job.qos_quantile, evidence.qos_bound_ns?);
+    let found = evidence.sojourn.quantile(q);
+    if evidence.kept == 0 || found.is_some_and(|ns| ns <= bound_ns) {
+        return None;
+    }
+    let found = found.map_or("infinite (failed requests)".into(), |ns| show_ns(ns as f64));
+    let bound = show_ns(bound_ns as f64);
+    Some(format!("qos: quantile {q} of the sojourn time is {found}, the bound is {bound}"))
+}
+
+fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (planned_ns, measured_ns) = evidence.measured_ns;
+    if measured_ns < planned_ns {
+        let [was, planned] = [measured_ns, planned_ns].map(|ns| show_ns(ns as f64));
+        notes.push(format!("stopped after {was} of {planned}"));
+    }
+    if is_late {
+        notes.push(
+            "the client was late (see lateness); that only adds to the sojourn time, so the verdict \
+             stands, and all quantiles are upper bounds"
+                .into(),
+        );
+    }
+    let waited = evidence.checks.waited_share;
+    if waited > 0.01 {
+        let Job { connections, depth, .. } = evidence.job;
+        notes.push(format!(
+            "{:.1} % of requests waited for a free connection ({connections} connections, depth \
+             {depth}): the wait is in their sojourn time; more connections let them queue at the \
+             server instead",
+            waited * 100.0
+        ));
+    }
+    if evidence.errors > 0 {
+        let all = evidence.requests;
+        notes.push(format!("{} of {all} requests failed and count as infinite", evidence.errors));
+    }
+    if let Some(idle) = evidence.checks.server_idle_share
+        && evidence.job.find_max
+        && idle > CLIENT_BOUND_IDLE
+    {
+        notes.push(format!(
+            "the server's CPUs were idle for {:.0} % of the time: the client, not the server, may \
+             have set the pace",
+            idle * 100.0
+        ));
+    }
+    notes.extend(lag::note(evidence));
+    notes
+}
+
+/// A server that is idle for more than this at its peak was waiting for requests.
+const CLIENT_BOUND_IDLE: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use crate::job::Job;
+    use crate::result::{RunResult, Verdict};
+    use crate::steal::Shares;
+    use crate::summary::{fake, summarise};
+
+    /// Sent 200 µs late, with ε = 50 µs, answered within 30 µs more.
+    fn late(bound: &str, server_idle: Option<f64>) -> RunResult {
+        let (q, bound) = (if bound.is_empty() { 0.0 } else { 0.99 }, bound.into());
+        let job = Job { qos_quantile: q, qos_bound: bound, ..fake::job() };
+        let mut run = fake::run(job, 200_000, 30_000);
+        run.server_cpus = server_idle.map(|idle| Shares { steal: 0.0, idle });
+        summarise(&run).unwrap()
+    }
+
+    #[test]
+    fn lateness_cannot_help_a_service_to_hold_its_target() {
+        let result = late("20ms", None);
+        assert_eq!(result.verdict, Verdict::Holds, "{:?}", result.reasons);
+        assert!(result.lateness.iter().any(|text| text.starts_with("timely")));
+        assert!(result.notes.iter().any(|note| note.contains("upper bounds")));
+        assert!(result.reasons.is_empty());
+    }
+
+    #[test]
+    fn lateness_can_violate_a_target_unless_the_server_was_busy_all_the_time() {
+        for idle in [None, Some(0.06), Some(1.0)] {
+            let result = late("100us", idle);
+            assert_eq!(result.verdict, Verdict::Unknown, "idle {idle:?}");
+            assert!(result.reasons.iter().any(|text| text.starts_with("timely")));
+            assert!(result.lateness.is_empty());
+        }
+        let result = late("100us", Some(0.05));
+        assert_eq!(result.verdict, Verdict::Violated);
+        assert!(result.reasons.iter().all(|text| text.starts_with("qos")), "{:?}", result.reasons);
+        assert!(!result.lateness.is_empty());
+    }
+
+    #[test]
+    fn without_a_target_lateness_is_unknown() {
+        assert_eq!(late("", Some(0.0)).verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn other_failed_checks_are_not_forgiven_beside_lateness() {
+        let job = Job { qos_quantile: 0.99, qos_bound: "20ms".into(), ..fake::job() };
+        let mut run = fake::run(job, 200_000, 30_000);
+        let outage = crate::marks::Outage { start_ns: 500_000_000, length_ns: 300_000_000 };
+        run.threads[0].outages.push(outage);
+        let result = summarise(&run).unwrap();
+        assert_eq!(result.verdict, Verdict::Unknown);
+        assert!(result.reasons.iter().any(|text| text.starts_with("client stopped")));
+    }
+}
