@@ -17,7 +17,7 @@ import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, median_low
 from typing import Any
@@ -130,10 +130,15 @@ def _one(group: Sequence[Measured]) -> Measured:
     shapes = [point.shape for point in group if point.shape]
     # The shape of the run in the middle: a mean of quantiles would be nobody's distribution.
     order = sorted(shapes, key=lambda shape: shape[len(shape) // 2])
-    return replace(
-        group[0],
+    best = {name: middle[name] if name in known else None for name in values}
+    return Measured(
         rate_rps=float(np.mean([point.rate_rps for point in group])),
-        **{name: middle[name] if name in known else None for name in values},
+        mean=best["mean"],
+        p50=best["p50"],
+        p95=best["p95"],
+        p99=best["p99"],
+        cpu_share=best["cpu_share"],
+        is_believed=group[0].is_believed,
         shape=order[(len(order) - 1) // 2] if order else (),
         runs=len(group),
         spread={name: (min(found), max(found)) for name, found in known.items()},
@@ -158,7 +163,10 @@ def _of_result(result: Mapping[str, Any]) -> Measured:
     return Measured(
         is_believed=result.get("verdict") != "unknown",
         rate_rps=float(result["offered_rps"]),
-        **{name: span[name] for name in QUANTITIES},
+        mean=span["mean"],
+        p50=span["p50"],
+        p95=span["p95"],
+        p99=span["p99"],
         cpu_share=None if idle is None else 1 - float(idle),
         shape=tuple(shape_of(span["hdr"])) if span.get("hdr") and not span.get("lost") else (),
     )
@@ -172,14 +180,20 @@ def shape_of(hdr: str) -> NDArray[np.float64]:
     middles = (found.lo_ns + found.hi_ns) / 2
     edges = np.cumsum(found.count) / found.total
     wanted = (np.arange(GRID) + 0.5) / GRID
-    return middles[np.searchsorted(edges, wanted).clip(max=len(middles) - 1)]
+    places = np.searchsorted(edges, wanted).clip(max=len(middles) - 1)
+    return np.asarray(middles[places], dtype=np.float64)
 
 
 def _of_row(row: Mapping[str, str]) -> Measured:
-    times = {name: float(row[f"{name}_ns"]) if row.get(f"{name}_ns") else None
-             for name in QUANTITIES}  # fmt: skip
-    share = float(row["cpu_share"]) if row.get("cpu_share") else None
-    is_believed = row.get("verdict") != "unknown"
+    def number(key: str) -> float | None:
+        return float(row[key]) if row.get(key) else None
+
     return Measured(
-        rate_rps=float(row["rate_rps"]), **times, cpu_share=share, is_believed=is_believed
+        rate_rps=float(row["rate_rps"]),
+        mean=number("mean_ns"),
+        p50=number("p50_ns"),
+        p95=number("p95_ns"),
+        p99=number("p99_ns"),
+        cpu_share=number("cpu_share"),
+        is_believed=row.get("verdict") != "unknown",
     )

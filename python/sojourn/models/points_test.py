@@ -46,7 +46,7 @@ def test_a_record_gives_its_sweep_and_not_what_was_stopped_half_way(tmp_path: Pa
         "sojourn_ns": span,
         "checks": {"server_idle_share": 0.75},
     }
-    for name, is_whole in (("1-x-sweep-b0", True), ("2-x-sweep-b1", False), ("3-x-peak", True)):
+    for name, is_whole in (("1-x-sweep-b0", True), ("2-x-sweep-b1", False), ("3-x-peak-r0", True)):
         folder = tmp_path / "points" / name
         folder.mkdir(parents=True)
         (folder / "load.json").write_text(json.dumps(result) if is_whole else "")
