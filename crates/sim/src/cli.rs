@@ -281,8 +281,7 @@ mod tests {
     #[test]
     fn mistakes_end_with_a_way_out() {
         assert!(answer("sojourn-sim queue --rate 2").unwrap_err().what.contains("unstable"));
-        assert!(answer("sojourn-sim queue --rate -1").unwrap().exit == 2);
-        assert!(answer("sojourn-sim queue --rate=-1").unwrap_err().fix.contains("above 0"));
+        assert!(answer("sojourn-sim queue --rate -1").unwrap_err().fix.contains("above 0"));
         assert!(answer("sojourn-sim queue --discipline fcsf").unwrap_err().fix.contains("fcfs"));
         assert!(answer("sojourn-sim queue --servers 0").unwrap_err().fix.contains("1 server"));
         assert_eq!(answer("sojourn-sim queue --colour red").unwrap().exit, 2);
