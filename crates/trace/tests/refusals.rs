@@ -78,6 +78,22 @@ fn without_rights_the_missing_ones_are_named() {
 }
 
 #[test]
+fn a_kernel_without_types_is_refused_with_the_option_it_lacks() {
+    let Some(_alone) = alone() else { return };
+    let (server, _) = echo();
+    let hidden = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"";
+    let out = Command::new("unshare")
+        .args(["-m", "sh", "-c", hidden])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "as_nobody", "--ignored", "--nocapture"])
+        .env("TRACE_PID", server.id().to_string())
+        .output();
+    end(server);
+    let text = String::from_utf8_lossy(&out.unwrap().stdout).into_owned();
+    assert!(text.contains("CONFIG_DEBUG_INFO_BTF") && text.contains("exit 2"), "{text}");
+}
+
+#[test]
 #[ignore = "run by another test, in a process without rights"]
 fn as_nobody() {
     let Ok(pid) = std::env::var("TRACE_PID") else { return };
