@@ -29,7 +29,7 @@ class Entry:
 
 
 _LATENCY = "sojourn run latency_vs_load"
-_TRACE = "needs the stage breakdown (crate trace)"
+_STAGES = "sojourn run breakdown"
 _MANY = "needs more CPUs than this project was developed on, and a study"
 _COLOCATION = "needs the co-location studies"
 _KNOBS = "needs the isolation studies"
@@ -38,17 +38,19 @@ _READ = ""
 _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("L1", "headlines: +52 % throughput per TCO", "computed", "sojourn replicate L32"),
     ("L2", "motivation: utilisation in industry", "background", _READ),
-    ("L3", "causes: queueing, scheduling, imbalance", "not yet", _TRACE),
+    ("L3", "causes: queueing, scheduling, imbalance", "measured", _STAGES),
     ("L4", "realistic QoS, unloaded latency, M/M/n beside it", "measured", _LATENCY),
     ("L5", "M/M/1: mean and p95 by load", "simulated", "sojourn replicate L5"),
     ("L6", "all loads from 0 to 100 %", "measured", _LATENCY),
     ("L7", "imbalance probes", "not yet", _COLOCATION),
     ("L8", "test bed", "background", _READ),
     ("L9", "load: exponential gaps, GET of 200 B", "measured", _LATENCY),
-    ("L10", "life of a request in 15 steps", "not yet", _TRACE),
-    ("L11", "CPU split user, kernel, softIRQ", "not yet", _TRACE),
-    ("L12", "Table 1: stages unloaded and loaded", "simulated", "sojourn replicate L12"),
-    ("L13", "at overload nearly all is queueing", "simulated", "sojourn replicate L12"),
+    ("L10", "life of a request in 15 steps", "measured", _STAGES),
+    ("L11", "CPU split user, kernel, softIRQ", "measured", _STAGES),
+    ("L12", "Table 1: stages unloaded and loaded", "simulated",
+     "sojourn replicate L12 (measured: sojourn run breakdown)"),
+    ("L13", "at overload nearly all is queueing", "simulated",
+     "sojourn replicate L12 (measured: sojourn run breakdown)"),
     ("L14", "Fig. 2: L3 interference by load", "simulated", "sojourn replicate L14"),
     ("L15", "Fig. 3: 13 threads on 12 cores", "simulated", "sojourn replicate L15"),
     ("L16", "connections placed on threads", "simulated",
@@ -78,9 +80,9 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("C5", "max RPS", "measured", _LATENCY),
     ("C6", "open-loop client", "measured", _LATENCY),
     ("C7", "Fig. 1: mean and p99 by load", "measured", _LATENCY),
-    ("C8", "Table II: stages of memcached", "not yet", _TRACE),
-    ("C9", "Table III: stages of NGINX", "not yet", _TRACE),
-    ("C10", "decomposition as a bar", "not yet", _TRACE),
+    ("C8", "Table II: stages of memcached", "measured", _STAGES),
+    ("C9", "Table III: stages of NGINX", "measured", _STAGES),
+    ("C10", "decomposition as a bar", "measured", _STAGES),
     ("C11", "Fig. 2: thread scaling", "simulated", "sojourn replicate C11"),
     ("C12", "Fig. 3: key size", "not yet", "needs the input studies"),
     ("C13", "Fig. 4: value size", "not yet", "needs the input studies"),
