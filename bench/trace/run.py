@@ -95,7 +95,9 @@ def conditions(bin_dir: Path) -> dict[str, Callable[[Memcached], subprocess.Pope
     ours = [str(bin_dir / "sojourn-trace"), "--pid", "{pid}", "--duration", "60s"]
     kinds = {
         "aggregate": tracer(ours),
-        "records": tracer([*ours, "--records", f"{tempfile.gettempdir()}/sojourn-overhead-{os.getpid()}.parquet"]),
+        "records": tracer(
+            [*ours, "--records", f"{tempfile.gettempdir()}/sojourn-overhead-{os.getpid()}.parquet"]
+        ),
     }
     if shutil.which("bpftrace") and shutil.which("unshare"):
         script = "mount -t tracefs none /sys/kernel/tracing; exec bpftrace"
@@ -122,7 +124,8 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 def saturate(server: Memcached, bin_dir: Path) -> subprocess.Popen[bytes]:
     """A closed-loop client that runs until it is killed."""
-    words = "--preload --items 1000 --find-max --connections 64 --cpus 1 --wait sleep --warmup 1s --duration 600s"
+    words = "--preload --items 1000 --find-max --connections 64 --cpus 1 --wait sleep"
+    words += " --warmup 1s --duration 600s"
     load = subprocess.Popen(
         [
             *NICE.split(),
@@ -148,7 +151,7 @@ def phase(server: Memcached, into: list[Window], length_s: float) -> None:
 
 
 def lower_quartile(windows: list[Window]) -> float:
-    """CPU time per reply that three windows of four exceed: others on the machine only add to it."""
+    """CPU time per reply that three windows of four exceed: what others do only adds."""
     return statistics.quantiles((ns for _, ns in windows), n=4)[0]
 
 
@@ -199,9 +202,7 @@ def ratios(windows: dict[str, list[Window]]) -> dict[str, dict[str, float]]:
     }
 
 
-def half_load(
-    server: Memcached, bin_dir: Path, rounds: int, rps: float
-) -> dict[str, list[float]]:
+def half_load(server: Memcached, bin_dir: Path, rounds: int, rps: float) -> dict[str, list[float]]:
     """Client's p99 sojourn time at `rps`, ns, with each tracer and without, taken in turn."""
     kinds = conditions(bin_dir)
     p99: dict[str, list[float]] = {name: [] for name in ["none", *kinds]}

@@ -20,7 +20,8 @@ DONE = "vm: done"
 
 INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
-mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
 ip link set lo up
 echo "vm: $(uname -r)"
 {script}
@@ -42,9 +43,7 @@ def kernel(series: str) -> Path:
     listed = _out("apt-cache", "pkgnames", f"linux-image-{series}.").split()
     wanted = [n for n in listed if re.fullmatch(r"linux-image-.*cloud-amd64-unsigned", n)]
     if not wanted:
-        raise UnavailableError(
-            f"no cloud kernel {series} in the package lists (apt-get update)"
-        )
+        raise UnavailableError(f"no cloud kernel {series} in the package lists (apt-get update)")
     newest = max(wanted, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
     return max(_unpack(newest, CACHE / f"linux-{series}").glob("boot/vmlinuz-*"))
 
@@ -123,7 +122,9 @@ def boot(kernel: Path, image: Path, *, within_s: float) -> str:
     """Boot, run, power off; what came on the console."""
     qemu = shutil.which("qemu-system-x86_64")
     if qemu is None:
-        raise UnavailableError("qemu-system-x86_64 is not installed (apt-get install qemu-system-x86)")
+        raise UnavailableError(
+            "qemu-system-x86_64 is not installed (apt-get install qemu-system-x86)"
+        )
     words = (
         f"-machine q35 -accel tcg,thread=multi -cpu max -m {MEMORY_MB} -smp 2 -kernel {kernel}"
         f" -initrd {image} -nographic -no-reboot -nodefaults -serial stdio"

@@ -69,9 +69,13 @@ def attach(found: ServiceFinding, given: Given, spec: ServiceSpec) -> ServiceFin
 
 def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
     """One condition: its traced runs together, and what tracing them cost."""
+    sound = [m for m in measured if m.traced and m.traced.verdict.verdict is Verdict.HOLDS]
     believed = [m for m in measured if m.outcome.verdict is not Verdict.UNKNOWN]
-    ours = [m for m in believed if m.traced and m.traced.verdict.verdict is Verdict.HOLDS]
-    twins = [m for m in believed if not traced.of(m.outcome.point)[1]]
+    both = [m for m in sound if m.outcome.verdict is not Verdict.UNKNOWN]
+    # Where only the client doubts itself, the server's stages are shown, and said to be in doubt:
+    # they are those of the load that was offered, which may not be the one that was planned.
+    ours = both or sound
+    twins = [m for m in believed or measured if not traced.of(m.outcome.point)[1]]
     traces = [m.traced for m in ours if m.traced]
     name = _NAMES.get(condition.name, f"{percent(condition.fraction)} load")
     return Stages(
@@ -93,8 +97,8 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
         cpu=_cpu(traces),
         gaps=_gaps(ours),
         cost=_cost(ours, twins),
-        verdict=Verdict.HOLDS if traces else Verdict.UNKNOWN,
-        reasons=() if traces else _why(measured),
+        verdict=Verdict.HOLDS if both else Verdict.UNKNOWN,
+        reasons=() if both else _why(measured),
     )
 
 
@@ -183,9 +187,10 @@ def _cost(ours: Sequence[Measured], twins: Sequence[Measured]) -> Cost:
 
 
 def _why(measured: Sequence[Measured]) -> tuple[str, ...]:
+    """One reason per check that failed; each point's folder has all."""
     said = [r for m in measured if m.traced for r in m.traced.verdict.reasons]
     said += [r for m in measured for r in m.outcome.reasons]
-    return tuple(dict.fromkeys(said)) or ("not measured",)
+    return tuple({r.partition(":")[0]: r for r in said}.values()) or ("not measured",)
 
 
 def _answer(service: str, columns: Sequence[Stages]) -> str:
@@ -193,7 +198,8 @@ def _answer(service: str, columns: Sequence[Stages]) -> str:
     known = [c for c in columns if c.stages and c.condition == traced.LOADED]
     if not known:
         return f"Where the time of {service}'s requests goes is unknown."
-    top = known[-1]
+    sure = [c for c in known if c.verdict is Verdict.HOLDS]
+    top = (sure or known)[-1]
     stage, ns = max(top.tail, key=lambda pair: pair[1])
     share = ns / top.tail_mean_ns if top.tail_mean_ns else 0.0
     text = (
@@ -208,7 +214,8 @@ def _answer(service: str, columns: Sequence[Stages]) -> str:
             f"; a request alone takes {show_ns(alone.mean_ns)} in the server, "
             f"there {show_ns(top.mean_ns)}"
         )
-    return text.replace("%", " %") + "."
+    text = text.replace("%", " %").replace("  %", " %")
+    return f"{text}." if sure else f"{text}; this is in doubt, see the reasons."
 
 
 def _mean(parts: Sequence[tuple[int, float | None]]) -> float | None:

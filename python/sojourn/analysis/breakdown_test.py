@@ -98,11 +98,30 @@ def test_a_trace_that_does_not_believe_itself_gives_no_numbers() -> None:
     assert any("3 % of the requests" in reason for reason in finding.reasons)
 
 
+def test_where_only_the_client_doubts_itself_the_stages_are_shown_as_doubtful() -> None:
+    study = spec.load("breakdown", profile="quick", overrides=["run.fractions=[0.9]"])
+    points = [o for o in play(study, Simulated().measure) if o.point.service == "memcached"]
+    doubted = tuple(
+        measured(replace(o, verdict=Verdict.UNKNOWN, reasons=("client stopped: a lot",)))
+        if o.point.phase is Phase.TRACE
+        else Measured(outcome=o)
+        for o in points
+    )
+    given, service = Given(study=study, measured=doubted), study.service("memcached")
+    finding = attach(find(given, service), given, service)
+    assert finding.verdict is Verdict.UNKNOWN
+    assert finding.breakdown is not None
+    for column in finding.breakdown.columns:
+        assert column.verdict is Verdict.UNKNOWN
+        assert column.reasons == ("client stopped: a lot",)
+        assert column.mean_ns == pytest.approx(10e3)
+
+
 def test_the_papers_columns_stand_beside_ours() -> None:
     rows = {(row[0], row[3]): row for row in found()[0].paper}
     assert len([key for key in rows if key[1] == "L12"]) == 4
     assert "(90 % load)" in rows["stages loaded at 100 %, mean µs", "L12"][2]  # says which is ours
-    what, theirs, ours, _ = rows["stages unloaded, mean µs", "L12"]
+    _, theirs, ours, _ = rows["stages unloaded, mean µs", "L12"]
     assert "EPoll 3.9" in theirs
     assert "total 21.5" in theirs
     assert "EPoll 9" in ours

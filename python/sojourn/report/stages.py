@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Breakdown, Stages
+from sojourn.plan.points import Verdict
 from sojourn.report import show
 
 NAME = 12
@@ -20,13 +21,13 @@ def lines(found: Breakdown, width: int) -> Iterator[str]:
         yield ""
         yield from _table(known[first : first + at_once])
     for column in found.columns:
-        if not column.stages:
-            why = show.sentences(column.reasons)
-            yield from textwrap.wrap(f"- {column.name}: {why}", width, subsequent_indent="  ")
+        if column.reasons:
+            line = f"- {column.name} ?: {show.sentences(column.reasons)}"
+            yield from textwrap.wrap(line, width, subsequent_indent="  ")
 
 
 def _table(columns: Sequence[Stages]) -> Iterator[str]:
-    heads = [textwrap.wrap(column.name, CELL - 1) for column in columns]
+    heads = [textwrap.wrap(named(column), CELL - 1) for column in columns]
     for row in range(max(map(len, heads))):
         yield _row("mean" if row == 0 else "", [h[row] if row < len(h) else "" for h in heads])
     for at, (stage, _) in enumerate(columns[0].stages):
@@ -37,6 +38,11 @@ def _table(columns: Sequence[Stages]) -> Iterator[str]:
     yield _row("worst cause", [_cause(column) for column in columns])
     yield _row("cost p99", [_ratio(column.cost.p99) for column in columns])
     yield _row("cost CPU", [_ratio(column.cost.cpu) for column in columns])
+
+
+def named(column: Stages) -> str:
+    """The column's name, with a question mark where it is in doubt."""
+    return column.name if column.verdict is Verdict.HOLDS else f"{column.name} ?"
 
 
 def _row(name: str, cells: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from sojourn.report.draw import marks, palette
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.table import Record, from_records
+from sojourn.report.stages import named
 
 COLUMNS = ("condition", "requests", "stage", "mean_ns", "time_share")
 OVERVIEW = (
@@ -52,7 +53,8 @@ def _bars(service: ServiceFinding, found: Breakdown, *, is_tail: bool) -> Figure
             f"Mean time per stage of {who}, as shares of their mean total, which stands above each"
             " bar. The stages, in the papers' words (L12, C8, C9), add to the total; what no stage"
             " explains is `residual`. From the first segment received to the last one sent, in the"
-            " server's kernel: the client and its own kernel are not in it."
+            " server's kernel: the client and its own kernel are not in it. `?`: in doubt, see the"
+            " reasons."
         ),
         alt=found.answer,
         table=table,
@@ -64,7 +66,7 @@ def _records(column: Stages, *, is_tail: bool) -> list[Record]:
     total = (column.tail_mean_ns if is_tail else column.mean_ns) or 0.0
     return [
         {
-            "condition": column.name,
+            "condition": named(column),
             "requests": column.requests,
             "stage": stage,
             "order": order,
@@ -81,7 +83,9 @@ def _chart(records: list[Record], known: Sequence[Stages], title: str, *, is_tai
     sheet = Sheet()
     stages = list(dict.fromkeys(str(r["stage"]) for r in records))
     colours = [palette.load(at, len(stages)) for at in range(len(stages))]
-    x = alt.X("condition:N", title=None, sort=[c.name for c in known], axis=alt.Axis(labelAngle=0))
+    x = alt.X(
+        "condition:N", title=None, sort=[named(c) for c in known], axis=alt.Axis(labelAngle=0)
+    )
     share = alt.Axis(format="~%", tickCount=5)
     bars = (
         sheet.chart("stages", records)
@@ -97,7 +101,7 @@ def _chart(records: list[Record], known: Sequence[Stages], title: str, *, is_tai
     )  # fmt: skip
     totals: list[Record] = [
         {
-            "condition": c.name,
+            "condition": named(c),
             "time_share": 1.0,
             "total": show.time(c.tail_mean_ns if is_tail else c.mean_ns),
         }
@@ -133,7 +137,7 @@ def _line(column: Stages) -> Record:
     gaps = {gap.q: gap for gap in column.gaps}
     quantiles = dict(column.quantiles)
     line: Record = {
-        "condition": column.name,
+        "condition": named(column),
         "requests": column.requests,
         "mean_ns": column.mean_ns,
         "residual_ns": column.residual_ns,
