@@ -55,7 +55,7 @@ pub struct Args {
     /// Largest share of unexplained time before the verdict is `unknown`.
     #[arg(long, default_value_t = 0.05, value_name = "SHARE", help_heading = "Checks")]
     pub residual_max: f64,
-    /// Let the kernel measure each hook while tracing; adds about 40 ns to each.
+    /// Let the kernel measure each hook while tracing; the measuring costs time too.
     #[arg(long, help_heading = "Checks")]
     pub hook_cost: bool,
 }

@@ -1,7 +1,7 @@
 """The found load once more, longer, over fresh starts of the service (M18).
 
-Every run must pass its own test. When one fails, the load is stepped down, each time by twice as
-much, and confirmed anew; the first step follows from the width of the bracket, which shows how far
+Every run must pass its own test. When one fails, the load is stepped down, each time by one step
+more, and confirmed anew; the first step follows from the width of the bracket, which shows how far
 the border moves. After a few steps the search has to say that it found nothing that lasts.
 """
 
@@ -16,7 +16,7 @@ from sojourn.plan.decide import Decision, meets_qos
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.spec import ServiceSpec, Study
 
-STEPS_MAX = 5
+DOWN = (0, 1, 3, 6, 10)  # steps below the first load
 LOOKS = 2  # an undecided run is measured once more and judged together with the first
 
 
@@ -58,15 +58,15 @@ def confirm(
         service: one of its services.
         outcomes: of the service, in order.
         start_rps: the load to confirm first.
-        step: factor of the first step down, above 1; it is squared at each further one.
+        step: factor of one step down, above 1.
         axis: its load axis.
         target: its QoS target.
     """
     search = study.run.search
     done = make.by_key(outcomes)
     judged: list[tuple[float, int, Decision]] = []
-    for down in range(STEPS_MAX):
-        rps = make.rounded(start_rps / step ** (2**down - 1))
+    for down, steps in enumerate(DOWN):
+        rps = make.rounded(start_rps / step**steps)
         said = Decision.PASS
         for repeat in range(search.confirm_repeats):
             key = f"{service.label}/confirm/s{down}/r{repeat}"
@@ -101,4 +101,4 @@ def confirm(
         f"loads down to {judged[-1][0]:g} requests/s passed short probes, but none passed "
         f"confirmation runs of {search.confirm_s:g} s"
     )
-    return Confirmation(rps=None, runs=tuple(judged), steps_down=STEPS_MAX, reasons=(why,))
+    return Confirmation(rps=None, runs=tuple(judged), steps_down=len(DOWN), reasons=(why,))

@@ -98,7 +98,7 @@ def search(
                 service,
                 outcomes,
                 start_rps=found.lo,
-                step=max(1 + spec.resolution, math.sqrt((found.hi or found.lo) / found.lo)),
+                step=max(1 + spec.resolution, ((found.hi or found.lo) / found.lo) ** 0.25),
                 axis=axis,
                 target=target,
             )
