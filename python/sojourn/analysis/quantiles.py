@@ -127,7 +127,10 @@ def mean_estimate(
     elif times.lost:
         refused = f"{times.lost} of {times.n} requests never completed: their mean is infinite"
     elif effective < _MEAN_NEEDS:
-        refused = f"the mean needs {_MEAN_NEEDS} effective requests, there are {effective:.0f}"
+        refused = (
+            f"too few requests: the mean needs {_MEAN_NEEDS} independent ones, the {times.n:,} "
+            f"measured here count as {effective:.0f}"
+        )
     if refused or moments is None:
         return Estimate(
             q=None, value=None, interval=None, across_restarts=None,
@@ -151,8 +154,9 @@ _MEAN_NEEDS = 30  # below it, the t interval of a skewed sample is not worth its
 def _too_few(n: int, effective: float, q: float, needed: int) -> str:
     name = percentile(q)
     if n < needed:
-        return f"{name} needs {needed:,} requests, there are {n:,}"
+        return f"too few requests: {name} needs {needed:,}, there are {n:,}"
     return (
-        f"{name} needs {math.ceil(EXCEEDANCES_MIN / (1 - q) - _ROUNDING):,} independent requests; "
-        f"the {n:,} measured here depend on each other and count as {effective:,.0f}"
+        f"too few requests: {name} needs {math.ceil(EXCEEDANCES_MIN / (1 - q) - _ROUNDING):,} "
+        f"independent ones; the {n:,} measured here depend on each other and count as "
+        f"{effective:,.0f}"
     )

@@ -22,7 +22,7 @@ def test_the_smallest_sample_is_that_of_the_method(q: float, n: int) -> None:
 def test_fewer_are_refused_with_both_numbers() -> None:
     found = quantiles.estimate(from_values(np.arange(562.0)), 0.99)
     assert (found.value, found.interval) == (None, None)
-    assert found.refused == "p99 needs 563 requests, there are 562"
+    assert found.refused == "too few requests: p99 needs 563, there are 562"
     assert quantiles.estimate(from_values(np.arange(563.0)), 0.99).value is not None
 
 
@@ -75,7 +75,7 @@ def test_dependence_widens_then_opens_then_refuses() -> None:
     refused = quantiles.estimate(times, 0.99, correlation=60)
     assert refused.value is None
     assert refused.refused == (
-        "p99 needs 200 independent requests; "
+        "too few requests: p99 needs 200 independent ones; "
         "the 10,000 measured here depend on each other and count as 167"
     )
 

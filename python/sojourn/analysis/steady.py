@@ -154,6 +154,6 @@ def cold_start(values: Floats) -> str:
     if abs(start / rest - 1) <= WARM_MAX or abs(start - rest) <= COLD_SIGMA * error:
         return ""
     return (
-        f"the first {percent(cut / len(values))} of the requests took {start / rest:.2f} times as "
-        "long as the rest: lengthen warmup_s (MSER-5)"
+        f"cold start: the first {percent(cut / len(values))} of the requests took "
+        f"{start / rest:.2f} times as long as the rest: lengthen warmup_s (MSER-5)"
     )

@@ -71,6 +71,8 @@ def confirm(
         for repeat in range(search.confirm_repeats):
             key = f"{service.label}/confirm/s{down}/r{repeat}"
             tried = make.attempts(key, done)
+            if tried and tried[0].point.offered_rps:
+                rps = tried[0].point.offered_rps  # as it was measured, whatever the rule was then
             said = meets_qos(tried, target.q, confidence=search.confidence, looks=LOOKS)
             believed = sum(o.verdict is not Verdict.UNKNOWN for o in tried)
             is_open = said is Decision.UNDECIDED and believed < LOOKS

@@ -264,6 +264,20 @@ def test_a_spent_budget_takes_any_bracket() -> None:
     assert brackets[1].hi / brackets[1].lo > brackets[0].hi / brackets[0].lo
 
 
+def test_a_confirmed_load_is_the_one_that_was_measured_whatever_the_rule_is_now() -> None:
+    of = study()
+    played = play(of, Simulated().measure)
+    elsewhere = [
+        replace(o, point=replace(o.point, offered_rps=(o.point.offered_rps or 0) * 0.9))
+        if o.point.phase is Phase.CONFIRM
+        else o
+        for o in played
+    ]
+    confirmed = search_of(elsewhere, of).confirmation
+    assert confirmed.is_confirmed
+    assert confirmed.rps == pytest.approx(0.9 * search_of(played, of).confirmation.rps)
+
+
 def test_check_points_follow_rho_and_last_longer_near_saturation() -> None:
     of = study(name="selfcheck", profile="quick")
     points = [o.point for o in play(of, imagine)]

@@ -52,6 +52,11 @@ class Stat:
     interval: str
     refused: str
 
+    @property
+    def topic(self) -> str:
+        """Why there is none, in a few words: the cell is narrow."""
+        return topic(self.refused)
+
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
@@ -116,6 +121,8 @@ def doubts(service: ServiceFinding) -> list[Doubt]:
         remarks = [r for r in point.reasons if r not in doubted]
         if not point.is_steady:
             remarks.append("not steady: the runs have a trend (M8)")
+        if point.is_believed:
+            remarks += [e.refused for e in point.quantiles if e.refused]
         if point.is_bimodal:
             remarks.append("bimodal: restarts fall into two groups (M15)")
         said += [(f"{show.share(point.fraction)} load", r) for r in (*doubted, *remarks)]
@@ -164,9 +171,7 @@ def topic(reason: str) -> str:
 
 
 def remark(point: LoadPoint) -> str:
-    """The point's reasons in a table cell; of failed self-checks the topics are enough."""
-    if point.is_believed:
-        return show.sentences(point.reasons)
+    """What the point's reasons are about, for a narrow cell; `doubts` has them in full."""
     return topics(point.reasons)
 
 
