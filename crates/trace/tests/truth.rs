@@ -274,7 +274,9 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
     }
     let sum = |stage: &str| records.iter().map(|r| r.stage_ns[index(stage)]).sum::<u64>();
     let runq = sum("runq_delay");
-    for stage in ["application", "read", "dispatch", "batch_wait", "thread_busy", "epoll_return"] {
+    // Not `thread_busy`: a thread that is preempted after its reply and before it waits again is busy
+    // with the request before, on the CPU or not.
+    for stage in ["application", "read", "dispatch", "batch_wait", "epoll_return"] {
         assert!(sum(stage) * 5 < runq, "{stage}: {} ns, runq_delay {runq} ns", sum(stage));
     }
 }
