@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 from sojourn.cli.app import app
 
@@ -26,10 +27,7 @@ def test_every_make_target_in_the_docs_exists(text: str) -> None:
 
 
 def test_every_command_in_the_docs_exists(text: str) -> None:
-    commands = {
-        command.name or command.callback.__name__  # type: ignore[union-attr]
-        for command in app.registered_commands
-    }
+    commands = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
     named = set(re.findall(r"`sojourn ([a-z]+)[` ]", text))
     assert named
     assert named <= commands
