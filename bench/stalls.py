@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import CLIENT_CPU, SERVER_CPU
-from servers import command, free_port
+from servers import started
 
 RATE = 20_000
 STALL_S, PERIOD_S = 0.1, 1.0
@@ -43,7 +43,7 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     with (
         tempfile.TemporaryDirectory(prefix="sojourn-stalls-") as name,
-        memcached(Path(name)) as (pid, port),
+        started("memcache", cpu=SERVER_CPU) as (pid, port),
     ):
         load(port, Path(name), "--preload", "--rate", "100", "--duration", "100ms")
         for number in range(asked.rounds):
@@ -67,21 +67,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="runs of each transport (3)")
     parser.add_argument("--seconds", type=int, default=8, help="length of a run, s (8)")
     return parser.parse_args()
-
-
-@contextlib.contextmanager
-def memcached(folder: Path) -> Iterator[tuple[int, int]]:
-    """A memcached of our own: its pid and port."""
-    port = free_port()
-    words = ["taskset", "-c", str(SERVER_CPU), *command("memcache", port, folder)]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        try:
-            time.sleep(0.5)
-            yield server.pid, port
-        finally:
-            server.send_signal(signal.SIGCONT)
-            server.terminate()
-            server.wait(timeout=10)
 
 
 @contextlib.contextmanager

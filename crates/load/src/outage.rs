@@ -64,24 +64,30 @@ pub fn log(run: &Run) -> Result<Vec<Outage>, Fault> {
         parse_ns(&run.job.outage_over).map_err(|fault| fault.within("outage_over"))?.max(1);
     let mut all: Vec<Outage> = run.threads.iter().flat_map(|t| t.outages.clone()).collect();
     for watch in &run.sentinels {
-        let threads = watch.threads.iter().filter_map(|&index| run.threads.get(index));
-        let signs: Vec<u64> = if watch.threads.is_empty() {
-            run.threads.iter().flat_map(|t| &t.marks.done_ns).copied().collect() // it replied
-        } else {
-            threads.flat_map(|t| t.marks.sent_ns.iter().chain(&t.marks.done_ns)).copied().collect()
-        };
-        all.extend(unrefuted(&watch.outages, &signs, over_ns));
+        all.extend(unrefuted(&watch.outages, signs(run, watch), over_ns));
     }
     Ok(union(all))
+}
+
+/// When what `watch` watches over was alive, in no order: its threads sent or picked up; a synthetic
+/// service replied, to whichever thread.
+fn signs<'a>(run: &'a Run, watch: &'a Watch) -> impl Iterator<Item = u64> + 'a {
+    let is_service = watch.threads.is_empty();
+    let is_watched = move |index: &usize| is_service || watch.threads.contains(index);
+    let marks = run.threads.iter().enumerate().filter(move |(index, _)| is_watched(index));
+    marks.flat_map(move |(_, thread)| {
+        let sent_ns: &[u64] = if is_service { &[] } else { &thread.marks.sent_ns };
+        sent_ns.iter().chain(&thread.marks.done_ns).copied()
+    })
 }
 
 /// The parts of `outages` longer than `over_ns` without a sign of life.
 ///
 /// A sentinel that shares its CPU with a busy generator or service may wake late because that runs.
 /// It is no outage, and the marks prove it.
-fn unrefuted(outages: &[Outage], signs: &[u64], over_ns: u64) -> Vec<Outage> {
+fn unrefuted(outages: &[Outage], signs: impl Iterator<Item = u64>, over_ns: u64) -> Vec<Outage> {
     let mut within: Vec<Vec<u64>> = vec![Vec::new(); outages.len()];
-    for &ns in signs {
+    for ns in signs {
         let after = outages.partition_point(|outage| outage.start_ns < ns);
         if after > 0 && ns < outages[after - 1].end_ns() {
             within[after - 1].push(ns);
@@ -293,8 +299,7 @@ pub fn report(log: &[Outage], all: &Tally, (from_ns, to_ns): (u64, u64)) -> Outa
 mod tests {
     use super::*;
     use crate::job::Job;
-    use crate::marks::ThreadRun;
-    use crate::marks::{Marks, Plan};
+    use crate::marks::{Marks, Plan, ThreadRun};
 
     const MS: u64 = 1_000_000;
 

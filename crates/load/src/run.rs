@@ -12,13 +12,13 @@ use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, unix_ns};
 
+use crate::cpu_time::{Meter, Shares};
 use crate::drive::{self, Live, Setup, Times};
 use crate::marks::{Marks, Plan, ThreadRun};
 use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
 use crate::sentinel::Sentinels;
-use crate::steal::{Meter, Shares};
 use crate::transports::{Ends, sockets};
 use crate::{arrivals, closed, cpu, outage, popularity, schedule};
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use sojourn_base::Fault;
 use sojourn_base::span::Times;
 
+use crate::cpu_time::Shares;
 use crate::job::Job;
 use crate::marks::{Outage, Outcome, ThreadRun};
 use crate::outage::{self, Windows};
 use crate::result::{Cost, RunResult, SCHEMA, ThreadShare};
 use crate::schedule::Timetable;
 use crate::selfcheck;
-use crate::steal::Shares;
 
 /// Everything that a run brings home.
 #[derive(Debug)]
@@ -345,10 +345,10 @@ pub(crate) mod fake {
     //! Runs without sockets: what the server does with each request is a function.
 
     use super::Run;
+    use crate::cpu_time::Shares;
     use crate::job::Job;
     use crate::marks::{Marks, Outcome, ThreadRun};
     use crate::schedule;
-    use crate::steal::Shares;
 
     pub fn job() -> Job {
         Job {

@@ -189,7 +189,7 @@ impl Server {
     fn take_requests(&mut self, at: usize) {
         let Some(connection) = self.slots[at].connection.as_mut() else { return };
         let (state, stamped_ns) = connection.read();
-        let now_ns = Monotonic.now_ns() - self.start_ns;
+        let now_ns = self.now();
         let at_ns = stamped_ns.map_or(now_ns, |ns| ns.saturating_sub(self.start_ns).min(now_ns));
         let generation = self.slots[at].generation;
         loop {

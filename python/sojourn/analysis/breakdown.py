@@ -20,7 +20,7 @@ from sojourn.analysis.words import percent
 from sojourn.plan import traced
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.traced import Condition
-from sojourn.samples.traced import Group, Times, TraceResult
+from sojourn.samples.traced import CauseShare, Group, Times, TraceResult
 from sojourn.spec import Goal, ServiceSpec
 from sojourn.units import show_ns
 
@@ -108,24 +108,19 @@ def _groups(
     """Mean time per stage over the requests of all runs, ns, in the order of the papers."""
     parts = [of(t) for t in traces]
     names = [group.name for group in parts[0][1]] if parts else []
-    found: list[tuple[str, float]] = []
-    for at, name in enumerate(names):
-        mean = _mean([(n, groups[at].mean_ns) for n, groups in parts])
-        found.append((name, mean or 0.0))
-    return tuple(found)
+    means = (_mean([(n, groups[at].mean_ns) for n, groups in parts]) for at in range(len(names)))
+    return tuple((name, mean or 0.0) for name, mean in zip(names, means, strict=True))
 
 
 def _causes(
     traces: Sequence[TraceResult],
-    of: Callable[[TraceResult], tuple[int, Sequence[object]]],
+    of: Callable[[TraceResult], tuple[int, Sequence[CauseShare]]],
 ) -> tuple[tuple[str, float], ...]:
-    parts = [of(t) for t in traces]
-    if not parts:
-        return ()
+    """Share of each cause over the requests of all runs."""
     shares: dict[str, list[tuple[int, float | None]]] = defaultdict(list)
-    for n, causes in parts:
-        for cause in causes:
-            shares[str(getattr(cause, "cause", ""))].append((n, getattr(cause, "share", None)))
+    for n, causes in map(of, traces):
+        for each in causes:
+            shares[each.cause].append((n, each.share))
     return tuple((name, _mean(each) or 0.0) for name, each in shares.items())
 
 
@@ -203,18 +198,18 @@ def _answer(service: str, columns: Sequence[Stages]) -> str:
     stage, ns = max(top.tail, key=lambda pair: pair[1])
     share = ns / top.tail_mean_ns if top.tail_mean_ns else 0.0
     text = (
-        f"At {top.name} {share:.0%} of the time of {service}'s requests at and above p99 is {stage}"
+        f"At {top.name} {100 * share:.0f} % of the time of {service}'s requests at and above p99 "
+        f"is {stage}"
     )
     if top.tail_causes:
         cause, part = max(top.tail_causes, key=lambda pair: pair[1])
-        text += f", by cause {part:.0%} is {cause}"
+        text += f", by cause {100 * part:.0f} % is {cause}"
     alone = next((c for c in columns if c.condition == traced.UNLOADED and c.mean_ns), None)
     if alone and alone.mean_ns and top.mean_ns:
         text += (
             f"; a request alone takes {show_ns(alone.mean_ns)} in the server, "
             f"there {show_ns(top.mean_ns)}"
         )
-    text = text.replace("%", " %").replace("  %", " %")
     return f"{text}." if sure else f"{text}; this is in doubt, see the reasons."
 
 

@@ -27,7 +27,6 @@ from sojourn.spec.faults import near
 
 # Simulated time over the default.
 PROFILES: Mapping[str, float] = {"quick": 0.25, "standard": 1.0, "full": 4.0}
-WORDS = {True: "holds", False: "violated", None: "unknown"}
 
 
 def replicate(
@@ -234,7 +233,7 @@ def _print(replicas: Sequence[Replica]) -> None:
 
 def _show(console: Console, replica: Replica) -> None:
     console.print(f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}\n")
-    checks = [(WORDS[c.holds], c.what, c.paper, c.ours) for c in replica.checks]
+    checks = [(c.verdict, c.what, c.paper, c.ours) for c in replica.checks]
     print_table(console, ("", "statement", "paper", f"ours, {replica.label}"), checks)
     for curve in replica.curves:
         console.print(f"\n{escape(curve.name)} ({curve.y_label} by {curve.x_label})")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,11 +22,16 @@ RESULT = "sojourn.load.result"
 RESULT_MAJOR = 1
 
 
-class _Table(BaseModel):
+T = TypeVar("T", bound=BaseModel)
+
+
+class Table(BaseModel):
+    """Keys that are not known here are ignored."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Span(_Table):
+class Span(Table):
     """Times of many requests; quantiles are None where lost requests decide them."""
 
     mean: float | None
@@ -45,7 +50,7 @@ class Span(_Table):
         return histogram.decode(self.hdr, at=at)
 
 
-class Outages(_Table):
+class Outages(Table):
     """Times in which the instrument itself did not run (M27)."""
 
     count: int
@@ -56,7 +61,7 @@ class Outages(_Table):
     log: list[tuple[int, int]] = Field(default_factory=list)
 
 
-class Checks(_Table):
+class Checks(Table):
     """The run's tests on itself (M3, M7)."""
 
     rate_error: float
@@ -71,7 +76,7 @@ class Checks(_Table):
     steal_share: float | None = None
 
 
-class Cost(_Table):
+class Cost(Table):
     """What the instrument used."""
 
     cpu_ns_per_request: float
@@ -80,7 +85,7 @@ class Cost(_Table):
     wait: str = ""
 
 
-class LoadResult(_Table):
+class LoadResult(Table):
     """One run of the generator, as it stands in `load.json`."""
 
     schema_version: str = Field(alias="schema")
@@ -115,15 +120,31 @@ def load_result(path: Path) -> LoadResult:
     Raises:
         StoreFault: it is missing, damaged, or of a newer version.
     """
+    return table_of(LoadResult, path, RESULT, RESULT_MAJOR, what="result")
+
+
+def table_of(form: type[T], path: Path, name: str, major: int, *, what: str) -> T:
+    """Read and check one JSON file of the lab that holds a `form`.
+
+    Args:
+        form: the model that it follows.
+        path: the file.
+        name: of its schema.
+        major: newest major version of it that is known.
+        what: it is, for people.
+
+    Raises:
+        StoreFault: it is missing, damaged, or of a newer version.
+    """
     table = read_json(path)
-    check_version(table, RESULT, RESULT_MAJOR, at=path)
+    check_version(table, name, major, at=path)
     try:
-        return LoadResult.model_validate(table)
+        return form.model_validate(table)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise StoreFault(
-            f"the result does not follow its contract: {where}: {first['msg'].lower()}",
+            f"the {what} does not follow its contract: {where}: {first['msg'].lower()}",
             at=str(path),
             fix="remove this point's folder and run the study again: it resumes there",
         ) from None

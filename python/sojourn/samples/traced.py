@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from sojourn.errors import StoreFault
 from sojourn.plan.points import Verdict
-from sojourn.samples.contract import check_version, read_json
+from sojourn.samples.contract import Table, table_of
 
 FORM, MAJOR, TRACE = "sojourn.trace.result", 1, "trace.json"
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Times(_Table):
+class Times(Table):
     """Times of one stage, or of the total."""
 
     mean_ns: float | None
@@ -26,21 +19,21 @@ class Times(_Table):
     p99_ns: float | None
 
 
-class Group(_Table):
+class Group(Table):
     """One stage as the papers name it."""
 
     name: str
     mean_ns: float | None
 
 
-class CauseShare(_Table):
+class CauseShare(Table):
     """A cause's share of the requests' time (L3)."""
 
     cause: str
     share: float
 
 
-class Tail(_Table):
+class Tail(Table):
     """The requests at and above a quantile."""
 
     q: float
@@ -50,7 +43,7 @@ class Tail(_Table):
     causes: tuple[CauseShare, ...]
 
 
-class CpuSplit(_Table):
+class CpuSplit(Table):
     """CPU time of the service by mode (L11)."""
 
     user_share: float | None
@@ -58,14 +51,14 @@ class CpuSplit(_Table):
     softirq_share_of_kernel: float | None
 
 
-class Trust(_Table):
+class Trust(Table):
     """Whether the tracer believes itself."""
 
     verdict: Verdict
     reasons: tuple[str, ...]
 
 
-class TraceResult(_Table):
+class TraceResult(Table):
     """One run of the tracer."""
 
     requests: int
@@ -91,15 +84,4 @@ def trace_result(folder: Path) -> TraceResult | None:
     at = folder / TRACE
     if not at.is_file():
         return None
-    table = read_json(at)
-    check_version(table, FORM, MAJOR, at=at)
-    try:
-        return TraceResult.model_validate(table)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise StoreFault(
-            f"the trace does not follow its contract: {where}: {first['msg'].lower()}",
-            at=str(at),
-            fix="remove this point's folder and run the study again: it resumes there",
-        ) from None
+    return table_of(TraceResult, at, FORM, MAJOR, what="trace")

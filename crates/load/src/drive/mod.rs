@@ -232,16 +232,21 @@ impl Drive {
 
     /// How long nothing will be due.
     fn wait_ns(&mut self, now_ns: u64) -> u64 {
-        let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
+        let nap_ns = self.nap_ns(now_ns);
         if self.connections.pick().is_none() {
-            // Only a reply, or the deadline, can change anything for the load.
-            return nap_ns.min(self.probe_due_ns(now_ns));
+            return nap_ns; // only a reply, or the deadline, can change anything for the load
         }
-        let due_ns = match self.plan.intended_ns[..self.load_len].get(self.next) {
-            Some(due_ns) => due_ns.saturating_sub(now_ns),
+        match self.plan.intended_ns[..self.load_len].get(self.next) {
+            Some(due_ns) => due_ns.saturating_sub(now_ns).min(nap_ns),
             None => nap_ns,
-        };
-        due_ns.min(nap_ns).min(self.probe_due_ns(now_ns))
+        }
+    }
+
+    /// Longest wait while the load has nothing due.
+    #[inline]
+    fn nap_ns(&self, now_ns: u64) -> u64 {
+        let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
+        nap_ns.min(self.probe_due_ns(now_ns))
     }
 
     /// Whether the run has ended: all is answered, the deadline has passed, or nobody answers.
@@ -311,12 +316,9 @@ impl Drive {
         if self.wait == Wait::Spin {
             return Patience::NONE;
         }
-        let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
-        let wait_ns = self.probe_due_ns(self.now()).min(nap_ns);
-        let together_ns = TOGETHER_NS;
         Patience {
-            wait_ns,
-            together_ns,
+            wait_ns: self.nap_ns(self.now()),
+            together_ns: TOGETHER_NS,
             arrivals: (self.connections.in_flight() as u32 / 4).max(1),
         }
     }

@@ -21,6 +21,8 @@ use crate::result::Verdict;
 /// A server that is idle for less than this has work all the time: one tick in a second is 1 %, and
 /// the run's own start and end leave it without work.
 const IDLE_MAX: f64 = 0.05;
+/// A server that is idle for more than this at its peak was waiting for requests.
+const CLIENT_BOUND_IDLE: f64 = 0.1;
 
 /// What the checks and the `QoS` target came to.
 #[derive(Debug)]
@@ -117,14 +119,11 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     notes
 }
 
-/// A server that is idle for more than this at its peak was waiting for requests.
-const CLIENT_BOUND_IDLE: f64 = 0.1;
-
 #[cfg(test)]
 mod tests {
+    use crate::cpu_time::Shares;
     use crate::job::Job;
     use crate::result::{RunResult, Verdict};
-    use crate::steal::Shares;
     use crate::summary::{fake, summarise};
 
     /// Sent 200 µs late, with ε = 50 µs, answered within 30 µs more.

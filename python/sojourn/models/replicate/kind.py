@@ -87,6 +87,11 @@ class Check:
     ours: str
     holds: bool | None
 
+    @property
+    def verdict(self) -> str:
+        """The same in the lab's words."""
+        return "unknown" if self.holds is None else "holds" if self.holds else "violated"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replica:

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 from sojourn.models.replicate.catalogue import Entry
 from sojourn.models.replicate.kind import Replica
+from sojourn.plan.points import Verdict
 from sojourn.report import page
 from sojourn.report.draw.figure import Figure
 from sojourn.report.replicas import curves, matrices
-
-WORDS = {True: "holds", False: "violated", None: "unknown"}
-SIGNS = {"holds": "✓", "violated": "✗", "unknown": "?"}
 
 
 def html(
@@ -35,8 +33,6 @@ def html(
         catalogue=catalogue,
         answer=answer(replicas),
         counts=Counter(entry.state for entry in catalogue),
-        words=WORDS,
-        signs=SIGNS,
         command=command,
         made=made,
     )
@@ -55,7 +51,7 @@ def answer(replicas: Sequence[Replica]) -> str:
     """
     if not replicas:
         return "Nothing was replicated."
-    by = {word: [r.id for r in replicas if r.verdict == word] for word in SIGNS}
+    by = {str(word): [r.id for r in replicas if r.verdict == word] for word in Verdict}
     parts = [f"{len(by['holds'])} of {len(replicas)} experiments have the papers' shape"]
     if by["violated"]:
         parts.append(f"{', '.join(by['violated'])} not in every statement")
