@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
+import signal
+import statistics
 import subprocess
 import tempfile
 import time
@@ -14,16 +18,22 @@ from servers import requests_seen
 
 CLIENT_CPU = 1
 SERVER_CPU = 0
+LOOK_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run: CPU time is the kernel's for the whole process, requests are the server's count."""
+    """One run: CPU time is the kernel's for the whole process, requests are the server's count.
+
+    Both are taken while the load ran, so that no tool pays for its start, its prefill or its
+    summary. `told_rps` is what the tool itself reports.
+    """
 
     round: int
     case: str
     peer: str
     rps: float
+    told_rps: float
     cpu_us_per_request: float
     p50_us: float | None
     p99_us: float | None
@@ -33,58 +43,84 @@ class Row:
     steal_share: float
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Counters at one moment: seconds, CPU seconds of the tool, requests the server has seen."""
+
+    at_s: float
+    cpu_s: float
+    requests: int
+
+
 def measure(case: Case, peer: Peer, port: int, seconds: int, number: int) -> Row:
     """Runs `peer` once; raises `RuntimeError` with its last words if it fails."""
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         scratch = Path(name)
         preload = peer.preload(case, port, scratch)
         if preload:
-            run(preload, seconds=30)
-        before, steal = requests_seen(case.protocol, port), steal_ticks()
-        stdout, cpu_s, wall_s = run(peer.command(case, port, seconds, scratch), seconds + 20)
-        requests = requests_seen(case.protocol, port) - before
+            run(preload, case.protocol, port, seconds=30)
+        steal, began = steal_ticks(), time.monotonic()
+        command = peer.command(case, port, seconds, scratch)
+        stdout, looks = run(command, case.protocol, port, seconds + 20)
+        ticks = (time.monotonic() - began) * os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
         reading = peer.read(stdout, scratch)
-    rps = reading.rps if reading.rps == reading.rps else requests / wall_s
-    stolen = (steal_ticks() - steal) / (wall_s * os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1))
+    wall_s, cpu_s, requests = under_load(looks)
     return Row(
-        round=number, case=case.name, peer=peer.name, rps=rps, p50_us=reading.p50_us,
-        p99_us=reading.p99_us, cpu_us_per_request=cpu_s / requests * 1e6, requests=requests,
-        cpu_s=cpu_s, wall_s=wall_s, steal_share=stolen,
+        round=number, case=case.name, peer=peer.name, rps=requests / wall_s, told_rps=reading.rps,
+        cpu_us_per_request=cpu_s / requests * 1e6, p50_us=reading.p50_us, p99_us=reading.p99_us,
+        requests=requests, cpu_s=cpu_s, wall_s=wall_s, steal_share=(steal_ticks() - steal) / ticks,
     )  # fmt: skip
 
 
-def run(command: list[str], seconds: int) -> tuple[str, float, float]:
-    """Stdout, CPU seconds and wall seconds of a command pinned to the client's CPU."""
-    started = time.monotonic()
+def under_load(looks: list[Look]) -> tuple[float, float, int]:
+    """Wall seconds, CPU seconds and requests of the time in which load ran.
+
+    That is the looks between which the server saw at least half of the usual number of requests.
+    """
+    steps = list(itertools.pairwise(looks))
+    rates = [(b.requests - a.requests) / (b.at_s - a.at_s) for a, b in steps]
+    busy = [rate for rate in rates if rate > 0.1 * max(rates, default=0.0)]
+    if not busy:
+        raise RuntimeError("the server saw no load")
+    usual = statistics.median(busy)
+    taken = [step for step, rate in zip(steps, rates, strict=True) if rate >= usual / 2]
+    return (
+        sum(b.at_s - a.at_s for a, b in taken),
+        sum(b.cpu_s - a.cpu_s for a, b in taken),
+        sum(b.requests - a.requests for a, b in taken),
+    )
+
+
+def run(command: list[str], protocol: str, port: int, seconds: float) -> tuple[str, list[Look]]:
+    """Stdout and looks of a command on the client's CPU; every tool gets the same priority."""
+    deadline = time.monotonic() + seconds
+    pinned = ["nice", "-n", "-15", "taskset", "-c", str(CLIENT_CPU), *command]
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(
-            ["taskset", "-c", str(CLIENT_CPU), *command],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
+            pinned, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
         )
-        usage = wait(process, started + seconds)
-        wall_s = time.monotonic() - started
+        looks = []
+        while process.poll() is None:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                looks.append(
+                    Look(time.monotonic(), cpu_s(process.pid), requests_seen(protocol, port))
+                )
+            if time.monotonic() > deadline:
+                process.kill()
+            time.sleep(LOOK_S)
         out.seek(0)
         text = out.read()
-    if process.returncode not in {
-        0,
-        3,
-    }:  # 3: ours, "unknown"; the row is kept, steal stands beside it
-        raise RuntimeError(f"{command[0]} ended with {process.returncode}: {text[-400:]}")
-    return text, usage, wall_s
+    if process.returncode not in {0, 3}:  # 3: ours, "unknown"; kept, for steal stands beside it
+        why = signal.Signals(-process.returncode).name if process.returncode < 0 else "an error"
+        raise RuntimeError(f"{command[0]} ended with {why}: {text[-400:]}")
+    return text, looks
 
 
-def wait(process: subprocess.Popen[bytes], deadline: float) -> float:
-    """CPU seconds of the finished process; ends it at the deadline."""
-    while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return usage.ru_utime + usage.ru_stime
-        if time.monotonic() > deadline:
-            process.kill()
-        time.sleep(0.01)
+def cpu_s(pid: int) -> float:
+    """CPU time that the process has had so far, all its threads, s."""
+    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    user, system = int(after_name[11]), int(after_name[12])
+    return (user + system) / os.sysconf("SC_CLK_TCK")
 
 
 def steal_ticks() -> int:

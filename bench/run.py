@@ -24,10 +24,10 @@ from servers import server
 from summary import show
 
 CASES = (
-    *(Case("memcache", n, None, "spin") for n in (16, 64)),
+    *(Case("memcache", n, None, "auto") for n in (16, 64)),
     *(Case("memcache", 16, rate, wait) for rate in (20_000, 50_000) for wait in ("spin", "sleep")),
-    *(Case("resp", n, None, "spin") for n in (16, 64)),
-    *(Case("http", n, None, "spin") for n in (16, 64)),
+    *(Case("resp", n, None, "auto") for n in (16, 64)),
+    *(Case("http", n, None, "auto") for n in (16, 64)),
 )
 
 
@@ -100,8 +100,9 @@ def keep(rows: list[Row], text: str) -> Path:
     (folder / "summary.txt").write_text(text + "\n")
     (folder / "README.md").write_text(
         f"# Comparison of load generators\n\n`make bench`, {stamp}, Linux {platform.release()}, "
-        f"{os.cpu_count()} CPUs, {cpu_model()}.\nServer on CPU 0, tool on CPU 1. CPU time: the "
-        "kernel's for the whole process, over the requests that the server counted.\n"
+        f"{os.cpu_count()} CPUs, {cpu_model()}.\nServer on CPU 0, tool on CPU 1 with nice "
+        "-15. CPU time: the kernel's for the whole process, over the requests that the server "
+        "counted, both only while the load ran.\n"
     )
     return folder
 

@@ -14,7 +14,7 @@ class Case:
 
     Attributes:
         rate_rps: offered load, requests/s; None: as fast as it goes.
-        wait: "spin" or "sleep"; tools that cannot do it do not take part.
+        wait: "spin", "sleep" or "auto" (its default); tools that cannot do it do not take part.
     """
 
     protocol: str

@@ -18,7 +18,8 @@ class Mutilate(Peer):
         words = [self.program, "-s", f"127.0.0.1:{port}", "-T", "1", "-c", str(case.connections)]
         words += ["-t", str(seconds), "-K", "30", "-V", "200", "-r", "10000", "-u", "0", "--noload"]
         if case.rate_rps is not None:
-            words += ["-q", str(case.rate_rps), "-i", "exponential", "-d", "32"]
+            # Without a parameter its parser of distributions ends in a segmentation fault.
+            words += ["-q", str(case.rate_rps), "-i", "exponential:1", "-d", "32"]
             words += ["-B"] if case.wait == "sleep" else []
         return words
 
