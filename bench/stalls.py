@@ -2,17 +2,20 @@
 
 Usage: .venv/bin/python bench/stalls.py [--rounds 3] [--seconds 8]
 
-A real memcached is stopped for 100 ms once a second (SIGSTOP, SIGCONT) at 20k requests/s. A tenth
-of all requests is due while it stands still, and waits for 0 to 100 ms: p95 must be 50 ms and p99
-90 ms, and a little more, for the server has to work off what came meanwhile. Then the generator
-itself is stopped once for 300 ms: that must be logged as its own outage, be excluded by the log,
-and make the verdict `unknown`.
+A real server is stopped for 100 ms once a second (SIGSTOP, SIGCONT) at 20k requests/s. A tenth of
+all requests is due while it stands still, and waits for 0 to 100 ms: p95 must be 50 ms and p99
+90 ms, and a little more, for the server has to work off the 2000 requests that came meanwhile: at
+5 µs each that takes 10 ms, and adds half of it to both if replies leave one by one (memcached), all
+of it if they leave at the end of a round (Redis). Then the generator itself is stopped once for
+300 ms: that must be logged as its own outage, be excluded by the log, and make the verdict
+`unknown`.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -30,6 +33,7 @@ from typing import Any
 from measure import CLIENT_CPU, SERVER_CPU
 from servers import started
 
+SERVERS = {"memcached": "memcache", "redis": "resp"}
 RATE = 20_000
 STALL_S, PERIOD_S = 0.1, 1.0
 WANTED_MS = {"p95": 50.0, "p99": 90.0}
@@ -41,18 +45,19 @@ LOAD = Path(sys.executable).parent / "sojourn-load"
 def main() -> int:
     asked = arguments()
     rows: list[dict[str, Any]] = []
-    with (
-        tempfile.TemporaryDirectory(prefix="sojourn-stalls-") as name,
-        started("memcache", cpu=SERVER_CPU) as (pid, port),
-    ):
-        load(port, Path(name), "--preload", "--rate", "100", "--duration", "100ms")
-        for number in range(asked.rounds):
-            for transport in ("io_uring", "epoll"):
-                with stalls(pid) as lengths:
-                    result = load(port, Path(name), *spinning(transport, asked.seconds))
-                rows.append(row(number, transport, lengths, result))
-                print(told(rows[-1]), flush=True)
-        outage = client_outage(port, Path(name))
+    with tempfile.TemporaryDirectory(prefix="sojourn-stalls-") as name:
+        out = Path(name) / "load.json"
+        for server, protocol in SERVERS.items():
+            with started(protocol, cpu=SERVER_CPU) as (pid, port):
+                target = f"{protocol}://127.0.0.1:{port}"
+                load(target, out, "--preload", "--rate", "100", "--duration", "100ms")
+                for number in range(asked.rounds):
+                    for transport in ("io_uring", "epoll"):
+                        with stalls(pid) as lengths:
+                            result = load(target, out, *spinning(transport, asked.seconds))
+                        rows.append(row(number, server, transport, lengths, result))
+                        print(told(rows[-1]), flush=True)
+                outage = client_outage(target, out)
     print(verdicts(rows))
     print(outage_text(outage))
     kept = keep({"stalls": rows, "client_outage": outage})
@@ -104,11 +109,9 @@ def spinning(transport: str, seconds: int) -> list[str]:
     ]
 
 
-def load(port: int, folder: Path, *words: str, stop_after_s: float = 0.0) -> dict[str, Any]:
+def load(target: str, out: Path, *words: str, stop_after_s: float = 0.0) -> dict[str, Any]:
     """One run of the generator on its CPU; it is stopped itself, once, after `stop_after_s`."""
-    out = folder / "load.json"
     out.unlink(missing_ok=True)
-    target = f"memcache://127.0.0.1:{port}"
     line = [LOAD, target, *words, "--cpus", str(CLIENT_CPU), "--json", out]
     with subprocess.Popen(
         ["nice", "-n", "-10", *map(str, line)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -123,11 +126,12 @@ def load(port: int, folder: Path, *words: str, stop_after_s: float = 0.0) -> dic
 
 
 def row(
-    number: int, transport: str, lengths: list[float], result: dict[str, Any]
+    number: int, server: str, transport: str, lengths: list[float], result: dict[str, Any]
 ) -> dict[str, Any]:
     keys = ("verdict", "reasons", "timely_ratio", "offered_rps", "achieved_rps")
     return {
         "round": number,
+        "server": server,
         "transport": transport,
         "stall_ms": round(statistics.mean(lengths) * 1e3, 2),
         **{q: round(result["sojourn_ns"][q] / 1e6, 2) for q in WANTED_MS},
@@ -139,7 +143,7 @@ def row(
 def told(one: dict[str, Any]) -> str:
     reasons = f" ({one['reasons'][0]})" if one["reasons"] else ""
     return (
-        f"{one['transport']:9} stopped for {one['stall_ms']} ms a second: "
+        f"{one['server']:10}{one['transport']:9} stopped for {one['stall_ms']} ms a second: "
         f"p95 {one['p95']:6.1f} ms, p99 {one['p99']:6.1f} ms, {one['verdict']}{reasons}"
     )
 
@@ -147,22 +151,22 @@ def told(one: dict[str, Any]) -> str:
 def verdicts(rows: list[dict[str, Any]]) -> str:
     """The median of each transport's believed runs against what is true."""
     lines = []
-    for transport in ("io_uring", "epoll"):
-        mine = [r for r in rows if r["transport"] == transport and r["verdict"] != "unknown"]
+    for server, transport in itertools.product(SERVERS, ("io_uring", "epoll")):
+        mine = [r for r in rows if (r["server"], r["transport"]) == (server, transport)]
+        believed = [r for r in mine if r["verdict"] != "unknown"]
         for q, wanted in WANTED_MS.items():
-            if not mine:
-                lines.append(f"{transport:9} {q}: unknown, no run can be believed")
+            head = f"{server:10}{transport:9} {q}:"
+            if not believed:
+                lines.append(f"{head} unknown, no run can be believed")
                 continue
-            got = statistics.median(r[q] for r in mine)
+            got = statistics.median(r[q] for r in believed)
             word = "holds" if abs(got / wanted - 1) <= WITHIN else "violated"
-            lines.append(
-                f"{transport:9} {q}: {got:.1f} ms, {got / wanted:.3f} of {wanted} ms: {word}"
-            )
+            lines.append(f"{head} {got:.1f} ms, {got / wanted:.3f} of {wanted} ms: {word}")
     return "\n".join(lines)
 
 
-def client_outage(port: int, folder: Path) -> dict[str, Any]:
-    result = load(port, folder, *spinning("auto", 4), stop_after_s=2.5)
+def client_outage(target: str, out: Path) -> dict[str, Any]:
+    result = load(target, out, *spinning("auto", 4), stop_after_s=2.5)
     keys = ("verdict", "reasons", "outages")
     both = {name: result[name]["p99"] for name in ("sojourn_ns", "sojourn_all_ns")}
     return {**{key: result[key] for key in keys}, **both}
