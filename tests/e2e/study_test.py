@@ -40,18 +40,21 @@ BUSY = (
 ENDS_S_MAX = 60.0
 
 
-def command(results: Path, *more: str) -> list[str]:
+def command(results: Path | None, *more: str) -> list[str]:
+    """A short study; `results` None: the default, a folder below the working directory."""
     sets = [part for text in BUSY for part in ("--set", text)]
+    into = ["--results", str(results)] if results else []
     return [
         sys.executable, "-m", "sojourn", "run", "max_load_memcached", "-p", "quick", *sets,
-        "--results", str(results), *more,
+        *into, *more,
     ]  # fmt: skip
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     package = Path(store.__file__).parents[2]
-    return {**os.environ, "PYTHONPATH": str(package), "SOJOURN_STATE": str(tmp_path / "state")}
+    own = {key: value for key, value in os.environ.items() if key != "SOJOURN_RESULTS"}
+    return {**own, "PYTHONPATH": str(package), "SOJOURN_STATE": str(tmp_path / "state")}
 
 
 def servers(of: int) -> list[psutil.Process]:
@@ -81,7 +84,7 @@ def wait_until_gone(processes: list[psutil.Process]) -> None:
 
 def test_one_command_measures_answers_and_reports(tmp_path: Path, env: dict[str, str]) -> None:
     done = subprocess.run(
-        command(tmp_path, "--json"), env=env, capture_output=True, text=True, timeout=200,
+        command(None, "--json"), env=env, cwd=tmp_path, capture_output=True, text=True, timeout=200,
         check=False,
     )  # fmt: skip
     assert done.returncode in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}, done.stderr
@@ -90,7 +93,7 @@ def test_one_command_measures_answers_and_reports(tmp_path: Path, env: dict[str,
     assert answer["environment"]["kernel"]["release"]
     record = store.read(Path(answer["record"]))
     assert record.is_complete
-    assert len(record.outcomes()) == kept(tmp_path)
+    assert len(record.outcomes()) == kept(tmp_path / "results")
     pages = [Path(page) for page in answer["pages"]]
     assert any(page.suffix == ".html" and page.is_file() for page in pages)
     assert not (tmp_path / "state").exists() or not list((tmp_path / "state").iterdir())

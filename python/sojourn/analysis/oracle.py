@@ -13,6 +13,8 @@ make the interval honest:
 - a request also travels through the kernel and back. Theory is shifted by that path, and the row
   says by how much. It is what the tenth of the requests that waited least shows: p10 measured at
   the lowest load, less p10 by theory. Mean, p95 and p99, which are compared, have no part in it.
+  A study with M/D/1 takes it from there: p10 is one service time there, whereas in M/M/1 it is a
+  few µs, shorter than reading and replying, which then look like path although others wait anyway.
 
 Quantiles of M/D/1 are Franx's, of M/M/n by Erlang C (`queueing`).
 """
@@ -72,21 +74,33 @@ def theory(check: Check, rho: float, q: float | None) -> float:
     return queueing.mmn_quantile(q, check.servers, rho, service)
 
 
-def rows(check: Check, measured: Sequence[Measured], count: int) -> tuple[CheckRow, ...]:
+def path_ns(check: Check, measured: Sequence[Measured]) -> float:
+    """The path through the kernel and back, ns, as one system shows it."""
+    believed = [m for m in measured if m.outcome.verdict is not Verdict.UNKNOWN]
+    times = [(m.outcome.point.fraction or 0.0, m.sojourn) for m in believed if m.sojourn.finite]
+    if not times:
+        return 0.0
+    rho = min(rho for rho, _ in times)
+    least = [t.at_rank(math.ceil(PATH_Q * t.n))[0] for at, t in times if at == rho]
+    return max(0.0, sum(least) / len(least) - theory(check, rho, PATH_Q))
+
+
+def rows(
+    check: Check, measured: Sequence[Measured], count: int, path_ns: float
+) -> tuple[CheckRow, ...]:
     """All comparisons of one synthetic service; `count` is the size of the study's family.
 
     The null service has no theory and no rows (`service.null`).
     """
     if check.system == "null":
         return ()
-    path = _path_ns(check, measured)
     level = confidence(count)
     found: list[CheckRow] = []
     for rho in check.rho:
         mine = [m for m in measured if m.outcome.point.fraction == rho]
         judged = [runs.judge(m, None, confidence=level) for m in mine]
         found += [
-            _row(check, rho, q, judged, path_ns=path, count=count) for q in (None, *QUANTILES)
+            _row(check, rho, q, judged, path_ns=path_ns, count=count) for q in (None, *QUANTILES)
         ]
     return tuple(found)
 
@@ -165,14 +179,3 @@ def _verdict(
         )
         return Verdict.UNKNOWN, (wide, *notes)
     return Verdict.HOLDS, notes
-
-
-def _path_ns(check: Check, measured: Sequence[Measured]) -> float:
-    """The path through the kernel and back, ns."""
-    believed = [m for m in measured if m.outcome.verdict is not Verdict.UNKNOWN]
-    times = [(m.outcome.point.fraction or 0.0, m.sojourn) for m in believed if m.sojourn.finite]
-    if not times:
-        return 0.0
-    rho = min(rho for rho, _ in times)
-    least = [t.at_rank(math.ceil(PATH_Q * t.n))[0] for at, t in times if at == rho]
-    return max(0.0, sum(least) / len(least) - theory(check, rho, PATH_Q))

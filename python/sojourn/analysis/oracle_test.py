@@ -37,6 +37,15 @@ def test_a_right_instrument_agrees_with_theory() -> None:
     assert found.answer.startswith(f"{len(held)} of 12 quantities")
 
 
+def test_the_path_is_what_constant_service_shows() -> None:
+    asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
+    given = run_oracle(asked, seed=4, path_ns=12_000)
+    fixed = asked.services[1]
+    assert fixed.check is not None
+    assert oracle.path_ns(fixed.check, given.of(fixed.label)) == pytest.approx(12_000, rel=0.01)
+    assert len({row.reasons[-1] for row in study(given).checks}) == 1
+
+
 def test_an_instrument_that_is_a_quarter_slow_is_caught() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
     found = study(run_oracle(asked, seed=4, slow=1.25))

@@ -60,13 +60,17 @@ def _headline(found: ServiceFinding, workers: int | None) -> str:
 
 
 def _checks(given: Given) -> tuple[CheckRow, ...]:
-    specs = [s for s in given.study.services if _is_oracle(s)]
-    count = oracle.comparisons([s.check for s in specs if s.check])
+    systems = [
+        (s.check, given.of(s.label)) for s in given.study.services if _is_oracle(s) and s.check
+    ]
+    count = oracle.comparisons([check for check, _ in systems])
+    fixed = [(check, measured) for check, measured in systems if check.system == "M/D/1"]
     return tuple(
         row
-        for spec in specs
-        if spec.check
-        for row in oracle.rows(spec.check, given.of(spec.label), count)
+        for check, measured in systems
+        for row in oracle.rows(
+            check, measured, count, oracle.path_ns(*(fixed[0] if fixed else (check, measured)))
+        )
     )
 
 

@@ -48,12 +48,13 @@ def _length_s(study: Study, rho: float | None) -> float:
     """Longer where requests depend on each other for longer.
 
     The relaxation time of M/M/1 grows as 1/(1 − √ρ)², about 4/(1 − ρ)² near saturation; a length
-    in proportion gives every utilisation about the same number of independent requests. Between a
-    quarter and four times the usual length, so that the study ends.
+    in proportion gives every utilisation about the same number of independent requests. At most
+    four times the usual length, so that the study ends; at least three quarters of it, for p99
+    needs requests beyond it however independent they are.
 
     Source: Cohen, The Single Server Queue (1982), III.7.3.
     """
     if rho is None:
         return study.run.measure_s
     factor = ((1 - _STEADY) / (1 - rho)) ** 2
-    return round(study.run.check_s * min(4.0, max(0.25, factor)), 1)
+    return round(study.run.check_s * min(4.0, max(0.75, factor)), 1)

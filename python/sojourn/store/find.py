@@ -41,7 +41,8 @@ def open_record(
     Raises:
         StoreFault: it cannot be written, or a live process writes into it.
     """
-    home = results / study.name / plain(machine or platform.node() or "host")
+    # Absolute: what the lab starts has working directories of its own.
+    home = results.absolute() / study.name / plain(machine or platform.node() or "host")
     with files.disk_faults(home):
         home.mkdir(parents=True, exist_ok=True)
     about = manifest or {}
