@@ -1,12 +1,13 @@
 """What `sojourn-trace` costs the service it looks at: ratios, with and without, interleaved.
 
 memcached on CPU 0 counts its own replies (`cmd_get`) while a closed-loop client on CPU 1 keeps it
-busy; short windows without a tracer, with each tracer and without again take turns, so that what
-the machine does to one it does to the other. Two ratios: throughput, and the server's CPU time per
-reply. At saturation one is the other's inverse, but CPU time cares less about who else wants the
-CPU. Needs root, memcached; bpftrace if there is one. Raw windows are kept under bench/trace/runs.
+busy; phases without a tracer, with each tracer and without again take turns, and each is held
+against its neighbours, so that what the machine does to one it does to the other. Two ratios:
+throughput, and the server's CPU time per reply. At saturation one is the other's inverse, but CPU
+time cares less about who else wants the CPU. Needs root, memcached; bpftrace if there is one. Raw
+windows are kept under bench/trace/runs.
 
-    .venv/bin/python bench/trace/run.py [--rounds 3] [--half-rps 40000]
+    .venv/bin/python bench/trace/run.py [--rounds 5] [--half-rps 40000]
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -23,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,6 +36,14 @@ SETTLE_S = 0.3
 QUIET_RPS = 20_000
 Window = tuple[float, float]  # replies a second, CPU time per reply in ns
 NICE = "nice -n -10"  # server and client go before most of what else the machine does
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Windows with a tracer, and those just before and after without one."""
+
+    plain: list[Window]
+    traced: list[Window]
 
 
 class Memcached:
@@ -141,37 +152,39 @@ def saturate(server: Memcached, bin_dir: Path) -> subprocess.Popen[bytes]:
     return load
 
 
-def phase(server: Memcached, into: list[Window], length_s: float) -> None:
-    """Adds windows until `length_s` is over; those with next to no replies say nothing."""
+def phase(server: Memcached, length_s: float) -> list[Window]:
+    """Windows until `length_s` is over; those with next to no replies say nothing."""
     end = time.monotonic() + length_s
+    windows = []
     while time.monotonic() < end:
         window = server.window(WINDOW_S)
         if window[0] > QUIET_RPS:
-            into.append(window)
+            windows.append(window)
+    return windows
 
 
-def lower_quartile(windows: list[Window]) -> float:
-    """CPU time per reply that three windows of four exceed: what others do only adds."""
-    return statistics.quantiles((ns for _, ns in windows), n=4)[0]
-
-
-def saturated(server: Memcached, bin_dir: Path, rounds: int) -> dict[str, list[Window]]:
-    """Windows with each tracer and without, taken in turn."""
+def saturated(server: Memcached, bin_dir: Path, rounds: int) -> dict[str, list[Pair]]:
+    """Each tracer's phases, each between two without one; in every round in another order."""
     kinds = conditions(bin_dir)
-    windows: dict[str, list[Window]] = {name: [] for name in ["none", *kinds]}
+    pairs: dict[str, list[Pair]] = {name: [] for name in kinds}
+    order = random.Random(1)  # noqa: S311 - an order, no secret
     load = saturate(server, bin_dir)
     try:
-        for name, start in [item for _ in range(rounds) for item in kinds.items()]:
-            phase(server, windows["none"], PHASE_S)
-            process = attach(start, server)
+        before = phase(server, PHASE_S)
+        for name in [name for _ in range(rounds) for name in order.sample(list(kinds), len(kinds))]:
+            process = attach(kinds[name], server)
             time.sleep(SETTLE_S)
-            phase(server, windows[name], PHASE_S)
+            during = phase(server, PHASE_S)
             stop(process)
             time.sleep(SETTLE_S)
+            after = phase(server, PHASE_S)
+            if before and during and after:
+                pairs[name].append(Pair([*before, *after], during))
+            before = after
     finally:
         load.kill()
         load.wait()
-    return windows
+    return pairs
 
 
 def attach(
@@ -185,31 +198,40 @@ def attach(
     return process
 
 
-def ratios(windows: dict[str, list[Window]]) -> dict[str, dict[str, float]]:
-    """Each tracer over none; those with too few windows are left out."""
-    none = windows["none"]
-    return {
-        name: {
-            "windows": len(values),
-            "cpu_ns_per_reply": lower_quartile(values),
-            "cpu_ratio": lower_quartile(values) / lower_quartile(none),
-            "rps_median": statistics.median(rps for rps, _ in values),
-            "throughput_ratio": statistics.median(rps for rps, _ in values)
-            / statistics.median(rps for rps, _ in none),
+def ratios(pairs: dict[str, list[Pair]]) -> dict[str, dict[str, float]]:
+    """Each tracer over none, phase by phase: least, median and most of the rounds."""
+    found: dict[str, dict[str, float]] = {}
+    for name, rounds in pairs.items():
+        if not rounds:
+            continue
+        rps = [middle(p.traced, 0) / middle(p.plain, 0) for p in rounds]
+        cpu = [middle(p.traced, 1) / middle(p.plain, 1) for p in rounds]
+        found[name] = {
+            "rounds": len(rounds),
+            "throughput_ratio": statistics.median(rps),
+            "throughput_ratio_min": min(rps),
+            "throughput_ratio_max": max(rps),
+            "cpu_ratio": statistics.median(cpu),
+            "cpu_ns_per_reply_more": statistics.median(
+                middle(p.traced, 1) - middle(p.plain, 1) for p in rounds
+            ),
         }
-        for name, values in windows.items()
-        if len(values) > 3
-    }
+    return found
+
+
+def middle(windows: list[Window], at: int) -> float:
+    return statistics.median(window[at] for window in windows)
 
 
 def half_load(server: Memcached, bin_dir: Path, rounds: int, rps: float) -> dict[str, list[float]]:
-    """Client's p99 sojourn time at `rps`, ns, with each tracer and without, taken in turn."""
+    """Client's p99 sojourn time at `rps`, ns, with each tracer and without, in random turns."""
     kinds = conditions(bin_dir)
     p99: dict[str, list[float]] = {name: [] for name in ["none", *kinds]}
-    words = f"--items 1000 --rate {rps:.0f} --connections 64 --cpus 1 --wait sleep"
+    words = f"--preload --items 1000 --rate {rps:.0f} --connections 64 --cpus 1 --wait spin"
     words += " --warmup 0.3s --duration 1500ms --json -"
     command = [*NICE.split(), str(bin_dir / "sojourn-load"), f"memcache://127.0.0.1:{server.port}"]
-    for name in [name for _ in range(rounds) for name in p99]:
+    order = random.Random(1)  # noqa: S311 - an order, no secret
+    for name in [name for _ in range(rounds) for name in order.sample(list(p99), len(p99))]:
         process = attach(kinds[name], server) if name in kinds else None
         run = subprocess.run([*command, *words.split()], capture_output=True, check=False)
         p99[name].append(json.loads(run.stdout)["sojourn_ns"]["p99"])
@@ -218,11 +240,25 @@ def half_load(server: Memcached, bin_dir: Path, rounds: int, rps: float) -> dict
     return p99
 
 
+def p99_ratios(p99: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+    """Each tracer over none in the same round: least, median and most."""
+    found: dict[str, dict[str, float]] = {}
+    for name, each in p99.items():
+        over = [with_it / without for with_it, without in zip(each, p99["none"], strict=True)]
+        found[name] = {
+            "p99_ns": statistics.median(each),
+            "ratio": statistics.median(over),
+            "ratio_min": min(over),
+            "ratio_max": max(over),
+        }
+    return found
+
+
 def main() -> None:
     """Measures, prints and keeps."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--half-rps", type=float, help="compare p99 at this rate instead")
     parser.add_argument("--runs", type=Path, default=HERE / "runs")
     args = parser.parse_args()
@@ -230,21 +266,23 @@ def main() -> None:
     try:
         if args.half_rps:
             raw: object = half_load(server, args.bin, args.rounds, args.half_rps)
-            base = statistics.median(raw["none"])  # type: ignore[index]
-            found: object = {
-                name: {"p99_ns": statistics.median(each), "ratio": statistics.median(each) / base}
-                for name, each in raw.items()  # type: ignore[attr-defined]
-            }
+            found: object = p99_ratios(raw)  # type: ignore[arg-type]
         else:
-            raw = saturated(server, args.bin, args.rounds)
-            found = ratios(raw)
+            pairs = saturated(server, args.bin, args.rounds)
+            found = ratios(pairs)
+            raw = {name: [asdict(pair) for pair in each] for name, each in pairs.items()}
     finally:
         server.process.kill()
         server.process.wait()
     print(json.dumps(found, indent=2))
     args.runs.mkdir(parents=True, exist_ok=True)
     kept = args.runs / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
-    about = {"command": sys.argv, "kernel": os.uname().release, "found": found, "raw": raw}
+    about = {
+        "command": ["bench/trace/run.py", *sys.argv[1:]],
+        "kernel": os.uname().release,
+        "found": found,
+        "raw": raw,
+    }
     kept.write_text(json.dumps(about) + "\n")
     print(f"kept in {kept}")
 

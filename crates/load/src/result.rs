@@ -161,7 +161,9 @@ pub struct Checks {
     pub cpu_share_max: f64,
     /// Share of the run in which the server's CPUs had nothing to do; `null` where they are unknown.
     pub server_idle_share: Option<f64>,
-    /// Steal over the CPUs in use during the run, share of time; `null` where it cannot be read.
+    /// Steal over the server's CPUs during the run, share of time; `null` where they are unknown.
+    pub server_steal_share: Option<f64>,
+    /// Steal over the client's CPUs during the run, share of time; `null` where it cannot be read.
     pub steal_share: Option<f64>,
 }
 

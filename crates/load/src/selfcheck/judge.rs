@@ -8,7 +8,10 @@
 //!
 //! - a quantile within the bound is within the bound without the lateness too: `holds`;
 //! - a quantile above the bound proves something only if the server cannot have waited for the
-//!   instrument: its CPUs had work all the time. Then no lateness took capacity from it: `violated`.
+//!   instrument: its CPUs had work all the time, and the hypervisor left them to it. Then no lateness
+//!   took capacity from it: `violated`.
+//!
+//! The same holds of time that the hypervisor takes from the server.
 //!
 //! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
 
@@ -61,7 +64,9 @@ pub fn judge(evidence: &Evidence) -> Judgement {
 }
 
 fn is_server_busy(evidence: &Evidence) -> bool {
-    evidence.checks.server_idle_share.is_some_and(|idle| idle <= IDLE_MAX)
+    let checks = &evidence.checks;
+    checks.server_idle_share.is_some_and(|idle| idle <= IDLE_MAX)
+        && checks.server_steal_share.is_none_or(|steal| steal <= evidence.job.outage_share_max)
 }
 
 /// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the
@@ -86,8 +91,8 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     }
     if is_late {
         notes.push(
-            "the client was late (see lateness); that only adds to the sojourn time, so the verdict \
-             stands, and all quantiles are upper bounds"
+            "client or server were kept from running (see lateness); that only adds to the sojourn \
+             time, so the verdict stands, and all quantiles are upper bounds"
                 .into(),
         );
     }
@@ -156,6 +161,25 @@ mod tests {
         assert_eq!(result.verdict, Verdict::Violated);
         assert!(result.reasons.iter().all(|text| text.starts_with("qos")), "{:?}", result.reasons);
         assert!(!result.lateness.is_empty());
+    }
+
+    #[test]
+    fn stolen_time_cannot_violate_a_target_and_cannot_help_it_to_hold() {
+        let stolen = |bound: &str, steal| {
+            let (q, bound) = (if bound.is_empty() { 0.0 } else { 0.99 }, bound.into());
+            let job = Job { qos_quantile: q, qos_bound: bound, ..fake::job() };
+            let mut run = fake::run(job, 0, 30_000);
+            run.server_cpus = Some(Shares { steal, idle: 0.0 });
+            summarise(&run).unwrap()
+        };
+        assert_eq!(stolen("20us", 0.01).verdict, Verdict::Violated);
+        let result = stolen("20us", 0.011);
+        assert_eq!(result.verdict, Verdict::Unknown);
+        assert!(result.reasons.iter().any(|text| text.starts_with("server stopped")));
+        let result = stolen("20ms", 0.2);
+        assert_eq!(result.verdict, Verdict::Holds);
+        assert!(result.lateness.iter().any(|text| text.contains("took 20.0 %")));
+        assert_eq!(stolen("", 0.2).verdict, Verdict::Unknown);
     }
 
     #[test]

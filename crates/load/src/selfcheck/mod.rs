@@ -15,6 +15,7 @@ mod poll;
 mod rate;
 mod requests;
 mod service;
+mod steal;
 mod timely;
 
 use sojourn_base::Fault;
@@ -39,7 +40,7 @@ pub struct Check {
     pub source: &'static str,
     /// Whether it is asked of a closed loop (`find_max`) too, which has no intended times.
     pub in_closed_loop: bool,
-    /// Whether all that it can find is lateness of the instrument; see `judge`.
+    /// Whether all that it can find makes the service look worse and never better; see `judge`.
     pub is_lateness: bool,
     /// `None` if all is well, else why not and what would mend it.
     pub failed: fn(&Evidence) -> Option<String>,
@@ -49,6 +50,7 @@ pub struct Check {
 pub const CHECKS: &[Check] = &[
     requests::CHECK,
     outages::CHECK,
+    steal::CHECK,
     rate::CHECK,
     timely::CHECK,
     lag::CHECK,
@@ -137,6 +139,7 @@ impl Evidence {
             backlog_max: issue.backlog_max,
             cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
             server_idle_share: run.server_cpus.map(|shares| shares.idle),
+            server_steal_share: run.server_cpus.map(|shares| shares.steal),
             steal_share: run.client_cpus.map(|shares| shares.steal),
         };
         let bound = &run.job.qos_bound;

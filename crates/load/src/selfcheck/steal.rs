@@ -1,0 +1,29 @@
+//! Did the server's CPUs run? What the hypervisor takes from them is latency that no server caused.
+//!
+//! Like a late client it only ever makes the service look worse, so a target that holds stands.
+//! Unlike it, it takes capacity, so a violated one does not: that decides about the machine's
+//! neighbours. Known only where the job names `server_cpus`.
+
+use super::{Check, Evidence};
+
+pub(super) const CHECK: Check = Check {
+    name: "server stopped",
+    about: "the hypervisor took at most outage_share_max of the time of the server's CPUs",
+    source: "METHOD M27; proc(5), stat",
+    in_closed_loop: true,
+    is_lateness: true,
+    failed,
+};
+
+fn failed(evidence: &Evidence) -> Option<String> {
+    let steal = evidence.checks.server_steal_share?;
+    let most = evidence.job.outage_share_max;
+    (steal > most).then(|| {
+        format!(
+            "the hypervisor took {:.1} % of the time of the server's CPUs, {:.1} % may be; use a \
+             machine with CPUs of its own, or measure again in a quieter hour",
+            steal * 100.0,
+            most * 100.0
+        )
+    })
+}
