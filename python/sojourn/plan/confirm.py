@@ -18,6 +18,7 @@ from sojourn.spec import ServiceSpec, Study
 
 DOWN = (0, 1, 3, 6, 10)  # steps below the first load
 LOOKS = 2  # an undecided run is measured once more and judged together with the first
+PATIENCE = 2  # times as many retries as elsewhere: all that was found hangs on these few runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ def confirm(
             said = meets_qos(tried, target.q, confidence=search.confidence, looks=LOOKS)
             believed = sum(o.verdict is not Verdict.UNKNOWN for o in tried)
             is_open = said is Decision.UNDECIDED and believed < LOOKS
-            if is_open or make.is_open(tried, study.run.retries):
+            if is_open or make.is_open(tried, PATIENCE * study.run.retries):
                 following = make.point(
                     study,
                     make.attempt(key, len(tried)),
