@@ -1,0 +1,60 @@
+use clap::CommandFactory;
+
+use super::*;
+
+#[test]
+fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
+    let json = serde_json::to_value(Job::default()).unwrap();
+    let mut keys: Vec<String> = json.as_object().unwrap().keys().cloned().collect();
+    keys.retain(|key| key != "schema"); // a form, not a wish
+    let own = ["json", "progress", "job", "describe", "completions", "help", "version"];
+    let command = Args::command();
+    let mut flags: Vec<String> =
+        command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+    flags.retain(|flag| !own.contains(&flag.as_str()));
+    keys.sort();
+    flags.sort();
+    assert_eq!(keys, flags);
+    Args::command().debug_assert();
+}
+
+#[test]
+fn flags_override_the_job_and_leave_the_rest() {
+    let words = ["sojourn-load", "null:", "--rate", "5k", "--find-max", "--items", "2k"];
+    let args = Args::read(words.map(OsString::from)).unwrap();
+    let mut job = Job { rate: "1k".into(), depth: 9, ..Job::default() };
+    args.override_keys(&mut job);
+    assert_eq!((job.rate.as_str(), job.depth, job.items), ("5k", 9, 2000));
+    assert!(job.find_max);
+}
+
+#[test]
+fn every_default_in_the_help_is_the_jobs() {
+    let json = serde_json::to_value(Job::default()).unwrap();
+    for arg in Args::command().get_arguments() {
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let Some(told) = help.strip_suffix(']').and_then(|h| h.rsplit_once('[')) else {
+            continue;
+        };
+        let told = told.1;
+        if ["none", "not pinned", "the target's"].contains(&told) {
+            continue;
+        }
+        let key = &json[arg.get_id().as_str()];
+        let same = match key {
+            serde_json::Value::String(text) => text == told,
+            number => units::parse_count(told).ok() == number.as_f64(),
+        };
+        assert!(same, "{}: the help says {told}, the job {key}", arg.get_id());
+    }
+}
+
+#[test]
+fn an_unknown_key_is_named_with_a_guess() {
+    let fault = parse_job(r#"{"target": "null:", "connection": 4}"#).unwrap_err();
+    assert!(fault.what.contains("'connection'"), "{fault}");
+    assert!(fault.fix.contains("did you mean connections"), "{fault}");
+    assert_eq!(fault.exit, 2);
+    assert!(parse_job(r#"{"depth": "many"}"#).unwrap_err().at.contains("line 1"));
+    assert!(parse_job(r#"{"depth": -1}"#).is_err());
+}

@@ -1,0 +1,85 @@
+use super::*;
+use crate::protocols::{Asked, Step};
+
+struct Deaf;
+
+impl Decoder for Deaf {
+    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
+        Step { used: bytes.len(), reply: None }
+    }
+    fn reset(&mut self) {}
+}
+
+fn connections(count: u32, depth: u32) -> Connections {
+    Connections::new(count, depth, false, || Box::new(Deaf))
+}
+
+#[test]
+fn requests_go_round_over_free_connections() {
+    let mut all = connections(3, 1);
+    for request in 0..3 {
+        let connection = all.pick().unwrap();
+        assert_eq!(connection, request);
+        all.push(connection, request);
+    }
+    assert_eq!(all.pick(), None);
+    assert_eq!(all.pop(1, 10), Some(1));
+    assert_eq!(all.pop(0, 11), Some(0));
+    assert_eq!(all.room_since_ns(), 10);
+    assert_eq!(all.pick(), Some(1), "the one that has been free for longest");
+}
+
+#[test]
+fn an_idle_connection_comes_before_a_busy_one() {
+    let mut all = connections(2, 4);
+    all.push(0, 7);
+    all.push(0, 8);
+    assert_eq!(all.pick(), Some(1));
+    all.push(1, 9);
+    assert_eq!(all.pick(), Some(1), "one in flight there, two on the other");
+    assert_eq!((all.pop(0, 0), all.pop(0, 0)), (Some(7), Some(8)), "in the order sent");
+    assert_eq!(all.pick(), Some(0));
+}
+
+#[test]
+fn a_closed_connection_is_never_picked_and_keeps_its_requests() {
+    let mut all = connections(2, 2);
+    all.push(0, 5);
+    assert!(all.closed(0));
+    assert!(!all.closed(0), "only once");
+    assert_eq!(all.pick(), Some(1));
+    assert!(all.closed(1));
+    assert_eq!(all.pick(), None);
+    assert_eq!(all.pop(0, 0), Some(5));
+    assert_eq!(all.pick(), None);
+    all.opened(0, 42);
+    assert_eq!((all.pick(), all.room_since_ns()), (Some(0), 42));
+}
+
+#[test]
+fn random_use_keeps_every_request_once_and_in_order() {
+    use sojourn_base::rng::{RngExt, stream};
+    let mut rng = stream(5, "connections", 0);
+    let mut all = connections(5, 3);
+    let mut shadow: Vec<std::collections::VecDeque<u32>> =
+        vec![std::collections::VecDeque::new(); 5];
+    for request in 0..20_000 {
+        if let Some(connection) = all.pick() {
+            let fewest = shadow.iter().map(std::collections::VecDeque::len).min().unwrap();
+            assert_eq!(shadow[connection as usize].len(), fewest);
+            all.push(connection, request);
+            shadow[connection as usize].push_back(request);
+        } else {
+            assert!(shadow.iter().all(|it| it.len() == 3));
+        }
+        while rng.random::<f64>() < 0.5 {
+            let connection = rng.random_range(0..5_u32);
+            let popped = all.pop(connection, u64::from(request));
+            assert_eq!(popped, shadow[connection as usize].pop_front());
+        }
+        assert_eq!(
+            all.in_flight(),
+            shadow.iter().map(std::collections::VecDeque::len).sum::<usize>()
+        );
+    }
+}

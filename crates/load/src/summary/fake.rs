@@ -1,0 +1,51 @@
+//! Runs without sockets: what the server does with each request is a function.
+
+use super::Run;
+use crate::cpu_time::Shares;
+use crate::job::Job;
+use crate::marks::{Marks, Outcome, ThreadRun};
+use crate::schedule;
+
+pub fn job() -> Job {
+    Job {
+        seed: 42,
+        rate: "10k".into(),
+        warmup: "100ms".into(),
+        duration: "2s".into(),
+        timely_within: "50us".into(),
+        wait: "spin".into(),
+        transport: "epoll".into(),
+        ..Job::default()
+    }
+}
+
+/// Every request is sent `lag_ns` after it was due, and answered by one server that takes
+/// `service_ns`, first come first served, on connections without limit.
+pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Run {
+    let threads = (0..job.threads).map(|k| thread(&job, k, lag_ns, service_ns)).collect();
+    Run {
+        job,
+        started_unix_ns: 1,
+        threads,
+        sentinels: vec![],
+        client_cpus: Some(Shares { steal: 0.0, idle: 0.0 }),
+        server_cpus: None,
+        are_syscalls_counted: true,
+    }
+}
+
+fn thread(job: &Job, index: u32, lag_ns: u64, service_ns: u64) -> ThreadRun {
+    let plan = schedule::draw(job, index).unwrap();
+    let mut marks = Marks::for_requests(plan.intended_ns.len());
+    let mut idle_ns = 0;
+    for (i, &due_ns) in plan.intended_ns.iter().enumerate() {
+        let sent_ns = due_ns + lag_ns;
+        idle_ns = sent_ns.max(idle_ns) + service_ns;
+        marks.sent_ns[i] = sent_ns;
+        marks.first_byte_ns[i] = idle_ns;
+        marks.done_ns[i] = idle_ns;
+        marks.outcome[i] = Outcome::Hit;
+        marks.reply_bytes[i] = 200;
+    }
+    ThreadRun { plan, marks, cpu_ns: 1_000_000, syscalls: 7, ..ThreadRun::default() }
+}

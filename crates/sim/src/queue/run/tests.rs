@@ -1,0 +1,91 @@
+use super::*;
+
+fn job(rho: f64, service: &str, servers: u32) -> Job {
+    let rate = format!("{}", rho * f64::from(servers));
+    let (service, requests) = (service.into(), "400k".into());
+    Job { rate, service, servers, requests, ..Job::default() }
+}
+
+/// The oracle: M/M/1, M/D/1 and M/M/4 at four loads. Intervals are 95 %, so 1 in 20 may miss;
+/// of 60 comparisons 9 misses are 3.5 sigma. No single one may miss by twice its half-width.
+#[test]
+fn closed_forms_lie_within_the_runs_own_intervals() {
+    let mut all = Vec::new();
+    for rho in [0.5, 0.7, 0.8, 0.9, 0.95] {
+        for (service, servers) in [("exponential:1", 1), ("fixed:1", 1), ("exponential:1", 4)] {
+            let found = run(&job(rho, service, servers)).unwrap();
+            assert_eq!(found.verdict, Verdict::Holds, "{:?}", found.reasons);
+            all.extend(found.agreement.into_iter().filter(|a| a.quantity != "p999"));
+        }
+    }
+    let far = |a: &&Agreement| {
+        let half = (a.interval.hi - a.interval.lo) / 2.0;
+        (a.closed - a.interval.mid).abs() > 2.0 * half
+    };
+    assert!(all.len() >= 60);
+    let misses = all.iter().filter(|a| !a.is_within).count();
+    assert!(misses * 60 <= 9 * all.len(), "{misses} of {}", all.len());
+    assert_eq!(all.iter().filter(far).collect::<Vec<_>>(), Vec::<&Agreement>::new());
+}
+
+#[test]
+fn same_job_same_bytes_and_another_seed_other_bytes() {
+    let bytes = |seed| {
+        let job = Job { seed, requests: "20k".into(), ..Job::default() };
+        serde_json::to_string(&run(&job).unwrap().sojourn_ns).unwrap()
+    };
+    assert_eq!(bytes(1), bytes(1));
+    assert_ne!(bytes(1), bytes(2));
+}
+
+#[test]
+fn a_load_of_one_or_more_is_refused_as_unstable() {
+    for rho in [1.0, 1.5] {
+        let fault = run(&job(rho, "exponential:1", 4)).unwrap_err();
+        assert!(fault.what.starts_with("unstable") && fault.fix.contains("less than 4"));
+    }
+}
+
+/// Every discipline conserves requests, and at a tiny load takes the service time alone.
+#[test]
+fn every_discipline_serves_all_and_adds_nothing_when_idle() {
+    for entry in super::super::KINDS {
+        let usage = entry.kind.usage;
+        let example = usage.split_once('(').unwrap().1.trim_end_matches(')');
+        let discipline = example.replace("1us,3us", "0,0");
+        let rate = "0.0001".into();
+        let requests = "10k".into();
+        let job = Job { discipline, rate, requests, servers: 4, ..Job::default() };
+        let found = run(&job).unwrap();
+        assert_eq!(found.requests, 10_000, "{example}");
+        let mean = found.sojourn_ns.mean.unwrap();
+        assert!((mean / 1e9 - 1.0).abs() < 0.05, "five sigma: {example} {mean}");
+    }
+}
+
+#[test]
+fn sharing_is_insensitive_to_the_service_distribution() {
+    for service in ["fixed:1", "exponential:1"] {
+        let found = run(&Job { discipline: "ps".into(), ..job(0.8, service, 1) }).unwrap();
+        let mean = found.intervals.mean.unwrap();
+        assert!((mean.mid / 5e9 - 1.0).abs() < 0.03, "{service}: {mean:?}");
+    }
+}
+
+#[test]
+fn an_event_loop_without_cost_is_first_come_first_served() {
+    let mean = |discipline: &str| {
+        let job = Job { discipline: discipline.into(), ..job(0.8, "exponential:1", 1) };
+        run(&job).unwrap().sojourn_ns.mean.unwrap()
+    };
+    assert!((mean("epoll:1,0,0") / mean("fcfs") - 1.0).abs() < 1e-9);
+}
+
+/// Placed connections cost a lot: 4 single queues at ρ = .8 against one queue for 4 (L16).
+#[test]
+fn placed_connections_are_single_queues() {
+    let found = run(&Job { discipline: "placed:64".into(), ..job(0.8, "exponential:1", 4) });
+    let found = found.unwrap();
+    assert_eq!(found.closed[0].model, "M/M/1");
+    assert!(found.agreement.iter().filter(|a| a.is_within).count() * 2 > found.agreement.len());
+}
