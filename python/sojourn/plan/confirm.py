@@ -1,7 +1,7 @@
 """The found load once more, longer, over fresh starts of the service (M18).
 
-Every run must pass its own test. When one fails, the load is stepped down, each time by one step
-more, and confirmed anew; the first step follows from the width of the bracket, which shows how far
+Every run must pass its own test. When one fails, the load is stepped down, each time further than
+before, and confirmed anew; the first step follows from the width of the bracket, which shows how far
 the border moves. After a few steps the search has to say that it found nothing that lasts.
 """
 
@@ -16,8 +16,8 @@ from sojourn.plan.decide import Decision, meets_qos
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.spec import ServiceSpec, Study
 
-DOWN = (0, 1, 3, 6, 10)  # steps below the first load
-LOOKS = 2  # an undecided run is measured once more and judged together with the first
+DOWN = (0, 2, 6, 10)  # steps below the first load
+LOOKS = 3  # an undecided run is measured again, and judged together with those before
 PATIENCE = 2  # times as many retries as elsewhere: all that was found hangs on these few runs
 
 
