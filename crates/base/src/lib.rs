@@ -2,12 +2,13 @@
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`dist`] (value distributions),
 //! [`span`] (a summary of many times), [`kind`] (how a thing describes itself), [`fault`] (what
-//! went wrong, where, and how to mend it).
+//! went wrong, where, and how to mend it), [`files`].
 
 pub mod clock;
 pub mod dist;
 pub mod echo;
 pub mod fault;
+pub mod files;
 pub mod kind;
 pub mod rng;
 pub mod span;

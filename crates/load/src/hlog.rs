@@ -16,10 +16,10 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
 use sojourn_base::Fault;
+use sojourn_base::files::write_whole;
 use sojourn_base::span::{DIGITS, MAX_NS};
 use sojourn_base::units::NS_PER_S;
 
-use crate::files::write_whole;
 use crate::marks::Outcome;
 use crate::outage::Windows;
 use crate::schedule::Timetable;

@@ -11,7 +11,6 @@ pub mod cpu;
 pub mod cpu_time;
 pub mod describe;
 pub mod drive;
-pub mod files;
 pub mod hlog;
 pub mod job;
 pub mod marks;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::CommandFactory;
-use sojourn_base::{Exit, Fault};
+use sojourn_base::{Exit, Fault, files};
 
 use crate::cli::{Args, ProgressForm};
 use crate::describe;
@@ -15,7 +15,7 @@ use crate::progress::{Form, Progress};
 use crate::resolve::{Resolved, resolve};
 use crate::result::{RunResult, Verdict};
 use crate::summary::Run;
-use crate::{files, hlog, measure, raw, table};
+use crate::{hlog, measure, raw, table};
 
 /// Runs the program on `words` and answers its exit code.
 ///
@@ -58,11 +58,8 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     }
     let resolved = resolve(args.job()?)?;
     let json = args.output.json.as_deref();
-    check_writable(json)?;
-    for path in [&resolved.job.hlog, &resolved.job.raw].into_iter().filter(|path| !path.is_empty())
-    {
-        check_writable(Some(Path::new(path)))?;
-    }
+    let logs = [&resolved.job.hlog, &resolved.job.raw].into_iter().filter(|path| !path.is_empty());
+    json.into_iter().chain(logs.map(Path::new)).try_for_each(files::check_writable)?;
     let mut progress = Progress::new(form(args.output.progress));
     let measured = measure::measure(&resolved, stop, &mut progress)?;
     let result = &measured.result;
@@ -117,15 +114,6 @@ fn is_stdout(path: Option<&Path>) -> bool {
     path.is_some_and(|path| path.as_os_str() == "-")
 }
 
-/// A result that cannot be written is found before the run, not after it.
-fn check_writable(path: Option<&Path>) -> Result<(), Fault> {
-    let Some(path) = path.filter(|path| path.as_os_str() != "-") else { return Ok(()) };
-    std::fs::OpenOptions::new().create(true).append(true).open(path).map(|_| ()).map_err(|error| {
-        let fix = "name a file in a folder that exists and may be written";
-        Fault::usage(format!("the result cannot be written: {error}"), show(path), fix)
-    })
-}
-
 /// Writes the result, whole or not at all.
 fn write_json(path: Option<&Path>, result: &RunResult, out: &mut dyn Write) -> Result<(), Fault> {
     let Some(path) = path else { return Ok(()) };
@@ -141,8 +129,4 @@ fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
         Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
     })
-}
-
-fn show(path: &Path) -> String {
-    path.display().to_string()
 }

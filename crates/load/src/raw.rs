@@ -17,9 +17,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use sojourn_base::Fault;
+use sojourn_base::files::write_whole;
 use sojourn_base::rng::{RngExt, stream};
 
-use crate::files::write_whole;
 use crate::marks::{Op, Outcome};
 use crate::outage::Windows;
 use crate::schedule::Timetable;

@@ -9,6 +9,9 @@ use crate::job::{Job, SCHEMA};
 use crate::target::{Scheme, Target};
 use crate::transports;
 
+/// A year: beyond it, a time is a mistake in its unit.
+const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
+
 /// How a thread passes the time until the next request is due or a reply arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -91,6 +94,10 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     job.paths = paths_of(&job, &target)?;
     let time = |key: &str, text: &str| units::parse_ns(text).map_err(|fault| fault.within(key));
     let duration_ns = time("duration", &job.duration)?;
+    if duration_ns > LONGEST_NS {
+        let what = format!("duration is {}", job.duration);
+        return Err(Fault::usage(what, "duration", "give a year at most"));
+    }
     if duration_ns == 0 {
         return Err(Fault::usage("duration is 0", "duration", "give a time above 0, such as 10s"));
     }

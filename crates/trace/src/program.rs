@@ -1,12 +1,11 @@
 //! The program: from a command line to an exit code. Writes only where it is told to.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sojourn_base::{Exit, Fault};
+use sojourn_base::{Exit, Fault, files};
 
 use crate::cli::Args;
 use crate::reasons::Weight;
@@ -63,7 +62,7 @@ fn act(
         hook_cost: args.hook_cost,
     };
     let files = [&args.json, &args.records, &args.chrome];
-    files.into_iter().flatten().try_for_each(|path| check_writable(path))?;
+    files.into_iter().flatten().try_for_each(|path| files::check_writable(path))?;
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let mut kept = crate::records::Writer::open(args.records.as_deref())?;
@@ -192,22 +191,5 @@ fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
 }
 
 fn write_file(path: &Path, text: &str) -> Result<(), Fault> {
-    fs::write(path, text).map_err(|error| cannot_write(path, &error))
-}
-
-/// Before the trace: a result that cannot be written is worth no trace.
-fn check_writable(path: &Path) -> Result<(), Fault> {
-    if path.as_os_str() == "-" {
-        return Ok(());
-    }
-    let open = fs::OpenOptions::new().create(true).append(true).open(path);
-    open.map(|_| ()).map_err(|error| cannot_write(path, &error))
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Fault {
-    Fault::usage(
-        format!("cannot write: {error}"),
-        path.display().to_string(),
-        "give a path in a folder that exists and may be written to",
-    )
+    files::write_whole(path, "the result", |out| out.write_all(text.as_bytes()))
 }

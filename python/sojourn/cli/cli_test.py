@@ -57,6 +57,10 @@ def test_every_command_teaches_with_an_example(
         (["plan", "max_load_memcached", "-s", "run.repeats"], "not key=value", "--set"),
         (["kinds", "memcache_"], "no kind", "memcache"),
         (["sql", "selct 1"], "syntax", "select"),
+        (["sql", " "], "the query is empty", "select"),
+        (["sql", "select now()"], "times with a zone", "outcomes"),
+        (["tco", "--years", "0"], "years is 0", "above 0"),
+        (["tco", "--energy", "1e308"], "energy_usd_per_kwh is 1e+308", "at most"),
         (["show", "nothing", "--results", "/nonexistent"], "no record", "sojourn run"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -48,6 +49,9 @@ def ended(error: BaseException) -> int:
         case BrokenPipeError():  # `sojourn show | head`: the reader has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = Exit.OK
+        case OSError(errno=errno.ENOSPC, filename=None):  # of what we write to; files have names
+            tell("standard output cannot be written: no space left", "stdout", "see where it leads")
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         case _:
             _unforeseen(error)
     return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -69,7 +70,7 @@ def run(
     from sojourn.cli.live import Display
     from sojourn.run.signals import ending_in_order
 
-    command = _command(study, profile, sets or [])
+    command = _command(study, profile, sets or [], results)
     display = Display(asked, is_quiet=quiet)
     try:
         with ending_in_order(), display:
@@ -96,9 +97,10 @@ def _tell(findings: Findings) -> None:
     typer.echo(report.text(findings, width, color=sys.stdout.isatty()))
 
 
-def _command(study: str, profile: str | None, sets: list[str]) -> str:
+def _command(study: str, profile: str | None, sets: list[str], results: Path) -> str:
     parts = ["sojourn", "run", study]
     parts += ["--profile", profile] if profile else []
     for text in sets:
         parts += ["--set", text]
+    parts += ["--results", str(results)] if results != RESULTS else []
     return shlex.join(parts)

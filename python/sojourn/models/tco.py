@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields, replace
 from sojourn.errors import SpecFault
 
 HOURS_PER_YEAR = 24 * 365
+LARGEST = 1e12  # beyond it a number is a slip of the pen, and products are no numbers any more
 # Load and geometric mean of the neighbours' throughput: L28, Table 2.
 GOLDEN_L32 = ((0.1, 0.75), (0.3, 0.47), (0.5, 0.30), (0.7, 0.18), (0.9, 0.20))
 
@@ -56,6 +57,12 @@ class Costs:
                 raise SpecFault(
                     f"{field.name} is {value:g}", at=field.name, fix="give a number of 0 or more"
                 )
+            if value > LARGEST:
+                raise SpecFault(
+                    f"{field.name} is {value:g}", at=field.name, fix=f"give at most {LARGEST:g}"
+                )
+        if self.years == 0:
+            raise SpecFault("years is 0: nothing is paid for", at="years", fix="give years above 0")
         if self.idle_ratio > 1:
             raise SpecFault(
                 f"idle_ratio is {self.idle_ratio:g}: an idle server uses more than a busy one",

@@ -1,8 +1,8 @@
 """The found load once more, longer, over fresh starts of the service (M18).
 
 Every run must pass its own test. When one fails, the load is stepped down, each time further than
-before, and confirmed anew; the first step follows from the width of the bracket, which shows how far
-the border moves. After a few steps the search has to say that it found nothing that lasts.
+before, and confirmed anew; the first step follows from the width of the bracket, which shows how
+far the border moves. After a few steps the search has to say that it found nothing that lasts.
 """
 
 from __future__ import annotations

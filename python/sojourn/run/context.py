@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ from sojourn.run.live import Live
 from sojourn.services import proc
 
 TREE = Tree()
-IDLE, IOWAIT = 3, 4
+IRQ, SOFTIRQ = 5, 6  # fields of /proc/stat after the name, proc(5)
+USED = (0, 1, 2)  # user, nice, system
+BUSY = (*USED, IRQ, SOFTIRQ)
 SWITCHES = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
 
 
@@ -50,31 +52,33 @@ def moment(live: Live) -> Moment:
 def between(before: Moment, after: Moment, placement: Placement) -> dict[str, Any]:
     """What changed, as JSON. Shares are of the CPUs' time, 0 to 1; null: not told.
 
-    `others_on_server_share` is time on the server's CPUs that was used, and not by the server:
-    interrupts on loopback's behalf, and whoever else ran there.
+    `others_on_server_share` is time on the server's CPUs that other processes used. Interrupts are
+    neither theirs nor the server's; where the kernel books them to whom they interrupt, a little
+    less is seen of the others.
     """
     length_s = after.at_s - before.at_s
     server_s = (after.server_cpu_ns - before.server_cpu_ns) / 1e9
     server = placement.server
-    busy = _share(before, after, server, busy=True)
+    busy = _share(before, after, server, BUSY)
+    used = _share(before, after, server, USED)
     own = server_s / (length_s * len(server)) if length_s > 0 and server else None
     is_apart = set(server).isdisjoint(placement.client)
     return {
         "schema": "sojourn.host/1",
         "length_s": round(length_s, 3),
         "steal_share": {
-            "server": _share(before, after, server),
-            "client": _share(before, after, placement.client),
+            "server": _share(before, after, server, (STEAL,)),
+            "client": _share(before, after, placement.client, (STEAL,)),
         },
         "busy_share": {
             "server": busy,
-            "client": _share(before, after, placement.client, busy=True),
+            "client": _share(before, after, placement.client, BUSY),
         },
         "server_cpu_s": round(server_s, 4),
         "server_cpu_share": own,
         "others_on_server_share": None
-        if busy is None or own is None or not is_apart
-        else max(0.0, busy - own),
+        if used is None or own is None or not is_apart
+        else max(0.0, used - own),
         "server_switches": {
             "voluntary": after.server_switches[0] - before.server_switches[0],
             "involuntary": after.server_switches[1] - before.server_switches[1],
@@ -86,15 +90,14 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
 
 
 def _share(
-    before: Moment, after: Moment, cpus: Sequence[int], *, busy: bool = False
+    before: Moment, after: Moment, cpus: Sequence[int], fields: Collection[int]
 ) -> float | None:
-    """Stolen, or used, share of the time of some CPUs."""
+    """Share of the time of some CPUs that went into some fields."""
     part = total = 0
     for cpu in cpus:
         delta = [b - a for a, b in zip(before.ticks[cpu], after.ticks[cpu], strict=True)]
         total += sum(delta)
-        unused = delta[IDLE] + delta[IOWAIT] + delta[STEAL]
-        part += sum(delta) - unused if busy else delta[STEAL]
+        part += sum(delta[field] for field in fields)
     return part / total if total > 0 else None
 
 

@@ -13,7 +13,9 @@ from sojourn.samples.contract import LoadResult, check_version, load_result, rea
 from sojourn.samples.intervals import intervals
 
 POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
+HOST = "host.json"
 DECIDED = (Phase.SEARCH, Phase.CONFIRM)  # phases that ask only whether a load meets its target
+OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
 
@@ -29,7 +31,7 @@ def read(folder: Path) -> Outcome:
     at = folder / LOAD
     result = load_result(at)
     span = result.sojourn_ns
-    verdict, reasons = judged(result, point)
+    verdict, reasons = judged(result, point, others_share(folder / HOST))
     return Outcome(
         point=point,
         verdict=verdict,
@@ -49,16 +51,38 @@ def read(folder: Path) -> Outcome:
     )
 
 
-def judged(result: LoadResult, point: Point) -> tuple[Verdict, tuple[str, ...]]:
+def judged(
+    result: LoadResult, point: Point, others: float = 0.0
+) -> tuple[Verdict, tuple[str, ...]]:
     """The run's verdict and reasons, for what its point is made for.
 
     A late instrument can only make the service look worse. Where a load is held against a bound the
     generator's verdict takes that into account and stands; the quantiles are upper bounds then, and
-    where they are what is asked for, the run cannot be believed (M3).
+    where they are what is asked for, the run cannot be believed (M3). So it is with other processes
+    on the server's CPUs, unless the point is about them: a bound that holds in spite of them holds.
+
+    Args:
+        result: of the generator.
+        point: that was measured.
+        others: share of the time of the server's CPUs that other processes used.
     """
     if result.lateness and point.phase not in DECIDED:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
+    holds_anyway = point.phase in DECIDED and result.verdict is Verdict.HOLDS
+    if others > OTHERS_MAX and point.phase is not Phase.TRACE and not holds_anyway:
+        why = (
+            f"server disturbed: other processes used {others:.1%} of the time of the server's "
+            f"CPUs, {OTHERS_MAX:.0%} may be; end them, or give the server CPUs of its own"
+        )
+        return Verdict.UNKNOWN, (why, *result.reasons)
     return result.verdict, result.reasons
+
+
+def others_share(at: Path) -> float:
+    """What `host.json` says of other processes on the server's CPUs; 0 where it says nothing."""
+    if not at.exists():
+        return 0.0
+    return float(read_json(at).get("others_on_server_share") or 0.0)
 
 
 def read_point(path: Path) -> Point:

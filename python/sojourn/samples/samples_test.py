@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sojourn import samples, spec
 from sojourn.errors import StoreFault
-from sojourn.plan import Point, Verdict, codec, next_point
+from sojourn.plan import Phase, Point, Verdict, codec, next_point
 from sojourn.samples import dependence, made
 from sojourn.samples.intervals import intervals
 
@@ -55,6 +55,25 @@ def test_a_failed_self_check_is_carried_with_its_reasons(point: Point, tmp_path:
     outcome = samples.read(made.put(tmp_path, point, load))
     assert outcome.verdict is Verdict.UNKNOWN
     assert outcome.reasons == ("client stopped", "late")
+
+
+@pytest.mark.parametrize(
+    ("phase", "verdict", "believed"),
+    [
+        (Phase.SEARCH, "holds", "holds"), (Phase.CONFIRM, "violated", "unknown"),
+        (Phase.SWEEP, "holds", "unknown"), (Phase.TRACE, "holds", "holds"),
+    ],
+)  # fmt: skip
+def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
+    point: Point, tmp_path: Path, phase: Phase, verdict: str, believed: str
+) -> None:
+    folder = made.put(tmp_path, replace(point, phase=phase), made.result([1e6], verdict=verdict))
+    (folder / "host.json").write_text('{"others_on_server_share": 0.06}')
+    outcome = samples.read(folder)
+    assert outcome.verdict == believed
+    assert any("other processes used 6.0%" in r for r in outcome.reasons) == (believed == "unknown")
+    (folder / "host.json").write_text('{"others_on_server_share": 0.04}')
+    assert samples.read(folder).verdict == verdict
 
 
 def test_new_keys_of_the_same_major_version_are_ignored(point: Point, tmp_path: Path) -> None:

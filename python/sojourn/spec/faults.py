@@ -99,6 +99,9 @@ def _off_limits(name: str, detail: ErrorDetails) -> tuple[str, str]:
     given = _shown(detail["input"])
     if name.endswith((".q", ".at_fraction")) and detail["type"] in _BOUNDED:
         return f"{name} is {given}, not between 0 and 1", "p99 is 0.99; half is 0.5"
+    if detail["type"] == "string_pattern_mismatch":
+        form = "small letters, digits, - and _, a letter or digit first"
+        return f"{name} is {given}, but may only hold {form}", f"give {form}"
     limits = {k: v for k, v in detail.get("ctx", {}).items() if k in _BOUNDS}
     if limits:
         bounds = " and ".join(f"{_BOUNDS[k]} {_number(v)}" for k, v in limits.items())

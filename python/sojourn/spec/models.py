@@ -304,7 +304,7 @@ class Study(Model):
 
     schema_version: Literal["sojourn.study/1"] = Field(default=SCHEMA, alias="schema")
     """Version of this form."""
-    name: str = Field(pattern=r"[a-z0-9][a-z0-9_-]*")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=64)
     """Name of the study: its results folder."""
     question: str = Field(min_length=1)
     """The question in a sentence; the report opens with it."""

@@ -8,8 +8,10 @@ import duckdb
 
 from sojourn.errors import SpecFault
 from sojourn.store.columns import SCHEMA
+from sojourn.store.find import read, records
 from sojourn.store.record import OUTCOME, POINTS
 
+EXAMPLE = 'try: sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes"'
 _PLANNED = "key, service, phase, repeat, fraction, point_rps, measure_s, warmup_s, seed, overrides"
 
 
@@ -41,6 +43,10 @@ def query(results: Path, statement: str) -> tuple[list[str], list[tuple[object, 
     Raises:
         SpecFault: the statement is wrong.
     """
+    if not statement.strip():
+        raise SpecFault("the query is empty", at="sojourn sql", fix=EXAMPLE)
+    for path in records(results):
+        read(path)  # a newer version is refused, as everywhere
     base = connect(results)
     try:
         cursor = base.execute(statement)
@@ -48,9 +54,16 @@ def query(results: Path, statement: str) -> tuple[list[str], list[tuple[object, 
         return names, cursor.fetchall()
     except duckdb.Error as error:
         raise SpecFault(
-            str(error).partition("\n\n")[0].strip(),
+            _in_short(str(error)),
             at="sojourn sql",
-            fix='try: sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes"',
+            fix=EXAMPLE,
         ) from None
     finally:
         base.close()
+
+
+def _in_short(text: str) -> str:
+    """What DuckDB says, without the query and without the traceback of a module it lacks."""
+    if "pytz" in text:
+        return "times with a zone cannot be shown; cast them: (…)::timestamp or (…)::varchar"
+    return text.partition("\n\n")[0].strip()

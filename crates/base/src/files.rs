@@ -1,0 +1,123 @@
+//! Files that appear whole or not at all: written beside their place, then renamed into it.
+//!
+//! Only a regular file is replaced. A device or a pipe is written into, for root could otherwise
+//! turn `/dev/null` into a file; of a symbolic link the target is replaced and not the link.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::Fault;
+
+/// Lets `fill` write the file at `path`; `what` names it in faults ("the interval log").
+pub fn write_whole(
+    path: &Path,
+    what: &str,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), Fault> {
+    let (place, is_special) = place_of(path);
+    let mut beside = place.as_os_str().to_owned();
+    beside.push(".part");
+    let written = if is_special {
+        open(&place).and_then(|file| finish(file, fill))
+    } else {
+        let whole = File::create(&beside).and_then(|file| finish(file, fill));
+        whole.and_then(|()| fs::rename(&beside, &place))
+    };
+    written.map_err(|error| {
+        // What was written of it is of no use; the fault matters more than this.
+        let _ = fs::remove_file(&beside);
+        let fix =
+            "free space on the disk, or name a file in a folder that exists and may be written";
+        Fault::failed(format!("{what} cannot be written: {error}"), path.display().to_string(), fix)
+    })
+}
+
+/// A result that cannot be written is found before the run, not after it. `-` is standard output.
+pub fn check_writable(path: &Path) -> Result<(), Fault> {
+    if path.as_os_str() == "-" {
+        return Ok(());
+    }
+    open(path).map(|_| ()).map_err(|error| {
+        let fix = "name a file in a folder that exists and may be written";
+        Fault::usage(
+            format!("the result cannot be written: {error}"),
+            path.display().to_string(),
+            fix,
+        )
+    })
+}
+
+/// Where the bytes of `path` go, and whether that is something else than a regular file.
+fn place_of(path: &Path) -> (PathBuf, bool) {
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_special = fs::metadata(&place).is_ok_and(|it| !it.is_file());
+    (place, is_special)
+}
+
+/// Never waits: a pipe that nobody reads is refused (ENXIO).
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+fn finish(file: File, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    fill(&mut out)?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("sojourn-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_finished_leaves_nothing_behind() {
+        let folder = folder("files");
+        let path = folder.join("out");
+        let full = |out: &mut BufWriter<File>| {
+            out.write_all(b"some")?;
+            Err(io::Error::from_raw_os_error(28)) // ENOSPC
+        };
+        let fault = write_whole(&path, "the log", full).unwrap_err();
+        assert!(fault.what.contains("the log cannot be written: No space left"), "{fault}");
+        assert!(fault.fix.contains("free space"));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        write_whole(&path, "the log", |out| out.write_all(b"all")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"all");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_link_stays_and_its_target_is_written() {
+        let folder = folder("links");
+        let (real, link) = (folder.join("real"), folder.join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write_whole(&link, "the result", |out| out.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_device_stays_a_device_and_a_pipe_that_nobody_reads_is_refused() {
+        let full = Path::new("/dev/full");
+        let fault = write_whole(full, "the result", |out| out.write_all(b"x")).unwrap_err();
+        assert!(fault.what.contains("No space left"), "{fault}");
+        assert!(!fs::metadata(full).unwrap().is_file());
+        let folder = folder("pipes");
+        let pipe = folder.join("pipe");
+        let name = std::ffi::CString::new(pipe.as_os_str().as_encoded_bytes()).unwrap();
+        // SAFETY: the name ends with a zero byte and outlives the call.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        assert!(check_writable(&pipe).is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
