@@ -75,7 +75,8 @@ def measure(case: Case, peer: Peer, port: int, seconds: int, number: int) -> Row
 def under_load(looks: list[Look]) -> tuple[float, float, int]:
     """Wall seconds, CPU seconds and requests of the time in which load ran.
 
-    That is the looks between which the server saw at least half of the usual number of requests.
+    That is the looks between which the server saw the usual number of requests, give or take half:
+    fewer are start, end and outages, more are a tool's prefill before a load at a fixed rate.
     """
     steps = list(itertools.pairwise(looks))
     rates = [(b.requests - a.requests) / (b.at_s - a.at_s) for a, b in steps]
@@ -83,7 +84,8 @@ def under_load(looks: list[Look]) -> tuple[float, float, int]:
     if not busy:
         raise RuntimeError("the server saw no load")
     usual = statistics.median(busy)
-    taken = [step for step, rate in zip(steps, rates, strict=True) if rate >= usual / 2]
+    pairs = zip(steps, rates, strict=True)
+    taken = [step for step, rate in pairs if usual / 2 <= rate <= usual * 1.5]
     return (
         sum(b.at_s - a.at_s for a, b in taken),
         sum(b.cpu_s - a.cpu_s for a, b in taken),
