@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.decide import Decision, meets_qos
+from sojourn.plan.haste import Haste
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.spec import ServiceSpec, Study
 
 DOWN = (0, 2, 6, 10)  # steps below the first load
 LOOKS = 3  # an undecided run is measured again, and judged together with those before
+BEYOND = 5.0  # times the planned time; then what is not confirmed stays so
 PATIENCE = 2  # times as many retries as elsewhere: all that was found hangs on these few runs
 
 
@@ -42,6 +44,11 @@ class Confirmation:
     reasons: tuple[str, ...] = ()
 
 
+def planned_s(study: Study) -> float:
+    """What the confirmation takes if every run passes, restarts not counted, s."""
+    return study.run.search.confirm_s * study.run.search.confirm_repeats
+
+
 def confirm(
     study: Study,
     service: ServiceSpec,
@@ -51,6 +58,7 @@ def confirm(
     step: float,
     axis: Axis,
     target: Target,
+    time: Haste,
 ) -> Confirmation:
     """Where the confirmation stands that began at `start_rps`.
 
@@ -62,9 +70,13 @@ def confirm(
         step: factor of one step down, above 1.
         axis: its load axis.
         target: its QoS target.
+        time: OVER: no further run is made; so it is after `BEYOND` times the planned time, too.
     """
     search = study.run.search
-    done = make.by_key(outcomes)
+    made = [o for o in outcomes if o.point.phase is Phase.CONFIRM]
+    if sum(o.wall_s for o in made) > BEYOND * planned_s(study):
+        time = Haste.OVER
+    done = make.by_key(made)
     judged: list[tuple[float, int, Decision]] = []
     for down, steps in enumerate(DOWN):
         rps = make.rounded(start_rps / step**steps)
@@ -78,6 +90,10 @@ def confirm(
             believed = sum(o.verdict is not Verdict.UNKNOWN for o in tried)
             is_open = said is Decision.UNDECIDED and believed < LOOKS
             if is_open or make.is_open(tried, PATIENCE * study.run.retries):
+                if time is Haste.OVER:
+                    return Confirmation(
+                        rps=None, runs=tuple(judged), steps_down=down, reasons=(_cut_short(made),)
+                    )
                 following = make.point(
                     study,
                     make.attempt(key, len(tried)),
@@ -105,3 +121,11 @@ def confirm(
         f"confirmation runs of {search.confirm_s:g} s"
     )
     return Confirmation(rps=None, runs=tuple(judged), steps_down=len(DOWN), reasons=(why,))
+
+
+def _cut_short(made: Sequence[Outcome]) -> str:
+    unknown = sum(o.verdict is Verdict.UNKNOWN for o in made)
+    return (
+        f"the time is over and no load is confirmed: {unknown} of {len(made)} confirmation runs "
+        "cannot be believed"
+    )

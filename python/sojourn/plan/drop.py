@@ -11,11 +11,13 @@ from collections.abc import Sequence
 
 from sojourn.plan.axis import Axis
 from sojourn.plan.decide import drops_nothing
+from sojourn.plan.haste import haste
 from sojourn.plan.ladder import Rules
 from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.rounds import bracket, probe_of, rounds_of
 from sojourn.spec import MaxRps, ServiceSpec, Study
 
+BEYOND = 2.0  # times the budget of a search
 START = 0.8  # of the closed-loop peak
 
 
@@ -34,13 +36,14 @@ def no_drop(
         scale=top.rps,
     )
     prefix = f"{service.label}/drop"
+    spent_s = sum(o.wall_s for o in outcomes if o.point.key.startswith(f"{prefix}/"))
     rounds = rounds_of(
         prefix,
         outcomes,
         wanted=study.run.peak_repeats,
         first=(START * top.rps, rules),
         later=rules,
-        is_late=False,
+        time=haste(spent_s, late_s=spec.budget_s, over_s=BEYOND * spec.budget_s),
     )
     probe = probe_of(study, prefix, Phase.PEAK, rounds, outcomes, axis=top)
     found = bracket(rounds)

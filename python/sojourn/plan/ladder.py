@@ -24,6 +24,9 @@ PROBES_MAX = 24  # of one round; a climb of 1.3 and a bisection to 2 % need abou
 FLOOR = 0.01  # of the scale: below this there is no load to speak of
 UNKNOWN_MAX = 3  # loads of a round whose runs cannot be believed; more, and it is the machine
 CEILING = 8.0  # of the scale: above this the client cannot overload the server
+TIME = "time"  # how a round ends that was cut short: it says nothing about the border
+PATIENT = 4  # loads on the way down after which the steps grow, up to `STRIDE` each
+STRIDE = 4.0
 _SAME = 1 + 1e-9
 
 
@@ -33,7 +36,7 @@ class Rules:
 
     Attributes:
         decide: what all runs at one load say together.
-        climb: largest factor between loads while nothing failed.
+        climb: largest factor between loads while nothing failed; the way down may take longer ones.
         step: factor of the first step; it is squared at each further one, up to `climb`.
         resolution: pass and fail this close end the round.
         lengths: s of a load's first run, its second, …; after the last it stays undecided.
@@ -71,7 +74,7 @@ class Round:
         lo: highest load that passed below every fail, requests/s; None: none passed.
         hi: lowest load that failed; None: none failed.
         next_rps, next_s: the run to make next; None when the round is over.
-        ended: why it is over: "narrow" is the good end.
+        ended: why it is over: "narrow" is the good end, `TIME` the one from outside.
     """
 
     rungs: tuple[Rung, ...]
@@ -89,7 +92,7 @@ class Round:
     @property
     def has_border(self) -> bool:
         """Whether the border was enclosed, from above at least."""
-        return self.is_over and self.hi is not None
+        return self.is_over and self.hi is not None and self.ended != TIME
 
     @property
     def middle(self) -> float | None:
@@ -176,6 +179,8 @@ def _candidate(
     squarings = min(len(rungs) - 1, 10)  # all rungs went the same way so far
     factor = min(rules.climb, math.pow(rules.step, 2**squarings))
     loads = [rung.rps for rung in rungs]
+    if hi is not None:
+        factor = min(max(factor, rules.climb ** (len(rungs) - PATIENT)), STRIDE)
     if hi is not None or (lo is None and any(r.decision is Decision.UNKNOWN for r in rungs)):
         return min(loads) / factor  # a client that cannot keep up is not helped by more load
     return max(loads) * factor

@@ -88,11 +88,13 @@ def _answers(
     target: Target | None,
 ) -> Progress:
     """Sweep and search, in the order that the load axis asks for."""
-    is_late = sum(o.wall_s for o in mine) > study.run.budget_s
+    left_s = study.run.budget_s - sum(o.wall_s for o in mine)
     is_qos = service.max_rps is MaxRps.QOS
+    is_searched = target is not None and Goal.MAX_LOAD in service.measure and not is_qos
+    kept_s = study.run.search.budget_s if is_searched else 0.0  # from the sweep's retries
     found = None
     if target and is_qos:
-        found = search(study, service, mine, top, target, is_late=is_late)
+        found = search(study, service, mine, top, target)
         if found.next or found.answer_rps is None or found.bracket is None:
             reasons = () if found.next else found.reasons or (_NO_LOAD,)
             return Progress(axis=top, target=target, search=found, next=found.next, reasons=reasons)
@@ -105,17 +107,17 @@ def _answers(
             is_valid=True,
         )
     if Goal.SWEEP in service.measure and (
-        point := sweep.next_run(study, service, mine, top, target, is_late=is_late)
+        point := sweep.next_run(study, service, mine, top, target, is_late=left_s < kept_s)
     ):
         return Progress(axis=top, target=target, search=found, next=point)
-    if target and Goal.MAX_LOAD in service.measure and not is_qos:
-        found = search(study, service, mine, top, target, is_late=is_late)
+    if target and is_searched:
+        found = search(study, service, mine, top, target)
     following = found.next if found else None
     return Progress(
         axis=top,
         target=target,
         search=found,
-        next=following or traced.next_run(study, service, mine, top, is_late=is_late),
+        next=following or traced.next_run(study, service, mine, top, is_late=left_s < 0),
         reasons=found.reasons if found else (),
     )
 

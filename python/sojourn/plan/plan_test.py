@@ -400,3 +400,47 @@ def test_a_service_that_never_answers_ends_with_its_own_reason() -> None:
     played = play(of, dead)
     assert len(played) == of.run.peak_repeats * (1 + of.run.retries)
     assert "it died" in progress(of, of.service("memcached"), played).reasons[0]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
+def test_a_machine_that_spoils_most_runs_cannot_hold_a_quick_study_up(share: float) -> None:
+    of = study(name="latency_vs_load", profile="quick")
+    for seed in range(20):
+        played = play(of, Simulated(unknown_share=share, correlation=20, seed=seed).measure)
+        assert sum(o.point.measure_s for o in played) < 180
+        for label in ("memcached", "nginx"):
+            found = search_of(played, of, label)
+            assert found.verdict is not Verdict.UNKNOWN or found.reasons
+
+
+def test_a_round_that_was_cut_short_says_nothing_about_the_border() -> None:
+    of = study("run.search.rounds=4", "run.search.probe_max_s=2.5")
+    service = Simulated()
+
+    def slow(point: Point) -> Outcome:
+        outcome = service.measure(point)
+        is_later = point.phase is Phase.SEARCH and point.repeat > 0
+        return replace(outcome, wall_s=100.0) if is_later else outcome
+
+    found = search_of(play(of, slow), of)
+    assert found.rounds[-1].ended == "time"
+    assert not found.rounds[-1].has_border
+    assert found.bracket.rounds == len(found.rounds) - 1
+    assert found.verdict is Verdict.UNKNOWN
+    assert "2 are needed" in found.reasons[0]
+
+
+def test_a_confirmation_that_cannot_be_believed_ends_in_time_and_says_so() -> None:
+    of, service = study(), Simulated()
+
+    def stormy(point: Point) -> Outcome:
+        outcome = service.measure(point)
+        if point.phase is Phase.CONFIRM:
+            return replace(outcome, verdict=Verdict.UNKNOWN, wall_s=40.0)
+        return outcome
+
+    found = search_of(play(of, stormy), of)
+    runs = [o for o in play(of, stormy) if o.point.phase is Phase.CONFIRM]
+    assert len(runs) == 3
+    assert found.verdict is Verdict.UNKNOWN
+    assert "3 of 3 confirmation runs" in found.reasons[0]

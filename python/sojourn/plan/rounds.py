@@ -20,7 +20,8 @@ from statistics import median
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis
-from sojourn.plan.ladder import Round, Rules, climb
+from sojourn.plan.haste import Haste
+from sojourn.plan.ladder import TIME, Round, Rules, climb
 from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.spec import Study
 
@@ -54,7 +55,7 @@ def rounds_of(
     wanted: int,
     first: tuple[float, Rules],
     later: Rules,
-    is_late: bool,
+    time: Haste,
 ) -> tuple[Round, ...]:
     """All rounds that were begun, and the one to begin next, if any is wanted.
 
@@ -64,20 +65,27 @@ def rounds_of(
         wanted: rounds that enclose the border.
         first: start (requests/s) and rules of the first round.
         later: rules of the others, which start at the median border so far.
-        is_late: the budget is spent: no round beyond the least number is begun, and each ends as
-            soon as it has any bracket, however wide.
+        time: LATE: no round beyond the least number is begun, and each ends as soon as it has any
+            bracket, however wide. OVER: the last round ends where it is.
     """
     found: list[Round] = []
     while _wants_another(found, wanted):
         mine = [o for o in outcomes if o.point.key.startswith(f"{prefix}/r{len(found)}/")]
-        if not mine and is_late and sum(r.has_border for r in found) >= LEAST:
+        if not mine and (time is Haste.OVER or (time and _borders(found) >= LEAST)):
             break
         middles = [r.middle for r in found if r.middle is not None]
         start, rules = (median(middles), later) if middles else first
-        found.append(climb(make.rounded(start), mine, replace(rules, is_hurried=is_late)))
-        if not found[-1].is_over:
+        now = climb(make.rounded(start), mine, replace(rules, is_hurried=time > Haste.NONE))
+        if time is Haste.OVER and not now.is_over:
+            now = replace(now, next_rps=None, next_s=None, ended=TIME)
+        found.append(now)
+        if not now.is_over:
             break
     return tuple(found)
+
+
+def _borders(found: Sequence[Round]) -> int:
+    return sum(r.has_border for r in found)
 
 
 def _wants_another(found: Sequence[Round], wanted: int) -> bool:
@@ -85,7 +93,7 @@ def _wants_another(found: Sequence[Round], wanted: int) -> bool:
         return False
     if len(found) >= GIVE_UP and all(r.ended == "unknown" for r in found[-GIVE_UP:]):
         return False
-    return sum(r.has_border for r in found) < wanted and len(found) < wanted + EXTRA
+    return _borders(found) < wanted and len(found) < wanted + EXTRA
 
 
 def probe_of(
@@ -121,7 +129,7 @@ def bracket(found: Sequence[Round]) -> Bracket | None:
 
     A round that no load passed counts with 0. One that no load failed leaves the top open.
     """
-    over = [r for r in found if r.is_over and (r.hi is not None or r.ended == "ceiling")]
+    over = [r for r in found if r.has_border or r.ended == "ceiling"]
     if not over:
         return None
     aside = _aside(len(over))

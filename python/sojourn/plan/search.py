@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.confirm import Confirmation, confirm
+from sojourn.plan.confirm import Confirmation, confirm, planned_s
 from sojourn.plan.decide import Decision, meets_qos
+from sojourn.plan.haste import Haste, haste
 from sojourn.plan.ladder import Round, Rules
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.plan.rounds import LEAST, Bracket, bracket, doubling, probe_of, rounds_of
 from sojourn.spec import ServiceSpec, Study
 
 RETRIES_MAX = 1  # of one load; then the search goes on beside it
+BEYOND = 2.25  # times the budget; then the search ends, whatever it has
+CONFIRM_SHARE = 3.0  # of the planned confirmation that is kept free for it: restarts, a retry
 START = 0.5  # of the closed-loop peak, where nothing is known yet
 
 
@@ -66,13 +69,14 @@ def search(
     outcomes: Sequence[Outcome],
     axis: Axis,
     target: Target,
-    *,
-    is_late: bool = False,
 ) -> Search:
-    """Where the search stands. `is_late`: the budget is spent, no further round is begun."""
+    """Where the search of a service stands; `outcomes` are all of that service, in order."""
     spec = study.run.search
     prefix = f"{service.label}/search"
-    is_late = is_late or _spent_s(outcomes, prefix) > spec.budget_s
+    time = _time(study, outcomes)
+    over_s = max(BEYOND * spec.budget_s, _least_s(study))
+    spent_s = _spent_s(outcomes, Phase.SEARCH)
+    rounds_time = max(time, haste(spent_s, late_s=spec.budget_s, over_s=over_s))
     known = _known_border(service, outcomes, target, study)
     first = (known, False) if known else (START * axis.rps, True)
     rounds = rounds_of(
@@ -81,7 +85,7 @@ def search(
         wanted=spec.rounds,
         first=(first[0], _rules(study, axis, target, is_blind=first[1])),
         later=_rules(study, axis, target, is_blind=False),
-        is_late=is_late,
+        time=rounds_time,
     )
     probes = tuple((g.rps, g.decision, n) for n, r in enumerate(rounds) for g in r.rungs)
     found = bracket(rounds)
@@ -91,7 +95,7 @@ def search(
     confirmation = None
     reasons: tuple[str, ...] = ()
     if following is None:
-        reasons = _against(rounds, found)
+        reasons = _against(rounds, found, rounds_time)
         if not reasons and found and found.lo > 0:
             confirmation = confirm(
                 study,
@@ -101,6 +105,7 @@ def search(
                 step=max(1 + spec.resolution, ((found.hi or found.lo) / found.lo) ** 0.25),
                 axis=axis,
                 target=target,
+                time=time,
             )
             following, reasons = confirmation.next, confirmation.reasons
     return Search(
@@ -113,8 +118,23 @@ def search(
     )
 
 
-def _spent_s(outcomes: Sequence[Outcome], prefix: str) -> float:
-    return sum(o.wall_s for o in outcomes if o.point.key.startswith(f"{prefix}/"))
+def _time(study: Study, outcomes: Sequence[Outcome]) -> Haste:
+    """Of search and confirmation together: what all else left of the budget, at least their own."""
+    run = study.run
+    mine_s = _spent_s(outcomes, Phase.SEARCH, Phase.CONFIRM)
+    all_s = sum(o.wall_s for o in outcomes)
+    own_s = max(run.search.budget_s, _least_s(study)) + CONFIRM_SHARE * planned_s(study)
+    left_s = run.budget_s - (all_s - mine_s)
+    return haste(mine_s, late_s=left_s, over_s=max(own_s, left_s))
+
+
+def _least_s(study: Study) -> float:
+    """What the fewest rounds may take that give an answer: half a dozen loads each, seen twice."""
+    return LEAST * 6 * 2 * study.run.search.probe_s
+
+
+def _spent_s(outcomes: Sequence[Outcome], *phases: Phase) -> float:
+    return sum(o.wall_s for o in outcomes if o.point.phase in phases)
 
 
 def _rules(study: Study, axis: Axis, target: Target, *, is_blind: bool) -> Rules:
@@ -158,12 +178,15 @@ def _known_border(
     return math.sqrt(max(below) * min(failed)) if below else min(failed)
 
 
-def _against(rounds: Sequence[Round], found: Bracket | None) -> tuple[str, ...]:
+def _against(rounds: Sequence[Round], found: Bracket | None, time: Haste) -> tuple[str, ...]:
     """Why the rounds, all over, give no border; none if they do."""
     rungs = [rung for r in rounds for rung in r.rungs]
+    unknown = sum(rung.decision is Decision.UNKNOWN for rung in rungs)
     if found is None:
-        unknown = sum(rung.decision is Decision.UNKNOWN for rung in rungs)
-        return (f"no round found the border: {unknown} of {len(rungs)} loads failed self-checks",)
+        when = " before the time was over" if time is Haste.OVER else ""
+        return (
+            f"no round found the border{when}: {unknown} of {len(rungs)} loads failed self-checks",
+        )
     if found.hi is None:
         top = max(rung.rps for rung in rungs)
         return (f"no load failed, up to {top:g} requests/s: the client cannot overload the server",)

@@ -1,0 +1,30 @@
+"""How much time is left: what a plan still begins when its budget is spent, and when it stops.
+
+A budget alone ends nothing on a machine that spoils most runs: each is made again, and a search
+without an answer goes on. So there are two ends. When the budget is spent nothing is repeated or
+refined any more; when the time beyond it is spent too, what is still open stays open, and the
+answer is `unknown`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Haste(IntEnum):
+    """In order: of two, the greater counts."""
+
+    NONE = 0
+    LATE = 1  # the budget is spent: repeat and refine nothing
+    OVER = 2  # so is the time beyond it: begin nothing
+
+
+def haste(spent_s: float, *, late_s: float, over_s: float) -> Haste:
+    """How the time stands after `spent_s`.
+
+    >>> [haste(spent_s, late_s=10, over_s=15).name for spent_s in (10, 11, 16)]
+    ['NONE', 'LATE', 'OVER']
+    """
+    if spent_s > over_s:
+        return Haste.OVER
+    return Haste.LATE if spent_s > late_s else Haste.NONE
