@@ -20,7 +20,7 @@ from pathlib import Path
 
 from measure import CLIENT_CPU, SERVER_CPU, Row, measure
 from peers import KINDS, Case, Peer
-from servers import server
+from servers import started
 from summary import show
 
 CASES = (
@@ -70,7 +70,7 @@ def collect(cases: list[Case], here: list[Peer], asked: argparse.Namespace) -> l
     order = random.Random(1)  # noqa: S311 - an order, no secret
     for case in cases:
         taking_part = [peer for peer in here if peer.takes(case)]
-        with server(case.protocol, cpu=SERVER_CPU) as port:
+        with started(case.protocol, cpu=SERVER_CPU) as (_, port):
             for number in range(asked.rounds):
                 for peer in order.sample(taking_part, len(taking_part)):
                     rows += attempt(case, peer, port, asked.seconds, number)

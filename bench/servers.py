@@ -59,15 +59,8 @@ def command(protocol: str, port: int, folder: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def server(protocol: str, cpu: int) -> Iterator[int]:
-    """A real server on a free loopback port, pinned to one CPU; yields the port."""
-    with started(protocol, cpu) as (_, port):
-        yield port
-
-
-@contextlib.contextmanager
 def started(protocol: str, cpu: int) -> Iterator[tuple[int, int]]:
-    """The same; yields its pid too, for whoever wants to stop it for a while."""
+    """A real server on a free loopback port, pinned to one CPU; yields its pid and the port."""
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)

@@ -45,6 +45,7 @@ LOAD = Path(sys.executable).parent / "sojourn-load"
 def main() -> int:
     asked = arguments()
     rows: list[dict[str, Any]] = []
+    outages: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="sojourn-stalls-") as name:
         out = Path(name) / "load.json"
         for server, protocol in SERVERS.items():
@@ -57,10 +58,11 @@ def main() -> int:
                             result = load(target, out, *spinning(transport, asked.seconds))
                         rows.append(row(number, server, transport, lengths, result))
                         print(told(rows[-1]), flush=True)
-                outage = client_outage(target, out)
+                outages[server] = client_outage(target, out)
     print(verdicts(rows))
-    print(outage_text(outage))
-    kept = keep({"stalls": rows, "client_outage": outage})
+    for server, outage in outages.items():
+        print(f"{server:10}{outage_text(outage)}")
+    kept = keep({"stalls": rows, "client_outage": outages})
     print(f"kept in {kept}")
     return 0
 

@@ -265,8 +265,9 @@ def main() -> None:
     server = Memcached()
     try:
         if args.half_rps:
-            raw: object = half_load(server, args.bin, args.rounds, args.half_rps)
-            found: object = p99_ratios(raw)  # type: ignore[arg-type]
+            halves = half_load(server, args.bin, args.rounds, args.half_rps)
+            raw: object = halves
+            found = p99_ratios(halves)
         else:
             pairs = saturated(server, args.bin, args.rounds)
             found = ratios(pairs)

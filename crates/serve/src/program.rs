@@ -11,7 +11,7 @@ use clap::Parser;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::json;
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault, dist, rng};
+use sojourn_base::{Exit, Fault, dist, files, rng};
 
 use crate::args::{Args, Mode, Settings};
 use crate::protocols;
@@ -138,10 +138,7 @@ fn say(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Fault> {
-    std::fs::write(path, format!("{text}\n")).map_err(|error| {
-        let what = format!("the report cannot be written: {error}");
-        Fault::failed(what, path.display().to_string(), "free space, or name another file")
-    })
+    files::write_whole(path, "the report", |out| writeln!(out, "{text}"))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The command line: what is asked, and the text that answers. Printing is `tools`' business.
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::path::Path;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand};
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault};
+use sojourn_base::{Exit, Fault, files};
 
 use crate::queue::run::{Job, QueueResult};
 use crate::result::Verdict;
@@ -210,13 +211,7 @@ fn deliver<T: serde::Serialize>(
     if place == "-" {
         return Ok(Answer { out: json, talk: speed, exit });
     }
-    std::fs::write(place, json).map_err(|e| {
-        Fault::failed(
-            format!("cannot write {place}: {e}"),
-            place,
-            "give a place that can be written",
-        )
-    })?;
+    files::write_whole(Path::new(place), "the result", |out| out.write_all(json.as_bytes()))?;
     Ok(Answer { out: table, talk: speed, exit })
 }
 

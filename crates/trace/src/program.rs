@@ -61,8 +61,8 @@ fn act(
         worst: args.worst,
         hook_cost: args.hook_cost,
     };
-    let files = [&args.json, &args.records, &args.chrome];
-    files.into_iter().flatten().try_for_each(|path| files::check_writable(path))?;
+    let results = [&args.json, &args.records, &args.chrome];
+    results.into_iter().flatten().try_for_each(|path| files::check_writable(path))?;
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let mut kept = crate::records::Writer::open(args.records.as_deref())?;

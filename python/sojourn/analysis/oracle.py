@@ -86,9 +86,15 @@ def path_ns(check: Check, measured: Sequence[Measured]) -> float:
 
 
 def rows(
-    check: Check, measured: Sequence[Measured], count: int, path_ns: float
+    check: Check, measured: Sequence[Measured], count: int, shift_ns: float
 ) -> tuple[CheckRow, ...]:
-    """All comparisons of one synthetic service; `count` is the size of the study's family.
+    """All comparisons of one synthetic service.
+
+    Args:
+        check: the system.
+        measured: its runs.
+        count: comparisons of the whole study.
+        shift_ns: path through the kernel by which theory is shifted (`path_ns`).
 
     The null service has no theory and no rows (`service.null`).
     """
@@ -100,7 +106,7 @@ def rows(
         mine = [m for m in measured if m.outcome.point.fraction == rho]
         judged = [runs.judge(m, None, confidence=level) for m in mine]
         found += [
-            _row(check, rho, q, judged, path_ns=path_ns, count=count) for q in (None, *QUANTILES)
+            _row(check, rho, q, judged, shift_ns=shift_ns, count=count) for q in (None, *QUANTILES)
         ]
     return tuple(found)
 
@@ -111,7 +117,7 @@ def _row(
     q: float | None,
     judged: Sequence[Judged],
     *,
-    path_ns: float,
+    shift_ns: float,
     count: int,
 ) -> CheckRow:
     level = confidence(count)
@@ -122,7 +128,7 @@ def _row(
         over = None if q is None else ideal / (check.service_s * units.NS_PER_S)
         shrink = _shrink(believed, q, effect.ratio(check.system, rho, over))
         estimate = _estimate(believed, q, shrink, level)
-        verdict, reasons = _verdict(estimate, ideal + path_ns, path_ns, level, count)
+        verdict, reasons = _verdict(estimate, ideal + shift_ns, shift_ns, level, count)
     else:
         doubts = dict.fromkeys(reason for j in judged for reason in j.run.reasons)
         verdict, reasons = Verdict.UNKNOWN, tuple(doubts) or ("not measured",)
@@ -131,7 +137,7 @@ def _row(
         system=check.system.replace("n", str(check.servers)),
         rho=rho,
         quantity=percentile(q),
-        theory_ns=ideal + path_ns,
+        theory_ns=ideal + shift_ns,
         estimate=estimate,
         verdict=verdict,
         reasons=reasons,
@@ -157,14 +163,14 @@ def _estimate(believed: Sequence[Judged], q: float | None, shrink: float, level:
 
 
 def _verdict(
-    estimate: Estimate, expected: float, path_ns: float, level: float, count: int
+    estimate: Estimate, expected: float, shift_ns: float, level: float, count: int
 ) -> tuple[Verdict, tuple[str, ...]]:
     if estimate.value is None or estimate.interval is None:
         return Verdict.UNKNOWN, (estimate.refused,)
     half = (estimate.interval.hi - estimate.interval.lo) / 2
     notes = (
         f"interval at {level:.2%}: all {count} comparisons together keep 95 %",
-        f"theory includes {units.show_ns(path_ns)} of path through the kernel",
+        f"theory includes {units.show_ns(shift_ns)} of path through the kernel",
     )
     if not estimate.interval.lo <= expected <= estimate.interval.hi:
         off = estimate.value / expected - 1

@@ -10,11 +10,11 @@ from sojourn.analysis import times
 from sojourn.analysis.given import Given, Measured, Second
 from sojourn.plan.points import Outcome, Phase
 from sojourn.samples import Interval, LoadResult, intervals, load_result, raw_sojourn_ns, read_json
-from sojourn.samples.read import HLOG, LOAD, RAW
+from sojourn.samples.read import HLOG, HOST, LOAD, RAW
 from sojourn.samples.traced import trace_result
 from sojourn.store.record import Record
 
-SERVICE, HOST = "service.json", "host.json"
+SERVICE = "service.json"
 
 
 def given(record: Record) -> Given:

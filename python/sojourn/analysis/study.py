@@ -64,12 +64,12 @@ def _checks(given: Given) -> tuple[CheckRow, ...]:
         (s.check, given.of(s.label)) for s in given.study.services if _is_oracle(s) and s.check
     ]
     count = oracle.comparisons([check for check, _ in systems])
-    fixed = [(check, measured) for check, measured in systems if check.system == "M/D/1"]
+    fixed = next((oracle.path_ns(*s) for s in systems if s[0].system == "M/D/1"), None)
     return tuple(
         row
         for check, measured in systems
         for row in oracle.rows(
-            check, measured, count, oracle.path_ns(*(fixed[0] if fixed else (check, measured)))
+            check, measured, count, oracle.path_ns(check, measured) if fixed is None else fixed
         )
     )
 

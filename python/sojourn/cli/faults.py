@@ -47,14 +47,19 @@ def ended(error: BaseException) -> int:
             say("stopped")
             code = Exit.INTERRUPTED
         case BrokenPipeError():  # `sojourn show | head`: the reader has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_stdout()
             code = Exit.OK
         case OSError(errno=errno.ENOSPC, filename=None):  # of what we write to; files have names
             tell("standard output cannot be written: no space left", "stdout", "see where it leads")
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_stdout()
         case _:
             _unforeseen(error)
     return code
+
+
+def _drop_stdout() -> None:
+    """What is still buffered for a stdout that takes nothing would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unforeseen(error: BaseException) -> None:

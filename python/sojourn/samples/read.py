@@ -51,9 +51,7 @@ def read(folder: Path) -> Outcome:
     )
 
 
-def judged(
-    result: LoadResult, point: Point, others: float = 0.0
-) -> tuple[Verdict, tuple[str, ...]]:
+def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tuple[str, ...]]:
     """The run's verdict and reasons, for what its point is made for.
 
     A late instrument can only make the service look worse. Where a load is held against a bound the

@@ -42,6 +42,7 @@ def query(results: Path, statement: str) -> tuple[list[str], list[tuple[object, 
 
     Raises:
         SpecFault: the statement is wrong.
+        StoreFault: a record is damaged, or of a newer version.
     """
     if not statement.strip():
         raise SpecFault("the query is empty", at="sojourn sql", fix=EXAMPLE)

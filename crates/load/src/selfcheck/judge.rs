@@ -17,7 +17,7 @@
 
 use sojourn_base::units::show_ns;
 
-use super::{CHECKS, Check, Evidence, lag};
+use super::{CHECKS, Check, Evidence, lag, steal};
 use crate::job::Job;
 use crate::result::Verdict;
 
@@ -64,9 +64,8 @@ pub fn judge(evidence: &Evidence) -> Judgement {
 }
 
 fn is_server_busy(evidence: &Evidence) -> bool {
-    let checks = &evidence.checks;
-    checks.server_idle_share.is_some_and(|idle| idle <= IDLE_MAX)
-        && checks.server_steal_share.is_none_or(|steal| steal <= evidence.job.outage_share_max)
+    evidence.checks.server_idle_share.is_some_and(|idle| idle <= IDLE_MAX)
+        && steal::excess(evidence).is_none()
 }
 
 /// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the

@@ -15,15 +15,17 @@ pub(super) const CHECK: Check = Check {
     failed,
 };
 
+/// The share that was taken, if that is more than may be.
+pub(super) fn excess(evidence: &Evidence) -> Option<f64> {
+    evidence.checks.server_steal_share.filter(|steal| *steal > evidence.job.outage_share_max)
+}
+
 fn failed(evidence: &Evidence) -> Option<String> {
-    let steal = evidence.checks.server_steal_share?;
-    let most = evidence.job.outage_share_max;
-    (steal > most).then(|| {
-        format!(
-            "the hypervisor took {:.1} % of the time of the server's CPUs, {:.1} % may be; use a \
-             machine with CPUs of its own, or measure again in a quieter hour",
-            steal * 100.0,
-            most * 100.0
-        )
-    })
+    let steal = excess(evidence)?;
+    Some(format!(
+        "the hypervisor took {:.1} % of the time of the server's CPUs, {:.1} % may be; use a \
+         machine with CPUs of its own, or measure again in a quieter hour",
+        steal * 100.0,
+        evidence.job.outage_share_max * 100.0
+    ))
 }
