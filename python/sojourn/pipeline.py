@@ -52,8 +52,7 @@ def run_study(
 ) -> Done:
     """Measure what is not measured yet, then find and report."""
     facts = host.read()
-    for service in study.services:
-        run.settle(service, study, facts)  # refuses what this machine cannot do, before it starts
+    run.check(study, facts)  # refuses what this machine cannot do, before it starts
     about = manifest(facts, command)
     with (
         store.open(results, study, resume=resume, manifest=about) as record,

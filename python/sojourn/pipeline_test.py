@@ -68,7 +68,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
     lab = Lab()
     monkeypatch.setattr(runs, "execute", lab.execute)
     monkeypatch.setattr(runs, "Session", Session)
-    monkeypatch.setattr(runs, "settle", lambda *_: None)
+    monkeypatch.setattr(runs, "check", lambda *_: None)
     monkeypatch.setattr(report, "write", lambda _findings, path: [path / "report.html"])
     return lab
 
@@ -167,7 +167,7 @@ def test_what_the_machine_cannot_do_is_refused_before_a_record_is_begun(
     def refuse(*_: object) -> None:
         raise HostFault("program memcached is not installed", at="/bin", fix="apt install it")
 
-    monkeypatch.setattr(runs, "settle", refuse)
+    monkeypatch.setattr(runs, "check", refuse)
     assert run(tmp_path) == Exit.USAGE
     assert not lab.points
     assert not list(tmp_path.iterdir())

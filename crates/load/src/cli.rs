@@ -5,46 +5,23 @@
 #![allow(clippy::doc_markdown)] // doc comments here are the text of --help, not Markdown
 
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use clap_complete::Shell;
-use sojourn_base::kind::near;
 use sojourn_base::{Fault, units};
 
 use crate::job::Job;
 
-const EXAMPLES: &str = "\
-Examples:
-  50 000 requests/s for 30 s, Poisson arrivals, 64 connections; a table on the terminal:
-    sojourn-load memcache://127.0.0.1:11211 --preload --rate 50k --duration 30s --connections 64
-
-  The same as JSON, and one histogram a second:
-    sojourn-load memcache://127.0.0.1:11211 --rate 50k --json out.json --hlog out.hlog
-
-  Does p99 stay below 500 µs? Exit code 0: yes, 1: no, 3: cannot be told:
-    sojourn-load http://127.0.0.1:8080/index.html --rate 20k --qos-quantile 0.99 --qos-bound 500us
-
-  How much fits at most (closed loop), the client on CPU 1:
-    sojourn-load resp://127.0.0.1:6379 --preload --find-max --connections 16 --cpus 1
-
-  A load that steps up, ten in a hundred requests are SETs, facebook's sizes:
-    sojourn-load memcache://127.0.0.1:11211 --rate steps:10k@5s,20k@5s --duration 10s \\
-      --set-share 0.1 --key-size fb_key --value-size fb_value
-
-  A job from another program:
-    echo '{\"target\":\"null:\",\"rate\":\"100k\",\"duration\":\"2s\"}' | sojourn-load --job - --json -
-
-Exit codes: 0 valid · 1 QoS violated · 2 the job is wrong · 3 valid for nothing (the result says why)
-            4 server, disk or kernel failed · 130 stopped by a signal, result written";
+mod examples;
+mod job_file;
 
 /// Offers load that does not wait for replies, and tells how long users would have waited.
 ///
 /// Requests are due at times drawn before the run; every latency counts from the time a request was
 /// due, not from when it was sent. The result says whether it can be believed.
 #[derive(Parser, Debug, Default)]
-#[command(name = "sojourn-load", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "sojourn-load", version, after_help = examples::EXAMPLES, max_term_width = 100)]
 pub struct Args {
     /// Where requests go: memcache://HOST:PORT, memcache+udp://, http://HOST:PORT/, resp://,
     /// echo://, or null: (no network)
@@ -213,6 +190,9 @@ pub struct OutputArgs {
     /// Read the job as JSON; -: from stdin. Flags override its keys
     #[arg(long, value_name = "FILE")]
     pub job: Option<PathBuf>,
+    /// Say whether the job is right, and end; nothing is sent
+    #[arg(long)]
+    pub check: bool,
     /// Print what this program knows, and the JSON Schemas of job and result
     #[arg(long)]
     pub describe: bool,
@@ -260,7 +240,7 @@ impl Args {
     /// The job that file and flags describe together.
     pub fn job(&self) -> Result<Job, Fault> {
         let mut job = match &self.output.job {
-            Some(path) => read_job(path)?,
+            Some(path) => job_file::read(path)?,
             None => Job::default(),
         };
         self.override_keys(&mut job);
@@ -320,43 +300,6 @@ fn put<T: Clone>(key: &mut T, flag: Option<&T>) {
         key.clone_from(value);
     }
 }
-
-fn read_job(path: &std::path::Path) -> Result<Job, Fault> {
-    let text = if path.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    let text = text.map_err(|error| {
-        let fix = "name a file that can be read, or - for stdin";
-        Fault::usage(format!("the job cannot be read: {error}"), path.display().to_string(), fix)
-    })?;
-    parse_job(&text)
-}
-
-/// Reads a job's JSON; names the key that is unknown and what it may have meant.
-pub fn parse_job(text: &str) -> Result<Job, Fault> {
-    serde_json::from_str(text).map_err(|error| {
-        let at = format!("job, line {} column {}", error.line(), error.column());
-        let what = error.to_string();
-        let what = what.rsplit_once(" at line").map_or(what.as_str(), |(what, _)| what);
-        let Some(unknown) = what.strip_prefix("unknown field `") else {
-            return Fault::usage(format!("the job is wrong: {what}"), at, FIX_JOB);
-        };
-        let name = unknown.split('`').next().unwrap_or_default();
-        let keys: Vec<&str> = unknown.split('`').skip(2).step_by(2).collect();
-        let hint =
-            near(name, keys).first().map_or(String::new(), |key| format!("did you mean {key}? "));
-        Fault::usage(
-            format!("no key of the job is called '{name}'"),
-            at,
-            format!("{hint}{FIX_JOB}"),
-        )
-    })
-}
-
-const FIX_JOB: &str = "`sojourn-load --describe` prints the job's JSON Schema";
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Where the calling thread runs, and how exactly the kernel wakes it.
+//! CPUs as people write them, where the calling thread runs, and how exactly the kernel wakes it.
 
 use std::mem;
 
@@ -42,4 +42,36 @@ pub fn pin(cpu: usize) -> Result<(), Fault> {
 pub fn wake_exactly() {
     // SAFETY: takes one number and touches no memory; failure leaves the default slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
+}
+
+/// The CPUs of `1` or `1,3-5`; refuses those that this process may not use. `key` names the list.
+pub fn usable(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
+    let cpus = list(key, text)?;
+    if let Some(cpu) = cpus.iter().find(|&&cpu| !may_run_on(cpu)) {
+        return Err(Fault::usage(
+            format!("this process may not run on CPU {cpu}"),
+            key,
+            "choose CPUs that exist and that taskset or a cpuset allows (see `taskset -cp $$`)",
+        ));
+    }
+    Ok(cpus)
+}
+
+/// The CPUs of `1` or `1,3-5`; `key` names the list.
+pub fn list(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
+    let wrong = || {
+        let fix = "write CPU numbers such as 1 or 1,3-5";
+        Fault::usage(format!("'{text}' is not a list of CPUs"), key, fix)
+    };
+    let mut cpus = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: usize = first.trim().parse().map_err(|_| wrong())?;
+        let last: usize = last.trim().parse().map_err(|_| wrong())?;
+        if first > last || last >= libc::CPU_SETSIZE as usize {
+            return Err(wrong());
+        }
+        cpus.extend(first..=last);
+    }
+    Ok(cpus)
 }

@@ -1,6 +1,5 @@
 //! One measurement: preload, run, judge.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,7 +10,7 @@ use crate::progress::Progress;
 use crate::resolve::Resolved;
 use crate::result::RunResult;
 use crate::summary::{self, Run};
-use crate::{hlog, preload, raw, run};
+use crate::{preload, run};
 
 /// What a measurement brought.
 #[derive(Debug)]
@@ -54,16 +53,4 @@ pub fn measure(
     let result = summary::summarise(&run)?;
     let was_lost = was_stopped && !was_interrupted && !resolved.job.find_max;
     Ok(Measured { result, run, start_ns: ran.start_ns, was_interrupted, was_lost })
-}
-
-/// Writes what the job asks for beside the result: the interval log, the raw requests.
-pub fn write_logs(measured: &Measured) -> Result<(), Fault> {
-    let job = &measured.run.job;
-    if !job.hlog.is_empty() {
-        hlog::write(&measured.run, Path::new(&job.hlog))?;
-    }
-    if !job.raw.is_empty() {
-        raw::write(&measured.run, Path::new(&job.raw))?;
-    }
-    Ok(())
 }

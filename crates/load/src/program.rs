@@ -15,7 +15,7 @@ use crate::progress::{Form, Progress};
 use crate::resolve::{Resolved, resolve};
 use crate::result::{RunResult, Verdict};
 use crate::summary::Run;
-use crate::{hlog, measure, raw, table};
+use crate::{hlog, measure, raw, run, table};
 
 /// Runs the program on `words` and answers its exit code.
 ///
@@ -60,11 +60,13 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     let json = args.output.json.as_deref();
     let logs = [&resolved.job.hlog, &resolved.job.raw].into_iter().filter(|path| !path.is_empty());
     json.into_iter().chain(logs.map(Path::new)).try_for_each(files::check_writable)?;
+    if args.output.check {
+        return run::check(&resolved).map(|()| Exit::Ok);
+    }
     let mut progress = Progress::new(form(args.output.progress));
     let measured = measure::measure(&resolved, stop, &mut progress)?;
     let result = &measured.result;
     write_json(json, result, out)?;
-    measure::write_logs(&measured)?;
     let is_terminal = io::stdout().is_terminal();
     if json.is_none() || (is_terminal && !is_stdout(json)) {
         print(out, &table::table(result))?;

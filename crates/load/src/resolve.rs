@@ -91,6 +91,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     check_schema(&job)?;
     let target = Target::parse(&job.target).map_err(|fault| fault.within("target"))?;
     check_counts(&job, &target)?;
+    check_places(&job)?;
     job.paths = paths_of(&job, &target)?;
     let time = |key: &str, text: &str| units::parse_ns(text).map_err(|fault| fault.within(key));
     let duration_ns = time("duration", &job.duration)?;
@@ -108,9 +109,9 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
         "auto" => timely_within_auto_ns(qos),
         text => time("timely_within", text)?,
     };
-    let cpus = parse_cpus(&job.cpus)?;
-    let instrument_cpus = cpu_list("instrument_cpus", &job.instrument_cpus)?;
-    let server_cpus = cpu_list("server_cpus", &job.server_cpus)?;
+    let cpus = cpu::usable("cpus", &job.cpus)?;
+    let instrument_cpus = cpu::list("instrument_cpus", &job.instrument_cpus)?;
+    let server_cpus = cpu::list("server_cpus", &job.server_cpus)?;
     let transport = transports::choose(&job.transport, &target)?;
     let (wait, doze_ns) = wait_of(&job, &cpus)?;
     if job.seed == 0 {
@@ -208,6 +209,17 @@ fn check_scheme(job: &Job, target: &Target) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Only the result goes to standard output; a file called `-` would be a surprise.
+fn check_places(job: &Job) -> Result<(), Fault> {
+    for (key, place) in [("hlog", &job.hlog), ("raw", &job.raw)] {
+        if place == "-" {
+            let what = format!("{key} cannot go to standard output");
+            return Err(Fault::usage(what, key, "name a file; only --json can go to stdout"));
+        }
+    }
+    Ok(())
+}
+
 /// The paths of an HTTP job: its own, or the one of its target.
 fn paths_of(job: &Job, target: &Target) -> Result<Vec<String>, Fault> {
     if target.scheme != Scheme::Http || target.path == "/" {
@@ -279,37 +291,6 @@ fn has_cpu_each(threads: usize, cpus: &[usize]) -> bool {
         return threads < allowed;
     }
     threads <= cpus.len()
-}
-
-/// Reads `1`, `1,3-5`; refuses CPUs that this process may not use.
-pub fn parse_cpus(text: &str) -> Result<Vec<usize>, Fault> {
-    let cpus = cpu_list("cpus", text)?;
-    if let Some(cpu) = cpus.iter().find(|&&cpu| !cpu::may_run_on(cpu)) {
-        return Err(Fault::usage(
-            format!("this process may not run on CPU {cpu}"),
-            "cpus",
-            "choose CPUs that exist and that taskset or a cpuset allows (see `taskset -cp $$`)",
-        ));
-    }
-    Ok(cpus)
-}
-
-fn cpu_list(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
-    let wrong = || {
-        let fix = "write CPU numbers such as 1 or 1,3-5";
-        Fault::usage(format!("'{text}' is not a list of CPUs"), key, fix)
-    };
-    let mut cpus = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: usize = first.trim().parse().map_err(|_| wrong())?;
-        let last: usize = last.trim().parse().map_err(|_| wrong())?;
-        if first > last || last >= libc::CPU_SETSIZE as usize {
-            return Err(wrong());
-        }
-        cpus.extend(first..=last);
-    }
-    Ok(cpus)
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ pub fn check(resolved: &Resolved) -> Result<(), Fault> {
     let job = &resolved.job;
     protocols::build(job, &resolved.target)?;
     let timetable = schedule::Timetable::of(job)?;
+    schedule::check_length(job, &timetable)?;
     arrivals::parse(&job.arrivals, timetable.mean_rps())?;
     popularity::parse(&job.popularity, schedule::population(job)).map(|_| ())
 }

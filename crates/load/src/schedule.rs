@@ -168,6 +168,13 @@ fn times(
     Ok(intended_ns)
 }
 
+/// Refuses a plan that would be too long, before any of it is drawn.
+pub fn check_length(job: &Job, timetable: &Timetable) -> Result<(), Fault> {
+    let is_planned = !job.find_max;
+    let expected = timetable.expected_by(timetable.end_ns() as f64);
+    if is_planned { refuse_more(expected, 1.0, job) } else { Ok(()) }
+}
+
 fn refuse_more(requests: f64, share: f64, job: &Job) -> Result<(), Fault> {
     let all = requests / share;
     if all <= job.requests_max as f64 {

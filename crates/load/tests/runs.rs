@@ -5,6 +5,7 @@
 
 mod server;
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,6 +16,7 @@ use server::{Behaviour, Server};
 use sojourn_load::job::Job;
 use sojourn_load::marks::Outcome;
 use sojourn_load::measure::{Measured, measure};
+use sojourn_load::program;
 use sojourn_load::progress::{Form, Progress};
 use sojourn_load::resolve::resolve;
 use sojourn_load::target::Target;
@@ -265,4 +267,30 @@ fn threads_share_connections_and_load() {
     assert!(got.result.errors.is_empty(), "{:?}", got.result.errors);
     let sent: usize = got.run.threads.iter().map(|it| it.plan.intended_ns.len()).sum();
     assert_eq!(server.requests(), sent as u64);
+}
+
+#[test]
+fn a_check_tells_what_is_wrong_and_sends_nothing() {
+    let server = Server::start(Behaviour::Good);
+    let target = format!("memcache://127.0.0.1:{}", server.port());
+    let check = |words: &[&str]| {
+        let words = ["sojourn-load", target.as_str(), "--check"].into_iter().chain(words.to_vec());
+        let (mut out, mut talk) = (Vec::new(), Vec::new());
+        let stop = Arc::new(AtomicBool::new(false));
+        let exit = program::main(words.map(OsString::from), &stop, &mut out, &mut talk);
+        assert!(out.is_empty());
+        (exit, String::from_utf8(talk).unwrap())
+    };
+    assert_eq!(check(&["--rate", "1k", "--duration", "10s"]), (0, String::new()));
+    for (flag, value) in [
+        ("--value-size", "exponental:1k"),
+        ("--arrivals", "poison"),
+        ("--popularity", "zipf:-1"),
+        ("--duration", "300d"),
+    ] {
+        let (exit, talk) = check(&[flag, value]);
+        assert_eq!(exit, 2, "{flag} {value}: {talk}");
+        assert!(talk.contains("at: ") && talk.contains("fix: "), "{talk}");
+    }
+    assert_eq!(server.requests(), 0);
 }

@@ -55,6 +55,11 @@ def test_every_command_teaches_with_an_example(
         (["plan", "max_lode"], "no study called", "max_load_memcached"),
         (["check", "no/such.toml"], "no study file", "check the path"),
         (["plan", "max_load_memcached", "-s", "run.repeats"], "not key=value", "--set"),
+        (
+            ["plan", "max_load_memcached", "-s", "services.memcached.load.value_size=exponental:1"],
+            "exponental",
+            "exponential",
+        ),
         (["kinds", "memcache_"], "no kind", "memcache"),
         (["sql", "selct 1"], "syntax", "select"),
         (["sql", " "], "the query is empty", "select"),

@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import spec, units
+from sojourn.cli.faults import say
 from sojourn.cli.options import AsJson, Profile, Sets, StudyArgument
 from sojourn.cli.plain import put_json
+from sojourn.errors import HostFault
 from sojourn.spec import Study
 
 if TYPE_CHECKING:
@@ -58,10 +60,21 @@ def plan(
 
     asked = spec.load(study, profile=profile, overrides=sets or ())
     ahead = rehearse(asked)
+    _hold_against_host(asked)
     if as_json:
         put_json({"study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points})
     else:
         show(asked, ahead)
+
+
+def _hold_against_host(study: Study) -> None:
+    """Refuse what the generator refuses; only tell what this machine lacks."""
+    from sojourn import host, run
+
+    try:
+        run.check(study, host.read())
+    except HostFault as fault:
+        say(f"not on this machine: {fault.what} ({fault.at}); {fault.fix}")
 
 
 def show(study: Study, ahead: Rehearsal) -> None:

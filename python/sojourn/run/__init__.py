@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sojourn.run.execute import execute
+from sojourn.run.preview import check
 from sojourn.run.restore import Undone, restore
-from sojourn.run.session import Session, settle
+from sojourn.run.session import Session
 from sojourn.run.signals import Interrupted
 from sojourn.run.watch import Event, Show
 
-__all__ = ["Event", "Interrupted", "Session", "Show", "Undone", "execute", "restore", "settle"]
+__all__ = ["Event", "Interrupted", "Session", "Show", "Undone", "check", "execute", "restore"]

@@ -12,6 +12,7 @@ import os
 import re
 import select
 import signal
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ from sojourn.services.process import Ended, Ledger, Process
 PROGRAM = "sojourn-load"
 JOB_SCHEMA = "sojourn.load.job/1"
 VALID = (Exit.OK, Exit.VIOLATED, Exit.UNKNOWN)
+SAID = re.compile(r"error: (.*)\n\s*at: (.*)\n\s*fix: (.*)")  # a fault's three parts
+CHECK_S_MAX = 10.0
 END_S_MAX = 15.0  # from ^C to the written result, on top of the drain
 SLACK_S = 30.0  # for drawing the plan, opening connections and computing the result
 PLAN_RPS_MIN = 1e6  # requests that are drawn and summed up per second, at the least
@@ -102,6 +105,36 @@ def run(
             if generator.stderr is not None:
                 generator.stderr.close()
     return _result(ended, files)
+
+
+def check(job: Mapping[str, Any], *, at: str) -> None:
+    """Ask the generator whether a job is right; nothing is sent.
+
+    Args:
+        job: as for `run`.
+        at: where the study says it.
+
+    Raises:
+        SpecFault: it refuses the job.
+        RunFault: it does not answer.
+    """
+    words = [str(programs.find(PROGRAM)), "--job", "-", "--check"]
+    text = json.dumps({"schema": JOB_SCHEMA, **job})
+    try:
+        ended = subprocess.run(
+            words, input=text, capture_output=True, text=True, timeout=CHECK_S_MAX, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        fix = "see whether it runs by hand: sojourn-load --version"
+        raise RunFault(f"{PROGRAM} could not check the job: {error}", at=at, fix=fix) from None
+    if ended.returncode == Exit.OK:
+        return
+    kind = SpecFault if ended.returncode == Exit.USAGE else RunFault
+    said = SAID.search(ended.stderr)
+    if said is None:
+        raise kind(f"{PROGRAM} refuses the job: {ended.stderr.strip()}", at=at, fix=str(job))
+    what, key, fix = said.groups()
+    raise kind(f"{PROGRAM}: {what}", at=f"{at}, {key}", fix=fix)
 
 
 def length_s_max(job: Mapping[str, Any]) -> float:
@@ -193,7 +226,7 @@ def _result(ended: Ended, files: Files) -> Mapping[str, Any]:
 def _fault(ended: Ended, files: Files) -> Fault:
     """What the generator says of its failure, in its own three parts."""
     words = process.last_words(files.log, lines=50).replace(" | ", "\n")
-    said = re.search(r"error: (.*)\nat: (.*)\nfix: (.*)", words)
+    said = SAID.search(words)
     kind = SpecFault if ended.status == Exit.USAGE else RunFault
     if said and ended.status > 0:
         what, at, fix = said.groups()

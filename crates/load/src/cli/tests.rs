@@ -7,7 +7,7 @@ fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
     let json = serde_json::to_value(Job::default()).unwrap();
     let mut keys: Vec<String> = json.as_object().unwrap().keys().cloned().collect();
     keys.retain(|key| key != "schema"); // a form, not a wish
-    let own = ["json", "progress", "job", "describe", "completions", "help", "version"];
+    let own = ["json", "progress", "job", "check", "describe", "completions", "help", "version"];
     let command = Args::command();
     let mut flags: Vec<String> =
         command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
@@ -51,10 +51,10 @@ fn every_default_in_the_help_is_the_jobs() {
 
 #[test]
 fn an_unknown_key_is_named_with_a_guess() {
-    let fault = parse_job(r#"{"target": "null:", "connection": 4}"#).unwrap_err();
+    let fault = job_file::parse(r#"{"target": "null:", "connection": 4}"#).unwrap_err();
     assert!(fault.what.contains("'connection'"), "{fault}");
     assert!(fault.fix.contains("did you mean connections"), "{fault}");
     assert_eq!(fault.exit, 2);
-    assert!(parse_job(r#"{"depth": "many"}"#).unwrap_err().at.contains("line 1"));
-    assert!(parse_job(r#"{"depth": -1}"#).is_err());
+    assert!(job_file::parse(r#"{"depth": "many"}"#).unwrap_err().at.contains("line 1"));
+    assert!(job_file::parse(r#"{"depth": -1}"#).is_err());
 }

@@ -35,6 +35,8 @@ fn what_cannot_be_is_refused_with_its_place() {
     assert_eq!(fault(|job| job.duration = "1e20s".into()).at, "duration");
     assert_eq!(fault(|job| job.transport = "carrier-pigeon".into()).at, "transport");
     assert_eq!(fault(|job| job.wait = "doze".into()).at, "wait");
+    assert_eq!(fault(|job| job.hlog = "-".into()).at, "hlog");
+    assert_eq!(fault(|job| job.raw = "-".into()).at, "raw");
     assert_eq!(fault(|job| job.schema = "sojourn.load.job/9".into()).at, "schema");
     assert_eq!(fault(|job| job.probe_rate = f64::NAN).at, "probe_rate");
     assert_eq!(fault(|job| job.target = "gopher://127.0.0.1/".into()).at, "target");

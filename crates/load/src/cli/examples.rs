@@ -1,0 +1,26 @@
+//! What stands below the flags in --help.
+
+/// Commands to start from, and what the exit codes mean.
+pub const EXAMPLES: &str = "\
+Examples:
+  50 000 requests/s for 30 s, Poisson arrivals, 64 connections; a table on the terminal:
+    sojourn-load memcache://127.0.0.1:11211 --preload --rate 50k --duration 30s --connections 64
+
+  The same as JSON, and one histogram a second:
+    sojourn-load memcache://127.0.0.1:11211 --rate 50k --json out.json --hlog out.hlog
+
+  Does p99 stay below 500 µs? Exit code 0: yes, 1: no, 3: cannot be told:
+    sojourn-load http://127.0.0.1:8080/index.html --rate 20k --qos-quantile 0.99 --qos-bound 500us
+
+  How much fits at most (closed loop), the client on CPU 1:
+    sojourn-load resp://127.0.0.1:6379 --preload --find-max --connections 16 --cpus 1
+
+  A load that steps up, ten in a hundred requests are SETs, facebook's sizes:
+    sojourn-load memcache://127.0.0.1:11211 --rate steps:10k@5s,20k@5s --duration 10s \\
+      --set-share 0.1 --key-size fb_key --value-size fb_value
+
+  A job from another program:
+    echo '{\"target\":\"null:\",\"rate\":\"100k\",\"duration\":\"2s\"}' | sojourn-load --job - --json -
+
+Exit codes: 0 valid · 1 QoS violated · 2 the job is wrong · 3 valid for nothing (the result says why)
+            4 server, disk or kernel failed · 130 stopped by a signal, result written";

@@ -1,0 +1,34 @@
+"""A study held against this machine before anything is started or recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sojourn.host import Facts
+from sojourn.plan import next_point
+from sojourn.run import generator
+from sojourn.run.execute import job
+from sojourn.run.live import Live
+from sojourn.run.session import settle
+from sojourn.spec import Study
+
+# What a job has of its point: it is known when the point is measured, and refused there.
+UNKNOWN_YET = {"rate": "1", "find_max": False, "hlog": ""}
+
+
+def check(study: Study, facts: Facts) -> None:
+    """Refuse what cannot be measured here: services, sizes, and the generator's job.
+
+    Raises:
+        SpecFault, HostFault: what it is, where it is written, and how to mend it.
+    """
+    for spec in study.services:
+        service, where = settle(spec, study, facts)
+        alone = study.model_copy(update={"services": (spec,)})
+        first = next_point(alone, [])
+        assert first is not None  # noqa: S101  # a study without outcomes has a first point
+        live = Live(
+            label=spec.label, life=first.life, service=service, placement=where, work=Path(), port=1
+        )
+        asked = job(live, spec, first, Path(), raw_max=0)
+        generator.check({**asked, **UNKNOWN_YET}, at=f"services.{spec.label}.load")
