@@ -7,142 +7,18 @@
 
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use sojourn_trace::record::Record;
-use sojourn_trace::session::{self, Options, Outcome};
-use sojourn_trace::stages::STAGES;
+use sojourn_trace::session::{self, Options};
 use sojourn_trace::target;
-use support::alone;
-
-const PAUSE_US: u32 = 20_000;
-const PAUSE_NS: u64 = PAUSE_US as u64 * 1000;
-
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-impl Server {
-    fn start(words: &[&str]) -> Self {
-        let path = std::env::current_exe().unwrap();
-        let path = path.parent().unwrap().parent().unwrap().join("examples/echo");
-        let mut child = Command::new(path).args(words).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        Self { child, port: line.trim().parse().unwrap() }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// What `examples/echo.rs` is asked for.
-#[derive(Clone, Copy, Default)]
-struct Ask {
-    app_us: u32,
-    next_us: u32,
-    reply_bytes: u32,
-    writes: u32,
-}
-
-impl Ask {
-    fn bytes(self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        for (at, word) in
-            [(8, self.app_us), (12, self.next_us), (16, self.reply_bytes.max(1)), (20, self.writes)]
-        {
-            bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
-        }
-        bytes
-    }
-
-    fn send(self, stream: &mut TcpStream) {
-        stream.write_all(&self.bytes()).unwrap();
-    }
-
-    fn receive(self, stream: &mut TcpStream) {
-        stream.read_exact(&mut vec![0; self.reply_bytes.max(1) as usize]).unwrap();
-    }
-
-    fn call(self, stream: &mut TcpStream) {
-        self.send(stream);
-        self.receive(stream);
-    }
-}
-
-/// Traces `server` while `client` runs.
-fn trace(server: &Server, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
-    let pid = server.child.id();
-    let target = target::find(std::path::Path::new("/proc"), pid, &[]).unwrap();
-    let options = Options {
-        duration_ns: 60_000_000_000,
-        ring_bytes: 16 << 20,
-        is_full: true,
-        worst: 3,
-        hook_cost: false,
-    };
-    let (stop, mut records) = (AtomicBool::new(false), Vec::new());
-    let started = AtomicBool::new(false);
-    let outcome = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !started.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(5));
-            }
-            client();
-            thread::sleep(Duration::from_millis(50));
-            stop.store(true, Ordering::Relaxed);
-        });
-        let mut begun = || started.store(true, Ordering::Relaxed);
-        session::run(&target, options, &stop, &mut begun, &mut |r| records.push(r.clone()))
-    });
-    let outcome = outcome.unwrap();
-    for record in &records {
-        assert_eq!(record.stage_ns.iter().sum::<u64>(), record.total_ns, "stages add: {record:?}");
-    }
-    assert_eq!(outcome.counts.matched(), records.len() as u64, "both ways count the same");
-    assert_eq!(outcome.counts.reason("sum_mismatch"), 0);
-    (outcome, records)
-}
-
-fn index(stage: &str) -> usize {
-    STAGES.iter().position(|s| s.name == stage).unwrap()
-}
-
-fn median(mut values: Vec<u64>) -> u64 {
-    assert!(!values.is_empty());
-    values.sort_unstable();
-    values[values.len() / 2]
-}
-
-/// In the median of `paused`, `stage` holds the pause, and all the rest holds none of it.
-fn assert_pause_in(stage: &str, paused: &[&Record]) {
-    let inside = median(paused.iter().map(|r| r.stage_ns[index(stage)]).collect());
-    let rest = median(paused.iter().map(|r| r.total_ns - r.stage_ns[index(stage)]).collect());
-    assert!((PAUSE_NS * 95 / 100..PAUSE_NS * 2).contains(&inside), "{stage}: {inside} ns");
-    assert!(rest < PAUSE_NS / 2, "{stage}: {rest} ns elsewhere");
-}
-
-/// Requests that took a pause somewhere, and the others.
-fn split(records: &[Record]) -> (Vec<&Record>, Vec<&Record>) {
-    records.iter().partition(|record| record.total_ns >= PAUSE_NS * 95 / 100)
-}
+use support::echo::{Ask, Server};
+use support::{PAUSE_NS, PAUSE_US, alone, assert_pause_in, index, median, split, trace};
 
 /// 64 connections on 4 threads, in turn; every 13th request carries `ask`.
 fn rounds(server: &Server, ask: Ask, n: usize) -> usize {
@@ -163,7 +39,7 @@ fn every_request_is_matched_with_its_reply_size() {
     let server = Server::start(&["4"]);
     let mut sent = 0;
     let ask = Ask { reply_bytes: 777, ..Ask::default() };
-    let (outcome, records) = trace(&server, || sent = rounds(&server, ask, 650));
+    let (outcome, records) = trace(server.child.id(), || sent = rounds(&server, ask, 650));
     assert_eq!(records.len(), sent, "{:?}", outcome.counts.reasons);
     assert!(records.iter().all(|record| record.bytes_in == 32));
     assert_eq!(records.iter().filter(|record| record.bytes_out == 777).count(), 50);
@@ -176,7 +52,7 @@ fn a_pause_between_read_and_write_is_application() {
     let Some(_alone) = alone() else { return };
     let server = Server::start(&["4"]);
     let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
-    let (_, records) = trace(&server, || {
+    let (_, records) = trace(server.child.id(), || {
         rounds(&server, ask, 260);
     });
     let (paused, others) = split(&records);
@@ -191,7 +67,7 @@ fn a_pause_between_read_and_write_is_application() {
 fn a_pause_between_epoll_and_read_is_dispatch() {
     let Some(_alone) = alone() else { return };
     let server = Server::start(&["1"]);
-    let (_, records) = trace(&server, || {
+    let (_, records) = trace(server.child.id(), || {
         let mut stream = server.connect();
         for _ in 0..20 {
             Ask { next_us: PAUSE_US, ..Ask::default() }.call(&mut stream);
@@ -209,7 +85,7 @@ fn a_pause_between_epoll_and_read_is_dispatch() {
 fn a_request_behind_a_slow_one_waits_in_the_batch_or_for_the_thread() {
     let Some(_alone) = alone() else { return };
     let server = Server::start(&["1"]);
-    let (_, records) = trace(&server, || {
+    let (_, records) = trace(server.child.id(), || {
         let (mut slow, mut quick) = (server.connect(), server.connect());
         let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
         for _ in 0..20 {
@@ -232,7 +108,7 @@ fn a_stopped_server_is_stopped_and_nothing_else() {
     let Some(_alone) = alone() else { return };
     let server = Server::start(&["1"]);
     let pid = server.child.id() as i32;
-    let (_, records) = trace(&server, || {
+    let (_, records) = trace(server.child.id(), || {
         let mut stream = server.connect();
         for _ in 0..20 {
             Ask::default().call(&mut stream);
@@ -262,7 +138,7 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
     for hog in &hogs {
         pin(hog.id()).unwrap();
     }
-    let (_, records) = trace(&server, || {
+    let (_, records) = trace(server.child.id(), || {
         let mut stream = server.connect();
         // Work that outlasts its slice, so that it is preempted in the middle too.
         let ask = Ask { reply_bytes: 2_000_000, writes: 4, ..Ask::default() };
@@ -285,7 +161,7 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
 fn a_request_in_two_halves_waits_in_its_body() {
     let Some(_alone) = alone() else { return };
     let server = Server::start(&["1"]);
-    let (outcome, records) = trace(&server, || {
+    let (outcome, records) = trace(server.child.id(), || {
         let mut stream = server.connect();
         for _ in 0..20 {
             stream.write_all(&Ask::default().bytes()[..10]).unwrap();
@@ -303,7 +179,7 @@ fn a_request_in_two_halves_waits_in_its_body() {
 fn pipelined_requests_are_told_apart_by_their_bytes() {
     let Some(_alone) = alone() else { return };
     let server = Server::start(&["1"]);
-    let (outcome, records) = trace(&server, || {
+    let (outcome, records) = trace(server.child.id(), || {
         let mut stream = server.connect();
         for _ in 0..20 {
             let ask = |n: u32| Ask { reply_bytes: 100 + n, app_us: 2000, ..Ask::default() };
@@ -332,7 +208,7 @@ fn pipelined_requests_are_told_apart_by_their_bytes() {
 fn a_reply_in_many_segments_is_one_reply() {
     let Some(_alone) = alone() else { return };
     let server = Server::start(&["1"]);
-    let (outcome, records) = trace(&server, || {
+    let (outcome, records) = trace(server.child.id(), || {
         let mut stream = server.connect();
         let ask = Ask { reply_bytes: 300_000, writes: 5, ..Ask::default() };
         (0..40).for_each(|_| ask.call(&mut stream));
@@ -346,7 +222,7 @@ fn a_reply_in_many_segments_is_one_reply() {
 fn a_reply_by_another_thread_shows_the_handover() {
     let Some(_alone) = alone() else { return };
     let server = Server::start(&["1", "handover"]);
-    let (_, records) = trace(&server, || {
+    let (_, records) = trace(server.child.id(), || {
         let mut stream = server.connect();
         let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
         for _ in 0..20 {

@@ -1,7 +1,23 @@
-//! Who may trace, one test at a time.
+//! Who may trace, one test at a time; what a trace of a server says; and the server with pauses.
+
+#![allow(dead_code)] // every test program uses its part
+
+pub mod echo;
 
 use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use sojourn_trace::record::Record;
+use sojourn_trace::session::{self, Options, Outcome};
+use sojourn_trace::stages::STAGES;
+use sojourn_trace::target;
+
+pub const PAUSE_US: u32 = 20_000;
+pub const PAUSE_NS: u64 = PAUSE_US as u64 * 1000;
 
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -16,4 +32,60 @@ pub fn alone() -> Option<MutexGuard<'static, ()>> {
             None
         }
     }
+}
+
+/// Traces the process `pid` while `client` runs.
+pub fn trace(pid: u32, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
+    let target = target::find(Path::new("/proc"), pid, &[]).unwrap();
+    let options = Options {
+        duration_ns: 60_000_000_000,
+        ring_bytes: 16 << 20,
+        is_full: true,
+        worst: 3,
+        hook_cost: false,
+    };
+    let (stop, mut records) = (AtomicBool::new(false), Vec::new());
+    let started = AtomicBool::new(false);
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !started.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            client();
+            thread::sleep(Duration::from_millis(50));
+            stop.store(true, Ordering::Relaxed);
+        });
+        let mut begun = || started.store(true, Ordering::Relaxed);
+        session::run(&target, options, &stop, &mut begun, &mut |r| records.push(r.clone()))
+    });
+    let outcome = outcome.unwrap();
+    for record in &records {
+        assert_eq!(record.stage_ns.iter().sum::<u64>(), record.total_ns, "stages add: {record:?}");
+    }
+    assert_eq!(outcome.counts.matched(), records.len() as u64, "both ways count the same");
+    assert_eq!(outcome.counts.reason("sum_mismatch"), 0);
+    (outcome, records)
+}
+
+pub fn index(stage: &str) -> usize {
+    STAGES.iter().position(|s| s.name == stage).unwrap()
+}
+
+pub fn median(mut values: Vec<u64>) -> u64 {
+    assert!(!values.is_empty());
+    values.sort_unstable();
+    values[values.len() / 2]
+}
+
+/// In the median of `paused`, `stage` holds the pause, and all the rest holds none of it.
+pub fn assert_pause_in(stage: &str, paused: &[&Record]) {
+    let inside = median(paused.iter().map(|r| r.stage_ns[index(stage)]).collect());
+    let rest = median(paused.iter().map(|r| r.total_ns - r.stage_ns[index(stage)]).collect());
+    assert!((PAUSE_NS * 95 / 100..PAUSE_NS * 2).contains(&inside), "{stage}: {inside} ns");
+    assert!(rest < PAUSE_NS / 2, "{stage}: {rest} ns elsewhere");
+}
+
+/// Requests that took a pause somewhere, and the others.
+pub fn split(records: &[Record]) -> (Vec<&Record>, Vec<&Record>) {
+    records.iter().partition(|record| record.total_ns >= PAUSE_NS * 95 / 100)
 }

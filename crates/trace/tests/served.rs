@@ -1,0 +1,173 @@
+//! The same truth from `sojourn-serve`, whose service times are known: they are `application`.
+//!
+//! It answers on a timer and not where it read, so replies overtake one another; every request has
+//! a size of its own, and so has its reply, which proves which belongs to which.
+
+#![allow(clippy::unwrap_used)] // a test that cannot start has failed
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use sojourn_trace::record::Record;
+use support::{PAUSE_NS, PAUSE_US, alone, assert_pause_in, index, median, split, trace};
+
+struct Serve {
+    child: Child,
+    port: u16,
+}
+
+impl Serve {
+    /// The synthetic service with the echo protocol, which sleeps between requests.
+    fn start(words: &str) -> Self {
+        let path = std::env::current_exe().unwrap();
+        let path = path.parent().unwrap().parent().unwrap().join("sojourn-serve");
+        assert!(path.exists(), "build it first: cargo build --release -p sojourn-tools");
+        let mut command = Command::new(path);
+        command.args("--protocol echo --mode sleep".split(' ')).args(words.split(' '));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let first: serde_json::Value = serde_json::from_str(&line).unwrap();
+        Self { child, port: first["port"].as_u64().unwrap().try_into().unwrap() }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A frame of `size` bytes in all, 12 or more: id, length of the body, body.
+fn frame(size: usize) -> Vec<u8> {
+    let mut bytes = (size as u64).to_be_bytes().to_vec();
+    bytes.extend((size as u32 - 12).to_be_bytes());
+    bytes.resize(size, b'x');
+    bytes
+}
+
+fn receive(stream: &mut TcpStream, size: usize) {
+    let mut bytes = vec![0; size];
+    stream.read_exact(&mut bytes).unwrap();
+    assert_eq!(bytes, frame(size));
+}
+
+fn call(stream: &mut TcpStream, size: usize) {
+    stream.write_all(&frame(size)).unwrap();
+    receive(stream, size);
+}
+
+fn application(records: &[&Record]) -> u64 {
+    median(records.iter().map(|r| r.stage_ns[index("application")]).collect())
+}
+
+#[test]
+fn a_known_service_time_is_application_and_nothing_else() {
+    let Some(_alone) = alone() else { return };
+    let server = Serve::start(&format!("--service fixed:{PAUSE_US}us"));
+    let (outcome, records) = trace(server.pid(), || {
+        let mut stream = server.connect();
+        (0..20).for_each(|n| call(&mut stream, 20 + n));
+    });
+    assert_eq!(records.len(), 20, "{:?}", outcome.counts.reasons);
+    assert_pause_in("application", &records.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn two_known_service_times_are_told_apart() {
+    let Some(_alone) = alone() else { return };
+    let server = Serve::start(&format!("--service bimodal:1us,{PAUSE_US}us,0.3 --seed 5"));
+    let (_, records) = trace(server.pid(), || {
+        let mut stream = server.connect();
+        (0..100).for_each(|n| call(&mut stream, 20 + n));
+    });
+    let (long, short) = split(&records);
+    assert!((15..=45).contains(&long.len()), "{} of 100, 30 are expected", long.len());
+    assert_pause_in("application", &long);
+    assert!(application(&short) < PAUSE_NS / 20);
+}
+
+#[test]
+fn a_request_behind_another_waits_for_its_service_too() {
+    let Some(_alone) = alone() else { return };
+    let server = Serve::start(&format!("--service fixed:{PAUSE_US}us"));
+    let (_, records) = trace(server.pid(), || {
+        let mut streams = [server.connect(), server.connect()];
+        for _ in 0..12 {
+            streams[0].write_all(&frame(100)).unwrap();
+            thread::sleep(Duration::from_millis(1));
+            streams[1].write_all(&frame(200)).unwrap();
+            receive(&mut streams[0], 100);
+            receive(&mut streams[1], 200);
+        }
+    });
+    let of = |size: u32| records.iter().filter(|r| r.bytes_in == size).collect::<Vec<_>>();
+    let (first, second) = (application(&of(100)), application(&of(200)));
+    assert!((PAUSE_NS * 95 / 100..PAUSE_NS * 3 / 2).contains(&first), "{first} ns");
+    // It was read 1 ms after the first, or later: by then less than the whole of it was left.
+    assert!((PAUSE_NS * 3 / 2..PAUSE_NS * 5 / 2).contains(&second), "{second} ns");
+}
+
+#[test]
+fn replies_that_overtake_one_another_are_matched_by_their_ids() {
+    let Some(_alone) = alone() else { return };
+    let server = Serve::start("--service lognormal:3ms,2 --servers 8 --seed 3");
+    let (outcome, records) = trace(server.pid(), || {
+        let mut streams: Vec<TcpStream> = (0..64).map(|_| server.connect()).collect();
+        for round in 0..10 {
+            let size = |n: usize| 12 + round * 64 + n;
+            streams.iter_mut().enumerate().for_each(|(n, s)| s.write_all(&frame(size(n))).unwrap());
+            streams.iter_mut().enumerate().for_each(|(n, s)| receive(s, size(n)));
+        }
+    });
+    assert_eq!(records.len(), 640, "{:?}", outcome.counts.reasons);
+    assert!(records.iter().all(|record| record.bytes_in == record.bytes_out));
+    let sizes: BTreeSet<u32> = records.iter().map(|record| record.bytes_in).collect();
+    assert_eq!(sizes, (12..652).collect());
+    let end_ns = |record: &Record| record.start_ns + record.total_ns;
+    let overtook = records.windows(2).filter(|two| end_ns(&two[0]) > end_ns(&two[1])).count();
+    assert!(overtook > 50, "{overtook}: replies came in order, and nothing was proved");
+}
+
+#[test]
+fn a_stop_is_a_stop_and_the_service_time_runs_on_in_it() {
+    let Some(_alone) = alone() else { return };
+    let server = Serve::start("--service fixed:1ms");
+    let pid = server.pid() as i32;
+    let (_, records) = trace(server.pid(), || {
+        let mut stream = server.connect();
+        for _ in 0..20 {
+            // SAFETY: a child of ours that still runs.
+            unsafe { libc::kill(pid, libc::SIGSTOP) };
+            thread::sleep(Duration::from_millis(5));
+            stream.write_all(&frame(50)).unwrap();
+            thread::sleep(Duration::from_micros(u64::from(PAUSE_US)));
+            // SAFETY: as above.
+            unsafe { libc::kill(pid, libc::SIGCONT) };
+            receive(&mut stream, 50);
+        }
+    });
+    let paused: Vec<&Record> = records.iter().collect();
+    assert_eq!(paused.len(), 20);
+    assert_pause_in("stopped", &paused);
+    // A service time counts from the kernel's stamp of the request, so it was over by then.
+    assert!(application(&paused) < 1_000_000, "{} ns", application(&paused));
+}
