@@ -53,16 +53,16 @@ def show(rows: list[Row], blind: set[str]) -> str:
     for case, tools in medians(rows).items():
         lines += [
             f"\n{case}",
-            f"  {'tool':<24}{'rps':>9}{'CPU µs/req':>12}{'p50 µs':>9}{'p99 µs':>9}",
+            f"  {'tool':<28}{'rps':>9}{'CPU µs/req':>12}{'p50 µs':>9}{'p99 µs':>9}",
         ]
         for tool, fields in tools.items():
             cells = [number(fields[name]) for name in FIELDS]
             note = "  (measures no latency)" if tool in blind else ""
-            lines.append(f"  {tool:<24}{cells[0]:>9}{cells[1]:>12}{cells[2]:>9}{cells[3]:>9}{note}")
+            lines.append(f"  {tool:<28}{cells[0]:>9}{cells[1]:>12}{cells[2]:>9}{cells[3]:>9}{note}")
     lines.append("\nratios ours / theirs, same round: least, median, most")
     for case, ours, peer, field, low, mid, high in ratios(rows):
         lines.append(
-            f"  {case:<24}{ours + ' / ' + peer:<42}{field:<20}{low:6.2f}{mid:7.2f}{high:7.2f}"
+            f"  {case:<24}{ours + ' / ' + peer:<48}{field:<20}{low:6.2f}{mid:7.2f}{high:7.2f}"
         )
     return "\n".join(lines)
 

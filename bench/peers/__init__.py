@@ -14,6 +14,7 @@ from peers.wrk import Wrk
 KINDS: tuple[Peer, ...] = (
     Sojourn("io_uring"),
     Sojourn("epoll"),
+    Sojourn("io_uring", doze="100us"),
     Cachecannon(),
     Mutilate(),
     Memtier(),

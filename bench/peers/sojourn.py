@@ -17,19 +17,21 @@ TARGETS = {
 class Sojourn(Peer):
     program = "sojourn-load"
 
-    def __init__(self, transport: str) -> None:
+    def __init__(self, transport: str, doze: str = "") -> None:
+        """`doze`: how late it may wake up for several events at once; it then takes part asleep."""
         self.transport = transport
-        self.name = f"sojourn-load {transport}"
+        self.doze = doze
+        self.name = f"sojourn-load {transport}" + (f" {doze}" if doze else "")
 
     def takes(self, case: Case) -> bool:
-        return case.protocol in TARGETS
+        return case.protocol in TARGETS and (case.wait == "sleep" or not self.doze)
 
     def command(self, case: Case, port: int, seconds: int, scratch: Path) -> list[str]:
         target = TARGETS[case.protocol].format(port=port)
         words = [self.program, target, "--connections", str(case.connections)]
         words += ["--duration", f"{seconds}s", "--warmup", "200ms", "--cpus", "1"]
         words += ["--transport", self.transport, "--json", str(scratch / "ours.json")]
-        words += ["--wait", case.wait]
+        words += ["--wait", f"sleep:{self.doze}" if self.doze else case.wait]
         if case.protocol == "http":
             words += ["--paths", "/4k"]
         if case.rate_rps is None:

@@ -19,7 +19,7 @@ from sojourn.spec import ServiceSpec, Study
 
 DOWN = (0, 2, 6, 10)  # steps below the first load
 LOOKS = 3  # an undecided run is measured again, and judged together with those before
-BEYOND = 5.0  # times the planned time; then what is not confirmed stays so
+BEYOND = 5.0  # times its runs' length if all pass; then what is not confirmed stays so
 PATIENCE = 2  # times as many retries as elsewhere: all that was found hangs on these few runs
 
 
@@ -44,9 +44,9 @@ class Confirmation:
     reasons: tuple[str, ...] = ()
 
 
-def planned_s(study: Study) -> float:
-    """What the confirmation takes if every run passes, restarts not counted, s."""
-    return study.run.search.confirm_s * study.run.search.confirm_repeats
+def longest_s(study: Study) -> float:
+    """How long the confirmation may take in all, restarts and loads stepped down included, s."""
+    return BEYOND * study.run.search.confirm_s * study.run.search.confirm_repeats
 
 
 def confirm(
@@ -70,11 +70,11 @@ def confirm(
         step: factor of one step down, above 1.
         axis: its load axis.
         target: its QoS target.
-        time: OVER: no further run is made; so it is after `BEYOND` times the planned time, too.
+        time: OVER: no further run is made; so it is after `longest_s`, too.
     """
     search = study.run.search
     made = [o for o in outcomes if o.point.phase is Phase.CONFIRM]
-    if sum(o.wall_s for o in made) > BEYOND * planned_s(study):
+    if sum(o.wall_s for o in made) > longest_s(study):
         time = Haste.OVER
     done = make.by_key(made)
     judged: list[tuple[float, int, Decision]] = []
@@ -124,8 +124,10 @@ def confirm(
 
 
 def _cut_short(made: Sequence[Outcome]) -> str:
-    unknown = sum(o.verdict is Verdict.UNKNOWN for o in made)
+    held, unknown = (
+        sum(o.verdict is verdict for o in made) for verdict in (Verdict.HOLDS, Verdict.UNKNOWN)
+    )
     return (
-        f"the time is over and no load is confirmed: {unknown} of {len(made)} confirmation runs "
-        "cannot be believed"
+        f"the time is over and no load is confirmed: of {len(made)} confirmation runs {held} held "
+        f"the bound, too few at one load, and {unknown} cannot be believed"
     )

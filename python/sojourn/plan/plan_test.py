@@ -443,4 +443,5 @@ def test_a_confirmation_that_cannot_be_believed_ends_in_time_and_says_so() -> No
     runs = [o for o in play(of, stormy) if o.point.phase is Phase.CONFIRM]
     assert len(runs) == 3
     assert found.verdict is Verdict.UNKNOWN
-    assert "3 of 3 confirmation runs" in found.reasons[0]
+    assert "of 3 confirmation runs 0 held the bound" in found.reasons[0]
+    assert "3 cannot be believed" in found.reasons[0]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.confirm import Confirmation, confirm, planned_s
+from sojourn.plan.confirm import Confirmation, confirm, longest_s
 from sojourn.plan.decide import Decision, meets_qos
 from sojourn.plan.haste import Haste, haste
 from sojourn.plan.ladder import Round, Rules
@@ -18,7 +18,6 @@ from sojourn.spec import ServiceSpec, Study
 
 RETRIES_MAX = 1  # of one load; then the search goes on beside it
 BEYOND = 2.25  # times the budget; then the search ends, whatever it has
-CONFIRM_SHARE = 3.0  # of the planned confirmation that is kept free for it: restarts, a retry
 START = 0.5  # of the closed-loop peak, where nothing is known yet
 
 
@@ -123,7 +122,7 @@ def _time(study: Study, outcomes: Sequence[Outcome]) -> Haste:
     run = study.run
     mine_s = _spent_s(outcomes, Phase.SEARCH, Phase.CONFIRM)
     all_s = sum(o.wall_s for o in outcomes)
-    own_s = max(run.search.budget_s, _least_s(study)) + CONFIRM_SHARE * planned_s(study)
+    own_s = max(run.search.budget_s, _least_s(study)) + longest_s(study)
     left_s = run.budget_s - (all_s - mine_s)
     return haste(mine_s, late_s=left_s, over_s=max(own_s, left_s))
 
@@ -183,9 +182,15 @@ def _against(rounds: Sequence[Round], found: Bracket | None, time: Haste) -> tup
     rungs = [rung for r in rounds for rung in r.rungs]
     unknown = sum(rung.decision is Decision.UNKNOWN for rung in rungs)
     if found is None:
-        when = " before the time was over" if time is Haste.OVER else ""
+        undecided = sum(rung.decision is Decision.UNDECIDED for rung in rungs)
+        when, mend = (
+            (" before the time was over", "; raise run.search.budget_s")
+            if time is Haste.OVER
+            else ("", "")
+        )
         return (
-            f"no round found the border{when}: {unknown} of {len(rungs)} loads failed self-checks",
+            f"no round found the border{when}: of {len(rungs)} loads {unknown} failed their "
+            f"self-checks and {undecided} stayed undecided{mend}",
         )
     if found.hi is None:
         top = max(rung.rps for rung in rungs)
