@@ -183,15 +183,14 @@ def _against(rounds: Sequence[Round], found: Bracket | None, time: Haste) -> tup
     unknown = sum(rung.decision is Decision.UNKNOWN for rung in rungs)
     if found is None:
         undecided = sum(rung.decision is Decision.UNDECIDED for rung in rungs)
-        when, mend = (
-            (" before the time was over", "; raise run.search.budget_s")
-            if time is Haste.OVER
-            else ("", "")
-        )
-        return (
+        when, mend = "", ""
+        if time is Haste.OVER:
+            when, mend = " before the time was over", "; raise run.search.budget_s"
+        why = (
             f"no round found the border{when}: of {len(rungs)} loads {unknown} failed their "
-            f"self-checks and {undecided} stayed undecided{mend}",
+            f"self-checks and {undecided} stayed undecided{mend}"
         )
+        return (why,)
     if found.hi is None:
         top = max(rung.rps for rung in rungs)
         return (f"no load failed, up to {top:g} requests/s: the client cannot overload the server",)
