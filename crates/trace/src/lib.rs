@@ -29,6 +29,8 @@ mod kernel;
 #[cfg(feature = "bpf")]
 mod load;
 #[cfg(feature = "bpf")]
+mod pace;
+#[cfg(feature = "bpf")]
 pub mod program;
 #[cfg(feature = "bpf")]
 mod read;
