@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from sojourn.plan import next_point
+from sojourn import spec
+from sojourn.plan import next_point, progress
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.spec import Study
@@ -88,3 +90,16 @@ def play(
             raise AssertionError(f"{point.key} was planned twice")
         played.append(measure(point))
     return played
+
+
+def study(*sets: str, name: str = "max_load_memcached", profile: str = "standard") -> Study:
+    """A built-in study with some keys set."""
+    return spec.load(name, profile=profile, overrides=sets)
+
+
+def search_of(played: Sequence[Outcome], of: Study, label: str = "memcached") -> Any:
+    """The `Search` of a service; a test asks for parts that may lack, and fails if they do."""
+    found = progress(of, of.service(label), played).search
+    if found is None:
+        raise AssertionError(f"the search of {label} was not begun")
+    return found
