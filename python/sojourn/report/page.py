@@ -14,7 +14,7 @@ from markupsafe import Markup
 import sojourn
 from sojourn import units
 from sojourn.analysis.findings import Findings
-from sojourn.report import facts, people, show
+from sojourn.report import facts, people, show, stages
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
@@ -79,6 +79,7 @@ def _templates() -> Environment:
         "show": show,
         "units": units,
         "people": people,
+        "stages": stages,
         "facts": facts.of_service,
         "slug": slug,
         "rows": ROWS,

@@ -137,3 +137,9 @@ def test_the_report_shows_all_of_it() -> None:
     text = "\n".join(report_stages.lines(breakdown, 80))
     assert "× 1.10" in text
     assert max(map(len, text.splitlines())) <= 80
+    mean_rows = dict(report_stages.rows(report_stages.known(breakdown)))
+    assert mean_rows["EPoll"] == ["9 µs"] * 5
+    assert mean_rows["CPU kernel"] == ["80 %"] * 5  # L11
+    tail_rows = dict(report_stages.rows(report_stages.known(breakdown), is_tail=True))
+    assert tail_rows["queuing"] == ["60 %"] * 5
+    assert "client p99" not in tail_rows

@@ -84,7 +84,7 @@ def _chart(records: list[Record], known: Sequence[Stages], title: str, *, is_tai
     stages = list(dict.fromkeys(str(r["stage"]) for r in records))
     colours = [palette.load(at, len(stages)) for at in range(len(stages))]
     x = alt.X(
-        "condition:N", title=None, sort=[named(c) for c in known], axis=alt.Axis(labelAngle=0)
+        "condition:N", title=None, sort=[named(c) for c in known], axis=alt.Axis(labelAngle=-40)
     )
     share = alt.Axis(format="~%", tickCount=5)
     bars = (
@@ -126,9 +126,9 @@ def _overview(service: ServiceFinding, found: Breakdown) -> Figure:
         alt="",
         table=from_records(OVERVIEW, [_line(column) for column in found.columns]),
         missing=(
-            "Numbers only. Wire time is the client's, from sent to done; the gap to the server's"
-            " total, quantile against quantile, is the client's and the network's share. Ratios are"
-            " medians with the tracer over medians without, the points taking turns (M21)."
+            "Numbers only, in its CSV. Wire time is the client's, from sent to done; the gap to the"
+            " server's total, quantile against quantile, is the client's and the network's share."
+            " Ratios are medians with the tracer over medians without, taking turns (M21)."
         ),
     )
 
