@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.decide import Decision, meets_qos
-from sojourn.plan.haste import Haste
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.spec import ServiceSpec, Study
 
 DOWN = (0, 2, 6, 10)  # steps below the first load
 LOOKS = 3  # an undecided run is measured again, and judged together with those before
-BEYOND = 5.0  # times its runs' length if all pass; then what is not confirmed stays so
+BEYOND = 4.5  # times its runs' length if all pass; then what is not confirmed stays so
 PATIENCE = 2  # times as many retries as elsewhere: all that was found hangs on these few runs
 
 
@@ -44,11 +43,6 @@ class Confirmation:
     reasons: tuple[str, ...] = ()
 
 
-def longest_s(study: Study) -> float:
-    """How long the confirmation may take in all, restarts and loads stepped down included, s."""
-    return BEYOND * study.run.search.confirm_s * study.run.search.confirm_repeats
-
-
 def confirm(
     study: Study,
     service: ServiceSpec,
@@ -58,7 +52,6 @@ def confirm(
     step: float,
     axis: Axis,
     target: Target,
-    time: Haste,
 ) -> Confirmation:
     """Where the confirmation stands that began at `start_rps`.
 
@@ -70,12 +63,10 @@ def confirm(
         step: factor of one step down, above 1.
         axis: its load axis.
         target: its QoS target.
-        time: OVER: no further run is made; so it is after `longest_s`, too.
     """
     search = study.run.search
     made = [o for o in outcomes if o.point.phase is Phase.CONFIRM]
-    if sum(o.wall_s for o in made) > longest_s(study):
-        time = Haste.OVER
+    is_over = sum(o.wall_s for o in made) > BEYOND * search.confirm_s * search.confirm_repeats
     done = make.by_key(made)
     judged: list[tuple[float, int, Decision]] = []
     for down, steps in enumerate(DOWN):
@@ -90,7 +81,7 @@ def confirm(
             believed = sum(o.verdict is not Verdict.UNKNOWN for o in tried)
             is_open = said is Decision.UNDECIDED and believed < LOOKS
             if is_open or make.is_open(tried, PATIENCE * study.run.retries):
-                if time is Haste.OVER:
+                if is_over:
                     return Confirmation(
                         rps=None, runs=tuple(judged), steps_down=down, reasons=(_cut_short(made),)
                     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.confirm import Confirmation, confirm, longest_s
+from sojourn.plan.confirm import Confirmation, confirm
 from sojourn.plan.decide import Decision, meets_qos
 from sojourn.plan.haste import Haste, haste
 from sojourn.plan.ladder import Round, Rules
@@ -17,7 +17,8 @@ from sojourn.plan.rounds import LEAST, Bracket, bracket, doubling, probe_of, rou
 from sojourn.spec import ServiceSpec, Study
 
 RETRIES_MAX = 1  # of one load; then the search goes on beside it
-BEYOND = 2.25  # times the budget; then the search ends, whatever it has
+BEYOND = 2.0  # times the budget; then the search ends, whatever it has
+OTHERS = tuple(phase for phase in Phase if phase is not Phase.SEARCH)
 START = 0.5  # of the closed-loop peak, where nothing is known yet
 
 
@@ -72,10 +73,11 @@ def search(
     """Where the search of a service stands; `outcomes` are all of that service, in order."""
     spec = study.run.search
     prefix = f"{service.label}/search"
-    time = _time(study, outcomes)
-    over_s = max(BEYOND * spec.budget_s, _least_s(study))
-    spent_s = _spent_s(outcomes, Phase.SEARCH)
-    rounds_time = max(time, haste(spent_s, late_s=spec.budget_s, over_s=over_s))
+    time = haste(
+        _spent_s(outcomes, Phase.SEARCH),
+        late_s=min(spec.budget_s, study.run.budget_s - _spent_s(outcomes, *OTHERS)),
+        over_s=max(BEYOND * spec.budget_s, _least_s(study)),
+    )
     known = _known_border(service, outcomes, target, study)
     first = (known, False) if known else (START * axis.rps, True)
     rounds = rounds_of(
@@ -84,7 +86,7 @@ def search(
         wanted=spec.rounds,
         first=(first[0], _rules(study, axis, target, is_blind=first[1])),
         later=_rules(study, axis, target, is_blind=False),
-        time=rounds_time,
+        time=time,
     )
     probes = tuple((g.rps, g.decision, n) for n, r in enumerate(rounds) for g in r.rungs)
     found = bracket(rounds)
@@ -94,7 +96,7 @@ def search(
     confirmation = None
     reasons: tuple[str, ...] = ()
     if following is None:
-        reasons = _against(rounds, found, rounds_time)
+        reasons = _against(rounds, found, time)
         if not reasons and found and found.lo > 0:
             confirmation = confirm(
                 study,
@@ -104,7 +106,6 @@ def search(
                 step=max(1 + spec.resolution, ((found.hi or found.lo) / found.lo) ** 0.25),
                 axis=axis,
                 target=target,
-                time=time,
             )
             following, reasons = confirmation.next, confirmation.reasons
     return Search(
@@ -115,16 +116,6 @@ def search(
         next=following,
         reasons=reasons,
     )
-
-
-def _time(study: Study, outcomes: Sequence[Outcome]) -> Haste:
-    """Of search and confirmation together: what all else left of the budget, at least their own."""
-    run = study.run
-    mine_s = _spent_s(outcomes, Phase.SEARCH, Phase.CONFIRM)
-    all_s = sum(o.wall_s for o in outcomes)
-    own_s = max(run.search.budget_s, _least_s(study)) + longest_s(study)
-    left_s = run.budget_s - (all_s - mine_s)
-    return haste(mine_s, late_s=left_s, over_s=max(own_s, left_s))
 
 
 def _least_s(study: Study) -> float:
