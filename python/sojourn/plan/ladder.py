@@ -24,7 +24,8 @@ PROBES_MAX = 24  # of one round; a climb of 1.3 and a bisection to 2 % need abou
 FLOOR = 0.01  # of the scale: below this there is no load to speak of
 UNKNOWN_MAX = 3  # loads of a round whose runs cannot be believed; more, and it is the machine
 CEILING = 8.0  # of the scale: above this the client cannot overload the server
-TIME = "time"  # how a round ends that was cut short: it says nothing about the border
+TIME = "time"  # how a round ends that was cut short
+FLOOR_END = "floor"  # and one in which everything failed down to no load to speak of
 PATIENT = 4  # loads on the way down after which the steps grow, up to `STRIDE` each
 STRIDE = 4.0
 _SAME = 1 + 1e-9
@@ -91,8 +92,13 @@ class Round:
 
     @property
     def has_border(self) -> bool:
-        """Whether the border was enclosed, from above at least."""
-        return self.is_over and self.hi is not None and self.ended != TIME
+        """Whether it says where the border is: enclosed, or below all that is worth a probe.
+
+        A round that was cut short, or whose runs could not be believed, before anything passed has
+        only seen that the border is not above `hi`: that is not an answer.
+        """
+        is_enclosed = self.lo is not None or self.ended == FLOOR_END
+        return self.is_over and self.hi is not None and is_enclosed
 
     @property
     def middle(self) -> float | None:
@@ -146,7 +152,7 @@ def _ended(
     if sum(rung.decision is Decision.UNKNOWN for rung in rungs) > UNKNOWN_MAX:
         return "unknown"
     if run[0] < FLOOR * rules.scale:
-        return "floor"
+        return FLOOR_END
     if run[0] > CEILING * rules.scale:
         return "ceiling"
     return f"{PROBES_MAX} probes" if len(outcomes) >= PROBES_MAX else ""

@@ -96,7 +96,7 @@ def search(
     confirmation = None
     reasons: tuple[str, ...] = ()
     if following is None:
-        reasons = _against(rounds, found, time)
+        reasons = against(rounds, found, time)
         if not reasons and found and found.lo > 0:
             confirmation = confirm(
                 study,
@@ -168,7 +168,7 @@ def _known_border(
     return math.sqrt(max(below) * min(failed)) if below else min(failed)
 
 
-def _against(rounds: Sequence[Round], found: Bracket | None, time: Haste) -> tuple[str, ...]:
+def against(rounds: Sequence[Round], found: Bracket | None, time: Haste) -> tuple[str, ...]:
     """Why the rounds, all over, give no border; none if they do."""
     rungs = [rung for r in rounds for rung in r.rungs]
     unknown = sum(rung.decision is Decision.UNKNOWN for rung in rungs)
@@ -191,13 +191,15 @@ def _against(rounds: Sequence[Round], found: Bracket | None, time: Haste) -> tup
             "it moves between starts of the service is not known"
         )
         return (why,)
-    unclear = [
-        rung
-        for r in rounds
-        if r.lo is None
-        for rung in r.rungs
-        if rung.decision is Decision.UNDECIDED
-    ]
-    if found.lo == 0 and unclear:
-        return ("no load passed its test, but probes were too short to tell; raise probe_max_s",)
+    if found.lo == 0 and (unclear := _unclear(rounds)):
+        return (f"no load passed its test, but {unclear}",)
     return ()
+
+
+def _unclear(rounds: Sequence[Round]) -> str:
+    """Why it is not known that the loads failed of the rounds in which nothing passed."""
+    said = [rung.decision for r in rounds if r.lo is None for rung in r.rungs]
+    if Decision.UNDECIDED in said:
+        return "probes were too short to tell; raise probe_max_s"
+    unknown = said.count(Decision.UNKNOWN)
+    return f"{unknown} of {len(said)} loads cannot be believed" if unknown else ""

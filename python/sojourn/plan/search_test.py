@@ -8,8 +8,11 @@ from dataclasses import replace
 import pytest
 
 from sojourn.plan import Decision, Outcome, Phase, Point, Verdict
+from sojourn.plan.haste import Haste
+from sojourn.plan.ladder import Round, Rung
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.rounds import bracket
+from sojourn.plan.search import against
 from sojourn.plan.simulated import Simulated, play, search_of, study
 
 
@@ -245,3 +248,35 @@ def test_a_confirmation_that_cannot_be_believed_ends_in_time_and_says_so() -> No
     assert found.verdict is Verdict.UNKNOWN
     assert "of 3 confirmation runs 0 held the bound" in found.reasons[0]
     assert "3 cannot be believed" in found.reasons[0]
+
+
+def round_of(ended: str, **decisions: Decision) -> Round:
+    """A round that is over, from loads (`r90` is 90 requests/s) and what was said of them."""
+    said = {float(name[1:]): decision for name, decision in decisions.items()}
+    failed = [rps for rps, decision in said.items() if decision is Decision.FAIL]
+    hi = min(failed)
+    passed = [rps for rps, d in said.items() if d is Decision.PASS and rps < hi]
+    return Round(
+        rungs=tuple(Rung(rps=rps, decision=d, runs=1, believed=1) for rps, d in said.items()),
+        lo=max(passed, default=None), hi=hi, next_rps=None, next_s=None, ended=ended,
+    )  # fmt: skip
+
+
+def test_a_round_that_only_failed_says_nothing_of_lower_loads_unless_it_went_to_the_floor() -> None:
+    good = round_of("narrow", r93=Decision.PASS, r96=Decision.FAIL)
+    for ended in ("unknown", "time", "24 probes"):
+        bad = round_of(ended, r90=Decision.FAIL, r70=Decision.UNKNOWN, r50=Decision.UNKNOWN)
+        assert not bad.has_border
+        hull = bracket([good, bad])
+        assert hull is not None
+        assert (hull.lo, hull.rounds) == (93, 1)
+    floor = round_of("floor", r90=Decision.FAIL, r1=Decision.FAIL)
+    assert floor.has_border
+    assert bracket([floor, floor]).lo == 0  # type: ignore[union-attr]
+
+
+def test_loads_that_cannot_be_believed_on_the_way_to_the_floor_are_no_violation() -> None:
+    clear = [round_of("floor", r90=Decision.FAIL, r1=Decision.FAIL)] * 2
+    assert against(clear, bracket(clear), Haste.NONE) == ()
+    murky = [round_of("floor", r90=Decision.FAIL, r40=Decision.UNKNOWN, r1=Decision.FAIL)] * 2
+    assert "2 of 6 loads cannot be believed" in against(murky, bracket(murky), Haste.NONE)[0]
