@@ -39,7 +39,8 @@ pub struct Request {
     pub index: usize,
     /// When it was due.
     pub intended_ns: u64,
-    /// Since when a connection had been free when it was sent.
+    /// Since when a connection had been free when it was sent; if it never was for want of one, the
+    /// end of the run.
     pub free_ns: u64,
     /// When it was sent; 0: never.
     pub sent_ns: u64,
@@ -54,9 +55,14 @@ pub struct Request {
 }
 
 impl Request {
-    /// The part of the send lag that is the instrument's own; `None` if it was never sent.
+    /// The part of the send lag that is the instrument's own; `None` if it was never sent although
+    /// there was a connection for it. One for which there was none had no lag of the instrument's.
     pub fn pick_up_ns(&self) -> Option<u64> {
-        (self.sent_ns > 0).then(|| self.sent_ns.saturating_sub(self.intended_ns.max(self.free_ns)))
+        let could_ns = self.intended_ns.max(self.free_ns);
+        match self.sent_ns {
+            0 => self.waited().then_some(0),
+            sent_ns => Some(sent_ns.saturating_sub(could_ns)),
+        }
     }
 
     /// Whether no connection was free when it was due.

@@ -197,7 +197,9 @@ impl Drive {
             match event {
                 Event::Bytes(connection, bytes) => {
                     let after = read(connections, connection, bytes, now_ns, plan, marks, live);
-                    if after != After::GoOn {
+                    if after == After::GoOn {
+                        reopener.served(connection);
+                    } else {
                         lose(connections, connection, now_ns, marks, live);
                         reopener.drop_after_poll(connection, now_ns, after == After::Agreed);
                     }
@@ -341,8 +343,12 @@ impl Drive {
         self.finish()
     }
 
-    fn finish(self) -> ThreadRun {
+    fn finish(mut self) -> ThreadRun {
         let probe_sojourn_ns = self.probe_times();
+        if self.connections.pick().is_none() {
+            let now_ns = self.now();
+            self.marks.free_ns[self.next..self.load_len].fill(now_ns);
+        }
         let Self { mut plan, mut marks, watch, transport, stopped_ns, reopener, .. } = self;
         plan.truncate(self.load_len);
         marks.truncate(self.load_len);

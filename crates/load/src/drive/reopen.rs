@@ -20,6 +20,7 @@ struct Broken {
     next_try_ns: u64,
     pause_ns: u64,
     opened_ns: u64,
+    has_served: bool,
 }
 
 /// Which connections are down, and when each is tried again.
@@ -65,15 +66,22 @@ impl Reopener {
         self.reconnects
     }
 
+    /// Something was read on `connection` that was asked for.
+    #[inline]
+    pub(super) fn served(&mut self, connection: u32) {
+        self.each[connection as usize].has_served = true;
+    }
+
     /// `connection` broke, and the transport knows it. If the server had said that it would close
-    /// it (`agreed`), or it had held for long, it is opened again at once.
+    /// it (`agreed`), or it had served or held for long, it is opened again at once: a server that
+    /// closes after each reply sets the pace, not our patience.
     #[cold]
     pub(super) fn closed(&mut self, connection: u32, now_ns: u64, agreed: bool) {
         let it = &mut self.each[connection as usize];
         if it.is_down {
             return;
         }
-        let at_once = agreed || now_ns.saturating_sub(it.opened_ns) > HELD_NS;
+        let at_once = agreed || it.has_served || now_ns.saturating_sub(it.opened_ns) > HELD_NS;
         it.pause_ns = if at_once { 0 } else { (it.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX) };
         it.is_down = true;
         it.next_try_ns = now_ns + it.pause_ns;
@@ -126,6 +134,7 @@ impl Reopener {
                 Reopen::Open => {
                     it.is_down = false;
                     it.opened_ns = now_ns;
+                    it.has_served = false;
                     self.down -= 1;
                     self.reconnects += 1;
                     connections.opened(connection as u32, now_ns);

@@ -109,6 +109,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
         let all = evidence.requests;
         notes.push(format!("{} of {all} requests failed and count as infinite", evidence.errors));
     }
+    notes.extend(broken(evidence));
     if let Some(idle) = evidence.checks.server_idle_share
         && evidence.job.find_max
         && idle > CLIENT_BOUND_IDLE
@@ -121,6 +122,18 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     }
     notes.extend(lag::note(evidence));
     notes
+}
+
+/// What became of connections: the server's doing, and seldom what was meant to be measured.
+fn broken(evidence: &Evidence) -> Option<String> {
+    let (reopened, (garbled, closed)) = (evidence.checks.reconnects, evidence.broken);
+    (reopened + garbled + closed > 0).then(|| {
+        format!(
+            "the server closed connections, or sent on them what was not asked for: {reopened} were \
+             opened again, {garbled} replies were garbled and {closed} requests lost (warm-up \
+             included)"
+        )
+    })
 }
 
 #[cfg(test)]

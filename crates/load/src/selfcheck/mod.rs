@@ -25,6 +25,7 @@ use sojourn_base::units::parse_ns;
 pub use judge::{Judgement, judge};
 
 use crate::job::Job;
+use crate::marks::Outcome;
 use crate::outage::Windows;
 use crate::result::{Checks, Outages};
 use crate::schedule::Timetable;
@@ -83,8 +84,8 @@ pub struct Evidence {
     pub wrong_replies: u64,
     /// All that did not end as a hit.
     pub errors: u64,
-    /// Requests still unsent at the end.
-    pub unsent: u64,
+    /// Requests that ended with their connection, warm-up included: garbled, closed.
+    pub broken: (u64, u64),
     /// The measured quantiles.
     pub sojourn: Times,
     /// The instrument's own lag.
@@ -137,6 +138,7 @@ impl Evidence {
             poll_gap_p99_ns: gaps.quantile(0.99),
             poll_gap_max_ns: gaps.span().max,
             backlog_max: issue.backlog_max,
+            reconnects: run.threads.iter().map(|thread| thread.reconnects).sum(),
             cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
             server_idle_share: run.server_cpus.map(|shares| shares.idle),
             server_steal_share: run.server_cpus.map(|shares| shares.steal),
@@ -160,7 +162,7 @@ impl Evidence {
                 .map(|kind| all.errors_of(kind))
                 .sum(),
             errors: all.errors.values().sum(),
-            unsent: all.errors_of("unsent"),
+            broken: broken(run),
             sojourn: all.sojourn.clone(),
             pick_up: all.pick_up.clone(),
             punctual: all.punctual.clone(),
@@ -177,4 +179,15 @@ impl Evidence {
     pub fn sleeps(&self) -> bool {
         self.job.wait.starts_with("sleep")
     }
+}
+
+/// Requests of the whole run, warm-up included, that were garbled, and that were lost with their
+/// connection: what broke in the warm-up explains what was never sent after it.
+fn broken(run: &Run) -> (u64, u64) {
+    let ended = (0..run.threads.len()).flat_map(|k| run.requests(k)).map(|r| r.outcome);
+    ended.fold((0, 0), |(garbled, closed), outcome| match outcome {
+        Outcome::Garbled => (garbled + 1, closed),
+        Outcome::Closed => (garbled, closed + 1),
+        _ => (garbled, closed),
+    })
 }

@@ -10,7 +10,7 @@ const SHARE_MAX: f64 = 0.01;
 
 pub(super) const CHECK: Check = Check {
     name: "replies",
-    about: "at most 1 % of replies are misses or have a wrong body",
+    about: "at most 1 % of replies are misses or have a wrong body; in a closed loop, fail at all",
     source: "",
     in_closed_loop: true,
     is_lateness: false,
@@ -24,6 +24,14 @@ fn failed(evidence: &Evidence) -> Option<String> {
             "{:.1} % of replies were misses or had a wrong body (see errors); preload the items, and \
              check items, value_size, paths and expect_bytes",
             wrong * 100.0
+        ));
+    }
+    let failed = share(evidence.errors, evidence.requests);
+    if evidence.job.find_max && failed > SHARE_MAX {
+        return Some(format!(
+            "{:.1} % of the closed loop's requests failed (see errors): their rate is not what the \
+             service can do",
+            failed * 100.0
         ));
     }
     let is_dead = evidence.requests > 0 && evidence.errors == evidence.requests;
