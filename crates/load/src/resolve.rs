@@ -253,6 +253,10 @@ fn qos_of(job: &Job) -> Result<Option<Qos>, Fault> {
         (true, false) => {
             let bound_ns =
                 units::parse_ns(&job.qos_bound).map_err(|fault| fault.within("qos_bound"))?;
+            if bound_ns == 0 {
+                let fix = "give a time above 0, such as 500us";
+                return Err(Fault::usage("qos_bound is 0: nothing can meet it", "qos_bound", fix));
+            }
             Ok(Some(Qos { q, bound_ns }))
         }
         _ => Err(Fault::usage(

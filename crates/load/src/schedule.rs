@@ -175,6 +175,12 @@ pub fn check_length(job: &Job, timetable: &Timetable) -> Result<(), Fault> {
     if is_planned { refuse_more(expected, 1.0, job) } else { Ok(()) }
 }
 
+/// The same for the probe client.
+pub fn check_probe(job: &Job, timetable: &Timetable) -> Result<(), Fault> {
+    refuse_more(job.probe_rate * timetable.end_ns() as f64 / 1e9, 1.0, job)
+        .map_err(|fault| fault.within("probe_rate"))
+}
+
 fn refuse_more(requests: f64, share: f64, job: &Job) -> Result<(), Fault> {
     let all = requests / share;
     if all <= job.requests_max as f64 {

@@ -305,6 +305,7 @@ fn a_check_tells_what_is_wrong_and_sends_nothing() {
         ("--arrivals", "poison"),
         ("--popularity", "zipf:-1"),
         ("--duration", "300d"),
+        ("--probe-rate", "1e9"),
     ] {
         let (exit, talk) = check(&[flag, value]);
         assert_eq!(exit, 2, "{flag} {value}: {talk}");

@@ -37,8 +37,8 @@ pub struct Args {
     /// Keep a record of every request, as Parquet; costs more and may drop, which is counted.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub records: Option<PathBuf>,
-    /// Keep this many of the slowest requests.
-    #[arg(long, default_value_t = 20, help_heading = "Output")]
+    /// Keep this many of the slowest requests, at most 100000.
+    #[arg(long, default_value_t = 20, value_parser = worst, help_heading = "Output")]
     pub worst: usize,
     /// The slowest requests as a Chrome trace, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -68,6 +68,13 @@ Examples:
 
 Exit codes: 0 ok, 2 usage or no rights, 3 the numbers cannot be believed,
 4 the kernel refused, 130 interrupted.";
+
+fn worst(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 0..=100_000) => Ok(count),
+        _ => Err(format!("'{text}' is no whole number from 0 to 100000")),
+    }
+}
 
 impl Args {
     /// From words; clap's answer (help, version, mistake) as the error.

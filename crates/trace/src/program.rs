@@ -98,6 +98,16 @@ fn write_results(args: &Args, result: &TraceResult, out: &mut dyn Write) -> Resu
     Ok(())
 }
 
+/// The list of the slowest lacks whom the ring had no room for.
+fn incomplete(dropped: u64) -> Option<String> {
+    (dropped > 0).then(|| {
+        format!(
+            "{dropped} slow requests found no room in the ring: the list of the slowest may lack \
+             some of them; give a larger --ring"
+        )
+    })
+}
+
 /// The outcome as it is written.
 fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outcome) -> TraceResult {
     let counts = &outcome.counts;
@@ -108,6 +118,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
     let threads = summary::threads(counts);
     let tail = summary::tail(counts, 0.99);
     let mut warnings = std::mem::take(&mut outcome.warnings);
+    warnings.extend(incomplete(counts.reason("worst_dropped")));
     warnings.extend(pipelining(counts.reason("many_segments"), counts.matched()));
     TraceResult {
         schema: SCHEMA.into(),

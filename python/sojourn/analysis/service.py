@@ -158,5 +158,9 @@ def _verdict(
         return Verdict.UNKNOWN, tuple(reasons)
     if not stands.axis.is_valid or stands.next is not None:
         return Verdict.UNKNOWN, tuple(reasons)
-    holds = any(p.verdict is Verdict.HOLDS for p in points)
-    return (Verdict.HOLDS if holds else Verdict.VIOLATED), tuple(reasons)
+    border = answer.bracket(points)
+    if border.holds is None:
+        return Verdict.VIOLATED, tuple(reasons)
+    above = [p for p in points if p.offered_rps > border.holds.offered_rps]
+    is_seen = stands.target is None or border.violated is not None or not above
+    return (Verdict.HOLDS if is_seen else Verdict.UNKNOWN), tuple(reasons)

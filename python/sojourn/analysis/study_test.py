@@ -130,6 +130,18 @@ def test_a_load_of_which_no_run_is_believed_is_unknown_with_the_reason(played: G
         assert all(e.value is None and e.refused for e in point.quantiles)
 
 
+def test_loads_that_are_all_unknown_above_the_last_that_holds_leave_the_question_open(
+    played: Given,
+) -> None:
+    spoiled = tuple(
+        spoil(m) if (m.outcome.point.fraction or 0) > 0.5 else m for m in played.measured
+    )
+    found = study(replace(played, measured=spoiled))
+    assert at(found, 0.5).verdict is Verdict.HOLDS
+    assert found.verdict is Verdict.UNKNOWN
+    assert any("not believed at" in reason for reason in found.reasons)
+
+
 def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: Given) -> None:
     hurt = []
     for m in played.measured:

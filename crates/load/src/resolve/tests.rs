@@ -36,6 +36,8 @@ fn what_cannot_be_is_refused_with_its_place() {
     assert_eq!(fault(|job| job.transport = "carrier-pigeon".into()).at, "transport");
     assert_eq!(fault(|job| job.wait = "doze".into()).at, "wait");
     assert_eq!(fault(|job| job.hlog = "-".into()).at, "hlog");
+    let bound = fault(|job| (job.qos_quantile, job.qos_bound) = (0.99, "0s".into()));
+    assert_eq!(bound.at, "qos_bound");
     assert_eq!(fault(|job| job.raw = "-".into()).at, "raw");
     assert_eq!(fault(|job| job.schema = "sojourn.load.job/9".into()).at, "schema");
     assert_eq!(fault(|job| job.probe_rate = f64::NAN).at, "probe_rate");
