@@ -140,9 +140,18 @@ pub fn program_cost(program: &impl AsFd) -> io::Result<ProgramCost> {
 /// `None` if another tracer holds it.
 pub fn only_tracer() -> Option<std::os::unix::net::UnixListener> {
     use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixListener};
+    use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
     let address = SocketAddr::from_abstract_name("sojourn-trace").ok()?;
-    UnixListener::bind_addr(&address).ok()
+    let listener = UnixListener::bind_addr(&address);
+    if listener.is_err() {
+        let _ = UnixStream::connect_addr(&address); // so that it knows; it may just have ended
+    }
+    listener.ok()
+}
+
+/// Whether another tracer has begun since `only_tracer`.
+pub fn was_joined(only: &std::os::unix::net::UnixListener) -> bool {
+    only.set_nonblocking(true).is_ok() && only.accept().is_ok()
 }
 
 /// Does the process still live? One that waits to be collected does not.

@@ -23,6 +23,8 @@ use crate::result;
 use crate::target::Target;
 use crate::{kernel, load, read};
 
+const ANOTHER: &str =
+    "another sojourn-trace was running: its cost is inside these numbers, and ours in its";
 /// CPU samples a second; a prime, so that it keeps no step with anything periodic.
 const SAMPLE_HZ: u64 = 997;
 
@@ -74,10 +76,7 @@ pub fn run(
     let mut outcome = Outcome::default();
     let only = kernel::only_tracer();
     if only.is_none() {
-        outcome.warnings.push(
-            "another sojourn-trace is running: its cost is inside these numbers, and ours in its"
-                .into(),
-        );
+        outcome.warnings.push(ANOTHER.into());
     }
     let stamps = kernel::receive_stamps();
     if let Err(error) = &stamps {
@@ -98,6 +97,9 @@ pub fn run(
     control(&object, outcome.started_ns, true, floor_ns)?;
     begun();
     wait(&object, target, options, stop, (&ring, &taken), &mut outcome)?;
+    if only.is_some_and(|only| kernel::was_joined(&only)) {
+        outcome.warnings.push(ANOTHER.into());
+    }
     drain(&object, &mut outcome)?;
     ring.consume().map_err(refused)?;
     drop(ring);

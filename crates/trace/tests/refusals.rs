@@ -134,7 +134,7 @@ fn two_tracers_at_once_know_of_each_other() {
     });
     end(server);
     let told = outs.iter().filter(|out| out.contains("another sojourn-trace")).count();
-    assert_eq!(told, 1, "{outs:?}");
+    assert_eq!(told, 2, "{outs:?}");
 }
 
 #[test]
