@@ -160,6 +160,8 @@ pub struct ThreadRun {
     pub outages_unlisted: u64,
     /// Connections that were opened again during the run.
     pub reconnects: u64,
+    /// Connections that ended unannounced, or on what was not asked for.
+    pub broke: u64,
     /// Sojourn times of the probe client beside the load, ns; empty without one.
     pub probe_sojourn_ns: sojourn_base::span::Times,
 }

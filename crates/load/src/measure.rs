@@ -8,9 +8,12 @@ use sojourn_base::Fault;
 
 use crate::progress::Progress;
 use crate::resolve::Resolved;
-use crate::result::RunResult;
+use crate::result::{RunResult, Verdict};
 use crate::summary::{self, Run};
 use crate::{preload, run};
+
+/// What becomes of a run whose server is gone.
+pub const LOST: &str = "every connection was closed and none could be opened again for 5 s";
 
 /// What a measurement brought.
 #[derive(Debug)]
@@ -50,7 +53,11 @@ pub fn measure(
         server_cpus: ran.server_cpus,
         are_syscalls_counted: true,
     };
-    let result = summary::summarise(&run)?;
+    let mut result = summary::summarise(&run)?;
     let was_lost = was_stopped && !was_interrupted && !resolved.job.find_max;
+    if was_lost {
+        result.verdict = Verdict::Unknown;
+        result.reasons.insert(0, format!("server lost: {LOST}"));
+    }
     Ok(Measured { result, run, start_ns: ran.start_ns, was_interrupted, was_lost })
 }

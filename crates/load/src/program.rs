@@ -91,7 +91,7 @@ fn exit(resolved: &Resolved, measured: &measure::Measured) -> Result<Exit, Fault
     }
     if measured.was_lost {
         return Err(Fault::failed(
-            "every connection was closed and none could be opened again for 5 s",
+            measure::LOST,
             resolved.job.target.clone(),
             "see why the server stopped; what was measured until then is in the result",
         ));

@@ -157,9 +157,10 @@ pub struct Checks {
     pub poll_gap_max_ns: Option<u64>,
     /// Most requests that were due and waited for a free connection at one moment, on one thread.
     pub backlog_max: u64,
-    /// Connections that broke and were opened again, warm-up included.
+    /// How often a connection broke: the server closed it unannounced, or sent what was not asked
+    /// for; warm-up included.
     #[serde(default)]
-    pub reconnects: u64,
+    pub broken_connections: u64,
     /// CPU share of the busiest thread, 0 to 1.
     pub cpu_share_max: f64,
     /// Share of the run in which the server's CPUs had nothing to do; `null` where they are unknown.

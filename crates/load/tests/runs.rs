@@ -19,6 +19,7 @@ use sojourn_load::measure::{Measured, measure};
 use sojourn_load::program;
 use sojourn_load::progress::{Form, Progress};
 use sojourn_load::resolve::resolve;
+use sojourn_load::result::Verdict;
 use sojourn_load::target::Target;
 use sojourn_load::transports;
 
@@ -144,8 +145,11 @@ fn a_server_that_closes_after_each_reply_sets_the_pace_itself() {
         let server = Server::start(Behaviour::CloseAfter(1));
         let got = run(Job { find_max: true, depth: 1, ..job(&server, transport) });
         let result = &got.result;
-        assert!(result.checks.reconnects > 200, "{transport}: {}", result.checks.reconnects);
-        assert!(result.notes.iter().any(|note| note.contains("opened again")), "{transport}");
+        let broke = result.checks.broken_connections;
+        assert!(broke > 200, "{transport}: {broke}");
+        assert!(result.notes.iter().any(|note| note.contains("broke")), "{transport}");
+        assert_eq!(result.verdict, Verdict::Unknown);
+        assert!(result.reasons.iter().any(|why| why.contains("pace")), "{:?}", result.reasons);
     }
 }
 
@@ -160,7 +164,8 @@ fn a_server_that_dies_ends_the_run_with_what_was_measured() {
         let thread = &got.run.threads[0];
         let hits = thread.marks.outcome.iter().filter(|&&it| it == Outcome::Hit).count();
         assert!((1..=300).contains(&hits), "{transport}: {hits}");
-        assert_eq!(serde_json::to_value(&got.result).unwrap()["verdict"], "unknown");
+        assert_eq!(got.result.verdict, Verdict::Unknown);
+        assert!(got.result.reasons[0].starts_with("server lost"), "{:?}", got.result.reasons);
     }
 }
 

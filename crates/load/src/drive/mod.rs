@@ -358,6 +358,7 @@ impl Drive {
             marks,
             stopped_ns,
             reconnects: reopener.reconnects(),
+            broke: reopener.broke(),
             ..ThreadRun::default()
         };
         watch.finish(run, transport.as_ref())

@@ -32,6 +32,7 @@ pub(super) struct Reopener {
     all_down_since_ns: u64,
     next_try_ns: u64,
     reconnects: u64,
+    broke: u64,
 }
 
 impl Reopener {
@@ -43,6 +44,7 @@ impl Reopener {
             all_down_since_ns: 0,
             next_try_ns: 0,
             reconnects: 0,
+            broke: 0,
         }
     }
 
@@ -66,6 +68,11 @@ impl Reopener {
         self.reconnects
     }
 
+    /// How often a connection ended unannounced, or on what was not asked for.
+    pub(super) fn broke(&self) -> u64 {
+        self.broke
+    }
+
     /// Something was read on `connection` that was asked for.
     #[inline]
     pub(super) fn served(&mut self, connection: u32) {
@@ -84,6 +91,7 @@ impl Reopener {
         let at_once = agreed || it.has_served || now_ns.saturating_sub(it.opened_ns) > HELD_NS;
         it.pause_ns = if at_once { 0 } else { (it.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX) };
         it.is_down = true;
+        self.broke += u64::from(!agreed);
         it.next_try_ns = now_ns + it.pause_ns;
         self.next_try_ns = self.next_try_ns.min(it.next_try_ns);
         self.down += 1;

@@ -126,12 +126,12 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
 
 /// What became of connections: the server's doing, and seldom what was meant to be measured.
 fn broken(evidence: &Evidence) -> Option<String> {
-    let (reopened, (garbled, closed)) = (evidence.checks.reconnects, evidence.broken);
-    (reopened + garbled + closed > 0).then(|| {
+    let (broke, (garbled, closed)) = (evidence.checks.broken_connections, evidence.broken);
+    (broke > 0).then(|| {
         format!(
-            "the server closed connections, or sent on them what was not asked for: {reopened} were \
-             opened again, {garbled} replies were garbled and {closed} requests lost (warm-up \
-             included)"
+            "connections broke {broke} times (warm-up included): the server closed them \
+             unannounced, or sent what was not asked for; {garbled} replies were garbled and \
+             {closed} requests lost with them"
         )
     })
 }

@@ -138,7 +138,7 @@ impl Evidence {
             poll_gap_p99_ns: gaps.quantile(0.99),
             poll_gap_max_ns: gaps.span().max,
             backlog_max: issue.backlog_max,
-            reconnects: run.threads.iter().map(|thread| thread.reconnects).sum(),
+            broken_connections: run.threads.iter().map(|thread| thread.broke).sum(),
             cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
             server_idle_share: run.server_cpus.map(|shares| shares.idle),
             server_steal_share: run.server_cpus.map(|shares| shares.steal),

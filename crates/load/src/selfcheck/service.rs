@@ -27,6 +27,14 @@ fn failed(evidence: &Evidence) -> Option<String> {
         ));
     }
     let failed = share(evidence.errors, evidence.requests);
+    let broke = evidence.checks.broken_connections;
+    if evidence.job.find_max && share(broke, evidence.requests) > SHARE_MAX {
+        return Some(format!(
+            "connections broke {broke} times during {} requests: the pace is that of opening them, \
+             and not what the service can do",
+            evidence.requests
+        ));
+    }
     if evidence.job.find_max && failed > SHARE_MAX {
         return Some(format!(
             "{:.1} % of the closed loop's requests failed (see errors): their rate is not what the \
