@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +130,15 @@ def test_what_was_measured_until_the_server_died_is_kept(fake: Fake, tmp_path: P
     assert json.loads((tmp_path / "load.json").read_text()) == {"requests": 5}
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """SIGINT raises here, also where the tests run in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_an_interrupt_ends_the_generator_cleanly(fake: Fake, tmp_path: Path) -> None:
     fake(INTERRUPTIBLE)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
