@@ -100,8 +100,7 @@ fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
         assert!(thread.marks.outcome.iter().all(|&it| it == Outcome::Hit));
         // Due evenly over the stall, they waited for what was left of it: 75 ms on average.
         let p99 = got.result.sojourn_all_ns.p99.unwrap();
-        let late = 6000 / 100; // requests above p99; 100 or more waited for longer than 75 ms
-        assert!(in_it > 2 * late && p99 >= 75_000_000, "{transport}: p99 is {p99} ns");
+        assert!(p99 >= 100_000_000, "{transport}: p99 is {p99} ns");
     }
 }
 
