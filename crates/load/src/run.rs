@@ -59,9 +59,6 @@ pub fn check(resolved: &Resolved) -> Result<(), Fault> {
     protocols::build(job, &resolved.target)?;
     let timetable = schedule::Timetable::of(job)?;
     schedule::check_length(job, &timetable)?;
-    if job.probe_rate > 0.0 {
-        schedule::check_probe(job, &timetable)?;
-    }
     arrivals::parse(&job.arrivals, timetable.mean_rps())?;
     popularity::parse(&job.popularity, schedule::population(job)).map(|_| ())
 }

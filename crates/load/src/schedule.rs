@@ -168,17 +168,13 @@ fn times(
     Ok(intended_ns)
 }
 
-/// Refuses a plan that would be too long, before any of it is drawn.
+/// Refuses plans of load and probe that would be too long, before any of them is drawn.
 pub fn check_length(job: &Job, timetable: &Timetable) -> Result<(), Fault> {
-    let is_planned = !job.find_max;
-    let expected = timetable.expected_by(timetable.end_ns() as f64);
-    if is_planned { refuse_more(expected, 1.0, job) } else { Ok(()) }
-}
-
-/// The same for the probe client.
-pub fn check_probe(job: &Job, timetable: &Timetable) -> Result<(), Fault> {
-    refuse_more(job.probe_rate * timetable.end_ns() as f64 / 1e9, 1.0, job)
-        .map_err(|fault| fault.within("probe_rate"))
+    let end_ns = timetable.end_ns() as f64;
+    if !job.find_max {
+        refuse_more(timetable.expected_by(end_ns), 1.0, job)?;
+    }
+    refuse_more(job.probe_rate * end_ns / 1e9, 1.0, job).map_err(|fault| fault.within("probe_rate"))
 }
 
 fn refuse_more(requests: f64, share: f64, job: &Job) -> Result<(), Fault> {

@@ -58,10 +58,9 @@ impl Request {
     /// The part of the send lag that is the instrument's own; `None` if it was never sent although
     /// there was a connection for it. One for which there was none had no lag of the instrument's.
     pub fn pick_up_ns(&self) -> Option<u64> {
-        let could_ns = self.intended_ns.max(self.free_ns);
         match self.sent_ns {
             0 => self.waited().then_some(0),
-            sent_ns => Some(sent_ns.saturating_sub(could_ns)),
+            sent_ns => Some(sent_ns.saturating_sub(self.intended_ns.max(self.free_ns))),
         }
     }
 

@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use crate::session::Options;
-
 /// Between two looks at most half of the ring may fill, also where all requests go into it.
 const BYTES_PER_MS_MAX: u64 = 128_000; // half a million records a second
 /// The first look comes early: until it is known which requests are slow, all are offered.
@@ -22,9 +20,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Before the first look.
-    pub fn new(options: Options) -> Self {
-        let fills_ms = u64::from(options.ring_bytes) / 2 / BYTES_PER_MS_MAX;
+    /// Before the first look at a ring of so many bytes.
+    pub fn new(ring_bytes: u32) -> Self {
+        let fills_ms = u64::from(ring_bytes) / 2 / BYTES_PER_MS_MAX;
         let longest_ms = fills_ms.clamp(1, LONGEST_MS);
         Self { now_ms: FIRST_MS.min(longest_ms), longest_ms }
     }
@@ -47,13 +45,9 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn pace(ring_bytes: u32) -> Pace {
-        Pace::new(Options { duration_ns: 1, ring_bytes, is_full: true, worst: 3, hook_cost: false })
-    }
-
     #[test]
     fn a_ring_that_little_goes_into_is_looked_at_ever_more_seldom() {
-        let mut pace = pace(64 << 20);
+        let mut pace = Pace::new(64 << 20);
         assert_eq!(pace.pause(), Duration::from_millis(FIRST_MS));
         (0..10).for_each(|_| pace.came(3));
         assert_eq!(pace.pause(), Duration::from_millis(LONGEST_MS));
@@ -64,7 +58,7 @@ mod tests {
     #[test]
     fn a_ring_that_all_goes_into_cannot_fill_between_two_looks() {
         let most = |ring_bytes| {
-            let mut pace = pace(ring_bytes);
+            let mut pace = Pace::new(ring_bytes);
             (0..10).for_each(|_| pace.came(0));
             pace.pause().as_millis() as u64 * BYTES_PER_MS_MAX
         };

@@ -10,8 +10,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use libbpf_rs::RingBufferBuilder;
-use libbpf_rs::{Iter, Link, MapCore as _, MapFlags, Object, ObjectBuilder, RingBuffer};
+use libbpf_rs::{
+    Iter, Link, MapCore as _, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder,
+};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
@@ -194,7 +195,7 @@ fn wait(
     let end_ns = started_ns + options.duration_ns;
     let floor_ns = || if options.worst == 0 { 0 } else { taken.borrow().worst.floor_ns() };
     let mut told_ns = floor_ns();
-    let mut pace = Pace::new(options);
+    let mut pace = Pace::new(options.ring_bytes);
     loop {
         let now_ns = Monotonic.now_ns();
         outcome.was_interrupted = stop.load(Ordering::Relaxed);

@@ -8,52 +8,23 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use sojourn_trace::record::Record;
+use support::server::Server;
 use support::{PAUSE_NS, PAUSE_US, alone, assert_pause_in, index, median, split, trace};
 
-struct Serve {
-    child: Child,
-    port: u16,
-}
-
-impl Serve {
-    /// The synthetic service with the echo protocol, which sleeps between requests.
-    fn start(words: &str) -> Self {
-        let path = std::env::current_exe().unwrap();
-        let path = path.parent().unwrap().parent().unwrap().join("sojourn-serve");
-        assert!(path.exists(), "build it first: cargo build --release -p sojourn-tools");
-        let mut command = Command::new(path);
-        command.args("--protocol echo --mode sleep".split(' ')).args(words.split(' '));
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let first: serde_json::Value = serde_json::from_str(&line).unwrap();
-        Self { child, port: first["port"].as_u64().unwrap().try_into().unwrap() }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
-    }
-
-    fn pid(&self) -> u32 {
-        self.child.id()
-    }
-}
-
-impl Drop for Serve {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The synthetic service with the echo protocol, which sleeps between requests.
+fn start(words: &str) -> Server {
+    let words: Vec<&str> =
+        "--protocol echo --mode sleep".split(' ').chain(words.split(' ')).collect();
+    Server::start("sojourn-serve", &words, |line| {
+        let first: serde_json::Value = serde_json::from_str(line).unwrap();
+        first["port"].as_u64().unwrap().try_into().unwrap()
+    })
 }
 
 /// A frame of `size` bytes in all, 12 or more: id, length of the body, body.
@@ -82,7 +53,7 @@ fn application(records: &[&Record]) -> u64 {
 #[test]
 fn a_known_service_time_is_application_and_nothing_else() {
     let Some(_alone) = alone() else { return };
-    let server = Serve::start(&format!("--service fixed:{PAUSE_US}us"));
+    let server = start(&format!("--service fixed:{PAUSE_US}us"));
     let (outcome, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         (0..20).for_each(|n| call(&mut stream, 20 + n));
@@ -94,7 +65,7 @@ fn a_known_service_time_is_application_and_nothing_else() {
 #[test]
 fn two_known_service_times_are_told_apart() {
     let Some(_alone) = alone() else { return };
-    let server = Serve::start(&format!("--service bimodal:1us,{PAUSE_US}us,0.3 --seed 5"));
+    let server = start(&format!("--service bimodal:1us,{PAUSE_US}us,0.3 --seed 5"));
     let (_, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         (0..100).for_each(|n| call(&mut stream, 20 + n));
@@ -108,7 +79,7 @@ fn two_known_service_times_are_told_apart() {
 #[test]
 fn a_request_behind_another_waits_for_its_service_too() {
     let Some(_alone) = alone() else { return };
-    let server = Serve::start(&format!("--service fixed:{PAUSE_US}us"));
+    let server = start(&format!("--service fixed:{PAUSE_US}us"));
     let (_, records) = trace(server.pid(), || {
         let mut streams = [server.connect(), server.connect()];
         for _ in 0..12 {
@@ -129,7 +100,7 @@ fn a_request_behind_another_waits_for_its_service_too() {
 #[test]
 fn replies_that_overtake_one_another_are_matched_by_their_ids() {
     let Some(_alone) = alone() else { return };
-    let server = Serve::start("--service lognormal:3ms,2 --servers 8 --seed 3");
+    let server = start("--service lognormal:3ms,2 --servers 8 --seed 3");
     let (outcome, records) = trace(server.pid(), || {
         let mut streams: Vec<TcpStream> = (0..64).map(|_| server.connect()).collect();
         for round in 0..10 {
@@ -150,7 +121,7 @@ fn replies_that_overtake_one_another_are_matched_by_their_ids() {
 #[test]
 fn a_stop_is_a_stop_and_the_service_time_runs_on_in_it() {
     let Some(_alone) = alone() else { return };
-    let server = Serve::start("--service fixed:1ms");
+    let server = start("--service fixed:1ms");
     let pid = server.pid() as i32;
     let (_, records) = trace(server.pid(), || {
         let mut stream = server.connect();

@@ -17,7 +17,8 @@ use std::time::Duration;
 use sojourn_trace::record::Record;
 use sojourn_trace::session::{self, Options};
 use sojourn_trace::target;
-use support::echo::{Ask, Server};
+use support::echo::{self, Ask};
+use support::server::Server;
 use support::{PAUSE_NS, PAUSE_US, alone, assert_pause_in, index, median, split, trace};
 
 /// 64 connections on 4 threads, in turn; every 13th request carries `ask`.
@@ -36,10 +37,10 @@ fn rounds(server: &Server, ask: Ask, n: usize) -> usize {
 #[test]
 fn every_request_is_matched_with_its_reply_size() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["4"]);
+    let server = echo::start(&["4"]);
     let mut sent = 0;
     let ask = Ask { reply_bytes: 777, ..Ask::default() };
-    let (outcome, records) = trace(server.child.id(), || sent = rounds(&server, ask, 650));
+    let (outcome, records) = trace(server.pid(), || sent = rounds(&server, ask, 650));
     assert_eq!(records.len(), sent, "{:?}", outcome.counts.reasons);
     assert!(records.iter().all(|record| record.bytes_in == 32));
     assert_eq!(records.iter().filter(|record| record.bytes_out == 777).count(), 50);
@@ -50,9 +51,9 @@ fn every_request_is_matched_with_its_reply_size() {
 #[test]
 fn a_pause_between_read_and_write_is_application() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["4"]);
+    let server = echo::start(&["4"]);
     let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
-    let (_, records) = trace(server.child.id(), || {
+    let (_, records) = trace(server.pid(), || {
         rounds(&server, ask, 260);
     });
     let (paused, others) = split(&records);
@@ -66,8 +67,8 @@ fn a_pause_between_read_and_write_is_application() {
 #[test]
 fn a_pause_between_epoll_and_read_is_dispatch() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1"]);
-    let (_, records) = trace(server.child.id(), || {
+    let server = echo::start(&["1"]);
+    let (_, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         for _ in 0..20 {
             Ask { next_us: PAUSE_US, ..Ask::default() }.call(&mut stream);
@@ -84,8 +85,8 @@ fn a_pause_between_epoll_and_read_is_dispatch() {
 #[test]
 fn a_request_behind_a_slow_one_waits_in_the_batch_or_for_the_thread() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1"]);
-    let (_, records) = trace(server.child.id(), || {
+    let server = echo::start(&["1"]);
+    let (_, records) = trace(server.pid(), || {
         let (mut slow, mut quick) = (server.connect(), server.connect());
         let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
         for _ in 0..20 {
@@ -106,9 +107,9 @@ fn a_request_behind_a_slow_one_waits_in_the_batch_or_for_the_thread() {
 #[test]
 fn a_stopped_server_is_stopped_and_nothing_else() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1"]);
-    let pid = server.child.id() as i32;
-    let (_, records) = trace(server.child.id(), || {
+    let server = echo::start(&["1"]);
+    let pid = server.pid() as i32;
+    let (_, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         for _ in 0..20 {
             Ask::default().call(&mut stream);
@@ -130,15 +131,15 @@ fn a_stopped_server_is_stopped_and_nothing_else() {
 #[test]
 fn a_hog_on_the_cpu_is_run_queue_delay() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1"]);
+    let server = echo::start(&["1"]);
     let pin = |pid: u32| Command::new("taskset").args(["-apc", "0", &pid.to_string()]).output();
-    pin(server.child.id()).unwrap();
+    pin(server.pid()).unwrap();
     let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     let mut hogs = [spin(), spin(), spin(), spin(), spin()];
     for hog in &hogs {
         pin(hog.id()).unwrap();
     }
-    let (_, records) = trace(server.child.id(), || {
+    let (_, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         // Work that outlasts its slice, so that it is preempted in the middle too.
         let ask = Ask { reply_bytes: 2_000_000, writes: 4, ..Ask::default() };
@@ -160,8 +161,8 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
 #[test]
 fn a_request_in_two_halves_waits_in_its_body() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1"]);
-    let (outcome, records) = trace(server.child.id(), || {
+    let server = echo::start(&["1"]);
+    let (outcome, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         for _ in 0..20 {
             stream.write_all(&Ask::default().bytes()[..10]).unwrap();
@@ -178,8 +179,8 @@ fn a_request_in_two_halves_waits_in_its_body() {
 #[test]
 fn pipelined_requests_are_told_apart_by_their_bytes() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1"]);
-    let (outcome, records) = trace(server.child.id(), || {
+    let server = echo::start(&["1"]);
+    let (outcome, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         for _ in 0..20 {
             let ask = |n: u32| Ask { reply_bytes: 100 + n, app_us: 2000, ..Ask::default() };
@@ -207,8 +208,8 @@ fn pipelined_requests_are_told_apart_by_their_bytes() {
 #[test]
 fn a_reply_in_many_segments_is_one_reply() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1"]);
-    let (outcome, records) = trace(server.child.id(), || {
+    let server = echo::start(&["1"]);
+    let (outcome, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         let ask = Ask { reply_bytes: 300_000, writes: 5, ..Ask::default() };
         (0..40).for_each(|_| ask.call(&mut stream));
@@ -221,8 +222,8 @@ fn a_reply_in_many_segments_is_one_reply() {
 #[test]
 fn a_reply_by_another_thread_shows_the_handover() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1", "handover"]);
-    let (_, records) = trace(server.child.id(), || {
+    let server = echo::start(&["1", "handover"]);
+    let (_, records) = trace(server.pid(), || {
         let mut stream = server.connect();
         let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
         for _ in 0..20 {
@@ -240,8 +241,8 @@ fn a_reply_by_another_thread_shows_the_handover() {
 #[test]
 fn a_ring_that_is_too_small_drops_and_says_so() {
     let Some(_alone) = alone() else { return };
-    let server = Server::start(&["1"]);
-    let pid = server.child.id();
+    let server = echo::start(&["1"]);
+    let pid = server.pid();
     let target = target::find(std::path::Path::new("/proc"), pid, &[]).unwrap();
     let options = Options {
         duration_ns: 2_000_000_000,

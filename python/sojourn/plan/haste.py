@@ -12,7 +12,7 @@ from enum import IntEnum
 
 
 class Haste(IntEnum):
-    """In order: of two, the greater counts."""
+    """How a plan stands with its time, in order."""
 
     NONE = 0
     LATE = 1  # the budget is spent: repeat and refine nothing

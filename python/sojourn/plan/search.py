@@ -18,7 +18,6 @@ from sojourn.spec import ServiceSpec, Study
 
 RETRIES_MAX = 1  # of one load; then the search goes on beside it
 BEYOND = 2.0  # times the budget; then the search ends, whatever it has
-OTHERS = tuple(phase for phase in Phase if phase is not Phase.SEARCH)
 START = 0.5  # of the closed-loop peak, where nothing is known yet
 
 
@@ -73,9 +72,11 @@ def search(
     """Where the search of a service stands; `outcomes` are all of that service, in order."""
     spec = study.run.search
     prefix = f"{service.label}/search"
+    spent_s = sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
+    others_s = sum(o.wall_s for o in outcomes) - spent_s
     time = haste(
-        _spent_s(outcomes, Phase.SEARCH),
-        late_s=min(spec.budget_s, study.run.budget_s - _spent_s(outcomes, *OTHERS)),
+        spent_s,
+        late_s=min(spec.budget_s, study.run.budget_s - others_s),
         over_s=max(BEYOND * spec.budget_s, _least_s(study)),
     )
     known = _known_border(service, outcomes, target, study)
@@ -123,10 +124,6 @@ def _least_s(study: Study) -> float:
     return LEAST * 6 * 2 * study.run.search.probe_s
 
 
-def _spent_s(outcomes: Sequence[Outcome], *phases: Phase) -> float:
-    return sum(o.wall_s for o in outcomes if o.point.phase in phases)
-
-
 def _rules(study: Study, axis: Axis, target: Target, *, is_blind: bool) -> Rules:
     spec = study.run.search
     lengths = doubling(spec.probe_s, spec.probe_max_s)
@@ -171,8 +168,8 @@ def _known_border(
 def against(rounds: Sequence[Round], found: Bracket | None, time: Haste) -> tuple[str, ...]:
     """Why the rounds, all over, give no border; none if they do."""
     rungs = [rung for r in rounds for rung in r.rungs]
-    unknown = sum(rung.decision is Decision.UNKNOWN for rung in rungs)
     if found is None:
+        unknown = sum(rung.decision is Decision.UNKNOWN for rung in rungs)
         undecided = sum(rung.decision is Decision.UNDECIDED for rung in rungs)
         when, mend = "", ""
         if time is Haste.OVER:

@@ -26,22 +26,28 @@ fn failed(evidence: &Evidence) -> Option<String> {
             wrong * 100.0
         ));
     }
-    let failed = share(evidence.errors, evidence.requests);
-    let broke = evidence.checks.broken_connections;
-    if evidence.job.find_max && share(broke, evidence.requests) > SHARE_MAX {
-        return Some(format!(
-            "connections broke {broke} times during {} requests: the pace is that of opening them, \
-             and not what the service can do",
-            evidence.requests
-        ));
-    }
-    if evidence.job.find_max && failed > SHARE_MAX {
-        return Some(format!(
-            "{:.1} % of the closed loop's requests failed (see errors): their rate is not what the \
-             service can do",
-            failed * 100.0
-        ));
+    if evidence.job.find_max {
+        return no_peak(evidence);
     }
     let is_dead = evidence.requests > 0 && evidence.errors == evidence.requests;
     is_dead.then(|| "no request succeeded (see errors); check that the service is up".into())
+}
+
+/// Why the rate of a closed loop is not the service's peak.
+fn no_peak(evidence: &Evidence) -> Option<String> {
+    let (broke, requests) = (evidence.checks.broken_connections, evidence.requests);
+    if share(broke, requests) > SHARE_MAX {
+        return Some(format!(
+            "connections broke {broke} times during {requests} requests: the pace is that of opening \
+             them, and not what the service can do"
+        ));
+    }
+    let failed = share(evidence.errors, requests);
+    (failed > SHARE_MAX).then(|| {
+        format!(
+            "{:.1} % of the closed loop's requests failed (see errors): their rate is not what the \
+             service can do",
+            failed * 100.0
+        )
+    })
 }

@@ -1,38 +1,13 @@
-//! `examples/echo.rs` in a process of its own, and what it is asked for.
+//! `examples/echo.rs`, and what it is asked for.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-pub struct Server {
-    pub child: Child,
-    pub port: u16,
-}
+use super::server::Server;
 
-impl Server {
-    pub fn start(words: &[&str]) -> Self {
-        let path = std::env::current_exe().unwrap();
-        let path = path.parent().unwrap().parent().unwrap().join("examples/echo");
-        let mut child = Command::new(path).args(words).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        Self { child, port: line.trim().parse().unwrap() }
-    }
-
-    pub fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts it; its first line is its port.
+pub fn start(words: &[&str]) -> Server {
+    Server::start("examples/echo", words, |line| line.trim().parse().unwrap())
 }
 
 /// What `examples/echo.rs` is asked for.

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // every test program uses its part
 
 pub mod echo;
+pub mod server;
 
 use std::io::Write as _;
 use std::path::Path;

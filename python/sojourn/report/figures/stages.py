@@ -16,7 +16,7 @@ from sojourn.report.draw import marks, palette
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.table import Record, from_records
-from sojourn.report.stages import named
+from sojourn.report.stages import known, named
 
 COLUMNS = ("condition", "requests", "stage", "mean_ns", "time_share")
 OVERVIEW = (
@@ -38,8 +38,8 @@ def draw(service: ServiceFinding) -> list[Figure]:
 def _bars(service: ServiceFinding, found: Breakdown, *, is_tail: bool) -> Figure:
     who = "requests at and above p99" if is_tail else "all requests"
     title = f"{service.service}: where the time of {who} goes"
-    known = [c for c in found.columns if c.stages]
-    records = [record for column in known for record in _records(column, is_tail=is_tail)]
+    columns = known(found)
+    records = [record for column in columns for record in _records(column, is_tail=is_tail)]
     name = slug(f"{service.service}-stages{'-tail' if is_tail else ''}")
     table = from_records(COLUMNS, records)
     if not records:
@@ -58,7 +58,7 @@ def _bars(service: ServiceFinding, found: Breakdown, *, is_tail: bool) -> Figure
         ),
         alt=found.answer,
         table=table,
-        chart=_chart(records, known, title, is_tail=is_tail),
+        chart=_chart(records, columns, title, is_tail=is_tail),
     )
 
 
@@ -79,12 +79,12 @@ def _records(column: Stages, *, is_tail: bool) -> list[Record]:
     ]
 
 
-def _chart(records: list[Record], known: Sequence[Stages], title: str, *, is_tail: bool) -> Spec:
+def _chart(records: list[Record], columns: Sequence[Stages], title: str, *, is_tail: bool) -> Spec:
     sheet = Sheet()
     stages = list(dict.fromkeys(str(r["stage"]) for r in records))
     colours = [palette.load(at, len(stages)) for at in range(len(stages))]
     x = alt.X(
-        "condition:N", title=None, sort=[named(c) for c in known], axis=alt.Axis(labelAngle=-40)
+        "condition:N", title=None, sort=[named(c) for c in columns], axis=alt.Axis(labelAngle=-40)
     )
     share = alt.Axis(format="~%", tickCount=5)
     bars = (
@@ -105,7 +105,7 @@ def _chart(records: list[Record], known: Sequence[Stages], title: str, *, is_tai
             "time_share": 1.0,
             "total": show.time(c.tail_mean_ns if is_tail else c.mean_ns),
         }
-        for c in known
+        for c in columns
     ]
     labels = (
         sheet.chart("totals", totals)
