@@ -14,8 +14,9 @@ use std::thread;
 use std::time::Duration;
 
 use sojourn_trace::record::Record;
+use support::calm::{calmly, judge};
 use support::server::Server;
-use support::{PAUSE_NS, PAUSE_US, alone, assert_pause_in, index, median, split, trace};
+use support::{PAUSE_NS, PAUSE_US, alone, index, median, pause_in, split, trace};
 
 /// The synthetic service with the echo protocol, which sleeps between requests.
 fn start(words: &str) -> Server {
@@ -53,48 +54,58 @@ fn application(records: &[&Record]) -> u64 {
 #[test]
 fn a_known_service_time_is_application_and_nothing_else() {
     let Some(_alone) = alone() else { return };
-    let server = start(&format!("--service fixed:{PAUSE_US}us"));
-    let (outcome, records) = trace(server.pid(), || {
-        let mut stream = server.connect();
-        (0..20).for_each(|n| call(&mut stream, 20 + n));
+    calmly(|| {
+        let server = start(&format!("--service fixed:{PAUSE_US}us"));
+        let (outcome, records) = trace(server.pid(), || {
+            let mut stream = server.connect();
+            (0..20).for_each(|n| call(&mut stream, 20 + n));
+        });
+        assert_eq!(records.len(), 20, "{:?}", outcome.counts.reasons);
+        pause_in("application", &records.iter().collect::<Vec<_>>())
     });
-    assert_eq!(records.len(), 20, "{:?}", outcome.counts.reasons);
-    assert_pause_in("application", &records.iter().collect::<Vec<_>>());
 }
 
 #[test]
 fn two_known_service_times_are_told_apart() {
     let Some(_alone) = alone() else { return };
-    let server = start(&format!("--service bimodal:1us,{PAUSE_US}us,0.3 --seed 5"));
-    let (_, records) = trace(server.pid(), || {
-        let mut stream = server.connect();
-        (0..100).for_each(|n| call(&mut stream, 20 + n));
+    calmly(|| {
+        let server = start(&format!("--service bimodal:1us,{PAUSE_US}us,0.3 --seed 5"));
+        let (_, records) = trace(server.pid(), || {
+            let mut stream = server.connect();
+            (0..100).for_each(|n| call(&mut stream, 20 + n));
+        });
+        let (long, short) = split(&records);
+        let (longs, short) = (long.len(), application(&short));
+        assert!(longs >= 15, "{longs} of 100, 30 are expected");
+        judge(longs <= 45, || format!("{longs} of 100, 30 are expected"))?;
+        judge(short < PAUSE_NS / 20, || format!("{short} ns are short"))?;
+        pause_in("application", &long)
     });
-    let (long, short) = split(&records);
-    assert!((15..=45).contains(&long.len()), "{} of 100, 30 are expected", long.len());
-    assert_pause_in("application", &long);
-    assert!(application(&short) < PAUSE_NS / 20);
 }
 
 #[test]
 fn a_request_behind_another_waits_for_its_service_too() {
     let Some(_alone) = alone() else { return };
-    let server = start(&format!("--service fixed:{PAUSE_US}us"));
-    let (_, records) = trace(server.pid(), || {
-        let mut streams = [server.connect(), server.connect()];
-        for _ in 0..12 {
-            streams[0].write_all(&frame(100)).unwrap();
-            thread::sleep(Duration::from_millis(1));
-            streams[1].write_all(&frame(200)).unwrap();
-            receive(&mut streams[0], 100);
-            receive(&mut streams[1], 200);
-        }
+    calmly(|| {
+        let server = start(&format!("--service fixed:{PAUSE_US}us"));
+        let (_, records) = trace(server.pid(), || {
+            let mut streams = [server.connect(), server.connect()];
+            for _ in 0..12 {
+                streams[0].write_all(&frame(100)).unwrap();
+                thread::sleep(Duration::from_millis(1));
+                streams[1].write_all(&frame(200)).unwrap();
+                receive(&mut streams[0], 100);
+                receive(&mut streams[1], 200);
+            }
+        });
+        let of = |size: u32| records.iter().filter(|r| r.bytes_in == size).collect::<Vec<_>>();
+        let (first, second) = (application(&of(100)), application(&of(200)));
+        assert!(first >= PAUSE_NS * 95 / 100, "{first} ns");
+        judge(first < PAUSE_NS * 3 / 2, || format!("{first} ns"))?;
+        // It was read 1 ms after the first, or later: by then less than the whole of it was left.
+        let whole = PAUSE_NS * 3 / 2..PAUSE_NS * 5 / 2;
+        judge(whole.contains(&second), || format!("{second} ns"))
     });
-    let of = |size: u32| records.iter().filter(|r| r.bytes_in == size).collect::<Vec<_>>();
-    let (first, second) = (application(&of(100)), application(&of(200)));
-    assert!((PAUSE_NS * 95 / 100..PAUSE_NS * 3 / 2).contains(&first), "{first} ns");
-    // It was read 1 ms after the first, or later: by then less than the whole of it was left.
-    assert!((PAUSE_NS * 3 / 2..PAUSE_NS * 5 / 2).contains(&second), "{second} ns");
 }
 
 #[test]
@@ -121,24 +132,23 @@ fn replies_that_overtake_one_another_are_matched_by_their_ids() {
 #[test]
 fn a_stop_is_a_stop_and_the_service_time_runs_on_in_it() {
     let Some(_alone) = alone() else { return };
-    let server = start("--service fixed:1ms");
-    let pid = server.pid() as i32;
-    let (_, records) = trace(server.pid(), || {
-        let mut stream = server.connect();
-        for _ in 0..20 {
-            // SAFETY: a child of ours that still runs.
-            unsafe { libc::kill(pid, libc::SIGSTOP) };
-            thread::sleep(Duration::from_millis(5));
-            stream.write_all(&frame(50)).unwrap();
-            thread::sleep(Duration::from_micros(u64::from(PAUSE_US)));
-            // SAFETY: as above.
-            unsafe { libc::kill(pid, libc::SIGCONT) };
-            receive(&mut stream, 50);
-        }
+    calmly(|| {
+        let server = start("--service fixed:1ms");
+        let (_, records) = trace(server.pid(), || {
+            let mut stream = server.connect();
+            for _ in 0..20 {
+                server.stop();
+                stream.write_all(&frame(50)).unwrap();
+                thread::sleep(Duration::from_micros(u64::from(PAUSE_US)));
+                server.go_on();
+                receive(&mut stream, 50);
+            }
+        });
+        let paused: Vec<&Record> = records.iter().collect();
+        assert_eq!(paused.len(), 20);
+        pause_in("stopped", &paused)?;
+        // A service time counts from the kernel's stamp of the request, so it was over by then.
+        let served = application(&paused);
+        judge(served < 1_000_000, || format!("{served} ns"))
     });
-    let paused: Vec<&Record> = records.iter().collect();
-    assert_eq!(paused.len(), 20);
-    assert_pause_in("stopped", &paused);
-    // A service time counts from the kernel's stamp of the request, so it was over by then.
-    assert!(application(&paused) < 1_000_000, "{} ns", application(&paused));
 }

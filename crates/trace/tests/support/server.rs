@@ -1,9 +1,10 @@
 //! A server of ours in a process of its own, which ends with the test.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 pub struct Server {
     child: Child,
@@ -24,6 +25,34 @@ impl Server {
 
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Stops it; returns when all of its threads have stopped.
+    pub fn stop(&self) {
+        self.signal(libc::SIGSTOP);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !self.is_stopped() {
+            assert!(Instant::now() < deadline, "it does not stop");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub fn go_on(&self) {
+        self.signal(libc::SIGCONT);
+    }
+
+    fn signal(&self, signal: i32) {
+        // SAFETY: a child of ours that has not been waited for.
+        unsafe { libc::kill(self.child.id() as i32, signal) };
+    }
+
+    fn is_stopped(&self) -> bool {
+        let state = |task: io::Result<fs::DirEntry>| {
+            let stat = fs::read_to_string(task.unwrap().path().join("stat")).unwrap();
+            stat[stat.rfind(')').unwrap() + 2..].chars().next()
+        };
+        let mut tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        tasks.all(|task| state(task) == Some('T'))
     }
 
     pub fn connect(&self) -> TcpStream {

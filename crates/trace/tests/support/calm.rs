@@ -1,0 +1,84 @@
+//! Bounds from above hold only while the machine runs what it is given: what is said of them if not.
+//!
+//! A bound from below (a pause is at least as long as it was asked to be), a count or a sum is
+//! asserted at once. That nothing *else* took time is asserted of a calm machine only: on one that
+//! stops for longer than the pauses it is tried again, and is unknown if it never was calm.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+const ATTEMPTS: usize = 5;
+/// Of a CPU's time, lost in pieces longer than [`PIECE`]: from here on the machine may be to blame.
+/// A median moves by half a pause only if far more is lost.
+const LOST_MAX: f64 = 0.05;
+const PIECE: Duration = Duration::from_millis(1);
+
+/// What a bound from above found wrong.
+pub type Judged = Result<(), String>;
+
+pub fn judge(holds: bool, wrong: impl FnOnce() -> String) -> Judged {
+    if holds { Ok(()) } else { Err(wrong()) }
+}
+
+/// Repeats `attempt` until it is right, or wrong on a calm machine.
+///
+/// # Panics
+/// If it was wrong while the machine was calm.
+pub fn calmly(attempt: impl FnMut() -> Judged) {
+    calmly_but(None, attempt);
+}
+
+/// The same, whatever happens on the CPU that the test itself fills.
+pub fn calmly_but(full: Option<usize>, mut attempt: impl FnMut() -> Judged) {
+    let usable = sched_getaffinity(None).unwrap();
+    let watched = (0..CpuSet::MAX_CPU).filter(|&cpu| usable.is_set(cpu) && Some(cpu) != full);
+    let watched: Vec<usize> = watched.collect();
+    let mut last = String::new();
+    for _ in 0..ATTEMPTS {
+        let (judged, lost) = beside_witnesses(&watched, &mut attempt);
+        match judged {
+            Ok(()) => return,
+            Err(wrong) if lost < LOST_MAX => panic!("{wrong} (the machine lost {lost:.3})"),
+            Err(wrong) => last = format!("{wrong}, while {:.0} % of a CPU was lost", lost * 100.0),
+        }
+    }
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "unknown: {name}: the machine was never calm: {last}");
+}
+
+/// What `attempt` says, and the largest share of a CPU's time that was lost meanwhile.
+fn beside_witnesses(watched: &[usize], attempt: &mut impl FnMut() -> Judged) -> (Judged, f64) {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let witness = |&cpu: &usize| {
+            scope.spawn({
+                let over = &over;
+                move || lost(cpu, over)
+            })
+        };
+        let witnesses: Vec<_> = watched.iter().map(witness).collect();
+        let judged = attempt();
+        over.store(true, Ordering::Relaxed);
+        let lost = witnesses.into_iter().map(|it| it.join().unwrap());
+        (judged, lost.fold(0.0, f64::max))
+    })
+}
+
+/// Sleeps over and over on `cpu`; the share of the time by which it woke too late.
+fn lost(cpu: usize, over: &AtomicBool) -> f64 {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).unwrap();
+    let (start, mut lost) = (Instant::now(), Duration::ZERO);
+    while !over.load(Ordering::Relaxed) {
+        let before = Instant::now();
+        thread::sleep(PIECE);
+        let late = before.elapsed().saturating_sub(PIECE);
+        lost += if late > PIECE { late } else { Duration::ZERO };
+    }
+    lost.as_secs_f64() / start.elapsed().as_secs_f64()
+}
