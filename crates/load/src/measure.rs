@@ -8,12 +8,9 @@ use sojourn_base::Fault;
 
 use crate::progress::Progress;
 use crate::resolve::Resolved;
-use crate::result::{RunResult, Verdict};
+use crate::result::RunResult;
 use crate::summary::{self, Run};
 use crate::{preload, run};
-
-/// What becomes of a run whose server is gone.
-pub const LOST: &str = "every connection was closed and none could be opened again for 5 s";
 
 /// What a measurement brought.
 #[derive(Debug)]
@@ -26,8 +23,6 @@ pub struct Measured {
     pub start_ns: u64,
     /// A signal ended it early.
     pub was_interrupted: bool,
-    /// The server was lost: no connection could be opened again.
-    pub was_lost: bool,
 }
 
 /// Runs the job and judges the run.
@@ -52,12 +47,7 @@ pub fn measure(
         client_cpus: ran.client_cpus,
         server_cpus: ran.server_cpus,
         are_syscalls_counted: true,
+        was_lost: was_stopped && !was_interrupted && !resolved.job.find_max,
     };
-    let mut result = summary::summarise(&run)?;
-    let was_lost = was_stopped && !was_interrupted && !resolved.job.find_max;
-    if was_lost {
-        result.verdict = Verdict::Unknown;
-        result.reasons.insert(0, format!("server lost: {LOST}"));
-    }
-    Ok(Measured { result, run, start_ns: ran.start_ns, was_interrupted, was_lost })
+    Ok(Measured { result: summary::summarise(&run)?, run, start_ns: ran.start_ns, was_interrupted })
 }

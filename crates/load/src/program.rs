@@ -15,7 +15,7 @@ use crate::progress::{Form, Progress};
 use crate::resolve::{Resolved, resolve};
 use crate::result::{RunResult, Verdict};
 use crate::summary::Run;
-use crate::{hlog, measure, raw, run, table};
+use crate::{hlog, measure, raw, run, selfcheck, table};
 
 /// Runs the program on `words` and answers its exit code.
 ///
@@ -89,9 +89,9 @@ fn exit(resolved: &Resolved, measured: &measure::Measured) -> Result<Exit, Fault
     if measured.was_interrupted {
         return Ok(Exit::Interrupted);
     }
-    if measured.was_lost {
+    if measured.run.was_lost {
         return Err(Fault::failed(
-            measure::LOST,
+            selfcheck::LOST,
             resolved.job.target.clone(),
             "see why the server stopped; what was measured until then is in the result",
         ));

@@ -30,6 +30,8 @@ pub struct Run {
     pub server_cpus: Option<Shares>,
     /// Whether `ThreadRun::syscalls` was counted.
     pub are_syscalls_counted: bool,
+    /// The server was lost: no connection could be opened again.
+    pub was_lost: bool,
 }
 
 /// One request as it is judged; times in ns after the start of the warm-up.

@@ -134,7 +134,7 @@ fn a_server_that_closes_now_and_then_costs_those_requests_and_no_more() {
         assert!(thread.reconnects > 5, "{transport}: {} reconnects", thread.reconnects);
         assert!(of(Outcome::Closed) <= thread.reconnects as usize + 8, "{transport}");
         assert_eq!(of(Outcome::Closed) + of(Outcome::Hit), thread.plan.intended_ns.len());
-        assert!(!got.was_lost);
+        assert!(!got.run.was_lost);
     }
 }
 
@@ -159,7 +159,7 @@ fn a_server_that_dies_ends_the_run_with_what_was_measured() {
         let start = Instant::now();
         let got = run(Job { duration: "30s".into(), ..job(&server, transport) });
         assert!(start.elapsed() < Duration::from_secs(20), "{transport}: it gives up");
-        assert!(got.was_lost, "{transport}");
+        assert!(got.run.was_lost, "{transport}");
         let thread = &got.run.threads[0];
         let hits = thread.marks.outcome.iter().filter(|&&it| it == Outcome::Hit).count();
         assert!((1..=300).contains(&hits), "{transport}: {hits}");

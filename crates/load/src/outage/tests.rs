@@ -24,6 +24,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Run {
         client_cpus: None,
         server_cpus: None,
         are_syscalls_counted: false,
+        was_lost: false,
     }
 }
 

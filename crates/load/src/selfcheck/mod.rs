@@ -10,6 +10,7 @@ mod fit;
 mod issue;
 mod judge;
 mod lag;
+mod lost;
 mod outages;
 mod poll;
 mod rate;
@@ -23,6 +24,7 @@ use sojourn_base::span::Times;
 use sojourn_base::units::parse_ns;
 
 pub use judge::{Judgement, judge};
+pub use lost::LOST;
 
 use crate::job::Job;
 use crate::marks::Outcome;
@@ -49,6 +51,7 @@ pub struct Check {
 
 /// Every check, in reading order.
 pub const CHECKS: &[Check] = &[
+    lost::CHECK,
     requests::CHECK,
     outages::CHECK,
     steal::CHECK,
@@ -68,6 +71,8 @@ pub const CHECKS: &[Check] = &[
 pub struct Evidence {
     /// The job, resolved.
     pub job: Job,
+    /// The server was lost.
+    pub was_lost: bool,
     /// ε of the timely ratio, ns.
     pub timely_within_ns: u64,
     /// `QoS` bound, ns; `None` without a target.
@@ -153,6 +158,7 @@ impl Evidence {
                 .transpose()
                 .map_err(|fault| fault.within("qos_bound"))?,
             job: run.job.clone(),
+            was_lost: run.was_lost,
             asked,
             dispersion_planned: issue.dispersion_planned,
             requests: all.requests,
