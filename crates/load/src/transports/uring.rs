@@ -12,7 +12,6 @@
 
 use std::io;
 use std::os::fd::AsRawFd;
-use std::time::Duration;
 
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
@@ -198,14 +197,14 @@ impl Uring {
         submission.taskrun() || submission.cq_overflow()
     }
 
-    /// Hands over, sleeps for the time given whatever arrives, and picks up.
+    /// Hands over, sleeps for the time given whatever arrives, and picks up: arrivals are left to
+    /// wait for more than there can be.
     fn enter_and_doze(&mut self, patience: Patience) {
-        if self.queued > 0 {
-            self.enter();
-        }
-        self.syscalls += 1;
-        std::thread::sleep(Duration::from_nanos(patience.together_ns.min(patience.wait_ns)));
-        self.enter();
+        let ns = patience.together_ns.min(patience.wait_ns);
+        let wait = Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+        let arguments = SubmitArgs::new().timespec(&wait);
+        let result = self.ring.submitter().submit_with_args(i32::MAX as usize, &arguments);
+        self.entered(&result);
     }
 
     /// A time-out or a signal (ETIME, EINTR) comes after the submission; a full completion ring
