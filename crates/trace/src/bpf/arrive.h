@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/* Hooks: a segment arrives, from the backlog or driver until its bytes can be read. */
+#ifndef SOJOURN_ARRIVE_H
+#define SOJOURN_ARRIVE_H
+
+/* RX begins on loopback and veth: the sender puts the packet on a CPU's backlog. Real devices need no
+ * hook: the kernel stamps their packets (settings.has_rx_stamps). It does not stamp these, which
+ * still carry the time their sender wanted them to leave. */
+SEC("tp_btf/netif_rx")
+int BPF_PROG(on_backlog, struct sk_buff *skb)
+{
+	u64 address;
+	u16 port;
+
+	if (bpf_probe_read_kernel(&port, sizeof(port), skb->head + skb->transport_header + 2))
+		return 0;
+	port = __builtin_bswap16(port);
+	if (!(settings.ports[port >> 6] >> (port & 63) & 1))
+		return 0;
+	address = address_of(this_cpu(), skb);
+	*packet_at(address) = bpf_ktime_get_ns() << 16 | packet_tag(address);
+	return 0;
+}
+
+/* When the packet was put on the backlog, 0 if it was not, or not for us. */
+static __always_inline u64 backlog_ns(u64 address, u64 now_ns)
+{
+	u64 word = *packet_at(address);
+
+	if ((word & 0xffff) != packet_tag(address))
+		return 0;
+	return now_ns - (((now_ns << 16) - (word & ~0xffffULL)) >> 16);
+}
+
+/* RX ends, IP begins. One packet at a time climbs the stack on a CPU, so one slot is enough; a
+ * packet that takes another way (backlog of a busy socket) is not found there, and counted. */
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(on_receive, struct sk_buff *skb)
+{
+	struct cpu *cpu = this_cpu();
+	u64 address = address_of(cpu, skb);
+
+	if ((*packet_at(address) & 0xffff) != packet_tag(address) && skb->dev->flags & IFF_LOOPBACK)
+		return 0;	/* a reply on its way to the client */
+	cpu->skb = address;
+	cpu->receive_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* IP ends, TCP begins: here socket and packet meet. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(on_tcp, struct sock *sk, struct sk_buff *skb)
+{
+	struct cpu *cpu;
+	u64 now_ns, address;
+
+	if (!is_ours(sk))
+		return 0;
+	cpu = this_cpu();
+	address = address_of(cpu, skb);
+	now_ns = bpf_ktime_get_ns();
+	cpu->probe_sk = (u64)sk;
+	cpu->tcp_ns = now_ns;
+	cpu->probe_receive_ns = cpu->skb == address ? cpu->receive_ns : 0;
+	cpu->probe_rx_ns = backlog_ns(address, now_ns);
+	if (cpu->probe_rx_ns)
+		*packet_at(address) = 0;
+	else if (settings.has_rx_stamps && skb->tstamp)
+		cpu->probe_rx_ns = skb->tstamp - control.real_minus_mono_ns;
+	return 0;
+}
+
+static __always_inline void stamp_segment(struct segment *seg, struct cpu *cpu, const struct sock *sk)
+{
+	u64 rx_ns = cpu->probe_rx_ns, receive_ns = cpu->probe_receive_ns, tcp_ns = cpu->tcp_ns;
+
+	seg->merged = 0;
+	seg->split_lost = 0;
+	if (cpu->probe_sk != (u64)sk) {
+		count(NOTE_RX_STAMP_MISSING);
+		seg->rx_ns = seg->receive_ns = seg->tcp_ns = seg->ready_ns;
+		return;
+	}
+	cpu->probe_sk = 0;
+	if (!rx_ns || rx_ns > tcp_ns || tcp_ns - rx_ns > 10000000000ULL) {
+		count(NOTE_RX_STAMP_MISSING);
+		rx_ns = receive_ns ? receive_ns : tcp_ns;
+	}
+	if (receive_ns + 1000 < rx_ns) {
+		count(NOTE_RX_SPLIT_LOST);
+		seg->split_lost = 1;
+	} else if (receive_ns < rx_ns) {	/* two clocks read 30 ns apart may disagree by that */
+		receive_ns = rx_ns;
+	}
+	seg->rx_ns = rx_ns;
+	seg->receive_ns = receive_ns;
+	seg->tcp_ns = tcp_ns;
+}
+
+/* TCP ends: the bytes can be read. Under the socket's lock, as are reads and writes. */
+static __always_inline int data_ready(struct sock *sk)
+{
+	u8 state = sk->__sk_common.skc_state;
+	struct tcp_sock *tp;
+	struct segment *seg;
+	struct conn *c;
+	u32 end_seq;
+
+	if (!is_ours(sk) || (state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	end_seq = tp->rcv_nxt;
+	c = bpf_sk_storage_get(&conns, sk, 0, 0);
+	if (!c) {
+		c = bpf_sk_storage_get(&conns, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (!c)
+			return 0;
+		c->read_seq = tp->copied_seq;
+		c->segs[SEGMENTS - 1].end_seq = c->read_seq;
+	}
+	if (c->seg_push - c->seg_pop >= SEGMENTS) {
+		seg = &c->segs[(c->seg_push - 1) & (SEGMENTS - 1)];
+		seg->end_seq = end_seq;
+		seg->merged++;
+		return 0;
+	}
+	seg = &c->segs[(c->seg_push - 1) & (SEGMENTS - 1)];
+	if (!after(end_seq, seg->end_seq))	/* no new bytes: a window update, or woken twice */
+		return 0;
+	u32 start_seq = seg->end_seq;
+
+	seg = &c->segs[c->seg_push & (SEGMENTS - 1)];
+	seg->start_seq = start_seq;
+	seg->end_seq = end_seq;
+	seg->ready_ns = bpf_ktime_get_ns();
+	seg->idle_ns = idle_time(seg->ready_ns);
+	stamp_segment(seg, this_cpu(), sk);
+	c->seg_push++;
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(on_ready, struct sock *sk)
+{
+	return data_ready(sk);
+}
+
+/* Kernels before 6.3 have no such tracepoint; where fentry works, the function itself does. */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(on_ready_fentry, struct sock *sk)
+{
+	return data_ready(sk);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/* Beside the requests: whose CPU time, and what is still open at the end. */
+#ifndef SOJOURN_BESIDE_H
+#define SOJOURN_BESIDE_H
+
+#if defined(__TARGET_ARCH_x86)
+#define IP_OFFSET 128	/* pt_regs.ip */
+#elif defined(__TARGET_ARCH_arm64)
+#define IP_OFFSET 256	/* user_pt_regs.pc */
+#endif
+
+/* Whose CPU time: user or kernel, while a service thread is on the CPU. Sampled, with the stack. */
+SEC("perf_event")
+int on_sample(void *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	u64 ip = *(u64 *)(ctx + IP_OFFSET), one = 1, *n;
+	s32 stack;
+	u32 key;
+
+	if (!control.is_enabled)
+		return 0;
+	__sync_fetch_and_add(&tally.samples[3], 1);
+	if (!cpu->is_known || !cpu->slot)
+		return 0;
+	if ((s64)ip >= 0) {
+		__sync_fetch_and_add(&tally.samples[0], 1);
+		return 0;
+	}
+	__sync_fetch_and_add(&tally.samples[1], 1);
+	stack = bpf_get_stackid(ctx, &stacks, 0);
+	if (stack < 0) {
+		__sync_fetch_and_add(&tally.samples[2], 1);
+		return 0;
+	}
+	key = stack;
+	n = bpf_map_lookup_elem(&stack_samples, &key);
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	else if (bpf_map_update_elem(&stack_samples, &key, &one, BPF_NOEXIST))
+		__sync_fetch_and_add(&tally.samples[2], 1);
+	return 0;
+}
+
+/* After the trace: closes the exchanges that no further request closed. */
+SEC("iter/bpf_sk_storage_map")
+int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct conn *c = ctx->value;
+	struct sock *sk = ctx->sk;
+	struct conn_line line;
+	struct tcp_sock *tp;
+
+	if (!sk || !c)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (c->req.state == REPLYING && tp && !after(tp->write_seq, c->sent_seq))
+		finish(c, 0);
+	else if (c->req.state != IDLE)
+		count(UN_IN_FLIGHT);
+	line.requests = c->requests;
+	line.total_sum_ns = c->total_sum_ns;
+	line.total_max_ns = c->total_max_ns;
+	line.thread = c->req.thread;
+	line.peer_port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/* Hooks: the threads run, sleep, begin and end. */
+#ifndef SOJOURN_SCHED_H
+#define SOJOURN_SCHED_H
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *p)
+{
+	u32 tid = p->pid, slot = slot_of[tid & 0xffff];
+	struct thread *t = thread_at(slot);
+	u64 now_ns;
+
+	if (!slot || t->tid != tid)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (t->off_kind == OFF_ASLEEP || t->off_kind == OFF_STOPPED) {
+		if (!t->waking_ns)
+			t->waking_ns = now_ns;
+		if (t->is_idle)
+			idle_ends(t, now_ns);
+	} else {
+		t->early_waking_ns = now_ns;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct cpu *cpu = this_cpu();
+	u32 out = prev->pid, in = next->pid, from = cpu->slot, to = 0;
+	u64 now_ns;
+
+	if (!cpu->is_known || cpu->tid != out)
+		from = out ? slot_for(out, prev->tgid) : 0;
+	if (in)
+		to = slot_for(in, next->tgid);
+	cpu->tid = in;
+	cpu->slot = to;
+	cpu->is_known = 1;
+	if (!(from | to))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (from)
+		switch_out(thread_at(from), preempt, prev->__state, now_ns);
+	if (to)
+		switch_in(thread_at(to), now_ns);
+	return 0;
+}
+
+/* End of the context switch (kernels from 6.16 on); without it the switch is part of `return`. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(on_switched, bool is_switch)
+{
+	struct cpu *cpu = this_cpu();
+	struct thread *t;
+
+	if (!is_switch || !cpu->is_known || !cpu->slot)
+		return 0;
+	t = thread_at(cpu->slot);
+	if (t->in_ns && !t->on_ns)
+		t->on_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 from = parent->tgid, to = child->tgid, one = 1;
+
+	if (from != to && bpf_map_lookup_elem(&tgids, &from))
+		bpf_map_update_elem(&tgids, &to, &one, BPF_ANY);
+	return 0;
+}
+
+/* A thread id may be used again by anybody. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *p)
+{
+	u32 tid = p->pid, slot = slot_of[tid & 0xffff];
+
+	if (slot && thread_at(slot)->tid == tid) {
+		slot_of[tid & 0xffff] = 0;
+		if (thread_at(slot)->is_idle)
+			idle_ends(thread_at(slot), bpf_ktime_get_ns());
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/* Hooks: a thread serves it: system calls, and the bytes that one of them read. */
+#ifndef SOJOURN_SERVE_H
+#define SOJOURN_SERVE_H
+
+static __always_inline u32 class_of(long id)
+{
+	return (u64)id < MAX_SYSCALL ? settings.syscall_class[id] : SYS_OTHER;
+}
+
+static __always_inline long syscall_of(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return regs->orig_ax;
+#else
+	return regs->syscallno;
+#endif
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
+{
+	struct cpu *cpu = this_cpu();
+	u32 slot = slot_here(cpu);
+	struct thread *t;
+
+	if (!slot)
+		return 0;
+	cpu->probe_sk = 0;
+	t = thread_at(slot);
+	t->enter = stamp_of(t, bpf_ktime_get_ns());
+	if (t->after_read) {
+		t->exits[(t->reads - 1) & (EXITS - 1)].next = t->enter;
+		t->after_read = 0;
+	}
+	t->class = class_of(id);
+	t->in_call = 1;
+	if (!t->seen_ns)
+		t->seen_ns = t->enter.ns;
+	if (t->class == SYS_WAIT) {
+		t->wait_enter = t->enter;
+		t->wake_ns = 0;
+		t->in_ns = 0;
+		t->on_ns = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	u32 slot = slot_here(this_cpu());
+	struct read_exit *e;
+	struct thread *t;
+
+	if (!slot)
+		return 0;
+	t = thread_at(slot);
+	if (!t->in_call)	/* entered before the trace began */
+		t->class = class_of(syscall_of(regs));
+	t->in_call = 0;
+	t->exit = stamp_of(t, bpf_ktime_get_ns());
+	switch (t->class) {
+	case SYS_WAIT:
+		t->wait_exit = t->exit;
+		t->park_exit = t->exit;
+		break;
+	case SYS_READ:
+		if (!t->did_read) {
+			t->park_exit = t->exit;
+			break;
+		}
+		e = &t->exits[t->reads & (EXITS - 1)];
+		e->at = t->exit;
+		e->number = ++t->reads;
+		t->did_read = 0;
+		t->after_read = 1;
+		break;
+	case SYS_WRITE:
+		t->write_exit = t->exit;
+		break;
+	case SYS_PARK:
+		t->park_exit = t->exit;
+		break;
+	case SYS_OPEN:
+		t->open_ns += t->exit.ns - t->enter.ns - (t->exit.runq_ns - t->enter.runq_ns) -
+			      (t->exit.stopped_ns - t->enter.stopped_ns);
+		break;
+	}
+	return 0;
+}
+
+/* Bytes have been copied to the service: fires after every piece, under the socket's lock. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(on_read, struct sock *sk)
+{
+	struct tcp_sock *tp;
+	struct thread *t;
+	struct conn *c;
+	u32 slot, copied_seq;
+
+	if (!control.is_enabled || !is_ours(sk))
+		return 0;
+	slot = slot_here(this_cpu());
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	copied_seq = tp->copied_seq;
+	c = bpf_sk_storage_get(&conns, sk, 0, 0);
+	if (!c) {	/* its bytes were waiting when the trace began */
+		c = bpf_sk_storage_get(&conns, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (!c)
+			return 0;
+		c->read_seq = copied_seq;
+		c->segs[SEGMENTS - 1].end_seq = tp->rcv_nxt;
+		count(UN_BEGAN_BEFORE);
+		return 0;
+	}
+	if (copied_seq == c->read_seq)
+		return 0;
+	if (!slot) {
+		consume(c, copied_seq);
+		c->req.state = IDLE;
+		count(UN_THREAD_UNKNOWN);
+		return 0;
+	}
+	t = thread_at(slot);
+	t->is_worker = 1;
+	if (c->req.state == READING && tp->write_seq == c->req.reply_base) {
+		c->req.bytes_in += copied_seq - c->read_seq;
+		if (c->req.thread == slot)
+			c->req.last_read_no = t->reads;
+		consume(c, copied_seq);
+	} else {
+		if (c->req.state == READING || (c->req.state == REPLYING && after(tp->write_seq, c->sent_seq)))
+			count(UN_REPLY_UNFINISHED);
+		else if (c->req.state == REPLYING)
+			finish(c, sk);
+		c->req.state = IDLE;
+		begin(c, t, slot, copied_seq, tp->write_seq);
+	}
+	t->did_read = 1;
+	return 0;
+}
+
+#endif
