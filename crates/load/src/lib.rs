@@ -5,7 +5,6 @@
 
 pub mod arrivals;
 pub mod cli;
-pub mod closed;
 pub mod content;
 pub mod cpu;
 pub mod cpu_time;

@@ -20,7 +20,7 @@ use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
 use crate::sentinel::Sentinels;
 use crate::transports::{Ends, sockets};
-use crate::{arrivals, closed, cpu, outage, popularity, schedule};
+use crate::{arrivals, cpu, outage, popularity, schedule};
 
 /// Between "all threads are ready" and the start of the warm-up.
 const LEAD_NS: u64 = 5_000_000;
@@ -186,7 +186,7 @@ fn run_thread(
     let start_ns = together.wait()?;
     let mut setup = prepared.ok()?;
     setup.times.start_ns = start_ns;
-    if resolved.job.find_max { Some(closed::run(setup)) } else { Some(drive::run(setup)) }
+    if resolved.job.find_max { Some(drive::run_closed(setup)) } else { Some(drive::run(setup)) }
 }
 
 fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {

@@ -5,6 +5,7 @@
 //! two reads of the CPU clock at the edges of the measured part). What it finds goes into
 //! [`Marks`]; what that means is worked out afterwards.
 
+mod closed;
 mod connections;
 mod probe;
 mod read;
@@ -16,6 +17,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use sojourn_base::clock::{Clock, Monotonic};
 
+pub use closed::run as run_closed;
 pub use connections::Connections;
 use probe::Probe;
 use read::{After, asked, lose, read};
@@ -31,8 +33,6 @@ use crate::transports::{Event, Patience, Transport};
 const SEND_BATCH: usize = 16;
 /// Longest sleep: a signal is noticed, and a closed connection tried again, at least this often.
 const NAP_NS: u64 = 20_000_000;
-/// In a closed loop replies are picked up together for so long.
-const TOGETHER_NS: u64 = 50_000;
 /// Between two looks for datagrams that were lost.
 const GIVE_UP_LOOK_NS: u64 = 1_000_000;
 
@@ -81,8 +81,8 @@ pub struct Setup {
 
 /// One thread's run.
 pub struct Drive {
-    pub(crate) plan: Plan,
-    pub(crate) marks: Marks,
+    plan: Plan,
+    marks: Marks,
     transport: Box<dyn Transport>,
     protocol: Arc<dyn Protocol>,
     connections: Connections,
@@ -126,7 +126,7 @@ pub fn run(setup: Setup) -> ThreadRun {
 }
 
 impl Drive {
-    pub(crate) fn new(mut setup: Setup) -> Self {
+    fn new(mut setup: Setup) -> Self {
         let load_len = setup.plan.intended_ns.len();
         let probe = setup.probe.take().map(|plan| Probe::join(plan, &mut setup));
         let Setup { protocol, connections, depth, .. } = setup;
@@ -162,7 +162,7 @@ impl Drive {
 
     /// Now, ns after the start of the warm-up; 0 before it.
     #[inline]
-    pub(crate) fn now(&self) -> u64 {
+    fn now(&self) -> u64 {
         self.clock.now_ns().saturating_sub(self.times.start_ns)
     }
 
@@ -190,7 +190,7 @@ impl Drive {
 
     /// Picks up what has come and marks what it completes.
     #[inline]
-    pub(crate) fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) {
+    fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) {
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
         transport.poll(patience, &mut |event| {
             let now_ns = clock.now_ns().saturating_sub(times.start_ns);
@@ -296,51 +296,6 @@ impl Drive {
                 *first_byte_ns = 0;
             }
         }
-    }
-
-    /// The closed loop: sends as long as there is room and time.
-    #[inline]
-    pub(crate) fn fill(&mut self, now_ns: u64) {
-        while now_ns < self.times.end_ns
-            && self.next < self.load_len
-            && let Some(connection) = self.connections.pick()
-        {
-            self.send(self.next, connection);
-            self.plan.intended_ns[self.next] = self.marks.sent_ns[self.next];
-            self.next += 1;
-        }
-    }
-
-    /// The closed loop has nothing to do before replies come, and is in no hurry for the first: a
-    /// quarter of what is in flight keeps the server busy while the rest is picked up together.
-    #[inline]
-    pub(crate) fn closed_patience(&mut self) -> Patience {
-        if self.wait == Wait::Spin {
-            return Patience::NONE;
-        }
-        Patience {
-            wait_ns: self.nap_ns(self.now()),
-            together_ns: TOGETHER_NS,
-            arrivals: (self.connections.in_flight() as u32 / 4).max(1),
-        }
-    }
-
-    /// The closed loop is over when its time is, or its plan, and all is answered.
-    #[inline]
-    pub(crate) fn is_closed_over(&mut self, now_ns: u64) -> bool {
-        if self.next == self.load_len && now_ns < self.times.end_ns {
-            self.stop(now_ns); // the plan is used up: what was measured until now counts
-        }
-        self.is_over(now_ns) || (now_ns >= self.times.end_ns && self.connections.in_flight() == 0)
-    }
-
-    /// Cuts the plan to what was sent.
-    pub(crate) fn finish_closed(mut self) -> ThreadRun {
-        self.load_len = self.next;
-        let measured_ns = self.times.measured_ns;
-        let sent = &self.plan.intended_ns[..self.load_len];
-        self.plan.measured_from = sent.partition_point(|&ns| ns < measured_ns);
-        self.finish()
     }
 
     fn finish(mut self) -> ThreadRun {

@@ -8,6 +8,7 @@ mod buffers;
 mod epoll;
 mod null;
 mod outbox;
+mod ring;
 pub mod sockets;
 mod uring;
 

@@ -1,0 +1,75 @@
+//! The closed loop of `find_max`: every connection keeps `depth` requests in flight.
+//!
+//! The plan gives items and operations; a request is intended when there is room for it, which is
+//! when it is sent. So its sojourn time is the time on the wire, and says nothing about a load
+//! that does not wait for replies. Its use is the peak rate.
+
+use super::{Drive, Setup};
+use crate::marks::ThreadRun;
+use crate::resolve::Wait;
+use crate::transports::Patience;
+
+/// Replies are picked up together for so long.
+const TOGETHER_NS: u64 = 50_000;
+
+/// Runs until the end of the load, or until the plan is used up.
+pub fn run(setup: Setup) -> ThreadRun {
+    let mut drive = Drive::new(setup);
+    loop {
+        let now_ns = drive.now();
+        if drive.is_closed_over(now_ns) {
+            return drive.finish_closed();
+        }
+        drive.fill(now_ns);
+        drive.probe(now_ns);
+        let patience = drive.closed_patience();
+        drive.poll_and_mark(now_ns, patience);
+    }
+}
+
+impl Drive {
+    /// Sends as long as there is room and time.
+    #[inline]
+    fn fill(&mut self, now_ns: u64) {
+        while now_ns < self.times.end_ns
+            && self.next < self.load_len
+            && let Some(connection) = self.connections.pick()
+        {
+            self.send(self.next, connection);
+            self.plan.intended_ns[self.next] = self.marks.sent_ns[self.next];
+            self.next += 1;
+        }
+    }
+
+    /// There is nothing to do before replies come, and no hurry for the first: a quarter of what is in
+    /// flight keeps the server busy while the rest is picked up together.
+    #[inline]
+    fn closed_patience(&mut self) -> Patience {
+        if self.wait == Wait::Spin {
+            return Patience::NONE;
+        }
+        Patience {
+            wait_ns: self.nap_ns(self.now()),
+            together_ns: TOGETHER_NS,
+            arrivals: (self.connections.in_flight() as u32 / 4).max(1),
+        }
+    }
+
+    /// The load is over when its time is, or its plan, and all is answered.
+    #[inline]
+    fn is_closed_over(&mut self, now_ns: u64) -> bool {
+        if self.next == self.load_len && now_ns < self.times.end_ns {
+            self.stop(now_ns); // the plan is used up: what was measured until now counts
+        }
+        self.is_over(now_ns) || (now_ns >= self.times.end_ns && self.connections.in_flight() == 0)
+    }
+
+    /// Cuts the plan to what was sent.
+    fn finish_closed(mut self) -> ThreadRun {
+        self.load_len = self.next;
+        let measured_ns = self.times.measured_ns;
+        let sent = &self.plan.intended_ns[..self.load_len];
+        self.plan.measured_from = sent.partition_point(|&ns| ns < measured_ns);
+        self.finish()
+    }
+}

@@ -1,0 +1,119 @@
+//! Requests become spans and counts.
+
+use std::collections::BTreeMap;
+
+use sojourn_base::span::Times;
+
+use super::Request;
+use crate::marks::Outcome;
+
+/// The spans and counts of a set of requests.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Requests due in the measured part.
+    pub requests: u64,
+    /// Of these, those outside outages and recoveries.
+    pub kept: u64,
+    /// Requests that did not end as a hit, by kind.
+    pub errors: BTreeMap<&'static str, u64>,
+    /// Requests sent within ε of their intended time.
+    pub timely: u64,
+    /// Kept requests sent within ε of the moment they were due and a connection was free.
+    pub kept_timely: u64,
+    /// Requests that waited for a free connection.
+    pub waited: u64,
+    /// Body bytes received.
+    pub reply_bytes: u64,
+    /// done − intended, outages excluded.
+    pub sojourn: Times,
+    /// done − intended, all.
+    pub sojourn_all: Times,
+    /// done − sent.
+    pub wire: Times,
+    /// first byte − sent.
+    pub first_byte: Times,
+    /// sent − intended.
+    pub send_lag: Times,
+    /// The instrument's part of it.
+    pub pick_up: Times,
+    /// Sojourn times as an instrument without lag would have found them: done − intended − pick-up.
+    pub punctual: Times,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, request: &Request, is_kept: bool, timely_within_ns: u64) {
+        let Request { intended_ns, sent_ns, done_ns, .. } = *request;
+        self.requests += 1;
+        self.reply_bytes += u64::from(request.reply_bytes);
+        self.waited += u64::from(request.waited());
+        let is_sent = sent_ns > 0;
+        let send_lag_ns = sent_ns.saturating_sub(intended_ns);
+        self.timely += u64::from(is_sent && send_lag_ns <= timely_within_ns);
+        if let Some(kind) = error_kind(request) {
+            *self.errors.entry(kind).or_default() += 1;
+        }
+        let is_hit = request.outcome == Outcome::Hit;
+        let from = |start_ns: u64, end_ns: u64| is_hit.then(|| end_ns.saturating_sub(start_ns));
+        put(&mut self.sojourn_all, from(intended_ns, done_ns));
+        if !is_kept {
+            return;
+        }
+        self.kept += 1;
+        let pick_up_ns = request.pick_up_ns();
+        self.kept_timely += u64::from(pick_up_ns.is_some_and(|ns| ns <= timely_within_ns));
+        put(&mut self.sojourn, from(intended_ns, done_ns));
+        put(&mut self.wire, from(sent_ns, done_ns));
+        put(&mut self.first_byte, from(sent_ns, request.first_byte_ns));
+        put(&mut self.send_lag, is_sent.then_some(send_lag_ns));
+        put(&mut self.pick_up, pick_up_ns);
+        let punctual_ns =
+            from(intended_ns, done_ns).zip(pick_up_ns).map(|(ns, lag)| ns - lag.min(ns));
+        put(&mut self.punctual, punctual_ns);
+    }
+
+    /// Adds all of `other`: histograms are merged, no quantile is ever averaged (METHOD M14).
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.kept += other.kept;
+        self.timely += other.timely;
+        self.kept_timely += other.kept_timely;
+        self.waited += other.waited;
+        self.reply_bytes += other.reply_bytes;
+        for (kind, count) in &other.errors {
+            *self.errors.entry(kind).or_default() += count;
+        }
+        self.sojourn.merge(&other.sojourn);
+        self.sojourn_all.merge(&other.sojourn_all);
+        self.wire.merge(&other.wire);
+        self.first_byte.merge(&other.first_byte);
+        self.send_lag.merge(&other.send_lag);
+        self.pick_up.merge(&other.pick_up);
+        self.punctual.merge(&other.punctual);
+    }
+
+    /// Requests that ended as `kind`.
+    pub fn errors_of(&self, kind: &str) -> u64 {
+        self.errors.get(kind).copied().unwrap_or(0)
+    }
+}
+
+fn put(times: &mut Times, ns: Option<u64>) {
+    match ns {
+        Some(ns) => times.add(ns),
+        None => times.add_lost(),
+    }
+}
+
+fn error_kind(request: &Request) -> Option<&'static str> {
+    Some(match request.outcome {
+        Outcome::Hit => return None,
+        Outcome::Pending if request.sent_ns == 0 => "unsent",
+        Outcome::Pending => "timeout",
+        Outcome::Miss => "miss",
+        Outcome::Status => "status",
+        Outcome::Length => "length",
+        Outcome::Content => "content",
+        Outcome::Garbled => "garbled",
+        Outcome::Closed => "closed",
+    })
+}
