@@ -108,28 +108,44 @@ impl Rate {
 
     /// Λ⁻¹(u): the first t, s, at which `u` requests are expected; infinite if that never happens.
     pub fn inverse(&self, u: f64) -> f64 {
-        let first = self.at(0.0);
         if u < 0.0 {
+            let first = self.at(0.0);
             return if first > 0.0 { u / first } else { f64::NEG_INFINITY };
         }
-        if let Self::Constant(level) = self {
-            return u / level;
-        }
-        let mut high = (u / self.at(0.0).max(1.0)).max(1e-3);
-        while self.integral(high) < u {
-            high *= 2.0;
-            if high > 1e9 {
-                return f64::INFINITY; // the last level is 0: the schedule ends
+        match self {
+            Self::Constant(level) => u / level,
+            Self::Steps(steps) => {
+                let (mut start, mut left) = (0.0, u);
+                for (level, length) in steps {
+                    if left <= level * length && *level > 0.0 {
+                        return start + left / level;
+                    }
+                    left -= level * length;
+                    start += length;
+                }
+                start + time_at(left, steps.last().map_or(0.0, |(level, _)| *level))
+            }
+            Self::Ramp(from, to, length) => {
+                let left = u - 0.5 * (from + to) * length;
+                if left > 0.0 {
+                    return length + time_at(left, *to);
+                }
+                // The root of a quadratic, in the form that loses no digits where the ramp is flat.
+                let root = (from * from + 2.0 * (to - from) / length * u).max(0.0).sqrt();
+                if u > 0.0 { 2.0 * u / (from + root) } else { 0.0 }
+            }
+            Self::Sine(mean, amplitude, period) => {
+                let swing = amplitude * period / TAU; // |Λ(t) - mean · t| is at most twice that
+                self.search(u, ((u - 2.0 * swing) / mean).max(0.0), u / mean)
             }
         }
-        self.search(u, high)
     }
 
-    /// Newton's method inside a bracket that always holds the answer; where λ is 0 or a step leads
-    /// out of the bracket it is halved instead. A tenth of a ns is exact enough.
-    fn search(&self, u: f64, mut high: f64) -> f64 {
-        let (mut low, mut t) = (0.0, high);
-        for _ in 0..100 {
+    /// The root in a bracket: Newton's method, and every other time the bracket is halved, so that it
+    /// ends also where λ is 0. A tenth of a ns is exact enough.
+    fn search(&self, u: f64, mut low: f64, mut high: f64) -> f64 {
+        let mut t = high;
+        for round in 0..200 {
             let off = self.integral(t) - u;
             if off < 0.0 {
                 low = t;
@@ -137,13 +153,23 @@ impl Rate {
                 high = t;
             }
             let newton = t - off / self.at(t);
-            let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };
+            let is_inside = newton > low && newton < high && round % 2 == 0;
+            let next = if is_inside { newton } else { 0.5 * (low + high) };
             if (next - t).abs() < 1e-10 {
                 return next;
             }
             t = next;
         }
-        high
+        t
+    }
+}
+
+/// How long `requests` take at `level`, s.
+fn time_at(requests: f64, level: f64) -> f64 {
+    match requests > 0.0 {
+        true if level > 0.0 => requests / level,
+        true => f64::INFINITY, // the last level is 0: the schedule ends
+        false => 0.0,
     }
 }
 
@@ -177,9 +203,20 @@ fn not_negative(rate: f64) -> Result<f64, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_base::rng::RngExt as _;
+
     use super::*;
 
-    const ALL: [&str; 4] = ["50k", "steps:10k@5s,0@1s,20k@5s", "ramp:1k..50k", "sine:20k,5k,3s"];
+    const ALL: [&str; 8] = [
+        "50k",
+        "steps:10k@5s,0@1s,20k@5s",
+        "steps:1k@2s,5k@3s,2k@1s",
+        "ramp:1k..50k",
+        "ramp:50k..1k",
+        "ramp:5k..5k",
+        "sine:20k,5k,3s",
+        "sine:20k,20k,3s",
+    ];
 
     #[test]
     fn inverse_undoes_the_integral() {
@@ -189,6 +226,37 @@ mod tests {
                 let back = rate.inverse(rate.integral(t));
                 assert!((back - t).abs() < 1e-9, "{text}: {t} came back as {back}");
             }
+        }
+    }
+
+    #[test]
+    fn inverse_never_goes_back_whatever_the_schedule() {
+        let mut rng = sojourn_base::rng::stream(1, "schedules", 0);
+        let mut any = |n: u32| rng.random_range(0..n);
+        for _ in 0..500 {
+            let parts: Vec<String> =
+                (0..1 + any(6)).map(|_| format!("{}@{}ms", any(9) * 1000, any(3000))).collect();
+            let swing = any(1001);
+            let texts = [
+                format!("steps:1@1ms,{}", parts.join(",")),
+                format!("ramp:{}..{}", any(9000), 1 + any(9000)),
+                format!("sine:1000,{swing},{}ms", 1 + any(9000)),
+            ];
+            for text in texts {
+                assert_inverse(&Rate::parse(&text, 10.0).unwrap(), &text);
+            }
+        }
+    }
+
+    /// Goes through the requests of 12 s in order.
+    fn assert_inverse(rate: &Rate, text: &str) {
+        let (all, mut before) = (rate.integral(12.0), 0.0);
+        for step in 0..500 {
+            let u = all * f64::from(step) / 500.0;
+            let t = rate.inverse(u);
+            assert!(t >= before && t <= 12.0, "{text}: {u} at {t} after {before}");
+            assert!((rate.integral(t) - u).abs() < 1e-5, "{text}: {u} expected at {t}");
+            before = t;
         }
     }
 

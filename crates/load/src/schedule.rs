@@ -152,17 +152,23 @@ fn times(
     let mut intended_ns = Vec::with_capacity(room as usize + 16);
     let mut rng = stream(job.seed, use_name, 0);
     let mut at = 0.0; // in mean gaps
+    let mut last_ns = f64::NEG_INFINITY;
     for index in 0_usize.. {
         at += process.next_gap(&mut rng);
         let ns = timetable.ns_at(at / share);
         if ns >= end_ns {
             break;
         }
+        if ns + 1.0 < last_ns {
+            let what = format!("request {index} is due before the one that precedes it");
+            return Err(Fault::failed(what, "rate", "a defect of this program: please report it"));
+        }
+        last_ns = ns.max(last_ns); // an inverse is found to a tenth of a ns
         if index as u64 > job.requests_max {
             refuse_more(index as f64, share, job)?;
         }
         if index % dealt.1 == dealt.0 {
-            intended_ns.push(ns as u64);
+            intended_ns.push(last_ns as u64);
         }
     }
     Ok(intended_ns)

@@ -34,8 +34,8 @@ pub fn check_sizes(object: &Object) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads everything.
-pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
+/// Reads everything; `times` are start and end of the trace.
+pub fn counts(object: &Object, counts: &mut Counts, times: (u64, u64)) -> Result<(), Fault> {
     counts.rows = rows(object)?;
     counts.reasons = reasons(object)?;
     counts.cpu = stacks(object)?;
@@ -48,7 +48,7 @@ pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
     counts.totals = words(40, bins::TOTAL.count()).map(|at| u64_at(&tally, at)).collect();
     let threads = (u64_at(&tally, 0) as usize).min(MAX_THREADS - 1);
     counts.threads =
-        (1..=threads).map(|slot| thread(object, &tally, slot)).collect::<Result<_, _>>()?;
+        (1..=threads).map(|slot| thread(object, &tally, slot, times)).collect::<Result<_, _>>()?;
     Ok(())
 }
 
@@ -124,7 +124,7 @@ fn stacks(object: &Object) -> Result<CpuSamples, Fault> {
     Ok(cpu)
 }
 
-fn thread(object: &Object, tally: &[u8], slot: usize) -> Result<Thread, Fault> {
+fn thread(object: &Object, tally: &[u8], slot: usize, times: (u64, u64)) -> Result<Thread, Fault> {
     // Small fields first, then times, stamps and sums; see shapes.h.
     let at = TALLY_HEAD + THREAD * slot;
     let rows = value(object, "thread_rows", &(slot as u32).to_ne_bytes())?;
@@ -133,10 +133,17 @@ fn thread(object: &Object, tally: &[u8], slot: usize) -> Result<Thread, Fault> {
         tgid: u32_at(tally, at + 4),
         requests: u64_at(tally, at + REQUESTS),
         total_ns: u64_at(tally, at + REQUESTS + 8),
-        run_ns: u64_at(tally, at + REQUESTS + 32),
+        run_ns: u64_at(tally, at + REQUESTS + 32) + running_ns(tally, at, times),
         rows: (0..bins::ROWS).map(|row| u64::from(u32_at(&rows, 4 * row))).collect(),
         ..Thread::default()
     })
+}
+
+/// What a thread that is on its CPU at the end ran since it came there.
+fn running_ns(tally: &[u8], at: usize, (started_ns, ended_ns): (u64, u64)) -> u64 {
+    let (off_kind, in_ns) = (u32_at(tally, at + 16), u64_at(tally, at + REQUESTS + 40));
+    let is_running = off_kind == 0 && in_ns > 0;
+    if is_running { ended_ns.saturating_sub(in_ns.max(started_ns)) } else { 0 }
 }
 
 /// Offset of `requests` in `struct thread`: 40 bytes of small fields, 8 times, 6 stamps, 3 times.

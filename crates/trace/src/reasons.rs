@@ -47,7 +47,7 @@ pub const REASONS: [Reason; 25] = [
         Unmatched,
         "read by a task that is not of the service, or beyond the table",
     ),
-    reason("frame_lost", Unmatched, "more pipelined requests than are remembered"),
+    reason("closed_unread", Unmatched, "the connection closed before its bytes were read"),
     reason("in_flight", InFlight, "still in service when the trace ended"),
     reason("rx_stamp_missing", Note, "no receive time on its packet: rx counts as 0"),
     reason("rx_split_lost", Note, "went through a busy socket's backlog: rx and ip are residual"),

@@ -95,7 +95,7 @@ pub fn run(
     let floor_ns = u64::from(options.worst > 0);
     outcome.started_unix_ns = unix_ns();
     outcome.started_ns = Monotonic.now_ns();
-    control(&object, outcome.started_ns, true, floor_ns)?;
+    control(&object, outcome.started_ns, 0, floor_ns)?;
     begun();
     wait(&object, target, options, stop, (&ring, &taken), &mut outcome)?;
     if only.is_some_and(|only| kernel::was_joined(&only)) {
@@ -104,7 +104,8 @@ pub fn run(
     drain(&object, &mut outcome)?;
     ring.consume().map_err(refused)?;
     drop(ring);
-    read::counts(&object, &mut outcome.counts)?;
+    let times = (outcome.started_ns, outcome.started_ns + outcome.counts.duration_ns);
+    read::counts(&object, &mut outcome.counts, times)?;
     read::costs(&object, options.hook_cost, &mut outcome.hooks);
     outcome.worst = taken.into_inner().worst.into_sorted();
     name_threads(&mut outcome);
@@ -176,8 +177,10 @@ fn note(outcome: &mut Outcome, hook: &Hook, is_attached: bool) {
 }
 
 /// What user space tells the hooks: the kernel's `struct control`.
-fn control(object: &Object, started_ns: u64, is_enabled: bool, floor_ns: u64) -> Result<(), Fault> {
-    let words = [u64::from(is_enabled), started_ns, kernel::real_minus_mono_ns() as u64, floor_ns];
+fn control(object: &Object, started_ns: u64, ended_ns: u64, floor_ns: u64) -> Result<(), Fault> {
+    let is_enabled = u64::from(ended_ns == 0);
+    let offset_ns = kernel::real_minus_mono_ns() as u64;
+    let words = [is_enabled, started_ns, offset_ns, floor_ns, ended_ns];
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let map = load::map(object, ".data.control")?;
     map.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY).map_err(refused)
@@ -216,11 +219,12 @@ fn wait(
         pace.came(std::mem::take(&mut taken.borrow_mut().count));
         if floor_ns() != told_ns {
             told_ns = floor_ns();
-            control(object, started_ns, true, told_ns)?;
+            control(object, started_ns, 0, told_ns)?;
         }
     }
-    control(object, started_ns, false, floor_ns())?;
-    outcome.counts.duration_ns = Monotonic.now_ns() - started_ns;
+    let ended_ns = Monotonic.now_ns();
+    control(object, started_ns, ended_ns, floor_ns())?;
+    outcome.counts.duration_ns = ended_ns - started_ns;
     Ok(())
 }
 

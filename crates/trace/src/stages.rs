@@ -21,6 +21,8 @@ pub enum Cause {
     Work,
     /// Kept from outside: the process was stopped by a signal.
     Stopped,
+    /// The rest of the request had not come yet: the client's time, or the network's.
+    Client,
     /// Not explained.
     Residual,
 }
@@ -48,7 +50,7 @@ const fn stage(
 }
 
 /// How many there are, the residual included.
-pub const COUNT: usize = 21;
+pub const COUNT: usize = 22;
 /// Where the residual stands: last.
 pub const RESIDUAL: usize = COUNT - 1;
 
@@ -75,7 +77,18 @@ pub const STAGES: [Stage; COUNT] = [
     ),
     stage("dispatch", "libevent", Cause::Work, "previous call of the batch -> read is entered"),
     stage("read", "Read", Cause::Work, "first read of the request"),
-    stage("body", "Read", Cause::Work, "end of the first read -> end of its last read"),
+    stage(
+        "body",
+        "Read",
+        Cause::Work,
+        "end of the first read -> end of its last read, less client_wait",
+    ),
+    stage(
+        "client_wait",
+        "client",
+        Cause::Client,
+        "a part was read, and the rest had not come: a slow client, or a command without a reply before it",
+    ),
     stage(
         "handover",
         "application",

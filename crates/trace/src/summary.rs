@@ -70,8 +70,8 @@ pub fn groups(row: &Row) -> Vec<Group> {
 
 /// Time by cause. Imbalance is taken out of queuing, where it was measured.
 pub fn causes(row: &Row) -> Vec<CauseShare> {
-    use Cause::{Imbalance, Queuing, Residual, Scheduling, Stopped, Work};
-    [Queuing, Scheduling, Imbalance, Work, Stopped, Residual]
+    use Cause::{Client, Imbalance, Queuing, Residual, Scheduling, Stopped, Work};
+    [Queuing, Scheduling, Imbalance, Work, Stopped, Client, Residual]
         .into_iter()
         .map(|cause| {
             let sum = STAGES.iter().zip(row.stage_ns).filter(|(stage, _)| stage.cause == cause);
@@ -216,6 +216,13 @@ pub fn answer(tail: &Tail) -> String {
     if tail.requests == 0 {
         return "no request was matched".into();
     }
+    if tail.residual.share > stage.times.share {
+        return format!(
+            "{:.0} % of the time of the requests at and above p{} is explained by no stage",
+            tail.residual.share * 100.0,
+            tail.q * 100.0
+        );
+    }
     let cause = tail.causes.iter().max_by(|a, b| a.share.total_cmp(&b.share));
     format!(
         "{:.0} % of the time of the requests at and above p{} is {} ({}): {}",
@@ -237,6 +244,7 @@ pub fn cause_word(cause: Cause) -> &'static str {
         Cause::Imbalance => "imbalance",
         Cause::Work => "work",
         Cause::Stopped => "stopped",
+        Cause::Client => "waiting for the client",
         Cause::Residual => "residual",
     }
 }

@@ -170,7 +170,7 @@ fn pin(pid: u32) {
 }
 
 #[test]
-fn a_request_in_two_halves_waits_in_its_body() {
+fn a_request_in_two_halves_waits_for_its_client() {
     let Some(_alone) = alone() else { return };
     calmly(|| {
         let server = echo::start(&["1"]);
@@ -185,7 +185,7 @@ fn a_request_in_two_halves_waits_in_its_body() {
         });
         assert_eq!(records.len(), 20, "{:?}", outcome.counts.reasons);
         assert!(records.iter().all(|record| record.bytes_in == 32));
-        pause_in("body", &records.iter().collect::<Vec<_>>())
+        pause_in("client_wait", &records.iter().collect::<Vec<_>>())
     });
 }
 
@@ -294,4 +294,46 @@ fn a_ring_that_is_too_small_drops_and_says_so() {
         vec![],
     );
     assert_eq!(verdict.verdict, sojourn_trace::result::VerdictWord::Unknown);
+}
+
+#[test]
+fn what_a_closed_connection_leaves_unread_is_counted() {
+    let Some(_alone) = alone() else { return };
+    let server = echo::start(&["1"]);
+    let (outcome, records) = trace(server.pid(), || {
+        let mut streams: Vec<TcpStream> = (0..10).map(|_| server.connect()).collect();
+        streams.iter_mut().for_each(|stream| Ask::default().call(stream));
+        server.stop();
+        for stream in &mut streams {
+            Ask::default().send(stream);
+            let socket = rustix::net::sockopt::set_socket_linger(&*stream, Some(Duration::ZERO));
+            socket.unwrap(); // to close it resets the connection
+        }
+        drop(streams);
+        server.go_on();
+    });
+    assert_eq!(records.len(), 10, "{:?}", outcome.counts.reasons);
+    assert_eq!(outcome.counts.reason("closed_unread"), 10);
+}
+
+#[test]
+fn a_request_whose_start_is_lost_is_counted_once() {
+    let Some(_alone) = alone() else { return };
+    let server = echo::start(&["1"]);
+    let (outcome, records) = trace(server.pid(), || {
+        let mut stream = server.connect();
+        Ask::default().call(&mut stream);
+        server.stop();
+        // More segments than are remembered: requests in the merged one have no start.
+        for _ in 0..40 {
+            Ask::default().send(&mut stream);
+            thread::sleep(Duration::from_millis(1));
+        }
+        server.go_on();
+        (0..40).for_each(|_| Ask::default().receive(&mut stream));
+    });
+    let unmatched = outcome.counts.weighing(sojourn_trace::reasons::Weight::Unmatched);
+    assert_eq!(records.len() as u64 + unmatched, 41, "{:?}", outcome.counts.reasons);
+    assert!(records.iter().all(|record| record.bytes_in == 32), "no part of a request is a match");
+    assert!(outcome.counts.reason("segments_full") > 0, "{:?}", outcome.counts.reasons);
 }

@@ -55,7 +55,7 @@ __noinline u32 row_of(u64 total_ns)
 	return bin < ROWS ? bin : ROWS - 1;
 }
 
-static __always_inline void emit(struct conn *c, struct request *req, const struct sock *sk, u64 total_ns)
+static __always_inline void emit(struct conn *c, struct request *req, u64 total_ns)
 {
 	bool wanted = control.worst_floor_ns && total_ns >= control.worst_floor_ns;
 	struct record *r;
@@ -70,12 +70,12 @@ static __always_inline void emit(struct conn *c, struct request *req, const stru
 	r->start_ns = req->start_ns;
 	r->total_ns = total_ns;
 	r->imbalance_ns = req->imbalance_ns;
-	r->conn = (u64)sk;
+	r->conn = c->id;
 	r->thread = req->thread;
 	r->writer = req->writer;
 	r->bytes_in = req->bytes_in;
 	r->bytes_out = req->bytes_out;
-	r->peer_port = sk ? __builtin_bswap16(sk->__sk_common.skc_dport) : 0;
+	r->peer_port = c->peer_port;
 	r->is_full = settings.full_records;
 	r->seq = c->requests;
 	__builtin_memcpy(r->stage_ns, req->stage_ns, sizeof(r->stage_ns));
@@ -117,7 +117,7 @@ static __noinline int add_to_row(struct request *req, u64 total_ns)
 }
 
 /* Closes the exchange on a connection and counts it, once. */
-static __noinline int finish(struct conn *c, const struct sock *sk)
+static __noinline int finish(struct conn *c)
 {
 	struct request *req = &c->req;
 	u64 end_ns = req->sent_ns > req->queued.ns ? req->sent_ns : req->queued.ns;
@@ -143,7 +143,7 @@ static __noinline int finish(struct conn *c, const struct sock *sk)
 	c->total_sum_ns += total_ns;
 	if (total_ns > c->total_max_ns)
 		c->total_max_ns = total_ns;
-	emit(c, req, sk, total_ns);
+	emit(c, req, total_ns);
 	return 0;
 }
 

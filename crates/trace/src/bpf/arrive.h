@@ -111,14 +111,12 @@ static __always_inline int data_ready(struct sock *sk)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	end_seq = tp->rcv_nxt;
+	end_seq = tp->rcv_nxt - (state == TCP_CLOSE_WAIT);	/* the client's FIN counts as a byte */
 	c = bpf_sk_storage_get(&conns, sk, 0, 0);
 	if (!c) {
-		c = bpf_sk_storage_get(&conns, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		c = new_conn(sk, tp->copied_seq, tp->copied_seq);
 		if (!c)
 			return 0;
-		c->read_seq = tp->copied_seq;
-		c->segs[SEGMENTS - 1].end_seq = c->read_seq;
 	}
 	if (c->seg_push - c->seg_pop >= SEGMENTS) {
 		seg = &c->segs[(c->seg_push - 1) & (SEGMENTS - 1)];

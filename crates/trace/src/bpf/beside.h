@@ -55,14 +55,15 @@ int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (c->req.state == REPLYING && tp && !after(tp->write_seq, c->sent_seq))
-		finish(c, 0);
-	else if (c->req.state != IDLE)
+		finish(c);
+	else if (c->req.state == READING || c->req.state == REPLYING)
 		count(UN_IN_FLIGHT);
+	count_many(UN_IN_FLIGHT, c->seg_push - c->seg_pop);
 	line.requests = c->requests;
 	line.total_sum_ns = c->total_sum_ns;
 	line.total_max_ns = c->total_max_ns;
 	line.thread = c->req.thread;
-	line.peer_port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	line.peer_port = c->peer_port;
 	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
 	return 0;
 }

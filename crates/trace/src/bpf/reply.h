@@ -29,7 +29,7 @@ int BPF_PROG(on_queue, struct sk_buff *skb)
 	if (!sk || !is_ours(sk) || !control.is_enabled)
 		return 0;
 	c = bpf_sk_storage_get(&conns, sk, 0, 0);
-	if (!c || c->req.state == IDLE)
+	if (!c || (c->req.state != READING && c->req.state != REPLYING))
 		return 0;
 	if (bpf_probe_read_kernel(th, sizeof(th), skb->head + skb->transport_header))
 		return 0;
@@ -84,10 +84,11 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 	if (!c || !control.is_enabled)
 		return 0;
 	if (c->req.state == REPLYING)
-		finish(c, sk);
+		finish(c);
 	else if (c->req.state == READING)
 		count(UN_NO_REPLY);
 	c->req.state = IDLE;
+	count_unread(c, UN_CLOSED_UNREAD);
 	return 0;
 }
 

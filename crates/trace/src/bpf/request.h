@@ -55,7 +55,7 @@ static __always_inline struct segment *first_unread(struct conn *c)
 	return 0;
 }
 
-/* Drops the segments that have been read to their end. Returns how many the range touched. */
+/* Drops the segments that have been read to their end. Returns how many begin in what was read. */
 static __always_inline u32 consume(struct conn *c, u32 copied_seq)
 {
 	u32 touched = 0;
@@ -65,13 +65,55 @@ static __always_inline u32 consume(struct conn *c, u32 copied_seq)
 
 		if (c->seg_pop == c->seg_push || !after(copied_seq, seg->start_seq))
 			break;
-		touched += 1 + seg->merged;
+		if (!after(c->read_seq, seg->start_seq))
+			touched += 1 + seg->merged;
 		if (after(seg->end_seq, copied_seq))
 			break;
 		c->seg_pop++;
 	}
 	c->read_seq = copied_seq;
 	return touched;
+}
+
+/* Counts the segments of which nothing was read, and drops them: each may be a request. */
+static __always_inline void count_unread(struct conn *c, enum reason reason)
+{
+	for (u32 i = 0; i < SEGMENTS; i++) {
+		struct segment *seg = &c->segs[c->seg_pop & (SEGMENTS - 1)];
+
+		if (c->seg_pop == c->seg_push)
+			break;
+		if (!after(c->read_seq, seg->start_seq) && seg->rx_ns >= control.started_ns)
+			count(reason);
+		c->seg_pop++;
+	}
+}
+
+/* The exchange that goes on cannot be matched: counted once, however many reads take the rest. */
+static __always_inline void lose(struct conn *c, enum reason reason, u32 write_seq)
+{
+	c->req.state = LOST;
+	c->req.reply_base = write_seq;
+	count(reason);
+}
+
+/* More of its bytes are read. What the thread waited for in between was the client's to send. */
+static __always_inline void extend(struct conn *c, struct thread *t, u32 slot, u32 copied_seq)
+{
+	struct request *req = &c->req;
+	struct segment *seg = first_unread(c);
+	struct read_exit *e = &t->exits[req->last_read_no & (EXITS - 1)];
+	u32 before = req->segments;
+
+	req->bytes_in += copied_seq - c->read_seq;
+	if (req->thread == slot) {
+		if (seg && e->number == req->last_read_no + 1 && seg->ready_ns > e->at.ns)
+			req->client_ns += seg->ready_ns - e->at.ns;
+		req->last_read_no = t->reads;
+	}
+	req->segments += consume(c, copied_seq);
+	if (before <= 1 && req->segments > 1)
+		count(NOTE_MANY_SEGMENTS);
 }
 
 /* Books everything from the wire to the entry of the read that takes the first byte. */
@@ -119,17 +161,17 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	req->reply_base = write_seq;
 	if (!seg || after(seg->start_seq, c->read_seq)) {
 		consume(c, copied_seq);
-		count(UN_NO_SEGMENT);
+		lose(c, UN_NO_SEGMENT, write_seq);
 		return 0;
 	}
 	if (seg->merged && seg->start_seq != c->read_seq) {
 		consume(c, copied_seq);
-		count(UN_SEGMENTS_FULL);
+		lose(c, UN_SEGMENTS_FULL, write_seq);
 		return 0;
 	}
 	if (seg->rx_ns < control.started_ns) {
 		consume(c, copied_seq);
-		count(UN_BEGAN_BEFORE);
+		lose(c, UN_BEGAN_BEFORE, write_seq);
 		return 0;
 	}
 	__builtin_memset(req->stage_ns, 0, sizeof(req->stage_ns));
@@ -142,15 +184,18 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	req->read_no = t->reads;
 	req->last_read_no = t->reads;
 	req->open_ns = t->open_ns;
+	req->client_ns = 0;
 	req->queued.ns = 0;
 	req->sent_ns = 0;
 	book_arrival(req, seg, t);
 	queue_ns = req->stage_ns[ST_BUSY] + req->stage_ns[ST_BATCH];
-	/* Others' idleness: less the while in which this thread itself had not been woken yet. */
-	idle_ns = idle_time(t->enter.ns) - seg->idle_ns - req->stage_ns[ST_WAKEUP];
+	/* Others' idleness: less the while in which this thread itself had not been woken yet. Alone,
+	 * all idleness is its own, also before it heard of the connection. */
+	idle_ns = workers < 2 ? 0 : idle_time(t->enter.ns) - seg->idle_ns - req->stage_ns[ST_WAKEUP];
 	req->imbalance_ns = (s64)idle_ns < 0 ? 0 : idle_ns < queue_ns ? idle_ns : queue_ns;
 	req->state = READING;
-	if (consume(c, copied_seq) > 1)
+	req->segments = consume(c, copied_seq);
+	if (req->segments > 1)
 		count(NOTE_MANY_SEGMENTS);
 	return 0;
 }
@@ -164,6 +209,20 @@ static __always_inline bool book_read(struct request *req, enum stage stage, str
 	if (e->number != read_no + 1)
 		return false;
 	advance(req->stage_ns, stage, cur, &e->at);
+	return true;
+}
+
+/* Books the later reads, with the wait for their bytes apart. */
+static __always_inline bool book_body(struct request *req, struct stamp *cur)
+{
+	u64 client_ns = req->client_ns;
+
+	if (!book_read(req, ST_BODY, cur, req->last_read_no))
+		return false;
+	if (client_ns > req->stage_ns[ST_BODY])
+		client_ns = req->stage_ns[ST_BODY];
+	req->stage_ns[ST_BODY] -= client_ns;
+	req->stage_ns[ST_CLIENT_WAIT] += client_ns;
 	return true;
 }
 
@@ -204,7 +263,7 @@ static __noinline int reply_begins(struct request *req, u32 slot, u64 now_ns)
 	req->state = REPLYING;
 	req->writer = slot;
 	if (!book_read(req, ST_READ, &cur, req->read_no) ||
-	    (req->last_read_no != req->read_no && !book_read(req, ST_BODY, &cur, req->last_read_no))) {
+	    (req->last_read_no != req->read_no && !book_body(req, &cur))) {
 		count(NOTE_READ_EXIT_LOST);
 		slot = 0;
 	} else if (!slot) {

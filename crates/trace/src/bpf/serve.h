@@ -37,6 +37,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	t->in_call = 1;
 	if (!t->seen_ns)
 		t->seen_ns = t->enter.ns;
+	if (!t->switched_in_ns)
+		t->switched_in_ns = t->enter.ns;
 	if (t->class == SYS_WAIT) {
 		t->wait_enter = t->enter;
 		t->wake_ns = 0;
@@ -98,6 +100,7 @@ int BPF_PROG(on_read, struct sock *sk)
 	struct thread *t;
 	struct conn *c;
 	u32 slot, copied_seq;
+	bool goes_on;
 
 	if (!control.is_enabled || !is_ours(sk))
 		return 0;
@@ -108,37 +111,38 @@ int BPF_PROG(on_read, struct sock *sk)
 	copied_seq = tp->copied_seq;
 	c = bpf_sk_storage_get(&conns, sk, 0, 0);
 	if (!c) {	/* its bytes were waiting when the trace began */
-		c = bpf_sk_storage_get(&conns, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-		if (!c)
-			return 0;
-		c->read_seq = copied_seq;
-		c->segs[SEGMENTS - 1].end_seq = tp->rcv_nxt;
-		count(UN_BEGAN_BEFORE);
+		c = new_conn(sk, copied_seq, tp->rcv_nxt);
+		if (c)
+			lose(c, UN_BEGAN_BEFORE, tp->write_seq);
 		return 0;
 	}
 	if (copied_seq == c->read_seq)
 		return 0;
-	if (!slot) {
-		consume(c, copied_seq);
-		c->req.state = IDLE;
-		count(UN_THREAD_UNKNOWN);
-		return 0;
-	}
-	t = thread_at(slot);
-	t->is_worker = 1;
-	if (c->req.state == READING && tp->write_seq == c->req.reply_base) {
-		c->req.bytes_in += copied_seq - c->read_seq;
-		if (c->req.thread == slot)
-			c->req.last_read_no = t->reads;
-		consume(c, copied_seq);
-	} else {
+	goes_on = (c->req.state == READING || c->req.state == LOST) && tp->write_seq == c->req.reply_base;
+	if (!goes_on) {
 		if (c->req.state == READING || (c->req.state == REPLYING && after(tp->write_seq, c->sent_seq)))
 			count(UN_REPLY_UNFINISHED);
 		else if (c->req.state == REPLYING)
-			finish(c, sk);
+			finish(c);
 		c->req.state = IDLE;
-		begin(c, t, slot, copied_seq, tp->write_seq);
 	}
+	if (!slot) {
+		consume(c, copied_seq);
+		if (c->req.state != LOST)
+			lose(c, UN_THREAD_UNKNOWN, tp->write_seq);
+		return 0;
+	}
+	t = thread_at(slot);
+	if (!t->is_worker) {
+		t->is_worker = 1;
+		__sync_fetch_and_add(&workers, 1);
+	}
+	if (!goes_on)
+		begin(c, t, slot, copied_seq, tp->write_seq);
+	else if (c->req.state == READING)
+		extend(c, t, slot, copied_seq);
+	else
+		consume(c, copied_seq);
 	t->did_read = 1;
 	return 0;
 }

@@ -20,7 +20,8 @@ enum stage {
 	ST_BATCH,	/* that -> end of the previous system call of the same batch */
 	ST_DISPATCH,	/* that -> read is entered */
 	ST_READ,	/* the first read of the request */
-	ST_BODY,	/* end of the first read -> end of the last read */
+	ST_BODY,	/* end of the first read -> end of the last read, less the next */
+	ST_CLIENT_WAIT,	/* in between: the rest of the request had not come yet */
 	ST_HANDOVER,	/* end of read -> another thread takes over */
 	ST_OPEN,	/* openat and its like */
 	ST_APP,		/* the service's own work: read done -> write is entered, less open and reply wait */
@@ -43,7 +44,7 @@ enum reason {
 	UN_REPLY_UNFINISHED,	/* the next request was read before this reply had left */
 	UN_BAD_ORDER,		/* its end lies before its start: clocks disagree */
 	UN_THREAD_UNKNOWN,	/* read by a thread that has no slot */
-	UN_FRAME_LOST,		/* more pipelined requests than the queue of frames holds */
+	UN_CLOSED_UNREAD,	/* the connection closed before its bytes were read */
 	UN_IN_FLIGHT,		/* still in service when the trace ended */
 	/* notes: nothing is lost, a detail is */
 	NOTE_RX_STAMP_MISSING,	/* no receive time on the skb: RX counted as 0 */
@@ -73,7 +74,6 @@ enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK };
 #define SEGMENTS 16		/* unread segments remembered per connection; power of 2 */
 #define OFFS 32			/* off-CPU intervals remembered per thread; power of 2 */
 #define EXITS 64		/* read exits remembered per thread; power of 2 */
-#define FRAMES 64		/* pipelined requests remembered per connection; power of 2 */
 
 /* Log-linear bins: 2^SUB bins per octave, linear below the first. */
 #define TOTAL_SUB 7
@@ -168,7 +168,7 @@ struct segment {
 	u64 idle_ns;		/* time with an idle worker, so far */
 };
 
-enum state { IDLE, READING, REPLYING };
+enum state { IDLE, READING, REPLYING, LOST /* goes on, and has been counted as unmatched */ };
 
 struct request {
 	u32 thread;		/* slot that read it */
@@ -177,9 +177,11 @@ struct request {
 	u32 bytes_out;
 	u32 reply_base;		/* reply bytes below this belong to earlier requests */
 	u32 state;
-	u64 id;
+	u32 segments;		/* that its bytes came in */
+	u32 pad;
 	u64 start_ns;
 	u64 ready_ns;
+	u64 client_ns;		/* waited for the rest of its bytes */
 	u64 read_no;
 	u64 last_read_no;
 	u64 open_ns;
@@ -196,6 +198,9 @@ struct conn {
 	u32 read_seq;		/* request bytes read up to here */
 	u32 sent_seq;		/* reply bytes given to the device up to here */
 	u32 skip_sent;		/* the segment on its way to the driver is none of ours */
+	u32 peer_port;
+	u32 pad;
+	u64 id;			/* address of the socket */
 	u64 requests;
 	u64 total_sum_ns;
 	u64 total_max_ns;
@@ -243,6 +248,7 @@ struct control {
 	u64 started_ns;			/* when it was set: data that came earlier is not judged */
 	s64 real_minus_mono_ns;		/* CLOCK_REALTIME - CLOCK_MONOTONIC, for skb->tstamp */
 	u64 worst_floor_ns;		/* totals from here on are wanted for the worst list; 0: none */
+	u64 ended_ns;			/* when it was cleared again; 0: not yet */
 };
 
 /* Written by the hooks, read by user space. */

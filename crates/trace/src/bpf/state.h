@@ -25,6 +25,9 @@ s32 idle_workers;
 u64 idle_since_ns;
 u64 idle_sum_ns;
 
+/* Threads that have served a request. */
+u32 workers;
+
 /* What this CPU is doing. Written only by hooks on this CPU. */
 struct cpu {
 	u32 tid;		/* task that runs here, if is_known */
@@ -124,13 +127,18 @@ struct {
 	__type(value, u64);
 } stack_samples SEC(".maps");
 
-static __always_inline void count(enum reason reason)
+static __always_inline void count_many(enum reason reason, u64 more)
 {
 	u32 key = reason;
 	u64 *n = bpf_map_lookup_elem(&reasons, &key);
 
 	if (n)
-		*n += 1;	/* one writer per CPU: hooks do not nest on one CPU */
+		*n += more;	/* one writer per CPU: hooks do not nest on one CPU */
+}
+
+static __always_inline void count(enum reason reason)
+{
+	count_many(reason, 1);
 }
 
 static __always_inline struct cpu *this_cpu(void)
@@ -156,6 +164,20 @@ static __always_inline bool is_ours(const struct sock *sk)
 static __always_inline bool after(u32 a, u32 b)
 {
 	return (s32)(a - b) > 0;
+}
+
+/* The state of a connection; made if there is none, with the bytes up to these already read. */
+static __always_inline struct conn *new_conn(struct sock *sk, u32 read_seq, u32 come_seq)
+{
+	struct conn *c = bpf_sk_storage_get(&conns, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!c)
+		return 0;
+	c->read_seq = read_seq;
+	c->segs[SEGMENTS - 1].end_seq = come_seq;
+	c->peer_port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	c->id = (u64)sk;
+	return c;
 }
 
 #endif

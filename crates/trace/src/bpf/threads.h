@@ -92,10 +92,24 @@ static __always_inline void idle_ends(struct thread *t, u64 now_ns)
 		__sync_fetch_and_add(&idle_sum_ns, now_ns - since_ns);
 }
 
+/* Adds what it ran since it was switched in, as far as it lies within the trace. */
+static __always_inline void add_run(struct thread *t, u64 now_ns)
+{
+	u64 from_ns = t->switched_in_ns, to_ns = now_ns;
+
+	if (!from_ns || !control.started_ns)
+		return;
+	if (from_ns < control.started_ns)
+		from_ns = control.started_ns;
+	if (control.ended_ns && to_ns > control.ended_ns)
+		to_ns = control.ended_ns;
+	if (to_ns > from_ns)
+		t->run_ns += to_ns - from_ns;
+}
+
 static __always_inline void switch_out(struct thread *t, bool preempt, u32 state, u64 now_ns)
 {
-	if (t->switched_in_ns)
-		t->run_ns += now_ns - t->switched_in_ns;
+	add_run(t, now_ns);
 	t->off_ns = now_ns;
 	t->waking_ns = 0;
 	if (preempt || state == TASK_RUNNING) {
