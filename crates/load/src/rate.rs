@@ -235,7 +235,7 @@ mod tests {
         let mut any = |n: u32| rng.random_range(0..n);
         for _ in 0..500 {
             let parts: Vec<String> =
-                (0..1 + any(6)).map(|_| format!("{}@{}ms", any(9) * 1000, any(3000))).collect();
+                (0..=any(6)).map(|_| format!("{}@{}ms", any(9) * 1000, any(3000))).collect();
             let swing = any(1001);
             let texts = [
                 format!("steps:1@1ms,{}", parts.join(",")),

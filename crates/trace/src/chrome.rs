@@ -1,8 +1,10 @@
-//! Requests as a Chrome trace (`chrome://tracing`, ui.perfetto.dev): one track per thread, a slice
-//! per request, its stages inside.
+//! Requests as a Chrome trace (`chrome://tracing`, ui.perfetto.dev): one track per thread and
+//! connection, a slice per request, its stages inside.
 //!
 //! Run-queue delay is drawn at its place after the wake-up, also where the thread was preempted
 //! later: a record keeps how long each stage took, not how often it was interrupted.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -11,16 +13,18 @@ use crate::result::TraceResult;
 /// The worst requests of a result in the Trace Event Format (complete events, times in µs).
 pub fn trace(result: &TraceResult) -> Value {
     let mut events = Vec::new();
-    for thread in &result.threads {
-        events.push(json!({
-            "ph": "M", "name": "thread_name", "pid": thread.pid, "tid": thread.tid,
-            "args": {"name": format!("{} {}", thread.comm, thread.tid)},
-        }));
-    }
+    let mut named = BTreeSet::new();
     for request in &result.worst {
-        let pid = result.threads.iter().find(|t| t.tid == request.tid).map_or(0, |t| t.pid);
+        let thread = result.threads.iter().find(|t| t.tid == request.tid);
+        let (pid, comm) = thread.map_or((0, ""), |t| (t.pid, t.comm.as_str()));
         // Requests of one thread overlap while they wait, so each connection gets its own track.
         let track = u64::from(request.tid) << 16 | u64::from(request.peer_port);
+        if named.insert(track) {
+            events.push(json!({
+                "ph": "M", "name": "thread_name", "pid": pid, "tid": track,
+                "args": {"name": format!("{comm} {}, port {}", request.tid, request.peer_port)},
+            }));
+        }
         let slice = |name: &str, start_ns: u64, ns: u64, args: Value| {
             json!({
                 "ph": "X", "cat": "request", "name": name, "pid": pid, "tid": track,

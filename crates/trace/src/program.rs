@@ -61,8 +61,7 @@ fn act(
         worst: args.worst,
         hook_cost: args.hook_cost,
     };
-    let results = [&args.json, &args.records, &args.chrome];
-    results.into_iter().flatten().try_for_each(|path| files::check_writable(path))?;
+    check_outputs(args)?;
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let mut kept = crate::records::Writer::open(args.records.as_deref())?;
@@ -80,6 +79,26 @@ fn act(
         VerdictWord::Holds => Exit::Ok,
         VerdictWord::Unknown => Exit::Unknown,
     })
+}
+
+/// Refuses places that cannot be written, before anything is traced.
+fn check_outputs(args: &Args) -> Result<(), Fault> {
+    let mut seen = Vec::new();
+    for (flag, path) in
+        [("--json", &args.json), ("--records", &args.records), ("--chrome", &args.chrome)]
+    {
+        let Some(path) = path else { continue };
+        if flag != "--json" && path.as_os_str() == "-" {
+            return Err(Fault::usage("only --json can go to standard output", flag, "name a file"));
+        }
+        if seen.contains(&path) {
+            let what = format!("{} is to hold two results", path.display());
+            return Err(Fault::usage(what, flag, "name a file for each"));
+        }
+        seen.push(path);
+        files::check_writable(path)?;
+    }
+    Ok(())
 }
 
 fn write_results(args: &Args, result: &TraceResult, out: &mut dyn Write) -> Result<(), Fault> {
@@ -143,7 +162,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         notes: summary::by_reason(counts, &[Weight::Note, Weight::Defect]),
         verdict: verdict::judge(
             counts,
-            residual.share,
+            (residual.share, tail.residual.share),
             bounds,
             std::mem::take(&mut outcome.failures),
         ),

@@ -25,8 +25,14 @@ pub fn unmatched_share(counts: &Counts) -> f64 {
     unmatched as f64 / (counts.matched() + unmatched).max(1) as f64
 }
 
-/// Judges `counts`; `before` are reasons already known, such as a service that died.
-pub fn judge(counts: &Counts, residual_share: f64, bounds: Bounds, before: Vec<String>) -> Verdict {
+/// Judges `counts`; `residual` is its share of the time of all requests and of those at and above p99,
+/// `before` are reasons already known, such as a service that died.
+pub fn judge(
+    counts: &Counts,
+    residual: (f64, f64),
+    bounds: Bounds,
+    before: Vec<String>,
+) -> Verdict {
     let mut reasons = before;
     if counts.matched() == 0 {
         reasons.push("no request was matched: was there any load on the traced ports?".into());
@@ -44,12 +50,16 @@ pub fn judge(counts: &Counts, residual_share: f64, bounds: Bounds, before: Vec<S
     if dropped > 0 {
         reasons.push(format!("{dropped} records found the ring full: give a larger --ring"));
     }
-    if residual_share > bounds.residual_max {
-        reasons.push(format!(
-            "{:.1} % of the time is explained by no stage, more than {:.1} %",
-            residual_share * 100.0,
-            bounds.residual_max * 100.0
-        ));
+    for (share, whose) in
+        [(residual.0, "time"), (residual.1, "time of the requests at and above p99")]
+    {
+        if share > bounds.residual_max {
+            reasons.push(format!(
+                "{:.1} % of the {whose} is explained by no stage, more than {:.1} %",
+                share * 100.0,
+                bounds.residual_max * 100.0
+            ));
+        }
     }
     let defects = counts.weighing(Weight::Defect);
     if defects > 0 {
@@ -90,13 +100,14 @@ mod tests {
     #[test]
     fn each_failed_check_makes_it_unknown_and_says_why() {
         let judge = |c: &Counts, residual| judge(c, residual, Bounds::default(), vec![]);
-        assert_eq!(judge(&counts(100, "no_reply", 1), 0.0).verdict, VerdictWord::Holds);
+        assert_eq!(judge(&counts(100, "no_reply", 1), (0.0, 0.0)).verdict, VerdictWord::Holds);
         for (counts, residual, word) in [
-            (counts(100, "no_reply", 2), 0.0, "closed before"),
-            (counts(100, "record_dropped", 1), 0.0, "--ring"),
-            (counts(100, "sum_mismatch", 1), 0.0, "add to"),
-            (counts(0, "no_reply", 0), 0.0, "load"),
-            (counts(100, "no_reply", 0), 0.06, "no stage"),
+            (counts(100, "no_reply", 2), (0.0, 0.0), "closed before"),
+            (counts(100, "record_dropped", 1), (0.0, 0.0), "--ring"),
+            (counts(100, "sum_mismatch", 1), (0.0, 0.0), "add to"),
+            (counts(0, "no_reply", 0), (0.0, 0.0), "load"),
+            (counts(100, "no_reply", 0), (0.06, 0.0), "no stage"),
+            (counts(100, "no_reply", 0), (0.01, 0.06), "p99"),
         ] {
             let verdict = judge(&counts, residual);
             assert_eq!(verdict.verdict, VerdictWord::Unknown);
@@ -106,7 +117,7 @@ mod tests {
 
     #[test]
     fn requests_cut_off_by_the_ends_of_the_trace_are_not_held_against_it() {
-        let verdict = judge(&counts(10, "in_flight", 10), 0.0, Bounds::default(), vec![]);
+        let verdict = judge(&counts(10, "in_flight", 10), (0.0, 0.0), Bounds::default(), vec![]);
         assert_eq!(verdict.verdict, VerdictWord::Holds);
     }
 }

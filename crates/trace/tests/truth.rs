@@ -289,7 +289,7 @@ fn a_ring_that_is_too_small_drops_and_says_so() {
     assert!(dropped > 0);
     let verdict = sojourn_trace::verdict::judge(
         &outcome.counts,
-        0.0,
+        (0.0, 0.0),
         sojourn_trace::verdict::Bounds::default(),
         vec![],
     );
@@ -302,7 +302,9 @@ fn what_a_closed_connection_leaves_unread_is_counted() {
     let server = echo::start(&["1"]);
     let (outcome, records) = trace(server.pid(), || {
         let mut streams: Vec<TcpStream> = (0..10).map(|_| server.connect()).collect();
-        streams.iter_mut().for_each(|stream| Ask::default().call(stream));
+        for stream in &mut streams {
+            Ask::default().call(stream);
+        }
         server.stop();
         for stream in &mut streams {
             Ask::default().send(stream);

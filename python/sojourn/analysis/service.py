@@ -20,6 +20,7 @@ from sojourn.analysis.findings import (
 from sojourn.analysis.given import Given
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.words import percent, percentile
+from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Phase, Verdict
 from sojourn.spec import ServiceSpec
@@ -48,7 +49,7 @@ def find(given: Given, spec: ServiceSpec) -> ServiceFinding:
         kind=spec.kind,
         qos=qos,
         max_rps=max_rps,
-        max_rps_interval=Interval(lo=axis.lo_rps, hi=axis.hi_rps) if axis else None,
+        max_rps_interval=_peaks(axis),
         max_rps_rule=str(axis.rule if axis else spec.max_rps),
         points=points,
         lines=(*smooth, *ideal),
@@ -133,6 +134,11 @@ def _curves(
             found = lowess.crossing(curve, qos.bound_ns)
             crossing = None if found.at is None or found.is_open else found.interval
     return tuple(lines), crossing
+
+
+def _peaks(axis: Axis | None) -> Interval | None:
+    """The least and the greatest peak; None of a single run, which says nothing of its spread."""
+    return Interval(lo=axis.lo_rps, hi=axis.hi_rps) if axis and axis.runs > 1 else None
 
 
 def _verdict(

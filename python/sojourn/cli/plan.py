@@ -40,7 +40,9 @@ def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> N
       sojourn check my.toml
       sojourn check latency_vs_load --profile full --set run.repeats=10 > mine.toml
     """
-    typer.echo(spec.to_toml(spec.load(study, profile=profile, overrides=sets or ())), nl=False)
+    asked = spec.load(study, profile=profile, overrides=sets or ())
+    _hold_against_host(asked)
+    typer.echo(spec.to_toml(asked), nl=False)
 
 
 def plan(

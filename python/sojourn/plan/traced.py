@@ -65,6 +65,11 @@ def of(point: Point) -> tuple[Condition, bool]:
     return Condition(name, float(fraction)), which.partition("~")[0] == "with"
 
 
+def is_disturbed(point: Point) -> bool:
+    """Whether a task that disturbs the server is what the point is about."""
+    return point.phase is Phase.TRACE and of(point)[0].name in {CONTEXT_SWITCH, INTERFERENCE}
+
+
 def next_run(
     study: Study,
     service: ServiceSpec,

@@ -18,8 +18,8 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
         facts.append(("max RPS", "unknown"))
     else:
         interval = service.max_rps_interval
-        within = f" [{show.rates(interval)}]" if interval else ""
         rule = service.max_rps_rule.replace("_", " ")
+        within = f" (runs: {show.rates(interval)})" if interval else ""
         facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
     search = service.max_load
     if search:

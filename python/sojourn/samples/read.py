@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn import units
 from sojourn.errors import StoreFault
-from sojourn.plan import codec
+from sojourn.plan import codec, traced
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.samples import dependence, raw
 from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
@@ -67,7 +67,7 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if result.lateness and point.phase not in DECIDED:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = point.phase in DECIDED and result.verdict is Verdict.HOLDS
-    if others > OTHERS_MAX and point.phase is not Phase.TRACE and not holds_anyway:
+    if others > OTHERS_MAX and not (holds_anyway or traced.is_disturbed(point)):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
             f"CPUs, {OTHERS_MAX:.0%} may be; end them, or give the server CPUs of its own"

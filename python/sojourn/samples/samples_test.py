@@ -58,16 +58,22 @@ def test_a_failed_self_check_is_carried_with_its_reasons(point: Point, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("phase", "verdict", "believed"),
+    ("what", "verdict", "believed"),
     [
-        (Phase.SEARCH, "holds", "holds"), (Phase.CONFIRM, "violated", "unknown"),
-        (Phase.SWEEP, "holds", "unknown"), (Phase.TRACE, "holds", "holds"),
+        ((Phase.SEARCH, ""), "holds", "holds"), ((Phase.CONFIRM, ""), "violated", "unknown"),
+        ((Phase.SWEEP, ""), "holds", "unknown"),
+        ((Phase.TRACE, "loaded-f0.50/with"), "holds", "unknown"),
+        ((Phase.TRACE, "context_switch-f0.01/without"), "holds", "holds"),
+        ((Phase.TRACE, "interference-f0.90/with~1"), "holds", "holds"),
     ],
 )  # fmt: skip
 def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
-    point: Point, tmp_path: Path, phase: Phase, verdict: str, believed: str
+    point: Point, tmp_path: Path, what: tuple[Phase, str], verdict: str, believed: str
 ) -> None:
-    folder = made.put(tmp_path, replace(point, phase=phase), made.result([1e6], verdict=verdict))
+    phase, condition = what
+    key = f"{point.service}/trace/b0/{condition}" if condition else point.key
+    asked = replace(point, phase=phase, key=key)
+    folder = made.put(tmp_path, asked, made.result([1e6], verdict=verdict))
     (folder / "host.json").write_text('{"others_on_server_share": 0.06}')
     outcome = samples.read(folder)
     assert outcome.verdict == believed

@@ -170,16 +170,20 @@ fn parse(bytes: &[u8]) -> Head {
         return Head::Informational(taken);
     }
     let mut is_last = response.version == Some(0);
+    let mut length = None;
     let mut body = match status {
         204 | 304 => Some(Body::of_length(0)),
         _ => None,
     };
     for header in response.headers.iter() {
         let value = header.value.trim_ascii();
-        if header.name.eq_ignore_ascii_case("content-length") && body.is_none() {
-            let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-            let Some(length) = length else { return Head::Garbled };
-            body = Some(Body::of_length(length));
+        if header.name.eq_ignore_ascii_case("content-length") {
+            let told = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+            if told.is_none() || length.is_some_and(|length| told != Some(length)) {
+                return Head::Garbled; // none, or two that differ: RFC 9112, 6.3
+            }
+            length = told;
+            body = body.or(told.map(Body::of_length));
         } else if header.name.eq_ignore_ascii_case("transfer-encoding")
             && value.to_ascii_lowercase().ends_with(b"chunked")
         {

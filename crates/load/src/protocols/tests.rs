@@ -317,6 +317,20 @@ fn requests_read_as_the_protocol_says() {
 }
 
 #[test]
+fn two_lengths_that_differ_are_garbled() {
+    let case = http();
+    let read = |second: u8| {
+        let head =
+            format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: {second}\r\n\r\n");
+        let mut decoder = case.protocol.decoder();
+        let step = decoder.read(case.asked[0], format!("{head}hello").as_bytes());
+        step.reply.map(|reply| reply.outcome)
+    };
+    assert_eq!(read(6), Some(Outcome::Garbled));
+    assert_ne!(read(5), Some(Outcome::Garbled));
+}
+
+#[test]
 fn a_closing_reply_says_so() {
     let case = http();
     let got = replies(case.protocol.as_ref(), &case.asked, &case.bytes, &[]);
@@ -341,6 +355,22 @@ fn a_datagram_of_another_request_is_not_read() {
     let torn = reply(9, 1, "END\r\n");
     let outcome = decoder.read(now, &torn).reply.map(|reply| reply.outcome);
     assert_eq!(outcome, Some(Outcome::Garbled), "its first datagram is missing");
+}
+
+#[test]
+fn a_get_of_many_keys_comes_as_one_whole_datagram_per_key() {
+    let protocol = set_up("memcache+udp://h", |job| {
+        (job.multiget_share, job.multiget_keys) = (1.0, 2);
+    });
+    let mut decoder = protocol.decoder();
+    let whole = |text: &str| [&[0, 9, 0, 0, 0, 1, 0, 0], text.as_bytes()].concat();
+    let asked = asked(Op::MultiGet, 9);
+    let first = whole(&format!("VALUE {} 0 200\r\n{}\r\n", key(9), value(9)));
+    let second = whole(&format!("VALUE {} 0 200\r\n{}\r\nEND\r\n", key(10), value(10)));
+    for _ in 0..2 {
+        assert_eq!(decoder.read(asked, &first), Step::more(first.len()));
+        assert_eq!(decoder.read(asked, &second), Step::end(second.len(), Outcome::Hit, 400));
+    }
 }
 
 #[test]
