@@ -25,7 +25,7 @@ TESTS = (
     "every_request_is_matched_with_its_reply_size",
     "a_pause_between_read_and_write_is_application",
     "a_stopped_server_is_stopped_and_nothing_else",
-    "a_request_in_two_halves_waits_in_its_body",
+    "a_request_in_two_halves_waits_for_its_client",
     "a_reply_in_many_segments_is_one_reply",
     "a_reply_by_another_thread_shows_the_handover",
 )
