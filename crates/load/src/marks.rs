@@ -55,6 +55,22 @@ pub enum Outcome {
     Closed,
 }
 
+impl Outcome {
+    /// As results name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Hit => "hit",
+            Self::Miss => "miss",
+            Self::Status => "status",
+            Self::Length => "length",
+            Self::Content => "content",
+            Self::Garbled => "garbled",
+            Self::Closed => "closed",
+        }
+    }
+}
+
 /// What became of each request of a [`Plan`], index for index. Zero means "never".
 #[derive(Clone, Debug, Default)]
 pub struct Marks {

@@ -166,10 +166,12 @@ impl Rate {
 
 /// How long `requests` take at `level`, s.
 fn time_at(requests: f64, level: f64) -> f64 {
-    match requests > 0.0 {
-        true if level > 0.0 => requests / level,
-        true => f64::INFINITY, // the last level is 0: the schedule ends
-        false => 0.0,
+    if requests <= 0.0 {
+        0.0
+    } else if level > 0.0 {
+        requests / level
+    } else {
+        f64::INFINITY // the last level is 0: the schedule ends
     }
 }
 

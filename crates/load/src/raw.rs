@@ -20,7 +20,7 @@ use sojourn_base::Fault;
 use sojourn_base::files::write_whole;
 use sojourn_base::rng::{RngExt, stream};
 
-use crate::marks::{Op, Outcome};
+use crate::marks::Op;
 use crate::outage::Windows;
 use crate::schedule::Timetable;
 use crate::summary::{Request, Run};
@@ -163,7 +163,7 @@ fn write_group<W: Write + Send>(
         },
         Column::Words(rows.iter().map(|row| op(row).into()).collect()),
         Column::Longs(rows.iter().map(|row| i64::from(item(row))).collect()),
-        Column::Words(rows.iter().map(|row| outcome_name(row.request.outcome).into()).collect()),
+        Column::Words(rows.iter().map(|row| row.request.outcome.name().into()).collect()),
         Column::Ints(rows.iter().map(|row| row.request.reply_bytes as i32).collect()),
         Column::Flags(rows.iter().map(|row| row.is_excluded).collect()),
     ];
@@ -221,19 +221,6 @@ fn op_name(op: Op) -> &'static str {
     }
 }
 
-fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Pending => "pending",
-        Outcome::Hit => "hit",
-        Outcome::Miss => "miss",
-        Outcome::Status => "status",
-        Outcome::Length => "length",
-        Outcome::Content => "content",
-        Outcome::Garbled => "garbled",
-        Outcome::Closed => "closed",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::File;
@@ -243,6 +230,7 @@ mod tests {
 
     use super::*;
     use crate::job::Job;
+    use crate::marks::Outcome;
     use crate::summary::fake;
 
     fn reader(run: &Run, name: &str) -> (f64, SerializedFileReader<File>) {

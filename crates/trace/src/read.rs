@@ -34,8 +34,9 @@ pub fn check_sizes(object: &Object) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads everything; `times` are start and end of the trace.
-pub fn counts(object: &Object, counts: &mut Counts, times: (u64, u64)) -> Result<(), Fault> {
+/// Reads everything of a trace that began at `started_ns` and had the length in `counts`.
+pub fn counts(object: &Object, counts: &mut Counts, started_ns: u64) -> Result<(), Fault> {
+    let times = (started_ns, started_ns + counts.duration_ns);
     counts.rows = rows(object)?;
     counts.reasons = reasons(object)?;
     counts.cpu = stacks(object)?;

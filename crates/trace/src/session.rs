@@ -104,8 +104,7 @@ pub fn run(
     drain(&object, &mut outcome)?;
     ring.consume().map_err(refused)?;
     drop(ring);
-    let times = (outcome.started_ns, outcome.started_ns + outcome.counts.duration_ns);
-    read::counts(&object, &mut outcome.counts, times)?;
+    read::counts(&object, &mut outcome.counts, outcome.started_ns)?;
     read::costs(&object, options.hook_cost, &mut outcome.hooks);
     outcome.worst = taken.into_inner().worst.into_sorted();
     name_threads(&mut outcome);

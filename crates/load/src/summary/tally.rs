@@ -105,15 +105,10 @@ fn put(times: &mut Times, ns: Option<u64>) {
 }
 
 fn error_kind(request: &Request) -> Option<&'static str> {
-    Some(match request.outcome {
-        Outcome::Hit => return None,
-        Outcome::Pending if request.sent_ns == 0 => "unsent",
-        Outcome::Pending => "timeout",
-        Outcome::Miss => "miss",
-        Outcome::Status => "status",
-        Outcome::Length => "length",
-        Outcome::Content => "content",
-        Outcome::Garbled => "garbled",
-        Outcome::Closed => "closed",
-    })
+    match request.outcome {
+        Outcome::Hit => None,
+        Outcome::Pending if request.sent_ns == 0 => Some("unsent"),
+        Outcome::Pending => Some("timeout"),
+        failed => Some(failed.name()),
+    }
 }

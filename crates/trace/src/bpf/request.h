@@ -89,12 +89,25 @@ static __always_inline void count_unread(struct conn *c, enum reason reason)
 	}
 }
 
-/* The exchange that goes on cannot be matched: counted once, however many reads take the rest. */
-static __always_inline void lose(struct conn *c, enum reason reason, u32 write_seq)
+/* What was read up to here cannot be matched: counted once, however many reads take the rest. */
+static __always_inline void lose(struct conn *c, enum reason reason, u32 copied_seq, u32 write_seq)
 {
+	consume(c, copied_seq);
 	c->req.state = LOST;
 	c->req.reply_base = write_seq;
 	count(reason);
+}
+
+/* Takes what was read up to here into the request. */
+static __always_inline void take(struct conn *c, u32 copied_seq)
+{
+	struct request *req = &c->req;
+	u32 before = req->segments;
+
+	req->bytes_in += copied_seq - c->read_seq;
+	req->segments += consume(c, copied_seq);
+	if (before <= 1 && req->segments > 1)
+		count(NOTE_MANY_SEGMENTS);
 }
 
 /* More of its bytes are read. What the thread waited for in between was the client's to send. */
@@ -103,17 +116,13 @@ static __always_inline void extend(struct conn *c, struct thread *t, u32 slot, u
 	struct request *req = &c->req;
 	struct segment *seg = first_unread(c);
 	struct read_exit *e = &t->exits[req->last_read_no & (EXITS - 1)];
-	u32 before = req->segments;
 
-	req->bytes_in += copied_seq - c->read_seq;
 	if (req->thread == slot) {
 		if (seg && e->number == req->last_read_no + 1 && seg->ready_ns > e->at.ns)
 			req->client_ns += seg->ready_ns - e->at.ns;
 		req->last_read_no = t->reads;
 	}
-	req->segments += consume(c, copied_seq);
-	if (before <= 1 && req->segments > 1)
-		count(NOTE_MANY_SEGMENTS);
+	take(c, copied_seq);
 }
 
 /* Books everything from the wire to the entry of the read that takes the first byte. */
@@ -156,29 +165,26 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	struct request *req = &c->req;
 	struct segment *seg = first_unread(c);
 	u64 queue_ns, idle_ns;
-	u32 bytes = copied_seq - c->read_seq;
 
-	req->reply_base = write_seq;
 	if (!seg || after(seg->start_seq, c->read_seq)) {
-		consume(c, copied_seq);
-		lose(c, UN_NO_SEGMENT, write_seq);
+		lose(c, UN_NO_SEGMENT, copied_seq, write_seq);
 		return 0;
 	}
 	if (seg->merged && seg->start_seq != c->read_seq) {
-		consume(c, copied_seq);
-		lose(c, UN_SEGMENTS_FULL, write_seq);
+		lose(c, UN_SEGMENTS_FULL, copied_seq, write_seq);
 		return 0;
 	}
 	if (seg->rx_ns < control.started_ns) {
-		consume(c, copied_seq);
-		lose(c, UN_BEGAN_BEFORE, write_seq);
+		lose(c, UN_BEGAN_BEFORE, copied_seq, write_seq);
 		return 0;
 	}
 	__builtin_memset(req->stage_ns, 0, sizeof(req->stage_ns));
 	req->thread = slot;
 	req->writer = 0;
-	req->bytes_in = bytes;
+	req->reply_base = write_seq;
+	req->bytes_in = 0;
 	req->bytes_out = 0;
+	req->segments = 0;
 	req->start_ns = seg->rx_ns;
 	req->ready_ns = seg->ready_ns;
 	req->read_no = t->reads;
@@ -194,9 +200,7 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	idle_ns = workers < 2 ? 0 : idle_time(t->enter.ns) - seg->idle_ns - req->stage_ns[ST_WAKEUP];
 	req->imbalance_ns = (s64)idle_ns < 0 ? 0 : idle_ns < queue_ns ? idle_ns : queue_ns;
 	req->state = READING;
-	req->segments = consume(c, copied_seq);
-	if (req->segments > 1)
-		count(NOTE_MANY_SEGMENTS);
+	take(c, copied_seq);
 	return 0;
 }
 

@@ -113,7 +113,7 @@ int BPF_PROG(on_read, struct sock *sk)
 	if (!c) {	/* its bytes were waiting when the trace began */
 		c = new_conn(sk, copied_seq, tp->rcv_nxt);
 		if (c)
-			lose(c, UN_BEGAN_BEFORE, tp->write_seq);
+			lose(c, UN_BEGAN_BEFORE, copied_seq, tp->write_seq);
 		return 0;
 	}
 	if (copied_seq == c->read_seq)
@@ -127,9 +127,10 @@ int BPF_PROG(on_read, struct sock *sk)
 		c->req.state = IDLE;
 	}
 	if (!slot) {
-		consume(c, copied_seq);
-		if (c->req.state != LOST)
-			lose(c, UN_THREAD_UNKNOWN, tp->write_seq);
+		if (c->req.state == LOST)
+			consume(c, copied_seq);
+		else
+			lose(c, UN_THREAD_UNKNOWN, copied_seq, tp->write_seq);
 		return 0;
 	}
 	t = thread_at(slot);

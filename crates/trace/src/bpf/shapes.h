@@ -199,7 +199,6 @@ struct conn {
 	u32 sent_seq;		/* reply bytes given to the device up to here */
 	u32 skip_sent;		/* the segment on its way to the driver is none of ours */
 	u32 peer_port;
-	u32 pad;
 	u64 id;			/* address of the socket */
 	u64 requests;
 	u64 total_sum_ns;

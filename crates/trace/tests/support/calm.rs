@@ -4,12 +4,13 @@
 //! asserted at once. That nothing *else* took time is asserted of a calm machine only: on one that
 //! stops for longer than the pauses it is tried again, and is unknown if it never was calm.
 
-use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::{Sets, say};
 
 const ATTEMPTS: usize = 5;
 /// Of a CPU's time, lost in pieces longer than [`PIECE`]: from here on the machine may be to blame.
@@ -46,8 +47,7 @@ pub fn calmly_but(full: Option<usize>, mut attempt: impl FnMut() -> Judged) {
             Err(wrong) => last = format!("{wrong}, while {:.0} % of a CPU was lost", lost * 100.0),
         }
     }
-    let name = thread::current().name().unwrap_or("a test").to_owned();
-    let _ = writeln!(std::io::stderr(), "unknown: {name}: the machine was never calm: {last}");
+    say("unknown", &format!("the machine was never calm: {last}"));
 }
 
 /// What `attempt` says, and the largest share of a CPU's time that was lost meanwhile.
@@ -61,21 +61,12 @@ fn beside_witnesses(watched: &[usize], attempt: &mut impl FnMut() -> Judged) -> 
             })
         };
         let witnesses: Vec<_> = watched.iter().map(witness).collect();
-        let ends = Ends(&over);
+        let ends = Sets(&over);
         let judged = attempt();
         drop(ends);
         let lost = witnesses.into_iter().map(|it| it.join().unwrap());
         (judged, lost.fold(0.0, f64::max))
     })
-}
-
-/// Sets it when it goes, also by a failed assertion: the witnesses would never end.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Sleeps over and over on `cpu`; the share of the time by which it woke too late.

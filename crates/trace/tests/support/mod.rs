@@ -31,10 +31,24 @@ pub fn alone() -> Option<MutexGuard<'static, ()>> {
     match sojourn_trace::session::check_host() {
         Ok(()) => Some(ONE.lock().unwrap_or_else(PoisonError::into_inner)),
         Err(fault) => {
-            let name = std::thread::current().name().unwrap_or("a test").to_owned();
-            let _ = writeln!(std::io::stderr(), "skipped: {name}: {}", fault.what);
+            say("skipped", &fault.what);
             None
         }
+    }
+}
+
+/// Says what became of this test, past the test runner.
+pub fn say(word: &str, why: &str) {
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "{word}: {name}: {why}");
+}
+
+/// Sets it when it goes, also by a failed assertion: whoever waits for it would wait in vain.
+pub struct Sets<'a>(pub &'a AtomicBool);
+
+impl Drop for Sets<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -55,9 +69,9 @@ pub fn trace(pid: u32, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
             while !started.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(5));
             }
+            let _ends = Sets(&stop);
             client();
             thread::sleep(Duration::from_millis(50));
-            stop.store(true, Ordering::Relaxed);
         });
         let mut begun = || started.store(true, Ordering::Relaxed);
         session::run(&target, options, &stop, &mut begun, &mut |r| records.push(r.clone()))
