@@ -125,6 +125,65 @@ class Qos:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Border:
+    """How much load fits: a number and its interval, always.
+
+    Attributes:
+        estimate_rps: median of what the runs allow, requests/s; the known end where one end is open.
+        interval_rps: `level` of the probability lies in it. `lo` 0: nothing was seen to hold ("at
+            most"); `hi` infinite: nothing was seen to fail ("at least").
+        level: 0.9 is a 90 % interval.
+        fraction: the interval as shares of max RPS; None without a load axis.
+        runs, starts, measured_s: what it rests on: runs, starts of the service, s of load.
+        curve: (offered requests/s, probability that this load meets the target), ascending.
+    """
+
+    estimate_rps: float
+    interval_rps: Interval
+    level: float
+    fraction: Interval | None
+    runs: int
+    starts: int
+    measured_s: float
+    curve: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """The one command that would settle what is still open.
+
+    Attributes:
+        command: to be typed as it stands.
+        seconds: how long it takes.
+        why: what it would settle, in half a sentence.
+    """
+
+    command: str
+    seconds: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """The same service as the machine schedules it, without the shield (M32).
+
+    Attributes:
+        border: how much load fits then; None where no run without the shield can be believed.
+        quantile_ns: (with the shield, without it) at the found load, medians of runs that took
+            turns; None where one of them has no number.
+        at_rps: the load at which they took turns.
+        pairs: how many pairs.
+        culprits: who ran on the server's CPUs meanwhile, the most time first.
+    """
+
+    border: Border | None
+    quantile_ns: tuple[float, float] | None
+    at_rps: float
+    pairs: int
+    culprits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MaxLoad:
     """The highest load that meets the QoS target (M12, M18).
 
@@ -134,6 +193,13 @@ class MaxLoad:
         fraction: the interval as shares of max RPS.
         probes: (offered requests/s, decision "pass" | "fail" | "undecided" | "unknown").
         wall_s: time the search took, confirmation included, s.
+        border: how much load fits, as experienced; None only if not one run can be believed.
+        undisturbed: the same without the windows that an independent log of the server's CPUs
+            marks; None where nothing was marked or it says the same (M29).
+        scheduled: the same without the shield; None where there was none.
+        shield: what kept the server's CPUs for the server: "priority", "move", "none", or why not.
+        stall_s: stalls rarer than one in this many seconds cannot be excluded.
+        settle: what would make the interval narrow; None if it is.
     """
 
     verdict: Verdict
@@ -143,6 +209,12 @@ class MaxLoad:
     confirmed: bool
     probes: tuple[tuple[float, str], ...]
     wall_s: float
+    border: Border | None = None
+    undisturbed: Border | None = None
+    scheduled: Scheduled | None = None
+    shield: str = ""
+    stall_s: float | None = None
+    settle: Settle | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class Phase(StrEnum):
     SEARCH = "search"  # max load within QoS: climb and bisect (M18)
     CONFIRM = "confirm"  # the found load once more, longer, over restarts (M18)
     CHECK = "check"  # the instrument against a known truth (M20)
+    SCHEDULED = "scheduled"  # the found load as the machine schedules it, without the shield (M32)
     TRACE = "trace"  # where the time of each request goes, with the tracer and without (M21)
 
 
@@ -63,6 +64,22 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Misses:
+    """Requests of a run and those that missed the QoS bound.
+
+    Attributes:
+        requests: that count.
+        over: of those, how many took longer than the bound or never completed.
+        clusters: the same cut where misses lie further apart than an excursion lasts; their sum
+            is `over` (M28).
+    """
+
+    requests: int
+    over: int
+    clusters: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What became of a point: the few numbers on which the plan decides what comes next.
 
@@ -79,6 +96,10 @@ class Outcome:
         correlation: n / n_eff of the requests (M9), at least 1; counts are divided by it
             before a test decides.
         wall_s: time the point took, restart and preload included, s.
+        clusters: misses that belong together, as `Misses.clusters` (M28).
+        undisturbed: the same run without the windows that an independent log of the server's CPUs
+            marks; None where nothing was marked (M29).
+        shield: what kept the server's CPUs for the server: "none", "priority", "move".
     """
 
     point: Point
@@ -96,3 +117,6 @@ class Outcome:
     correlation: float
     wall_s: float
     folder: str
+    clusters: tuple[int, ...] = ()
+    undisturbed: Misses | None = None
+    shield: str = "none"
