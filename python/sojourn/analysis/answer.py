@@ -6,11 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.analysis.findings import Interval, LoadPoint, MaxLoad, Qos, ServiceFinding
+from sojourn.analysis.findings import (
+    Border,
+    Interval,
+    LoadPoint,
+    MaxLoad,
+    Qos,
+    ServiceFinding,
+)
 from sojourn.analysis.method import Method
 from sojourn.analysis.words import percent, percentile
 from sojourn.plan.points import Verdict
-from sojourn.units import show_count, show_ns
+from sojourn.units import show_count, show_ns, show_s
 
 METHOD = Method(
     name="answer",
@@ -20,6 +27,7 @@ METHOD = Method(
 )
 
 _TAIL = 0.99
+APART = 1.2  # ratio of the answers with and without the shield from which both are said
 NULL_RULE = "highest_asked"
 _AXIS = {
     "achieved_peak": "achieved peak",
@@ -100,20 +108,61 @@ def _fits(who: str, qos: Qos, found: ServiceFinding) -> str:
         rule = _AXIS.get(found.max_rps_rule, found.max_rps_rule)
         axis = f" of its {rule} of {show_count(found.max_rps)}"
     most = found.max_load
-    if most is not None and most.interval_rps and most.verdict is Verdict.HOLDS:
-        share = f" ({_percents(most.fraction)}{axis})" if most.fraction else ""
-        return f"{who} keeps {target} up to {_rates(most.interval_rps)} requests/s{share}."
-    if most is not None and most.verdict is Verdict.VIOLATED:
-        least = min((rps for rps, _ in most.probes), default=0.0)
-        return f"{who} misses {target} at every load tried, down to {show_count(least)} requests/s."
-    unknown = ""
-    if most is not None:
-        why = most.reasons[0] if most.reasons else "the search did not decide"
-        unknown = f"How much load {who} takes with {target} is unknown: {why}."
-    swept = _swept(who, target, found.points, axis)
-    if unknown and swept:
-        return f"{unknown} In the sweep, {swept}"
-    return unknown or swept or f"Whether {who} keeps {target} is unknown: no load was decided."
+    if most is None:
+        none = f"Whether {who} keeps {target} is unknown: no load was decided."
+        return _swept(who, target, found.points, axis) or none
+    if most.border is None:
+        why = "; ".join(most.reasons) or "the search was not begun"
+        return f"How much load {who} takes with {target} is unknown: {why}."
+    return " ".join(filter(None, (_answered(who, target, most.border, axis), *_beside(most))))
+
+
+def _answered(who: str, target: str, border: Border, axis: str) -> str:
+    if border.interval_rps.hi == 0:
+        least = show_count(border.curve[0][0])
+        return f"{who} misses {target} at every load tried, down to {least} requests/s."
+    share = f"; {_percents(border.fraction)}{axis}" if border.fraction and is_closed(border) else ""
+    rests = f"{border.runs} runs, {border.measured_s:.0f} s"
+    return f"{who} keeps {target} up to {fits(border)} requests/s ({rests}{share})."
+
+
+def is_closed(border: Border) -> bool:
+    """Whether both ends of the interval are known."""
+    return border.interval_rps.lo > 0 and math.isfinite(border.interval_rps.hi)
+
+
+def fits(border: Border) -> str:
+    """A border in words: `≈ 107k (97.0k–115k, 90 %)`, `at least 80.0k`, `at most 20.0k`."""
+    lo, hi = border.interval_rps.lo, border.interval_rps.hi
+    if is_closed(border):
+        between = f"{show_count(lo)}–{show_count(hi)}"
+        return f"≈ {show_count(border.estimate_rps)} ({between}, {percent(border.level)})"
+    if lo > 0:
+        return f"at least {show_count(lo)}"
+    return f"at most {show_count(hi)}" if math.isfinite(hi) else "an unknown number of"
+
+
+def _beside(most: MaxLoad) -> tuple[str, ...]:
+    """What belongs beside the number: the machine's part, and what would settle a wide answer."""
+    said: list[str] = []
+    if most.border and (bare := most.scheduled) and bare.border and is_apart(most, APART):
+        ran = f": {' and '.join(bare.culprits[:2])} ran there" if bare.culprits else ""
+        said.append(
+            f"That is with the CPU to itself; {fits(bare.border)} as this machine schedules it{ran}."
+        )
+    if most.undisturbed:
+        said.append(f"Undisturbed by the machine it would be {fits(most.undisturbed)}.")
+    if most.verdict is Verdict.UNKNOWN and most.reasons:
+        said.append(f"Too wide to decide by: {most.reasons[0]}.")
+    if most.verdict is Verdict.UNKNOWN and (open_ := most.settle):
+        said.append(f"To {open_.why}: {open_.command} ({show_s(open_.seconds)}).")
+    return tuple(said)
+
+
+def is_apart(most: MaxLoad, ratio: float) -> bool:
+    """Whether the shield changes the answer by at least this ratio."""
+    bare = most.scheduled.border if most.scheduled else None
+    return bool(most.border and bare and most.border.estimate_rps >= ratio * bare.estimate_rps)
 
 
 def _swept(who: str, target: str, points: Sequence[LoadPoint], axis: str) -> str:
@@ -160,8 +209,9 @@ def growth(found: ServiceFinding, q: float) -> str:
 
 def load_range(points: Sequence[LoadPoint], max_load: MaxLoad | None) -> str:
     """Load within QoS as a share of max RPS, in words, for a table."""
-    if max_load and max_load.verdict is Verdict.HOLDS and max_load.fraction:
-        return _percents(max_load.fraction)
+    border = max_load.border if max_load else None
+    if border and border.fraction and is_closed(border):
+        return _percents(border.fraction)
     found = bracket(points)
     if found.holds and found.violated:
         return f"between {percent(found.holds.fraction)} and {percent(found.violated.fraction)}"
@@ -178,10 +228,6 @@ def _at(point: LoadPoint) -> str:
 
 def _why(point: LoadPoint) -> str:
     return point.reasons[0] if point.reasons else "its self-check failed"
-
-
-def _rates(interval: Interval) -> str:
-    return f"{show_count(interval.lo)} to {show_count(interval.hi)}"
 
 
 def _percents(interval: Interval) -> str:

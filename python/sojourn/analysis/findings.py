@@ -185,15 +185,14 @@ class Scheduled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaxLoad:
-    """The highest load that meets the QoS target (M12, M18).
+    """The highest load that meets the QoS target (M18, M28).
 
     Attributes:
-        verdict: `holds` if found and confirmed; `unknown` if undecided, with reasons.
-        interval_rps: [highest load that passed, lowest that failed], requests/s.
-        fraction: the interval as shares of max RPS.
-        probes: (offered requests/s, decision "pass" | "fail" | "undecided" | "unknown").
-        wall_s: time the search took, confirmation included, s.
+        verdict: `holds` if the interval is narrow enough to decide by, `violated` if no load meets
+            the target, else `unknown`, with reasons, beside the numbers.
         border: how much load fits, as experienced; None only if not one run can be believed.
+        probes: (offered requests/s, what that run alone saw: "pass" | "fail" | "unknown").
+        wall_s: time the search took, the last runs included, s.
         undisturbed: the same without the windows that an independent log of the server's CPUs
             marks; None where nothing was marked or it says the same (M29).
         scheduled: the same without the shield; None where there was none.
@@ -204,12 +203,9 @@ class MaxLoad:
 
     verdict: Verdict
     reasons: tuple[str, ...]
-    interval_rps: Interval | None
-    fraction: Interval | None
-    confirmed: bool
+    border: Border | None
     probes: tuple[tuple[float, str], ...]
     wall_s: float
-    border: Border | None = None
     undisturbed: Border | None = None
     scheduled: Scheduled | None = None
     shield: str = ""

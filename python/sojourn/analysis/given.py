@@ -43,6 +43,7 @@ class Measured:
         traced: what the tracer found; None if it did not run.
         wire_ns: ("mean" | "p50" | "p95" | "p99", ns) of a traced point or its untraced twin.
         cpu_ns_per_request: the server's, of the same.
+        culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
     """
 
     outcome: Outcome
@@ -61,6 +62,7 @@ class Measured:
     traced: TraceResult | None = None
     wire_ns: tuple[tuple[str, float | None], ...] = ()
     cpu_ns_per_request: float | None = None
+    culprits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,17 +16,23 @@ from sojourn.analysis import quantiles, restarts, runs
 from sojourn.analysis.findings import Estimate, LoadPoint, Qos
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.times import Times
-from sojourn.plan.decide import Decision
 from sojourn.plan.points import Verdict
+from sojourn.plan.posterior import Posterior
 
 _SHARES = np.concatenate([np.linspace(0.01, 0.9, 60), 1 - np.logspace(-1, -6, 101)[1:]])
+SURE = 0.95  # probability from which a load is decided, either way
 _TAIL_NEEDS = 10  # requests above the last point of the distribution that is drawn
 
 
 def gather(
-    judged: Sequence[Judged], qos: Qos | None, max_rps: float | None, *, confidence: float = 0.95
+    judged: Sequence[Judged],
+    qos: Qos | None,
+    max_rps: float | None,
+    said: Posterior | None,
+    *,
+    confidence: float = 0.95,
 ) -> LoadPoint:
-    """All runs at one load; `judged` holds at least one."""
+    """All runs at one load; `judged` holds at least one, `said` is of all runs of the service."""
     believed = [j for j in judged if j.is_believed]
     together = runs.merged(believed)
     decisive = qos.q if qos else 0.99
@@ -35,7 +41,8 @@ def gather(
     fraction = judged[0].run.fraction
     if fraction is None:
         fraction = offered / max_rps if max_rps else 0.0
-    verdict, reasons = _verdict(judged, believed, qos, confidence)
+    p = said.holds_at(offered) if said else None
+    verdict, reasons = _verdict(judged, believed, p)
     return LoadPoint(
         fraction=fraction,
         offered_rps=offered,
@@ -53,42 +60,19 @@ def gather(
 
 
 def _verdict(
-    judged: Sequence[Judged], believed: Sequence[Judged], qos: Qos | None, confidence: float
+    judged: Sequence[Judged], believed: Sequence[Judged], p: float | None
 ) -> tuple[Verdict, tuple[str, ...]]:
-    """What the load as a whole says about the target.
-
-    Restarts that decided and agree decide. Where they disagree their interval has to be clear of
-    the bound; where none could decide alone, all requests together may.
-    """
+    """What all runs of the service together say about this load (M28)."""
     if not believed:
         counted = Counter(reason for j in judged for reason in j.run.reasons)
         return Verdict.UNKNOWN, tuple(reason for reason, _ in counted.most_common())
-    if qos is None:
+    if p is None:
         return Verdict.HOLDS, ()
-    said = {j.decision for j in believed} - {Decision.UNDECIDED}
-    decision = Decision.UNDECIDED
-    if len(said) == 1:
-        decision = said.pop()
-    elif not said:
-        decision = runs.decide_together(believed, qos, confidence)
-    else:
-        together = runs.merged(believed)
-        across = _quantile(believed, together, qos.q, confidence).across_restarts
-        if across and across.hi <= qos.bound_ns:
-            decision = Decision.PASS
-        elif across and across.lo > qos.bound_ns:
-            decision = Decision.FAIL
-    if decision is Decision.PASS:
+    if p >= SURE:
         return Verdict.HOLDS, ()
-    if decision is Decision.FAIL:
+    if p <= 1 - SURE:
         return Verdict.VIOLATED, ()
-    if not said:
-        return Verdict.UNKNOWN, (runs.undecided(runs.merged(believed), qos),)
-    held = sum(j.decision is Decision.PASS for j in believed)
-    failed = sum(j.decision is Decision.FAIL for j in believed)
-    return Verdict.UNKNOWN, (
-        f"undecided: of {len(believed)} restarts {held} meet the target and {failed} do not",
-    )
+    return Verdict.UNKNOWN, (f"borderline: it meets the target with probability {p:.2f}",)
 
 
 def _quantile(believed: Sequence[Judged], together: Times, q: float, confidence: float) -> Estimate:

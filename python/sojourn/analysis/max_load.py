@@ -1,134 +1,217 @@
-"""The highest load within the QoS target, from the rounds of the search and their confirmation.
+"""How much load fits within the QoS target, as the model over all runs has it (M18, M28).
 
-The plan finds the border; this asks how far it can be trusted. Three things go into the interval,
-which is meant to be met by the next search of the same kind, minutes later:
-
-- the hull of the rounds' brackets, each from a fresh start of the service (`plan.rounds`), down to
-  the load that was confirmed. With few rounds its coverage is low: three give 75 %.
-- so Student's interval of the rounds' borders, on the logarithm, at 95 %, joins it;
-- and the load at which a monotone fit to the misses of all probes crosses the target's share (M18).
-  A search that met a contradiction (a pass above a fail) shows it as width.
+The plan's posterior is the answer; here it is put in numbers for people: an estimate with its
+interval, the same without what the machine did (M29) and without the shield (M32), what it rests on,
+and the one command that would settle what is still open.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+import re
 from collections.abc import Sequence
+from statistics import median
 
-import numpy as np
-from scipy import stats
-from scipy.optimize import isotonic_regression
-
-from sojourn.analysis.findings import Interval, MaxLoad
+from sojourn.analysis.findings import Border, Interval, MaxLoad, Qos, Scheduled, Settle
+from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.method import Method
-from sojourn.plan.decide import Decision
+from sojourn.analysis.words import percent
+from sojourn.plan.axis import Axis, Target
+from sojourn.plan.evidence import Trial, trials
+from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Phase, Verdict
-from sojourn.plan.search import Search
+from sojourn.plan.posterior import LEVEL_OF_ANSWER, Posterior, border
+from sojourn.plan.search import NEAR, Search, scheduled
 from sojourn.units import show_count
 
 METHOD = Method(
     name="max_load",
-    about="the highest load within the QoS target, as an interval that the next search meets",
-    ids=("M12", "M18"),
-    source="Barlow et al., Statistical Inference under Order Restrictions (1972)",
+    about="the highest load within the QoS target, from one monotone model over all runs",
+    ids=("M18", "M28", "M29", "M32"),
+    source="Polák, draft-vpolak-bmwg-plrsearch; Rabiner (1989) for forward-backward",
 )
 
-STUDENT_NEEDS = 3
+WIDE = 2.0  # hi / lo above which an interval decides nothing
+NARROW = 1.2  # below it there is nothing left to settle
+DIFFERS = 1.05  # ratio from which the undisturbed answer is worth a line of its own
+STALLS = 3  # in the time near the border; rarer ones cannot be excluded
+_QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 
 
-def judge(search: Search, outcomes: Sequence[Outcome], q: float, max_rps: float | None) -> MaxLoad:
-    """What the search found.
+def judge(given: Given, measured: Sequence[Measured], stands: Progress, qos: Qos) -> MaxLoad | None:
+    """What the search of one service found; None if it was not begun.
 
     Args:
-        search: as the plan sees it after all outcomes.
-        outcomes: of this service.
-        q: quantile of the target; a share 1 − q of the requests may exceed the bound.
-        max_rps: requests/s at 100 % load; None: unknown.
+        given: the study, for the command that would settle what is open.
+        measured: points of this service.
+        stands: how far its plan has come.
+        qos: its target.
     """
+    search, axis, target = stands.search, stands.axis, stands.target
+    if search is None or axis is None or target is None:
+        return None
+    outcomes = [m.outcome for m in measured]
     probes = [o for o in outcomes if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
-    found = search.interval_rps
-    interval = None if found is None else Interval(lo=found[0], hi=found[1])
-    notes = list(search.reasons)
-    if interval is not None and interval.lo > 0:
-        interval, why = _widen(interval, search, probes, q)
-        notes += why
-    elif search.next is not None:
-        notes.append("the search was not finished: run the study again, it resumes")
-    confirmed = search.confirmation is not None and search.confirmation.is_confirmed
+    found = _border(search.posterior, search.trials, axis) if search.posterior else None
+    verdict, reasons = _verdict(search, found, outcomes)
     return MaxLoad(
-        verdict=search.verdict,
-        reasons=tuple(notes),
-        interval_rps=interval,
-        fraction=None if not interval or not max_rps else _share(interval, max_rps),
-        confirmed=confirmed,
-        probes=tuple((rps, str(said)) for rps, said, _ in search.probes)
-        + tuple((rps, str(said)) for rps, _, said in _confirmations(search)),
+        verdict=verdict,
+        reasons=reasons,
+        border=found,
+        undisturbed=_undisturbed(outcomes, found, axis, target),
+        scheduled=_scheduled(measured, search, axis, target, qos.q),
+        shield=next((o.shield for o in reversed(probes)), ""),
+        stall_s=_stall_s(search, found),
+        settle=_settle(given, found, outcomes),
+        probes=tuple((o.offered_rps, _saw(o, qos.q)) for o in probes),
         wall_s=sum(o.wall_s for o in probes),
     )
 
 
-def _confirmations(search: Search) -> tuple[tuple[float, int, Decision], ...]:
-    return search.confirmation.runs if search.confirmation else ()
+def _border(said: Posterior, rest: Sequence[Trial], axis: Axis) -> Border:
+    lo, hi = said.interval()
+    estimate = said.within(0.5)
+    if lo == 0 and hi < math.inf:
+        estimate = hi
+    elif lo > 0 and hi == math.inf:
+        estimate = lo
+    return Border(
+        estimate_rps=estimate,
+        interval_rps=Interval(lo=lo, hi=hi),
+        level=LEVEL_OF_ANSWER,
+        fraction=Interval(lo=lo / axis.rps, hi=hi / axis.rps),
+        runs=len(rest),
+        starts=len({trial.life for trial in rest}),
+        measured_s=sum(trial.seconds for trial in rest),
+        curve=tuple(zip(said.rps, said.holds, strict=True)),
+    )
 
 
-def _widen(
-    interval: Interval, search: Search, probes: Sequence[Outcome], q: float
-) -> tuple[Interval, list[str]]:
-    """The interval with what restart spread and contradictions add, and what was added."""
-    lo, hi, notes = interval.lo, interval.hi, []
-    middles = [middle for r in search.rounds if (middle := r.middle) is not None]
-    student = spread(middles)
-    if student is None:
-        notes.append(
-            f"{len(middles)} round(s) of the search cannot show how restarts differ: "
-            "the interval is that of the probes alone"
+def _verdict(
+    search: Search, found: Border | None, outcomes: Sequence[Outcome]
+) -> tuple[Verdict, tuple[str, ...]]:
+    """Whether the interval decides anything; the numbers stand in any case."""
+    if found is None:
+        why = [reason for o in outcomes for reason in o.reasons[:1]]
+        return Verdict.UNKNOWN, ("no run can be believed", *dict.fromkeys(why))
+    if search.next is not None:
+        return Verdict.UNKNOWN, ("the search was not finished: run the study again, it resumes",)
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    if hi == 0:
+        return Verdict.VIOLATED, ()
+    if lo == 0:
+        what = f"nothing down to {show_count(found.curve[0][0])} requests/s was shown to hold"
+        return Verdict.UNKNOWN, (what,)
+    if hi == math.inf:
+        what = f"nothing up to {show_count(found.curve[-1][0])} requests/s was shown to fail"
+        return Verdict.UNKNOWN, (what,)
+    if hi > WIDE * lo:
+        what = (
+            f"the interval spans a factor of {hi / lo:.1f}, {WIDE:g} decides: in "
+            f"{found.measured_s:.0f} s of load misses came in too few clusters to count"
         )
-    else:
-        lo, hi = min(lo, student.lo), max(hi, student.hi)
-    crossing = isotonic_crossing(probes, q)
-    if crossing is not None and not lo <= crossing <= hi:
-        notes.append(
-            f"probes contradict each other: all together put the border at "
-            f"{show_count(crossing)} requests/s"
-        )
-        lo, hi = min(lo, crossing), max(hi, crossing)
-    return Interval(lo=lo, hi=hi), notes
+        return Verdict.UNKNOWN, (what,)
+    return Verdict.HOLDS, ()
 
 
-def spread(borders_rps: Sequence[float], *, confidence: float = 0.95) -> Interval | None:
-    """Student's interval of the borders' geometric mean; None with fewer than three rounds."""
-    if len(borders_rps) < STUDENT_NEEDS:
+def _undisturbed(
+    outcomes: Sequence[Outcome], found: Border | None, axis: Axis, target: Target
+) -> Border | None:
+    """The same without the windows that the log of the server's CPUs marks, if that differs."""
+    if found is None or all(o.undisturbed is None for o in outcomes):
         return None
-    logs = np.log(np.asarray(borders_rps, float))
-    error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
-    half = float(stats.t.ppf((1 + confidence) / 2, len(logs) - 1)) * error
-    middle = float(logs.mean())
-    return Interval(lo=math.exp(middle - half), hi=math.exp(middle + half))
+    kept = trials(outcomes, undisturbed=True)
+    said = border(kept, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
+    alone = _border(said, kept, axis)
+    apart = alone.estimate_rps / found.estimate_rps
+    return alone if apart > DIFFERS or apart < 1 / DIFFERS else None
 
 
-def isotonic_crossing(probes: Sequence[Outcome], q: float) -> float | None:
-    """Load at which the monotone fit of the share of misses passes 1 − q; None if it does not.
+def _scheduled(
+    measured: Sequence[Measured], search: Search, axis: Axis, target: Target, q: float
+) -> Scheduled | None:
+    """What the shield changed: the border without it, and runs that took turns at one load."""
+    outcomes = [m.outcome for m in measured]
+    said, rest = scheduled(outcomes, axis, target)
+    if said is None or search.at_rps is None:
+        return None
+    shielded, bare = (
+        _quantiles(outcomes, phase, search.at_rps, q) for phase in (Phase.CONFIRM, Phase.SCHEDULED)
+    )
+    names = [name for m in measured for name in m.culprits]
+    return Scheduled(
+        border=_border(said, rest, axis),
+        quantile_ns=(median(shielded), median(bare)) if shielded and bare else None,
+        at_rps=search.at_rps,
+        pairs=min(len(shielded), len(bare)),
+        culprits=tuple(dict.fromkeys(names)),
+    )
 
-    Shares are weighted by effective requests. Between two loads the crossing is put at their
-    geometric middle: the fit is a staircase and says no more.
+
+def _quantiles(outcomes: Sequence[Outcome], phase: Phase, rps: float, q: float) -> list[float]:
+    """The target's quantile in the believed runs of a phase at one load, ns."""
+    field = _QUANTILES.get(q)
+    found = [
+        getattr(o, field)
+        for o in outcomes
+        if field
+        and o.point.phase is phase
+        and o.point.offered_rps == rps
+        and o.verdict is not Verdict.UNKNOWN
+    ]
+    return [ns for ns in found if ns is not None]
+
+
+def _stall_s(search: Search, found: Border | None) -> float | None:
+    """Stalls rarer than one in this many seconds near the border cannot be excluded."""
+    if found is None:
+        return None
+    near = [
+        trial.seconds
+        for trial in search.trials
+        if 1 / NEAR <= trial.rps / found.estimate_rps <= NEAR
+    ]
+    return sum(near) / STALLS if near else None
+
+
+def _saw(outcome: Outcome, q: float) -> str:
+    """What one run saw, without a claim about its load."""
+    if outcome.verdict is Verdict.UNKNOWN or outcome.over_bound is None:
+        return "unknown"
+    return "pass" if outcome.over_bound <= (1 - q) * outcome.requests else "fail"
+
+
+def _settle(given: Given, found: Border | None, outcomes: Sequence[Outcome]) -> Settle | None:
+    """The study once more with the time that the interval wants: its width falls as 1/√time."""
+    if found is None:
+        return None
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    if hi == 0 or (lo > 0 and hi <= NARROW * lo):
+        return None
+    is_open = lo == 0 or hi == math.inf
+    times = 2.0 if is_open else max(2.0, (math.log(hi / lo) / math.log(NARROW)) ** 2)
+    budget_s = _rounded(times * given.study.run.search.budget_s)
+    spent_s = sum(o.wall_s for o in outcomes)
+    more_s = budget_s - sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
+    why = "find the open end" if is_open else f"bring the interval to ±{percent((NARROW - 1) / 2)}"
+    return Settle(
+        command=f"{_command(given)} --set run.search.budget_s={budget_s:g}",
+        seconds=spent_s + max(0.0, more_s),
+        why=why,
+    )
+
+
+def _rounded(seconds: float) -> float:
+    """To ten seconds, or minutes where it is long.
+
+    >>> _rounded(123.0), _rounded(1250.0)
+    (130.0, 1260.0)
     """
-    loads: dict[float, list[tuple[float, float]]] = defaultdict(list)
-    for o in probes:
-        if o.verdict is not Verdict.UNKNOWN and o.over_bound is not None and o.requests:
-            weight = max(1.0, o.correlation)
-            loads[o.offered_rps].append((o.requests / weight, o.over_bound / weight))
-    if len(loads) < 2:
-        return None
-    x = np.array(sorted(loads))
-    n = np.array([sum(size for size, _ in loads[rps]) for rps in x])
-    missed = np.array([sum(over for _, over in loads[rps]) for rps in x])
-    fit = isotonic_regression(missed / n, weights=n).x
-    above = np.flatnonzero(fit > 1 - q)
-    if above.size == 0 or above[0] == 0:
-        return None
-    return math.sqrt(float(x[above[0] - 1] * x[above[0]]))
+    step = 10.0 if seconds < 600 else 60.0
+    return step * math.ceil(seconds / step)
 
 
-def _share(interval: Interval, max_rps: float) -> Interval:
-    return Interval(lo=interval.lo / max_rps, hi=interval.hi / max_rps)
+def _command(given: Given) -> str:
+    """What the user typed, without a budget of his own."""
+    asked = given.command or f"sojourn run {given.study.name} --profile {given.study.run.profile}"
+    return re.sub(r" --set run\.search\.budget_s=\S+", "", asked)

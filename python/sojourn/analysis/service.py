@@ -20,9 +20,11 @@ from sojourn.analysis.findings import (
 from sojourn.analysis.given import Given
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.words import percent, percentile
+from sojourn.plan import evidence
 from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
-from sojourn.plan.points import Phase, Verdict
+from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.posterior import Posterior, border
 from sojourn.spec import ServiceSpec
 
 
@@ -35,14 +37,12 @@ def find(given: Given, spec: ServiceSpec) -> ServiceFinding:
     axis = stands.axis
     max_rps = axis.rps if axis else None
     judged = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
-    points = _points(judged, qos, max_rps)
+    points = _points(judged, qos, max_rps, _said(stands, outcomes))
     workers = given.workers.get(spec.label)
     q = qos.q if qos else 0.99
     ideal = overlay.lines(points, max_rps, workers, q)
     smooth, crossing = _curves(judged, qos, q)
-    most = None
-    if stands.search is not None and qos is not None:
-        most = max_load.judge(stands.search, outcomes, qos.q, max_rps)
+    most = max_load.judge(given, measured, stands, qos) if qos else None
     verdict, reasons = _verdict(stands, points, most)
     found = ServiceFinding(
         service=spec.label,
@@ -75,7 +75,7 @@ def null(given: Given, spec: ServiceSpec) -> ServiceFinding:
     loads: dict[float, list[Judged]] = defaultdict(list)
     for j in judged:
         loads[j.measured.outcome.point.offered_rps or j.run.offered_rps].append(j)
-    points = tuple(load_point.gather(loads[rps], None, top) for rps in sorted(loads))
+    points = tuple(load_point.gather(loads[rps], None, top, None) for rps in sorted(loads))
     unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
     found = ServiceFinding(
         service=spec.label,
@@ -97,14 +97,25 @@ def null(given: Given, spec: ServiceSpec) -> ServiceFinding:
     return replace(found, answer=answer.service(found, None))
 
 
+def _said(stands: Progress, outcomes: Sequence[Outcome]) -> Posterior | None:
+    """What all runs of the service say about any load; None without a target or a run."""
+    if stands.search is not None:
+        return stands.search.posterior
+    axis, target = stands.axis, stands.target
+    swept = evidence.trials(outcomes)
+    if axis is None or target is None or not swept:
+        return None
+    return border(swept, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
+
+
 def _points(
-    judged: Sequence[Judged], qos: Qos | None, max_rps: float | None
+    judged: Sequence[Judged], qos: Qos | None, max_rps: float | None, said: Posterior | None
 ) -> tuple[LoadPoint, ...]:
     """The loads of the sweep, ascending."""
     loads: dict[float, list[Judged]] = defaultdict(list)
     for j in judged:
         loads[j.run.fraction or j.run.offered_rps].append(j)
-    return tuple(load_point.gather(loads[load], qos, max_rps) for load in sorted(loads))
+    return tuple(load_point.gather(loads[load], qos, max_rps, said) for load in sorted(loads))
 
 
 def _curves(

@@ -61,7 +61,7 @@ def catalogue() -> Kinds:
         {
             "name": name,
             "about": f"{run.measure_s:g} s a point, {run.repeats} repeats, "
-            f"{run.search.rounds} search rounds to {run.search.resolution:.0%}",
+            f"{run.search.budget_s:g} s of search",
         }
         for name, run in PROFILES.items()
     ]

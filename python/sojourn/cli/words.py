@@ -31,16 +31,12 @@ def outcome_words(
 
 
 def _decision(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
-    """What the search made of the load: all its runs together."""
-    if outcome.point.phase is not Phase.SEARCH:
-        return ""
+    """What all runs so far say about this load, which is one answer for log, page and record."""
     search = progress(study, study.service(outcome.point.service), outcomes).search
-    said = [
-        str(decision)
-        for rps, decision, number in (search.probes if search else ())
-        if (rps, number) == (outcome.point.offered_rps, outcome.point.repeat)
-    ]
-    return said[0] if said else ""
+    if search is None or search.posterior is None or not outcome.offered_rps:
+        return ""
+    p = search.posterior.holds_at(outcome.offered_rps)
+    return f"meets the target: P = {p:.2f}"
 
 
 def _time(ns: float | None) -> str:

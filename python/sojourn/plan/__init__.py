@@ -1,7 +1,6 @@
 """Which measurement comes next: a pure function of the study and of what became of the others."""
 
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.confirm import Confirmation
 from sojourn.plan.decide import Decision
 from sojourn.plan.next import Progress, next_point, progress
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
@@ -10,7 +9,6 @@ from sojourn.plan.search import Search
 
 __all__ = [
     "Axis",
-    "Confirmation",
     "Decision",
     "Outcome",
     "Phase",

@@ -80,23 +80,6 @@ def smallest_sample(k: int, q: float, *, confidence: float) -> int:
     return high
 
 
-def meets_qos(
-    outcomes: Sequence[Outcome], q: float, *, confidence: float, looks: int = 1
-) -> Decision:
-    """Decide one load from all its runs in one life of the service.
-
-    Runs whose self-check failed are left out. A load may be looked at again after each longer
-    run; `looks` is how often at most, and each look gets its share of the error (Bonferroni), so
-    that looking often does not make a wrong answer likelier than 1 − confidence.
-    """
-    counted = [o for o in outcomes if o.verdict is not Verdict.UNKNOWN and o.over_bound is not None]
-    if not counted:
-        return Decision.UNKNOWN
-    n = sum(o.requests / max(1.0, o.correlation) for o in counted)
-    k = sum((o.over_bound or 0) / max(1.0, o.correlation) for o in counted)
-    return decide(n, k, q, confidence=1 - (1 - confidence) / looks)
-
-
 KEPT_UP = 0.99  # a server that completes less than this share of what is offered is overrun
 
 

@@ -1,7 +1,7 @@
 """The next point of a study: services in order, and for each its phases in order.
 
     closed-loop peak → (run at low load for the QoS bound) → (no-drop search)
-        → sweep → search → confirmation → the same loads traced
+        → sweep → search → last runs, with the shield and without → the same loads traced
 
 With `max_rps = "qos"` the search comes before the sweep, which needs its result as the axis.
 Everything is computed anew from the outcomes each time, so there is no state to lose.
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.plan import axis as axes
-from sojourn.plan import check, sweep, traced
+from sojourn.plan import check, make, sweep, traced
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Outcome, Point
@@ -95,15 +95,16 @@ def _answers(
     found = None
     if target and is_qos:
         found = search(study, service, mine, top, target)
-        if found.next or found.answer_rps is None or found.bracket is None:
-            reasons = () if found.next else found.reasons or (_NO_LOAD,)
+        interval = found.interval_rps
+        if found.next or found.estimate_rps is None or interval is None or not interval[0]:
+            reasons = () if found.next else (_NO_LOAD,)
             return Progress(axis=top, target=target, search=found, next=found.next, reasons=reasons)
         top = Axis(
-            rps=found.answer_rps,
-            lo_rps=found.answer_rps,
-            hi_rps=found.bracket.hi or found.answer_rps,
+            rps=make.rounded(found.estimate_rps),
+            lo_rps=interval[0],
+            hi_rps=min(interval[1], top.rps),
             rule=MaxRps.QOS,
-            runs=found.bracket.rounds,
+            runs=found.starts,
             is_valid=True,
         )
     if Goal.SWEEP in service.measure and (
@@ -118,7 +119,6 @@ def _answers(
         target=target,
         search=found,
         next=following or traced.next_run(study, service, mine, top, is_late=left_s < 0),
-        reasons=found.reasons if found else (),
     )
 
 

@@ -1,65 +1,77 @@
-"""The highest load within the QoS target: rounds of probes, then confirmation (M12, M18)."""
+"""The highest load within the QoS target: one model over all runs, which chooses the next (M28).
+
+Every probe is a run from a fresh start of the service (M15). The model of `posterior` takes sweep and
+probes together and says where the border may lie; the next probe is made at one of its quantiles,
+so that probes gather around the border and still look beyond both ends. The search ends when the
+interval is narrow and rests on enough starts and time, or when its time is spent; it always has an
+interval.
+
+Last come a few longer runs at the lower end, which enter the model like any other. Where the service
+had its CPUs to itself they take turns with runs without that shield (M32): what the shield changed
+is measured at the load that was found.
+
+Source: Rodriguez and Ludkovski, Information-directed sampling for root finding (2017) and Waeber,
+Frazier and Henderson, Bisection search with noisy responses (2013), for probing at quantiles.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
+from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.confirm import Confirmation, confirm
-from sojourn.plan.decide import Decision, meets_qos
-from sojourn.plan.haste import Haste, haste
-from sojourn.plan.ladder import Round, Rules
-from sojourn.plan.points import Outcome, Phase, Point, Verdict
-from sojourn.plan.rounds import LEAST, Bracket, bracket, doubling, probe_of, rounds_of
+from sojourn.plan.evidence import Trial, trials
+from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.posterior import Posterior, border
 from sojourn.spec import ServiceSpec, Study
 
-RETRIES_MAX = 1  # of one load; then the search goes on beside it
-BEYOND = 2.0  # times the budget; then the search ends, whatever it has
-START = 0.5  # of the closed-loop peak, where nothing is known yet
+QUANTILES = (0.5, 0.5, 0.2, 0.8, 0.35, 0.65, 0.1, 0.9)  # of the border, probe by probe
+BLIND = (0.5, 0.8)  # of the peak: the first probes where nothing is known
+STARTS_MIN = 8  # of the service: fewer do not show how starts differ
+PROBES_MIN = 3  # whatever they take: without them there is no search
+LEAST_S = 22.0  # of load
+EXCURSIONS = 3  # of `EXCURSION_BOUNDS` bounds at the target's share: less load can show nothing
+EXCURSION_BOUNDS = 5.0
+NEAR = 1.15  # ratio to the border within which load counts as near it
+LOWER = 0.05  # quantile of the border at which the last runs are made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """How far the search has come, and what it found.
+    """How far the search has come, and what it says so far.
 
     Attributes:
-        rounds: in order; the last may not be over.
-        probes: (offered requests/s, decision, round) of every load of every round.
-        bracket: where the border lies by the rounds alone; None before the first is over.
-        confirmation: of the bracket's lower end; None before the rounds are over.
+        posterior: of the border, from all runs; None before there is one.
+        trials: the runs it rests on.
+        at_rps: the load of the last, longer runs; None while the search goes on.
         next: the run to make; None when the search is over.
-        reasons: why there is no answer.
     """
 
-    rounds: tuple[Round, ...]
-    probes: tuple[tuple[float, Decision, int], ...]
-    bracket: Bracket | None
-    confirmation: Confirmation | None
+    posterior: Posterior | None
+    trials: tuple[Trial, ...]
+    at_rps: float | None
     next: Point | None
-    reasons: tuple[str, ...]
-
-    @property
-    def verdict(self) -> Verdict:
-        """`holds`: found and confirmed; `violated`: even the lowest load fails."""
-        if self.next or self.reasons or self.bracket is None or self.bracket.hi is None:
-            return Verdict.UNKNOWN
-        return Verdict.VIOLATED if self.bracket.lo == 0 else Verdict.HOLDS
 
     @property
     def interval_rps(self) -> tuple[float, float] | None:
-        """From the confirmed load to the upper end of the bracket; None without an answer."""
-        if self.verdict is Verdict.UNKNOWN or self.bracket is None or self.bracket.hi is None:
-            return None
-        low = self.confirmation.rps if self.confirmation else None
-        return (low or 0.0, self.bracket.hi)
+        """90 % interval of the border, requests/s: 0 and infinity are open ends."""
+        return self.posterior.interval() if self.posterior else None
 
     @property
-    def answer_rps(self) -> float | None:
-        """The load that fits, confirmed; None without an answer."""
-        return self.confirmation.rps if self.confirmation and not self.reasons else None
+    def estimate_rps(self) -> float | None:
+        """Median of the border, requests/s, kept on the grid of loads; None without a run."""
+        return self.posterior.within(0.5) if self.posterior else None
+
+    @property
+    def starts(self) -> int:
+        """Starts of the service that the runs share."""
+        return len({trial.life for trial in self.trials})
+
+    @property
+    def measured_s(self) -> float:
+        """Load that the runs had together, s."""
+        return sum(trial.seconds for trial in self.trials)
 
 
 def search(
@@ -70,133 +82,113 @@ def search(
     target: Target,
 ) -> Search:
     """Where the search of a service stands; `outcomes` are all of that service, in order."""
-    spec = study.run.search
-    prefix = f"{service.label}/search"
-    spent_s = sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
-    others_s = sum(o.wall_s for o in outcomes) - spent_s
-    time = haste(
-        spent_s,
-        late_s=min(spec.budget_s, study.run.budget_s - others_s),
-        over_s=max(BEYOND * spec.budget_s, _least_s(study)),
-    )
-    known = _known_border(service, outcomes, target, study)
-    first = (known, False) if known else (START * axis.rps, True)
-    rounds = rounds_of(
-        prefix,
-        outcomes,
-        wanted=spec.rounds,
-        first=(first[0], _rules(study, axis, target, is_blind=first[1])),
-        later=_rules(study, axis, target, is_blind=False),
-        time=time,
-    )
-    probes = tuple((g.rps, g.decision, n) for n, r in enumerate(rounds) for g in r.rungs)
-    found = bracket(rounds)
-    following = probe_of(
-        study, prefix, Phase.SEARCH, rounds, outcomes, axis=axis, overrides=target.overrides
-    )
-    confirmation = None
-    reasons: tuple[str, ...] = ()
-    if following is None:
-        reasons = against(rounds, found, time)
-        if not reasons and found and found.lo > 0:
-            confirmation = confirm(
-                study,
-                service,
-                outcomes,
-                start_rps=found.lo,
-                step=max(1 + spec.resolution, ((found.hi or found.lo) / found.lo) ** 0.25),
-                axis=axis,
-                target=target,
-            )
-            following, reasons = confirmation.next, confirmation.reasons
+    asked = _Asked(study=study, label=service.label, outcomes=outcomes, axis=axis, target=target)
+    probed = trials(outcomes, (Phase.SWEEP, Phase.SEARCH))
+    before = asked.border(probed)
+    if point := _probe(asked, before, probed):
+        return Search(posterior=before, trials=probed, at_rps=None, next=point)
+    if before is None:
+        return Search(posterior=None, trials=probed, at_rps=None, next=None)
+    at_rps = make.rounded(before.within(LOWER))
+    told = trials(outcomes)
     return Search(
-        rounds=rounds,
-        probes=probes,
-        bracket=found,
-        confirmation=confirmation,
-        next=following,
-        reasons=reasons,
+        posterior=asked.border(told),
+        trials=told,
+        at_rps=at_rps,
+        next=_last_runs(asked, at_rps),
     )
 
 
-def _least_s(study: Study) -> float:
-    """What the fewest rounds may take that give an answer: half a dozen loads each, seen twice."""
-    return LEAST * 6 * 2 * study.run.search.probe_s
+def needs_s(target: Target) -> float:
+    """Load without which nobody can know, s: a few excursions at the share that is allowed."""
+    excursion_s = EXCURSION_BOUNDS * target.bound_ns / 1e9
+    return max(LEAST_S, EXCURSIONS * excursion_s / (1 - target.q))
 
 
-def _rules(study: Study, axis: Axis, target: Target, *, is_blind: bool) -> Rules:
-    spec = study.run.search
-    lengths = doubling(spec.probe_s, spec.probe_max_s)
-    return Rules(
-        decide=partial(meets_qos, q=target.q, confidence=spec.confidence, looks=len(lengths)),
-        climb=spec.climb,
-        step=spec.climb if is_blind else 1 + spec.resolution,
-        resolution=spec.resolution,
-        lengths=lengths,
-        retries=min(study.run.retries, RETRIES_MAX),
-        scale=axis.rps,
-    )
+def scheduled(
+    outcomes: Sequence[Outcome], axis: Axis, target: Target
+) -> tuple[Posterior | None, tuple[Trial, ...]]:
+    """The border without the shield, from the runs that had none, and those runs."""
+    bare = trials(outcomes, (Phase.SCHEDULED,))
+    return _border(bare, axis, target), bare
 
 
-def _known_border(
-    service: ServiceSpec, outcomes: Sequence[Outcome], target: Target, study: Study
-) -> float | None:
-    """Where the sweep, if there was one, saw the border; a place to start, not evidence."""
-    passed: list[float] = []
-    failed: list[float] = []
-    for outcome in outcomes:
-        point = outcome.point
-        if (
-            point.service != service.label
-            or point.phase is not Phase.SWEEP
-            or not point.offered_rps
-        ):
-            continue
-        said = meets_qos([outcome], target.q, confidence=study.run.search.confidence)
-        if said is Decision.PASS:
-            passed.append(point.offered_rps)
-        elif said is Decision.FAIL:
-            failed.append(point.offered_rps)
-    if not passed:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A service's search, and all that is known of it."""
+
+    study: Study
+    label: str
+    outcomes: Sequence[Outcome]
+    axis: Axis
+    target: Target
+
+    def made(self, phase: Phase) -> list[Outcome]:
+        return [o for o in self.outcomes if o.point.phase is phase]
+
+    def border(self, found: tuple[Trial, ...]) -> Posterior | None:
+        return _border(found, self.axis, self.target)
+
+    def point(self, phase: Phase, rps: float, measure_s: float) -> Point:
+        """The next run of a phase, from a fresh start of the service."""
+        number = len(self.made(phase))
+        return make.point(
+            self.study,
+            f"{self.label}/{phase}/p{number:02d}",
+            phase,
+            measure_s=measure_s,
+            offered_rps=rps,
+            fraction=round(rps / self.axis.rps, 4),
+            repeat=number,
+            overrides=self.target.overrides,
+        )
+
+
+def _border(found: tuple[Trial, ...], axis: Axis, target: Target) -> Posterior | None:
+    if not found:
         return None
-    below = [rps for rps in passed if not failed or rps < min(failed)]
-    if not failed:
-        return max(passed)
-    return math.sqrt(max(below) * min(failed)) if below else min(failed)
+    return border(found, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
 
 
-def against(rounds: Sequence[Round], found: Bracket | None, time: Haste) -> tuple[str, ...]:
-    """Why the rounds, all over, give no border; none if they do."""
-    rungs = [rung for r in rounds for rung in r.rungs]
-    if found is None:
-        unknown = sum(rung.decision is Decision.UNKNOWN for rung in rungs)
-        undecided = sum(rung.decision is Decision.UNDECIDED for rung in rungs)
-        when, mend = "", ""
-        if time is Haste.OVER:
-            when, mend = " before the time was over", "; raise run.search.budget_s"
-        why = (
-            f"no round found the border{when}: of {len(rungs)} loads {unknown} failed their "
-            f"self-checks and {undecided} stayed undecided{mend}"
-        )
-        return (why,)
-    if found.hi is None:
-        top = max(rung.rps for rung in rungs)
-        return (f"no load failed, up to {top:g} requests/s: the client cannot overload the server",)
-    if found.rounds < LEAST:
-        why = (
-            f"{found.rounds} of {len(rounds)} rounds found the border, {LEAST} are needed: how far "
-            "it moves between starts of the service is not known"
-        )
-        return (why,)
-    if found.lo == 0 and (unclear := _unclear(rounds)):
-        return (f"no load passed its test, but {unclear}",)
-    return ()
+def _probe(asked: _Asked, now: Posterior | None, probed: Sequence[Trial]) -> Point | None:
+    """The next probe; None when the search is narrow enough or out of time."""
+    spec = asked.study.run.search
+    made = asked.made(Phase.SEARCH)
+    spent_s = sum(o.wall_s for o in made)
+    another_s = spent_s / len(made) if made else spec.probe_s
+    if spent_s + another_s > max(spec.budget_s, PROBES_MIN * another_s):
+        return None
+    if len(made) >= STARTS_MIN and _is_narrow(asked, now, probed):
+        return None
+    if now is None:
+        rps = BLIND[len(made) % len(BLIND)] * asked.axis.rps
+    else:
+        rps = now.within(QUANTILES[len(made) % len(QUANTILES)])
+    return asked.point(Phase.SEARCH, rps, spec.probe_s)
 
 
-def _unclear(rounds: Sequence[Round]) -> str:
-    """Why it is not known that the loads failed of the rounds in which nothing passed."""
-    said = [rung.decision for r in rounds if r.lo is None for rung in r.rungs]
-    if Decision.UNDECIDED in said:
-        return "probes were too short to tell; raise probe_max_s"
-    unknown = said.count(Decision.UNKNOWN)
-    return f"{unknown} of {len(said)} loads cannot be believed" if unknown else ""
+def _is_narrow(asked: _Asked, now: Posterior | None, probed: Sequence[Trial]) -> bool:
+    if now is None:
+        return False
+    lo, hi = now.interval()
+    measured_s = sum(trial.seconds for trial in probed)
+    is_enough = measured_s >= needs_s(asked.target)
+    return is_enough and hi <= lo * (1 + 2 * asked.study.run.search.resolution)
+
+
+def _last_runs(asked: _Asked, at_rps: float) -> Point | None:
+    """The longer runs at the lower end, each after one without the shield where there is one."""
+    spec = asked.study.run.search
+    confirmed, bare = len(asked.made(Phase.CONFIRM)), len(asked.made(Phase.SCHEDULED))
+    is_shielded = any(o.shield != "none" for o in asked.made(Phase.SEARCH))
+    wanted = spec.confirm_repeats if is_shielded else 0
+    if bare < wanted and bare <= confirmed:
+        return asked.point(Phase.SCHEDULED, at_rps, spec.confirm_s)
+    if confirmed < spec.confirm_repeats:
+        return asked.point(Phase.CONFIRM, at_rps, spec.confirm_s)
+    if bare >= 2 * wanted:
+        return None
+    alone, _ = scheduled(asked.outcomes, asked.axis, asked.target)
+    if alone is None or alone.holds_at(at_rps) > 0.5:
+        return None  # without the shield it holds there as well, or nothing is known of it
+    return asked.point(Phase.SCHEDULED, alone.within(0.5), spec.confirm_s)

@@ -22,6 +22,7 @@ from sojourn.spec.where import line_of
 
 STUDIES = Path(__file__).parents[1] / "studies"
 DEFAULT_PROFILE = "standard"
+RETIRED_SEARCH = ("probe_max_s", "rounds", "confidence", "climb")  # until one model took all runs
 
 
 def load(
@@ -46,6 +47,8 @@ def load(
     path = find(study)
     text = _read(path)
     table = _parse(text, path)
+    if is_own:
+        _leave_out_retired(table)
     origin = {}
     for override in overrides:
         key = _apply(table, override)
@@ -101,6 +104,13 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         raise SpecFault(
             f"this is not TOML: {error}", at=str(path), fix="mend the line; see https://toml.io"
         ) from None
+
+
+def _leave_out_retired(table: dict[str, Any]) -> None:
+    """Keys of records of before that no longer mean anything; what was measured stands without."""
+    search = table.get("run", {}).get("search", {})
+    for key in RETIRED_SEARCH:
+        search.pop(key, None)
 
 
 def _apply(table: dict[str, Any], override: str) -> tuple[str | int, ...]:

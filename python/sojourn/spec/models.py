@@ -230,26 +230,18 @@ class ServiceSpec(Model):
 
 
 class SearchSpec(Model):
-    """How the highest load within the QoS target is looked for (M12, M18)."""
+    """How the highest load within the QoS target is looked for (M18, M28)."""
 
     probe_s: Seconds
-    """Length of a probe, s."""
-    probe_max_s: Seconds
-    """Longest that one load is measured in a round before it stays undecided, s."""
+    """Length of a probe, s; each is made from a fresh start of the service."""
     resolution: Annotated[float, Field(ge=0.005, le=0.5)]
-    """A round ends when pass and fail are this close, as a share of the load."""
-    rounds: Annotated[int, Field(ge=1, le=50)]
-    """Searches from a fresh start of the service; their spread is the interval."""
+    """The search ends when its interval is ± this share of the load."""
     budget_s: Seconds
-    """Time for the rounds together after which none is begun beyond the second, s."""
-    confidence: Annotated[float, Field(ge=0.8, lt=1)] = 0.99
-    """Confidence of each probe's decision."""
-    climb: Annotated[float, Field(gt=1, le=4)] = 1.3
-    """Factor between loads until the first one fails."""
+    """Time for the probes together, restarts included, s; then the interval is what it is."""
     confirm_s: Seconds
-    """Length of a confirmation run, s."""
+    """Length of the last runs, at the lower end of the interval, s."""
     confirm_repeats: Count
-    """Confirmation runs, each from a fresh start of the service."""
+    """How many; where the service is shielded each takes its turn with one that is not."""
 
 
 class RunSpec(Model):

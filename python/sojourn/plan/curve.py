@@ -1,0 +1,127 @@
+"""What the share of misses may look like as a function of load, before anything was measured.
+
+The share of requests above the bound is a curve p(x) over offered load x. On a grid of loads its
+logit is a floor that rises with load plus a staircase that never falls:
+
+- *the floor*: a stall of the service or its machine puts 1/(1 − ρ) times its own length of
+  requests above the bound, since its backlog has to be worked off. A service whose stalls do not
+  depend on load has exactly this curve; any other has a steeper one. ρ is the load over
+  `HEADROOM` × the peak, for the peak itself is measured once and moves.
+- *the staircase*: rises by a Poisson number of levels a step. How steeply is a state of its own that
+  changes now and then, to steeper rather than to flatter; rarely there is a jump of any height.
+- *starts of the service* differ: one has more capacity than another. A capacity off by a ratio s
+  shifts the curve by s in the logarithm of the load, and so p by slope × s: starts hardly differ
+  where the curve is flat, and a great deal where it is steep. A small rest is added for drift.
+
+Levels and slopes are discrete, so the posterior is exact by forward–backward (`posterior`).
+
+Source: Vratislav Polák, draft-vpolak-bmwg-plrsearch (a Bayesian fit over all trials).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+STEP = 0.025  # of the load, between two loads of the grid
+LOWEST, HIGHEST = 0.12, 1.3  # of the peak
+LEVELS, LEVEL = 56, 0.3  # number and height (logit) of the staircase's levels
+AT_TARGET = 22.5  # level at which the staircase alone would be at the target
+SLOPES = (0.01, 0.03, 0.1, 0.3, 0.6, 1.2)  # mean rise of the logit a step
+STEEPER, FLATTER = 0.04, 0.02  # chance a step that the slope changes
+JUMP, JUMP_POWER = 0.03, 1.5  # chance a step of a jump, and how its height falls off
+LEAVES_BOTTOM = 0.03  # chance a step that the lowest level is left for any other
+HEADROOM, FULLEST = 1.15, 0.9
+CAPACITY_SD = (0.01, 0.03, 0.06, 0.12)  # between starts; equally likely before anything is seen
+DRIFT_SD = ((0.1, 0.5), (0.6, 0.5))  # of the logit, with its weight
+LOW_FIRST = 0.15  # levels of the lowest load become less likely by exp(−this) each
+_PAD = 28  # levels beyond both ends, for the spread between starts
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Everything about the prior that does not depend on a run.
+
+    Attributes:
+        grid: loads as shares of the peak, shape (loads,).
+        floor: logit by which the floor is higher than at the lowest load, shape (loads,).
+        first: weights of the levels at the lowest load, shape (levels,).
+        rises: chance of going from level to level in a step, by slope, (slopes, levels, levels).
+        turns: chance of going from slope to slope in a step, (slopes, slopes).
+        spreads: a start's level given the median one, (habits, slopes, levels, padded levels).
+        weights: of the habits (capacity spread and drift), (habits,).
+        logit: of the share at a padded level where the floor is 0, (padded levels,).
+        edges: logit, less the target's, between levels, (levels + 1,).
+    """
+
+    grid: Floats
+    floor: Floats
+    first: Floats
+    rises: Floats
+    turns: Floats
+    spreads: Floats
+    weights: Floats
+    logit: Floats
+    edges: Floats
+
+
+@lru_cache(maxsize=8)
+def curve(q: float) -> Curve:
+    """The prior for a target at quantile `q`."""
+    grid: Floats = np.exp(np.arange(math.log(LOWEST), math.log(HIGHEST) + STEP, math.log1p(STEP)))
+    floor = -np.log1p(-np.minimum(grid / HEADROOM, FULLEST))
+    first = np.exp(-LOW_FIRST * np.arange(LEVELS))
+    logit: Floats = (np.arange(-_PAD, LEVELS + _PAD, dtype=float) - AT_TARGET) * LEVEL
+    logit += math.log((1 - q) / q)
+    habits = [(sd, drift, w) for sd in CAPACITY_SD for drift, w in DRIFT_SD]
+    return Curve(
+        grid=grid,
+        floor=floor - floor[0],
+        first=first / first.sum(),
+        rises=np.array([_rises(slope) for slope in SLOPES]),
+        turns=_turns(len(SLOPES)),
+        spreads=np.array([[_spread(logit, *h, slope) for slope in SLOPES] for h in habits]),
+        weights=np.array([weight for *_, weight in habits]) / len(CAPACITY_SD),
+        logit=logit,
+        edges=(np.arange(LEVELS + 1, dtype=float) - AT_TARGET - 0.5) * LEVEL,
+    )
+
+
+def _rises(slope: float) -> Floats:
+    """Chances of going from a level (row) to another in one step of the grid."""
+    steps = np.arange(LEVELS)
+    mean = slope / LEVEL
+    logs = np.array([math.lgamma(k + 1) for k in steps])
+    poisson = np.exp(steps * math.log(mean) - mean - logs)
+    jump = (steps + 1.0) ** -JUMP_POWER
+    up = (1 - JUMP) * poisson + JUMP * jump / jump.sum()
+    chances = np.zeros((LEVELS, LEVELS))
+    for level in range(LEVELS):
+        chances[level, level:] = up[: LEVELS - level]
+        chances[level, -1] += max(0.0, 1 - up[: LEVELS - level].sum())
+    chances[0] *= 1 - LEAVES_BOTTOM
+    chances[0, 1:] += LEAVES_BOTTOM / (LEVELS - 1)
+    return chances
+
+
+def _turns(slopes: int) -> Floats:
+    chances = np.zeros((slopes, slopes))
+    for now in range(slopes):
+        chances[now, now + 1 :] = STEEPER / max(1, slopes - 1 - now)
+        chances[now, :now] = FLATTER / max(1, now)
+        chances[now, now] = 1 - chances[now].sum()
+    return chances
+
+
+def _spread(logit: Floats, capacity_sd: float, drift_sd: float, _w: float, slope: float) -> Floats:
+    """Where a start lies whose median start is at a level: normal, (levels, padded levels)."""
+    sd = math.hypot(drift_sd, capacity_sd * slope / STEP)
+    apart = (logit[None, :] - logit[_PAD : _PAD + LEVELS, None]) / sd
+    density = np.exp(-0.5 * apart * apart)
+    return np.asarray(density / density.sum(axis=1, keepdims=True), np.float64)

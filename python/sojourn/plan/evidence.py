@@ -1,0 +1,138 @@
+"""What runs say about the QoS target: requests, misses, and which misses belong together (M28).
+
+Misses come in clusters: a stall or a full queue puts all requests of its time above the bound
+together. How large clusters are is a property of the service and its machine, so it is estimated
+from all runs near a load, never from the one run that is to be judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sojourn.plan.points import Misses, Outcome, Phase, Verdict
+
+OVERLOAD = 0.1  # of the requests; above it a run is one long excursion, and no cluster ends
+NEAR = 0.15  # of the load, on the logarithm: how far a cluster's size carries
+EXCURSION = 5.0  # bounds; what an excursion above the bound lasts where none was seen
+LARGEST = 5  # an overloaded run counts as this many independent ones at the most
+
+TOLD = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)  # phases that say how much load fits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One run at one load, as the search sees it.
+
+    Attributes:
+        rps: offered load, requests/s.
+        requests: in its measured part.
+        over: of those, how many missed the bound.
+        clusters: `over`, cut where misses lie further apart than an excursion lasts.
+        seconds: length of the measured part.
+        life: start of the service that it shares with others.
+    """
+
+    rps: float
+    requests: int
+    over: int
+    clusters: tuple[float, ...]
+    seconds: float
+    life: str
+
+    @property
+    def share(self) -> float:
+        """Of the requests, how many missed the bound; 0 to 1."""
+        return self.over / self.requests
+
+    @property
+    def is_overloaded(self) -> bool:
+        """Whether it is one long excursion."""
+        return self.share >= OVERLOAD
+
+
+def trials(
+    outcomes: Iterable[Outcome], phases: Sequence[Phase] = TOLD, *, undisturbed: bool = False
+) -> tuple[Trial, ...]:
+    """The believable open-loop runs of these phases, in order.
+
+    Args:
+        outcomes: of one service.
+        phases: those that count.
+        undisturbed: leave out the windows that the log of the server's CPUs marks (M29).
+    """
+    found: list[Trial] = []
+    for outcome in outcomes:
+        point = outcome.point
+        if point.phase not in phases or not point.offered_rps:
+            continue
+        if outcome.verdict is Verdict.UNKNOWN or outcome.over_bound is None:
+            continue
+        seen = Misses(outcome.requests, outcome.over_bound, outcome.clusters)
+        if undisturbed and outcome.undisturbed is not None:
+            seen = outcome.undisturbed
+        if seen.requests:
+            found.append(_trial(outcome, seen))
+    return tuple(found)
+
+
+def _trial(outcome: Outcome, seen: Misses) -> Trial:
+    point = outcome.point
+    return Trial(
+        rps=point.offered_rps or 0.0,
+        requests=seen.requests,
+        over=seen.over,
+        clusters=tuple(map(float, seen.clusters)) or _pieces(seen.over, outcome.correlation),
+        seconds=point.measure_s,
+        life=point.life,
+    )
+
+
+def _pieces(over: int, correlation: float) -> tuple[float, ...]:
+    """Clusters of a run of which only the mean size is known.
+
+    >>> _pieces(90, 30.0), _pieces(1, 30.0), _pieces(0, 30.0)
+    ((30.0, 30.0, 30.0), (1.0,), ())
+    """
+    count = max(1, round(over / max(1.0, correlation))) if over else 0
+    return (over / count,) * count if count else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes of the clusters that were seen, with the loads at which they were.
+
+    Attributes:
+        seen: (logarithm of the load, sizes) of every run that was neither clean nor overloaded.
+        bound_s: of the target; gives the size of an excursion where none was seen.
+    """
+
+    seen: tuple[tuple[float, tuple[float, ...]], ...]
+    bound_s: float
+
+    def at(self, rps: float) -> tuple[float, float]:
+        """Misses that count as one at a load, and how many clusters near it say so.
+
+        The factor by which clusters inflate the variance of a count is E[D²]/E[D] for sizes D.
+        One imagined excursion joins those that were seen, and the largest counts twice: the next
+        may be larger.
+
+        Source: Kish, Survey Sampling (1965), 8.2 (design effect), pooled over runs.
+        """
+        first = EXCURSION * self.bound_s * rps
+        squares, sum_, count, largest = first * first, first, 0.0, 0.0
+        for log_rps, sizes in self.seen:
+            weight = math.exp(-0.5 * ((log_rps - math.log(rps)) / NEAR) ** 2)
+            for size in sizes:
+                squares += weight * size * size
+                sum_ += weight * size
+                largest = max(largest, weight * size * size)
+            count += weight * len(sizes)
+        return max(1.0, (squares + largest) / sum_), count
+
+
+def sizes(found: Sequence[Trial], bound_s: float) -> Sizes:
+    """The sizes of all clusters of these runs."""
+    kept = [t for t in found if t.over and not t.is_overloaded]
+    return Sizes(tuple((math.log(t.rps), t.clusters) for t in kept), bound_s)

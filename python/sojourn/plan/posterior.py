@@ -1,0 +1,162 @@
+"""How much load meets the QoS target, from all runs at once: a number and its interval (M28).
+
+One curve of the share of misses (`curve`) takes the runs of sweep, search and confirmation
+together. Each run says how likely every level of the curve is at its load; forward–backward over
+the grid of loads gives, exactly, the probability that a load meets the target. No run decides alone
+and none is a gate.
+
+A run's misses are counted in clusters: n and k are divided by the size of clusters near its load,
+pooled over all runs (`evidence.Sizes`). Clusters larger than all that were seen are left room for:
+with N near the border the next is larger than all of them with probability about 1/(N + 1), and
+with that weight the answer is mixed with the one for clusters four times as large.
+
+Source: Good, The population frequencies of species (1953), for the weight of the unseen; Polák,
+draft-vpolak-bmwg-plrsearch, for one Bayesian fit over all trials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from sojourn.plan import evidence
+from sojourn.plan.curve import LOWEST, STEP, Curve, Floats, curve
+from sojourn.plan.evidence import Sizes, Trial
+
+UNSEEN = 4.0  # times as large as those that were seen
+LEVEL_OF_ANSWER = 0.9
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """What all runs say together.
+
+    Attributes:
+        rps: loads, requests/s, ascending.
+        holds: probability that each meets the target; never rises with load.
+    """
+
+    rps: tuple[float, ...]
+    holds: tuple[float, ...]
+
+    def load_at(self, p: float) -> float:
+        """The load below which the border lies with probability `p`, requests/s.
+
+        0 where even the lowest load of the grid may fail, infinite where the highest may hold.
+        """
+        below = 1 - np.array(self.holds)
+        if below[0] >= p:
+            return 0.0
+        if below[-1] < p:
+            return math.inf
+        above = int(np.argmax(below >= p))
+        part = (p - below[above - 1]) / (below[above] - below[above - 1])
+        low, high = math.log(self.rps[above - 1]), math.log(self.rps[above])
+        return math.exp(low + part * (high - low))
+
+    def within(self, p: float) -> float:
+        """The same, kept on the grid: a load that can be offered."""
+        return min(max(self.load_at(p), self.rps[0]), self.rps[-1])
+
+    def interval(self, level: float = LEVEL_OF_ANSWER) -> tuple[float, float]:
+        """Loads between which the border lies with probability `level`, requests/s."""
+        return self.load_at((1 - level) / 2), self.load_at((1 + level) / 2)
+
+    def holds_at(self, rps: float) -> float:
+        """Probability that this load meets the target."""
+        return float(np.interp(math.log(rps), np.log(self.rps), self.holds))
+
+
+@lru_cache(maxsize=64)  # the plan and whoever watches it ask again and again
+def border(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: float) -> Posterior:
+    """What these runs say about the border.
+
+    Args:
+        trials: of one service, at any loads.
+        peak_rps: its closed-loop peak; gives the grid its scale.
+        bound_s: of the QoS target, s.
+        q: its quantile: a share 1 − q may miss the bound.
+    """
+    prior = curve(q)
+    seen = evidence.sizes(trials, bound_s)
+    holds = _solve(prior, trials, seen, peak_rps, 1.0)
+    middle = float(prior.grid[np.argmin(np.abs(holds - 0.5))]) * peak_rps
+    unseen = 1 / (1 + seen.at(middle)[1])
+    holds = (1 - unseen) * holds + unseen * _solve(prior, trials, seen, peak_rps, UNSEEN)
+    holds = np.minimum.accumulate(np.clip(holds, 0.0, 1.0))
+    return Posterior(tuple(map(float, prior.grid * peak_rps)), tuple(map(float, holds)))
+
+
+def _solve(
+    prior: Curve, trials: Sequence[Trial], seen: Sizes, peak_rps: float, larger: float
+) -> Floats:
+    """Probability that each load of the grid meets the target, shape (loads,)."""
+    said, scale = _said(prior, trials, seen, peak_rps, larger)
+    states, evidences = _forward_backward(prior, said)
+    log_weight = np.log(prior.weights) + evidences + scale
+    weight = np.exp(log_weight - log_weight.max())
+    levels = np.einsum("jhdl,h->jl", states, weight / weight.sum())
+    below = np.concatenate([np.zeros((len(levels), 1)), np.cumsum(levels, axis=1)], axis=1)
+    rows = zip(prior.floor, below, strict=True)
+    return np.array([np.interp(-floor, prior.edges, row) for floor, row in rows])
+
+
+def _said(
+    prior: Curve, trials: Sequence[Trial], seen: Sizes, peak_rps: float, larger: float
+) -> tuple[Floats, Floats]:
+    """Likelihood of every state at every load, scaled to at most 1, and the logarithm of the scale.
+
+    Shapes (loads, habits, slopes, levels) and (habits,).
+    """
+    habits, slopes, levels, _ = prior.spreads.shape
+    logs = np.zeros((len(prior.grid), habits, slopes, levels))
+    for trial in trials:
+        at = round(math.log(trial.rps / peak_rps / LOWEST) / math.log1p(STEP))
+        at = min(max(at, 0), len(prior.grid) - 1)
+        alone = _likelihood(prior.logit + prior.floor[at], trial, seen.at(trial.rps)[0] * larger)
+        logs[at] += np.log(prior.spreads @ alone + _TINY)
+    top = logs.max(axis=(2, 3), keepdims=True)
+    return np.exp(logs - top), np.asarray(top.sum(axis=(0, 2, 3)), np.float64)
+
+
+def _likelihood(logit: Floats, trial: Trial, size: float) -> Floats:
+    """Of a share, from n and k in clusters: a binomial count continued to real numbers; at most 1."""
+    if trial.is_overloaded:
+        size = max(size, trial.requests / evidence.LARGEST)
+    size = min(size, float(trial.requests))
+    hit = (trial.requests - trial.over) / size
+    log = -trial.over / size * np.logaddexp(0.0, -logit) - hit * np.logaddexp(0.0, logit)
+    return np.asarray(np.exp(log - log.max()), np.float64)
+
+
+def _forward_backward(prior: Curve, said: Floats) -> tuple[Floats, Floats]:
+    """Probability of every state at every load, and the logarithm of each habit's evidence.
+
+    Shapes (loads, habits, slopes, levels) and (habits,).
+
+    Source: Rabiner, A tutorial on hidden Markov models (1989), III.A and V.A (scaling).
+    """
+    loads, habits, slopes, levels = said.shape
+    ahead, back = np.empty_like(said), np.ones_like(said)
+    evidences = np.zeros(habits)
+    now = np.broadcast_to(prior.first / slopes, (habits, slopes, levels))
+    for j in range(loads):
+        if j:
+            risen = np.matmul(now.transpose(1, 0, 2), prior.rises)
+            now = np.einsum("dhl,de->hel", risen, prior.turns)
+        now = now * said[j]
+        total = now.sum(axis=(1, 2), keepdims=True) + _TINY
+        now = now / total
+        evidences += np.log(total[:, 0, 0])
+        ahead[j] = now
+    for j in range(loads - 2, -1, -1):
+        later = np.einsum("hel,de->dhl", back[j + 1] * said[j + 1], prior.turns)
+        fallen = np.matmul(later, prior.rises.transpose(0, 2, 1)).transpose(1, 0, 2)
+        back[j] = fallen / (fallen.max(axis=(1, 2), keepdims=True) + _TINY)
+    states = ahead * back
+    return states / (states.sum(axis=(2, 3), keepdims=True) + _TINY), evidences
