@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_base::span::Span;
 
 use crate::job::Job;
+use crate::misses::MissWindows;
 
 /// Version of the result's form.
 pub const SCHEMA: &str = "sojourn.load.result/1";
@@ -79,6 +80,10 @@ pub struct RunResult {
     pub pick_up_ns: Span,
     /// The probe client's sojourn times, if there was one.
     pub probe_sojourn_ns: Option<Span>,
+    /// Requests and misses of the `QoS` bound by windows of intended time; `null` without a bound or
+    /// for a closed loop. The same requests as in `sojourn_ns`.
+    #[serde(default)]
+    pub windows: Option<MissWindows>,
     /// Each thread by itself: a biased one shows (METHOD M14).
     pub threads: Vec<ThreadShare>,
     /// The tests that the run did on itself.

@@ -10,6 +10,7 @@ pub use tally::Tally;
 use crate::cpu_time::Shares;
 use crate::job::Job;
 use crate::marks::{Outage, Outcome, ThreadRun};
+use crate::misses;
 use crate::outage::{self, Windows};
 use crate::result::{Cost, RunResult, SCHEMA, ThreadShare};
 use crate::schedule::Timetable;
@@ -151,6 +152,7 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
         send_lag_ns: all.send_lag.span(),
         pick_up_ns: all.pick_up.span(),
         probe_sojourn_ns: probe(run),
+        windows: misses::count(run, &windows, (from_ns, to_ns))?,
         threads: thread_shares(run, &tallies, &all, to_ns - from_ns),
         cost: cost(run, (from_ns, to_ns)),
         outages: evidence.outages,
