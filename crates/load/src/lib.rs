@@ -30,6 +30,8 @@ pub mod run;
 pub mod schedule;
 pub mod selfcheck;
 pub mod sentinel;
+pub mod server_watch;
+pub mod stops;
 pub mod summary;
 pub mod table;
 pub mod target;

@@ -3,8 +3,8 @@
 //! Requests that queue behind each other miss together. How many do is a property of service and
 //! machine, and only counts in order of time show it. So all requests that count (those outside
 //! outages of the instrument, METHOD M27) are counted by windows of the time at which they were
-//! *due*. None is sampled, and none is counted by a histogram, whose bins are 0.1 % wide: the sum of
-//! `n` is the count of `sojourn_ns`, the sum of `k` is `over` plus its lost requests.
+//! *due*. None is sampled, and none is counted by a histogram, whose bins are 0.1 % wide: the sum
+//! of `n` is the count of `sojourn_ns`, the sum of `k` is `over` plus its lost requests.
 //!
 //! A window is half the bound long: finer ones would only cut excursions into pieces, which last
 //! about the bound. Below 2 ms they would hold a few requests each and fill the result.
@@ -33,8 +33,8 @@ pub struct MissWindows {
     pub k: Vec<u64>,
     /// Exact number of requests that completed and took longer than the bound.
     pub over: u64,
-    /// Windows, ascending, in which an independent log says that the server's CPUs were kept from the
-    /// service, recovery included (METHOD M29); empty where there is no such log.
+    /// Windows, ascending, in which an independent log says that the server's CPUs were kept from
+    /// the service, recovery included (METHOD M29); empty where there is no such log.
     pub disturbed: Vec<u64>,
 }
 

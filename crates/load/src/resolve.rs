@@ -107,6 +107,13 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     let cpus = cpu::usable("cpus", &job.cpus)?;
     let instrument_cpus = cpu::list("instrument_cpus", &job.instrument_cpus)?;
     let server_cpus = cpu::list("server_cpus", &job.server_cpus)?;
+    if job.server_pid > 0 && server_cpus.is_empty() {
+        return Err(Fault::usage(
+            format!("server_pid is {} and its CPUs are not known", job.server_pid),
+            "server_pid",
+            "name server_cpus too: a sentinel watches each of them",
+        ));
+    }
     let transport = transports::choose(&job.transport, &target)?;
     let (wait, doze_ns) = wait_of(&job, &cpus)?;
     if job.seed == 0 {

@@ -8,6 +8,7 @@ use sojourn_base::span::Span;
 
 use crate::job::Job;
 use crate::misses::MissWindows;
+use crate::stops::ServerStops;
 
 /// Version of the result's form.
 pub const SCHEMA: &str = "sojourn.load.result/1";
@@ -84,6 +85,9 @@ pub struct RunResult {
     /// for a closed loop. The same requests as in `sojourn_ns`.
     #[serde(default)]
     pub windows: Option<MissWindows>,
+    /// What kept the server's CPUs from the service; `null` where nobody watched (`server_pid`).
+    #[serde(default)]
+    pub server_stops: Option<ServerStops>,
     /// Each thread by itself: a biased one shows (METHOD M14).
     pub threads: Vec<ThreadShare>,
     /// The tests that the run did on itself.
