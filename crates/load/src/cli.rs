@@ -135,6 +135,9 @@ pub struct ClientArgs {
     /// from an overrun client [none]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub server_cpus: Option<String>,
+    /// Process of the server: what keeps its threads from its CPUs is logged; needs --server-cpus
+    #[arg(long, value_name = "PID")]
+    pub server_pid: Option<u32>,
     /// CPUs of a synthetic service (sojourn-serve), whose outages count as the instrument's [none]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub instrument_cpus: Option<String>,
@@ -282,6 +285,7 @@ impl Args {
         put(&mut job.cpus, client.cpus.as_ref());
         put(&mut job.instrument_cpus, client.instrument_cpus.as_ref());
         put(&mut job.server_cpus, client.server_cpus.as_ref());
+        put(&mut job.server_pid, client.server_pid.as_ref());
         put(&mut job.transport, client.transport.as_ref());
         put(&mut job.wait, client.wait.as_ref());
         put(&mut job.qos_quantile, verdict.qos_quantile.as_ref());

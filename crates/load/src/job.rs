@@ -65,6 +65,9 @@ pub struct Job {
     pub expect_bytes: u64,
     /// CPUs of the server, where they are known: how idle they were is part of the result. Empty: unknown.
     pub server_cpus: String,
+    /// Process of the server: what keeps its threads (and its descendants') from `server_cpus` is
+    /// logged, beside the load, by a sentinel on each of them (METHOD M29). 0: unknown, no log.
+    pub server_pid: u32,
     /// CPUs of a synthetic service, which is part of the instrument: their outages are the
     /// instrument's too, and a sentinel watches each. Empty for any real service (METHOD M27).
     pub instrument_cpus: String,
@@ -121,6 +124,7 @@ impl Default for Job {
             paths: vec!["/".into()],
             expect_bytes: 0,
             server_cpus: String::new(),
+            server_pid: 0,
             instrument_cpus: String::new(),
             preload: false,
             probe_rate: 0.0,

@@ -46,6 +46,7 @@ pub fn measure(
         sentinels: ran.sentinels,
         client_cpus: ran.client_cpus,
         server_cpus: ran.server_cpus,
+        server_seen: ran.server_seen,
         are_syscalls_counted: true,
         was_lost: was_stopped && !was_interrupted && !resolved.job.find_max,
     };

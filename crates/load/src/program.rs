@@ -15,7 +15,7 @@ use crate::progress::{Form, Progress};
 use crate::resolve::{Resolved, resolve};
 use crate::result::{RunResult, Verdict};
 use crate::summary::Run;
-use crate::{hlog, measure, raw, run, selfcheck, table};
+use crate::{hlog, measure, raw, run, selfcheck, table, tidy};
 
 /// Runs the program on `words` and answers its exit code.
 ///
@@ -119,8 +119,7 @@ fn is_stdout(path: Option<&Path>) -> bool {
 /// Writes the result, whole or not at all.
 fn write_json(path: Option<&Path>, result: &RunResult, out: &mut dyn Write) -> Result<(), Fault> {
     let Some(path) = path else { return Ok(()) };
-    let mut text = serde_json::to_string_pretty(result).expect("a result is plain data");
-    text.push('\n');
+    let text = tidy::json(result);
     if is_stdout(Some(path)) {
         return print(out, &text);
     }

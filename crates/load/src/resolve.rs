@@ -2,7 +2,11 @@
 //!
 //! Nothing here opens a socket: a job that passes can only fail because of the world.
 
+mod qos;
+
 use sojourn_base::{Fault, rng, units};
+
+pub use qos::{Qos, qos_bound_ns, qos_of};
 
 use crate::cpu;
 use crate::job::{Job, SCHEMA};
@@ -29,15 +33,6 @@ impl Wait {
             Self::Sleep => "sleep",
         }
     }
-}
-
-/// A `QoS` target: quantile and bound.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Qos {
-    /// Quantile in (0, 1).
-    pub q: f64,
-    /// Bound on the sojourn time, ns.
-    pub bound_ns: u64,
 }
 
 /// A job whose every value is known and possible.
@@ -112,6 +107,13 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     let cpus = cpu::usable("cpus", &job.cpus)?;
     let instrument_cpus = cpu::list("instrument_cpus", &job.instrument_cpus)?;
     let server_cpus = cpu::list("server_cpus", &job.server_cpus)?;
+    if job.server_pid > 0 && server_cpus.is_empty() {
+        return Err(Fault::usage(
+            format!("server_pid is {} and its CPUs are not known", job.server_pid),
+            "server_pid",
+            "name server_cpus too: a sentinel watches each of them",
+        ));
+    }
     let transport = transports::choose(&job.transport, &target)?;
     let (wait, doze_ns) = wait_of(&job, &cpus)?;
     if job.seed == 0 {
@@ -240,31 +242,6 @@ fn check_share(key: &str, share: f64) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::usage(format!("{key} is {share}"), key, "give a share from 0 to 1"))
-}
-
-fn qos_of(job: &Job) -> Result<Option<Qos>, Fault> {
-    let q = job.qos_quantile;
-    if !(0.0..1.0).contains(&q) {
-        let fix = "give a quantile above 0 and below 1, such as 0.99 for p99";
-        return Err(Fault::usage(format!("qos_quantile is {q}"), "qos_quantile", fix));
-    }
-    match (q > 0.0, job.qos_bound.is_empty()) {
-        (false, true) => Ok(None),
-        (true, false) => {
-            let bound_ns =
-                units::parse_ns(&job.qos_bound).map_err(|fault| fault.within("qos_bound"))?;
-            if bound_ns == 0 {
-                let fix = "give a time above 0, such as 500us";
-                return Err(Fault::usage("qos_bound is 0: nothing can meet it", "qos_bound", fix));
-            }
-            Ok(Some(Qos { q, bound_ns }))
-        }
-        _ => Err(Fault::usage(
-            "a QoS target needs both a quantile and a bound, one is missing",
-            "qos_quantile, qos_bound",
-            "give both, such as --qos-quantile 0.99 --qos-bound 500us, or neither",
-        )),
-    }
 }
 
 fn wait_of(job: &Job, cpus: &[usize]) -> Result<(Wait, u64), Fault> {

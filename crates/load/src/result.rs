@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use sojourn_base::span::Span;
 
 use crate::job::Job;
+use crate::misses::MissWindows;
+use crate::stops::ServerStops;
 
 /// Version of the result's form.
 pub const SCHEMA: &str = "sojourn.load.result/1";
@@ -79,6 +81,13 @@ pub struct RunResult {
     pub pick_up_ns: Span,
     /// The probe client's sojourn times, if there was one.
     pub probe_sojourn_ns: Option<Span>,
+    /// Requests and misses of the `QoS` bound by windows of intended time; `null` without a bound or
+    /// for a closed loop. The same requests as in `sojourn_ns`.
+    #[serde(default)]
+    pub windows: Option<MissWindows>,
+    /// What kept the server's CPUs from the service; `null` where nobody watched (`server_pid`).
+    #[serde(default)]
+    pub server_stops: Option<ServerStops>,
     /// Each thread by itself: a biased one shows (METHOD M14).
     pub threads: Vec<ThreadShare>,
     /// The tests that the run did on itself.

@@ -19,6 +19,7 @@ use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
 use crate::sentinel::Sentinels;
+use crate::server_watch::{Seen, ServerWatch};
 use crate::transports::{Ends, sockets};
 use crate::{arrivals, cpu, outage, popularity, schedule};
 
@@ -40,6 +41,8 @@ pub struct Ran {
     pub client_cpus: Option<Shares>,
     /// What the server's CPUs did; `None` where they are unknown.
     pub server_cpus: Option<Shares>,
+    /// What kept them from the service; `None`: nobody watched.
+    pub server_seen: Option<Seen>,
 }
 
 /// A run that is ready: everything drawn, allocated and connected.
@@ -103,6 +106,11 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
         (!resolved.instrument_cpus.is_empty())
             .then(|| Sentinels::start_over_service(&resolved.instrument_cpus, over_ns)),
     ];
+    // A synthetic service is part of the instrument: what stops it is an outage, not a disturbance.
+    let watched = resolved.server_cpus.as_ref().filter(|_| resolved.instrument_cpus.is_empty());
+    let server_watch = watched
+        .filter(|_| resolved.job.server_pid > 0)
+        .map(|cpus| ServerWatch::start(cpus, resolved.job.server_pid));
     let client_cpus = Meter::start(&resolved.cpus);
     let server_cpus = resolved.server_cpus.as_deref().map(Meter::start);
     thread::scope(|scope| {
@@ -135,6 +143,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
             sentinels,
             client_cpus: client_cpus.shares(),
             server_cpus: server_cpus.and_then(|meter| meter.shares()),
+            server_seen: server_watch.map(|watch| watch.stop(start_ns)),
             started_unix_ns,
             start_ns,
         })

@@ -23,7 +23,7 @@ use crate::marks::Outage;
 use crate::outage::Watch;
 
 /// Between two wake-ups.
-const TICK_NS: u64 = 1_000_000;
+pub(crate) const TICK_NS: u64 = 1_000_000;
 /// Outages listed; more are counted only.
 const LISTED_MAX: usize = 65_536;
 
@@ -124,7 +124,7 @@ fn note(watch: &mut Watch, due_ns: u64, now_ns: u64, over_ns: u64) {
     }
 }
 
-fn sleep_until(due_ns: u64) {
+pub(crate) fn sleep_until(due_ns: u64) {
     let at = libc::timespec {
         tv_sec: (due_ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (due_ns % 1_000_000_000) as libc::c_long,

@@ -10,10 +10,13 @@ pub use tally::Tally;
 use crate::cpu_time::Shares;
 use crate::job::Job;
 use crate::marks::{Outage, Outcome, ThreadRun};
+use crate::misses;
 use crate::outage::{self, Windows};
 use crate::result::{Cost, RunResult, SCHEMA, ThreadShare};
 use crate::schedule::Timetable;
 use crate::selfcheck;
+use crate::server_watch::Seen;
+use crate::stops;
 
 /// Everything that a run brings home.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub struct Run {
     pub client_cpus: Option<Shares>,
     /// What the server's CPUs did; `None` where they are unknown.
     pub server_cpus: Option<Shares>,
+    /// What kept the server's CPUs from the service; `None`: nobody watched.
+    pub server_seen: Option<Seen>,
     /// Whether `ThreadRun::syscalls` was counted.
     pub are_syscalls_counted: bool,
     /// The server was lost: no connection could be opened again.
@@ -128,6 +133,8 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
     let outages = outage::report(&log, &all, (from_ns, to_ns));
     let evidence = selfcheck::Evidence::gather(run, &timetable, &windows, &all, outages)?;
     let judgement = selfcheck::judge(&evidence);
+    let mut miss_windows = misses::count(run, &windows, (from_ns, to_ns))?;
+    let server_stops = stops::report(run, miss_windows.as_mut(), (from_ns, to_ns));
     Ok(RunResult {
         schema: SCHEMA.into(),
         program: format!("sojourn-load {}", env!("CARGO_PKG_VERSION")),
@@ -151,6 +158,8 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
         send_lag_ns: all.send_lag.span(),
         pick_up_ns: all.pick_up.span(),
         probe_sojourn_ns: probe(run),
+        windows: miss_windows,
+        server_stops,
         threads: thread_shares(run, &tallies, &all, to_ns - from_ns),
         cost: cost(run, (from_ns, to_ns)),
         outages: evidence.outages,

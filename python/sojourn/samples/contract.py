@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sojourn.errors import StoreFault
 from sojourn.plan.points import Verdict
@@ -76,6 +76,29 @@ class Checks(Table):
     steal_share: float | None = None
 
 
+class Windows(Table):
+    """Requests and misses by windows of the time at which they were due: all of them, exactly.
+
+    Attributes:
+        length_ns: of each, ns.
+        n, k: requests that count, and those of them that took longer than the bound or were lost.
+        over: requests that completed and took longer than the bound.
+        disturbed: windows, ascending, in which the server's CPUs were kept from the service (M29).
+    """
+
+    length_ns: int = Field(gt=0)
+    n: tuple[int, ...]
+    k: tuple[int, ...]
+    over: int
+    disturbed: tuple[int, ...] = ()
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if len(self.n) != len(self.k) or any(at >= len(self.n) for at in self.disturbed):
+            raise ValueError("n, k and disturbed speak of different windows")
+        return self
+
+
 class Cost(Table):
     """What the instrument used."""
 
@@ -110,8 +133,16 @@ class LoadResult(Table):
     send_lag_ns: Span
     pick_up_ns: Span
     probe_sojourn_ns: Span | None
+    windows: Windows | None = None
     checks: Checks
     cost: Cost
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        windows, span = self.windows, self.sojourn_ns
+        if windows and (sum(windows.n), sum(windows.k)) != (span.count, windows.over + span.lost):
+            raise ValueError("the windows do not add up to the requests of sojourn_ns")
+        return self
 
 
 def load_result(path: Path) -> LoadResult:

@@ -84,6 +84,16 @@ def result(times_ns: Sequence[float] | NDArray[np.float64], **changes: Any) -> d
     return {**table, **changes}
 
 
+def windows(
+    n: Sequence[int], k: Sequence[int], *, lost: int = 0, disturbed: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Requests and misses by windows of 10 ms; `lost` of the misses never completed."""
+    return {
+        "length_ns": 10_000_000, "n": list(n), "k": list(k), "over": sum(k) - lost,
+        "disturbed": list(disturbed),
+    }  # fmt: skip
+
+
 def put(folder: Path, point: Point, load: dict[str, Any]) -> Path:
     """Write `point.json` and `load.json`."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,10 +103,14 @@ def put(folder: Path, point: Point, load: dict[str, Any]) -> Path:
 
 
 def put_raw(
-    folder: Path, sojourn_ns: NDArray[np.float64], excluded: NDArray[np.bool_] | None = None
+    folder: Path,
+    sojourn_ns: NDArray[np.float64],
+    excluded: NDArray[np.bool_] | None = None,
+    *,
+    gap_ns: int = 10_000,
 ) -> None:
-    """Write `raw.parquet`; lost requests are never done."""
-    intended = np.arange(1, len(sojourn_ns) + 1, dtype=np.int64) * 10_000
+    """Write `raw.parquet`: requests due `gap_ns` apart; lost ones are never done."""
+    intended = np.arange(1, len(sojourn_ns) + 1, dtype=np.int64) * gap_ns
     lost = ~np.isfinite(sojourn_ns)
     done = intended + np.where(lost, 0, sojourn_ns).astype(np.int64)
     columns = {

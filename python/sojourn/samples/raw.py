@@ -17,7 +17,13 @@ HIT = "hit"
 
 
 def sojourn_ns(path: Path) -> NDArray[np.float64] | None:
-    """Sojourn times, ns, in order of intended arrival; None if none were kept.
+    """Sojourn times, ns, in order of intended arrival; None if none were kept."""
+    kept = requests(path)
+    return None if kept is None else kept[1]
+
+
+def requests(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Intended arrivals and sojourn times, ns, in order of the former; None if none were kept.
 
     Requests in outages of the client are left out, by the generator's own log (M27). One that did
     not end as it should is `inf`, as in the result's order statistics.
@@ -37,4 +43,5 @@ def sojourn_ns(path: Path) -> NDArray[np.float64] | None:
     done = counted["done_ns"].to_numpy(zero_copy_only=False).astype(np.float64)
     hit = pc.equal(counted["outcome"], HIT).to_numpy(zero_copy_only=False).astype(np.bool_)
     sojourn = np.where(hit & np.isfinite(done), done - intended, np.inf)
-    return np.asarray(sojourn[np.argsort(intended, kind="stable")], np.float64)
+    order = np.argsort(intended, kind="stable")
+    return intended[order], np.asarray(sojourn[order], np.float64)

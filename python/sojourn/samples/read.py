@@ -7,8 +7,8 @@ from pathlib import Path
 from sojourn import units
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, traced
-from sojourn.plan.points import Outcome, Phase, Point, Verdict
-from sojourn.samples import dependence, raw
+from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.samples import clusters, dependence, raw
 from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
 from sojourn.samples.intervals import intervals
 
@@ -32,6 +32,8 @@ def read(folder: Path) -> Outcome:
     result = load_result(at)
     span = result.sojourn_ns
     verdict, reasons = judged(result, point, others_share(folder / HOST))
+    ratio = correlation(folder, result).ratio
+    missed, undisturbed = misses(folder, result, ratio)
     return Outcome(
         point=point,
         verdict=verdict,
@@ -39,15 +41,17 @@ def read(folder: Path) -> Outcome:
         offered_rps=result.offered_rps,
         achieved_rps=result.achieved_rps,
         requests=span.count,
-        over_bound=over_bound(result, at),
+        over_bound=missed.over if missed else None,
         lost=span.lost,
         mean_ns=None if span.lost else span.mean,
         p50_ns=span.p50,
         p95_ns=span.p95,
         p99_ns=span.p99,
-        correlation=correlation(folder, result).ratio,
+        correlation=ratio,
         wall_s=0.0,
         folder=str(folder),
+        clusters=missed.clusters if missed else (),
+        undisturbed=undisturbed,
     )
 
 
@@ -97,13 +101,43 @@ def read_point(path: Path) -> Point:
         ) from None
 
 
-def over_bound(result: LoadResult, at: Path) -> int | None:
-    """Requests above the job's QoS bound or lost; None without a target."""
+def misses(folder: Path, result: LoadResult, ratio: float) -> tuple[Misses | None, Misses | None]:
+    """What missed the job's QoS bound, and what of it remains without disturbed windows.
+
+    Args:
+        folder: of the point.
+        result: of the generator.
+        ratio: n / n_eff, where the record has neither windows nor raw requests.
+
+    Returns:
+        None without a target; None for the second if nothing was disturbed, or it is not known.
+    """
     bound = str(result.job.get("qos_bound") or "")
     if not bound:
-        return None
-    span = result.sojourn_ns
-    return span.histogram(f"{at} sojourn_ns.hdr").over(units.parse_ns(bound)) + span.lost
+        return None, None
+    bound_ns = units.parse_ns(bound)
+    windows = result.windows
+    if windows is None:
+        span = result.sojourn_ns
+        over = span.histogram(f"{folder / LOAD} sojourn_ns.hdr").over(bound_ns) + span.lost
+        sizes = older_clusters(folder, result, over, ratio)
+        return Misses(requests=span.count, over=over, clusters=sizes), None
+    missed = clusters.of_windows(windows, bound_ns)
+    if not windows.disturbed:
+        return missed, None
+    return missed, clusters.of_windows(windows, bound_ns, is_undisturbed=True)
+
+
+def older_clusters(folder: Path, result: LoadResult, over: int, ratio: float) -> tuple[int, ...]:
+    """Of `over` misses in a record without windows: by raw requests, or else by `ratio`."""
+    kept = raw.requests(folder / RAW) if over else None
+    if kept is None:
+        return clusters.alike(over, ratio)
+    due_ns, sojourn_ns = kept
+    bound_ns = units.parse_ns(str(result.job["qos_bound"]))
+    return clusters.of_times(due_ns[sojourn_ns > bound_ns], over, bound_ns) or clusters.alike(
+        over, ratio
+    )
 
 
 def correlation(folder: Path, result: LoadResult) -> dependence.Dependence:

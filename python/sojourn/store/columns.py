@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn.errors import StoreFault
-from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.samples.clusters import alike
+from sojourn.samples.contract import load_result
+from sojourn.samples.read import LOAD, older_clusters
 
 FORM, MAJOR = "sojourn.outcome", 1
 
+_MISSES = pa.struct(
+    [("requests", pa.int64()), ("over", pa.int64()), ("clusters", pa.list_(pa.int64()))]
+)
 SCHEMA = pa.schema(
     [
         ("key", pa.string()),
@@ -41,6 +48,9 @@ SCHEMA = pa.schema(
         ("correlation", pa.float64()),
         ("wall_s", pa.float64()),
         ("folder", pa.string()),
+        ("clusters", pa.list_(pa.int64())),
+        ("undisturbed", _MISSES),
+        ("shield", pa.string()),
     ],
     metadata={"schema": f"{FORM}/{MAJOR}"},
 )
@@ -63,6 +73,9 @@ def to_table(outcome: Outcome) -> pa.Table:
         "overrides": json.dumps(dict(point.overrides)),
         "verdict": str(outcome.verdict),
         "reasons": list(outcome.reasons),
+        "clusters": list(outcome.clusters),
+        "undisturbed": outcome.undisturbed and asdict(outcome.undisturbed),
+        "shield": outcome.shield,
     }
     return pa.Table.from_pylist([row], schema=SCHEMA)
 
@@ -79,7 +92,7 @@ def read(path: Path) -> Outcome:
         raise StoreFault(f"cannot read: {error}", at=str(path), fix=_FIX) from None
     _check_version(table.schema.metadata or {}, path)
     try:
-        return _outcome(table.to_pylist()[0])
+        return _outcome(table.to_pylist()[0], path.parent)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise StoreFault(f"the outcome is damaged: {error}", at=str(path), fix=_FIX) from None
 
@@ -97,7 +110,7 @@ def _check_version(metadata: Mapping[bytes, bytes], path: Path) -> None:
         )
 
 
-def _outcome(row: dict[str, Any]) -> Outcome:
+def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
     point = Point(
         **{name: row[name] for name in _PLANNED},
         phase=Phase(row["phase"]),
@@ -109,4 +122,21 @@ def _outcome(row: dict[str, Any]) -> Outcome:
         verdict=Verdict(row["verdict"]),
         reasons=tuple(row["reasons"]),
         **{name: row[name] for name in _MEASURED},
+        clusters=_clusters(row, folder),
+        undisturbed=_misses(row.get("undisturbed")),
+        shield=row.get("shield") or "none",
     )
+
+
+def _clusters(row: Mapping[str, Any], folder: Path) -> tuple[int, ...]:
+    """As kept; those of a record from before there were any come from its other files."""
+    over = row["over_bound"]
+    if "clusters" in row or not over:
+        return tuple(row.get("clusters") or ())
+    if not (folder / LOAD).exists():
+        return alike(over, row["correlation"])
+    return older_clusters(folder, load_result(folder / LOAD), over, row["correlation"])
+
+
+def _misses(row: Mapping[str, Any] | None) -> Misses | None:
+    return Misses(**{**row, "clusters": tuple(row["clusters"])}) if row else None

@@ -13,13 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from sojourn import spec, store
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.plan import Outcome, Verdict, next_point
+from sojourn.plan.points import Misses
 from sojourn.plan.rehearse import imagine
+from sojourn.samples import made
 from sojourn.spec import Study
 from sojourn.store import files
 from sojourn.store.columns import read, to_table
@@ -59,8 +62,31 @@ def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path
         imagine(point), verdict=Verdict.UNKNOWN, reasons=("a", "b"), mean_ns=None, p99_ns=None,
         over_bound=None, folder="points/1",
     )  # fmt: skip
-    pq.write_table(to_table(outcome), tmp_path / "x.parquet")
-    assert read(tmp_path / "x.parquet") == outcome
+    undisturbed = Misses(requests=7, over=3, clusters=(2, 1))
+    shielded = replace(
+        outcome, over_bound=5, clusters=(2, 3), undisturbed=undisturbed, shield="priority"
+    )
+    for one in (outcome, shielded):
+        pq.write_table(to_table(one), tmp_path / "x.parquet")
+        assert read(tmp_path / "x.parquet") == one
+
+
+def test_a_record_from_before_there_were_clusters_has_them_by_its_other_files(
+    study: Study, tmp_path: Path
+) -> None:
+    point = next_point(study, [])
+    assert point is not None
+    outcome = replace(imagine(point), over_bound=20, correlation=10.0)
+    older = to_table(outcome).drop_columns(["clusters", "undisturbed", "shield"])
+    pq.write_table(older, tmp_path / OUTCOME)
+    back = read(tmp_path / OUTCOME)
+    assert (back.clusters, back.undisturbed, back.shield) == ((10, 10), None, "none")
+    times = np.full(600, 1e6)
+    times[100:105], times[400:415] = 5e7, 5e7
+    job = {"qos_quantile": 0.99, "qos_bound": "20ms"}
+    made.put(tmp_path, point, made.result(times, job=job))
+    made.put_raw(tmp_path, times, gap_ns=10_000_000)
+    assert read(tmp_path / OUTCOME).clusters == (5, 15)
 
 
 def test_an_unfinished_record_is_resumed_and_a_finished_one_is_not(

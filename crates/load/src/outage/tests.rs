@@ -23,6 +23,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Run {
         sentinels: vec![],
         client_cpus: None,
         server_cpus: None,
+        server_seen: None,
         are_syscalls_counted: false,
         was_lost: false,
     }

@@ -29,6 +29,7 @@ pub use lost::LOST;
 use crate::job::Job;
 use crate::marks::Outcome;
 use crate::outage::Windows;
+use crate::resolve::qos_bound_ns;
 use crate::result::{Checks, Outages};
 use crate::schedule::Timetable;
 use crate::summary::{Run, Tally, share};
@@ -149,14 +150,10 @@ impl Evidence {
             server_steal_share: run.server_cpus.map(|shares| shares.steal),
             steal_share: run.client_cpus.map(|shares| shares.steal),
         };
-        let bound = &run.job.qos_bound;
         Ok(Self {
             timely_within_ns: parse_ns(&run.job.timely_within)
                 .map_err(|fault| fault.within("timely_within"))?,
-            qos_bound_ns: (!bound.is_empty() && run.job.qos_quantile > 0.0)
-                .then(|| parse_ns(bound))
-                .transpose()
-                .map_err(|fault| fault.within("qos_bound"))?,
+            qos_bound_ns: qos_bound_ns(&run.job)?,
             job: run.job.clone(),
             was_lost: run.was_lost,
             asked,

@@ -30,6 +30,7 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Run {
         sentinels: vec![],
         client_cpus: Some(Shares { steal: 0.0, idle: 0.0 }),
         server_cpus: None,
+        server_seen: None,
         are_syscalls_counted: true,
         was_lost: false,
     }
