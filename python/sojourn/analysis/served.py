@@ -1,6 +1,6 @@
 """Real queues with a known border, for tests: the search meets their clusters as they come.
 
-`simulated` tells the plan the true size of clusters; here every request is drawn and served, and
+`plan.simulated` tells the plan the true size of clusters; here every request is drawn and served, and
 misses are counted as the generator counts them. A queue's truth is a closed form where there is
 one, else a long run of the same queue (`bench/search/truth.py` makes them anew).
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sojourn.plan.points import Outcome, Point
 from sojourn.plan.rehearse import AROUND_S, RESTART_S, imagine
-from sojourn.samples.clusters import cut
+from sojourn.samples.clusters import of_times
 
 Floats = NDArray[np.float64]
 
@@ -137,12 +137,11 @@ class Served:
         whole_s = point.warmup_s + point.measure_s
         at, sojourn = self.queue.run(point.offered_rps, whole_s, rng, capacity=capacity)
         kept = at >= point.warmup_s
-        misses = at[kept][sojourn[kept] > self.queue.bound_s]
-        apart_s = 5 * self.queue.bound_s + 0.01
+        misses_ns = 1e9 * at[kept][sojourn[kept] > self.queue.bound_s]
         return replace(
             ideal,
             requests=int(kept.sum()),
-            over_bound=len(misses),
-            clusters=cut(misses, apart_s),
+            over_bound=len(misses_ns),
+            clusters=of_times(misses_ns, len(misses_ns), 1e9 * self.queue.bound_s),
             wall_s=wall_s,
         )

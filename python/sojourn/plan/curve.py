@@ -54,7 +54,7 @@ class Curve:
         first: weights of the levels at the lowest load, shape (levels,).
         rises: chance of going from level to level in a step, by slope, (slopes, levels, levels).
         turns: chance of going from slope to slope in a step, (slopes, slopes).
-        spreads: a start's level given the median one, (habits, slopes, levels, padded levels).
+        spreads: a start's level given the median one, (slopes, habits, levels, padded levels).
         weights: of the habits (capacity spread and drift), (habits,).
         logit: of the share at a padded level where the floor is 0, (padded levels,).
         edges: logit, less the target's, between levels, (levels + 1,).
@@ -86,7 +86,7 @@ def curve(q: float) -> Curve:
         first=first / first.sum(),
         rises=np.array([_rises(slope) for slope in SLOPES]),
         turns=_turns(len(SLOPES)),
-        spreads=np.array([[_spread(logit, *h, slope) for slope in SLOPES] for h in habits]),
+        spreads=np.array([[_spread(logit, *h, slope) for h in habits] for slope in SLOPES]),
         weights=np.array([weight for *_, weight in habits]) / len(CAPACITY_SD),
         logit=logit,
         edges=(np.arange(LEVELS + 1, dtype=float) - AT_TARGET - 0.5) * LEVEL,

@@ -69,7 +69,7 @@ def trials(
             continue
         if outcome.verdict is Verdict.UNKNOWN or outcome.over_bound is None:
             continue
-        seen = Misses(outcome.requests, outcome.over_bound, outcome.clusters)
+        seen = Misses(requests=outcome.requests, over=outcome.over_bound, clusters=outcome.clusters)
         if undisturbed and outcome.undisturbed is not None:
             seen = outcome.undisturbed
         if seen.requests:

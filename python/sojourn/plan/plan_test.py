@@ -16,8 +16,8 @@ from sojourn.spec import Study
 
 def test_quick_study_of_two_services_measures_less_than_three_minutes() -> None:
     ahead = rehearse(study(name="latency_vs_load", profile="quick"))
-    assert ahead.measure_s < 180
-    assert ahead.wall_s < 200
+    assert ahead.measure_s < 120
+    assert ahead.wall_s < 180
 
 
 @pytest.mark.parametrize("rule", ["achieved_peak", "no_drop", "qos"])
@@ -146,15 +146,16 @@ def test_a_service_that_never_answers_ends_with_its_own_reason() -> None:
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
 def test_a_machine_that_spoils_most_runs_cannot_hold_a_quick_study_up(share: float) -> None:
     of = study(name="latency_vs_load", profile="quick")
-    for seed in range(20):
+    for seed in range(4):
         played = play(of, Simulated(unknown_share=share, correlation=20, seed=seed).measure)
         assert sum(o.point.measure_s for o in played) < 180
         for label in ("memcached", "nginx"):
             found = search_of(played, of, label)
-            assert found.verdict is not Verdict.UNKNOWN or found.reasons
+            assert found.next is None
+            assert found.interval_rps is not None or not found.trials
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(1, 2**40),
     capacity=st.floats(500, 2e6),

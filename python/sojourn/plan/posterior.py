@@ -84,48 +84,59 @@ def border(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: flo
     """
     prior = curve(q)
     seen = evidence.sizes(trials, bound_s)
-    holds = _solve(prior, trials, seen, peak_rps, 1.0)
-    middle = float(prior.grid[np.argmin(np.abs(holds - 0.5))]) * peak_rps
+    at = _places(prior, trials, peak_rps)
+    as_seen, as_feared = (_solve(prior, trials, at, seen, larger) for larger in (1.0, UNSEEN))
+    middle = float(prior.grid[np.argmin(np.abs(as_seen - 0.5))]) * peak_rps
     unseen = 1 / (1 + seen.at(middle)[1])
-    holds = (1 - unseen) * holds + unseen * _solve(prior, trials, seen, peak_rps, UNSEEN)
+    holds = (1 - unseen) * as_seen + unseen * as_feared
     holds = np.minimum.accumulate(np.clip(holds, 0.0, 1.0))
     return Posterior(tuple(map(float, prior.grid * peak_rps)), tuple(map(float, holds)))
 
 
+def _places(prior: Curve, trials: Sequence[Trial], peak_rps: float) -> list[int]:
+    """Where each run lies on the grid of loads: the nearest one."""
+    steps = (math.log(t.rps / peak_rps / LOWEST) / math.log1p(STEP) for t in trials)
+    return [min(max(round(step), 0), len(prior.grid) - 1) for step in steps]
+
+
 def _solve(
-    prior: Curve, trials: Sequence[Trial], seen: Sizes, peak_rps: float, larger: float
+    prior: Curve, trials: Sequence[Trial], at: Sequence[int], seen: Sizes, larger: float
 ) -> Floats:
     """Probability that each load of the grid meets the target, shape (loads,)."""
-    said, scale = _said(prior, trials, seen, peak_rps, larger)
+    said, scale = _said(prior, trials, at, seen, larger)
     states, evidences = _forward_backward(prior, said)
     log_weight = np.log(prior.weights) + evidences + scale
     weight = np.exp(log_weight - log_weight.max())
-    levels = np.einsum("jhdl,h->jl", states, weight / weight.sum())
+    levels = np.einsum("jdhl,h->jl", states, weight / weight.sum())
     below = np.concatenate([np.zeros((len(levels), 1)), np.cumsum(levels, axis=1)], axis=1)
     rows = zip(prior.floor, below, strict=True)
     return np.array([np.interp(-floor, prior.edges, row) for floor, row in rows])
 
 
 def _said(
-    prior: Curve, trials: Sequence[Trial], seen: Sizes, peak_rps: float, larger: float
+    prior: Curve, trials: Sequence[Trial], at: Sequence[int], seen: Sizes, larger: float
 ) -> tuple[Floats, Floats]:
     """Likelihood of every state at every load, scaled to at most 1, and the logarithm of the scale.
 
-    Shapes (loads, habits, slopes, levels) and (habits,).
+    Shapes (loads, slopes, habits, levels) and (habits,).
     """
-    habits, slopes, levels, _ = prior.spreads.shape
-    logs = np.zeros((len(prior.grid), habits, slopes, levels))
-    for trial in trials:
-        at = round(math.log(trial.rps / peak_rps / LOWEST) / math.log1p(STEP))
-        at = min(max(at, 0), len(prior.grid) - 1)
-        alone = _likelihood(prior.logit + prior.floor[at], trial, seen.at(trial.rps)[0] * larger)
-        logs[at] += np.log(prior.spreads @ alone + _TINY)
-    top = logs.max(axis=(2, 3), keepdims=True)
-    return np.exp(logs - top), np.asarray(top.sum(axis=(0, 2, 3)), np.float64)
+    slopes, habits, levels, padded = prior.spreads.shape
+    logs = np.zeros((len(prior.grid), slopes, habits, levels))
+    if trials:
+        alone = np.array(
+            [
+                _likelihood(prior.logit + prior.floor[j], trial, larger * seen.at(trial.rps)[0])
+                for j, trial in zip(at, trials, strict=True)
+            ]
+        )
+        spread = np.log(alone @ prior.spreads.reshape(-1, padded).T + _TINY)
+        np.add.at(logs, np.array(at), spread.reshape(-1, slopes, habits, levels))
+    top = logs.max(axis=(1, 3), keepdims=True)
+    return np.exp(logs - top), np.asarray(top.sum(axis=(0, 1, 3)), np.float64)
 
 
 def _likelihood(logit: Floats, trial: Trial, size: float) -> Floats:
-    """Of a share, from n and k in clusters: a binomial count continued to real numbers; at most 1."""
+    """Of shares, from n and k in clusters: a binomial count continued to real numbers; at most 1."""
     if trial.is_overloaded:
         size = max(size, trial.requests / evidence.LARGEST)
     size = min(size, float(trial.requests))
@@ -137,26 +148,30 @@ def _likelihood(logit: Floats, trial: Trial, size: float) -> Floats:
 def _forward_backward(prior: Curve, said: Floats) -> tuple[Floats, Floats]:
     """Probability of every state at every load, and the logarithm of each habit's evidence.
 
-    Shapes (loads, habits, slopes, levels) and (habits,).
+    Shapes (loads, slopes, habits, levels) and (habits,).
 
     Source: Rabiner, A tutorial on hidden Markov models (1989), III.A and V.A (scaling).
     """
-    loads, habits, slopes, levels = said.shape
+    loads, slopes, habits, levels = said.shape
     ahead, back = np.empty_like(said), np.ones_like(said)
     evidences = np.zeros(habits)
-    now = np.broadcast_to(prior.first / slopes, (habits, slopes, levels))
+    fallen = prior.rises.transpose(0, 2, 1)
+    now = np.broadcast_to(prior.first / slopes, (slopes, habits, levels))
     for j in range(loads):
         if j:
-            risen = np.matmul(now.transpose(1, 0, 2), prior.rises)
-            now = np.einsum("dhl,de->hel", risen, prior.turns)
+            now = _turned(prior.turns.T, np.matmul(now, prior.rises))
         now = now * said[j]
-        total = now.sum(axis=(1, 2), keepdims=True) + _TINY
-        now = now / total
-        evidences += np.log(total[:, 0, 0])
+        total = now.sum(axis=(0, 2)) + _TINY
+        now = now / total[:, None]
+        evidences += np.log(total)
         ahead[j] = now
     for j in range(loads - 2, -1, -1):
-        later = np.einsum("hel,de->dhl", back[j + 1] * said[j + 1], prior.turns)
-        fallen = np.matmul(later, prior.rises.transpose(0, 2, 1)).transpose(1, 0, 2)
-        back[j] = fallen / (fallen.max(axis=(1, 2), keepdims=True) + _TINY)
+        later = np.matmul(_turned(prior.turns, back[j + 1] * said[j + 1]), fallen)
+        back[j] = later / (later.max(axis=(0, 2))[:, None] + _TINY)
     states = ahead * back
-    return states / (states.sum(axis=(2, 3), keepdims=True) + _TINY), evidences
+    return states / (states.sum(axis=(1, 3), keepdims=True) + _TINY), evidences
+
+
+def _turned(turns: Floats, states: Floats) -> Floats:
+    """States after the slope had its chance to change; (slopes, habits, levels)."""
+    return np.asarray((turns @ states.reshape(len(states), -1)).reshape(states.shape), np.float64)

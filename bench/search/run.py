@@ -1,0 +1,137 @@
+"""Hold the search against queues of known truth: does its interval cover, and how wide is it?
+
+Usage: .venv/bin/python bench/search/run.py [--searches 40] [--seed 1] [--profile quick] [--only mm1]
+
+Each search is the plan as it is, from the closed-loop peak to the last run, on a real queue whose
+starts differ by 5 % of capacity. Nothing is measured on this machine but the plan's own CPU time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sojourn import spec
+from sojourn.analysis.served import QUEUES, Queue, Served
+from sojourn.plan import next_point, progress
+from sojourn.plan.points import Outcome, Phase
+
+RUNS = Path(__file__).with_name("runs")
+LAST = (Phase.CONFIRM, Phase.SCHEDULED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One search.
+
+    Attributes:
+        lo, estimate, hi: shares of the true border; 0 and infinity are open ends.
+        wall_s: peak, sweep and search, restarts included; the last runs beyond it are `last_s`.
+        measured_s: load of all of them.
+    """
+
+    queue: str
+    seed: int
+    lo: float
+    estimate: float
+    hi: float
+    wall_s: float
+    last_s: float
+    measured_s: float
+    runs: int
+    cpu_s: float
+
+
+def one(job: tuple[str, int, str]) -> Found:
+    """One search on one queue."""
+    name, seed, profile = job
+    queue = next(queue for queue in QUEUES if queue.name == name)
+    began_s = time.process_time()
+    study = spec.load(
+        "max_load_memcached",
+        profile=profile,
+        overrides=(
+            f"seed={seed}",
+            f"services.memcached.qos.bound={queue.bound_s * 1e3:g}ms",
+            'services.memcached.measure=["sweep", "max_load"]',
+        ),
+    )
+    served = Served(queue=queue, seed=seed)
+    outcomes: list[Outcome] = []
+    while point := next_point(study, outcomes):
+        outcomes.append(served.measure(point))
+    search = progress(study, study.services[0], outcomes).search
+    if search is None or search.interval_rps is None or search.estimate_rps is None:
+        raise RuntimeError(f"{name}, seed {seed}: the search has no answer")
+    truth_rps = queue.border * queue.rate_rps
+    last_s = sum(o.wall_s for o in outcomes if o.point.phase in LAST)
+    return Found(
+        queue=name,
+        seed=seed,
+        lo=search.interval_rps[0] / truth_rps,
+        estimate=search.estimate_rps / truth_rps,
+        hi=search.interval_rps[1] / truth_rps,
+        wall_s=sum(o.wall_s for o in outcomes) - last_s,
+        last_s=last_s,
+        measured_s=sum(o.point.measure_s for o in outcomes),
+        runs=len(outcomes),
+        cpu_s=time.process_time() - began_s,
+    )
+
+
+def row(queue: Queue, found: list[Found]) -> str:
+    """One line of the table."""
+    closed = [f for f in found if f.lo > 0 and math.isfinite(f.hi)]
+    ratio = [f.hi / f.lo for f in closed] or [math.inf]
+    covers = statistics.mean(f.lo <= 1 <= f.hi for f in found)
+    low = statistics.mean(f.hi < 1 for f in found)
+    return (
+        f"{queue.name:6}  {queue.border:.3f}  {len(closed) / len(found):8.2f}  {covers:6.2f}  "
+        f"{low:9.2f}  {statistics.median(ratio):5.2f}  {sorted(ratio)[int(0.9 * len(ratio))]:5.2f}  "
+        f"{statistics.median(f.estimate for f in found):5.3f}  "
+        f"{statistics.median(f.wall_s for f in found):5.0f}  "
+        f"{statistics.median(f.measured_s for f in found):8.0f}  "
+        f"{statistics.median(f.last_s for f in found):6.0f}  "
+        f"{statistics.median(f.cpu_s for f in found):5.1f}"
+    )
+
+
+def main() -> int:
+    """Run, print the table, keep the searches."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--searches", type=int, default=40, help="of each queue (40)")
+    parser.add_argument("--seed", type=int, default=1, help="of the first search (1)")
+    parser.add_argument("--profile", default="quick", help="quick, standard or full (quick)")
+    parser.add_argument("--only", default="", help="name of one queue")
+    parser.add_argument("--processes", type=int, default=2, help="at a time (2)")
+    asked = parser.parse_args()
+    print(
+        "queue   border  answered  covers  hi < truth  hi/lo  (p90)   bias  wall s  measured  "
+        "last s  CPU s"
+    )
+    kept: list[Found] = []
+    with ProcessPoolExecutor(asked.processes) as pool:
+        for queue in QUEUES:
+            if asked.only and queue.name != asked.only:
+                continue
+            seeds = range(asked.seed, asked.seed + asked.searches)
+            found = list(pool.map(one, [(queue.name, seed, asked.profile) for seed in seeds]))
+            print(row(queue, found), flush=True)
+            kept += found
+    RUNS.mkdir(exist_ok=True)
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{asked.profile}.json"
+    path.write_text(json.dumps([asdict(found) for found in kept], indent=0) + "\n")
+    print(f"kept in {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

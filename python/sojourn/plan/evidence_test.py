@@ -1,0 +1,94 @@
+"""Clusters: which runs count, and by how much clustered misses count less."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.plan.evidence import Trial, sizes, trials
+from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.plan.rehearse import imagine
+
+BOUND_S = 1e-3
+
+
+def trial(
+    rps: float, *, requests: int = 100_000, clusters: tuple[float, ...] = (), life: str = "a"
+) -> Trial:
+    return Trial(
+        rps=rps,
+        requests=requests,
+        over=round(sum(clusters)),
+        clusters=clusters,
+        seconds=2.0,
+        life=life,
+    )
+
+
+def outcome(phase: Phase = Phase.SEARCH, rps: float | None = 50_000.0) -> Outcome:
+    point = Point(
+        key=f"s/{phase}/p00", service="s", phase=phase, offered_rps=rps, measure_s=2.0,
+        warmup_s=0.0, seed=1, overrides=(("qos_bound", "1000000ns"),),
+    )  # fmt: skip
+    return imagine(point, bound_ns=1e6)
+
+
+def test_without_a_miss_a_cluster_is_as_large_as_an_excursion_of_five_bounds() -> None:
+    assert sizes([trial(50_000)], BOUND_S).at(50_000) == (5 * BOUND_S * 50_000, 0.0)
+
+
+def test_one_size_seen_often_is_the_size() -> None:
+    size, count = sizes([trial(50_000, requests=10**8, clusters=(40.0,) * 5_000)], BOUND_S).at(50_000)
+    assert count == 5_000
+    assert size == pytest.approx(40, rel=0.02)
+
+
+def test_the_size_is_the_variance_of_a_count_of_clusters_over_that_of_single_misses() -> None:
+    rng = np.random.default_rng(7)
+    drawn = rng.choice([10.0, 100.0, 400.0], size=3_000)
+    counts = [rng.choice(drawn, size=n).sum() for n in rng.poisson(30, size=20_000)]
+    size, _ = sizes([trial(50_000, requests=10**8, clusters=tuple(drawn))], BOUND_S).at(50_000)
+    # A compound Poisson count: variance over mean is E[D²]/E[D]; its estimate errs by about 1.5 %.
+    assert size == pytest.approx(np.var(counts) / np.mean(counts), rel=0.06)
+
+
+def test_clusters_count_the_less_the_further_off_their_load_is() -> None:
+    seen = sizes([trial(50_000, clusters=(1_000.0,) * 9)], BOUND_S)
+    near, far = seen.at(50_000), seen.at(25_000)
+    assert near[1] == 9
+    assert far[1] < 0.01
+    assert far[0] < near[0] / 4
+
+
+def test_an_overloaded_run_says_nothing_about_sizes() -> None:
+    seen = sizes([trial(50_000, clusters=(20_000.0,))], BOUND_S)
+    assert seen.at(50_000)[1] == 0.0
+
+
+def test_only_believable_open_loop_runs_of_the_asked_phases_count() -> None:
+    kept = outcome()
+    others = (
+        replace(kept, verdict=Verdict.UNKNOWN),
+        replace(kept, over_bound=None),
+        outcome(Phase.PEAK, None),
+        outcome(Phase.SCHEDULED),
+        replace(kept, requests=0),
+    )
+    assert len(trials([kept, *others])) == 1
+    assert len(trials([kept, *others], (Phase.SCHEDULED,))) == 1
+
+
+def test_undisturbed_windows_replace_the_whole_run_only_when_asked() -> None:
+    clean = Misses(requests=90, over=1, clusters=(1,))
+    run = replace(outcome(), requests=100, over_bound=9, clusters=(9,), undisturbed=clean)
+    assert trials([run])[0].clusters == (9.0,)
+    assert trials([run], undisturbed=True)[0].requests == 90
+
+
+def test_a_run_of_which_only_the_mean_size_is_known_is_cut_into_pieces_of_it() -> None:
+    run = replace(outcome(), over_bound=90, clusters=(), correlation=30.0)
+    assert trials([run])[0].clusters == (30.0, 30.0, 30.0)
+    assert math.isclose(sum(trials([run])[0].clusters), 90)

@@ -1,0 +1,136 @@
+"""The posterior: exact by a second way of computing it, and right where the answer is plain."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from sojourn.plan import posterior
+from sojourn.plan.curve import Curve, curve
+from sojourn.plan.evidence_test import trial
+from sojourn.plan.posterior import Posterior, border
+
+PEAK = 100_000.0
+
+
+def said(*runs: tuple[float, tuple[float, ...]]) -> Posterior:
+    """Runs at (share of the peak, clusters), each from a start of its own."""
+    found = tuple(
+        trial(share * PEAK, requests=round(2 * share * PEAK), clusters=clusters, life=str(n))
+        for n, (share, clusters) in enumerate(runs)
+    )
+    return border(found, peak_rps=PEAK, bound_s=1e-3, q=0.99)
+
+
+def clean(share: float) -> tuple[float, tuple[float, ...]]:
+    return share, ()
+
+
+def over(share: float) -> tuple[float, tuple[float, ...]]:
+    """A run that misses with a third of its requests."""
+    return share, (0.66 * share * PEAK,)
+
+
+def test_forward_backward_agrees_with_summing_over_every_path() -> None:
+    rng = np.random.default_rng(3)
+    loads, habits, slopes, levels = 4, 2, 2, 3
+
+    def chances(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        drawn = rng.random(shape)
+        return drawn / drawn.sum(axis=-1, keepdims=True)
+
+    prior = Curve(
+        grid=np.ones(loads), floor=np.zeros(loads), first=chances(levels),
+        rises=chances(slopes, levels, levels), turns=chances(slopes, slopes),
+        spreads=np.zeros((slopes, habits, levels, 1)), weights=chances(habits),
+        logit=np.zeros(1), edges=np.zeros(levels + 1),
+    )  # fmt: skip
+    likely = rng.random((loads, slopes, habits, levels))
+    states, evidences = posterior._forward_backward(prior, likely)  # noqa: SLF001
+    for habit in range(habits):
+        total = np.zeros((loads, slopes, levels))
+        each = list(itertools.product(range(slopes), range(levels)))
+        for path in itertools.product(each, repeat=loads):
+            p = prior.first[path[0][1]] / slopes
+            for j, (slope, level) in enumerate(path):
+                if j:
+                    was, below = path[j - 1]
+                    # The level rises at the slope it had, then the slope turns.
+                    p *= prior.rises[was, below, level] * prior.turns[was, slope]
+                p *= likely[j, slope, habit, level]
+            for j, state in enumerate(path):
+                total[(j, *state)] += p
+        whole = total[0].sum()
+        assert evidences[habit] == pytest.approx(math.log(whole))
+        assert states[:, :, habit] == pytest.approx(total / whole)
+
+
+def test_rows_of_chances_add_to_one() -> None:
+    prior = curve(0.99)
+    for table in (prior.rises, prior.turns, prior.spreads):
+        assert table.sum(axis=-1) == pytest.approx(np.ones(table.shape[:-1]))
+    assert prior.weights.sum() == pytest.approx(1)
+    assert prior.first.sum() == pytest.approx(1)
+
+
+def test_the_probability_never_rises_with_load() -> None:
+    found = said(clean(0.5), over(0.9), (0.7, (300.0, 900.0)), (0.6, (2_000.0,)))
+    assert all(a >= b for a, b in itertools.pairwise(found.holds))
+    assert all(0 <= p <= 1 for p in found.holds)
+
+
+def test_clean_runs_below_and_overloaded_ones_above_enclose_the_border() -> None:
+    found = said(*[clean(0.7)] * 8, *[over(0.8)] * 4)
+    lo, hi = found.interval()
+    assert 0.66 * PEAK < lo < hi < 0.84 * PEAK
+    assert lo < found.load_at(0.5) < hi
+
+
+def test_the_order_of_runs_does_not_matter() -> None:
+    runs = [clean(0.5), over(0.9), (0.7, (300.0, 900.0)), clean(0.65)]
+    assert said(*runs).holds == pytest.approx(said(*reversed(runs)).holds)
+
+
+def test_the_answer_scales_with_the_peak() -> None:
+    once = said(clean(0.5), over(0.9), (0.7, (300.0,)))
+    tenfold = tuple(
+        trial(10 * share * PEAK, requests=round(2 * share * PEAK), clusters=clusters)
+        for share, clusters in (clean(0.5), over(0.9), (0.7, (300.0,)))
+    )
+    # Ten times the load within a tenth of the bound: an excursion holds as many requests.
+    found = border(tenfold, peak_rps=10 * PEAK, bound_s=1e-4, q=0.99)
+    assert found.load_at(0.5) == pytest.approx(10 * once.load_at(0.5))
+
+
+def test_where_nothing_failed_the_top_is_open_and_where_nothing_held_the_bottom() -> None:
+    assert said(*[clean(1.2)] * 12).interval()[1] == math.inf
+    low = said(*[over(0.13)] * 6).interval()
+    assert low[0] == 0
+    assert low[1] < 0.2 * PEAK
+
+
+def test_one_short_run_without_a_miss_decides_nothing() -> None:
+    found = said(clean(0.7))
+    assert found.holds_at(0.7 * PEAK) < 0.95
+
+
+def test_the_same_misses_in_fewer_clusters_decide_less() -> None:
+    together = said(*[(0.5, (350.0, 350.0))] * 6, *[over(0.9)] * 3)
+    apart = said(*[(0.5, (7.0,) * 100)] * 6, *[over(0.9)] * 3)
+    assert apart.holds_at(0.5 * PEAK) > together.holds_at(0.5 * PEAK)
+
+
+def test_restarts_that_contradict_each_other_widen_the_interval() -> None:
+    agreed = said(*[clean(0.7)] * 6, *[over(0.8)] * 6).interval()
+    torn = said(*[clean(0.7), over(0.7), clean(0.8), over(0.8)] * 3).interval()
+    assert torn[1] / torn[0] > agreed[1] / agreed[0]
+
+
+def test_a_probe_is_kept_on_the_grid_where_an_end_is_open() -> None:
+    found = said(*[clean(1.2)] * 12)
+    assert found.load_at(0.99) == math.inf
+    assert found.within(0.99) == found.rps[-1]
+    assert said(*[over(0.13)] * 6).within(0.01) >= found.rps[0]
