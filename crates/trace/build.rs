@@ -19,7 +19,7 @@ mod bpf {
 
     use crate::clang;
 
-    const OBJECTS: [&str; 1] = ["breakdown"];
+    const OBJECTS: [&str; 2] = ["breakdown", "who"];
 
     pub fn build() {
         let clang = std::env::var("CLANG").ok().or_else(find).unwrap_or_else(|| {

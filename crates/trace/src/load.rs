@@ -176,7 +176,7 @@ fn settings(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
 }
 
 /// Why a load failed, in libbpf's and the verifier's own last words.
-fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
+pub fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
     let last: Vec<&str> = said.lines().rev().take(12).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
     let what = format!("the kernel does not take the BPF object: {error:#}\n{}", last.join("\n"));

@@ -15,6 +15,7 @@ use std::process::Command;
 
 use libbpf_rs::libbpf_sys::API_HEADERS;
 use sojourn_trace::session;
+use sojourn_trace::who::watch;
 
 #[test]
 fn objects_of_every_clang_load() {
@@ -30,7 +31,12 @@ fn objects_of_every_clang_load() {
             .unwrap_or_else(|fault| panic!("{name}: breakdown.bpf.c\n{fault}"));
         assert!(costs.len() > 10, "{name}: only {} programs were loaded", costs.len());
         let sum: u32 = costs.iter().map(|(_, cost)| cost).sum();
-        support::say("loaded", &format!("breakdown.bpf.c by {name}: {sum} instructions verified"));
+        let object = compile(name, "who", &folder.0);
+        watch::check_loads(&object).unwrap_or_else(|fault| panic!("{name}: who.bpf.c\n{fault}"));
+        support::say(
+            "loaded",
+            &format!("who.bpf.c and breakdown.bpf.c by {name}: {sum} instructions verified"),
+        );
     }
 }
 
