@@ -180,14 +180,14 @@ fn who_is_left_out_is_summed_and_not_named() {
     assert!(seen.left_out_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins}: {seen:?}");
 }
 
-/// It may never be switched away from in so short a time, and is named all the same.
+/// On a quiet CPU nothing takes its place in so short a time: only the samples tell who is there.
 #[test]
 fn a_task_that_never_leaves_its_cpu_is_named() {
     let Some(_alone) = alone() else { return };
     let cpu = *usable().last().unwrap();
     let planted = Planted::on(cpu, Duration::ZERO);
     calmly_but(Some(cpu as usize), || {
-        let (seen, spins) = look(&planted, cpu, &[], 60_000_000);
+        let (seen, spins) = look(&planted, cpu, &[], 30_000_000);
         let run_ns = planted.in_this(&seen).map_or(0, |task| task.run_ns);
         assert!(run_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins} times 2 ms: {run_ns}");
         judge(run_ns > 0, || format!("not named: {seen:?}"))
