@@ -6,7 +6,7 @@ bin := .venv/bin
 # Tracing needs clang, libelf and zlib to build; where they lack, all else is built, and it says so.
 with_bpf = $$(scripts/setup --bpf && echo --features
 
-.PHONY: help setup build demo test check fix unit e2e priv schema bench docs doctor clean
+.PHONY: help setup build demo test check fix unit e2e priv clangs schema bench docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -45,7 +45,12 @@ unit: build ## tests that start no server
 e2e: build ## tests on real servers, loopback only
 	$(bin)/pytest -q -m "e2e"
 
-priv: build ## tests that need root or a capability, some in a VM; each skip names it
+clangs: ## load BPF objects of the oldest, the newest and the tested clangs; installs them where it may
+	@scripts/clangs
+	@if scripts/setup --bpf; then \
+		cargo test --release --quiet -p sojourn-trace --features bpf --test clangs -- --nocapture; fi
+
+priv: build clangs ## tests that need root or a capability, some in a VM; each skip names it
 	if scripts/setup --bpf; then cargo build --release --quiet -p sojourn-trace --features bpf --tests --examples; fi
 	$(bin)/pytest -q -m "privileged"
 

@@ -20,11 +20,17 @@ pub struct Args {
     /// Process to trace; its children are traced too.
     #[arg(
         long,
-        required_unless_present = "describe",
+        required_unless_present_any = ["describe", "who"],
         default_value_t = 0,
         hide_default_value = true
     )]
     pub pid: u32,
+    /// Instead: name who runs on these CPUs (`1`, `0,2-3`), and how long at a time.
+    #[arg(long, value_name = "CPUS")]
+    pub who: Option<String>,
+    /// With --who: a process left out with all its threads, as --pid is; may be repeated.
+    #[arg(long, value_name = "PID", requires = "who")]
+    pub leave_out: Vec<u32>,
     /// Length of the trace: `10s`, `500ms`, `2min`; it ends early with the process.
     #[arg(long, default_value = "10s")]
     pub duration: String,
@@ -35,13 +41,13 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Keep a record of every request, as Parquet; costs more and may drop, which is counted.
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub records: Option<PathBuf>,
     /// Keep this many of the slowest requests, at most 100000.
     #[arg(long, default_value_t = 20, value_parser = worst, help_heading = "Output")]
     pub worst: usize,
     /// The slowest requests as a Chrome trace, for ui.perfetto.dev.
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub chrome: Option<PathBuf>,
     /// Print everything the program knows of itself as JSON: stages, reasons, form of the result.
     #[arg(long, help_heading = "Output")]
@@ -65,6 +71,7 @@ Examples:
   sojourn-trace --pid $(pidof memcached)
   sojourn-trace --pid $(cat /run/nginx.pid) --duration 30s --json out.json
   sojourn-trace --pid 4242 --records requests.parquet --chrome worst.json
+  sojourn-trace --who 1 --pid $(pidof memcached) --duration 5s
 
 Exit codes: 0 ok, 2 usage or no rights, 3 the numbers cannot be believed,
 4 the kernel refused, 130 interrupted.";
@@ -136,6 +143,8 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_its_flag() {
         assert!(Args::try_parse_from(["sojourn-trace"]).is_err(), "a pid is needed");
+        assert!(Args::try_parse_from(["t", "--pid", "1", "--leave-out", "2"]).is_err());
+        assert!(Args::try_parse_from(["t", "--who", "0", "--records", "x"]).is_err());
         for (words, flag) in [
             ("t --pid 1 --duration 0s", "--duration"),
             ("t --pid 1 --duration 7h", "--duration"),
@@ -155,5 +164,6 @@ mod tests {
         assert_eq!(args.duration_ns(), Ok(10_000_000_000));
         assert_eq!(args.ring_bytes(), Ok(16 << 20));
         assert!(args.bounds().is_ok());
+        assert_eq!(self::args("t --who 1 --leave-out 2 --leave-out 3").leave_out, [2, 3]);
     }
 }

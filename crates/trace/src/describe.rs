@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::reasons::REASONS;
 use crate::result::TraceResult;
 use crate::stages::{Cause, STAGES};
+use crate::who::WhoResult;
 
 #[derive(Serialize)]
 struct Description {
@@ -14,6 +15,7 @@ struct Description {
     stages: Vec<StageLine>,
     reasons: Vec<ReasonLine>,
     result: schemars::Schema,
+    who: schemars::Schema,
 }
 
 #[derive(Serialize)]
@@ -50,6 +52,7 @@ pub fn json() -> String {
         stages: stages.collect(),
         reasons: reasons.collect(),
         result: schema_for!(TraceResult),
+        who: schema_for!(WhoResult),
     };
     let mut text = serde_json::to_string_pretty(&description).expect("plain data");
     text.push('\n');
@@ -66,6 +69,7 @@ mod tests {
         for key in ["requests", "matched", "unmatched", "dropped", "verdict", "tail", "stages"] {
             assert!(value["result"]["properties"][key].is_object(), "{key}");
         }
+        assert!(value["who"]["properties"]["tasks"].is_object());
         assert_eq!(value["stages"].as_array().unwrap().len(), STAGES.len());
     }
 }

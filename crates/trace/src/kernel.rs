@@ -53,7 +53,8 @@ pub fn cpu_clocks(cpus: usize, hz: u64) -> io::Result<Vec<OwnedFd>> {
     (0..cpus).map(|cpu| cpu_clock(cpu, hz)).collect()
 }
 
-fn cpu_clock(cpu: usize, hz: u64) -> io::Result<OwnedFd> {
+/// A sampling clock on one CPU, at `hz`.
+pub fn cpu_clock(cpu: usize, hz: u64) -> io::Result<OwnedFd> {
     const FD_CLOEXEC: libc::c_ulong = 8; // PERF_FLAG_FD_CLOEXEC
     // SAFETY: the structure is plain data for which all zeros is valid.
     let mut attr: libbpf_sys::perf_event_attr = unsafe { std::mem::zeroed() };

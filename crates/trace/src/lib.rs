@@ -4,7 +4,7 @@
 //! [`bins`] and [`counts`] (what the kernel keeps), [`result`] (what is written), [`text`] (what
 //! people read), [`target`] (whom we look at), `session` (the only part that talks to the kernel),
 //! [`program`]. Everything but `session` and its helpers is pure and builds without clang; the
-//! kernel side is `src/bpf/breakdown.bpf.c`.
+//! kernel side is `src/bpf/breakdown.bpf.c`. Beside it stands [`who`]: who else runs on some CPUs.
 
 pub mod bins;
 pub mod chrome;
@@ -19,6 +19,7 @@ pub mod summary;
 pub mod target;
 pub mod text;
 pub mod verdict;
+pub mod who;
 
 pub mod cpu_samples;
 pub mod hooks;

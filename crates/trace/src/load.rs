@@ -10,7 +10,7 @@ use crate::session::{Options, open, refused};
 use crate::target::Target;
 use crate::{bins, kernel, read};
 
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
+pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
 
 const MAX_CPUS: usize = 512;
 const MAX_SYSCALL: usize = 512;
@@ -63,9 +63,14 @@ const OPEN: &[libc::c_long] = &[libc::SYS_open, libc::SYS_openat, libc::SYS_open
 #[cfg(not(target_arch = "x86_64"))]
 const OPEN: &[libc::c_long] = &[libc::SYS_openat, libc::SYS_openat2];
 
-/// Loads the object for `target`.
-pub fn object(target: &Target, options: Options, has_stamps: bool) -> Result<Object, Fault> {
-    let mut object = open(OBJECT).map_err(refused)?;
+/// Loads the object in `bytes` for `target`.
+pub fn object(
+    bytes: &[u8],
+    target: &Target,
+    options: Options,
+    has_stamps: bool,
+) -> Result<Object, Fault> {
+    let mut object = open(bytes).map_err(refused)?;
     choose_programs(&mut object)?;
     for mut map in object.maps_mut() {
         match map.name().to_str() {
@@ -171,11 +176,19 @@ fn settings(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
 }
 
 /// Why a load failed, in libbpf's and the verifier's own last words.
-fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
+pub fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
     let last: Vec<&str> = said.lines().rev().take(12).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
     let what = format!("the kernel does not take the BPF object: {error:#}\n{}", last.join("\n"));
     let at = format!("Linux {}", kernel::release());
+    if said.contains("\nprocessed ") {
+        return Fault::failed(
+            what,
+            at,
+            "the verifier went through it and refused: build it with another clang (CLANG=clang-19 make build); \
+             docs/howto/trace.md; report it with the versions of both",
+        );
+    }
     if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
         return Fault::usage(
             what,

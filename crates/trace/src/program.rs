@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Serialize;
 use sojourn_base::{Exit, Fault, files};
 
 use crate::cli::Args;
@@ -15,7 +16,7 @@ use crate::session::{self, Options, Outcome};
 use crate::stages::{RESIDUAL, STAGES};
 use crate::target::{self, Target};
 use crate::verdict::{self, Bounds};
-use crate::{bins, chrome, describe, kernel, summary, text};
+use crate::{bins, chrome, describe, kernel, summary, text, who};
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
 pub fn main(
@@ -53,6 +54,9 @@ fn act(
     if args.describe {
         return print(out, &describe::json()).map(|()| Exit::Ok);
     }
+    if let Some(cpus) = &args.who {
+        return look(args, cpus, stop, out, talk);
+    }
     let bounds = args.bounds()?;
     let options = Options {
         duration_ns: args.duration_ns()?,
@@ -81,6 +85,32 @@ fn act(
     })
 }
 
+/// Names who runs on some CPUs.
+fn look(
+    args: &Args,
+    cpus: &str,
+    stop: &AtomicBool,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> Result<Exit, Fault> {
+    let (numbers, duration_ns) = (who::parse_cpus(cpus)?, args.duration_ns()?);
+    check_outputs(args)?;
+    session::check_host()?;
+    let mut left_out = args.leave_out.clone();
+    left_out.extend((args.pid != 0).then_some(args.pid));
+    let mut begun = || {
+        let _ = writeln!(talk, "watching CPU {cpus}, {}", args.duration);
+    };
+    let seen = who::watch::run(&numbers, &left_out, duration_ns, stop, &mut begun)?;
+    let result = who::result(kernel::release(), seen);
+    write_json(args, &result, out)?;
+    if !is_stdout(args.json.as_deref()) {
+        print(out, &who::text::page(&result))?;
+    }
+    let was_interrupted = stop.load(Ordering::Relaxed);
+    Ok(if was_interrupted { Exit::Interrupted } else { Exit::Ok })
+}
+
 /// Refuses places that cannot be written, before anything is traced.
 fn check_outputs(args: &Args) -> Result<(), Fault> {
     let mut seen = Vec::new();
@@ -102,19 +132,25 @@ fn check_outputs(args: &Args) -> Result<(), Fault> {
 }
 
 fn write_results(args: &Args, result: &TraceResult, out: &mut dyn Write) -> Result<(), Fault> {
-    let is_stdout = |path: &Path| path.as_os_str() == "-";
-    if let Some(path) = &args.json {
-        let mut json = serde_json::to_string_pretty(result).expect("plain data");
-        json.push('\n');
-        if is_stdout(path) { print(out, &json)? } else { write_file(path, &json)? }
-    }
+    write_json(args, result, out)?;
     if let Some(path) = &args.chrome {
         write_file(path, &chrome::trace(result).to_string())?;
     }
-    if args.json.as_deref().is_none_or(|path| !is_stdout(path)) {
+    if !is_stdout(args.json.as_deref()) {
         print(out, &text::page(result))?;
     }
     Ok(())
+}
+
+fn is_stdout(path: Option<&Path>) -> bool {
+    path.is_some_and(|path| path.as_os_str() == "-")
+}
+
+fn write_json(args: &Args, result: &impl Serialize, out: &mut dyn Write) -> Result<(), Fault> {
+    let Some(path) = &args.json else { return Ok(()) };
+    let mut json = serde_json::to_string_pretty(result).expect("plain data");
+    json.push('\n');
+    if is_stdout(Some(path)) { print(out, &json) } else { write_file(path, &json) }
 }
 
 /// The list of the slowest lacks whom the ring had no room for.

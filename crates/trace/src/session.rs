@@ -83,7 +83,7 @@ pub fn run(
     if let Err(error) = &stamps {
         outcome.warnings.push(format!("no receive stamps ({error}): rx counts as 0"));
     }
-    let object = load::object(target, options, stamps.is_ok())?;
+    let object = load::object(load::OBJECT, target, options, stamps.is_ok())?;
     let _stats = options.hook_cost.then(kernel::enable_bpf_stats);
     for pid in &target.pids {
         let map = load::map(&object, "tgids")?;
@@ -289,12 +289,14 @@ pub fn check_host() -> Result<(), Fault> {
     load::check_host()
 }
 
-/// Loads the object only, and answers the verifier's cost of every program.
-pub fn verifier_costs() -> Result<Vec<(String, u32)>, Fault> {
+/// Loads the object only, ours or one that another compiler made, and answers the verifier's cost of
+/// every program.
+pub fn verifier_costs(object: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
     kernel::listen_to_libbpf();
     let options =
         Options { duration_ns: 0, ring_bytes: 1 << 20, is_full: true, worst: 1, hook_cost: false };
-    let object = load::object(&Target::default(), options, true)?;
+    let bytes = object.unwrap_or(load::OBJECT);
+    let object = load::object(bytes, &Target::default(), options, true)?;
     Ok(read::verifier_costs(&object))
 }
 

@@ -6,11 +6,13 @@ mod support;
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use libbpf_rs::query::ProgInfoIter;
 use sojourn_trace::program;
@@ -31,6 +33,26 @@ fn echo() -> (Child, u16) {
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     (child, line.trim().parse().unwrap())
+}
+
+/// This test program where anybody can start it: the folder it was built in may be root's own.
+struct Reachable(PathBuf);
+
+impl Reachable {
+    fn new() -> Self {
+        let folder = std::env::temp_dir().join(format!("sojourn-refusals-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        let program = Self(folder.join("program"));
+        fs::copy(std::env::current_exe().unwrap(), &program.0).unwrap();
+        program
+    }
+}
+
+impl Drop for Reachable {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.0.parent().unwrap());
+    }
 }
 
 fn end(mut child: Child) {
@@ -68,9 +90,11 @@ fn a_result_that_cannot_be_written_is_refused_before_the_trace() {
 fn without_rights_the_missing_ones_are_named() {
     let Some(_alone) = alone() else { return };
     let (server, _) = echo();
-    let out = Command::new(std::env::current_exe().unwrap())
+    let program = Reachable::new();
+    let out = Command::new(&program.0)
         .args(["--exact", "as_nobody", "--ignored", "--nocapture"])
         .env("TRACE_PID", server.id().to_string())
+        .current_dir("/")
         .uid(65534)
         .gid(65534)
         .output();
@@ -83,9 +107,12 @@ fn without_rights_the_missing_ones_are_named() {
 fn a_kernel_without_types_is_refused_with_the_option_it_lacks() {
     let Some(_alone) = alone() else { return };
     let (server, _) = echo();
-    let hidden = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"";
+    // Propagation is ended at /sys, a mount point everywhere: `unshare` would end it at the root, which
+    // in a chroot is none. Were it not ended, the types would be hidden from the whole machine.
+    let hidden =
+        "mount --make-rprivate /sys && mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"";
     let out = Command::new("unshare")
-        .args(["-m", "sh", "-c", hidden])
+        .args(["-m", "--propagation", "unchanged", "sh", "-c", hidden])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "as_nobody", "--ignored", "--nocapture"])
         .env("TRACE_PID", server.id().to_string())

@@ -21,7 +21,7 @@ const LIMIT: u32 = 100_000;
 fn no_program_drifts_away_from_its_recorded_cost() {
     let Some(_alone) = support::alone() else { return };
     let now: BTreeMap<String, u32> =
-        sojourn_trace::session::verifier_costs().unwrap().into_iter().collect();
+        sojourn_trace::session::verifier_costs(None).unwrap().into_iter().collect();
     assert!(now.len() > 10);
     for (program, cost) in &now {
         assert!(*cost < LIMIT, "{program} costs {cost} instructions, more than {LIMIT}");

@@ -11,8 +11,9 @@ client on CPUs.
 from __future__ import annotations
 
 from sojourn.host.abilities import Ability
-from sojourn.host.doctor import Finding, Report, doctor
+from sojourn.host.doctor import doctor
 from sojourn.host.facts import Facts, manifest, read
+from sojourn.host.finding import Finding, Report
 from sojourn.host.placement import Placement, Shared, place
 
 __all__ = [

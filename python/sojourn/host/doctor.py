@@ -7,16 +7,17 @@ the sum of the findings' points: 0 is a quiet machine, from `NOISY` on results a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from sojourn.host.abilities import Ability, abilities
+from sojourn.host.abilities import abilities
+from sojourn.host.culprits import Sight
 from sojourn.host.facts import Facts
+from sojourn.host.finding import SOME_NOISE, Finding, Report
 from sojourn.host.placement import ONE_CORE, ONE_CPU, place
 from sojourn.host.tree import cpu_text
 
 NOISY = 50
-SOME_NOISE = 15
+LOOK_S = 3.0  # how long doctor watches the CPUs that a service would get
 SCORE_MAX = 100
 STEAL_SHARE_MIN = 0.001  # 1 ms a second: the size of memcached's QoS bound (C4)
 EXIT_US_MAX = 10  # an idle state that wakes slower is seen in a 100-us latency (L8)
@@ -25,49 +26,13 @@ SOMAXCONN_MIN = 1024
 GOOD_CLOCKS = ("tsc", "arch_sys_counter", "timebase", "riscv_clocksource")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that adds noise.
-
-    Attributes:
-        points: share in the score, 0 for something to know only.
-        mend: a command or an action; "" if there is none.
-    """
-
-    name: str
-    what: str
-    effect: str
-    mend: str
-    points: int
-
-    @property
-    def severity(self) -> str:
-        """In a word."""
-        return "high" if self.points >= SOME_NOISE else "low" if self.points else "note"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """Doctor's findings, worst first.
-
-    Attributes:
-        score: 0 to 100.
-        label: "quiet", "some noise" or "noisy".
-        abilities: what can be measured here and what cannot.
-    """
-
-    score: int
-    label: str
-    findings: tuple[Finding, ...]
-    abilities: tuple[Ability, ...]
-
-
 Check: TypeAlias = Callable[[Facts], Iterator[Finding]]
 
 
-def doctor(facts: Facts) -> Report:
-    """Look a machine over."""
+def doctor(facts: Facts, sight: Sight | None = None) -> Report:
+    """Look a machine over; `sight`: who ran on the CPUs that a service would get."""
     found = [finding for check in CHECKS for finding in check(facts)]
+    found += culprits(sight) if sight else []
     score = min(SCORE_MAX, sum(finding.points for finding in found))
     label = "noisy" if score >= NOISY else "some noise" if score >= SOME_NOISE else "quiet"
     return Report(
@@ -75,7 +40,23 @@ def doctor(facts: Facts) -> Report:
         label=label,
         findings=tuple(sorted(found, key=lambda finding: -finding.points)),
         abilities=abilities(facts),
+        sight=sight,
     )
+
+
+def culprits(sight: Sight) -> Iterator[Finding]:
+    """Tasks that keep a service waiting, by its own CPUs."""
+    long = [culprit for culprit in sight.culprits if culprit.long_runs_per_s > 0]
+    if long:
+        share = sum(culprit.share for culprit in long)
+        yield Finding(
+            name="culprits",
+            what=f"others run where a service would: {sight.text}",
+            effect="a request that comes meanwhile waits until they are done, unless the service "
+            "goes before them",
+            mend="end them, or give the service CPUs of its own (isolcpus) or a real-time class",
+            points=min(25, 1 + round(100 * share)),
+        )
 
 
 def steal(facts: Facts) -> Iterator[Finding]:

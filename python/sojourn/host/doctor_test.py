@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from sojourn import host
-from sojourn.host.doctor import NOISY, Report
+from sojourn.host.culprits import SCHEDULER, Culprit, Sight
+from sojourn.host.doctor import NOISY
+from sojourn.host.finding import Report
 
 Host = Callable[[str], Path]
 
@@ -80,3 +82,26 @@ def test_the_score_is_bounded_and_labelled(fake_host: Host) -> None:
         report = host.doctor(host.read(fake_host(machine)))
         assert 0 <= report.score <= 100
         assert (report.label == "noisy") == (report.score >= NOISY)
+
+
+def ran(*, long_runs_per_s: float, share: float) -> Sight:
+    task = Culprit(
+        name="kdamond.0", tid=77, pid=77, is_kernel=True, runs=60, run_ns=60_000_000, share=share,
+        long_runs_per_s=long_runs_per_s, longest_ns=8_100_000, is_exact=True,
+    )  # fmt: skip
+    return Sight(source=SCHEDULER, why="", cpus=(1,), seconds=3.0, culprits=(task,))
+
+
+def test_who_runs_long_where_a_service_would_is_named(fake_host: Host) -> None:
+    facts = host.read(fake_host("big_server"))
+    report = host.doctor(facts, ran(long_runs_per_s=2.6, share=0.02))
+    finding = next(finding for finding in report.findings if finding.name == "culprits")
+    assert "kdamond.0 (77): 2.6 runs over 0.3 ms per second, longest 8.1 ms" in finding.what
+    assert report.score > host.doctor(facts).score
+    assert report.sight is not None
+
+
+def test_who_runs_briefly_is_no_culprit(fake_host: Host) -> None:
+    facts = host.read(fake_host("big_server"))
+    assert "culprits" not in names(host.doctor(facts, ran(long_runs_per_s=0.0, share=0.02)))
+    assert "culprits" not in names(host.doctor(facts))

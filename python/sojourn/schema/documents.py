@@ -44,13 +44,18 @@ def documents() -> dict[str, Any]:
 def _trace() -> dict[str, Any]:
     """The tracer's part; where it cannot be built, as it was."""
     if programs.maybe("sojourn-trace") is None:
-        return {name: kinds.schema(name) for name in ("trace-kinds", "trace-result")}
+        names = ("trace-kinds", "trace-result", "who-result")
+        return {name: kinds.schema(name) for name in names}
     said = _describe("sojourn-trace")
     tables = [
         {"name": "trace stages", "kinds": said["stages"]},
         {"name": "trace reasons", "kinds": said["reasons"]},
     ]
-    return {"trace-kinds": {"tables": tables}, "trace-result": said["result"]}
+    return {
+        "trace-kinds": {"tables": tables},
+        "trace-result": said["result"],
+        "who-result": said["who"],
+    }
 
 
 def text(document: Any) -> str:

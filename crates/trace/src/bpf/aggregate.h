@@ -87,7 +87,7 @@ static __noinline int add_to_row(struct request *req, u64 total_ns)
 	u32 key = row_of(total_ns), slot = req->thread;
 	struct thread_totals *per_thread;
 	struct row *row = bpf_map_lookup_elem(&rows, &key);
-	u32 bin = total_bin(total_ns);
+	u64 bin;
 
 	if (!row)
 		return 0;
@@ -99,20 +99,21 @@ static __noinline int add_to_row(struct request *req, u64 total_ns)
 	__sync_fetch_and_add(&row->bytes_out, req->bytes_out);
 	for (u32 i = 0; i < STAGES; i++) {
 		u64 ns = req->stage_ns[i];
-		u32 stage;
 
 		if (!ns)
 			continue;
 		__sync_fetch_and_add(&row->stage_ns[i], ns);
-		stage = stage_bin(ns);
-		if (stage < STAGE_BINS)
-			__sync_fetch_and_add(&row->hist[i][stage], 1);
+		bin = stage_bin(ns);
+		if (is_below(&bin, STAGE_BINS))
+			__sync_fetch_and_add(&row->hist[i][bin], 1);
 	}
-	if (bin < TOTAL_BINS)
+	bin = total_bin(total_ns);
+	if (is_below(&bin, TOTAL_BINS))
 		__sync_fetch_and_add(&tally.totals[bin], 1);
 	per_thread = bpf_map_lookup_elem(&thread_rows, &slot);
-	if (per_thread && key < ROWS)
-		__sync_fetch_and_add(&per_thread->hist[key], 1);
+	bin = key;
+	if (per_thread && is_below(&bin, ROWS))
+		__sync_fetch_and_add(&per_thread->hist[bin], 1);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ int BPF_PROG(on_backlog, struct sk_buff *skb)
 	if (bpf_probe_read_kernel(&port, sizeof(port), skb->head + skb->transport_header + 2))
 		return 0;
 	port = __builtin_bswap16(port);
-	if (!(settings.ports[port >> 6] >> (port & 63) & 1))
+	if (!is_traced(port))
 		return 0;
 	address = address_of(this_cpu(), skb);
 	*packet_at(address) = bpf_ktime_get_ns() << 16 | packet_tag(address);
@@ -119,17 +119,17 @@ static __always_inline int data_ready(struct sock *sk)
 			return 0;
 	}
 	if (c->seg_push - c->seg_pop >= SEGMENTS) {
-		seg = &c->segs[(c->seg_push - 1) & (SEGMENTS - 1)];
+		seg = &c->segs[wrapped(c->seg_push - 1, SEGMENTS)];
 		seg->end_seq = end_seq;
 		seg->merged++;
 		return 0;
 	}
-	seg = &c->segs[(c->seg_push - 1) & (SEGMENTS - 1)];
+	seg = &c->segs[wrapped(c->seg_push - 1, SEGMENTS)];
 	if (!after(end_seq, seg->end_seq))	/* no new bytes: a window update, or woken twice */
 		return 0;
 	u32 start_seq = seg->end_seq;
 
-	seg = &c->segs[c->seg_push & (SEGMENTS - 1)];
+	seg = &c->segs[wrapped(c->seg_push, SEGMENTS)];
 	seg->start_seq = start_seq;
 	seg->end_seq = end_seq;
 	seg->ready_ns = bpf_ktime_get_ns();

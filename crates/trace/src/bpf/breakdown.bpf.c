@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
+#include "bounds.h"
 #include "shapes.h"
 #include "state.h"
 #include "threads.h"

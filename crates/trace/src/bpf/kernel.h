@@ -55,8 +55,10 @@ enum {
 
 struct task_struct {
 	unsigned int __state;
+	unsigned int flags;
 	int pid;
 	int tgid;
+	char comm[16];
 };
 
 struct sock_common {

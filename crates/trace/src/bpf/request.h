@@ -44,7 +44,7 @@ static __always_inline void advance_to(u64 *stage_ns, enum stage stage, struct s
 static __always_inline struct segment *first_unread(struct conn *c)
 {
 	for (u32 i = 0; i < SEGMENTS; i++) {
-		struct segment *seg = &c->segs[c->seg_pop & (SEGMENTS - 1)];
+		struct segment *seg = &c->segs[wrapped(c->seg_pop, SEGMENTS)];
 
 		if (c->seg_pop == c->seg_push)
 			return 0;
@@ -61,7 +61,7 @@ static __always_inline u32 consume(struct conn *c, u32 copied_seq)
 	u32 touched = 0;
 
 	for (u32 i = 0; i < SEGMENTS; i++) {
-		struct segment *seg = &c->segs[c->seg_pop & (SEGMENTS - 1)];
+		struct segment *seg = &c->segs[wrapped(c->seg_pop, SEGMENTS)];
 
 		if (c->seg_pop == c->seg_push || !after(copied_seq, seg->start_seq))
 			break;
@@ -79,7 +79,7 @@ static __always_inline u32 consume(struct conn *c, u32 copied_seq)
 static __always_inline void count_unread(struct conn *c, enum reason reason)
 {
 	for (u32 i = 0; i < SEGMENTS; i++) {
-		struct segment *seg = &c->segs[c->seg_pop & (SEGMENTS - 1)];
+		struct segment *seg = &c->segs[wrapped(c->seg_pop, SEGMENTS)];
 
 		if (c->seg_pop == c->seg_push)
 			break;
@@ -115,7 +115,7 @@ static __always_inline void extend(struct conn *c, struct thread *t, u32 slot, u
 {
 	struct request *req = &c->req;
 	struct segment *seg = first_unread(c);
-	struct read_exit *e = &t->exits[req->last_read_no & (EXITS - 1)];
+	struct read_exit *e = &t->exits[wrapped(req->last_read_no, EXITS)];
 
 	if (req->thread == slot) {
 		if (seg && e->number == req->last_read_no + 1 && seg->ready_ns > e->at.ns)
@@ -138,7 +138,7 @@ static __always_inline void book_arrival(struct request *req, const struct segme
 		stage_ns[ST_IP] = seg->tcp_ns - seg->receive_ns;
 	}
 	stage_ns[ST_TCP] = seg->ready_ns - seg->tcp_ns;
-	if (t->offs_n && t->offs[(t->offs_n - 1) & (OFFS - 1)].to_ns > seg->ready_ns)
+	if (t->offs_n && t->offs[wrapped(t->offs_n - 1, OFFS)].to_ns > seg->ready_ns)
 		stamp_at(t, seg->ready_ns, &cur);
 	else
 		cur = stamp_of(t, seg->ready_ns);
@@ -208,7 +208,7 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 static __always_inline bool book_read(struct request *req, enum stage stage, struct stamp *cur, u64 read_no)
 {
 	struct thread *reader = thread_at(req->thread);
-	struct read_exit *e = &reader->exits[read_no & (EXITS - 1)];
+	struct read_exit *e = &reader->exits[wrapped(read_no, EXITS)];
 
 	if (e->number != read_no + 1)
 		return false;
@@ -234,7 +234,7 @@ static __always_inline bool book_body(struct request *req, struct stamp *cur)
 static __always_inline void book_application(struct request *req, struct stamp *cur, struct thread *t)
 {
 	u64 before_ns = req->stage_ns[ST_APP], open_ns = t->open_ns - req->open_ns;
-	struct read_exit *e = &t->exits[req->last_read_no & (EXITS - 1)];
+	struct read_exit *e = &t->exits[wrapped(req->last_read_no, EXITS)];
 
 	/* Redis reads all that are ready, and writes all replies when it has: a reply waits for the
 	 * others of its batch. Not so if the thread went to sleep in between: what it waited for then

@@ -6,7 +6,7 @@
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
 {
-	u32 tid = p->pid, slot = slot_of[tid & 0xffff];
+	u32 tid = p->pid, slot = slot_of[wrapped(tid, TIDS)];
 	struct thread *t = thread_at(slot);
 	u64 now_ns;
 
@@ -77,10 +77,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
 {
-	u32 tid = p->pid, slot = slot_of[tid & 0xffff];
+	u32 tid = p->pid, slot = slot_of[wrapped(tid, TIDS)];
 
 	if (slot && thread_at(slot)->tid == tid) {
-		slot_of[tid & 0xffff] = 0;
+		slot_of[wrapped(tid, TIDS)] = 0;
 		if (thread_at(slot)->is_idle)
 			idle_ends(thread_at(slot), bpf_ktime_get_ns());
 	}

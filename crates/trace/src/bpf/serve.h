@@ -5,7 +5,9 @@
 
 static __always_inline u32 class_of(long id)
 {
-	return (u64)id < MAX_SYSCALL ? settings.syscall_class[id] : SYS_OTHER;
+	u64 index = id;
+
+	return is_below(&index, MAX_SYSCALL) ? settings.syscall_class[index] : SYS_OTHER;
 }
 
 static __always_inline long syscall_of(struct pt_regs *regs)
@@ -30,7 +32,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	t = thread_at(slot);
 	t->enter = stamp_of(t, bpf_ktime_get_ns());
 	if (t->after_read) {
-		t->exits[(t->reads - 1) & (EXITS - 1)].next = t->enter;
+		t->exits[wrapped(t->reads - 1, EXITS)].next = t->enter;
 		t->after_read = 0;
 	}
 	t->class = class_of(id);
@@ -72,7 +74,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			t->park_exit = t->exit;
 			break;
 		}
-		e = &t->exits[t->reads & (EXITS - 1)];
+		e = &t->exits[wrapped(t->reads, EXITS)];
 		e->at = t->exit;
 		e->number = ++t->reads;
 		t->did_read = 0;

@@ -71,6 +71,7 @@ enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK };
 #define MAX_CPUS 512
 #define MAX_THREADS 1024	/* slot 0 means "none" */
 #define MAX_SYSCALL 512
+#define PORT_WORDS 1024
 #define SEGMENTS 16		/* unread segments remembered per connection; power of 2 */
 #define OFFS 32			/* off-CPU intervals remembered per thread; power of 2 */
 #define EXITS 64		/* read exits remembered per thread; power of 2 */
@@ -234,7 +235,7 @@ struct conn_line {
 
 /* Fixed when the object is loaded. */
 struct settings {
-	u64 ports[1024];		/* bit per local TCP port that is traced */
+	u64 ports[PORT_WORDS];	/* bit per local TCP port that is traced */
 	u8 syscall_class[MAX_SYSCALL];	/* enum sys_class */
 	u8 full_records;		/* every request goes through the ring */
 	u8 has_rx_stamps;		/* the kernel stamps received packets */

@@ -18,7 +18,8 @@ struct control control SEC(".data.control");
 struct tally tally SEC(".bss.tally");
 
 /* Low 16 bits of the thread id -> slot; the slot holds the full id. */
-u16 slot_of[65536];
+#define TIDS 65536
+u16 slot_of[TIDS];
 
 /* Workers asleep in epoll_wait. Time with at least one of them is what imbalance is made of. */
 s32 idle_workers;
@@ -53,7 +54,7 @@ u64 packets[PACKETS];
 
 static __always_inline u64 *packet_at(u64 address)
 {
-	return &packets[address >> 8 & (PACKETS - 1)];	/* an sk_buff takes 256 bytes */
+	return &packets[wrapped(address >> 8, PACKETS)];	/* an sk_buff takes 256 bytes */
 }
 
 static __always_inline u64 packet_tag(u64 address)
@@ -145,19 +146,22 @@ static __always_inline struct cpu *this_cpu(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
-	return &cpus[cpu & (MAX_CPUS - 1)];
+	return &cpus[wrapped(cpu, MAX_CPUS)];
 }
 
 static __always_inline struct thread *thread_at(u32 slot)
 {
-	return &tally.threads[slot & (MAX_THREADS - 1)];
+	return &tally.threads[wrapped(slot, MAX_THREADS)];
+}
+
+static __always_inline bool is_traced(u16 port)
+{
+	return settings.ports[wrapped(port >> 6, PORT_WORDS)] >> (port & 63) & 1;
 }
 
 static __always_inline bool is_ours(const struct sock *sk)
 {
-	u16 port = sk->__sk_common.skc_num;
-
-	return settings.ports[port >> 6] >> (port & 63) & 1;
+	return is_traced(sk->__sk_common.skc_num);
 }
 
 /* Sequence numbers wrap: a is after b. */

@@ -6,7 +6,7 @@
 /* Slot of a service thread, 0 if it is none. New threads of a traced process get one here. */
 static __noinline u32 slot_for(u32 tid, u32 tgid)
 {
-	u32 slot = slot_of[tid & 0xffff], key = tgid;
+	u32 slot = slot_of[wrapped(tid, TIDS)], key = tgid;
 
 	if (slot && thread_at(slot)->tid == tid)
 		return slot;
@@ -19,7 +19,7 @@ static __noinline u32 slot_for(u32 tid, u32 tgid)
 	}
 	thread_at(slot)->tgid = tgid;
 	thread_at(slot)->tid = tid;
-	slot_of[tid & 0xffff] = slot;
+	slot_of[wrapped(tid, TIDS)] = slot;
 	return slot;
 }
 
@@ -37,7 +37,7 @@ static __noinline int stamp_at(const struct thread *t, u64 ns, struct stamp *s)
 
 	*s = stamp_of(t, ns);
 	for (u32 i = 1; i <= OFFS; i++) {
-		const struct off *off = &t->offs[(n - i) & (OFFS - 1)];
+		const struct off *off = &t->offs[wrapped(n - i, OFFS)];
 		u64 from_ns;
 
 		if (i > n || off->to_ns <= ns)
@@ -58,7 +58,7 @@ static __always_inline void add_off(struct thread *t, u64 from_ns, u64 to_ns, bo
 
 	if (to_ns <= from_ns)
 		return;
-	off = &t->offs[t->offs_n & (OFFS - 1)];
+	off = &t->offs[wrapped(t->offs_n, OFFS)];
 	off->from_ns = from_ns;
 	off->to_ns = to_ns;
 	off->is_stop = is_stop;

@@ -1,0 +1,150 @@
+//! Who runs on given CPUs, and how long at a time: what a server on them has to wait for.
+//!
+//! Every moment of a CPU belongs to a task, to nobody (idle), to whom one left out, or is counted as
+//! not told apart; the shares add to one. [`result`] is pure; `watch` talks to the kernel, whose side
+//! is `src/bpf/who.bpf.c`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sojourn_base::Fault;
+
+pub mod text;
+#[cfg(feature = "bpf")]
+pub mod watch;
+
+/// Version of the form below.
+pub const SCHEMA: &str = "sojourn.who/1";
+/// A run longer than this is a long one, ns: three times the p99 of a fast server.
+pub const LONG_NS: u64 = 300_000;
+/// CPUs that the kernel's side has room for.
+pub const MAX_CPUS: usize = 512;
+
+/// Who ran on some CPUs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WhoResult {
+    /// Name and version of this form.
+    pub schema: String,
+    /// Version of the program.
+    pub version: String,
+    /// `uname -r`.
+    pub kernel: String,
+    /// The CPUs that were looked at.
+    pub cpus: Vec<u32>,
+    /// Start, ns since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// Length, ns.
+    pub duration_ns: u64,
+    /// A run longer than this is a long one, ns.
+    pub long_run_ns: u64,
+    /// One line.
+    pub answer: String,
+    /// Who ran there, the one with the most time in long runs first.
+    pub tasks: Vec<WhoTask>,
+    /// Share of the CPUs' time in which nobody ran, 0 to 1.
+    pub idle_share: f64,
+    /// Share of the processes that were left out, this program among them.
+    pub left_out_share: f64,
+    /// Share that cannot be told apart: dropped, switches not told, CPUs without any.
+    pub unknown_share: f64,
+    /// Runs of tasks for which the kernel's table had no room.
+    pub dropped_runs: u64,
+    /// Things the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// One task (thread) that ran there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct WhoTask {
+    /// Its name, as the kernel cuts it: 15 letters.
+    pub name: String,
+    /// Thread id.
+    pub tid: u32,
+    /// Process id.
+    pub pid: u32,
+    /// A thread of the kernel.
+    pub is_kernel: bool,
+    /// Times it was put on one of the CPUs.
+    pub runs: u64,
+    /// Time on them, ns.
+    pub run_ns: u64,
+    /// That, as a share of the CPUs' time, 0 to 1.
+    pub share: f64,
+    /// Runs longer than `long_run_ns`.
+    pub long_runs: u64,
+    /// The same per second.
+    pub long_runs_per_s: f64,
+    /// Time in long runs, ns.
+    pub long_ns: u64,
+    /// Its longest run, ns.
+    pub longest_ns: u64,
+}
+
+/// What the kernel counted.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// The CPUs.
+    pub cpus: Vec<u32>,
+    /// Start, ns since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// Length, ns.
+    pub duration_ns: u64,
+    /// Tasks; shares and rates still 0.
+    pub tasks: Vec<WhoTask>,
+    /// Sums over the CPUs, ns.
+    pub idle_ns: u64,
+    /// Time of those left out, ns.
+    pub left_out_ns: u64,
+    /// Runs without a place in the table.
+    pub dropped_runs: u64,
+    /// Things the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// The result as it is written.
+pub fn result(kernel: String, mut seen: Seen) -> WhoResult {
+    let seconds = seen.duration_ns as f64 / 1e9;
+    let all_ns = (seen.duration_ns * seen.cpus.len() as u64).max(1) as f64;
+    for task in &mut seen.tasks {
+        task.share = task.run_ns as f64 / all_ns;
+        task.long_runs_per_s = task.long_runs as f64 / seconds;
+    }
+    seen.tasks.sort_by_key(|task| std::cmp::Reverse((task.long_ns, task.run_ns, task.tid)));
+    let known_ns = seen.tasks.iter().map(|task| task.run_ns).sum::<u64>();
+    let known_ns = known_ns + seen.idle_ns + seen.left_out_ns;
+    WhoResult {
+        schema: SCHEMA.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        kernel,
+        answer: text::answer(&seen),
+        started_unix_ns: seen.started_unix_ns,
+        duration_ns: seen.duration_ns,
+        long_run_ns: LONG_NS,
+        idle_share: seen.idle_ns as f64 / all_ns,
+        left_out_share: seen.left_out_ns as f64 / all_ns,
+        unknown_share: (1.0 - known_ns as f64 / all_ns).max(0.0),
+        dropped_runs: seen.dropped_runs,
+        cpus: seen.cpus,
+        tasks: seen.tasks,
+        warnings: seen.warnings,
+    }
+}
+
+/// CPUs from a list such as `0,2-3`, ascending.
+pub fn parse_cpus(text: &str) -> Result<Vec<u32>, Fault> {
+    let wrong = |what: String| Fault::usage(what, "--who", "give CPUs of this machine: 1 or 0,2-3");
+    let mut cpus = std::collections::BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
+            return Err(wrong(format!("'{text}' is no list of CPUs")));
+        };
+        if first > last || last as usize >= MAX_CPUS {
+            return Err(wrong(format!("'{part}' names no CPUs from 0 to {}", MAX_CPUS - 1)));
+        }
+        cpus.extend(first..=last);
+    }
+    Ok(cpus.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+use super::*;
+
+fn task(name: &str, runs: u64, run_ns: u64, long: (u64, u64)) -> WhoTask {
+    let (long_runs, long_ns) = long;
+    let longest_ns = long_ns.max(100);
+    WhoTask {
+        name: name.into(),
+        tid: 7,
+        runs,
+        run_ns,
+        long_runs,
+        long_ns,
+        longest_ns,
+        ..WhoTask::default()
+    }
+}
+
+fn seen() -> Seen {
+    Seen {
+        cpus: vec![0, 1],
+        duration_ns: 4_000_000_000,
+        tasks: vec![
+            task("busy", 1000, 100_000_000, (0, 0)),
+            task("kdamond.0", 10, 40_000_000, (8, 39_000_000)),
+        ],
+        idle_ns: 7_000_000_000,
+        left_out_ns: 600_000_000,
+        ..Seen::default()
+    }
+}
+
+#[test]
+fn shares_are_of_all_cpus_and_add_to_one() {
+    let result = result("6.18".into(), seen());
+    let told: f64 = result.tasks.iter().map(|task| task.share).sum();
+    let sum = told + result.idle_share + result.left_out_share + result.unknown_share;
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    assert!((result.tasks[0].share - 0.04 / 8.0).abs() < 1e-12);
+    assert!((result.tasks[0].long_runs_per_s - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn whoever_ran_long_comes_before_whoever_ran_much() {
+    let result = result("6.18".into(), seen());
+    assert_eq!(result.tasks[0].name, "kdamond.0");
+    let page = text::page(&result);
+    assert!(page.starts_with("CPU 0,1, 4.0 s: kdamond.0 (7) ran over 0.3 ms 8 times"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+#[test]
+fn nobody_is_a_sentence_too() {
+    let result = result("6.18".into(), Seen { tasks: vec![], ..seen() });
+    assert!(
+        result.answer.contains("no task ran longer than 0.3 ms at a time"),
+        "{}",
+        result.answer
+    );
+}
+
+#[test]
+fn lists_of_cpus_are_read_and_mistakes_named() {
+    assert_eq!(parse_cpus("0,2-3").unwrap(), [0, 2, 3]);
+    assert_eq!(parse_cpus("1, 1").unwrap(), [1]);
+    for wrong in ["", "a", "3-1", "512", "-1", "0,,1"] {
+        assert_eq!(parse_cpus(wrong).unwrap_err().at, "--who", "{wrong}");
+    }
+}

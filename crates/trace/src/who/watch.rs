@@ -1,0 +1,222 @@
+//! One look: load, attach, wait, read, detach.
+
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use libbpf_rs::{Link, MapCore as _, MapFlags, Object};
+use sojourn_base::Fault;
+use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
+
+use super::{LONG_NS, MAX_CPUS, Seen, WhoTask};
+use crate::session::{open, refused};
+use crate::{kernel, load};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/who.bpf.o"));
+
+/// Often enough to see who runs there all the time; of no weight beside it.
+const SAMPLE_HZ: u64 = 97;
+const PAUSE: Duration = Duration::from_millis(20);
+/// Longer than a hook runs: those that began before the end are over.
+const SETTLE: Duration = Duration::from_millis(1);
+/// Bytes of the kernel's `struct who_cpu` and `struct who_task`.
+const CPU: usize = 64;
+const TASK: usize = 64;
+
+/// Looks at `cpus` for `duration_ns`, leaving out the processes `left_out` and this one.
+pub fn run(
+    cpus: &[u32],
+    left_out: &[u32],
+    duration_ns: u64,
+    stop: &AtomicBool,
+    begun: &mut dyn FnMut(),
+) -> Result<Seen, Fault> {
+    let online = kernel::cpus();
+    if let Some(cpu) = cpus.iter().find(|&&cpu| cpu as usize >= online) {
+        return Err(Fault::usage(
+            format!("this machine has no CPU {cpu}"),
+            "--who",
+            format!("its CPUs are 0 to {}", online - 1),
+        ));
+    }
+    let object = object(OBJECT, cpus)?;
+    for pid in left_out.iter().chain([&std::process::id()]) {
+        let map = load::map(&object, "who_left_out")?;
+        map.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+    }
+    let mut seen = Seen { cpus: cpus.to_vec(), ..Seen::default() };
+    let attached = attach(&object, cpus, &mut seen)?;
+    seen.started_unix_ns = unix_ns();
+    let started_ns = Monotonic.now_ns();
+    control(&object, started_ns, 0)?;
+    begun();
+    let end_ns = started_ns + duration_ns;
+    while Monotonic.now_ns() < end_ns && !stop.load(Ordering::Relaxed) {
+        let left = Duration::from_nanos(end_ns.saturating_sub(Monotonic.now_ns()));
+        std::thread::sleep(PAUSE.min(left));
+    }
+    let ended_ns = Monotonic.now_ns();
+    control(&object, started_ns, ended_ns)?;
+    std::thread::sleep(SETTLE);
+    seen.duration_ns = ended_ns - started_ns;
+    read(&object, (started_ns, ended_ns), left_out, &mut seen)?;
+    drop(attached);
+    Ok(seen)
+}
+
+/// Loads the object in `bytes`, ours or one that another compiler made, and nothing else.
+pub fn check_loads(bytes: &[u8]) -> Result<(), Fault> {
+    object(bytes, &[0]).map(drop)
+}
+
+fn object(bytes: &[u8], cpus: &[u32]) -> Result<Object, Fault> {
+    kernel::listen_to_libbpf();
+    let mut object = open(bytes).map_err(refused)?;
+    let mut words = [0_u64; MAX_CPUS / 64 + 1];
+    for &cpu in cpus {
+        words[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+    words[MAX_CPUS / 64] = LONG_NS;
+    let settings: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    for mut map in object.maps_mut() {
+        if map.name().to_str() == Some(".rodata.who") {
+            map.set_initial_value(&settings).map_err(refused)?;
+        }
+    }
+    object.load().map_err(|error| load::explain(&error, &kernel::libbpf_said()))
+}
+
+/// Dropping it detaches everything.
+struct Attached {
+    _links: Vec<Link>,
+    _clocks: Vec<OwnedFd>,
+}
+
+fn attach(object: &Object, cpus: &[u32], seen: &mut Seen) -> Result<Attached, Fault> {
+    let program = |name| {
+        load::program(object, name).ok_or_else(|| {
+            Fault::failed(format!("the object has no program {name}"), "who.bpf.c", "rebuild it")
+        })
+    };
+    let mut links = vec![program("who_switch")?.attach().map_err(refused)?];
+    let clocks: Result<Vec<OwnedFd>, _> =
+        cpus.iter().map(|&cpu| kernel::cpu_clock(cpu as usize, SAMPLE_HZ)).collect();
+    let clocks = clocks.unwrap_or_default();
+    let sampler = program("who_sample")?;
+    for clock in &clocks {
+        links.extend(sampler.attach_perf_event(clock.as_raw_fd()));
+    }
+    if links.len() <= cpus.len() {
+        let what = "no CPU samples: a task that never leaves its CPU is not told apart";
+        seen.warnings.push(what.into());
+    }
+    Ok(Attached { _links: links, _clocks: clocks })
+}
+
+/// The kernel's `struct who_control`.
+fn control(object: &Object, started_ns: u64, ended_ns: u64) -> Result<(), Fault> {
+    let bytes: Vec<u8> = [started_ns, ended_ns].iter().flat_map(|w| w.to_ne_bytes()).collect();
+    let map = load::map(object, ".data.who")?;
+    map.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY).map_err(refused)
+}
+
+fn read(
+    object: &Object,
+    times: (u64, u64),
+    left_out: &[u32],
+    seen: &mut Seen,
+) -> Result<(), Fault> {
+    let map = load::map(object, "who_tasks")?;
+    for key in map.keys() {
+        let value = map.lookup(&key, MapFlags::ANY).map_err(refused)?.unwrap_or_default();
+        if value.len() == TASK {
+            seen.tasks.push(task(u32_at(&key, 0), &value));
+        }
+    }
+    let map = load::map(object, ".bss.who")?;
+    let all = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?.unwrap_or_default();
+    let mut dropped_ns = 0;
+    for cpu in seen.cpus.clone() {
+        let Some(line) = all.get(cpu as usize * CPU..(cpu as usize + 1) * CPU) else { continue };
+        seen.idle_ns += u64_at(line, 16);
+        seen.left_out_ns += u64_at(line, 24);
+        dropped_ns += u64_at(line, 32);
+        seen.dropped_runs += u64_at(line, 40);
+        if u32_at(line, 4) != 0 {
+            close(u32_at(line, 0), u64_at(line, 8), times, left_out, seen);
+        }
+    }
+    if seen.dropped_runs > 0 {
+        seen.warnings.push(format!(
+            "{} runs ({:.1} ms) of tasks for which there was no room: a shorter --duration has fewer",
+            seen.dropped_runs,
+            dropped_ns as f64 / 1e6
+        ));
+    }
+    Ok(())
+}
+
+/// The run that was still going on at the end, of `tid`, since `in_ns`.
+fn close(tid: u32, in_ns: u64, (started_ns, ended_ns): (u64, u64), out: &[u32], seen: &mut Seen) {
+    let run_ns = ended_ns.saturating_sub(in_ns.max(started_ns));
+    let pid = process_of(tid);
+    if tid == 0 {
+        seen.idle_ns += run_ns;
+    } else if pid.is_some_and(|pid| pid == std::process::id() || out.contains(&pid)) {
+        seen.left_out_ns += run_ns;
+    } else if let Some(task) = seen.tasks.iter_mut().find(|task| task.tid == tid) {
+        add(task, run_ns);
+    } else {
+        let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
+        let is_kernel =
+            pid.is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}/exe")).exists());
+        let mut task = WhoTask {
+            name: name.trim_end().to_owned(),
+            tid,
+            pid: pid.unwrap_or(tid),
+            is_kernel,
+            ..WhoTask::default()
+        };
+        add(&mut task, run_ns);
+        seen.tasks.push(task);
+    }
+}
+
+fn add(task: &mut WhoTask, run_ns: u64) {
+    task.runs += 1;
+    task.run_ns += run_ns;
+    task.longest_ns = task.longest_ns.max(run_ns);
+    if run_ns > LONG_NS {
+        task.long_runs += 1;
+        task.long_ns += run_ns;
+    }
+}
+
+fn process_of(tid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+}
+
+fn task(tid: u32, value: &[u8]) -> WhoTask {
+    let name = value[48..].split(|&byte| byte == 0).next().unwrap_or_default();
+    WhoTask {
+        name: String::from_utf8_lossy(name).into_owned(),
+        tid,
+        pid: u32_at(value, 40),
+        is_kernel: u32_at(value, 44) != 0,
+        runs: u64_at(value, 0),
+        run_ns: u64_at(value, 8),
+        long_runs: u64_at(value, 16),
+        long_ns: u64_at(value, 24),
+        longest_ns: u64_at(value, 32),
+        ..WhoTask::default()
+    }
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
+}

@@ -1,0 +1,206 @@
+//! A planted task is named with its long runs, and only on the CPU that it runs on.
+//!
+//! Its runs are counted by itself: so many times it computed for 2 ms of CPU time. That its time and
+//! some of its long runs are there holds on any machine; that no more are than it made, and that none
+//! was cut to pieces, on a calm one only.
+
+#![allow(clippy::unwrap_used)] // a test that cannot start has failed
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+use sojourn_trace::who::watch::run;
+use sojourn_trace::who::{LONG_NS, Seen, WhoTask};
+use support::calm::{calmly_but, judge};
+use support::{Sets, alone};
+
+const SPIN_NS: u64 = 2_000_000;
+const PAUSE: Duration = Duration::from_millis(20);
+const LOOK_NS: u64 = 1_500_000_000;
+
+/// CPUs this test may use.
+fn usable() -> Vec<u32> {
+    let set = sched_getaffinity(None).unwrap();
+    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect()
+}
+
+fn pin(cpu: u32) {
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    sched_setaffinity(None, &set).unwrap();
+}
+
+/// Computes until this thread has had `SPIN_NS` of CPU time.
+fn spin() {
+    let now_ns = || {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    };
+    let end_ns = now_ns() + SPIN_NS;
+    while now_ns() < end_ns {}
+}
+
+/// A child, which `fork` makes of this thread alone: whoever looks leaves out its own process.
+struct Planted {
+    pid: u32,
+    spins: &'static AtomicU64,
+}
+
+impl Planted {
+    fn on(cpu: u32, pause: Duration) -> Self {
+        // SAFETY: fresh anonymous memory, shared with the child, never unmapped.
+        let spins = unsafe {
+            let page = libc::mmap(
+                std::ptr::null_mut(),
+                4096,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert!(page != libc::MAP_FAILED);
+            &*page.cast::<AtomicU64>()
+        };
+        // SAFETY: the child makes system calls only, allocates nothing, and never returns.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            // SAFETY: the child ends with its parent.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            // SAFETY: the name is a string that ends.
+            unsafe { libc::prctl(libc::PR_SET_NAME, c"planted".as_ptr()) };
+            pin(cpu);
+            loop {
+                spin();
+                spins.fetch_add(1, Ordering::Relaxed);
+                if !pause.is_zero() {
+                    thread::sleep(pause);
+                }
+            }
+        }
+        let planted = Self { pid: u32::try_from(pid).unwrap(), spins };
+        while planted.spins() < 2 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        planted
+    }
+
+    fn spins(&self) -> u64 {
+        self.spins.load(Ordering::Relaxed)
+    }
+
+    fn in_this<'a>(&self, seen: &'a Seen) -> Option<&'a WhoTask> {
+        seen.tasks.iter().find(|task| task.tid == self.pid)
+    }
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        // SAFETY: a child of ours that has not been waited for.
+        unsafe {
+            libc::kill(self.pid as i32, libc::SIGKILL);
+            libc::waitpid(self.pid as i32, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// Looks, and counts how often the planted task computed in full meanwhile.
+fn look(planted: &Planted, cpu: u32, left_out: &[u32], look_ns: u64) -> (Seen, u64) {
+    let before = std::cell::Cell::new(0);
+    let mut begun = || before.set(planted.spins());
+    let seen = run(&[cpu], left_out, look_ns, &AtomicBool::new(false), &mut begun).unwrap();
+    check_sums(&seen);
+    // The one that was going on when it began is not in full; one more may end after the look.
+    (seen, (planted.spins() - before.get()).saturating_sub(2))
+}
+
+fn told_ns(seen: &Seen) -> u64 {
+    let tasks_ns: u64 = seen.tasks.iter().map(|task| task.run_ns).sum();
+    tasks_ns + seen.idle_ns + seen.left_out_ns
+}
+
+/// What the kernel did not tell: now and then it does not report a switch.
+fn untold_ns(seen: &Seen) -> u64 {
+    seen.duration_ns * seen.cpus.len() as u64 - told_ns(seen)
+}
+
+/// No moment counts twice, and what counts as long is so.
+fn check_sums(seen: &Seen) {
+    assert!(told_ns(seen) <= seen.duration_ns * seen.cpus.len() as u64, "{seen:?}");
+    for task in &seen.tasks {
+        assert!(task.tid != 0 && task.long_runs <= task.runs, "{task:?}");
+        assert!(task.longest_ns <= task.run_ns && task.long_ns <= task.run_ns, "{task:?}");
+        assert!(task.long_ns >= task.long_runs * LONG_NS, "{task:?}");
+        assert_eq!(task.long_runs > 0, task.longest_ns > LONG_NS, "{task:?}");
+    }
+}
+
+#[test]
+fn a_planted_task_is_named_with_its_long_runs() {
+    let Some(_alone) = alone() else { return };
+    let cpu = *usable().last().unwrap();
+    let planted = Planted::on(cpu, PAUSE);
+    calmly_but(Some(cpu as usize), || {
+        let (seen, spins) = look(&planted, cpu, &[], LOOK_NS);
+        let task = planted.in_this(&seen).expect("it ran there all the time");
+        assert_eq!((task.name.as_str(), task.pid, task.is_kernel), ("planted", planted.pid, false));
+        assert!(task.run_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins} times 2 ms: {task:?}");
+        assert!(spins == 0 || task.long_runs > 0, "{spins} times 2 ms: {task:?}");
+        let about = spins * 9 / 10..=(spins + 4) * 3 / 2;
+        judge(about.contains(&task.long_runs), || format!("{spins} spins, {task:?}"))?;
+        judge(task.runs >= spins, || format!("it slept {spins} times in between: {task:?}"))?;
+        let untold_ns = untold_ns(&seen);
+        judge(untold_ns < seen.duration_ns / 20, || format!("{untold_ns} ns are not told apart"))
+    });
+}
+
+#[test]
+fn another_cpu_does_not_show_it() {
+    let Some(_alone) = alone() else { return };
+    let cpus = usable();
+    let [other, .., cpu] = cpus[..] else {
+        return support::say("skipped", "one CPU only");
+    };
+    let planted = Planted::on(cpu, PAUSE);
+    let (seen, spins) = look(&planted, other, &[], LOOK_NS);
+    assert!(planted.in_this(&seen).is_none(), "{spins} spins on CPU {cpu}, seen on {other}");
+}
+
+#[test]
+fn who_is_left_out_is_summed_and_not_named() {
+    let Some(_alone) = alone() else { return };
+    let cpu = *usable().last().unwrap();
+    let planted = Planted::on(cpu, PAUSE);
+    let (seen, spins) = look(&planted, cpu, &[planted.pid], LOOK_NS);
+    assert!(planted.in_this(&seen).is_none());
+    assert!(seen.left_out_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins}: {seen:?}");
+}
+
+/// On a quiet CPU nothing takes its place in so short a time: only the samples tell who is there.
+#[test]
+fn a_task_that_never_leaves_its_cpu_is_named() {
+    let Some(_alone) = alone() else { return };
+    let cpu = *usable().last().unwrap();
+    let planted = Planted::on(cpu, Duration::ZERO);
+    calmly_but(Some(cpu as usize), || {
+        let (seen, spins) = look(&planted, cpu, &[], 30_000_000);
+        let run_ns = planted.in_this(&seen).map_or(0, |task| task.run_ns);
+        assert!(run_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins} times 2 ms: {run_ns}");
+        judge(run_ns > 0, || format!("not named: {seen:?}"))
+    });
+}
+
+/// A signal ends the look before its time, with what was seen until then.
+#[test]
+fn it_ends_when_told_to() {
+    let Some(_alone) = alone() else { return };
+    let stop = AtomicBool::new(false);
+    drop(Sets(&stop));
+    let seen = run(&usable(), &[], 3_600_000_000_000, &stop, &mut || ()).unwrap();
+    check_sums(&seen);
+    assert!(seen.duration_ns < 3_600_000_000_000);
+}
