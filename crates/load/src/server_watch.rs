@@ -118,6 +118,18 @@ impl Drop for ServerWatch {
     }
 }
 
+impl Part {
+    fn keep<'a>(&mut self, stops: impl Iterator<Item = &'a Stop>) {
+        for stop in stops {
+            if self.stops.len() < LISTED_MAX {
+                self.stops.push(*stop);
+            } else {
+                self.unlisted += 1;
+            }
+        }
+    }
+}
+
 fn watch(cpu: usize, mut tasks: Vec<Task>, stop: &AtomicBool) -> Part {
     let mut part = Part::default();
     if cpu::pin(cpu).is_err() {
@@ -141,9 +153,10 @@ fn watch(cpu: usize, mut tasks: Vec<Task>, stop: &AtomicBool) -> Part {
         let now_ns = Monotonic.now_ns();
         threads::read(&mut tasks, &mut readings, turn.is_multiple_of(LOOK_TICKS));
         let found = ledger.tick(due_ns, now_ns, &readings);
-        let room = LISTED_MAX - part.stops.len();
-        part.unlisted += found.len().saturating_sub(room) as u64;
-        part.stops.extend(found.iter().take(room));
+        if !found.is_empty() {
+            let others_ns = threads::unfollowed_ran_ns(&tasks);
+            part.keep(found.iter().filter(|stop| stop.stands_beside(others_ns, OVER_NS)));
+        }
         due_ns = now_ns + TICK_NS;
     }
     part.watched_ns = Monotonic.now_ns() - start_ns;
