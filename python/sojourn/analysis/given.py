@@ -39,7 +39,8 @@ class Measured:
         raw_sojourn_ns: raw times in order of intended arrival, `inf` if lost; None: not kept.
         raw_share: share of the requests that `raw_sojourn_ns` holds (a uniform sample).
         mean_ns: exact mean of the finite times, if the generator wrote it.
-        lateness_ns: where the client's lag is more than a little of the whole: its quantiles, ns, by q (None: mean), which is what it adds to those of the sojourn time at most (M3).
+        lateness_ns: quantiles, ns, by q (None: mean) of the client's lag, where that is more than a
+            little of the whole; it adds as much to those of the sojourn time at most (M3).
         timely_ratio, outage_share, excluded_share: None without a result.
         traced: what the tracer found; None if it did not run.
         wire_ns: ("mean" | "p50" | "p95" | "p99", ns) of a traced point or its untraced twin.

@@ -134,6 +134,15 @@ def mser5(values: Floats, *, batch: int = 5) -> int:
     return batch * int(np.argmin(error))
 
 
+def _dependent(means: Floats) -> float:
+    """By how much a mean of `means` errs more than their spread says: an AR(1) process's factor."""
+    off = means - means.mean()
+    whole = float(np.dot(off, off))
+    rho = float(np.dot(off[1:], off[:-1])) / whole if whole else 0.0
+    rho = min(max(rho, 0.0), 0.9)
+    return math.sqrt((1 + rho) / (1 - rho))
+
+
 def cold_start(values: Floats, *, batch: int = 5) -> str:
     """Why the warm-up was too short: what MSER-5 would drop differs from the rest; "" if not.
 
@@ -153,6 +162,7 @@ def cold_start(values: Floats, *, batch: int = 5) -> str:
     size = len(values) // COLD_BATCHES
     late = values[cut : cut + (len(values) - cut) // size * size].reshape(-1, size).mean(axis=1)
     error = float(late.std(ddof=1)) * math.sqrt(size / cut + size / (len(values) - cut))
+    error *= _dependent(late)
     if abs(start / rest - 1) <= WARM_MAX or abs(start - rest) <= COLD_SIGMA * error:
         return ""
     return (
