@@ -1,7 +1,10 @@
-//! One histogram of sojourn times a second, as an `HdrHistogram` interval log (V2, compressed).
+//! Histograms of sojourn times by slices of a run, as an `HdrHistogram` interval log (V2, compressed).
 //!
 //! Two series: untagged, the requests outside outages of the instrument, as in `sojourn_ns`; and
-//! `Tag=all`, every request. A request belongs to the second in which it was due. Values are ns. A
+//! `Tag=all`, every request. A request belongs to the slice in which it was due.
+//! A slice is a fortieth of the run, and at most a second: enough of them to see a trend, a cold start
+//! and how requests depend on each other without any raw request, also in a run of two seconds.
+//! Values are ns. A
 //! failed request is written as one hour, the largest value there is, because it must lie above
 //! every other: the format knows no infinity.
 
@@ -24,6 +27,9 @@ use crate::marks::Outcome;
 use crate::outage::Windows;
 use crate::schedule::Timetable;
 use crate::summary::{Request, Run};
+
+/// Slices of a run that is not long.
+const SLICES: u64 = 40;
 
 /// Writes the log of `run` to `path`.
 pub fn write(run: &Run, path: &Path) -> Result<(), Fault> {
@@ -52,8 +58,9 @@ fn log(
     let mut cursors: Vec<_> = threads.iter().map(|_| windows.cursor()).collect();
     let (mut kept, mut all) = (empty(), empty());
     let tag = Tag::new("all");
-    for start_ns in (from_ns..to_ns).step_by(NS_PER_S as usize) {
-        let end_ns = (start_ns + NS_PER_S).min(to_ns);
+    let slice_ns = (to_ns - from_ns).div_ceil(SLICES).clamp(1, NS_PER_S);
+    for start_ns in (from_ns..to_ns).step_by(slice_ns as usize) {
+        let end_ns = (start_ns + slice_ns).min(to_ns);
         kept.reset();
         all.reset();
         for (requests, is_out) in threads.iter_mut().zip(&mut cursors) {
@@ -121,7 +128,19 @@ mod tests {
     }
 
     #[test]
-    fn the_seconds_together_are_the_result() {
+    fn a_long_run_is_cut_by_the_second() {
+        let job = Job { rate: "100".into(), duration: "90500ms".into(), ..fake::job() };
+        let run = fake::run(job, 0, 1_000);
+        let mut text = Vec::new();
+        let measured = run.measured(&Timetable::of(&run.job).unwrap());
+        log(&run, &Windows::default(), measured, &mut text).unwrap();
+        let intervals = read(&text);
+        let starts: Vec<f64> = intervals.iter().filter(|i| !i.1).map(|i| i.0).collect();
+        assert_eq!((starts.len(), starts[1], starts[90]), (91, 1.0, 90.0));
+    }
+
+    #[test]
+    fn the_slices_together_are_the_result() {
         let job = Job { threads: 2, duration: "2500ms".into(), ..fake::job() };
         let mut run = fake::run(job, 1_000, 20_000);
         run.threads[0].marks.outcome[3000..3005].fill(Outcome::Closed);
@@ -134,7 +153,9 @@ mod tests {
 
         let intervals = read(&text);
         let starts: Vec<f64> = intervals.iter().filter(|i| !i.1).map(|i| i.0).collect();
-        assert_eq!(starts, [0.0, 1.0, 2.0]);
+        assert_eq!((starts.len(), starts[0]), (40, 0.0));
+        let is_even = |pair: &[f64]| (pair[1] - pair[0] - 0.0625).abs() < 1e-3;
+        assert!(starts.windows(2).all(is_even), "62.5 ms each, to a ms: {starts:?}");
         for (tagged, span) in [(false, &result.sojourn_ns), (true, &result.sojourn_all_ns)] {
             let mut sum = empty();
             intervals.iter().filter(|i| i.1 == tagged).for_each(|i| sum.add(&i.2).unwrap());

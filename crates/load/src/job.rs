@@ -87,7 +87,7 @@ pub struct Job {
     pub outage_over: String,
     /// Outages may take this share of the time before the verdict is `unknown`.
     pub outage_share_max: f64,
-    /// Where the interval log goes (one `HdrHistogram` a second); empty: none.
+    /// Where the interval log goes (one `HdrHistogram` per slice: a fortieth of the run, at most a second); empty: none.
     pub hlog: String,
     /// Where raw requests go, as Parquet; empty: none.
     pub raw: String,

@@ -64,6 +64,10 @@ pub struct RunResult {
     /// Checks that failed because the instrument was late, where the verdict on the `QoS` target stands
     /// in spite of them: lateness only adds to the sojourn time. All quantiles are upper bounds then.
     pub lateness: Vec<String>,
+    /// Where the client's lag is all that is late: its p99, ns, which is what it adds to the quantiles
+    /// at most; `null` where it adds little, or lateness is not of known size.
+    #[serde(default)]
+    pub lateness_ns: Option<u64>,
     /// What the reader should know and what decides nothing.
     pub notes: Vec<String>,
     /// done − intended: what a user waits. Requests in outages of the instrument and in the recovery

@@ -23,7 +23,7 @@ use crate::marks::Outage;
 use crate::outage::Watch;
 
 /// Between two wake-ups.
-pub(crate) const TICK_NS: u64 = 1_000_000;
+const TICK_NS: u64 = 1_000_000;
 /// Outages listed; more are counted only.
 const LISTED_MAX: usize = 65_536;
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::marks::Outage;
 use crate::misses::MissWindows;
 use crate::outage;
-use crate::server_watch::By;
+use crate::server_watch::{By, Stop, TICK_NS};
 use crate::summary::{Run, union};
 
 /// Stops listed in a result.
@@ -55,7 +55,7 @@ pub fn report(
             .collect(),
     );
     if let Some(windows) = windows {
-        let reach = outage::Windows::of(run, &stops);
+        let reach = outage::Windows::of(run, &union(seen.stops.iter().map(widest).collect()));
         let spans =
             reach.within(from_ns, to_ns).map(|(start, end)| (start - from_ns, end - from_ns));
         windows.disturbed = overlapped(spans, windows.length_ns);
@@ -89,6 +89,13 @@ pub fn report(
     })
 }
 
+/// All the time in which it may have been: a run delay ended somewhere between two ticks.
+fn widest(stop: &Stop) -> Outage {
+    let blur_ns = if stop.by == By::RunDelay { TICK_NS / 2 } else { 0 };
+    let start_ns = stop.start_ns.saturating_sub(blur_ns);
+    Outage { start_ns, length_ns: stop.start_ns + stop.length_ns + blur_ns - start_ns }
+}
+
 /// Indices, ascending, of the windows of `length_ns` that ascending, disjoint `spans` overlap.
 fn overlapped(spans: impl Iterator<Item = (u64, u64)>, length_ns: u64) -> Vec<u64> {
     let mut indices: Vec<u64> =
@@ -101,7 +108,7 @@ fn overlapped(spans: impl Iterator<Item = (u64, u64)>, length_ns: u64) -> Vec<u6
 mod tests {
     use super::*;
     use crate::job::Job;
-    use crate::server_watch::{Seen, Stop};
+    use crate::server_watch::Seen;
     use crate::summary::{fake, summarise};
 
     const MS: u64 = 1_000_000;

@@ -150,6 +150,7 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
         verdict: judgement.verdict,
         reasons: judgement.reasons,
         lateness: judgement.lateness,
+        lateness_ns: judgement.lateness_ns,
         notes: judgement.notes,
         sojourn_ns: all.sojourn.span(),
         sojourn_all_ns: all.sojourn_all.span(),

@@ -31,6 +31,8 @@ class Estimate:
         across_restarts: interval of the mean over restarts (M15); None with fewer than 3.
         requests, effective: n and n_eff.
         refused: why there is no number; "" if there is one.
+        lateness_ns: of `value`, what the client's own lag can be; 0 where it is little. Then the
+            value is an upper bound: the service is better by at most this (M3).
     """
 
     q: float | None
@@ -40,6 +42,7 @@ class Estimate:
     requests: int
     effective: float
     refused: str = ""
+    lateness_ns: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

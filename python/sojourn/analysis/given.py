@@ -39,6 +39,8 @@ class Measured:
         raw_sojourn_ns: raw times in order of intended arrival, `inf` if lost; None: not kept.
         raw_share: share of the requests that `raw_sojourn_ns` holds (a uniform sample).
         mean_ns: exact mean of the finite times, if the generator wrote it.
+        lateness_ns: quantiles, ns, by q (None: mean) of the client's lag, where that is more than a
+            little of the whole; it adds as much to those of the sojourn time at most (M3).
         timely_ratio, outage_share, excluded_share: None without a result.
         traced: what the tracer found; None if it did not run.
         wire_ns: ("mean" | "p50" | "p95" | "p99", ns) of a traced point or its untraced twin.
@@ -58,6 +60,7 @@ class Measured:
     steal_share: float | None = None
     send_lag_p99_ns: float | None = None
     pick_up_p99_ns: float | None = None
+    lateness_ns: Mapping[float | None, float] = field(default_factory=dict)
     errors: Mapping[str, int] = field(default_factory=dict)
     traced: TraceResult | None = None
     wire_ns: tuple[tuple[str, float | None], ...] = ()

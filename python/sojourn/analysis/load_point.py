@@ -80,6 +80,7 @@ def _quantile(believed: Sequence[Judged], together: Times, q: float, confidence:
         return _none(q)
     shrink = runs.ratio(believed, q, confidence)
     found = quantiles.estimate(together, q, correlation=shrink, confidence=confidence)
+    found = replace(found, lateness_ns=runs.lateness_ns(believed, q, found.value))
     own = [
         value for j in believed for at, value in j.run.quantiles if at == q and value is not None
     ]
@@ -93,6 +94,7 @@ def _mean(believed: Sequence[Judged], together: Times, confidence: float) -> Est
         return _none(None)
     shrink = runs.ratio(believed, None, confidence)
     found = quantiles.mean_estimate(together, correlation=shrink, confidence=confidence)
+    found = replace(found, lateness_ns=runs.lateness_ns(believed, None, found.value))
     own = [j.run.mean_ns for j in believed if j.run.mean_ns is not None]
     if found.refused or len(own) < len(believed):
         return found

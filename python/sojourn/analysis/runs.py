@@ -23,6 +23,7 @@ from sojourn.plan.decide import Decision, decide
 from sojourn.plan.points import Verdict
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
+LATENESS_LEAST = 0.05  # of a quantile; below it the client's lag is not worth a word (M3)
 _SLICES = 20
 _SLICE_NEEDS = 20  # requests in a slice of raw times, or its median says nothing
 
@@ -163,6 +164,25 @@ def ratio(
     return max(least, widened(found, confidence))
 
 
+def lateness_ns(judged: Sequence[Judged], q: float | None, value: float | None) -> float:
+    """What the client's lag can be of a quantile (None: the mean) of these runs, ns; 0 if little.
+
+    The lag of the latest run, at the next quantile that its generator wrote.
+    """
+    found = 0.0
+    for own in (j.measured.lateness_ns for j in judged):
+        above = sorted(at for at in own if at is not None and q is not None and at >= q - 1e-9)
+        at = above[0] if above else (None if q is None else max(own, key=_order, default=None))
+        found = max(found, own.get(at, 0.0))
+    if value is None or found <= LATENESS_LEAST * value:
+        return 0.0
+    return min(found, value)
+
+
+def _order(q: float | None) -> float:
+    return 0.0 if q is None else q
+
+
 def _ratio(measured: Measured, parts: Sequence[Times], q: float | None) -> Batched:
     """Of one run: by batches of its slices; without slices, what its outcome says."""
     found = independence.of_batches(parts, q)
@@ -199,6 +219,10 @@ def _steadiness(parts: Sequence[Times]) -> steady.Steadiness:
 
 
 def _cold(measured: Measured) -> str:
+    """By the slices of the interval log, which hold every request; else by raw requests."""
+    means = [moments[0] for s in measured.seconds if (moments := s.sojourn.moments())]
+    if len(means) >= 2 * steady.COLD_BATCHES:
+        return steady.cold_start(np.array(means), batch=1)
     raw = measured.raw_sojourn_ns
     return "" if raw is None else steady.cold_start(raw[np.isfinite(raw)])
 

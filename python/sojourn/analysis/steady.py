@@ -116,13 +116,14 @@ def has_unit_root(values: Floats) -> bool:
         return float(adfuller(values, autolag="BIC")[1]) >= UNIT_ROOT_LEVEL
 
 
-def mser5(values: Floats) -> int:
+def mser5(values: Floats, *, batch: int = 5) -> int:
     """How many values to drop at the start so that the mean of the rest is surest.
 
-    Means of 5 are formed; the cut minimises the standard error of what is left. Only the first
-    half is searched: a minimum at its end means that the run is too short.
+    Means of `batch` values are formed; the cut minimises the standard error of what is left. Only
+    the first half is searched: a minimum at its end means that the run is too short.
     """
-    batches = np.asarray(values[: len(values) // 5 * 5], float).reshape(-1, 5).mean(axis=1)
+    whole = np.asarray(values[: len(values) // batch * batch], float)
+    batches = whole.reshape(-1, batch).mean(axis=1)
     m = len(batches)
     if m < 4:
         return 0
@@ -130,10 +131,19 @@ def mser5(values: Floats) -> int:
     total = np.cumsum(batches[::-1])[::-1][: m // 2 + 1]
     squares = np.cumsum((batches**2)[::-1])[::-1][: m // 2 + 1]
     error = (squares - total**2 / left) / left**2
-    return 5 * int(np.argmin(error))
+    return batch * int(np.argmin(error))
 
 
-def cold_start(values: Floats) -> str:
+def _dependent(means: Floats) -> float:
+    """By how much a mean of `means` errs more than their spread says: an AR(1) process's factor."""
+    off = means - means.mean()
+    whole = float(np.dot(off, off))
+    rho = float(np.dot(off[1:], off[:-1])) / whole if whole else 0.0
+    rho = min(max(rho, 0.0), 0.9)
+    return math.sqrt((1 + rho) / (1 - rho))
+
+
+def cold_start(values: Floats, *, batch: int = 5) -> str:
     """Why the warm-up was too short: what MSER-5 would drop differs from the rest; "" if not.
 
     A queue's own ups and downs look like a start too. So the difference also has to exceed
@@ -141,9 +151,10 @@ def cold_start(values: Floats) -> str:
     hence more than the usual two.
 
     Args:
-        values: finite sojourn times in order of intended arrival, ns.
+        values: finite sojourn times in order of intended arrival, ns; or their means per slice.
+        batch: values of which MSER takes the mean; 1 for what are means already.
     """
-    cut = mser5(values)
+    cut = mser5(values, batch=batch)
     few = len(values) < 2 * COLD_BATCHES  # all lost, or nearly so: nothing to compare
     if few or cut < len(values) / COLD_BATCHES * 2:  # a shorter start hardly moves a quantile
         return ""
@@ -151,9 +162,10 @@ def cold_start(values: Floats) -> str:
     size = len(values) // COLD_BATCHES
     late = values[cut : cut + (len(values) - cut) // size * size].reshape(-1, size).mean(axis=1)
     error = float(late.std(ddof=1)) * math.sqrt(size / cut + size / (len(values) - cut))
+    error *= _dependent(late)
     if abs(start / rest - 1) <= WARM_MAX or abs(start - rest) <= COLD_SIGMA * error:
         return ""
     return (
-        f"cold start: the first {percent(cut / len(values))} of the requests took "
+        f"cold start: the first {percent(cut / len(values))} of the run took "
         f"{start / rest:.2f} times as long as the rest: lengthen warmup_s (MSER-5)"
     )

@@ -101,3 +101,12 @@ def test_a_cold_start_below_a_tenth_is_left_alone() -> None:
     values = np.random.default_rng(5).normal(100, 5, 1_000)
     values[:50] += 100
     assert steady.cold_start(values) == ""
+
+
+def test_a_cold_start_shows_in_slices_as_in_requests() -> None:
+    rng = np.random.default_rng(12)
+    warm = rng.normal(100.0, 3.0, 40)
+    assert steady.cold_start(warm, batch=1) == ""
+    cold = warm.copy()
+    cold[:8] *= 1.5
+    assert "of the run took 1.51 times" in steady.cold_start(cold, batch=1)

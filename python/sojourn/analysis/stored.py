@@ -15,6 +15,7 @@ from sojourn.samples.traced import trace_result
 from sojourn.store.record import Record
 
 SERVICE = "service.json"
+HOUR_NS = 3.6e12
 
 
 def given(record: Record) -> Given:
@@ -82,6 +83,7 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         steal_share=result.checks.steal_share,
         send_lag_p99_ns=result.send_lag_ns.p99,
         pick_up_p99_ns=result.pick_up_ns.p99,
+        lateness_ns=_lateness(result),
         errors=result.errors,
     )
 
@@ -104,11 +106,36 @@ def _times(result: LoadResult, folder: Path) -> times.Times:
     return times.from_histogram(span.histogram(f"{folder / LOAD} sojourn_ns.hdr"), lost=span.lost)
 
 
+def _lateness(result: LoadResult) -> dict[float | None, float]:
+    if result.lateness_ns is None:
+        return {}
+    lag = result.pick_up_ns
+    known = {
+        None: lag.mean,
+        0.5: lag.p50,
+        0.9: lag.p90,
+        0.95: lag.p95,
+        0.99: lag.p99,
+        0.999: lag.p999,
+    }
+    return {q: ns for q, ns in known.items() if ns is not None}
+
+
 def _second(interval: Interval) -> Second:
+    """Failed requests stand in the log as one hour, since its format knows no infinity."""
+    sojourn = times.from_histogram(interval.sojourn)
+    is_finite = sojourn.hi_ns < HOUR_NS
+    lost = int(sojourn.count[~is_finite].sum())
+    finite = times.Times(
+        lo_ns=sojourn.lo_ns[is_finite],
+        hi_ns=sojourn.hi_ns[is_finite],
+        count=sojourn.count[is_finite],
+        lost=lost,
+    )
     return Second(
         at_s=interval.start_s,
-        achieved_rps=interval.sojourn.total / interval.length_s if interval.length_s else 0.0,
-        sojourn=times.from_histogram(interval.sojourn),
+        achieved_rps=finite.finite / interval.length_s if interval.length_s else 0.0,
+        sojourn=finite,
     )
 
 

@@ -126,6 +126,7 @@ class LoadResult(Table):
     verdict: Verdict
     reasons: tuple[str, ...]
     lateness: tuple[str, ...] = ()
+    lateness_ns: float | None = None
     sojourn_ns: Span
     sojourn_all_ns: Span
     wire_ns: Span

@@ -7,7 +7,8 @@ samples; for a quantile it is the same as n / n_eff, since a quantile errs as it
 does). Exceedances of the run's own quantile are counted, not those of the bound: there are always
 some, also where nothing misses.
 
-Raw requests give the finest batches; without them the seconds of the interval log have to do.
+The slices of the interval log hold every request, so they come first where there are enough; else
+raw requests, a thin sample of all.
 
 Source: Law, Simulation Modeling and Analysis (2015), 9.5.3 (batch means); Kish, Survey Sampling
 (1965), 8.2 (design effect); Bahadur (1966) for quantiles.
@@ -25,7 +26,7 @@ from sojourn.samples.intervals import Interval
 
 BATCHES = 30
 BATCH_LEAST = 20  # requests; below it a batch's share of exceedances says nothing
-SECONDS_LEAST = 3
+SLICES_LEAST, SLICES_ENOUGH = 3, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,12 @@ class Dependence:
     how: str
 
 
-NOTHING_KEPT = Dependence(1.0, "assumed independent: neither raw requests nor seconds were kept")
+NOTHING_KEPT = Dependence(1.0, "assumed independent: neither raw requests nor slices were kept")
 
 
 def of_run(
     raw_sojourn_ns: NDArray[np.float64] | None,
-    seconds: Sequence[Interval],
+    slices: Sequence[Interval],
     *,
     requests: int,
     q: float,
@@ -50,18 +51,20 @@ def of_run(
 
     Args:
         raw_sojourn_ns: in order of intended arrival; `inf` if lost; None if not kept.
-        seconds: of the interval log.
+        slices: of the interval log.
         requests: of the run, of which the raw ones are a uniform sample.
         q: quantile whose exceedances are counted.
     """
+    if len(slices) >= SLICES_ENOUGH:
+        return Dependence(of_slices(slices, q), f"{len(slices)} slices of the interval log")
     if raw_sojourn_ns is not None and len(raw_sojourn_ns) >= BATCHES * BATCH_LEAST:
         found = of_raw(raw_sojourn_ns, q)
         # A thinned sample thins the dependence: of m − 1 companions in a batch, a share is left.
         share = min(1.0, len(raw_sojourn_ns) / max(1, requests))
         ratio = 1 + (found - 1) / share
         return Dependence(ratio, f"{BATCHES} batches of {len(raw_sojourn_ns):,} raw requests")
-    if len(seconds) >= SECONDS_LEAST:
-        return Dependence(of_seconds(seconds, q), f"{len(seconds)} seconds of the interval log")
+    if len(slices) >= SLICES_LEAST:
+        return Dependence(of_slices(slices, q), f"{len(slices)} slices of the interval log")
     return NOTHING_KEPT
 
 
@@ -76,17 +79,19 @@ def of_raw(sojourn_ns: NDArray[np.float64], q: float) -> float:
     return _ratio(counts.astype(np.float64), np.full(BATCHES, size, np.float64))
 
 
-def of_seconds(seconds: Sequence[Interval], q: float) -> float:
-    """The same between seconds."""
-    values = np.concatenate([second.sojourn.hi_ns for second in seconds])
-    counts = np.concatenate([second.sojourn.count for second in seconds])
+def of_slices(slices: Sequence[Interval], q: float) -> float:
+    """The same between slices of the interval log, joined to at most 30 batches of one length."""
+    values = np.concatenate([part.sojourn.hi_ns for part in slices])
+    counts = np.concatenate([part.sojourn.count for part in slices])
     if not counts.sum():
         return 1.0
     order = np.argsort(values)
     reached = np.searchsorted(np.cumsum(counts[order]), q * counts.sum())
     cut = values[order][min(int(reached), len(order) - 1)]
-    over = np.array([second.sojourn.over(float(cut)) for second in seconds], np.float64)
-    return _ratio(over, np.array([second.sojourn.total for second in seconds], np.float64))
+    first = np.arange(0, len(slices), -(-len(slices) // BATCHES))
+    over = np.array([part.sojourn.over(float(cut)) for part in slices], np.float64)
+    size = np.array([part.sojourn.total for part in slices], np.float64)
+    return _ratio(np.add.reduceat(over, first), np.add.reduceat(size, first))
 
 
 def _ratio(over: NDArray[np.float64], size: NDArray[np.float64]) -> float:

@@ -1,4 +1,4 @@
-"""The interval log (`load.hlog`): one histogram of sojourn times per second of a run.
+"""The interval log (`load.hlog`): histograms of sojourn times by slices of a run.
 
 Text, in the HdrHistogram log format: `#` comments, a header line in quotes, then lines of start
 (s), length (s), largest value, and a histogram in base64; tags in front are skipped.

@@ -59,16 +59,20 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     """The run's verdict and reasons, for what its point is made for.
 
     A late instrument can only make the service look worse. Where a load is held against a bound the
-    generator's verdict takes that into account and stands; the quantiles are upper bounds then, and
-    where they are what is asked for, the run cannot be believed (M3). So it is with other processes
-    on the server's CPUs, unless the point is about them: a bound that holds in spite of them holds.
+    generator's verdict takes that into account and stands; the quantiles are upper bounds then.
+    Where they are what is asked for, the run is believed if the lateness has a known size, which
+    stands beside them, and not otherwise (M3).
+
+    So it is with other processes on the server's CPUs, unless the point is about them: a bound that
+    holds in spite of them holds.
 
     Args:
         result: of the generator.
         point: that was measured.
         others: share of the time of the server's CPUs that other processes used.
     """
-    if result.lateness and point.phase not in DECIDED:
+    is_bounded = result.lateness_ns is not None  # the client's lag alone, of known size
+    if result.lateness and not is_bounded and point.phase not in DECIDED:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = point.phase in DECIDED and result.verdict is Verdict.HOLDS
     if others > OTHERS_MAX and not (holds_anyway or traced.is_disturbed(point)):
@@ -144,7 +148,7 @@ def correlation(folder: Path, result: LoadResult) -> dependence.Dependence:
     """Ratio n / n_eff of a run, and from what it was found."""
     return dependence.of_run(
         raw.sojourn_ns(folder / RAW),
-        [second for second in intervals(folder / HLOG) if not second.tag],
+        [part for part in intervals(folder / HLOG) if not part.tag],
         requests=result.sojourn_ns.count,
         q=float(result.job.get("qos_quantile") or USUAL_Q),
     )

@@ -82,6 +82,21 @@ def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
     assert samples.read(folder).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("phase", "lateness_ns", "verdict"),
+    [
+        (Phase.SWEEP, 17_000, "holds"), (Phase.SWEEP, None, "unknown"),
+        (Phase.SEARCH, None, "holds"),
+    ],
+)  # fmt: skip
+def test_lateness_of_known_size_leaves_upper_bounds_and_the_verdict(
+    point: Point, tmp_path: Path, phase: Phase, lateness_ns: float | None, verdict: str
+) -> None:
+    late = {"lateness": ["send lag: 17 µs"], "lateness_ns": lateness_ns}
+    folder = made.put(tmp_path, replace(point, phase=phase), made.result([1e6], **late))
+    assert samples.read(folder).verdict == verdict
+
+
 def test_new_keys_of_the_same_major_version_are_ignored(point: Point, tmp_path: Path) -> None:
     load = made.result([1e6], schema="sojourn.load.result/1.7", something_new=1)
     assert samples.read(made.put(tmp_path, point, load)).requests == 1
@@ -194,10 +209,14 @@ def test_dependence_comes_from_the_best_that_was_kept(point: Point, tmp_path: Pa
     assert "assumed" in samples.correlation(folder, found).how
     made.put_hlog(folder, [times[:1000], times[1000:2000] * 30, times[2000:]])
     by_seconds = samples.correlation(folder, found)
-    assert "3 seconds" in by_seconds.how
+    assert "3 slices" in by_seconds.how
     assert by_seconds.ratio > 3, "one second has all the misses"
     made.put_raw(folder, times)
     assert "raw requests" in samples.correlation(folder, found).how
+    made.put_hlog(folder, [times[at::40] for at in range(40)])
+    by_slices = samples.correlation(folder, found)
+    assert "40 slices" in by_slices.how
+    assert by_slices.ratio < 2.6, "20 batches of independent times: five sigma is 1 + 5 · 0.32"
 
 
 def test_raw_requests_come_in_order_and_lost_ones_are_infinite(tmp_path: Path) -> None:

@@ -11,6 +11,10 @@
 //!   instrument: its CPUs had work all the time, and the hypervisor left them to it. Then no lateness
 //!   took capacity from it: `violated`.
 //!
+//! One kind of lateness has a size: the lag of each send ([`lag`]). Where it is all that is wrong, a run
+//! without a target is believed too, and a quantile that is above the bound by more than the lag is
+//! above it without the lag: `violated`.
+//!
 //! The same holds of time that the hypervisor takes from the server.
 //!
 //! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
@@ -36,6 +40,8 @@ pub struct Judgement {
     pub reasons: Vec<String>,
     /// Checks in spite of which the verdict stands.
     pub lateness: Vec<String>,
+    /// What the instrument's lag adds to the quantiles at most, if that is not little; see `lag`.
+    pub lateness_ns: Option<u64>,
     /// What the reader should know and what decides nothing.
     pub notes: Vec<String>,
 }
@@ -48,10 +54,17 @@ pub fn judge(evidence: &Evidence) -> Judgement {
         .filter_map(|check| Some((check, (check.failed)(evidence)?)))
         .collect();
     let is_only_late = failed.iter().all(|(check, _)| check.is_lateness);
+    let is_only_lag = failed.iter().all(|(check, _)| check.name == lag::CHECK.name);
+    let lateness_ns = lag::bounded_ns(evidence).filter(|_| is_only_lag);
     let violation = violation(evidence);
-    let stands = evidence.qos_bound_ns.is_some()
-        && is_only_late
-        && (violation.is_none() || is_server_busy(evidence));
+    let stands = is_only_late
+        && match (evidence.qos_bound_ns, &violation) {
+            (None, _) => lateness_ns.is_some(),
+            (Some(_), None) => true,
+            (Some(_), Some(_)) => {
+                is_server_busy(evidence) || lateness_ns.is_some_and(|ns| exceeds(evidence, ns))
+            }
+        };
     let verdict = match (failed.is_empty() || stands, &violation) {
         (false, _) => Verdict::Unknown,
         (true, Some(_)) => Verdict::Violated,
@@ -60,7 +73,14 @@ pub fn judge(evidence: &Evidence) -> Judgement {
     let texts = failed.iter().map(|(check, text)| format!("{}: {text}", check.name)).collect();
     let (mut reasons, lateness) = if stands { (Vec::new(), texts) } else { (texts, Vec::new()) };
     reasons.extend(violation);
-    Judgement { verdict, reasons, notes: notes(evidence, !lateness.is_empty()), lateness }
+    let notes = notes(evidence, !lateness.is_empty() && lateness_ns.is_none());
+    Judgement { verdict, reasons, notes, lateness, lateness_ns }
+}
+
+/// Whether the quantile is above the bound by more than a lag of `lag_ns` can have added to it.
+fn exceeds(evidence: &Evidence, lag_ns: u64) -> bool {
+    let found = evidence.sojourn.quantile(evidence.job.qos_quantile);
+    evidence.qos_bound_ns.is_some_and(|bound_ns| found.is_none_or(|ns| ns > bound_ns + lag_ns))
 }
 
 fn is_server_busy(evidence: &Evidence) -> bool {
@@ -120,7 +140,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
             idle * 100.0
         ));
     }
-    notes.extend(lag::note(evidence));
+    notes.extend(lag::note(evidence).filter(|_| !is_late));
     notes
 }
 
@@ -197,6 +217,41 @@ mod tests {
     #[test]
     fn without_a_target_lateness_is_unknown() {
         assert_eq!(late("", Some(0.0)).verdict, Verdict::Unknown);
+    }
+
+    /// Sent 20 µs late, which is no more than ε; the p99 is some 100 µs, so it is too much of it.
+    fn lagging(bound: &str) -> RunResult {
+        let (q, bound) = (if bound.is_empty() { 0.0 } else { 0.99 }, bound.into());
+        let job = Job { qos_quantile: q, qos_bound: bound, ..fake::job() };
+        summarise(&fake::run(job, 20_000, 30_000)).unwrap()
+    }
+
+    #[test]
+    fn a_lag_whose_size_is_known_makes_upper_bounds_and_no_unknown() {
+        let result = lagging("");
+        assert_eq!(result.verdict, Verdict::Holds, "{:?}", result.reasons);
+        assert!(result.lateness.iter().all(|text| text.starts_with("send lag")));
+        assert_eq!((result.lateness.len(), result.lateness_ns), (1, result.pick_up_ns.p99));
+        assert!(result.notes.iter().any(|note| note.contains("upper bounds")));
+        let punctual = summarise(&fake::run(fake::job(), 0, 30_000)).unwrap();
+        let (late, true_p99) = (result.sojourn_ns.p99.unwrap(), punctual.sojourn_ns.p99.unwrap());
+        assert!(late >= true_p99 && late - result.lateness_ns.unwrap() <= true_p99 * 1001 / 1000);
+        assert_eq!((punctual.lateness_ns, punctual.lateness.len()), (None, 0));
+    }
+
+    #[test]
+    fn a_bound_that_is_missed_by_more_than_the_lag_is_violated_and_by_less_unknown() {
+        let p99_ns = lagging("").sojourn_ns.p99.unwrap();
+        let by = |ns: u64| lagging(&format!("{}ns", p99_ns - ns)).verdict;
+        assert_eq!((by(21_000), by(10_000)), (Verdict::Violated, Verdict::Unknown));
+        assert_eq!(lagging(&format!("{p99_ns}ns")).verdict, Verdict::Holds);
+    }
+
+    #[test]
+    fn a_lag_that_is_most_of_what_was_measured_is_unknown() {
+        let result = summarise(&fake::run(fake::job(), 40_000, 1_000)).unwrap();
+        assert_eq!((result.verdict, result.lateness_ns), (Verdict::Unknown, None));
+        assert!(result.reasons[0].starts_with("send lag"), "{:?}", result.reasons);
     }
 
     #[test]

@@ -17,6 +17,10 @@ const HISTORY: usize = 64;
 /// A thread that ran for this share of a late wake-up explains it; clocks differ by a little.
 const EXPLAINED: f64 = 0.9;
 
+/// Time on the CPU or in its queue between two looks (64 ms) that makes a thread busy: a worker that
+/// answers a hundred requests a second.
+const BUSY_NS: u64 = 100_000;
+
 /// What the kernel counts of a thread, ns since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
@@ -24,6 +28,14 @@ pub struct Reading {
     pub ran_ns: u64,
     /// In a run queue, waits that have ended.
     pub waited_ns: u64,
+}
+
+impl Reading {
+    /// Whether a thread did enough between two looks to be worth reading at every tick.
+    pub fn is_busy_until(&self, later: &Self) -> bool {
+        later.ran_ns.saturating_sub(self.ran_ns) >= BUSY_NS
+            || later.waited_ns.saturating_sub(self.waited_ns) >= BUSY_NS
+    }
 }
 
 /// What shows a stop.
@@ -47,6 +59,13 @@ pub struct Stop {
 }
 
 impl Stop {
+    /// Whether it stands although threads of the service that the ledger does not follow ran for
+    /// `ran_ns` about that time.
+    pub fn stands_beside(&self, ran_ns: u64, over_ns: u64) -> bool {
+        let foreign_ns = self.length_ns.saturating_sub(ran_ns);
+        foreign_ns > over_ns && foreign_ns >= self.length_ns / 2
+    }
+
     /// The part of it after `zero_ns`, counted from there; `None` if it was over by then.
     pub fn rebased(&self, zero_ns: u64) -> Option<Self> {
         let end_ns = (self.start_ns + self.length_ns).checked_sub(zero_ns).filter(|&ns| ns > 0)?;
@@ -135,11 +154,11 @@ impl Ledger {
         let since = self.at_or_before(last_ns.saturating_sub(waited_ns));
         let others = self.threads.iter().enumerate().filter(|(other, _)| *other != index);
         let own_ns: u64 = others.map(|(_, t)| t.ran_ns[now] - t.ran_ns[since]).sum();
-        let foreign_ns = waited_ns.saturating_sub(own_ns);
-        if foreign_ns > self.over_ns && foreign_ns >= waited_ns / 2 {
-            let end_ns = now_ns - (now_ns - last_ns) / 2; // somewhere between two ticks
-            let start_ns = end_ns.saturating_sub(waited_ns);
-            self.found.push(Stop { start_ns, length_ns: waited_ns, by: By::RunDelay });
+        let end_ns = now_ns - (now_ns - last_ns) / 2; // somewhere between two ticks
+        let start_ns = end_ns.saturating_sub(waited_ns);
+        let stop = Stop { start_ns, length_ns: waited_ns, by: By::RunDelay };
+        if stop.stands_beside(own_ns, self.over_ns) {
+            self.found.push(stop);
         }
     }
 
@@ -225,6 +244,15 @@ mod tests {
         }
         let stops = cpu.tick(0, &[(0, 3 * MS), (MS / 10, 0)]);
         assert_eq!(stops.len(), 1, "0.1 ms of the other does not explain 3 ms: {stops:?}");
+    }
+
+    #[test]
+    fn threads_that_are_not_followed_explain_a_stop_too() {
+        let stop = Stop { start_ns: 0, length_ns: MS, by: By::RunDelay };
+        assert!(stop.stands_beside(MS / 2, OVER));
+        assert!(!stop.stands_beside(MS / 2 + 1, OVER), "more than half of it");
+        let short = Stop { length_ns: OVER + 10, ..stop };
+        assert!(short.stands_beside(9, OVER) && !short.stands_beside(10, OVER));
     }
 
     #[test]

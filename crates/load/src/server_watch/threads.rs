@@ -77,7 +77,7 @@ fn may_run(tid: u32, cpu: usize) -> bool {
     cpu < libc::CPU_SETSIZE as usize && unsafe { libc::CPU_ISSET(cpu, &allowed) }
 }
 
-/// Reads the threads that are followed; at a look all of them, and follows those that did anything
+/// Reads the threads that are followed; at a look all of them, and follows those that were busy
 /// since the look before.
 pub fn read(tasks: &mut [Task], readings: &mut [Option<Reading>], is_look: bool) {
     let mut followed = 0;
@@ -85,12 +85,23 @@ pub fn read(tasks: &mut [Task], readings: &mut [Option<Reading>], is_look: bool)
         let was_followed = task.is_followed;
         let now = (was_followed || is_look).then(|| reading_of(&task.schedstat)).flatten();
         if is_look {
-            task.is_followed = now.is_some() && task.seen != now && followed < FOLLOWED_MAX;
+            let is_busy = task.seen.zip(now).is_some_and(|(old, new)| old.is_busy_until(&new));
+            task.is_followed = is_busy && followed < FOLLOWED_MAX;
             followed += usize::from(task.is_followed);
             task.seen = now;
         }
         *reading = now.filter(|_| was_followed || task.is_followed);
     }
+}
+
+/// What threads that are not followed ran since the last look, ns.
+pub fn unfollowed_ran_ns(tasks: &[Task]) -> u64 {
+    let unfollowed = tasks.iter().filter(|task| !task.is_followed);
+    let ran_ns = |task: &Task| {
+        let (old, new) = task.seen.zip(reading_of(&task.schedstat))?;
+        Some(new.ran_ns.saturating_sub(old.ran_ns))
+    };
+    unfollowed.filter_map(ran_ns).sum()
 }
 
 fn reading_of(schedstat: &File) -> Option<Reading> {
