@@ -88,6 +88,7 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
     live = session.live(study, point, folder)
     spec = study.service(point.service)
     asked = job(live, spec, point, folder, raw_max=study.run.raw_max)
+    live.renew_shield()
     before = context.moment(live)
     try:
         with traced.beside(live, point, folder, session.journal):
@@ -96,7 +97,9 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
     finally:
         live.keep_log(folder)
         after = context.moment(live)
-        record.write_json(folder / "host.json", context.between(before, after, live.placement))
+        machine = context.between(before, after, live.placement)
+        live.look_at_shield(machine["server_cpu_s"], point.warmup_s + point.measure_s)
+        record.write_json(folder / "host.json", machine)
         record.write_json(folder / "service.json", facts(live, spec))
 
 
@@ -141,7 +144,10 @@ def facts(live: Live, spec: ServiceSpec) -> dict[str, Any]:
             "text": where.text,
             "shared": [[shared.what, shared.effect] for shared in where.shared],
         },
-        "setup": [list(row) for row in (*live.service.setup, *live.notes)],
+        **live.shield.as_json(),
+        "setup": [
+            list(row) for row in (*live.service.setup, *live.notes, ("shield", live.shield.text))
+        ],
         "took_s": live.took_s,
     }
 

@@ -13,7 +13,7 @@ from sojourn.samples.contract import LoadResult, check_version, load_result, rea
 from sojourn.samples.intervals import intervals
 
 POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
-HOST = "host.json"
+HOST, SERVICE = "host.json", "service.json"
 DECIDED = (Phase.SEARCH, Phase.CONFIRM)  # phases that ask only whether a load meets its target
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
@@ -48,6 +48,7 @@ def read(folder: Path) -> Outcome:
         correlation=correlation(folder, result).ratio,
         wall_s=0.0,
         folder=str(folder),
+        shield=shield(folder / SERVICE),
     )
 
 
@@ -81,6 +82,11 @@ def others_share(at: Path) -> float:
     if not at.exists():
         return 0.0
     return float(read_json(at).get("others_on_server_share") or 0.0)
+
+
+def shield(at: Path) -> str:
+    """The shield that `service.json` names; "none" where it names none."""
+    return str(read_json(at).get("shield", "none")) if at.exists() else "none"
 
 
 def read_point(path: Path) -> Point:
