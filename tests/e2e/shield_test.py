@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,8 +15,11 @@ from typing import Any
 
 import pytest
 
-from sojourn import run, samples
+from sojourn import host, run, samples
+from sojourn.host import place
+from sojourn.host.tree import Tree, cpu_list
 from sojourn.plan import Phase, Point
+from sojourn.run import shield
 from sojourn.run.session import placement
 from sojourn.services import priority, proc
 from sojourn.services.priority import Rank
@@ -135,6 +139,56 @@ def test_nothing_of_the_lab_runs_on_the_servers_cpus(
     lab_tasks = {who: cpus for who, cpus in met.items() if int(who.split()[-1]) not in server}
     assert any(who.startswith("sojourn-load") for who in lab_tasks)
     assert {who for who, cpus in lab_tasks.items() if cpus & set(where.server)} == set()
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What `move` takes for the machine: one interrupt, and no task at all."""
+    file = tmp_path / "fake/proc/irq/24/smp_affinity_list"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"0-{(os.cpu_count() or 1) - 1}")
+    monkeypatch.setattr(shield, "TREE", Tree(tmp_path / "fake"))
+    return file
+
+
+def test_what_was_moved_is_back_when_the_service_ends(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session, fake: Path
+) -> None:
+    needs("memcached")
+    if set(place(session.facts.topology).server) & set(place(session.facts.topology).client):
+        pytest.skip("one CPU: there is no other to move to")
+    before = fake.read_text()
+    folder = measure(shielded(lab.study("memcached"), "move"), lab.point("memcached"))
+    got = served(folder)
+    assert fake.read_text() != before
+    assert (got["shield"], samples.read(folder).shield) == ("move", "move")
+    assert got["shield_facts"]["moved"]["interrupts"] == 1
+    session.end()
+    assert cpu_list(fake.read_text()) == cpu_list(before)
+
+
+def test_what_was_moved_is_back_after_ctrl_c(
+    lab: SimpleNamespace, needs: Needs, tmp_path: Path, state: Path, fake: Path
+) -> None:
+    needs("memcached")
+    seen: list[str] = []
+
+    def interrupt(event: run.Event) -> None:
+        if event.step == "measure":
+            seen.append(fake.read_text())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    facts, before = host.read(sample_s=0), fake.read_text()
+    if set(place(facts.topology).server) & set(place(facts.topology).client):
+        pytest.skip("one CPU: there is no other to move to")
+    study = shielded(lab.study("memcached"), "move")
+    with (
+        pytest.raises(KeyboardInterrupt),
+        run.Session(facts, show=interrupt, state=state) as made,
+    ):
+        run.execute(study, lab.point("memcached", measure_s=5.0), tmp_path, made)
+    assert seen[0] != before
+    assert cpu_list(fake.read_text()) == cpu_list(before)
 
 
 def _is_ours(pid: int) -> bool:

@@ -55,7 +55,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def restore(as_json: AsJson = False) -> int:
-    """Undo what a killed lab left behind: its servers and working files. Safe at any time.
+    """Undo what a killed lab left behind: servers, files, what it moved. Safe at any time.
 
     \b
     Examples:

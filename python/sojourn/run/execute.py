@@ -17,7 +17,7 @@ from typing import Any
 
 from sojourn.errors import Fault, RunFault
 from sojourn.plan import Point
-from sojourn.run import context, generator, record, traced
+from sojourn.run import context, generator, record, shielded, traced
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.live import Live
 from sojourn.run.session import Session
@@ -88,7 +88,7 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
     live = session.live(study, point, folder)
     spec = study.service(point.service)
     asked = job(live, spec, point, folder, raw_max=study.run.raw_max)
-    live.renew_shield()
+    shielded.renew(live)
     before = context.moment(live)
     try:
         with traced.beside(live, point, folder, session.journal):
@@ -98,7 +98,7 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
         live.keep_log(folder)
         after = context.moment(live)
         machine = context.between(before, after, live.placement)
-        live.look_at_shield(machine["server_cpu_s"], point.warmup_s + point.measure_s)
+        shielded.look(live, machine["server_cpu_s"], point.warmup_s + point.measure_s)
         record.write_json(folder / "host.json", machine)
         record.write_json(folder / "service.json", facts(live, spec))
 
@@ -146,7 +146,12 @@ def facts(live: Live, spec: ServiceSpec) -> dict[str, Any]:
         },
         **live.shield.as_json(),
         "setup": [
-            list(row) for row in (*live.service.setup, *live.notes, ("shield", live.shield.text))
+            list(row)
+            for row in (
+                *live.service.setup,
+                *live.notes,
+                ("shield", f"{live.shield.name}: {live.shield.text}"),
+            )
         ],
         "took_s": live.took_s,
     }

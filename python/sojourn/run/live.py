@@ -16,9 +16,10 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
-from sojourn.run import generator, shield, signals, work
+from sojourn.run import generator, shield, shielded, signals, work
 from sojourn.run.generator import Files
 from sojourn.run.journal import Journal
+from sojourn.run.moving import Moved
 from sojourn.run.shield import Shield, Wish
 from sojourn.run.watch import Deadline, Event, Show
 from sojourn.services import Service, ports, proc, process, users
@@ -38,7 +39,9 @@ class Live:
 
     Attributes:
         life: which points it serves (`Point.life`).
+        usable: all CPUs of the machine.
         wish: the shield it is to have; shield: the one in force, as last read back.
+        moved: what left its CPUs, to be put back when it ends.
         pins: thread or process to CPU, read back.
         took_s: how long each step took, s.
     """
@@ -48,8 +51,10 @@ class Live:
     service: Service
     placement: Placement
     work: Path
+    usable: tuple[int, ...] = ()
     wish: Wish = Wish(name=shield.NONE, refused="nobody asked for one")  # noqa: RUF009  # frozen
     shield: Shield = Shield()  # noqa: RUF009  # frozen
+    moved: Moved | None = None
     port: int = 0
     process: Process | None = None
     argv: tuple[str, ...] = ()
@@ -78,23 +83,6 @@ class Live:
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""
         return proc.cpu_ns(self.process.pid) if self.process else 0
-
-    def renew_shield(self) -> None:
-        """Before a run: cover what came since the last one."""
-        if self.process is not None:
-            self.shield = shield.renew(self.shield, self.process.pid, self.placement.server)
-
-    def look_at_shield(self, busy_s: float, length_s: float) -> None:
-        """After a run: keep what was in force at its end.
-
-        Args:
-            busy_s: CPU time that the server used in it, s.
-            length_s: how long it was loaded, s.
-        """
-        if self.process is not None and self.placement.server:
-            share = busy_s / (length_s * len(self.placement.server)) if length_s > 0 else None
-            busy = None if share is None else round(min(1.0, share), 3)
-            self.shield = shield.look(self.shield, self.process.pid, busy)
 
     def fault(self, doing: str) -> RunFault | None:
         """Why it cannot serve any more: it died. None: it lives."""
@@ -126,9 +114,14 @@ class Live:
                 shutil.copyfile(self.work / name, folder / name)
 
     def stop(self) -> None:
-        """End it; nothing of it is left."""
-        if self.process is not None:
-            self.process.stop(term_s=self.service.patience_s)
+        """End it; nothing of it is left, and what was moved for its sake is back."""
+        try:
+            if self.process is not None:
+                self.process.stop(term_s=self.service.patience_s)
+        finally:
+            if self.moved is not None:
+                self.moved.put_back()
+                self.moved = None
 
 
 def begin(
@@ -154,7 +147,7 @@ def begin(
         ("preload", "is filled", lambda: _preload(live, journal, folder, client)),
         ("check", "is checked", lambda: _check(live)),
         ("pin", "is pinned", lambda: _pin(live)),
-        ("shield", "is shielded", lambda: _shield(live)),
+        ("shield", "is shielded", lambda: shielded.begin(live, journal)),
         ("warm", "is warmed", lambda: _warm(live, journal, folder, client)),
     )
     for step, text, act in steps:
@@ -284,12 +277,6 @@ def _pin(live: Live) -> None:
             ) from None
     live.pins = {tid: min(os.sched_getaffinity(tid)) for tid in pins}
     live.notes += (("pinned", f"{len(pins)} workers, one to a CPU in turn, read back (L23)"),)
-
-
-def _shield(live: Live) -> None:
-    """Keep its CPUs for it (M32); the warming then finds its steady state as it is measured."""
-    assert live.process is not None  # noqa: S101  # it answered
-    live.shield = shield.put_up(live.wish, live.process.pid, live.placement.server)
 
 
 def _warm(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:

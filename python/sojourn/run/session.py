@@ -130,6 +130,7 @@ class Session:
             service=service,
             placement=where,
             work=self._folder(spec.label, service),
+            usable=tuple(cpu.id for cpu in self.facts.topology.usable),
             wish=shield.wish(study, spec, point, service, where),
         )
         self._live = live

@@ -6,7 +6,8 @@ end. No right to it is no fault: the study goes on and says so.
 
     wish (study, phase, service, CPUs) → put_up → renew, run, look → … → the server ends
 
-What is given to the server's threads ends with them, so nothing is left to be undone.
+What is given to the server's threads ends with them, so nothing is left to be undone; what `move`
+does to others is in `moving`.
 """
 
 from __future__ import annotations
@@ -32,23 +33,31 @@ class Shield:
     """What was in force.
 
     Attributes:
-        name: "none", "priority", "move".
-        why: in words: what it is, or why there is none.
-        facts: what was read back, as JSON.
+        why: of the priority, in words: what it is, or why there is none.
+        given: what was read back of it, as JSON; none: the threads do not have it.
+        moved: what was moved off the server's CPUs (`moving.Moved.facts`); none: nothing was.
     """
 
-    name: str = NONE
     why: str = "nothing was started that could be shielded"
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    moved: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The shield's name: "none", "priority", "move"."""
+        if self.moved and any(self.moved[key] for key in ("tasks", "interrupts", "kernel_work")):
+            return MOVE
+        return PRIORITY if self.given else NONE
 
     @property
     def text(self) -> str:
-        """One line for people."""
-        return f"{self.name}: {self.why}"
+        """What it was, in words."""
+        return "; ".join(filter(None, (self.why, _left(self.moved))))
 
     def as_json(self) -> dict[str, Any]:
         """Its keys in `service.json`."""
-        return {"shield": self.name, "shield_why": self.why, "shield_facts": dict(self.facts)}
+        facts = {**self.given, **({"moved": dict(self.moved)} if self.moved else {})}
+        return {"shield": self.name, "shield_why": self.text, "shield_facts": facts}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,18 +125,18 @@ def put_up(wished: Wish, leader: int, cpus: tuple[int, ...]) -> Shield:
         threads = priority.give(leader)
     except priority.RefusedError as refused:
         return Shield(why=str(refused))
-    facts = {
+    given = {
         "policy": priority.name(priority.POLICY),
         "priority": priority.PRIORITY,
         "threads": threads,
         **limits(TREE, cpus),
     }
-    return Shield(name=PRIORITY, why=_given(facts), facts=facts)
+    return Shield(why=_given(given), given=given)
 
 
-def renew(shield: Shield, leader: int, cpus: tuple[int, ...]) -> Shield:
+def renew(shield: Shield, wished: Wish, leader: int, cpus: tuple[int, ...]) -> Shield:
     """Before a run: cover threads that came since, so that all are in one class."""
-    return shield if shield.name == NONE else put_up(Wish(name=shield.name), leader, cpus)
+    return replace(put_up(wished, leader, cpus), moved=shield.moved)
 
 
 def look(shield: Shield, leader: int, busy_share: float | None) -> Shield:
@@ -138,7 +147,7 @@ def look(shield: Shield, leader: int, busy_share: float | None) -> Shield:
         leader: first process of the server.
         busy_share: share of its CPUs' time that the server used; None: not known.
     """
-    if shield.name == NONE:
+    if not shield.given:
         return shield
     missing = priority.without(leader)
     threads = len(proc.tasks(leader))
@@ -146,9 +155,22 @@ def look(shield: Shield, leader: int, busy_share: float | None) -> Shield:
         names = sorted({f"{task.name} ({priority.name(has.policy)})" for task, has in missing})
         what = ", ".join(names[:NAMED_MAX]) or "the server had ended"
         why = f"{len(missing)} of {threads} threads were without it at the end of the run: {what}"
-        return Shield(why=why, facts={**shield.facts, "threads": threads, "without": len(missing)})
-    facts = {**shield.facts, "threads": threads, "without": 0, "busy_share": busy_share}
-    return replace(shield, why=_given(facts), facts=facts)
+        return Shield(why=why, moved=shield.moved)
+    given = {**shield.given, "threads": threads, "busy_share": busy_share}
+    return replace(shield, why=_given(given), given=given)
+
+
+def _left(moved: Mapping[str, Any]) -> str:
+    """What `move` did, in words."""
+    if not moved:
+        return ""
+    text = (
+        f"{moved['tasks']} threads, {moved['interrupts']} interrupts and {moved['kernel_work']} "
+        "kinds of kernel work moved off the server's CPUs"
+    )
+    refused = moved["refused"]
+    more = f" and {len(refused) - NAMED_MAX} more" if len(refused) > NAMED_MAX else ""
+    return text + (f", not {', '.join(refused[:NAMED_MAX])}{more}" if refused else "")
 
 
 def _given(facts: Mapping[str, Any]) -> str:

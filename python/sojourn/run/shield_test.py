@@ -113,15 +113,13 @@ def test_no_right_to_it_is_named_and_no_fault(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_counts_is_what_is_read_back_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    up = Shield(name=PRIORITY, why="", facts={"policy": "SCHED_RR", "priority": 1, **LIMIT})
+    up = Shield(why="", given={"policy": "SCHED_RR", "priority": 1, **LIMIT})
     task = Task(pid=1, tid=2, name="late", command="")
     monkeypatch.setattr(proc, "tasks", lambda leader: (task,))
     monkeypatch.setattr(priority, "without", lambda leader: ())
     held = shield.look(up, 1, 0.5)
     assert held.name == PRIORITY
-    assert held.text == (
-        "priority: all 1 threads of the server at SCHED_RR 1, read back after the run"
-    )
+    assert held.text == "all 1 threads of the server at SCHED_RR 1, read back after the run"
     monkeypatch.setattr(priority, "without", lambda leader: ((task, Rank(policy=0, priority=0)),))
     lost = shield.look(up, 1, 0.5)
     assert lost.name == "none"
@@ -142,7 +140,7 @@ def test_what_counts_is_what_is_read_back_at_the_end(monkeypatch: pytest.MonkeyP
 def test_near_full_load_the_kernels_limit_is_said(
     limit: dict[str, int], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    up = Shield(name=PRIORITY, why="", facts={"policy": "SCHED_RR", "priority": 1, **limit})
+    up = Shield(why="", given={"policy": "SCHED_RR", "priority": 1, **limit})
     task = Task(pid=1, tid=2, name="mc", command="")
     monkeypatch.setattr(proc, "tasks", lambda leader: (task,))
     monkeypatch.setattr(priority, "without", lambda leader: ())
