@@ -105,11 +105,14 @@ def test_as_scheduled_is_a_life_of_its_own_without_it(
     point = dataclasses.replace(
         lab.point("memcached"), key="memcached/scheduled/b0", phase=Phase.SCHEDULED
     )
-    second = served(measure(study, point))
+    folder = measure(study, point)
+    second, machine = served(folder), json.loads((folder / "host.json").read_text())
     assert second["pid"] != first["pid"]
     assert second["shield"] == "none"
     assert "own scheduling" in second["shield_why"]
     assert ranks(second["pid"]) == {ORDINARY}
+    assert machine["culprits_source"] in ("scheduler", "proc"), machine["culprits_why"]
+    assert machine["culprits_s"] > 0
 
 
 def test_nothing_of_the_lab_runs_on_the_servers_cpus(

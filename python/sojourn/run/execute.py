@@ -17,7 +17,7 @@ from typing import Any
 
 from sojourn.errors import Fault, RunFault
 from sojourn.plan import Point
-from sojourn.run import context, generator, record, shielded, traced
+from sojourn.run import context, generator, meanwhile, record, shielded, traced
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.live import Live
 from sojourn.run.session import Session
@@ -89,9 +89,12 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
     spec = study.service(point.service)
     asked = job(live, spec, point, folder, raw_max=study.run.raw_max)
     shielded.renew(live)
-    before = context.moment(live)
+    before, others = context.moment(live), {}
     try:
-        with traced.beside(live, point, folder, session.journal):
+        with (
+            traced.beside(live, point, folder, session.journal),
+            meanwhile.seen(live, point) as others,
+        ):
             watcher = _Server(live, point, session.show)
             generator.run(asked, Files.named(folder, "load"), session.journal, watcher)
     finally:
@@ -99,7 +102,7 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
         after = context.moment(live)
         machine = context.between(before, after, live.placement)
         shielded.look(live, machine["server_cpu_s"], point.warmup_s + point.measure_s)
-        record.write_json(folder / "host.json", machine)
+        record.write_json(folder / "host.json", {**machine, **others})
         record.write_json(folder / "service.json", facts(live, spec))
 
 
