@@ -118,7 +118,7 @@ def test_as_scheduled_is_a_life_of_its_own_without_it(
 def test_nothing_of_the_lab_runs_on_the_servers_cpus(
     lab: SimpleNamespace, needs: Needs, tmp_path: Path, session: run.Session
 ) -> None:
-    """Generator and wardens too: looked at while load runs."""
+    """Generator and wardens too, but for the sentinels: looked at while load runs."""
     needs("memcached")
     study, point = lab.study("memcached"), lab.point("memcached", measure_s=2.5)
     where = placement(study.services[0], session.facts)
@@ -141,7 +141,9 @@ def test_nothing_of_the_lab_runs_on_the_servers_cpus(
     server = {t.tid for t in proc.tasks(served(folder)["pid"])}
     lab_tasks = {who: cpus for who, cpus in met.items() if int(who.split()[-1]) not in server}
     assert any(who.startswith("sojourn-load") for who in lab_tasks)
-    assert {who for who, cpus in lab_tasks.items() if cpus & set(where.server)} == set()
+    there = [who for who, cpus in lab_tasks.items() if cpus & set(where.server)]
+    assert all(who.startswith("sojourn-load") for who in there)
+    assert len(there) <= len(where.server)  # the sentinel that sleeps on each (M29)
 
 
 @pytest.fixture

@@ -113,6 +113,7 @@ def job(
     rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
     return {
         **live.client(),
+        **live.watched(),
         **{key: list(v) if isinstance(v, tuple) else v for key, v in spec.load.items()},
         **rate,
         "duration": f"{point.measure_s:.10g}s",

@@ -80,6 +80,15 @@ class Live:
             **({"instrument_cpus": server} if self.service.is_instrument else {}),
         }
 
+    def watched(self) -> dict[str, Any]:
+        """Keys of a measured point's job: whose threads the log of the server's CPUs follows (M29).
+
+        Not for a synthetic service: its CPUs have a sentinel as part of the instrument.
+        """
+        if self.process is None or self.service.is_instrument:
+            return {}
+        return {"server_pid": self.process.pid}
+
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""
         return proc.cpu_ns(self.process.pid) if self.process else 0
