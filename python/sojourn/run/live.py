@@ -16,8 +16,7 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
-from sojourn.run import generator, shield, shielded, signals, work
-from sojourn.run.generator import Files
+from sojourn.run import fill, shield, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.moving import Moved
 from sojourn.run.shield import Shield, Wish
@@ -27,7 +26,6 @@ from sojourn.services.process import Process
 
 READY_S_MAX = 30.0
 SETTLE_S_MAX = 60.0
-WARM_S_MAX = 60.0
 ANSWER_S_MAX = 2.0
 PORT_TRIES = 5
 LOG = "service.log"
@@ -153,11 +151,11 @@ def begin(
         return
     steps: tuple[tuple[str, str, Callable[[], None]], ...] = (
         ("start", "starts", lambda: _start(live, journal)),
-        ("preload", "is filled", lambda: _preload(live, journal, folder, client)),
+        ("preload", "is filled", lambda: fill.preload(live, journal, folder, client)),
         ("check", "is checked", lambda: _check(live)),
         ("pin", "is pinned", lambda: _pin(live)),
         ("shield", "is shielded", lambda: shielded.begin(live, journal)),
-        ("warm", "is warmed", lambda: _warm(live, journal, folder, client)),
+        ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client)),
     )
     for step, text, act in steps:
         show(Event(step=step, text=f"{live.label} {text}", service=live.label))
@@ -241,17 +239,6 @@ def _is_ready(live: Live) -> bool:
     )
 
 
-def _preload(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
-    if live.service.is_preloaded:
-        job = {**live.client(), **client, "preload": True, "rate": "1000", **_brief("100ms")}
-        generator.run(job, Files.named(folder, "preload"), journal)
-
-
-def _brief(duration: str) -> dict[str, Any]:
-    """A run whose numbers nobody reads."""
-    return {"duration": duration, "warmup": "0s", "raw": "", "hlog": "", "probe_rate": 0.0}
-
-
 def _check(live: Live) -> None:
     deadline = Deadline(SETTLE_S_MAX)
     while not live.service.is_settled(live.port):
@@ -286,26 +273,3 @@ def _pin(live: Live) -> None:
             ) from None
     live.pins = {tid: min(os.sched_getaffinity(tid)) for tid in pins}
     live.notes += (("pinned", f"{len(pins)} workers, one to a CPU in turn, read back (L23)"),)
-
-
-def _warm(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
-    """Ask as fast as it answers until the caches are as full as they get."""
-    wanted, done = live.service.warm_requests, 0
-    deadline = Deadline(WARM_S_MAX)
-    length_s = 0.2
-    while done < wanted and not deadline.is_over:
-        job = {**live.client(), **client, "find_max": True, **_brief(f"{length_s:.3f}s")}
-        got = generator.run(job, Files.named(folder, "warm"), journal)
-        # All requests, those in outages of the client too: they have warmed the server as well.
-        answered = int(got["sojourn_all_ns"]["count"]) - int(got["sojourn_all_ns"]["lost"])
-        if answered == 0 and got["errors"]:
-            raise RunFault(
-                f"{live.label} answered nothing while it was warmed: {got['errors']}",
-                at=str(folder / "warm.json"),
-                fix="see service.log and warm.log in the point's folder",
-            )
-        done += answered
-        rate = max(1, answered) / length_s
-        length_s = min(5.0, max(0.1, 1.1 * (wanted - done) / rate))
-    share = "" if done >= wanted else f", {done / wanted:.0%} of what fills every cache"
-    live.notes += (("warmed", f"{done:,} requests{share}".replace(",", " ")),)

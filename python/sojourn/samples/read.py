@@ -59,6 +59,7 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     generator's verdict takes that into account and stands; the quantiles are upper bounds then, and
     where they are what is asked for, the run cannot be believed (M3). So it is with other processes
     on the server's CPUs, unless the point is about them: a bound that holds in spite of them holds.
+    Behind a shield they run while the server has nothing to do, and are no reason for doubt (M32).
 
     Args:
         result: of the generator.
@@ -68,7 +69,8 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if result.lateness and point.phase not in DECIDED:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = point.phase in DECIDED and result.verdict is Verdict.HOLDS
-    if others > OTHERS_MAX and not (holds_anyway or traced.is_disturbed(point)):
+    is_about_them = traced.is_disturbed(point) or point.phase is Phase.SCHEDULED
+    if others > OTHERS_MAX and not (holds_anyway or is_about_them):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
             f"CPUs, {OTHERS_MAX:.0%} may be; end them, or give the server CPUs of its own"
@@ -78,8 +80,8 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
 
 
 def others_share(at: Path) -> float:
-    """What `host.json` says of other processes on the server's CPUs; 0 where it says nothing."""
-    if not at.exists():
+    """What `host.json` says of others on the server's CPUs; 0 if nothing, or behind a shield."""
+    if not at.exists() or shield(at.with_name(SERVICE)) != "none":
         return 0.0
     return float(read_json(at).get("others_on_server_share") or 0.0)
 
