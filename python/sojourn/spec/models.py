@@ -279,11 +279,11 @@ class RunSpec(Model):
     """Time for one service after which nothing is repeated or refined any more, s."""
     raw_max: Annotated[int, Field(ge=10_000, le=100_000_000)]
     """Most raw requests kept per point; independence (M9) is judged on them."""
+    search: SearchSpec
+    """The search for the highest load."""
     shield: Literal["priority", "none", "move"] = "priority"
     """What keeps the server's CPUs for the server: its threads' real-time priority, nothing, or
     also moving other tasks and interrupts off them and back afterwards (M32)."""
-    search: SearchSpec
-    """The search for the highest load."""
 
     @field_validator("fractions", mode="before")
     @classmethod
