@@ -69,6 +69,7 @@ def started(protocol: str, cpu: int) -> Iterator[tuple[int, int]]:
             ["taskset", "-c", str(cpu), *command(protocol, port, folder)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,  # all its processes and no others are found by its number
         ) as process:
             try:
                 await_port(port)

@@ -24,7 +24,7 @@ import pytest
 from sojourn import store
 from sojourn.errors import Exit, RunFault
 from sojourn.plan import Point
-from sojourn.run import live
+from sojourn.run import fill
 from sojourn.spec import Study
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
@@ -141,15 +141,15 @@ def test_a_server_that_could_not_be_filled_does_not_meet_the_next_point(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     needs("memcached")
-    fill = live._preload
+    preload = fill.preload
     troubles = [RunFault("interrupted", at="preload", fix="again")]
 
     def interrupted_once(*arguments: Any) -> None:
         if troubles:
             raise troubles.pop()
-        fill(*arguments)
+        preload(*arguments)
 
-    monkeypatch.setattr(live, "_preload", interrupted_once)
+    monkeypatch.setattr(fill, "preload", interrupted_once)
     study, point = lab.study("memcached"), lab.point("memcached")
     with pytest.raises(RunFault, match="interrupted"):
         measure(study, point)

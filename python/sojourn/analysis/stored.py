@@ -43,11 +43,14 @@ def given(record: Record) -> Given:
 
 
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:
-    """What served, by label: the last `service.json` of each, for all lives are set up alike."""
+    """What served, by label: the last `service.json` of each, for all lives are set up alike.
+
+    But for the shield: runs as the machine schedules have none, and do not speak for the others.
+    """
     found: dict[str, Mapping[str, Any]] = {}
     for outcome in outcomes:
         path = record.folder_of(outcome) / SERVICE
-        if path.exists():
+        if path.exists() and outcome.point.phase is not Phase.SCHEDULED:
             found[outcome.point.service] = read_json(path)
     return found
 

@@ -94,7 +94,7 @@ def _culprits(console: Console, sight: Sight) -> None:
 
 
 def restore(as_json: AsJson = False) -> int:
-    """Undo what a killed lab left behind: its servers and working files. Safe at any time.
+    """Undo what a killed lab left behind: servers, files, what it moved. Safe at any time.
 
     \b
     Examples:

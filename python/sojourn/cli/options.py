@@ -46,6 +46,22 @@ Sets = Annotated[
         "May be given several times.",
     ),
 ]  # fmt: skip
+Shield = Annotated[
+    str | None,
+    typer.Option(
+        "--shield", metavar="NAME", rich_help_panel=STUDY_PANEL, show_default="the study's",
+        help="What keeps the server's CPUs for the server: priority (real-time, for its own "
+        "threads), move (also moves other tasks, kernel threads and interrupts off them, and "
+        "back afterwards), or none.",
+    ),
+]  # fmt: skip
+NoShield = Annotated[
+    bool,
+    typer.Option(
+        "--no-shield", rich_help_panel=STUDY_PANEL,
+        help="Measure as this machine schedules it; the same as --shield none.",
+    ),
+]  # fmt: skip
 Results = Annotated[
     Path,
     typer.Option(

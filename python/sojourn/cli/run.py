@@ -17,13 +17,15 @@ from sojourn.cli.options import (
     RESULTS,
     STUDY_PANEL,
     AsJson,
+    NoShield,
     Profile,
     Results,
     Sets,
+    Shield,
     StudyArgument,
 )
 from sojourn.cli.plain import plain, put_json
-from sojourn.errors import Exit
+from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
     from sojourn.analysis.findings import Findings
@@ -46,6 +48,8 @@ def run(
     study: StudyArgument,
     profile: Profile = None,
     sets: Sets = None,
+    shield: Shield = None,
+    no_shield: NoShield = False,
     new: New = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
@@ -65,12 +69,13 @@ def run(
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
       sojourn run my.toml --json > answer.json
     """
-    asked = spec.load(study, profile=profile, overrides=sets or ())
+    sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
+    asked = spec.load(study, profile=profile, overrides=sets)
     from sojourn import pipeline
     from sojourn.cli.live import Display
     from sojourn.run.signals import ending_in_order
 
-    command = _command(study, profile, sets or [], results)
+    command = _command(study, profile, sets, results)
     display = Display(asked, is_quiet=quiet)
     try:
         with ending_in_order(), display:
@@ -88,6 +93,18 @@ def run(
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     say(f"report: {page or done.path}")
     return _EXITS[str(done.findings.verdict)]
+
+
+def _shield(name: str | None, *, is_off: bool) -> list[str]:
+    """The shield as a `--set` of the study: what is asked here is kept with the record."""
+    if is_off and name not in (None, "none"):
+        raise SpecFault(
+            f"--no-shield and --shield {name} contradict each other",
+            at="the command line",
+            fix="give one of them",
+        )
+    wanted = "none" if is_off else name
+    return [f"run.shield={wanted}"] if wanted else []
 
 
 def _tell(findings: Findings) -> None:

@@ -21,6 +21,7 @@ UNLOADED = "unloaded"
 CONTEXT_SWITCH = "context_switch"
 LOADED = "loaded"
 INTERFERENCE = "interference"
+DISTURBED = frozenset({CONTEXT_SWITCH, INTERFERENCE})  # by a task of ours, on purpose
 UNLOADED_SHARE = 0.01  # of max RPS, on one connection: next to never two requests at once
 
 
@@ -67,7 +68,13 @@ def of(point: Point) -> tuple[Condition, bool]:
 
 def is_disturbed(point: Point) -> bool:
     """Whether a task that disturbs the server is what the point is about."""
-    return point.phase is Phase.TRACE and of(point)[0].name in {CONTEXT_SWITCH, INTERFERENCE}
+    return point.phase is Phase.TRACE and of(point)[0].name in DISTURBED
+
+
+def disturbs(study: Study, service: ServiceSpec) -> bool:
+    """Whether a task that disturbs the server runs in some of its traced points."""
+    wanted = conditions(study, service)
+    return any(condition.name in DISTURBED for condition in wanted)
 
 
 def next_run(

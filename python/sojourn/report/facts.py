@@ -21,6 +21,7 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
         rule = service.max_rps_rule.replace("_", " ")
         within = f" (runs: {show.rates(interval)})" if interval else ""
         facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
+    facts += [(what, how) for what, how in service.setup if what == "shield"]
     search = service.max_load
     if search:
         facts.append(("max load within QoS", _max_load(service)))

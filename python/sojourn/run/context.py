@@ -31,6 +31,7 @@ class Moment:
     free_bytes: int
     server_cpu_ns: int
     server_switches: tuple[int, int]
+    server_wait_ns: int = 0
 
 
 def moment(live: Live) -> Moment:
@@ -46,6 +47,7 @@ def moment(live: Live) -> Moment:
         free_bytes=int(free) * 1024,
         server_cpu_ns=live.cpu_ns(),
         server_switches=_switches(live),
+        server_wait_ns=_wait_ns(live),
     )
 
 
@@ -83,6 +85,7 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
             "voluntary": after.server_switches[0] - before.server_switches[0],
             "involuntary": after.server_switches[1] - before.server_switches[1],
         },
+        "server_wait_s": round((after.server_wait_ns - before.server_wait_ns) / 1e9, 6),
         "machine": {name: after.totals[name] - before.totals[name] for name in before.totals},
         "load_1min": {"before": before.load_1min, "after": after.load_1min},
         "free_bytes": {"before": before.free_bytes, "after": after.free_bytes},
@@ -120,3 +123,12 @@ def _switches(live: Live) -> tuple[int, int]:
         for nth, name in enumerate(SWITCHES):
             sums[nth] += int(table.get(name, "0"))
     return sums[0], sums[1]
+
+
+def _wait_ns(live: Live) -> int:
+    """Run-queue delay of the server's threads that live, ns: what a shield is felt by (M23)."""
+    total = 0
+    for task in proc.tasks(live.process.pid) if live.process else ():
+        words = (TREE.text(f"/proc/{task.pid}/task/{task.tid}/schedstat") or "").split()
+        total += int(words[1]) if len(words) > 1 else 0
+    return total

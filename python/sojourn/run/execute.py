@@ -17,7 +17,7 @@ from typing import Any
 
 from sojourn.errors import Fault, RunFault
 from sojourn.plan import Point
-from sojourn.run import context, generator, record, traced
+from sojourn.run import context, generator, meanwhile, record, shielded, traced
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.live import Live
 from sojourn.run.session import Session
@@ -88,15 +88,21 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
     live = session.live(study, point, folder)
     spec = study.service(point.service)
     asked = job(live, spec, point, folder, raw_max=study.run.raw_max)
-    before = context.moment(live)
+    shielded.renew(live)
+    before, others = context.moment(live), {}
     try:
-        with traced.beside(live, point, folder, session.journal):
+        with (
+            traced.beside(live, point, folder, session.journal),
+            meanwhile.seen(live, point) as others,
+        ):
             watcher = _Server(live, point, session.show)
             generator.run(asked, Files.named(folder, "load"), session.journal, watcher)
     finally:
         live.keep_log(folder)
         after = context.moment(live)
-        record.write_json(folder / "host.json", context.between(before, after, live.placement))
+        machine = context.between(before, after, live.placement)
+        shielded.look(live, machine["server_cpu_s"], point.warmup_s + point.measure_s)
+        record.write_json(folder / "host.json", {**machine, **others})
         record.write_json(folder / "service.json", facts(live, spec))
 
 
@@ -107,6 +113,7 @@ def job(
     rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
     return {
         **live.client(),
+        **live.watched(),
         **{key: list(v) if isinstance(v, tuple) else v for key, v in spec.load.items()},
         **rate,
         "duration": f"{point.measure_s:.10g}s",
@@ -141,7 +148,15 @@ def facts(live: Live, spec: ServiceSpec) -> dict[str, Any]:
             "text": where.text,
             "shared": [[shared.what, shared.effect] for shared in where.shared],
         },
-        "setup": [list(row) for row in (*live.service.setup, *live.notes)],
+        **live.shield.as_json(),
+        "setup": [
+            list(row)
+            for row in (
+                *live.service.setup,
+                *live.notes,
+                ("shield", f"{live.shield.name}: {live.shield.text}"),
+            )
+        ],
         "took_s": live.took_s,
     }
 

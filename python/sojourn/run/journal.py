@@ -7,6 +7,7 @@ on. A lab that ends well leaves no file. A file whose lab is dead is what `resto
         {"event": "lab", "pid": 4711, "start_ticks": 88032, "boot": "…"}
         {"event": "folder", "entry": 1, "path": "/tmp/sojourn-x1"}
         {"event": "process", "entry": 2, "what": "memcached", "pid": 4720, "start_ticks": 88101}
+        {"event": "settings", "entry": 3, "settings": [{"path": …, "old": "0-1", "new": "0"}, …]}
         {"event": "undone", "entry": 2}
 """
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
@@ -93,6 +94,18 @@ class Journal:
     def made(self, path: Path) -> int:
         """Note a folder."""
         return self._note("folder", path=str(path))
+
+    def changed(
+        self, settings: Sequence[Mapping[str, Any]], *, at_ticks: int, root: str = "/"
+    ) -> int:
+        """Note settings of the machine, before they are changed.
+
+        Args:
+            settings: `settings.Setting` as JSON: where, old, new.
+            at_ticks: when, clock ticks after boot.
+            root: below which their files lie.
+        """
+        return self._note("settings", settings=list(settings), at_ticks=at_ticks, root=root)
 
     def undone(self, entry: int) -> None:
         """Note that nothing is left to be undone for an entry."""

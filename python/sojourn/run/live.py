@@ -16,16 +16,16 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
-from sojourn.run import generator, signals, work
-from sojourn.run.generator import Files
+from sojourn.run import fill, shield, shielded, signals, work
 from sojourn.run.journal import Journal
+from sojourn.run.moving import Moved
+from sojourn.run.shield import Shield, Wish
 from sojourn.run.watch import Deadline, Event, Show
 from sojourn.services import Service, ports, proc, process, users
 from sojourn.services.process import Process
 
 READY_S_MAX = 30.0
 SETTLE_S_MAX = 60.0
-WARM_S_MAX = 60.0
 ANSWER_S_MAX = 2.0
 PORT_TRIES = 5
 LOG = "service.log"
@@ -37,6 +37,9 @@ class Live:
 
     Attributes:
         life: which points it serves (`Point.life`).
+        usable: all CPUs of the machine.
+        wish: the shield it is to have; shield: the one in force, as last read back.
+        moved: what left its CPUs, to be put back when it ends.
         pins: thread or process to CPU, read back.
         took_s: how long each step took, s.
     """
@@ -46,6 +49,10 @@ class Live:
     service: Service
     placement: Placement
     work: Path
+    usable: tuple[int, ...] = ()
+    wish: Wish = Wish(name=shield.NONE, refused="nobody asked for one")  # noqa: RUF009  # frozen
+    shield: Shield = Shield()  # noqa: RUF009  # frozen
+    moved: Moved | None = None
     port: int = 0
     process: Process | None = None
     argv: tuple[str, ...] = ()
@@ -70,6 +77,15 @@ class Live:
             "server_cpus": server,
             **({"instrument_cpus": server} if self.service.is_instrument else {}),
         }
+
+    def watched(self) -> dict[str, Any]:
+        """Keys of a measured point's job: whose threads the log of the server's CPUs follows (M29).
+
+        Not for a synthetic service: its CPUs have a sentinel as part of the instrument.
+        """
+        if self.process is None or self.service.is_instrument:
+            return {}
+        return {"server_pid": self.process.pid}
 
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""
@@ -105,9 +121,14 @@ class Live:
                 shutil.copyfile(self.work / name, folder / name)
 
     def stop(self) -> None:
-        """End it; nothing of it is left."""
-        if self.process is not None:
-            self.process.stop(term_s=self.service.patience_s)
+        """End it; nothing of it is left, and what was moved for its sake is back."""
+        try:
+            if self.process is not None:
+                self.process.stop(term_s=self.service.patience_s)
+        finally:
+            if self.moved is not None:
+                self.moved.put_back()
+                self.moved = None
 
 
 def begin(
@@ -130,10 +151,11 @@ def begin(
         return
     steps: tuple[tuple[str, str, Callable[[], None]], ...] = (
         ("start", "starts", lambda: _start(live, journal)),
-        ("preload", "is filled", lambda: _preload(live, journal, folder, client)),
+        ("preload", "is filled", lambda: fill.preload(live, journal, folder, client)),
         ("check", "is checked", lambda: _check(live)),
         ("pin", "is pinned", lambda: _pin(live)),
-        ("warm", "is warmed", lambda: _warm(live, journal, folder, client)),
+        ("shield", "is shielded", lambda: shielded.begin(live, journal)),
+        ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client)),
     )
     for step, text, act in steps:
         show(Event(step=step, text=f"{live.label} {text}", service=live.label))
@@ -217,17 +239,6 @@ def _is_ready(live: Live) -> bool:
     )
 
 
-def _preload(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
-    if live.service.is_preloaded:
-        job = {**live.client(), **client, "preload": True, "rate": "1000", **_brief("100ms")}
-        generator.run(job, Files.named(folder, "preload"), journal)
-
-
-def _brief(duration: str) -> dict[str, Any]:
-    """A run whose numbers nobody reads."""
-    return {"duration": duration, "warmup": "0s", "raw": "", "hlog": "", "probe_rate": 0.0}
-
-
 def _check(live: Live) -> None:
     deadline = Deadline(SETTLE_S_MAX)
     while not live.service.is_settled(live.port):
@@ -262,26 +273,3 @@ def _pin(live: Live) -> None:
             ) from None
     live.pins = {tid: min(os.sched_getaffinity(tid)) for tid in pins}
     live.notes += (("pinned", f"{len(pins)} workers, one to a CPU in turn, read back (L23)"),)
-
-
-def _warm(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
-    """Ask as fast as it answers until the caches are as full as they get."""
-    wanted, done = live.service.warm_requests, 0
-    deadline = Deadline(WARM_S_MAX)
-    length_s = 0.2
-    while done < wanted and not deadline.is_over:
-        job = {**live.client(), **client, "find_max": True, **_brief(f"{length_s:.3f}s")}
-        got = generator.run(job, Files.named(folder, "warm"), journal)
-        # All requests, those in outages of the client too: they have warmed the server as well.
-        answered = int(got["sojourn_all_ns"]["count"]) - int(got["sojourn_all_ns"]["lost"])
-        if answered == 0 and got["errors"]:
-            raise RunFault(
-                f"{live.label} answered nothing while it was warmed: {got['errors']}",
-                at=str(folder / "warm.json"),
-                fix="see service.log and warm.log in the point's folder",
-            )
-        done += answered
-        rate = max(1, answered) / length_s
-        length_s = min(5.0, max(0.1, 1.1 * (wanted - done) / rate))
-    share = "" if done >= wanted else f", {done / wanted:.0%} of what fills every cache"
-    live.notes += (("warmed", f"{done:,} requests{share}".replace(",", " ")),)

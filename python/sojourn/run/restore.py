@@ -1,4 +1,4 @@
-"""Undo what labs that died left behind: their processes and their working files.
+"""Undo what labs that died left behind: their processes, working files and changed settings.
 
 Safe to run at any time: the journal of a lab that still runs is left alone, and nothing is killed
 or removed that is not certainly the dead lab's own. A process number alone proves nothing, numbers
@@ -14,8 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.run import journal
+from sojourn.host.tree import Tree
+from sojourn.run import journal, moving, settings
 from sojourn.run.journal import Entry, Left
+from sojourn.run.settings import Setting
 from sojourn.run.work import MARK, PREFIX
 from sojourn.services import proc
 
@@ -71,8 +73,25 @@ def _folder(entry: Entry, left: Left) -> Undone | None:
     return Undone(what=f"working files {path}", how=how, is_done=is_done)
 
 
+def _settings(entry: Entry, left: Left) -> Undone | None:
+    """CPUs that tasks and interrupts were moved off for a server's sake; a new boot has its own."""
+    if not left.is_of_this_boot:
+        return None
+    tree = Tree(Path(str(entry.facts["root"])))
+    moved = [Setting.from_json(table) for table in entry.facts["settings"]]
+    changed = [setting for setting in moved if settings.read(setting, tree) == setting.new]
+    stuck = moving.restore(moved, int(entry.facts["at_ticks"]), tree)
+    if not changed and not stuck:
+        return None
+    how = "back where they were"
+    if stuck:
+        how = f"{len(stuck)} cannot be put back: {stuck[0][0].what}: {stuck[0][1]}; run as root"
+    return Undone(what=f"CPUs of {len(changed)} tasks and interrupts", how=how, is_done=not stuck)
+
+
 #: How each kind of entry is undone; None: nothing was left of it.
 UNDO: Mapping[str, Callable[[Entry, Left], Undone | None]] = {
     "process": _process,
     "folder": _folder,
+    "settings": _settings,
 }

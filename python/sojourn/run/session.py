@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from sojourn import services
 from sojourn.host import Facts, Placement, place
 from sojourn.plan import Point
 from sojourn.run import live as lives
-from sojourn.run import restore, signals, traced, work
+from sojourn.run import restore, shield, signals, traced, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import Live
 from sojourn.run.watch import Event, Show, nothing
@@ -130,6 +130,8 @@ class Session:
             service=service,
             placement=where,
             work=self._folder(spec.label, service),
+            usable=tuple(cpu.id for cpu in self.facts.topology.usable),
+            wish=shield.wish(study, spec, point, service, where),
         )
         self._live = live
         try:
@@ -171,10 +173,31 @@ class Session:
 
 @contextlib.contextmanager
 def _on(cpus: tuple[int, ...]) -> Iterator[None]:
-    """Keep the lab itself to some CPUs; what it starts is placed by itself."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cpus)
+    """Keep the lab itself to some CPUs; what it starts is placed by itself.
+
+    All its threads: libraries have started some of their own by now, which stay where they were
+    when only the main one is put elsewhere.
+    """
+    before = {tid: where for tid in _threads() if (where := _cpus_of(tid))}
+    for tid in before:
+        _put(tid, cpus)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, before)
+        for tid in _threads():  # those that came meanwhile go where the main one came from
+            _put(tid, before.get(tid, before[os.getpid()]))
+
+
+def _threads() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc/self/task").iterdir()]
+
+
+def _cpus_of(tid: int) -> set[int]:
+    with contextlib.suppress(OSError):  # it has ended meanwhile
+        return os.sched_getaffinity(tid)
+    return set()
+
+
+def _put(tid: int, cpus: Collection[int]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.sched_setaffinity(tid, cpus)

@@ -13,8 +13,8 @@ from sojourn.samples.contract import LoadResult, check_version, load_result, rea
 from sojourn.samples.intervals import intervals
 
 POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
-HOST = "host.json"
-DECIDED = (Phase.SEARCH, Phase.CONFIRM)  # phases that ask only whether a load meets its target
+HOST, SERVICE = "host.json", "service.json"
+DECIDED = (Phase.SEARCH, Phase.CONFIRM, Phase.SCHEDULED)  # phases that ask only whether a load meets its target
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
@@ -52,6 +52,7 @@ def read(folder: Path) -> Outcome:
         folder=str(folder),
         clusters=missed.clusters if missed else (),
         undisturbed=undisturbed,
+        shield=shield(folder / SERVICE),
     )
 
 
@@ -64,7 +65,8 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     stands beside them, and not otherwise (M3).
 
     So it is with other processes on the server's CPUs, unless the point is about them: a bound that
-    holds in spite of them holds.
+    holds in spite of them holds. Behind a shield they run while the server has nothing to do, and
+    are no reason for doubt (M32).
 
     Args:
         result: of the generator.
@@ -75,7 +77,8 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if result.lateness and not is_bounded and point.phase not in DECIDED:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = point.phase in DECIDED and result.verdict is Verdict.HOLDS
-    if others > OTHERS_MAX and not (holds_anyway or traced.is_disturbed(point)):
+    is_about_them = traced.is_disturbed(point) or point.phase is Phase.SCHEDULED
+    if others > OTHERS_MAX and not (holds_anyway or is_about_them):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
             f"CPUs, {OTHERS_MAX:.0%} may be; end them, or give the server CPUs of its own"
@@ -85,10 +88,15 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
 
 
 def others_share(at: Path) -> float:
-    """What `host.json` says of other processes on the server's CPUs; 0 where it says nothing."""
-    if not at.exists():
+    """What `host.json` says of others on the server's CPUs; 0 if nothing, or behind a shield."""
+    if not at.exists() or shield(at.with_name(SERVICE)) != "none":
         return 0.0
     return float(read_json(at).get("others_on_server_share") or 0.0)
+
+
+def shield(at: Path) -> str:
+    """The shield that `service.json` names; "none" where it names none."""
+    return str(read_json(at).get("shield", "none")) if at.exists() else "none"
 
 
 def read_point(path: Path) -> Point:

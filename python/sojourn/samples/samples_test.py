@@ -97,6 +97,25 @@ def test_lateness_of_known_size_leaves_upper_bounds_and_the_verdict(
     assert samples.read(folder).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("phase", "shield", "believed"),
+    [
+        (Phase.SWEEP, "none", "unknown"),
+        (Phase.SWEEP, "priority", "violated"),
+        (Phase.SWEEP, "move", "violated"),
+        (Phase.SCHEDULED, "none", "violated"),
+    ],
+)
+def test_others_behind_a_shield_or_asked_for_are_no_doubt(
+    point: Point, tmp_path: Path, phase: Phase, shield: str, believed: str
+) -> None:
+    folder = made.put(tmp_path, replace(point, phase=phase), made.result([1e6], verdict="violated"))
+    (folder / "host.json").write_text('{"others_on_server_share": 0.4}')
+    (folder / "service.json").write_text(f'{{"shield": "{shield}"}}')
+    outcome = samples.read(folder)
+    assert (outcome.verdict, outcome.shield) == (believed, shield)
+
+
 def test_new_keys_of_the_same_major_version_are_ignored(point: Point, tmp_path: Path) -> None:
     load = made.result([1e6], schema="sojourn.load.result/1.7", something_new=1)
     assert samples.read(made.put(tmp_path, point, load)).requests == 1

@@ -15,7 +15,10 @@ from sojourn.services.scaling import scaled
 
 GIB = 1 << 30
 ROOMY = Room(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
-NO_KIND = {"__init__", "kind", "params", "ports", "proc", "process", "scaling", "users", "warden"}
+NO_KIND = {
+    *("__init__", "kind", "params", "ports", "priority", "proc", "process", "scaling", "users"),
+    "warden",
+}
 
 
 @pytest.fixture(autouse=True)

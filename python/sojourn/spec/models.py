@@ -273,6 +273,9 @@ class RunSpec(Model):
     """Most raw requests kept per point, for analyses of your own; 0: none. Nothing needs them."""
     search: SearchSpec
     """The search for the highest load."""
+    shield: Literal["priority", "none", "move"] = "priority"
+    """What keeps the server's CPUs for the server: its threads' real-time priority, nothing, or
+    also moving other tasks and interrupts off them and back afterwards (M32)."""
 
     @field_validator("fractions", mode="before")
     @classmethod

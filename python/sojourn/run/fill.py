@@ -1,0 +1,53 @@
+"""What a server is given before it is measured: its items, and requests until it is warm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.errors import RunFault
+from sojourn.run import generator
+from sojourn.run.generator import Files
+from sojourn.run.journal import Journal
+from sojourn.run.watch import Deadline
+
+if TYPE_CHECKING:
+    from sojourn.run.live import Live
+
+WARM_S_MAX = 60.0
+
+
+def preload(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
+    """Set every item, where the service holds items."""
+    if live.service.is_preloaded:
+        job = {**live.client(), **client, "preload": True, "rate": "1000", **_brief("100ms")}
+        generator.run(job, Files.named(folder, "preload"), journal)
+
+
+def _brief(duration: str) -> dict[str, Any]:
+    """A run whose numbers nobody reads."""
+    return {"duration": duration, "warmup": "0s", "raw": "", "hlog": "", "probe_rate": 0.0}
+
+
+def warm(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
+    """Ask as fast as it answers until the caches are as full as they get."""
+    wanted, done = live.service.warm_requests, 0
+    deadline = Deadline(WARM_S_MAX)
+    length_s = 0.2
+    while done < wanted and not deadline.is_over:
+        job = {**live.client(), **client, "find_max": True, **_brief(f"{length_s:.3f}s")}
+        got = generator.run(job, Files.named(folder, "warm"), journal)
+        # All requests, those in outages of the client too: they have warmed the server as well.
+        answered = int(got["sojourn_all_ns"]["count"]) - int(got["sojourn_all_ns"]["lost"])
+        if answered == 0 and got["errors"]:
+            raise RunFault(
+                f"{live.label} answered nothing while it was warmed: {got['errors']}",
+                at=str(folder / "warm.json"),
+                fix="see service.log and warm.log in the point's folder",
+            )
+        done += answered
+        rate = max(1, answered) / length_s
+        length_s = min(5.0, max(0.1, 1.1 * (wanted - done) / rate))
+    share = "" if done >= wanted else f", {done / wanted:.0%} of what fills every cache"
+    live.notes += (("warmed", f"{done:,} requests{share}".replace(",", " ")),)

@@ -1,0 +1,233 @@
+"""`--shield move`: tasks, kernel threads and interrupts leave the server's CPUs, and come back.
+
+On request only, for it touches what the lab did not start. What is to be changed is found first and
+written into the journal before anything is changed; so it is put back at the end of the service's
+life, after ^C, and by `sojourn restore` after `kill -9`.
+
+    survey → journal → change → … the service's life … → put back, with what was started meanwhile
+
+What stays: kernel threads that belong to one CPU, interrupts that the kernel manages itself, the
+lab's own processes (they are placed by itself), and what a task that was started meanwhile by
+nobody who was moved does: it may run anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.host.tree import Tree, cpu_list, cpu_text
+from sojourn.run import settings
+from sojourn.run.journal import Journal
+from sojourn.run.settings import AFFINITY, FILE, Setting, stat_fields
+
+IRQ, WORK = "/proc/irq", "/sys/devices/virtual/workqueue"
+PARENT, FLAGS, START = 1, 6, 19  # fields of /proc/PID/stat after the name, from 0 (proc(5))
+KERNEL_THREAD, NO_SETAFFINITY = 0x0020_0000, 0x0400_0000  # include/linux/sched.h, PF_*
+NAMED_MAX = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Where everything is to leave from and where it may go.
+
+    Attributes:
+        server: CPUs that are to be left.
+        client: CPUs that are spared where there are others.
+        usable: all CPUs.
+    """
+
+    server: tuple[int, ...]
+    client: tuple[int, ...]
+    usable: tuple[int, ...]
+
+    def instead(self, cpus: Collection[int]) -> tuple[int, ...]:
+        """Where something may run that could run on `cpus`; () if there is no other CPU."""
+        for left in (
+            {*cpus} - {*self.server} - {*self.client},
+            {*cpus} - {*self.server},
+            {*self.usable} - {*self.server} - {*self.client},
+            {*self.usable} - {*self.server},
+        ):
+            if left:
+                return tuple(sorted(left))
+        return ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Moved:
+    """What was moved; `put_back` ends it.
+
+    Attributes:
+        refused: what could not be moved, and why.
+    """
+
+    tree: Tree
+    journal: Journal
+    entry: int
+    at_ticks: int
+    settings: tuple[Setting, ...]
+    refused: tuple[tuple[Setting, str], ...]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As JSON: how many things were moved, and which could not be."""
+        stuck = {setting for setting, _ in self.refused}
+        moved = [setting for setting in self.settings if setting not in stuck]
+        return {
+            "tasks": sum(setting.kind == AFFINITY for setting in moved),
+            "interrupts": sum(setting.path.startswith(IRQ) for setting in moved),
+            "kernel_work": sum(setting.path.startswith(WORK) for setting in moved),
+            "refused": [f"{setting.what}: {why}" for setting, why in self.refused],
+        }
+
+    def put_back(self) -> None:
+        """Put back everything, and what was started meanwhile; cross it out if nothing is left."""
+        left = restore(self.settings, self.at_ticks, self.tree)
+        if not left:
+            self.journal.undone(self.entry)
+
+
+def begin(room: Room, journal: Journal, tree: Tree) -> Moved:
+    """Move everything that can be moved off the server's CPUs.
+
+    Args:
+        room: which CPUs.
+        journal: where it is noted before it is done.
+        tree: the machine, or a fake of it with threads that a test started.
+    """
+    found = tuple(survey(room, tree))
+    at_ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+    entry = journal.changed(
+        [setting.as_json() for setting in found], at_ticks=at_ticks, root=str(tree.root)
+    )
+    tried = [(setting, settings.change(setting, setting.new, tree)) for setting in found]
+    return Moved(
+        tree=tree,
+        journal=journal,
+        entry=entry,
+        at_ticks=at_ticks,
+        settings=found,
+        refused=tuple((setting, why) for setting, why in tried if why),
+    )
+
+
+def restore(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> tuple[tuple[Setting, str], ...]:
+    """Put settings back, and give what was started by moved tasks meanwhile what those had.
+
+    Returns:
+        What could not be put back, and why.
+    """
+    tried = [(setting, settings.put_back(setting, tree)) for setting in moved]
+    late = [
+        (setting, settings.put_back(setting, tree)) for setting in _heirs(moved, at_ticks, tree)
+    ]
+    return tuple((setting, why) for setting, why in (*tried, *late) if why)
+
+
+def survey(room: Room, tree: Tree) -> Iterator[Setting]:
+    """Everything that may run on the server's CPUs and can be put elsewhere."""
+    yield from _work(room, tree)
+    yield from _interrupts(room, tree)
+    yield from _tasks(room, tree)
+
+
+def _work(room: Room, tree: Tree) -> Iterator[Setting]:
+    """Kernel work that belongs to no CPU: the mask of all, and of queues that have their own."""
+    paths = [f"{WORK}/cpumask", *(f"{WORK}/{name}/cpumask" for name in tree.names(WORK))]
+    for path in paths:
+        yield from _file("kernel work", path, room, tree)
+
+
+def _interrupts(room: Room, tree: Tree) -> Iterator[Setting]:
+    yield from _file("interrupts to come", f"{IRQ}/default_smp_affinity", room, tree)
+    for name in tree.names(IRQ):
+        if name.isdigit():
+            yield from _file(f"interrupt {name}", f"{IRQ}/{name}/smp_affinity_list", room, tree)
+
+
+def _file(what: str, path: str, room: Room, tree: Tree) -> Iterator[Setting]:
+    text = tree.text(path)
+    cpus = settings.file_cpus(path, text) if text else ()
+    instead = room.instead(cpus)
+    if instead and set(cpus) & set(room.server):
+        yield Setting(kind=FILE, what=what, path=path, old=cpu_text(cpus), new=cpu_text(instead))
+
+
+def _tasks(room: Room, tree: Tree) -> Iterator[Setting]:
+    own = _descendants(os.getpid(), tree)
+    for pid, tid, fields in _threads(tree):
+        flags, cpus = int(fields[FLAGS]), _affinity(tid)
+        if pid in own or flags & NO_SETAFFINITY or not set(cpus) & set(room.server):
+            continue
+        if flags & KERNEL_THREAD and not set(cpus) - set(room.server):
+            continue  # it was made for this CPU
+        if instead := room.instead(cpus):
+            yield Setting(
+                kind=AFFINITY,
+                what=f"{tree.text(f'/proc/{pid}/task/{tid}/comm') or 'task'} ({tid})",
+                pid=pid,
+                tid=tid,
+                start_ticks=int(fields[START]),
+                old=cpu_text(cpus),
+                new=cpu_text(instead),
+            )
+
+
+def _threads(tree: Tree) -> Iterator[tuple[int, int, list[str]]]:
+    for pid in tree.names("/proc"):
+        for tid in tree.names(f"/proc/{pid}/task") if pid.isdigit() else ():
+            if fields := stat_fields(tree, int(pid), int(tid)):
+                yield int(pid), int(tid), fields
+
+
+def _affinity(tid: int) -> tuple[int, ...]:
+    try:
+        return tuple(sorted(os.sched_getaffinity(tid)))
+    except OSError:
+        return ()
+
+
+def _parents(tree: Tree) -> dict[int, int]:
+    pids = (int(name) for name in tree.names("/proc") if name.isdigit())
+    return {pid: int(f[PARENT]) for pid in pids if (f := stat_fields(tree, pid, pid))}
+
+
+def _descendants(ancestor: int, tree: Tree) -> set[int]:
+    parents = _parents(tree)
+    found, size = {ancestor}, 0
+    while len(found) > size:
+        size = len(found)
+        found |= {pid for pid, parent in parents.items() if parent in found}
+    return found
+
+
+def _heirs(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> Iterator[Setting]:
+    """Threads that were started since by those that were moved, and run where those were moved to.
+
+    What a task starts inherits its CPUs, so a shell that was moved for a minute would leave its
+    programs there for good. Whose parent has ended meanwhile has init for a parent.
+    """
+    by_pid = {setting.pid: setting for setting in moved if setting.kind == AFFINITY}
+    known = {setting.tid for setting in moved}
+    parents = _parents(tree)
+    for pid, tid, fields in _threads(tree):
+        if tid in known or int(fields[START]) < at_ticks:
+            continue
+        origin = pid
+        while origin not in by_pid and origin > 1 and origin != os.getpid():
+            origin = parents.get(origin, 0)
+        setting = by_pid.get(origin)
+        if setting is not None and _affinity(tid) == cpu_list(setting.new):
+            yield Setting(
+                kind=AFFINITY,
+                what=f"task {tid}, started by {setting.what}",
+                pid=pid,
+                tid=tid,
+                start_ticks=int(fields[START]),
+                old=setting.old,
+                new=setting.new,
+            )

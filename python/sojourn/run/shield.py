@@ -1,0 +1,213 @@
+"""The shield: what keeps the server's CPUs for the server while it is measured (M32).
+
+Decided once per life, put up after the server is filled and pinned, completed before each run
+(threads that came meanwhile), and read back after it. What a result names is what was true at its
+end. No right to it is no fault: the study goes on and says so.
+
+    wish (study, phase, service, CPUs) → put_up → renew, run, look → … → the server ends
+
+What is given to the server's threads ends with them, so nothing is left to be undone; what `move`
+does to others is in `moving`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sojourn.host import Placement
+from sojourn.host.tree import Tree
+from sojourn.plan import Phase, Point, traced
+from sojourn.services import Service, priority, proc
+from sojourn.spec import ServiceSpec, Study
+
+NONE, PRIORITY, MOVE = "none", "priority", "move"
+NEARLY_FULL = 0.9  # share of the server's CPUs from which the kernel's limit is felt
+NAMED_MAX = 3
+TREE = Tree()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shield:
+    """What was in force.
+
+    Attributes:
+        why: of the priority, in words: what it is, or why there is none.
+        given: what was read back of it, as JSON; none: the threads do not have it.
+        moved: what was moved off the server's CPUs (`moving.Moved.facts`); none: nothing was.
+    """
+
+    why: str = "nothing was started that could be shielded"
+    given: Mapping[str, Any] = field(default_factory=dict)
+    moved: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The shield's name: "none", "priority", "move"."""
+        if self.moved and any(self.moved[key] for key in ("tasks", "interrupts", "kernel_work")):
+            return MOVE
+        return PRIORITY if self.given else NONE
+
+    @property
+    def text(self) -> str:
+        """What it was, in words."""
+        return "; ".join(filter(None, (self.why, _left(self.moved))))
+
+    def as_json(self) -> dict[str, Any]:
+        """Its keys in `service.json`."""
+        facts = {**self.given, **({"moved": dict(self.moved)} if self.moved else {})}
+        return {"shield": self.name, "shield_why": self.text, "shield_facts": facts}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a life is to have.
+
+    Attributes:
+        name: of the shield that the study asks for and the point allows.
+        refused: why the server's threads get no priority; "" if they do.
+    """
+
+    name: str
+    refused: str = ""
+
+
+def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where: Placement) -> Wish:
+    """Which shield a life gets; all points of a life get the same one.
+
+    Args:
+        study: that asks for it.
+        spec: of the service.
+        point: the life's first.
+        service: settled.
+        where: it will run.
+    """
+    asked = study.run.shield
+    if asked == NONE:
+        return Wish(name=NONE, refused="the study asks for none")
+    if point.phase is Phase.SCHEDULED:
+        return Wish(name=NONE, refused="this run shows what the machine's own scheduling does")
+    if set(where.server) & {*where.client, *where.housekeeping}:
+        return Wish(
+            name=NONE, refused="server and client share a CPU: the server would stop the client"
+        )
+    if service.is_instrument:
+        return Wish(
+            name=NONE, refused="the service is part of the instrument, whose outages are logged"
+        )
+    if point.phase is Phase.TRACE and traced.disturbs(study, spec):
+        return Wish(name=NONE, refused="some of these runs are about a task on the server's CPU")
+    return Wish(name=asked, refused=_turns(service.workers, len(where.server)))
+
+
+def _turns(workers: int, cpus: int) -> str:
+    """Why workers that share a CPU must not be given the priority; "" if none do."""
+    if workers <= cpus:
+        return ""
+    return (
+        f"{workers} workers take turns on {cpus} CPU{'s' if cpus > 1 else ''}: real-time turns of "
+        "100 ms would stand in for the kernel's fair ones of a few ms, and change the answer"
+    )
+
+
+def put_up(wished: Wish, leader: int, cpus: tuple[int, ...]) -> Shield:
+    """Give all threads of the session of `leader` the priority, if that is wished and can be had.
+
+    Args:
+        wished: for this life.
+        leader: first process of the server.
+        cpus: of the server.
+    """
+    if wished.name == NONE or wished.refused:
+        return Shield(why=wished.refused)
+    try:
+        threads = priority.give(leader)
+    except priority.RefusedError as refused:
+        return Shield(why=str(refused))
+    given = {
+        "policy": priority.name(priority.POLICY),
+        "priority": priority.PRIORITY,
+        "threads": threads,
+        **limits(TREE, cpus),
+    }
+    return Shield(why=_given(given), given=given)
+
+
+def renew(shield: Shield, wished: Wish, leader: int, cpus: tuple[int, ...]) -> Shield:
+    """Before a run: cover threads that came since, so that all are in one class."""
+    return replace(put_up(wished, leader, cpus), moved=shield.moved)
+
+
+def look(shield: Shield, leader: int, busy_share: float | None) -> Shield:
+    """After a run: what was in force at its end, read back from every thread (M23).
+
+    Args:
+        shield: that was put up.
+        leader: first process of the server.
+        busy_share: share of its CPUs' time that the server used; None: not known.
+    """
+    if not shield.given:
+        return shield
+    missing = priority.without(leader)
+    threads = len(proc.tasks(leader))
+    if missing or not threads:
+        names = sorted({f"{task.name} ({priority.name(has.policy)})" for task, has in missing})
+        what = ", ".join(names[:NAMED_MAX]) or "the server had ended"
+        why = f"{len(missing)} of {threads} threads were without it at the end of the run: {what}"
+        return Shield(why=why, moved=shield.moved)
+    given = {**shield.given, "threads": threads, "busy_share": busy_share}
+    return replace(shield, why=_given(given), given=given)
+
+
+def _left(moved: Mapping[str, Any]) -> str:
+    """What `move` did, in words."""
+    if not moved:
+        return ""
+    text = (
+        f"{moved['tasks']} threads, {moved['interrupts']} interrupts and {moved['kernel_work']} "
+        "kinds of kernel work moved off the server's CPUs"
+    )
+    refused = moved["refused"]
+    more = f" and {len(refused) - NAMED_MAX} more" if len(refused) > NAMED_MAX else ""
+    return text + (f", not {', '.join(refused[:NAMED_MAX])}{more}" if refused else "")
+
+
+def _given(facts: Mapping[str, Any]) -> str:
+    text = f"all {facts['threads']} threads of the server at {facts['policy']} {facts['priority']}"
+    busy = facts.get("busy_share")
+    if busy is None:
+        return text
+    text += ", read back after the run"
+    return f"{text}; {_limited(facts, busy)}" if busy > NEARLY_FULL else text
+
+
+def _limited(facts: Mapping[str, Any], busy: float) -> str:
+    """What the kernel does to real-time threads that leave others nothing."""
+    head = f"the server used {busy:.0%} of its CPUs' time"
+    runtime, period = facts.get("rt_runtime_us"), facts.get("rt_period_us")
+    if runtime is None or period is None:
+        return f"{head}, near which the kernel stops real-time threads; by how much is not told"
+    if runtime < 0 or runtime >= period:
+        return f"{head}, and nothing limits real-time threads: others may have starved"
+    return (
+        f"{head}, and above {runtime / period:.0%} the kernel stops real-time threads, for up to "
+        f"{(period - runtime) / 1000:.0f} ms in every {period / 1e6:.3g} s, for those that wait"
+    )
+
+
+def limits(tree: Tree, cpus: tuple[int, ...]) -> dict[str, Any]:
+    """What the kernel keeps for others beside real-time threads; null: not told.
+
+    Before 6.12 real-time threads are stopped when they have used `rt_runtime_us` of
+    `rt_period_us`, whether others wait or not; since then a deadline server lets ordinary threads
+    that starve have their share first (kernel/sched/deadline.c, fair_server).
+    """
+    fair = f"/sys/kernel/debug/sched/fair_server/cpu{cpus[0] if cpus else 0}"
+    return {
+        "rt_runtime_us": tree.number("/proc/sys/kernel/sched_rt_runtime_us"),
+        "rt_period_us": tree.number("/proc/sys/kernel/sched_rt_period_us"),
+        "rr_timeslice_ms": tree.number("/proc/sys/kernel/sched_rr_timeslice_ms"),
+        "fair_runtime_ns": tree.number(f"{fair}/runtime"),
+        "fair_period_ns": tree.number(f"{fair}/period"),
+    }

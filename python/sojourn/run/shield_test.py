@@ -1,0 +1,158 @@
+"""Which shield a life gets, and what is said of it; no server runs here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sojourn import services
+from sojourn.host import Placement
+from sojourn.host.tree import Tree
+from sojourn.plan import Phase, Point
+from sojourn.run import shield
+from sojourn.run.shield import PRIORITY, Shield, Wish
+from sojourn.services import Room, Service, priority, proc
+from sojourn.services.kind import Task
+from sojourn.services.priority import Rank
+from sojourn.spec import ServiceSpec, Study
+from sojourn.spec.profiles import PROFILES
+
+APART = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=())
+TOGETHER = Placement(server=(0,), client=(0,), housekeeping=(0,), client_wait="sleep", shared=())
+LIMIT = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000}
+
+
+class Workers:
+    """As much of a service as the decision looks at."""
+
+    is_instrument = False
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
+
+
+def study(name: str = PRIORITY, *, measure: str = "sweep", trace: bool = False) -> Study:
+    asked = PROFILES["quick"].model_copy(update={"shield": name})
+    spec = ServiceSpec.model_validate({"kind": "null", "measure": [measure]})
+    return Study(name="s", question="?", run=asked, services=(spec,), trace=trace)
+
+
+def wish(
+    asked: Study, *, phase: Phase = Phase.SWEEP, workers: int = 1, where: Placement = APART
+) -> Wish:
+    point = Point(
+        key="k",
+        service="null",
+        phase=phase,
+        offered_rps=1.0,
+        measure_s=1.0,
+        warmup_s=0.0,
+        seed=1,
+    )
+    service: Service = Workers(workers)  # type: ignore[assignment]
+    return shield.wish(asked, asked.services[0], point, service, where)
+
+
+def test_by_default_the_servers_threads_get_priority() -> None:
+    assert PROFILES["standard"].shield == PRIORITY
+    assert wish(study()) == Wish(name=PRIORITY)
+    assert wish(study(), phase=Phase.SEARCH) == Wish(name=PRIORITY)
+
+
+@pytest.mark.parametrize(
+    ("got", "why"),
+    [
+        (wish(study("none")), "asks for none"),
+        (wish(study(), phase=Phase.SCHEDULED), "own scheduling"),
+        (wish(study("move"), phase=Phase.SCHEDULED), "own scheduling"),
+        (wish(study(), where=TOGETHER), "share a CPU"),
+        (wish(study(measure="breakdown"), phase=Phase.TRACE), "task on the server's CPU"),
+    ],
+)
+def test_none_and_the_reason(got: Wish, why: str) -> None:
+    assert got.name == "none"
+    assert why in got.refused
+    assert shield.put_up(got, 1, (1,)) == Shield(why=got.refused)
+
+
+def test_traced_loads_without_a_disturbing_task_are_shielded_like_the_others() -> None:
+    assert wish(study(trace=True), phase=Phase.TRACE) == Wish(name=PRIORITY)
+
+
+def test_workers_that_take_turns_keep_the_kernels_turns() -> None:
+    assert wish(study(), workers=1).refused == ""
+    got = wish(study(), workers=2)
+    assert "2 workers take turns on 1 CPU" in got.refused
+    assert shield.put_up(got, 1, (1,)).name == "none"
+
+
+def test_the_instruments_own_service_is_not_shielded() -> None:
+    room = Room(cpus=1, memory_bytes=1 << 30)
+    asked = study()
+    point = Point(
+        key="k", service="null", phase=Phase.CHECK, offered_rps=1.0, measure_s=1.0, warmup_s=0.0,
+        seed=1,
+    )  # fmt: skip
+    try:
+        service = services.build("synthetic", {}, room)
+    except Exception:  # noqa: BLE001  # not built here
+        pytest.skip("needs sojourn-serve: make build")
+    assert "instrument" in shield.wish(asked, asked.services[0], point, service, APART).refused
+
+
+def test_no_right_to_it_is_named_and_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(leader: int) -> int:
+        del leader
+        raise priority.RefusedError("no right to real-time priority (CAP_SYS_NICE, …)")
+
+    monkeypatch.setattr(priority, "give", refuse)
+    got = shield.put_up(Wish(name=PRIORITY), 4711, (1,))
+    assert (got.name, got.as_json()["shield"]) == ("none", "none")
+    assert "CAP_SYS_NICE" in got.text
+
+
+def test_what_counts_is_what_is_read_back_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    up = Shield(why="", given={"policy": "SCHED_RR", "priority": 1, **LIMIT})
+    task = Task(pid=1, tid=2, name="late", command="")
+    monkeypatch.setattr(proc, "tasks", lambda leader: (task,))
+    monkeypatch.setattr(priority, "without", lambda leader: ())
+    held = shield.look(up, 1, 0.5)
+    assert held.name == PRIORITY
+    assert held.text == "all 1 threads of the server at SCHED_RR 1, read back after the run"
+    monkeypatch.setattr(priority, "without", lambda leader: ((task, Rank(policy=0, priority=0)),))
+    lost = shield.look(up, 1, 0.5)
+    assert lost.name == "none"
+    assert "late (SCHED_OTHER)" in lost.why
+    monkeypatch.setattr(proc, "tasks", lambda leader: ())
+    monkeypatch.setattr(priority, "without", lambda leader: ())
+    assert shield.look(up, 1, 0.5).name == "none"
+
+
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        (LIMIT, "above 95% the kernel stops real-time threads, for up to 50 ms in every 1 s"),
+        ({"rt_runtime_us": -1, "rt_period_us": 1_000_000}, "nothing limits"),
+        ({}, "not told"),
+    ],
+)
+def test_near_full_load_the_kernels_limit_is_said(
+    limit: dict[str, int], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up = Shield(why="", given={"policy": "SCHED_RR", "priority": 1, **limit})
+    task = Task(pid=1, tid=2, name="mc", command="")
+    monkeypatch.setattr(proc, "tasks", lambda leader: (task,))
+    monkeypatch.setattr(priority, "without", lambda leader: ())
+    assert says in shield.look(up, 1, 0.97).why
+    assert says not in shield.look(up, 1, 0.8).why
+
+
+def test_the_kernels_limits_are_read(tmp_path: Path) -> None:
+    for name, text in (("sched_rt_runtime_us", "950000"), ("sched_rt_period_us", "1000000")):
+        file = tmp_path / "proc/sys/kernel" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n")
+    got = shield.limits(Tree(tmp_path), (1,))
+    assert got["rt_runtime_us"] == 950_000
+    assert got["fair_runtime_ns"] is None
