@@ -11,10 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from typer.exceptions import TyperException
 
+from sojourn.cli.draw import escape, to_stderr
 from sojourn.errors import Exit, Fault
 
 
@@ -73,7 +72,7 @@ def _unforeseen(error: BaseException) -> None:
 
 def tell(what: str, at: str, fix: str) -> None:
     """The three parts, on stderr."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = to_stderr()
     console.print(f"[bold red]error:[/] {escape(what)}")
     if at:
         console.print(f"  [dim]at:[/] {escape(at)}")
@@ -83,7 +82,7 @@ def tell(what: str, at: str, fix: str) -> None:
 
 def say(text: str) -> None:
     """Talk: to stderr, so that stdout is data."""
-    Console(stderr=True, soft_wrap=True, highlight=False).print(escape(text))
+    to_stderr().print(escape(text))
 
 
 def _usage(error: TyperException) -> tuple[str, str, str]:

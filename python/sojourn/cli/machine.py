@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
+from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
 from sojourn.errors import Exit
@@ -31,9 +28,9 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         put_json({"report": found, "placement": placement})
         return
-    console = Console(highlight=False)
+    console = to_stdout()
     console.print(f"[bold]noise[/] {found.score} of 100: {found.label}")
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = new_table(has_head=False)
     for finding in found.findings:
         table.add_row(_MARKS[finding.severity], escape(finding.what))
         table.add_row("", f"[dim]{escape(finding.effect)}[/]")
@@ -44,7 +41,7 @@ def doctor(as_json: AsJson = False) -> None:
     for shared in placement.shared:
         console.print(f"  {escape(shared.what)}: [dim]{escape(shared.effect)}[/]")
     console.print("\n[bold]abilities[/]")
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = new_table(has_head=False)
     for ability in found.abilities:
         mark = "[green]yes[/]" if ability.can else "[red]no[/]"
         lacks = f"lacks {escape(ability.missing)}" if ability.missing else ""
@@ -67,8 +64,8 @@ def restore(as_json: AsJson = False) -> int:
     if as_json:
         put_json(undone)
     elif not undone:
-        Console(highlight=False).print("nothing was left behind")
+        to_stdout().print("nothing was left behind")
     else:
         for one in undone:
-            Console(highlight=False).print(f"{escape(one.what)}: {escape(one.how)}")
+            to_stdout().print(f"{escape(one.what)}: {escape(one.how)}")
     return Exit.OK if all(one.is_done for one in undone) else Exit.FAILED

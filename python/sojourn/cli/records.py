@@ -7,10 +7,8 @@ import sys
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from sojourn import spec
+from sojourn.cli.draw import new_table, to_stdout
 from sojourn.cli.options import RESULTS, AsJson, RecordArgument, Results
 from sojourn.cli.plain import put_json
 from sojourn.errors import StoreFault
@@ -24,15 +22,15 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
       sojourn ls
       sojourn ls --json | jq -r '.records[] | select(.complete) | .path'
     """
-    from sojourn import store
+    from sojourn import spec, store
 
     studies = [{"name": n, "question": spec.load(n, is_own=True).question} for n in spec.names()]
     records = [_facts(path) for path in store.records(results)]
     if as_json:
         put_json({"studies": studies, "records": records})
         return
-    console = Console(highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    console = to_stdout()
+    table = new_table()
     table.add_column("study", no_wrap=True)
     table.add_column("question")
     for study in studies:
@@ -42,7 +40,7 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
     if not records:
         console.print(f"no records in {results} yet; begin with: sojourn run latency_vs_load")
         return
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     for name in ("record", "profile", "points", "state"):
         table.add_column(name, justify="right" if name == "points" else "left", overflow="fold")
     for facts in records:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn import spec
 from sojourn.cli.faults import say
 from sojourn.cli.options import (
     OUTPUT_PANEL,
@@ -65,7 +64,9 @@ def run(
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
       sojourn run my.toml --json > answer.json
     """
-    asked = spec.load(study, profile=profile, overrides=sets or ())
+    from sojourn import spec
+
+    asked = spec.load(study, profile=profile, overrides=sets or ())  # a mistake is told at once
     from sojourn import pipeline
     from sojourn.cli.live import Display
     from sojourn.run.signals import ending_in_order
