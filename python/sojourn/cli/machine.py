@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from sojourn.cli.draw import escape, new_table, to_stdout
+from sojourn.cli.faults import say
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
 from sojourn.errors import Exit
 
+WatchS = Annotated[
+    float,
+    typer.Option(
+        "--watch-s", metavar="SECONDS", min=0, max=600,
+        help="How long to watch the CPUs that a server would get; 0: not at all.",
+    ),
+]  # fmt: skip
+
 _MARKS = {"high": "[red]high[/]", "low": "[yellow]low[/]", "note": "[dim]note[/]"}
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
     """Say what this machine can measure, what it cannot, and what adds noise, each with its mend.
 
     Nothing is changed. The score is 0 for a quiet machine, 100 for one whose numbers mean little.
+    The CPUs that a server would get are watched for some seconds: who takes them away, how long.
 
     \b
     Examples:
       sojourn doctor
+      sojourn doctor --watch-s 2
       sojourn doctor --json | jq .score
     """
     from sojourn import host
+    from sojourn.host.preflight import Target, look, summary
+    from sojourn.host.tree import cpu_text
 
     facts = host.read()
     found = host.doctor(facts)
     placement = host.place(facts.topology)
+    if watch_s:
+        say(f"watching CPU {cpu_text(placement.server)} for {watch_s:g} s")
+    seen = look(placement.server, watch_s) if watch_s else None
     if as_json:
-        put_json({"report": found, "placement": placement})
+        put_json({"report": found, "placement": placement, "stops": seen and summary(seen)})
         return
     console = to_stdout()
     console.print(f"[bold]noise[/] {found.score} of 100: {found.label}")
@@ -40,6 +60,13 @@ def doctor(as_json: AsJson = False) -> None:
     console.print(f"\n[bold]placement[/] {escape(placement.text)}")
     for shared in placement.shared:
         console.print(f"  {escape(shared.what)}: [dim]{escape(shared.effect)}[/]")
+    if seen:
+        target = Target()
+        console.print(f"\n[bold]the server's CPUs[/] {escape(seen.seen(target))}")
+        console.print(f"  without a shield: [dim]{escape(seen.effect(target))}[/]")
+        if seen.machine is not None:
+            shielded = seen.effect(target, is_shielded=True)
+            console.print(f"  with one: [dim]{escape(shielded)}[/]")
     console.print("\n[bold]abilities[/]")
     table = new_table(has_head=False)
     for ability in found.abilities:

@@ -21,6 +21,7 @@ from sojourn.cli.options import (
     Sets,
     StudyArgument,
 )
+from sojourn.cli.patience import CalmS, Force, Wait, patience
 from sojourn.cli.plain import plain, put_json
 from sojourn.errors import Exit
 
@@ -46,6 +47,9 @@ def run(
     profile: Profile = None,
     sets: Sets = None,
     new: New = False,
+    wait: Wait = "0s",
+    calm_s: CalmS = None,
+    force: Force = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -53,6 +57,7 @@ def run(
     """Measure a study, print the answer, and write the report.
 
     Stopped by ^C or killed, it loses at most the point in flight; the same command goes on.
+    One study at a time is measured on a machine, and only after a look at who else uses the CPUs.
 
     \b
     Exit codes: 0 the QoS target holds, 1 it is violated, 2 the study or command line is wrong,
@@ -63,9 +68,11 @@ def run(
       sojourn run latency_vs_load --profile quick
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
       sojourn run my.toml --json > answer.json
+      sojourn run selfcheck --wait 10m          after the study that is being measured now
     """
     from sojourn import spec
 
+    waits = patience(wait, calm_s, is_forced=force)
     asked = spec.load(study, profile=profile, overrides=sets or ())  # a mistake is told at once
     from sojourn import pipeline
     from sojourn.cli.live import Display
@@ -75,7 +82,10 @@ def run(
     display = Display(asked, is_quiet=quiet)
     try:
         with ending_in_order(), display:
-            done = pipeline.run_study(asked, results, display, resume=not new, command=command)
+            done = pipeline.run_study(
+                asked, results, display, resume=not new, command=command,
+                patience=waits,
+            )  # fmt: skip
     except KeyboardInterrupt:
         say(
             f"stopped; {display.kept} points are kept; go on with: {command}; "

@@ -67,7 +67,9 @@ def test_version_needs_neither_specs_nor_drawing() -> None:
     assert modules.isdisjoint({"pydantic", "rich"})
 
 
-@pytest.mark.parametrize("arguments", [("plan", "selfcheck"), ("doctor", "--json"), ("ls",)])
+@pytest.mark.parametrize(
+    "arguments", [("plan", "selfcheck"), ("doctor", "--watch-s", "0.1"), ("ls",)]
+)
 def test_looking_ahead_and_around_needs_no_statistics_and_no_figures(
     arguments: tuple[str, ...],
 ) -> None:
