@@ -72,8 +72,7 @@ def run_study(
             watcher.opened(record, facts)
             measure(study, record, session, watcher)
             record.finish()
-        findings = findings_of(record.path)
-        pages = report.write(findings, record.path)
+        findings, pages = written(record.path)
         return Done(path=record.path, findings=findings, pages=tuple(pages))
 
 
@@ -130,6 +129,14 @@ def failed(point: Point, folder: Path, fault: RunFault) -> Outcome:
         wall_s=0.0,
         folder=str(folder),
     )
+
+
+def written(path: Path) -> tuple[Findings, Sequence[Path]]:
+    """Write a record's report, complete or not; needs no machine."""
+    findings = findings_of(path)
+    pages = report.write(findings, path)
+    store.keep_answer(path, str(findings.verdict), findings.answer)
+    return findings, pages
 
 
 def findings_of(path: Path) -> Findings:
