@@ -63,6 +63,7 @@ def run_study(
     ) as other:
         facts = host.read()
         run.check(study, facts)  # refuses what this machine cannot do, before it starts
+        store.prepare(results)
         before = run.ready(study, facts, patience, watcher.event)
         about = manifest(facts, command, before, other)
         with (

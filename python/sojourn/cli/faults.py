@@ -20,7 +20,10 @@ from sojourn.errors import Exit, Fault
 def guarded(program: Callable[[], int | None]) -> int:
     """Run `program`; turn whatever it raises into a message and an exit code."""
     try:
-        return int(program() or Exit.OK)
+        code = program() or Exit.OK
+        if code == Exit.INTERRUPTED and not isinstance(code, Exit):
+            say("stopped")  # the library took ^C and gave a bare number; a command says it itself
+        return int(code)
     except BaseException as error:  # noqa: BLE001 - the last line before a person
         return ended(error)
 

@@ -36,7 +36,7 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
         show(records)
         total, raw = (sum(getattr(r, key) for r in records) for key in ("size_bytes", "raw_bytes"))
         of_raw = f", {show_bytes(raw)} of it raw requests" if raw else ""
-        console.print(f"{len(records)} records in {results}: {show_bytes(total)}{of_raw}\n")
+        console.print(f"{counted(records)} in {results}: {show_bytes(total)}{of_raw}\n")
     else:
         console.print(f"no records in {results} yet; begin with: sojourn run latency_vs_load\n")
     table = new_table()
@@ -47,18 +47,24 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
     console.print(table)
 
 
+def counted(records: Sequence[Listed]) -> str:
+    """`1 record`, `2 records`."""
+    return f"{len(records)} record{'' if len(records) == 1 else 's'}"
+
+
 def show(records: Sequence[Listed]) -> None:
     """Records as a table."""
     table = new_table()
-    for name in ("record", "study, machine", "started, UTC", "verdict", "points", "size", "state"):
+    table.add_column("record", no_wrap=True)
+    for name in ("study", "on", "verdict", "points", "size", "state"):
         is_number = name in {"points", "size"}
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for record in records:
         color = _MARKS.get(record.verdict, "yellow")
         table.add_row(
             record.path.name,
-            escape(f"{record.study} {record.machine}"),
-            record.started[:16].replace("T", " "),
+            escape(record.study),
+            escape(record.machine),
             f"[{color}]{record.verdict or '-'}[/]",
             str(record.points),
             show_bytes(record.size_bytes),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli.faults import say
-from sojourn.cli.ls import show
+from sojourn.cli.ls import counted, show
 from sojourn.cli.options import RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
 from sojourn.errors import SpecFault, StoreFault
@@ -72,7 +72,7 @@ def rm(
                 fix="stop it first, or wait for it to end",
             )  # fmt: skip
     size = sum(record.raw_bytes if raw else record.size_bytes for record in chosen)
-    what = f"{'raw requests of ' if raw else ''}{len(chosen)} records, {show_bytes(size)}"
+    what = f"{'raw requests of ' if raw else ''}{counted(chosen)}, {show_bytes(size)}"
     if chosen and not yes:
         _ask(chosen, what)
     act = store.drop_raw if raw else store.remove

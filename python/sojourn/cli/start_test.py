@@ -81,3 +81,27 @@ def test_looking_ahead_and_around_needs_no_statistics_and_no_figures(
 def test_completion_knows_the_same_names_as_the_lab() -> None:
     assert options._studies("") == sorted(spec.names())
     assert tuple(spec.PROFILES) == options.PROFILES
+
+
+LATE = """
+import sys
+late = sys.argv[1]
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == late:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stop())
+from sojourn.__main__ import start
+sys.argv[1:] = ["plan", "selfcheck"]
+sys.exit(start())
+"""
+
+
+@pytest.mark.parametrize("module", ["sojourn.cli.app", "sojourn.spec", "sojourn.plan"])
+def test_stopped_while_it_still_loads_it_says_so_and_no_verdict(module: str) -> None:
+    package = Path(spec.__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", LATE, module], env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")

@@ -88,9 +88,11 @@ def taken(
         other = _wait(handle, show, wait_s=wait_s, is_forced=is_forced)
         if other is None:
             _put(handle, {"pid": os.getpid(), "study": study, "began_s": round(time.time())})
-        yield other
-        if other is None:
-            os.ftruncate(handle, 0)
+        try:
+            yield other
+        finally:
+            if other is None:
+                os.ftruncate(handle, 0)
     finally:
         os.close(handle)
 

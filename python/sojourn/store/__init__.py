@@ -1,7 +1,7 @@
 """Results on disk: append-only, point by point, resumable, queryable."""
 
 from sojourn.store.find import open_record as open  # noqa: A004 - read as store.open
-from sojourn.store.find import read, records, resolve
+from sojourn.store.find import prepare, read, records, resolve
 from sojourn.store.listing import Listed, listed
 from sojourn.store.lock import is_live
 from sojourn.store.record import OpenRecord, Record, keep_answer
@@ -17,6 +17,7 @@ __all__ = [
     "keep_answer",
     "listed",
     "open",
+    "prepare",
     "query",
     "read",
     "records",
