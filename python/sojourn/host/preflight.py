@@ -15,7 +15,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,6 @@ CALM_SHARE_MAX = 0.1  # of the load; a tenth of the answer is about its own unce
 MACHINE_SHARE_MIN = 0.5  # from here on the machine decides (half the load and more)
 TAKEN_SHARE_MAX = 0.05  # of the CPU's time, by stops of any length
 STEAL_SHARE_MAX = 0.01  # M27
-
-Names = Callable[[Sequence[int]], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +86,7 @@ class Look:
         all: what stopped an ordinary task.
         machine: what stopped a real-time task: interrupts, hypervisor; None: rights lack.
         steal_share: what the hypervisor says it took; None: not told.
-        names: who ran there, worst first; empty: not told.
+        names: who ran there, worst first; empty: not asked.
     """
 
     cpus: tuple[int, ...]
@@ -140,15 +138,12 @@ class Look:
         return "little: the answer will be the service's own"
 
 
-def look(
-    cpus: Sequence[int], length_s: float, *, names: Names | None = None, tree: Tree | None = None
-) -> Look:
+def look(cpus: Sequence[int], length_s: float, *, tree: Tree | None = None) -> Look:
     """Watch the CPUs that a server would get.
 
     Args:
         cpus: of the server.
         length_s: how long; the CPUs are kept busy meanwhile.
-        names: tells who ran on some CPUs in the time since it was made, worst first.
         tree: where /proc lies.
     """
     tree = tree or Tree()
@@ -163,7 +158,6 @@ def look(
         all=_sum(said[BUSY]),
         machine=_sum(urgent) if urgent else None,
         steal_share=stolen / ticks if ticks > 0 else None,
-        names=tuple(names(cpus)) if names else (),
     )
 
 

@@ -7,8 +7,9 @@ it owes an answer, and says in its record what the answer was disturbed by.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from sojourn.host import Facts
 from sojourn.host.preflight import Look, Target, look, summary
@@ -21,6 +22,8 @@ LOOK_S, LOOK_S_QUICK = 10.0, 2.0
 CALM_S, CALM_S_QUICK = 60.0, 20.0
 REST_S = 1.0  # between looks, which keep the CPUs busy themselves
 STEP = "preflight"
+
+Names: TypeAlias = Callable[[Sequence[int]], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,9 @@ class Ready:
         return {**summary(self.look, self.target), "waited_s": round(self.waited_s, 1)}
 
 
-def ready(study: Study, facts: Facts, patience: Patience, show: Show) -> Ready:
+def ready(
+    study: Study, facts: Facts, patience: Patience, show: Show, *, names: Names | None = None
+) -> Ready:
     """Look, and wait for a calm machine as long as patience lasts.
 
     Args:
@@ -70,6 +75,7 @@ def ready(study: Study, facts: Facts, patience: Patience, show: Show) -> Ready:
         facts: of the machine.
         patience: how long to wait.
         show: is told what was found, what that does to the answer, and what is waited for.
+        names: tells who runs on some CPUs, worst first; asked if the machine does not calm.
     """
     is_quick = study.run.profile == "quick"
     length_s = LOOK_S_QUICK if is_quick else LOOK_S
@@ -89,6 +95,8 @@ def ready(study: Study, facts: Facts, patience: Patience, show: Show) -> Ready:
             show(Event(step=STEP, text=f"waiting up to {show_s(deadline.left_s)} for it to calm"))
             is_told = True
         time.sleep(REST_S)
+    if not is_calm and names:
+        found = replace(found, names=tuple(names(cpus)))
     seen, effect = found.seen(target), found.effect(target, is_shielded=is_shielded)
     waited_s = time.monotonic() - began_s
     show(Event(step=STEP, text=f"{'calm' if is_calm else 'going on'}: {seen}"))

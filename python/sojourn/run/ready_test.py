@@ -44,7 +44,7 @@ def facts(fake_host: Callable[[str], Path]) -> host.Facts:
 def told(patience: Patience, facts: host.Facts) -> tuple[list[str], tuple[tuple[str, str], ...]]:
     said: list[Event] = []
     study = spec.load("max_load_memcached", profile="quick")
-    found = ready(study, facts, patience, said.append)
+    found = ready(study, facts, patience, said.append, names=lambda cpus: [f"kd of {cpus}"])
     assert found.table["cpus"] == [1]
     return [event.text for event in said], found.noise
 
@@ -76,6 +76,7 @@ def test_one_that_does_not_calm_is_measured_with_a_warning(
     said, noise = told(patience, facts)
     assert said[-2].startswith("going on: ")
     assert "the answer will be the machine's" in said[-1]
+    assert noise[0][0].endswith("(ran there: kd of [1, 2, 3, 4, 5, 6, 7])")
     assert "lost 7.2 % of CPU 1, up to 8 ms at once" in noise[0][0]
     assert any("waiting" in line for line in said) != patience.is_forced
 
