@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from sojourn.cli.app import main
+
+def start() -> int:
+    """Load and run the command line; ^C ends it in order even while Python still loads it."""
+    try:
+        from sojourn.cli.app import main  # noqa: PLC0415
+
+        return main()
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        return 130
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(start())

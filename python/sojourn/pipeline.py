@@ -20,6 +20,7 @@ from sojourn.plan import Outcome, Point, Verdict
 from sojourn.spec import Study
 
 FAILURES_MAX = 3  # in a row: the next point would fail too
+PATIENCE = run.Patience()
 
 
 class Watcher(Protocol):
@@ -48,22 +49,32 @@ class Done:
 
 
 def run_study(
-    study: Study, results: Path, watcher: Watcher, *, resume: bool = True, command: str = ""
+    study: Study,
+    results: Path,
+    watcher: Watcher,
+    *,
+    resume: bool = True,
+    command: str = "",
+    patience: run.Patience = PATIENCE,
 ) -> Done:
-    """Measure what is not measured yet, then find and report."""
-    facts = host.read()
-    run.check(study, facts)  # refuses what this machine cannot do, before it starts
-    about = manifest(facts, command)
-    with (
-        store.open(results, study, resume=resume, manifest=about) as record,
-        run.Session(facts, show=watcher.event) as session,
-    ):
-        watcher.opened(record, facts)
-        measure(study, record, session, watcher)
-        record.finish()
-    findings = findings_of(record.path)
-    pages = report.write(findings, record.path)
-    return Done(path=record.path, findings=findings, pages=tuple(pages))
+    """Measure what is not measured yet, then find and report; one study at a time on a machine."""
+    with run.taken(
+        study.name, watcher.event, wait_s=patience.turn_s, is_forced=patience.is_forced
+    ) as other:
+        facts = host.read()
+        run.check(study, facts)  # refuses what this machine cannot do, before it starts
+        store.prepare(results)
+        before = run.ready(study, facts, patience, watcher.event)
+        about = manifest(facts, command, before, other)
+        with (
+            store.open(results, study, resume=resume, manifest=about) as record,
+            run.Session(facts, show=watcher.event) as session,
+        ):
+            watcher.opened(record, facts)
+            measure(study, record, session, watcher)
+            record.finish()
+        findings, pages = written(record.path)
+        return Done(path=record.path, findings=findings, pages=tuple(pages))
 
 
 def measure(study: Study, record: store.OpenRecord, session: run.Session, watcher: Watcher) -> None:
@@ -86,12 +97,17 @@ def measure(study: Study, record: store.OpenRecord, session: run.Session, watche
             raise failures[-1]
 
 
-def manifest(facts: host.Facts, command: str) -> dict[str, Any]:
-    """What is known of the machine before anything runs (M25)."""
+def manifest(
+    facts: host.Facts, command: str, before: run.Ready, other: run.Holder | None
+) -> dict[str, Any]:
+    """What is known of the machine before anything runs (M25), what disturbs it first."""
+    beside = [(f"measured at the same time as {other.text}", "measure alone")] if other else []
+    known = [(found.what, found.mend) for found in host.doctor(facts).findings]
     return {
         "command": command,
         "environment": host.manifest(facts),
-        "noise": [[found.what, found.mend] for found in host.doctor(facts).findings],
+        "preflight": before.table,
+        "noise": [list(pair) for pair in (*beside, *before.noise, *known)],
     }
 
 
@@ -114,6 +130,14 @@ def failed(point: Point, folder: Path, fault: RunFault) -> Outcome:
         wall_s=0.0,
         folder=str(folder),
     )
+
+
+def written(path: Path) -> tuple[Findings, Sequence[Path]]:
+    """Write a record's report, complete or not; needs no machine."""
+    findings = findings_of(path)
+    pages = report.write(findings, path)
+    store.keep_answer(path, str(findings.verdict), findings.answer)
+    return findings, pages
 
 
 def findings_of(path: Path) -> Findings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from sojourn import run as runs
 from sojourn.cli.app import main
 from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.plan import Point, Verdict
+from sojourn.run import turn
 from sojourn.samples import made
 from sojourn.spec import Study
 
@@ -64,8 +66,12 @@ class Session:
 
 
 @pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     lab = Lab()
+    locks = tmp_path_factory.mktemp("locks")
+    locks.chmod(0o1777)
+    monkeypatch.setattr(turn, "FOLDERS", (locks,))
+    monkeypatch.setattr(runs, "ready", lambda *_: runs.Ready())
     monkeypatch.setattr(runs, "execute", lab.execute)
     monkeypatch.setattr(runs, "Session", Session)
     monkeypatch.setattr(runs, "check", lambda *_: None)
@@ -210,6 +216,35 @@ def test_a_second_lab_on_the_same_study_is_refused(
         assert run(tmp_path) == Exit.FAILED
     assert "is being measured by process" in capsys.readouterr().err
     assert not lab.points
+
+
+def test_a_second_study_on_the_machine_is_told_who_measures_waits_or_is_forced(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with runs.taken("selfcheck", lambda _event: None):
+        assert run(tmp_path) == Exit.FAILED
+        said = capsys.readouterr().err
+        assert f"measuring selfcheck (process {os.getpid()}, since " in said
+        assert "--wait 10m" in said
+        assert run(tmp_path, "--wait", "0.2s") == Exit.FAILED
+        assert "waiting up to" in capsys.readouterr().err
+        assert not lab.points
+        assert run(tmp_path, "--force") == Exit.OK
+    assert "at the same time as selfcheck" in capsys.readouterr().err
+    noise = pipeline.findings_of(record(tmp_path).path).noise
+    assert "at the same time as selfcheck" in noise[0][0], "the record says so"
+    assert run(tmp_path, "--new") == Exit.OK
+    assert "at the same time" not in capsys.readouterr().err
+
+
+def test_a_machine_that_does_not_calm_is_measured_and_the_record_says_what_was_seen(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disturbed = runs.Ready(noise=(("others took 9 % of CPU 1", "it is too low"),))
+    monkeypatch.setattr(runs, "ready", lambda *_: disturbed)
+    assert run(tmp_path) == Exit.OK
+    noise = pipeline.findings_of(record(tmp_path).path).noise
+    assert noise[0] == ("others took 9 % of CPU 1", "it is too low")
 
 
 def test_what_was_measured_is_shown_listed_queried_and_reported_later(

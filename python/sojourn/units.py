@@ -70,6 +70,18 @@ def show_count(count: float) -> str:
     return f"{_three_digits(count / 1e9)}G"
 
 
+def show_bytes(size: float) -> str:
+    """Three significant digits and a unit: `512 B`, `1.31 MB`, `12.0 GB`.
+
+    >>> show_bytes(512), show_bytes(183_100_000)
+    ('512 B', '183 MB')
+    """
+    for limit, scale, unit in ((1e3, 1.0, "B"), (1e6, 1e3, "kB"), (1e9, 1e6, "MB")):
+        if abs(size) < limit:
+            return f"{_three_digits(size / scale)} {unit}"
+    return f"{_three_digits(size / 1e9)} GB"
+
+
 def show_s(seconds: float) -> str:
     """A length of time for people: `8 s`, `12 min 34 s`, `3 h 20 min`."""
     whole = round(seconds)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sojourn import __version__
-from sojourn.cli import kinds, machine, models_cmd, plan, records, run, sql
+from sojourn.cli import kinds, ls, machine, models_cmd, plan, records, rm, run, sql
 from sojourn.cli.faults import guarded
 
 ABOUT = """A tail-latency lab: how the tail of a service answers to load, and how much load fits.
@@ -57,10 +57,11 @@ app.command(rich_help_panel=_BEFORE)(plan.check)
 app.command(rich_help_panel=_BEFORE)(plan.plan)
 app.command(rich_help_panel=_MEASURE)(run.run)
 app.command(rich_help_panel=_MEASURE)(machine.restore)
-app.command(rich_help_panel=_AFTER)(records.ls)
+app.command(rich_help_panel=_AFTER)(ls.ls)
 app.command(rich_help_panel=_AFTER)(records.show)
 app.command("report", rich_help_panel=_AFTER)(records.write)
 app.command(rich_help_panel=_AFTER)(sql.sql)
+app.command(rich_help_panel=_AFTER)(rm.rm)
 app.add_typer(models_cmd.app)
 _top.__doc__ = ABOUT
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
+from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.models_show import end, print_table, shown
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
 from sojourn.errors import SpecFault
-from sojourn.models.calibrate import Calibration, Prediction
 from sojourn.units import parse_count, show_count, show_ns
+
+if TYPE_CHECKING:
+    from sojourn.models.calibrate import Calibration, Prediction
 
 
 def calibrate(
@@ -78,7 +79,7 @@ def calibrate(
 
 
 def _print(found: Calibration) -> None:
-    console = Console(highlight=False)
+    console = to_stdout()
     values = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
     console.print(f"{found.label}: {values}; full at {show_count(found.capacity_rps)}/s")
     console.print(f"loads are shares of {found.axis}; * fitted, not predicted; ~ not judged\n")

@@ -30,7 +30,7 @@ COMMANDS = [
 
 def test_the_verbs_are_those_of_the_design() -> None:
     assert set(COMMANDS) == {
-        "run", "plan", "ls", "show", "report", "doctor", "kinds", "sql", "restore", "check",
+        "run", "plan", "ls", "rm", "show", "report", "doctor", "kinds", "sql", "restore", "check",
     }  # fmt: skip
 
 
@@ -124,11 +124,13 @@ def test_kinds_show_parameters_of_one_and_names_of_all(capsys: pytest.CaptureFix
 
 
 def test_doctor_scores_and_names_abilities(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--json"]) == Exit.OK
+    assert main(["doctor", "--watch-s", "0.2", "--json"]) == Exit.OK
     table = json.loads(capsys.readouterr().out)
     assert 0 <= table["report"]["score"] <= 100
     assert table["placement"]["server"]
-    assert main(["doctor"]) == Exit.OK
+    assert table["stops"]["cpus"] == table["placement"]["server"]
+    assert 0 <= table["stops"]["all"]["over_share"] <= table["stops"]["all"]["taken_share"]
+    assert main(["doctor", "--watch-s", "0"]) == Exit.OK
     assert "abilities" in capsys.readouterr().out
 
 

@@ -11,17 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from typer.exceptions import TyperException
 
+from sojourn.cli.draw import escape, to_stderr
 from sojourn.errors import Exit, Fault
 
 
 def guarded(program: Callable[[], int | None]) -> int:
     """Run `program`; turn whatever it raises into a message and an exit code."""
     try:
-        return int(program() or Exit.OK)
+        code = program() or Exit.OK
+        if code == Exit.INTERRUPTED and not isinstance(code, Exit):
+            say("stopped")  # the library took ^C and gave a bare number; a command says it itself
+        return int(code)
     except BaseException as error:  # noqa: BLE001 - the last line before a person
         return ended(error)
 
@@ -73,7 +75,7 @@ def _unforeseen(error: BaseException) -> None:
 
 def tell(what: str, at: str, fix: str) -> None:
     """The three parts, on stderr."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = to_stderr()
     console.print(f"[bold red]error:[/] {escape(what)}")
     if at:
         console.print(f"  [dim]at:[/] {escape(at)}")
@@ -83,7 +85,7 @@ def tell(what: str, at: str, fix: str) -> None:
 
 def say(text: str) -> None:
     """Talk: to stderr, so that stdout is data."""
-    Console(stderr=True, soft_wrap=True, highlight=False).print(escape(text))
+    to_stderr().print(escape(text))
 
 
 def _usage(error: TyperException) -> tuple[str, str, str]:

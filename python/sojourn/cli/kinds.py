@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import plain, put_json
 from sojourn.errors import SpecFault
-from sojourn.spec import PROFILES
-from sojourn.spec.faults import near
-from sojourn.spec.kinds import schema
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Kinds = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -41,7 +39,7 @@ def kinds(
     if as_json:
         put_json(tables)
         return
-    console = Console(highlight=False)
+    console = to_stdout()
     for title, rows in tables.items():
         console.print(f"[bold]{title}[/]")
         for row in rows:
@@ -52,6 +50,8 @@ def kinds(
 def catalogue() -> Kinds:
     """Table → its kinds, in reading order."""
     from sojourn import analysis
+    from sojourn.spec import PROFILES
+    from sojourn.spec.kinds import schema
 
     native = schema("load-kinds") or {"tables": []}
     traced = schema("trace-kinds") or {"tables": []}
@@ -79,6 +79,8 @@ def catalogue() -> Kinds:
 
 
 def _only(tables: Kinds, name: str) -> Kinds:
+    from sojourn.spec.faults import near
+
     if name in tables:
         return {name: tables[name]}
     found = {
@@ -98,6 +100,8 @@ def _only(tables: Kinds, name: str) -> Kinds:
 
 
 def _show(console: Console, row: Mapping[str, Any], *, is_full: bool) -> None:
+    from rich.table import Table
+
     table = Table.grid(padding=(0, 2))
     table.add_column(width=16, no_wrap=True)
     table.add_column()

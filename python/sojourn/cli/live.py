@@ -26,6 +26,7 @@ from sojourn.spec import Study
 from sojourn.units import show_count, show_ns, show_s
 
 LAST = 6
+BEFORE = ("turn", "preflight")  # steps of the machine, before there is a point
 _MARKS = {"holds": "green", "pass": "green", "violated": "red", "fail": "red"}
 
 
@@ -75,6 +76,9 @@ class Display:
 
     def event(self, event: run.Event) -> None:
         """Show what the service does, or how the load goes."""
+        if event.step in BEFORE:
+            self._say(Text(event.text))
+            return
         if event.second:
             self._second = event.second
         self._step = event.text

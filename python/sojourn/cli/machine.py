@@ -2,46 +2,63 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import typer
 
+from sojourn.cli.draw import escape, new_table, to_stdout
+from sojourn.cli.faults import say
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
 from sojourn.errors import Exit
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sojourn.host.culprits import Sight
 
 CULPRITS_MAX = 8
+WatchS = Annotated[
+    float,
+    typer.Option(
+        "--watch-s", metavar="SECONDS", min=0, max=600,
+        help="How long to watch the CPUs that a server would get; 0: not at all.",
+    ),
+]  # fmt: skip
+
 _MARKS = {"high": "[red]high[/]", "low": "[yellow]low[/]", "note": "[dim]note[/]"}
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
     """Say what this machine can measure, what it cannot, and what adds noise, each with its mend.
 
     Nothing is changed. The score is 0 for a quiet machine, 100 for one whose numbers mean little.
+    The CPUs that a server would get are watched for some seconds: who takes them away, how long.
 
     \b
     Examples:
       sojourn doctor
+      sojourn doctor --watch-s 2
       sojourn doctor --json | jq .score
     """
     from sojourn import host
     from sojourn.host import culprits
     from sojourn.host.doctor import LOOK_S
+    from sojourn.host.preflight import Target, look, summary
+    from sojourn.host.tree import cpu_text
 
     facts = host.read()
     placement = host.place(facts.topology)
-    found = host.doctor(facts, culprits.look(placement.server, LOOK_S))
+    found = host.doctor(facts, culprits.look(placement.server, LOOK_S) if watch_s else None)
+    if watch_s:
+        say(f"watching CPU {cpu_text(placement.server)} for {watch_s:g} s")
+    seen = look(placement.server, watch_s) if watch_s else None
     if as_json:
-        put_json({"report": found, "placement": placement})
+        put_json({"report": found, "placement": placement, "stops": seen and summary(seen)})
         return
-    console = Console(highlight=False)
+    console = to_stdout()
     console.print(f"[bold]noise[/] {found.score} of 100: {found.label}")
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = new_table(has_head=False)
     for finding in found.findings:
         table.add_row(_MARKS[finding.severity], escape(finding.what))
         table.add_row("", f"[dim]{escape(finding.effect)}[/]")
@@ -53,8 +70,15 @@ def doctor(as_json: AsJson = False) -> None:
         console.print(f"  {escape(shared.what)}: [dim]{escape(shared.effect)}[/]")
     if found.sight:
         _culprits(console, found.sight)
+    if seen:
+        target = Target()
+        console.print(f"\n[bold]the server's CPUs[/] {escape(seen.seen(target))}")
+        console.print(f"  without a shield: [dim]{escape(seen.effect(target))}[/]")
+        if seen.machine is not None:
+            shielded = seen.effect(target, is_shielded=True)
+            console.print(f"  with one: [dim]{escape(shielded)}[/]")
     console.print("\n[bold]abilities[/]")
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = new_table(has_head=False)
     for ability in found.abilities:
         mark = "[green]yes[/]" if ability.can else "[red]no[/]"
         lacks = f"lacks {escape(ability.missing)}" if ability.missing else ""
@@ -74,8 +98,7 @@ def _culprits(console: Console, sight: Sight) -> None:
     is_exact = sight.source == SCHEDULER
     if not is_exact:
         console.print(f"  from /proc, so only what can be at most: {escape(sight.why)}")
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("task")
+    table = new_table("task")
     for head in ("thread", "over 0.3 ms, per s", "longest, ms", "share"):
         table.add_column(head, justify="right")
     for culprit in sight.culprits[:CULPRITS_MAX]:
@@ -106,8 +129,8 @@ def restore(as_json: AsJson = False) -> int:
     if as_json:
         put_json(undone)
     elif not undone:
-        Console(highlight=False).print("nothing was left behind")
+        to_stdout().print("nothing was left behind")
     else:
         for one in undone:
-            Console(highlight=False).print(f"{escape(one.what)}: {escape(one.how)}")
+            to_stdout().print(f"{escape(one.what)}: {escape(one.how)}")
     return Exit.OK if all(one.is_done for one in undone) else Exit.FAILED

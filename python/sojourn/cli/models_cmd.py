@@ -9,21 +9,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from sojourn.cli.calibrate_cmd import calibrate
+from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.models_show import end, print_table, shown
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
 from sojourn.cli.replicate_cmd import replicate
 from sojourn.errors import SpecFault
-from sojourn.models import colocation, tco
-from sojourn.models.colocation import Table as Colocation
 from sojourn.units import parse_count, parse_ns
+
+if TYPE_CHECKING:
+    from sojourn.models import tco
+    from sojourn.models.colocation import Table as Colocation
 
 app = typer.Typer()
 PANEL = "Model"
@@ -72,6 +73,8 @@ def total_cost(
       sojourn tco --energy 0.20 --pue 1.1 --json
       sojourn tco my_table.json --neighbour lbm
     """
+    from sojourn.models import colocation, tco
+
     costs = tco.Costs(
         price_usd=price, peak_kw=peak_kw, idle_ratio=idle_ratio, energy_usd_per_kwh=energy,
         years=years,
@@ -88,7 +91,7 @@ def total_cost(
             "tornado": [{**asdict(s), "width": s.width} for s in swings],
         })  # fmt: skip
         return
-    console = Console(highlight=False)
+    console = to_stdout()
     console.print(f"computed from {data.name} ({data.label}), neighbour {neighbour}\n")
     shown = [
         (f"{r['load']:.0%}", f"{r['throughput']:.0%}", f"{r['server_usd']:.2f}",
@@ -116,6 +119,8 @@ def _throughputs(data: Colocation, neighbour: str) -> Sequence[tuple[float, floa
 def _cost_row(
     data: Colocation, costs: tco.Costs, load: float, throughput: float, servers: int
 ) -> dict[str, Any]:
+    from sojourn.models import tco
+
     utilisation = load if data.core_share == 1 else data.core_share
     gained = tco.gain(costs, utilisation, throughput)
     return {
@@ -149,6 +154,7 @@ def provision(
       sojourn provision L33 --bound 500us --loss-max 0.1
       sojourn provision L28 --bound 500us --demand diurnal:20M,12M --headroom 0.1
     """
+    from sojourn.models import colocation
     from sojourn.models import provision as model
 
     data = colocation.load(table)
@@ -160,7 +166,7 @@ def provision(
     if as_json:
         put_json({**asdict(plan), "table": data.name, "demand_rps": steps})
         return
-    console = Console(highlight=False)
+    console = to_stdout()
     load, alone = (
         "no load fits" if v is None else f"{v:.0%} of peak" for v in (plan.load, plan.alone)
     )
@@ -211,6 +217,7 @@ def fleet(
       sojourn fleet
       sojourn fleet --servers 100000 --placement all --json
     """
+    from sojourn.models import tco
     from sojourn.models.fleet import compare
     from sojourn.models.simulator import Simulator
 
@@ -228,7 +235,7 @@ def fleet(
             ("utilisation", f"{found.utilisation_apart:.1%}", f"{found.utilisation:.1%}"),
             ("TCO, $M", f"{found.tco_apart_usd / 1e6:.2f}", f"{found.tco_usd / 1e6:.2f}"),
         ]
-        console = Console(highlight=False)
+        console = to_stdout()
         console.print(f"simulated: {found.servers:,} servers, neighbours {found.placement}\n")
         print_table(console, ("", "apart", "shared"), rows)
         console.print(

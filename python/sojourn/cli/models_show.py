@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from sojourn.cli.draw import escape, new_table
 from sojourn.errors import Exit
 from sojourn.units import show_ns
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table without lines."""
-    table = Table(*head, box=None, pad_edge=False, header_style="dim")
+    table = new_table(*head)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)

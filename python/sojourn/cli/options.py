@@ -8,17 +8,20 @@ from typing import Annotated
 
 import typer
 
-from sojourn import spec
-
 STUDY_PANEL, OUTPUT_PANEL = "Study", "Output"
 
 
+# Each press of the tab key starts the program: completion reads names, not the parsed studies.
+STUDIES = Path(__file__).parents[1] / "studies"
+PROFILES = ("quick", "standard", "full")
+
+
 def _studies(incomplete: str) -> list[str]:
-    return [name for name in spec.names() if name.startswith(incomplete)]
+    return sorted(path.stem for path in STUDIES.glob("*.toml") if path.stem.startswith(incomplete))
 
 
 def _profiles(incomplete: str) -> list[str]:
-    return [name for name in spec.PROFILES if name.startswith(incomplete)]
+    return [name for name in PROFILES if name.startswith(incomplete)]
 
 
 StudyArgument = Annotated[

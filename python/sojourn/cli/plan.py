@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from sojourn import spec, units
+from sojourn.cli.draw import new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import AsJson, Profile, Sets, StudyArgument
 from sojourn.cli.plain import put_json
 from sojourn.errors import HostFault
-from sojourn.spec import Study
+from sojourn.units import show_s
 
 if TYPE_CHECKING:
     from sojourn.plan import Point, Rehearsal
+    from sojourn.spec import Study
 
 # Names of `plan.Phase`, in order.
 PHASES = {
@@ -40,6 +39,8 @@ def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> N
       sojourn check my.toml
       sojourn check latency_vs_load --profile full --set run.repeats=10 > mine.toml
     """
+    from sojourn import spec
+
     asked = spec.load(study, profile=profile, overrides=sets or ())
     _hold_against_host(asked)
     typer.echo(spec.to_toml(asked), nl=False)
@@ -58,6 +59,7 @@ def plan(
       sojourn plan latency_vs_load --profile quick
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
+    from sojourn import spec
     from sojourn.plan import rehearse
 
     asked = spec.load(study, profile=profile, overrides=sets or ())
@@ -81,9 +83,9 @@ def _hold_against_host(study: Study) -> None:
 
 def show(study: Study, ahead: Rehearsal) -> None:
     """The plan for people."""
-    console = Console(soft_wrap=False, highlight=False)
+    console = to_stdout()
     console.print(f"[bold]{study.name}[/] ({study.run.profile}): {study.question}")
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     for name in ("service", "phase", "points", "of", "what for"):
         table.add_column(name, justify="right" if name in {"points", "of"} else "left")
     for service in study.services:
@@ -95,8 +97,8 @@ def show(study: Study, ahead: Rehearsal) -> None:
                 table.add_row(service.label, phase, f"{mark}{len(points)}", lengths, about)
     console.print(table)
     console.print(
-        f"about {len(ahead.points)} points, {units.show_s(ahead.measure_s)} of measuring, "
-        f"{units.show_s(ahead.wall_s)} in all"
+        f"about {len(ahead.points)} points, {show_s(ahead.measure_s)} of measuring, "
+        f"{show_s(ahead.wall_s)} in all"
     )
 
 

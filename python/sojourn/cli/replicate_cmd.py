@@ -9,21 +9,21 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from sojourn.cli.draw import escape, to_stderr, to_stdout
 from sojourn.cli.models_show import end, print_table
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.plain import put_json
 from sojourn.errors import SpecFault, StoreFault
-from sojourn.models.replicate.catalogue import CATALOGUE
-from sojourn.models.replicate.kind import Experiment, Replica
-from sojourn.models.simulator import Simulator
-from sojourn.spec.faults import near
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sojourn.models.replicate.kind import Experiment, Replica
+    from sojourn.models.simulator import Simulator
 
 # Simulated time over the default.
 PROFILES: Mapping[str, float] = {"quick": 0.25, "standard": 1.0, "full": 4.0}
@@ -75,9 +75,10 @@ def replicate(
       sojourn replicate L25 --json | jq '.checks[] | select(.holds == false)'
     """
     from sojourn.models import replicate as model
+    from sojourn.models.simulator import Simulator
 
     if is_list or name is None:
-        _list(CATALOGUE, as_json=as_json)
+        _list(model.CATALOGUE, as_json=as_json)
         return
     is_all = name.strip().lower() == "all"
     experiments = model.KINDS if is_all else (model.find(name),)
@@ -102,6 +103,8 @@ def replicate(
 
 def _share_of(profile: str) -> float:
     if profile not in PROFILES:
+        from sojourn.spec.faults import near
+
         meant = near(profile, PROFILES)
         hint = f"did you mean {meant[0]}? " if meant else ""
         raise SpecFault(
@@ -136,7 +139,9 @@ class Display:
 
     def __init__(self, experiments: Sequence[Experiment]) -> None:
         """Count what lies ahead."""
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._console = to_stderr()
         self._of = len(experiments)
         self._done = 0
         self._began_s = 0.0
@@ -187,6 +192,7 @@ class Display:
 def _page(
     replicas: Sequence[Replica], name: str, profile: str, share: float | None, path: Path
 ) -> str:
+    from sojourn.models.replicate import CATALOGUE
     from sojourn.report import replicas as page
 
     length = f" --profile {profile}" if share is None else f" --share {share:g}"
@@ -215,11 +221,11 @@ def _list(catalogue: Sequence[Any], *, as_json: bool) -> None:
         put_json(catalogue)
         return
     rows = [(entry.id, entry.state, entry.about, entry.how) for entry in catalogue]
-    print_table(Console(highlight=False), ("id", "state", "what", "how"), rows)
+    print_table(to_stdout(), ("id", "state", "what", "how"), rows)
 
 
 def _print(replicas: Sequence[Replica]) -> None:
-    console = Console(highlight=False)
+    console = to_stdout()
     for replica in replicas:
         _show(console, replica)
     if len(replicas) > 1:

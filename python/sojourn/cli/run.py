@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn import spec
 from sojourn.cli.faults import say
 from sojourn.cli.options import (
     OUTPUT_PANEL,
@@ -24,6 +23,7 @@ from sojourn.cli.options import (
     Shield,
     StudyArgument,
 )
+from sojourn.cli.patience import CalmS, Force, Wait, patience
 from sojourn.cli.plain import plain, put_json
 from sojourn.errors import Exit, SpecFault
 
@@ -51,6 +51,9 @@ def run(
     shield: Shield = None,
     no_shield: NoShield = False,
     new: New = False,
+    wait: Wait = "0s",
+    calm_s: CalmS = None,
+    force: Force = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -58,6 +61,7 @@ def run(
     """Measure a study, print the answer, and write the report.
 
     Stopped by ^C or killed, it loses at most the point in flight; the same command goes on.
+    One study at a time is measured on a machine, and only after a look at who else uses the CPUs.
 
     \b
     Exit codes: 0 the QoS target holds, 1 it is violated, 2 the study or command line is wrong,
@@ -68,9 +72,13 @@ def run(
       sojourn run latency_vs_load --profile quick
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
       sojourn run my.toml --json > answer.json
+      sojourn run selfcheck --wait 10m          after the study that is being measured now
     """
+    from sojourn import spec
+
+    waits = patience(wait, calm_s, is_forced=force)
     sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
-    asked = spec.load(study, profile=profile, overrides=sets)
+    asked = spec.load(study, profile=profile, overrides=sets)  # a mistake is told at once
     from sojourn import pipeline
     from sojourn.cli.live import Display
     from sojourn.run.signals import ending_in_order
@@ -79,7 +87,10 @@ def run(
     display = Display(asked, is_quiet=quiet)
     try:
         with ending_in_order(), display:
-            done = pipeline.run_study(asked, results, display, resume=not new, command=command)
+            done = pipeline.run_study(
+                asked, results, display, resume=not new, command=command,
+                patience=waits,
+            )  # fmt: skip
     except KeyboardInterrupt:
         say(
             f"stopped; {display.kept} points are kept; go on with: {command}; "

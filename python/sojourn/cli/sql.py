@@ -7,9 +7,8 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from sojourn.cli.draw import new_table, to_stdout
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
 
@@ -42,7 +41,7 @@ def sql(
         writer.writerow(names)
         writer.writerows(rows)
     else:
-        table = Table(*names, box=None, pad_edge=False, header_style="dim")
+        table = new_table(*names)
         for row in rows:
             table.add_row(*("" if cell is None else str(cell) for cell in row))
-        Console(highlight=False).print(table)
+        to_stdout().print(table)

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from sojourn.run.execute import execute
 from sojourn.run.preview import check
+from sojourn.run.ready import Patience, Ready, ready
 from sojourn.run.restore import Undone, restore
 from sojourn.run.session import Session
 from sojourn.run.signals import Interrupted
+from sojourn.run.turn import Holder, taken
 from sojourn.run.watch import Event, Show
 
-__all__ = ["Event", "Interrupted", "Session", "Show", "Undone", "check", "execute", "restore"]
+__all__ = [
+    "Event",
+    "Holder",
+    "Interrupted",
+    "Patience",
+    "Ready",
+    "Session",
+    "Show",
+    "Undone",
+    "check",
+    "execute",
+    "ready",
+    "restore",
+    "taken",
+]

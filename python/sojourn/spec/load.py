@@ -69,7 +69,7 @@ def find(study: str | Path) -> Path:
     if path.suffix == ".toml" or "/" in str(study):
         if path.is_file():
             return path
-        what = f"there is no study file '{path}'"
+        what = f"there is no study file '{path}'" + (": it is a folder" if path.is_dir() else "")
         raise SpecFault(what, at=str(path.absolute()), fix="check the path, or see `sojourn ls`")
     named = STUDIES / f"{study}.toml"
     if named.is_file():

@@ -1,9 +1,26 @@
 """Results on disk: append-only, point by point, resumable, queryable."""
 
 from sojourn.store.find import open_record as open  # noqa: A004 - read as store.open
-from sojourn.store.find import read, records, resolve
+from sojourn.store.find import prepare, read, records, resolve
+from sojourn.store.listing import Listed, listed
 from sojourn.store.lock import is_live
-from sojourn.store.record import OpenRecord, Record
+from sojourn.store.record import OpenRecord, Record, keep_answer
+from sojourn.store.remove import drop_raw, remove
 from sojourn.store.sql import query
 
-__all__ = ["OpenRecord", "Record", "is_live", "open", "query", "read", "records", "resolve"]
+__all__ = [
+    "Listed",
+    "OpenRecord",
+    "Record",
+    "drop_raw",
+    "is_live",
+    "keep_answer",
+    "listed",
+    "open",
+    "prepare",
+    "query",
+    "read",
+    "records",
+    "remove",
+    "resolve",
+]

@@ -6,6 +6,7 @@ import json
 import platform
 import re
 import secrets
+import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,19 @@ from sojourn.store.record import FORM, MAJOR, MANIFEST, POINTS, STUDY, OpenRecor
 
 # What must not change between the parts of one record, as it stands in `environment`.
 IDENTITY = (("topology", "model"), ("kernel", "release"))
+
+
+def prepare(results: Path) -> None:
+    """Refuse a results folder that will not take a record, before anybody waits for a point.
+
+    Raises:
+        StoreFault: it cannot be made or written, or its disk is full.
+    """
+    with files.disk_faults(results.absolute()):
+        results.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=results) as file:
+            file.write(b"x")
+    files.check_space(results)
 
 
 def open_record(

@@ -30,17 +30,20 @@ def take(folder: Path) -> IO[str]:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        owner = _owner(path)
         handle.close()
-        raise StoreFault(
-            f"this study is being measured by {owner}",
-            at=str(folder),
-            fix="wait for it to end, or stop it; two runs at once would disturb each other",
-        ) from None
+        fix = "wait for it to end, or stop it; two runs at once would disturb each other"
+        raise busy(folder, fix) from None
     handle.truncate(0)
     json.dump({"pid": os.getpid(), "started_ticks": started_ticks(os.getpid())}, handle)
     handle.flush()
     return handle
+
+
+def busy(folder: Path, fix: str) -> StoreFault:
+    """What to say of a record that somebody writes into."""
+    return StoreFault(
+        f"this study is being measured by {_owner(folder / NAME)}", at=str(folder), fix=fix
+    )
 
 
 def is_live(folder: Path) -> bool:

@@ -9,6 +9,7 @@
             outcome.parquet                                      written last: the point counts
         resumed-….json    what was known of the machine when the run went on
         complete.json     written at the end
+        answer.json       verdict and headline of its newest report, so that lists need no analysis
 
 A point without `outcome.parquet` was in flight when its run was killed; it is ignored and measured
 again in a folder of its own.
@@ -37,6 +38,7 @@ from sojourn.store import columns, files
 
 FORM, MAJOR = "sojourn.record", 1
 STUDY, MANIFEST, COMPLETE, POINTS = "study.toml", "manifest.json", "complete.json", "points"
+ANSWER = "answer.json"
 OUTCOME, SERVICE = "outcome.parquet", "service.json"
 
 
@@ -58,6 +60,12 @@ class Record:
     def is_complete(self) -> bool:
         """Whether nothing is left to measure."""
         return (self.path / COMPLETE).is_file()
+
+    @property
+    def answer(self) -> Mapping[str, Any]:
+        """`verdict` and `answer` of its newest report; empty if there was none."""
+        path = self.path / ANSWER
+        return read_json(path) if path.is_file() else {}
 
     @property
     def study_file(self) -> str:
@@ -142,6 +150,12 @@ class OpenRecord(Record):
         wall_s = sum(outcome.wall_s for outcome in self._outcomes)
         table = {"schema": "sojourn.complete/1", "points": len(self._outcomes), "wall_s": wall_s}
         files.write_text(self.path / COMPLETE, _text(table))
+
+
+def keep_answer(path: Path, verdict: str, answer: str) -> None:
+    """Keep what a record's report says in short."""
+    table = {"schema": "sojourn.answer/1", "verdict": verdict, "answer": answer}
+    files.write_text(path / ANSWER, _text(table))
 
 
 def _text(table: Mapping[str, Any]) -> str:

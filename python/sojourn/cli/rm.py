@@ -1,0 +1,161 @@
+"""`sojourn rm`: removes records, or only their raw requests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sojourn.cli.faults import say
+from sojourn.cli.ls import counted, show
+from sojourn.cli.options import RESULTS, AsJson, Results
+from sojourn.cli.plain import put_json
+from sojourn.errors import SpecFault, StoreFault
+from sojourn.units import NS_PER_S, parse_ns, show_bytes
+
+if TYPE_CHECKING:
+    from sojourn.store import Listed
+
+S_PER_DAY = 86_400.0
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RECORD]...",
+        help="A record's folder, its name or part of it, as `sojourn ls` shows it.",
+        show_default=False,
+    ),
+]
+OlderThan = Annotated[
+    str | None,
+    typer.Option(
+        "--older-than", metavar="TIME", show_default=False,
+        help="Only records that began longer ago, such as 30d or 12h; without RECORD, all such.",
+    ),
+]  # fmt: skip
+Raw = Annotated[
+    bool,
+    typer.Option("--raw", help="Remove only the raw requests: answer, report and SQL stay."),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def rm(
+    names: Names = None,
+    older_than: OlderThan = None,
+    raw: Raw = False,
+    yes: Yes = False,
+    results: Results = RESULTS,
+    as_json: AsJson = False,
+) -> None:
+    """Remove records. Asks before; a record that is being measured stays.
+
+    Nothing outside the results folder is touched, whatever links there are in it.
+
+    \b
+    Examples:
+      sojourn rm 20260101T120000Z-a1b2
+      sojourn rm --older-than 30d --raw          keep the answers, free the space
+      sojourn rm latency_vs_load --older-than 30d --yes
+    """
+    from sojourn import store
+
+    chosen = choose(store.listed(results), names or (), older_than, results)
+    for record in chosen:
+        if record.state == "running":
+            raise StoreFault(
+                "this study is being measured", at=str(record.path),
+                fix="stop it first, or wait for it to end",
+            )  # fmt: skip
+    size = sum(record.raw_bytes if raw else record.size_bytes for record in chosen)
+    what = f"{'raw requests of ' if raw else ''}{counted(chosen)}, {show_bytes(size)}"
+    if chosen and not yes:
+        _ask(chosen, what)
+    act = store.drop_raw if raw else store.remove
+    removed = [{"path": record.path, "bytes": act(results, record.path)} for record in chosen]
+    if as_json:
+        put_json(removed)
+    else:
+        for one in removed:
+            typer.echo(str(one["path"]))
+    say(f"removed: {what}" if chosen else "nothing is that old; nothing was removed")
+
+
+def _ask(chosen: Sequence[Listed], what: str) -> None:
+    if not sys.stdin.isatty():
+        raise SpecFault(
+            f"nobody is there to be asked whether to remove {what}",
+            at="sojourn rm", fix="say --yes",
+        )  # fmt: skip
+    show(chosen)
+    typer.confirm(f"remove {what}?", abort=True, err=True)
+
+
+def choose(
+    records: Sequence[Listed], names: Sequence[str], older_than: str | None, results: Path
+) -> Sequence[Listed]:
+    """The records that are meant; a name may mean several only together with an age.
+
+    Raises:
+        SpecFault: nothing is named, or a name is not clear.
+        StoreFault: there is no such record.
+    """
+    if not names and older_than is None:
+        raise SpecFault(
+            "which records?", at="sojourn rm", fix="name them as `sojourn ls` does, or --older-than"
+        )
+    chosen = [found for name in names for found in _meant(records, name, older_than, results)]
+    if not names:
+        chosen = list(records)
+    before = (
+        None if older_than is None else datetime.now(UTC) - timedelta(seconds=age_s(older_than))
+    )
+    unique = {record.path: record for record in chosen}.values()
+    return [r for r in unique if before is None or (r.started and _began(r) < before)]
+
+
+def _meant(
+    records: Sequence[Listed], name: str, older_than: str | None, results: Path
+) -> Sequence[Listed]:
+    def told(record: Listed) -> str:
+        return str(record.path.relative_to(results))
+
+    exact = [
+        r for r in records if name == r.path.name or Path(name).absolute() == r.path.absolute()
+    ]
+    found = exact or [r for r in records if name and name in told(r)]
+    if not found:
+        raise StoreFault(
+            f"there is no record '{name}'", at=str(results.absolute()), fix="see `sojourn ls`"
+        )
+    if len(found) > 1 and older_than is None:
+        some = ", ".join(told(record) for record in found[:3])
+        raise SpecFault(
+            f"'{name}' fits {len(found)} records",
+            at="sojourn rm", fix=f"name one in full, such as {some}; or add --older-than",
+        )  # fmt: skip
+    return found
+
+
+def _began(record: Listed) -> datetime:
+    return datetime.fromisoformat(record.started)
+
+
+def age_s(text: str) -> float:
+    """`30d`, or a time as everywhere.
+
+    >>> age_s("30d"), age_s("12h")
+    (2592000.0, 43200.0)
+    """
+    days = text.strip().removesuffix("d")
+    try:
+        is_days = days != text.strip()
+        return float(days) * S_PER_DAY if is_days else parse_ns(text) / NS_PER_S
+    except ValueError:
+        raise SpecFault(
+            f"'{text}' is not a time", at="--older-than", fix="write 30d or 12h"
+        ) from None

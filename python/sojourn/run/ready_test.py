@@ -1,0 +1,88 @@
+"""Waiting for a calm machine: for how long, what is said, what is kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from sojourn import host, spec
+from sojourn.host.preflight import Look, Stops
+from sojourn.run import Patience, ready
+from sojourn.run.ready import strictest
+from sojourn.run.watch import Event
+
+S = 1_000_000_000
+CALM = Look(cpus=(1,), all=Stops(watched_ns=S))
+BUSY = Look(cpus=(1,), all=Stops(lengths_ns=(8_000_000,) * 9, watched_ns=S))
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Look]:
+    """What the next looks see; the last one stays."""
+    planned: list[Look] = []
+
+    def look(cpus: Sequence[int], length_s: float) -> Look:
+        assert cpus
+        assert length_s > 0
+        return planned.pop(0) if len(planned) > 1 else planned[0]
+
+    module = sys.modules["sojourn.run.ready"]
+    monkeypatch.setattr(module, "look", look)
+    monkeypatch.setattr(module, "REST_S", 0.0)
+    monkeypatch.setattr(module, "LOOK_S_QUICK", 0.001)
+    return planned
+
+
+@pytest.fixture
+def facts(fake_host: Callable[[str], Path]) -> host.Facts:
+    return host.read(fake_host("big_server"))
+
+
+def told(patience: Patience, facts: host.Facts) -> tuple[list[str], tuple[tuple[str, str], ...]]:
+    said: list[Event] = []
+    study = spec.load("max_load_memcached", profile="quick")
+    found = ready(study, facts, patience, said.append, names=lambda cpus: [f"kd of {cpus}"])
+    assert found.table["cpus"] == [1]
+    return [event.text for event in said], found.noise
+
+
+def test_a_calm_machine_is_not_waited_for_and_leaves_no_warning(
+    looks: list[Look], facts: host.Facts
+) -> None:
+    looks.append(CALM)
+    said, noise = told(Patience(), facts)
+    assert said[0].startswith("calm: an ordinary task lost nothing")
+    assert len(said) == 2
+    assert noise == ()
+
+
+def test_one_that_calms_in_time_leaves_no_warning(looks: list[Look], facts: host.Facts) -> None:
+    looks.extend([BUSY, BUSY, CALM])
+    said, noise = told(Patience(calm_s=60), facts)
+    assert [line.split(":")[0] for line in said[:3]] == [
+        "not calm", "waiting up to 1 min for it to calm", "calm",
+    ]  # fmt: skip
+    assert noise == ()
+
+
+@pytest.mark.parametrize("patience", [Patience(calm_s=0.01), Patience(is_forced=True)])
+def test_one_that_does_not_calm_is_measured_with_a_warning(
+    patience: Patience, looks: list[Look], facts: host.Facts
+) -> None:
+    looks.append(BUSY)
+    said, noise = told(patience, facts)
+    assert said[-2].startswith("going on: ")
+    assert "the answer will be the machine's" in said[-1]
+    assert noise[0][0].endswith("(ran there: kd of [1, 2, 3, 4, 5, 6, 7])")
+    assert "lost 7.2 % of CPU 1, up to 8 ms at once" in noise[0][0]
+    assert any("waiting" in line for line in said) != patience.is_forced
+
+
+def test_stops_are_held_against_the_target_that_they_break_first() -> None:
+    target = strictest(spec.load("latency_vs_load"))
+    bounds = {s.label: s.qos.bound for s in spec.load("latency_vs_load").services if s.qos}
+    assert target.bound_ns == 1e6, bounds
+    assert strictest(spec.load("selfcheck")).bound_ns == 1e6

@@ -1,0 +1,136 @@
+"""One study at a time: who holds the machine, what a second one is told, and planted files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sojourn import spec
+from sojourn.errors import Exit, RunFault
+from sojourn.run import turn
+from sojourn.run.watch import Event
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from sojourn.run import turn
+turn.FOLDERS = (Path(sys.argv[1]),)
+with turn.taken("a study", print):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    tmp_path.chmod(0o1777)
+    monkeypatch.setattr(turn, "FOLDERS", (tmp_path,))
+    return tmp_path
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def show(said: list[str]) -> Callable[[Event], None]:
+    return lambda event: said.append(event.text)
+
+
+def test_the_second_is_refused_while_the_first_measures_and_free_to_go_afterwards(
+    folder: Path, show: Callable[[Event], None]
+) -> None:
+    with turn.taken("first", show) as other:
+        assert other is None
+        with pytest.raises(RunFault, match=r"measuring first \(process \d+, since") as fault:
+            turn.taken("second", show).__enter__()
+        assert fault.value.exit == Exit.FAILED
+        assert "--wait" in fault.value.fix
+        assert "--force" in fault.value.fix
+    with turn.taken("second", show) as other:
+        assert other is None
+    assert (folder / turn.NAME).stat().st_mode & 0o777 == 0o666, "other users can open it"
+
+
+def test_forced_it_goes_on_knows_beside_whom_and_leaves_the_first_ones_lock(
+    folder: Path, show: Callable[[Event], None], said: list[str]
+) -> None:
+    with turn.taken("first", show):
+        with turn.taken("second", show, is_forced=True) as other:
+            assert other is not None
+            assert (other.study, other.pid) == ("first", os.getpid())
+        with pytest.raises(RunFault, match="first"):
+            turn.taken("third", show).__enter__()
+    assert "both are disturbed" in said[0]
+
+
+def test_a_dead_holders_lock_is_free_and_a_waiting_one_gets_it(
+    folder: Path, show: Callable[[Event], None], said: list[str]
+) -> None:
+    package = Path(spec.__file__).parents[2]
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(package)},
+    )  # fmt: skip
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(RunFault, match=f"process {holder.pid}, since .*of waiting"):
+            turn.taken("second", show, wait_s=0.05).__enter__()
+        assert "waiting up to" in said[0]
+
+        def end_it(event: Event) -> None:
+            said.append(event.text)
+            holder.send_signal(signal.SIGKILL)
+
+        with turn.taken("second", end_it, wait_s=60) as other:
+            assert other is None
+
+
+def test_what_a_stranger_planted_is_refused_and_not_touched(
+    folder: Path, show: Callable[[Event], None]
+) -> None:
+    aim = folder / "precious"
+    aim.write_text("kept")
+    for plant in (lambda p: p.symlink_to(aim), lambda p: p.hardlink_to(aim), os.mkfifo):
+        path = folder / turn.NAME
+        plant(path)
+        with pytest.raises(RunFault, match="cannot be used") as fault:
+            turn.taken("mine", show).__enter__()
+        assert str(path) in fault.value.at
+        path.unlink()
+        assert aim.read_text() == "kept"
+
+
+def test_what_a_stranger_wrote_reaches_no_terminal(
+    folder: Path, show: Callable[[Event], None]
+) -> None:
+    with turn.taken("first", show):
+        for text in ('{"pid": 1, "study": "\\u001b[2Jx", "began_s": 1}', "[", "{}", "\0" * 9000):
+            (folder / turn.NAME).write_text(text)
+            with pytest.raises(RunFault) as fault:
+                turn.taken("second", show).__enter__()
+            assert fault.value.what.isprintable()
+
+
+def test_only_a_folder_that_all_share_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, show: Callable[[Event], None], said: list[str]
+) -> None:
+    mine, ours, link = tmp_path / "mine", tmp_path / "ours", tmp_path / "link"
+    mine.mkdir(mode=0o700)
+    ours.mkdir()
+    ours.chmod(0o1777)
+    link.symlink_to(ours)
+    monkeypatch.setattr(turn, "FOLDERS", (mine, link, tmp_path / "none", ours))
+    assert turn._path() == ours / turn.NAME
+    monkeypatch.setattr(turn, "FOLDERS", (mine,))
+    with turn.taken("alone", show) as other:
+        assert other is None
+    assert "nothing is locked" in said[0]

@@ -1,0 +1,101 @@
+"""All records of a results folder in short, newest first; sizes as they are on disk.
+
+Links are not followed: a record that is linked into the folder lies, and counts, elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.errors import Fault
+from sojourn.samples.read import RAW
+from sojourn.store.find import records
+from sojourn.store.lock import is_live
+from sojourn.store.record import OUTCOME, POINTS, Record
+
+BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """One record.
+
+    Attributes:
+        started: UTC, ISO 8601; "" if unreadable.
+        verdict: of its newest report; "" if there is none.
+        state: "complete", "running", "unfinished", or why it cannot be read.
+        raw_bytes: the part of `size_bytes` that raw requests take.
+    """
+
+    path: Path
+    study: str
+    machine: str
+    started: str
+    profile: str
+    verdict: str
+    points: int
+    size_bytes: int
+    raw_bytes: int
+    complete: bool
+    state: str
+
+
+def listed(results: Path) -> Sequence[Listed]:
+    """Every record that lies in the folder."""
+    return [_listed(path) for path in sorted(own(results), key=_by_time, reverse=True)]
+
+
+def own(results: Path) -> Iterator[Path]:
+    """Records that really lie below `results`: no part of the way there is a link."""
+    for path in records(results):
+        if not any(part.is_symlink() for part in (path, *path.parents[:2])):
+            yield path
+
+
+def _by_time(path: Path) -> tuple[str, str]:
+    """A record's folder begins with its start."""
+    return path.name, str(path)
+
+
+def _listed(path: Path) -> Listed:
+    size, raw = sizes(path)
+    started = profile = verdict = ""
+    is_complete = False
+    try:
+        record = Record(path)
+        started, profile = str(record.manifest.get("started", "")), record.study.run.profile
+        verdict, is_complete = str(record.answer.get("verdict", "")), record.is_complete
+    except Fault as fault:
+        state = f"unreadable: {fault.what}"
+    else:
+        state = "complete" if is_complete else "running" if is_live(path) else "unfinished"
+    return Listed(
+        path=path,
+        study=path.parents[1].name,
+        machine=path.parent.name,
+        started=started,
+        profile=profile,
+        verdict=verdict,
+        points=sum(1 for _ in (path / POINTS).glob(f"*/{OUTCOME}")),
+        size_bytes=size,
+        raw_bytes=raw,
+        complete=is_complete,
+        state=state,
+    )
+
+
+def sizes(path: Path) -> tuple[int, int]:
+    """Bytes on disk of a folder, and of the raw requests in it."""
+    total = raw = 0
+    for folder, _, names in os.walk(path):  # does not enter links
+        for name in names:
+            try:
+                used = os.lstat(os.path.join(folder, name)).st_blocks * BLOCK_BYTES  # noqa: PTH118
+            except OSError:  # removed meanwhile
+                continue
+            total += used
+            raw += used if name == RAW else 0
+    return total, raw
