@@ -31,6 +31,7 @@ class Estimate:
         across_restarts: interval of the mean over restarts (M15); None with fewer than 3.
         requests, effective: n and n_eff.
         refused: why there is no number; "" if there is one.
+        lateness_ns: above 0 the number is an upper bound: at most so much of it is the client's.
     """
 
     q: float | None
@@ -40,6 +41,7 @@ class Estimate:
     requests: int
     effective: float
     refused: str = ""
+    lateness_ns: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
