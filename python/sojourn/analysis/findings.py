@@ -206,9 +206,9 @@ class MaxLoad:
 
     verdict: Verdict
     reasons: tuple[str, ...]
-    interval_rps: Interval | None
-    fraction: Interval | None
-    confirmed: bool
+    interval_rps: Interval | None = None
+    fraction: Interval | None = None
+    confirmed: bool = False
     probes: tuple[tuple[float, str], ...]
     wall_s: float
     border: Border | None = None

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from sojourn import units
 from sojourn.analysis.findings import Border, MaxLoad, Scheduled, ServiceFinding
-from sojourn.plan.points import Verdict
 from sojourn.report import show
 
 
@@ -35,7 +34,8 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
 def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
     """What the search rests on, and what it says of the machine."""
     if search.border is None:
-        yield "max load within QoS", _without_border(search)
+        why = show.sentences(search.reasons) or "no run can be believed"
+        yield "max load within QoS", f"{search.verdict}: {why}"
         return
     found = search.border
     shares = f", {show.shares(found.fraction)} of max RPS" if _is_closed(found) else ""
@@ -58,6 +58,8 @@ def _is_closed(found: Border) -> bool:
 
 
 def _number(found: Border) -> str:
+    if found.interval_rps.hi <= 0:
+        return show.within(found)
     return f"{show.border(found)} requests/s ({show.within(found)})"
 
 
@@ -72,14 +74,3 @@ def _as_scheduled(found: Scheduled) -> str:
     if found.culprits:
         said.append(f"ran there: {', '.join(found.culprits)}")
     return "; ".join(said) or "not known"
-
-
-def _without_border(search: MaxLoad) -> str:
-    """A record from before there was a border, or one of which nothing can be believed."""
-    if search.verdict is Verdict.UNKNOWN or search.interval_rps is None:
-        found = search.interval_rps
-        hint = f"; the search ended at {show.rates(found)} requests/s" if found else ""
-        return f"{search.verdict}: {show.sentences(search.reasons) or 'undecided'}{hint}"
-    shares = f", {show.shares(search.fraction)} of max RPS" if search.fraction else ""
-    spent = f"{len(search.probes)} probes, {units.show_s(search.wall_s)}"
-    return f"{show.rates(search.interval_rps)} requests/s{shares} ({spent})"

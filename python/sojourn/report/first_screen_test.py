@@ -80,7 +80,7 @@ def test_before_the_first_chart_are_fewer_words_than_the_old_answer_had() -> Non
     assert not re.search(r"\b[MCLP]\d+\b", above)
 
 
-@pytest.mark.parametrize("case", ["realistic", "null service", "wide", "scheduled", "old"])
+@pytest.mark.parametrize("case", ["realistic", "null service", "wide", "scheduled", "none"])
 def test_no_internal_key_is_shown(case: str) -> None:
     found = EVERY[case]
     if case == "realistic":  # or this test could not fail
@@ -162,7 +162,7 @@ def test_the_knee_is_the_border_and_open_ends_have_no_line() -> None:
         ("at least", "at least 41k requests/s (90 % sure; no load failed; 36 runs, 82 s)"),
         ("at most", "at most 9k requests/s (90 % sure; no load held; 36 runs, 82 s)"),
         ("wide", "≈ 36.6k requests/s (20.9k–47.1k, 90 %; 36 runs, 82 s)"),
-        ("old", "35.4k–37.1k requests/s (7 runs)"),
+        ("none", "none (missed at every load tried, down to 3.60k; 36 runs, 82 s)"),
         ("no border", "unknown (no run can be believed)"),
     ],
 )
@@ -179,7 +179,7 @@ def test_unknown_stands_beside_numbers_and_names_what_settles_it() -> None:
     assert lines[0].endswith("? unknown")
     assert "150 effective requests near the border, 200 are needed" in tile("wide").why
     assert lines[-1] == f"next: {testing_answers.SETTLE.command}"
-    assert "Settles it in 3 min 11 s" in Parsed(built("wide")).text
+    assert "To bring the interval to ±7 %, 3 min 11 s" in Parsed(built("wide")).text
 
 
 def test_the_machines_share_is_said_above_a_ratio_and_not_below() -> None:
@@ -200,6 +200,14 @@ def test_the_machines_share_is_said_above_a_ratio_and_not_below() -> None:
     assert tiles.of_service(calm).notes == ()
     (note,) = tile("undisturbed").notes
     assert note.startswith("undisturbed ≈ 48k (46k–50k, 90 %)")
+
+
+def test_a_search_without_a_sweep_draws_how_sure_it_is() -> None:
+    names = [f.name for f in figures.of_study(EVERY["search alone"]) if f.chart]
+    assert names == ["chance"]
+    html = built("search alone")
+    assert html.index('data-figure="chance"') < html.index("<details")
+    assert [f.name for f in figures.of_study(EVERY["full"]) if f.chart] == ["overview"]
 
 
 def test_a_bar_ends_with_the_load_axis_and_open_ends_are_told() -> None:

@@ -18,7 +18,7 @@ from sojourn.report import facts, headline, people, show, stages, tiles
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
-from sojourn.report.figures import overview
+from sojourn.report.figures import chance, overview
 
 TEMPLATES = Path(__file__).parent / "templates"
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"
@@ -84,7 +84,7 @@ def _templates() -> Environment:
         "facts": facts.of_service,
         "tiles": tiles,
         "headline": headline,
-        "first": overview.NAME,
+        "first": (overview.NAME, chance.NAME),
         "slug": slug,
         "rows": ROWS,
         "is_nested": lambda value: isinstance(value, Mapping),

@@ -149,6 +149,8 @@ def border(found: Border) -> str:
     'unknown'
     """
     lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    if hi <= 0:
+        return "none"
     if lo > 0 and math.isfinite(hi):
         return f"≈ {round_count(found.estimate_rps)}"
     if lo > 0:
@@ -160,6 +162,9 @@ def within(found: Border) -> str:
     """The interval with its level: `97k–115k, 90 %`; open ends are said in words."""
     lo, hi = found.interval_rps.lo, found.interval_rps.hi
     level = share(found.level)
+    if hi <= 0:
+        least = f", down to {round_count(found.curve[0][0])}" if found.curve else ""
+        return f"missed at every load tried{least}"
     if lo > 0 and math.isfinite(hi):
         return f"{round_count(lo)}–{round_count(hi)}, {level}"
     if lo > 0:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sojourn import units
-from sojourn.analysis.findings import CheckRow, Findings, LoadPoint, ServiceFinding, Settle
+from sojourn.analysis.findings import Border, CheckRow, Findings, LoadPoint, ServiceFinding, Settle
 from sojourn.plan.points import Verdict
-from sojourn.report import facts, headline, people, plot, show, stages, terminal_tile
+from sojourn.report import facts, headline, people, plot, show, stages, terminal_tile, tiles
 from sojourn.report.draw import limits
 from sojourn.report.draw.lookup import of_point, of_run, tail_q
 
@@ -60,6 +59,9 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     if service.points:
         yield ""
         yield from _plot(service, width)
+        yield ""
+    elif service.max_load and service.max_load.border and service.max_load.border.curve:
+        yield from _chance(service.max_load.border, width)
         yield ""
     yield from textwrap.wrap(service.answer, width)
     for name, value in facts.of_service(service):
@@ -119,6 +121,20 @@ def _plot(service: ServiceFinding, width: int) -> Iterator[str]:
         width=width,
     )
     yield "o holds  # violated  ? undecided  . one run  x not believed  ^ at least that"
+
+
+def _chance(border: Border, width: int) -> Iterator[str]:
+    """How surely each load meets the target: all there is to draw where none was swept."""
+    top = border.curve[-1][0]
+    steps = [top * i / 5 for i in range(6)]
+    yield "probability that an offered load (requests/s) meets the target"
+    yield from plot.canvas(
+        [plot.Mark(x=rps, y=chance, sign="o") for rps, chance in border.curve],
+        x=plot.Axis(lo=0.0, hi=top, ticks=tuple((rps, show.round_count(rps)) for rps in steps)),
+        y=plot.Axis(lo=0.0, hi=1.0, ticks=tuple((p, show.share(p)) for p in (0.0, 0.5, 0.95, 1.0))),
+        width=width,
+        height=10,
+    )
 
 
 def _runs(service: ServiceFinding, q: float) -> Iterator[plot.Mark]:
@@ -212,7 +228,7 @@ def _next(findings: Findings, width: int) -> Iterator[str]:
     if findings.command:
         yield from _command("again", findings.command, width)
     if settles is not None:
-        yield from _item(f"{settles.why}, in {units.show_s(settles.seconds)}:", width)
+        yield from _item(f"{tiles.settles(settles)}:", width)
         yield from _command("next", settles.command, width)
 
 

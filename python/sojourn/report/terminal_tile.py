@@ -9,13 +9,15 @@ from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show, tiles
 
 BAR = 40  # columns of the load axis
+FIXED = "\u00a0"
 
 
 def lines(service: ServiceFinding, width: int) -> Iterator[str]:
     """The answer with its interval first; the rest of the tile below, indented."""
     tile = tiles.of_service(service)
-    word = show.verdict(tile.verdict)
-    yield from textwrap.wrap(f"{tile.service} {tile.line}  {word}", width, subsequent_indent="  ")
+    word = show.verdict(tile.verdict).replace(" ", FIXED)  # sign and word stay on one line
+    for line in textwrap.wrap(f"{tile.service} {tile.line}  {word}", width, subsequent_indent="  "):
+        yield line.replace(FIXED, " ")
     if tile.bar:
         yield f"  0 {bar(tile.bar)} {tile.bar.end}{f'   {tile.target}' if tile.target else ''}"
     elif tile.target:

@@ -202,6 +202,7 @@ def degenerate() -> dict[str, Findings]:
         "no qos": only(replace(service, qos=None, max_load=None, crossing=None)),
         "no runs": only(replace(service, points=tuple(replace(p, runs=()) for p in infinite))),
         "null service": only(null()),
+        "search alone": only(replace(service, points=(), lines=(), crossing=None)),
     }
 
 

@@ -113,10 +113,8 @@ def _answer(service: ServiceFinding) -> tuple[str, str, str]:
 def _of_search(search: MaxLoad) -> tuple[str, str, str]:
     if search.border is not None:
         number = show.border(search.border)
-        unit = "" if number == "unknown" else "requests/s"
+        unit = "" if number in {"unknown", "none"} else "requests/s"
         return number, unit, f"{show.within(search.border)}; {show.basis(search.border)}"
-    if search.interval_rps is not None:
-        return show.rates(search.interval_rps), "requests/s", f"{len(search.probes)} runs"
     return "unknown", "", "no run can be believed"
 
 
@@ -201,5 +199,5 @@ def _number(found: Border) -> str:
 
 
 def settles(settle: Settle) -> str:
-    """How long the settling command takes and what for: `3 min 11 s: …`."""
-    return f"{units.show_s(settle.seconds)}: {settle.why}"
+    """What the settling command is for and how long it takes: `To find …, 3 min 11 s`."""
+    return f"To {settle.why}, {units.show_s(settle.seconds)}"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import altair as alt
 
 from sojourn.analysis.findings import Interval, Line, ServiceFinding
-from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
@@ -84,9 +83,7 @@ def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> Ti
 def _bands(service: ServiceFinding) -> list[Band]:
     """The max-load interval and the crossing of the smoothed curve, where they were found."""
     search = service.max_load
-    decided = search.fraction if search and search.verdict is Verdict.HOLDS else None
-    if search and search.border:
-        decided = search.border.fraction
+    decided = search.border.fraction if search and search.border else None
     return [
         Band(name, interval, role(colour), dash)
         for name, interval, colour, dash in (

@@ -9,6 +9,7 @@ from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.figures import (
     achieved,
+    chance,
     checks,
     distribution,
     mean_load,
@@ -24,6 +25,7 @@ from sojourn.report.figures import (
 
 KINDS: Sequence[Kind] = (
     overview.KIND,
+    chance.KIND,
     null.KIND,
     stages.KIND,
     tail_load.KIND,

@@ -175,10 +175,10 @@ def test_a_load_measured_twice_in_a_restart_keeps_both_runs_apart() -> None:
     assert len({r["run"] for r in datasets("memcached-series")["seconds"]}) == 6
 
 
-def test_an_old_record_that_was_not_decided_draws_no_max_load() -> None:
+def test_without_a_border_no_max_load_is_drawn() -> None:
     base = testing.memcached()
-    search = replace(testing_answers.old(), verdict=Verdict.UNKNOWN, reasons=("not confirmed",))
+    search = testing_answers.max_load(None, verdict=Verdict.UNKNOWN)
     drawn = figures.of_service(replace(base, max_load=search))
     assert "max load within QoS" not in (drawn[0].chart or {})["datasets"]  # type: ignore[operator]
     value = dict(facts.of_service(replace(base, max_load=search)))["max load within QoS"]
-    assert value == "unknown: not confirmed; the search ended at 35.4k–37.1k requests/s"
+    assert value == "unknown: no run can be believed"

@@ -6,7 +6,6 @@ import altair as alt
 
 from sojourn import units
 from sojourn.analysis.findings import Interval, MaxLoad, ServiceFinding
-from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL
@@ -66,9 +65,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
 def _result(search: MaxLoad) -> str:
     if search.border is not None:
         return f"{show.border(search.border)} requests/s ({show.within(search.border)})"
-    if search.verdict is Verdict.UNKNOWN or search.interval_rps is None:
-        return f"the max load is {search.verdict}: {show.sentences(search.reasons) or 'undecided'}"
-    return f"the max load lies in {show.rates(search.interval_rps)} requests/s"
+    return f"the max load is {search.verdict}: {show.sentences(search.reasons) or 'undecided'}"
 
 
 def _caption(search: MaxLoad) -> str:
@@ -123,9 +120,9 @@ def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
 
 
 def _band(search: MaxLoad, sheet: Sheet) -> list[alt.Chart]:
-    found = search.border.interval_rps if search.border else search.interval_rps
-    if found is None:
+    if search.border is None:
         return []
+    found = search.border.interval_rps
     offered = [rps for rps, _ in search.probes]
     found = Interval(lo=found.lo or min(offered), hi=min(found.hi, max(*offered, found.lo)))
     row: Record = {"lo": found.lo, "hi": found.hi, "shown": _result(search)}
