@@ -150,7 +150,7 @@ def border(found: Border) -> str:
     """
     lo, hi = found.interval_rps.lo, found.interval_rps.hi
     if hi <= 0:
-        return "none"
+        return "no load"
     if lo > 0 and math.isfinite(hi):
         return f"≈ {round_count(found.estimate_rps)}"
     if lo > 0:

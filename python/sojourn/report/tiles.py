@@ -113,7 +113,7 @@ def _answer(service: ServiceFinding) -> tuple[str, str, str]:
 def _of_search(search: MaxLoad) -> tuple[str, str, str]:
     if search.border is not None:
         number = show.border(search.border)
-        unit = "" if number in {"unknown", "none"} else "requests/s"
+        unit = "" if number in {"unknown", "no load"} else "requests/s"
         return number, unit, f"{show.within(search.border)}; {show.basis(search.border)}"
     return "unknown", "", "no run can be believed"
 
