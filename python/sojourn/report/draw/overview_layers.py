@@ -41,7 +41,7 @@ class Frame:
 
     def opacity(self, full: float = 1.0) -> object:
         """What is not picked in the legend fades."""
-        return alt.condition(self.only, alt.value(full), alt.value(FADED))
+        return alt.condition(self.only, alt.value(full), alt.value(FADED * full))
 
     def width(self, thin: float) -> object:
         """What is under the pointer gets broader."""
@@ -187,12 +187,15 @@ def _bounds(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
             "label": f"QoS {show.quantile(q)} ≤ {show.time(bound_ns)}"
             + (f", {', '.join(who)}" if len(shared) > 1 else ""),
             "colour": series(names.index(who[0])) if len(who) == 1 else role("qos"),
+            "service": who[0],
         }
         for (q, bound_ns), who in shared.items()
     ]
     if not rows:
         return []
     base = frame.sheet.chart("bounds", rows).encode(y=alt.Y("bound:Q"), tooltip=tooltip("label"))
+    if all(len(who) == 1 for who in shared.values()):  # a target of several stays with each of them
+        base = base.encode(opacity=frame.opacity())
     colour = alt.Color("colour:N", scale=None)
     words = base.mark_text(align="left", baseline="bottom", dx=5, dy=-3, fontWeight="bold").encode(
         x=alt.value(0), text="label:N"
