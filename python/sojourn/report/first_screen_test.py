@@ -111,6 +111,24 @@ def test_a_refused_quantile_is_an_arrow_from_the_least_it_can_be() -> None:
     assert not [r for r in rows["points"] if (r["service"], r["fraction"]) == ("nginx", 0.7)]
 
 
+def test_an_interval_without_an_upper_end_is_an_arrow_from_its_lower_one() -> None:
+    base = testing.memcached()
+    first = base.points[0]
+    open_ended = tuple(
+        replace(e, interval=replace(e.interval, hi=math.inf)) if e.interval else e
+        for e in first.quantiles
+    )
+    point = replace(first, quantiles=open_ended)
+    service = replace(base, points=(point, *base.points[1:]))
+    rows = drawn(replace(testing.findings(), services=(service,), checks=()))
+    row = next(r for r in rows["intervals"] if r["fraction"] == 0.1)
+    p99 = next(e for e in open_ended if e.q == 0.99)
+    assert p99.interval
+    assert (row["is_endless"], row["y"]) == (True, p99.interval.lo)
+    assert cast("float", row["end"]) > cast("float", p99.value)
+    assert len([r for r in rows["intervals"] if r["is_endless"]]) == 1
+
+
 def test_what_never_completed_is_an_arrow_to_the_edge() -> None:
     rows = drawn(testing.findings())
     arrow = next(r for r in rows["arrows"] if r["fraction"] == 1.0)

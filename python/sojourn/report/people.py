@@ -173,7 +173,9 @@ def topic(reason: str) -> str:
 
 def remark(point: LoadPoint) -> str:
     """What the point's reasons are about, for a narrow cell; `doubts` has them in full."""
-    return show.uncoded(topics(point.reasons))
+    likely = chance(point)
+    words = show.uncoded(topics(point.reasons))
+    return f"{words}, P = {likely}" if likely and "P = " not in words else words
 
 
 def topics(reasons: Sequence[str]) -> str:
@@ -211,7 +213,7 @@ def source(code: str) -> str:
     return f"{name} ({code})" if name else code
 
 
-_CHANCE = re.compile(r"\(P = ([0-9.]+)\)")
+_CHANCE = re.compile(r"^borderline\b.*?(?:P = |probability )([01](?:\.\d+)?)")
 
 
 def chance(point: LoadPoint) -> str:

@@ -234,25 +234,37 @@ def _lines(frame: Frame, records: list[Record]) -> list[alt.Chart]:
 
 
 def _intervals(frame: Frame, records: list[Record]) -> list[alt.Chart]:
-    """The 95 % interval of each number; what is the client's own lateness lies below it."""
-    rows = [
-        {
-            **r,
-            "y": max(frame.axis.lo, (number(r["lo_ns"]) or 0.0) - (number(r["lateness_ns"]) or 0)),
-            "end": frame.axis.place(number(r["hi_ns"])),
-        }
-        for r in records
-        if not r["is_open"] and is_finite(r["lo_ns"])
-    ]
+    """The 95 % interval of each number; what is the client's own lateness lies below it.
+
+    One without an upper end is an arrow upwards from its lower one.
+    """
+    rows = [_interval(frame, r) for r in records if not r["is_open"] and is_finite(r["lo_ns"])]
     if not rows:
         return []
-    rule = frame.sheet.chart("intervals", rows).mark_rule(clip=True)
+    base = frame.sheet.chart("intervals", rows).encode(
+        x=frame.x, color=frame.colour, opacity=frame.opacity(), tooltip=tooltip(*TOOLTIP)
+    )
+    rule = base.mark_rule(clip=True)
     return [
-        rule.encode(
-            x=frame.x, y=frame.y, y2="end:Q", color=frame.colour, opacity=frame.opacity(),
-            strokeWidth=frame.width(1.5), tooltip=tooltip(*TOOLTIP),
-        )
-    ]  # fmt: skip
+        rule.encode(y=frame.y, y2="end:Q", strokeWidth=frame.width(1.5)),
+        _head(base.transform_filter("datum.is_endless")),
+    ]
+
+
+def _interval(frame: Frame, record: Record) -> Record:
+    low = (number(record["lo_ns"]) or 0.0) - (number(record["lateness_ns"]) or 0.0)
+    high = number(record["hi_ns"])
+    is_endless = high is not None and math.isinf(high)
+    if is_endless:
+        high = SHORT * (number(record["value_ns"]) or low)
+    end = frame.axis.place(high)
+    return {**record, "y": max(frame.axis.lo, low), "end": end, "is_endless": is_endless}
+
+
+def _head(base: alt.Chart) -> alt.Chart:
+    """The head of an arrow upwards at `end`."""
+    head = base.mark_point(shape="triangle-up", filled=True, size=70, yOffset=4)
+    return head.encode(y=alt.Y("end:Q"))
 
 
 def _arrows(frame: Frame, records: list[Record]) -> list[alt.Chart]:
@@ -275,9 +287,7 @@ def _arrows(frame: Frame, records: list[Record]) -> list[alt.Chart]:
             y=frame.y, y2="end:Q", strokeWidth=frame.width(1.5)
         ),
         base.mark_tick(orient="horizontal", size=9, thickness=1.5).encode(y=frame.y),
-        base.mark_point(
-            shape="triangle-up", filled=True, size=70, yOffset=4
-        ).encode(y=alt.Y("end:Q")),
+        _head(base),
     ]  # fmt: skip
 
 
