@@ -132,7 +132,7 @@ class Border:
     """How much load fits: a number and its interval, always.
 
     Attributes:
-        estimate_rps: median of what the runs allow, requests/s; the known end where one end is open.
+        estimate_rps: median of what the runs allow, requests/s; the known end where one is open.
         interval_rps: `level` of the probability lies in it. `lo` 0: nothing was seen to hold ("at
             most"); `hi` infinite: nothing was seen to fail ("at least").
         level: 0.9 is a 90 % interval.

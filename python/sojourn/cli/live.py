@@ -14,13 +14,12 @@ from typing import Any, Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from sojourn import host, run, store
-from sojourn.cli.words import outcome_words, point_words
+from sojourn.cli.words import outcome_words, point_words, so_far
 from sojourn.plan import Outcome, Point, rehearse
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns, show_s
@@ -43,6 +42,7 @@ class Display:
         self._console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._last: deque[Text] = deque(maxlen=LAST)
+        self._so_far: dict[str, str] = {}  # the answer of each service, as it stands
         self._step = ""
         self._point: Point | None = None
         self._second: Mapping[str, Any] = {}
@@ -99,14 +99,21 @@ class Display:
         self.kept = len(outcomes)
         numbers, word, reason = outcome_words(self._study, outcome, outcomes)
         total = len(outcomes) + max(0, self._ahead - 1)
+        self._take_stock(outcome.point.service, outcomes)
         line = Text(f"{len(outcomes):>3}/{total:<3} {point_words(outcome.point)}  {numbers}  ")
         line.append(word, style=_MARKS.get(word, "yellow"))
         line.append(f"  {reason}" if reason else "", style="dim")
         if self._console.is_terminal:
             self._last.append(line)
             self._draw()
-        else:
-            self._say(line)
+            return
+        answer = self._so_far.get(outcome.point.service)
+        self._say(Text(f"{line.plain}  {answer}") if answer else line)
+
+    def _take_stock(self, service: str, outcomes: Sequence[Outcome]) -> None:
+        """What the search of a service says so far; nothing before there is anything to say."""
+        if not self._is_quiet and (answer := so_far(self._study, service, outcomes)):
+            self._so_far[service] = answer
 
     def _say(self, text: Text) -> None:
         if not self._is_quiet:
@@ -131,7 +138,8 @@ class Display:
             f"  {self._done} of about {total} points, {show_s(gone_s)} gone, "
             f"about {show_s(self._left_s)} left; ^C stops, what is measured is kept"
         )
-        return (row, Text(escape(line), style="dim"))
+        answers = [Text(f"  {name}: {said}", style="bold") for name, said in self._so_far.items()]
+        return (row, *answers, Text(line, style="dim"))
 
     def _share(self) -> float:
         length = self._second.get("length_s", 0.0)

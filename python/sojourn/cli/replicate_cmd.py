@@ -238,13 +238,16 @@ def _print(replicas: Sequence[Replica]) -> None:
 
 
 def _show(console: Console, replica: Replica) -> None:
-    console.print(f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}\n")
+    from sojourn.report import replicas as pictures
+
+    console.print(
+        f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}: {replica.verdict}\n"
+    )
     checks = [(c.verdict, c.what, c.paper, c.ours) for c in replica.checks]
     print_table(console, ("", "statement", "paper", f"ours, {replica.label}"), checks)
-    for curve in replica.curves:
-        console.print(f"\n{escape(curve.name)} ({curve.y_label} by {curve.x_label})")
-        values = ["inf" if y is None else f"{y:.4g}" for y in curve.y]
-        console.print("  " + "  ".join(f"{x:g}:{y}" for x, y in zip(curve.x, values, strict=True)))
+    width = min(100, console.width)
+    for line in pictures.lines(replica, width):
+        console.print(escape(line), soft_wrap=True)
     for matrix in replica.matrices:
         console.print(
             f"\n{escape(matrix.name)}: rows {matrix.row_label}, highest first; columns "

@@ -97,12 +97,12 @@ def run(
             "see what there is with: sojourn show"
         )
         return Exit.INTERRUPTED
+    page = next((page for page in done.pages if page.suffix == ".html"), None)
+    say(f"report: {page or done.path}")
     if as_json:
         put_json({"record": done.path, "pages": done.pages, **plain(done.findings)})
     else:
-        _tell(done.findings)
-    page = next((page for page in done.pages if page.suffix == ".html"), None)
-    say(f"report: {page or done.path}")
+        _tell(done.findings)  # its last line is what to run next
     return _EXITS[str(done.findings.verdict)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from sojourn.plan import Outcome, Phase, Point, Verdict, progress
@@ -28,6 +29,23 @@ def outcome_words(
     if outcome.verdict is Verdict.UNKNOWN:
         return numbers, "unknown", reason
     return numbers, _decision(study, outcome, outcomes) or str(outcome.verdict), ""
+
+
+def so_far(study: Study, service: str, outcomes: Sequence[Outcome]) -> str:
+    """`so far ≈ 100k (80k–130k)`: what all runs of a service say at this moment; "" if nothing."""
+    search = progress(study, study.service(service), outcomes).search
+    ends = search.interval_rps if search else None
+    if ends is None:
+        return ""
+    (lo, hi), estimate = ends, getattr(search, "estimate_rps", None)
+    if lo <= 0 and math.isinf(hi):
+        return ""
+    if lo <= 0:
+        return f"so far at most {show_count(hi)}/s"
+    if math.isinf(hi):
+        return f"so far at least {show_count(lo)}/s"
+    between = f"{show_count(lo)}–{show_count(hi)}"
+    return f"so far ≈ {show_count(estimate)}/s ({between})" if estimate else f"so far {between}/s"
 
 
 def _decision(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> str:

@@ -14,10 +14,11 @@ from markupsafe import Markup
 import sojourn
 from sojourn import units
 from sojourn.analysis.findings import Findings
-from sojourn.report import facts, people, show, stages
+from sojourn.report import facts, headline, people, show, stages, tiles
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
+from sojourn.report.figures import chance, overview
 
 TEMPLATES = Path(__file__).parent / "templates"
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"
@@ -81,6 +82,9 @@ def _templates() -> Environment:
         "people": people,
         "stages": stages,
         "facts": facts.of_service,
+        "tiles": tiles,
+        "headline": headline,
+        "first": (overview.NAME, chance.NAME),
         "slug": slug,
         "rows": ROWS,
         "is_nested": lambda value: isinstance(value, Mapping),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 
 from sojourn.analysis.findings import CheckRow, Estimate, LoadPoint, ServiceFinding
+from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw.lookup import of_point, tail_q
 from sojourn.report.draw.table import Cell, Table, number
@@ -25,6 +27,7 @@ _BY_UNIT: dict[str, Callable[[float | None], str]] = {
     "requests": lambda n: "–" if n is None else show.whole(n),
     "effective": lambda n: "–" if n is None else show.whole(n),
 }
+KEYS = {"run"}  # name a run's folder; people know it by its load and restart
 QOS = "qos"  # to miss the target is no reason to doubt; it is said with the run
 PLACES = 10  # named of one doubt; the table beside has all
 TITLE_WORDS = 3  # a reason begins with the name of its check: "client stopped: …"
@@ -55,7 +58,7 @@ class Stat:
     @property
     def topic(self) -> str:
         """Why there is none, in a few words: the cell is narrow."""
-        return topic(self.refused)
+        return show.uncoded(topic(self.refused))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +79,11 @@ class Doubt:
 
 
 def table(data: Table, *, limit: int) -> Shown:
-    """The first `limit` rows in words."""
+    """The first `limit` rows in words; the lab's own keys are for the CSV file alone."""
+    seen = [at for at, column in enumerate(data.columns) if column not in KEYS]
     return Shown(
-        tuple(_title(column) for column in data.columns),
-        tuple(
-            tuple(_cell(column, cell) for column, cell in zip(data.columns, row, strict=True))
-            for row in data.rows[:limit]
-        ),
+        tuple(_title(data.columns[at]) for at in seen),
+        tuple(tuple(_cell(data.columns[at], row[at]) for at in seen) for row in data.rows[:limit]),
         max(0, len(data.rows) - limit),
     )
 
@@ -172,7 +173,9 @@ def topic(reason: str) -> str:
 
 def remark(point: LoadPoint) -> str:
     """What the point's reasons are about, for a narrow cell; `doubts` has them in full."""
-    return topics(point.reasons)
+    likely = chance(point)
+    words = show.uncoded(topics(point.reasons))
+    return f"{words}, P = {likely}" if likely and "P = " not in words else words
 
 
 def topics(reasons: Sequence[str]) -> str:
@@ -195,3 +198,36 @@ def _cell(column: str, cell: Cell) -> str:
         if column == unit or (unit.startswith("_") and column.endswith(unit)):
             return shown(number(cell))
     return "–" if cell is None else str(cell)
+
+
+_PAPERS = {"C": "Chen et al.", "L": "Leverich and Kozyrakis", "P": "Pons et al."}
+
+
+def source(code: str) -> str:
+    """A paper's statement by its name, with the code that `docs/papers.md` lists.
+
+    >>> source("C7"), source("X1")
+    ('Chen et al. (C7)', 'X1')
+    """
+    name = _PAPERS.get(code[:1])
+    return f"{name} ({code})" if name else code
+
+
+_CHANCE = re.compile(r"^borderline\b.*?(?:P = |probability )([01](?:\.\d+)?)")
+
+
+def chance(point: LoadPoint) -> str:
+    """The probability that a borderline load meets its target; "" for all others.
+
+    It is the analysis that says so, in the reason of the load's `unknown`.
+    """
+    if point.verdict is not Verdict.UNKNOWN:
+        return ""
+    found = next((m for reason in point.reasons if (m := _CHANCE.search(reason))), None)
+    return found[1] if found else ""
+
+
+def verdict(point: LoadPoint) -> str:
+    """A load's verdict for a narrow cell: `✓ holds`, or `? P 0.62` where it is borderline."""
+    likely = chance(point)
+    return f"? P {likely}" if likely else show.verdict(point.verdict)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from sojourn import units
-from sojourn.analysis.findings import Estimate, Interval
+from sojourn.analysis.findings import Border, Estimate, Interval
 from sojourn.plan.points import Verdict
 
 # A verdict is told by a word and a sign; colour only repeats it.
@@ -123,3 +124,79 @@ def verdict(what: Verdict) -> str:
 def sentences(reasons: Sequence[str]) -> str:
     """Reasons in one line."""
     return "; ".join(reason for reason in reasons if reason)
+
+
+def round_count(number: float) -> str:
+    """A count without digits that say nothing.
+
+    >>> round_count(97_000.0), round_count(35_400.0), round_count(0.0)
+    ('97k', '35.4k', '0')
+    """
+    shown = count(number)
+    return shown.replace(".0", "") if shown[:-1].endswith(".0") else shown
+
+
+def border(found: Border) -> str:
+    """How much load fits, as one number.
+
+    >>> from sojourn.analysis.findings import Border, Interval
+    >>> def of(lo, hi):
+    ...     return Border(estimate_rps=1.07e5, interval_rps=Interval(lo, hi), level=0.9,
+    ...                   fraction=None, runs=36, starts=9, measured_s=82.0)
+    >>> [border(of(*ends)) for ends in ((9.7e4, 1.15e5), (9.7e4, math.inf), (0.0, 1.15e5))]
+    ['≈ 107k', 'at least 97k', 'at most 115k']
+    >>> border(of(0.0, math.inf))
+    'unknown'
+    """
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    if hi <= 0:
+        return "no load"
+    if lo > 0 and math.isfinite(hi):
+        return f"≈ {round_count(found.estimate_rps)}"
+    if lo > 0:
+        return f"at least {round_count(lo)}"
+    return f"at most {round_count(hi)}" if math.isfinite(hi) else "unknown"
+
+
+def within(found: Border) -> str:
+    """The interval with its level: `97k–115k, 90 %`; open ends are said in words."""
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    level = share(found.level)
+    if hi <= 0:
+        least = f", down to {round_count(found.curve[0][0])}" if found.curve else ""
+        return f"missed at every load tried{least}"
+    if lo > 0 and math.isfinite(hi):
+        return f"{round_count(lo)}–{round_count(hi)}, {level}"
+    if lo > 0:
+        return f"{level} sure; no load failed"
+    return f"{level} sure; no load held" if math.isfinite(hi) else "no load decided"
+
+
+def basis(found: Border) -> str:
+    """What a border rests on: `36 runs, 82 s`."""
+    runs = f"{found.runs} run{'' if found.runs == 1 else 's'}"
+    return f"{runs}, {found.measured_s:.0f} s"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names in a sentence, the first ones.
+
+    >>> listed(("a", "b"), 2), listed(("a", "b", "c", "d"), 2)
+    ('a and b', 'a, b and 2 more')
+    """
+    shown, rest = names[:most], len(names) - most
+    if rest > 0:
+        return f"{', '.join(shown)} and {rest} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+_CODES = re.compile(r" \((?:METHOD |PAPERS )?[MCLP]\d+(?:, [MCLP]\d+)*\)")
+
+
+def uncoded(text: str) -> str:
+    """A sentence without the codes of the rules behind it.
+
+    >>> uncoded("p99 grows during the run (M8)"), uncoded("given by the study (PAPERS C4)")
+    ('p99 grows during the run', 'given by the study')
+    """
+    return _CODES.sub("", text)

@@ -1,9 +1,11 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sojourn.report import testing, text
+from sojourn.plan.points import Verdict
+from sojourn.report import people, testing, text, tiles
 
 GOLDEN = Path(__file__).parent / "golden" / "report.txt"
 
@@ -18,7 +20,10 @@ def test_it_fits(case: str, width: int) -> None:
     found = testing.degenerate()[case]
     lines = text(found, width).splitlines()
     assert max(len(line) for line in lines) <= width
-    assert re.sub(r"\s+", " ", found.answer) in " ".join(lines)
+    words = re.sub(r"\s+", " ", " ".join(lines))
+    for service in found.services:
+        assert re.sub(r"\s+", " ", tiles.of_service(service).line) in words
+    assert found.services or found.answer in words
 
 
 def test_colour_adds_nothing_but_colour() -> None:
@@ -38,3 +43,28 @@ def test_the_plot_shows_bound_runs_and_what_is_not_believed() -> None:
     assert above.count("#") == 2  # 80 % and 100 % violate
     assert below.count("o") == 7  # 10 % to 70 % hold
     assert "x" in above  # 90 % is not believed
+
+
+@pytest.mark.parametrize(
+    "reason", ["borderline (P = 0.62)", "borderline: it meets the target with probability 0.62"]
+)
+def test_a_borderline_load_shows_its_probability_where_the_verdict_would_be(reason: str) -> None:
+    base = testing.memcached()
+    point = replace(base.points[7], verdict=Verdict.UNKNOWN, reasons=(reason,))
+    found = replace(testing.findings(), services=(replace(base, points=(point,)),))
+    lines = text(found).splitlines()
+    assert any(line.startswith("  80 %") and line.endswith("? P 0.62") for line in lines)
+    assert any("probability that this load meets the target" in line for line in lines)
+    assert "P = 0.62" in people.remark(point)
+    assert people.chance(base.points[7]) == ""
+
+
+def test_a_load_without_its_tail_is_an_arrow_upwards_in_the_plot() -> None:
+    lines = text(testing.findings()).splitlines()
+    start = lines.index("nginx " + "=" * 74)
+    plot = lines[start : start + 40]
+    column = 11 + round(66 * 0.7)
+    arrow = next(n for n, line in enumerate(plot) if line[column : column + 1] == "^")
+    shaft = [line[column] for line in plot[arrow - 3 : arrow]]
+    assert set(shaft) <= {":", "."}  # runs of the load may stand on its way
+    assert "≥1.80 ms" in "".join(plot)

@@ -15,12 +15,12 @@ from sojourn.analysis.findings import (
     Interval,
     Line,
     LoadPoint,
-    MaxLoad,
     Qos,
     Run,
     ServiceFinding,
 )
 from sojourn.plan.points import Verdict
+from sojourn.report import testing_answers
 
 LATE = "timely ratio 0.913 < 0.975: the client could not send on time (M3)"
 FRACTIONS = tuple(round(0.1 * i, 1) for i in range(1, 11))
@@ -33,8 +33,8 @@ def findings() -> Findings:
         study="latency_vs_load",
         question="How do mean and tail sojourn time grow with offered load?",
         answer=(
-            "memcached meets p99 ≤ 1 ms up to 68–71 % of its max RPS (35.4k–37.1k requests/s); "
-            "for nginx it is not decided: too few points could be believed."
+            "memcached ≈ 36.2k requests/s (35.4k–37.1k, 90 %) with p99 ≤ 1 ms; "
+            "nginx ≈ 13.2k requests/s (7.56k–17.0k, 90 %) with p99 ≤ 20.0 ms, not narrow enough."
         ),
         verdict=Verdict.UNKNOWN,
         reasons=("nginx: 2 of 10 loads are unknown",),
@@ -81,30 +81,14 @@ def memcached() -> ServiceFinding:
         points=points,
         lines=_lines(55_000.0),
         crossing=Interval(lo=0.69, hi=0.75),
-        max_load=MaxLoad(
-            verdict=Verdict.HOLDS,
-            reasons=(),
-            interval_rps=Interval(lo=35_400.0, hi=37_100.0),
-            fraction=Interval(lo=0.677, hi=0.709),
-            confirmed=True,
-            probes=(
-                (20_900.0, "pass"),
-                (27_200.0, "pass"),
-                (35_400.0, "pass"),
-                (46_000.0, "fail"),
-                (40_400.0, "fail"),
-                (37_900.0, "undecided"),
-                (37_100.0, "fail"),
-            ),
-            wall_s=58.0,
-        ),
+        max_load=testing_answers.narrow(),
         paper=(("max load within QoS, share of max RPS", "≈70 %", "68–71 %", "C7"),),
         setup=(
             ("version", "1.6.18"),
             ("threads", "1 (paper: 7), pinned to CPU 0"),
             ("items", "640,000 of 200 B (paper: 6.4 M; scaled to 2 GiB of memory)"),
         ),
-        answer="memcached meets p99 ≤ 1 ms up to 68–71 % of max RPS (35.4k–37.1k requests/s).",
+        answer="memcached keeps p99 ≤ 1 ms up to ≈ 36.2k requests/s (35.4k–37.1k, 90 %).",
         verdict=Verdict.HOLDS,
         reasons=(),
     )
@@ -117,6 +101,7 @@ def nginx() -> ServiceFinding:
         _point(rng, f, max_rps=18_900.0, service_ns=190_000.0, bound_ns=20e6) for f in FRACTIONS
     ]
     points[5], points[8] = _unknown(points[5]), _unknown(points[8])
+    points[6] = _refused(points[6])
     points[7] = _undecided(points[7])
     points[9] = _lost(points[9])
     return ServiceFinding(
@@ -129,20 +114,37 @@ def nginx() -> ServiceFinding:
         points=tuple(points),
         lines=_lines(190_000.0),
         crossing=None,
-        max_load=MaxLoad(
-            verdict=Verdict.UNKNOWN,
-            reasons=("3 of 5 probes are unknown",),
-            interval_rps=None,
-            fraction=None,
-            confirmed=False,
-            probes=((9_500.0, "pass"), (12_300.0, "unknown"), (16_000.0, "unknown")),
-            wall_s=31.0,
-        ),
-        paper=(("max load within QoS, share of max RPS", "≈80 %", "unknown", "C7"),),
+        max_load=testing_answers.wide(18_900.0),
+        paper=(("max load within QoS, share of max RPS", "≈80 %", "40–90 %", "C7"),),
         setup=(("version", "1.22.1"), ("workers", "1 (paper: 7)")),
-        answer="For nginx the max load is unknown: 3 of 5 probes could not be believed.",
+        answer="nginx keeps p99 ≤ 20.0 ms up to ≈ 13.2k requests/s (7.56k–17.0k, 90 %).",
         verdict=Verdict.UNKNOWN,
-        reasons=("3 of 5 probes are unknown",),
+        reasons=("wide interval: 150 effective requests near the border, 200 are needed (M28)",),
+    )
+
+
+def null() -> ServiceFinding:
+    """A service that answers at once: what the instrument itself costs."""
+    rng = np.random.default_rng(5)
+    points = tuple(
+        _point(rng, f, max_rps=50_000.0, service_ns=9_000.0, bound_ns=1e9) for f in (0.2, 0.5, 0.9)
+    )
+    return ServiceFinding(
+        service="null",
+        kind="synthetic",
+        qos=None,
+        max_rps=50_000.0,
+        max_rps_interval=None,
+        max_rps_rule="highest_asked",
+        points=points,
+        lines=(),
+        crossing=None,
+        max_load=None,
+        paper=(),
+        setup=(),
+        answer="The instrument itself costs: mean 11.2 µs, p99 51.8 µs at 10.0k requests/s.",
+        verdict=Verdict.HOLDS,
+        reasons=(),
     )
 
 
@@ -199,7 +201,14 @@ def degenerate() -> dict[str, Findings]:
         "no max rps": only(replace(service, max_rps=None, max_rps_interval=None)),
         "no qos": only(replace(service, qos=None, max_load=None, crossing=None)),
         "no runs": only(replace(service, points=tuple(replace(p, runs=()) for p in infinite))),
+        "null service": only(null()),
+        "search alone": only(replace(service, points=(), lines=(), crossing=None)),
     }
+
+
+def answers() -> dict[str, Findings]:
+    """The same service with every shape of answer, by name."""
+    return testing_answers.variants(findings(), memcached())
 
 
 def _point(
@@ -243,7 +252,7 @@ def _run(
     noise = np.exp(0.1 * rng.standard_normal((3, len(seconds))))
     achieved = min(fraction, 0.985) * max_rps
     return Run(
-        key=f"sweep/b{repeat}/f{fraction:.2f}",
+        key=f"memcached/sweep/b{repeat}/f{fraction:.2f}",
         repeat=repeat,
         offered_rps=fraction * max_rps,
         fraction=fraction,
@@ -285,6 +294,20 @@ def _unknown(point: LoadPoint) -> LoadPoint:
         mean=replace(point.mean, value=None, interval=None, across_restarts=None, refused=why),
         quantiles=tuple(
             replace(e, value=None, interval=None, across_restarts=None, refused=why)
+            for e in point.quantiles
+        ),
+    )
+
+
+def _refused(point: LoadPoint) -> LoadPoint:
+    """The same load, too short for its p99: a lower limit is all that is known."""
+    why = "150 effective requests, needs 200 (M10)"
+    return replace(
+        point,
+        quantiles=tuple(
+            replace(e, value=None, interval=None, across_restarts=None, refused=why)
+            if (e.q or 0) > 0.97
+            else e
             for e in point.quantiles
         ),
     )

@@ -28,9 +28,9 @@ class TimeAxis:
     ticks: tuple[float, ...]
 
     def place(self, ns: float | None) -> float | None:
-        """Where a value is drawn: infinite ones at the top edge, missing ones at the bottom."""
+        """Where a value is drawn: infinite ones at the top edge, missing ones nowhere."""
         if ns is None:
-            return self.lo
+            return None
         return min(max(ns, self.lo), self.hi)
 
     def y(self, field: str, title: str | None) -> alt.Y:
@@ -48,8 +48,8 @@ def time_axis(values: Iterable[float | None], *, dots: Iterable[float | None] = 
 
     Args:
         values: what must have its place.
-        dots: the same, but where one is missing or infinite the edge is moved away from the
-            others, so that what is put there cannot be taken for a measured time.
+        dots: the same, but where one is infinite the edge is moved away from the others, so that
+            what is put there cannot be taken for a measured time.
 
     >>> axis = time_axis([130e3, 870e3, None, math.inf])
     >>> axis.lo, axis.hi, axis.ticks
@@ -58,7 +58,6 @@ def time_axis(values: Iterable[float | None], *, dots: Iterable[float | None] = 
     marks = list(dots)
     finite = [ns for ns in (*values, *marks) if ns is not None and math.isfinite(ns) and ns > 0]
     low, high = (min(finite), max(finite)) if finite else (1e3, 1e6)
-    low /= EDGE if None in marks else 1
     high *= EDGE if math.inf in marks else 1
     lo = max(step for step in _steps(low / 10, low) if step <= low)
     hi = min(step for step in _steps(high, high * 10) if step >= high)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import curve_layers, marks
+from sojourn.report.draw import curve_layers, limits, marks
 from sojourn.report.draw.figure import Figure, Sheet, finish
 from sojourn.report.draw.lookup import lines_of, of_point, of_run, slug
 from sojourn.report.draw.table import Record, from_records
@@ -64,6 +64,7 @@ def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:
             "verdict": marks.word(point),
             "reason": show.sentences((refused, *point.reasons)),
             "status": marks.status(point, value),
+            "at_least_ns": limits.of_load(point, q) if q and value is None else None,
             "offered": f"{show.share(point.fraction)} of max RPS,"
             f" {show.count(point.offered_rps)} requests/s",
             "shown": show.estimate(found),
@@ -76,6 +77,7 @@ def _runs(service: ServiceFinding, q: float | None) -> Iterator[Record]:
     for point in service.points:
         for run in point.runs:
             value = of_run(run, q)
+            at_least = limits.of_run(run, q) if q and value is None else None
             yield {
                 "what": "run",
                 "fraction": point.fraction,
@@ -83,7 +85,8 @@ def _runs(service: ServiceFinding, q: float | None) -> Iterator[Record]:
                 "achieved_rps": run.achieved_rps,
                 "value_ns": value,
                 "status": marks.status(run, value),
-                "shown": show.time(value),
+                "at_least_ns": at_least,
+                "shown": show.time(value) if at_least is None else f"≥ {show.time(at_least)}",
                 **marks.run_tooltip(run, point.fraction),
             } | {"verdict": marks.word(run), "reason": show.sentences(run.reasons)}
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import altair as alt
 
 from sojourn.analysis.findings import Interval, Line, ServiceFinding
-from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
@@ -74,7 +73,7 @@ def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> Ti
     measured = [r for r in records if r["what"] in {"estimate", "run"}]
     keys = ("lo_ns", "hi_ns", "restarts_lo_ns", "restarts_hi_ns")
     values = [number(r.get(key)) for r in measured for key in keys]
-    dots = [number(r["value_ns"]) for r in _dots(records)]
+    dots = [_place(r) for r in _dots(records)]
     values += [number(r["value_ns"]) for r in measured]
     # Above the bound there must be room for its label, and for what lies beyond the edge.
     bound = [1.2 * service.qos.bound_ns] if service.qos and is_bound(service, q) else []
@@ -84,7 +83,7 @@ def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> Ti
 def _bands(service: ServiceFinding) -> list[Band]:
     """The max-load interval and the crossing of the smoothed curve, where they were found."""
     search = service.max_load
-    decided = search.fraction if search and search.verdict is Verdict.HOLDS else None
+    decided = search.border.fraction if search and search.border else None
     return [
         Band(name, interval, role(colour), dash)
         for name, interval, colour, dash in (
@@ -214,18 +213,18 @@ def _loads(frame: Frame, records: list[Record]) -> list[alt.Chart]:
 
 
 def _dots(records: list[Record]) -> list[Record]:
-    edge = {"no number", "never completed"}
+    edge = {"at least", "never completed"}
     loads = [r for r in records if r["what"] == "estimate" and r["status"] in edge]
     return [r for r in records if r["what"] == "run"] or loads
 
 
 def _runs(frame: Frame, records: list[Record], label: str) -> list[alt.Chart]:
-    """Every run a dot; without runs, the loads that have no number, at the edge of the axis."""
-    found = _dots(records)
+    """Every run a dot; one without a number stands where it is at least, pointing upwards."""
+    found = [r for r in _dots(records) if r["value_ns"] is not None or r["at_least_ns"] is not None]
     if not found:
         return []
     dots = frame.sheet.chart(
-        "runs", [r | {"y": frame.axis.place(number(r["value_ns"]))} for r in found]
+        "runs", [r | {"y": frame.axis.place(_place(r))} for r in found]
     ).mark_point(size=50, opacity=0.85, strokeWidth=1.8, xOffset=ASIDE)
     return [
         dots.encode(
@@ -235,6 +234,11 @@ def _runs(frame: Frame, records: list[Record], label: str) -> list[alt.Chart]:
             **marks.encodings([str(r["status"]) for r in found]),
         )
     ]
+
+
+def _place(record: Record) -> float | None:
+    value = number(record["value_ns"])
+    return number(record["at_least_ns"]) if value is None else value
 
 
 def _of_load() -> list[alt.Tooltip]:

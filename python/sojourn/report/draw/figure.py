@@ -31,6 +31,7 @@ class Figure:
         missing: why there is nothing to draw; stands where the figure would be.
         facet_min: narrowest panel of small multiples, px; 0 for a single panel.
         panels: how many panels the small multiples have.
+        is_detail: for those who doubt: the page folds it away.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Figure:
     missing: str = ""
     facet_min: int = 0
     panels: int = 1
+    is_detail: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +53,14 @@ class Kind:
     Attributes:
         of_service: draws the figures of one service; None if it is not about services.
         of_study: draws the figures of the whole study.
+        is_detail: of its figures.
     """
 
     name: str
     about: str
     of_service: Callable[[ServiceFinding], Sequence[Figure]] | None = None
     of_study: Callable[[Findings], Sequence[Figure]] | None = None
+    is_detail: bool = False
 
 
 class Sheet:

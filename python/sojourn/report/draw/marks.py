@@ -22,7 +22,7 @@ _LOOKS: dict[str, tuple[str, str, bool]] = {
     "undecided": ("circle", "unknown", False),
     "unknown": (CROSS, "unknown", False),
     "never completed": ("triangle-up", "violated", False),
-    "no number": ("triangle-down", "unknown", False),
+    "at least": ("triangle-up", "unknown", False),
 }
 
 
@@ -39,7 +39,7 @@ def word(found: Run | LoadPoint) -> str:
 def status(found: Run | LoadPoint, ns: float | None) -> str:
     """What the mark of a number says: its verdict, or why it has no place on the axis."""
     if ns is None:
-        return "no number"
+        return "at least"
     if not found.is_believed:
         return "unknown"
     return word(found) if math.isfinite(ns) else "never completed"

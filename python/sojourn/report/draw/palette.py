@@ -26,6 +26,12 @@ LIGHT: Mapping[str, str] = {
     "theory": "#7a4fbf",
     "crossing": "#8a6100",
     "link": "#0b5cad",
+    "series-0": "#1f5fbf",
+    "series-1": "#b84a00",
+    "series-2": "#2e7d4f",
+    "series-3": "#7a4fbf",
+    "series-4": "#8a6100",
+    "series-5": "#5b6470",
 }
 DARK: Mapping[str, str] = {
     "paper": "#14181d",
@@ -42,6 +48,12 @@ DARK: Mapping[str, str] = {
     "theory": "#b79af0",
     "crossing": "#e0b040",
     "link": "#7cc0ff",
+    "series-0": "#7aaeff",
+    "series-1": "#ff9e5c",
+    "series-2": "#6cc57b",
+    "series-3": "#b79af0",
+    "series-4": "#e0b040",
+    "series-5": "#a0a8b2",
 }
 
 # Light load to heavy load, ten steps cut from viridis so that both ends stay visible.
@@ -54,6 +66,7 @@ _DARK_LOADS = (
     "#56c667", "#86d549", "#b5de2b", "#dde318", "#fff3a0",
 )  # fmt: skip
 LOADS = len(_LIGHT_LOADS)
+SERIES = 6
 
 THEMES: Mapping[str, Mapping[str, str]] = {
     "light": {**LIGHT, **{f"load-{i}": colour for i, colour in enumerate(_LIGHT_LOADS)}},
@@ -89,6 +102,11 @@ def resolve(specification: object, theme: Mapping[str, str] = THEMES["light"]) -
     if isinstance(specification, list | tuple):
         return [resolve(value, theme) for value in specification]
     return specification
+
+
+def series(index: int) -> str:
+    """The colour of one of several services; after six they repeat, and shapes tell them apart."""
+    return role(f"series-{index % SERIES}")
 
 
 def style(theme: Mapping[str, str]) -> str:

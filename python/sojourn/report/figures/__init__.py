@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.figures import (
     achieved,
+    chance,
     checks,
     distribution,
     mean_load,
     null,
+    overview,
     probes,
     restarts,
     selfcheck,
@@ -21,6 +24,8 @@ from sojourn.report.figures import (
 )
 
 KINDS: Sequence[Kind] = (
+    overview.KIND,
+    chance.KIND,
     null.KIND,
     stages.KIND,
     tail_load.KIND,
@@ -37,7 +42,12 @@ KINDS: Sequence[Kind] = (
 
 def of_service(service: ServiceFinding) -> list[Figure]:
     """All figures about one service."""
-    return [figure for kind in KINDS if kind.of_service for figure in kind.of_service(service)]
+    return [
+        replace(figure, is_detail=kind.is_detail)
+        for kind in KINDS
+        if kind.of_service
+        for figure in kind.of_service(service)
+    ]
 
 
 def of_study(findings: Findings) -> list[Figure]:

@@ -100,4 +100,5 @@ KIND = Kind(
     name="achieved",
     about="achieved against offered load, a dot per run (C6)",
     of_service=draw,
+    is_detail=True,
 )

@@ -172,4 +172,5 @@ KIND = Kind(
     name="distribution",
     about="full distribution per load on an axis of nines",
     of_service=draw,
+    is_detail=True,
 )

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from sojourn.plan.points import Verdict
-from sojourn.report import facts, figures, testing
+from sojourn.report import facts, figures, testing, testing_answers
 from sojourn.report.draw.figure import Figure
 from sojourn.report.draw.palette import resolve
 from sojourn.report.files import pictures
@@ -49,7 +49,7 @@ def test_the_table_lists_the_folder() -> None:
 
 def test_realistic_findings_make_every_figure() -> None:
     names = [figure.name for figure in every("realistic")]
-    assert len(names) == len(set(names)) == 17
+    assert len(names) == len(set(names)) == 18
     assert all(figure.chart and not figure.missing for figure in every("realistic"))
 
 
@@ -114,7 +114,10 @@ def test_the_bound_and_the_max_load_are_drawn_where_they_were_found() -> None:
     rows = rows_of("memcached-p99-against-load")
     assert [r["bound"] for r in rows if "bound" in r] == [1e6]
     bands = {r["line"]: (r["lo"], r["hi"]) for r in rows if "bottom" in r}
-    assert bands == {"max load within QoS": (0.677, 0.709), "curve crosses QoS": (0.69, 0.75)}
+    assert bands == {
+        "max load within QoS": (35_400 / 52_300, 37_100 / 52_300),
+        "curve crosses QoS": (0.69, 0.75),
+    }
     assert not [r for r in rows_of("memcached-mean-against-load") if "bound" in r]
 
 
@@ -172,11 +175,10 @@ def test_a_load_measured_twice_in_a_restart_keeps_both_runs_apart() -> None:
     assert len({r["run"] for r in datasets("memcached-series")["seconds"]}) == 6
 
 
-def test_an_undecided_search_draws_no_max_load() -> None:
+def test_without_a_border_no_max_load_is_drawn() -> None:
     base = testing.memcached()
-    assert base.max_load
-    search = replace(base.max_load, verdict=Verdict.UNKNOWN, reasons=("not confirmed",))
+    search = testing_answers.max_load(None, verdict=Verdict.UNKNOWN)
     drawn = figures.of_service(replace(base, max_load=search))
     assert "max load within QoS" not in (drawn[0].chart or {})["datasets"]  # type: ignore[operator]
     value = dict(facts.of_service(replace(base, max_load=search)))["max load within QoS"]
-    assert value == "unknown: not confirmed; the search ended at 35.4k–37.1k requests/s"
+    assert value == "unknown: no run can be believed"

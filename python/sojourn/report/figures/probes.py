@@ -5,8 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from sojourn import units
-from sojourn.analysis.findings import MaxLoad, ServiceFinding
-from sojourn.plan.points import Verdict
+from sojourn.analysis.findings import Interval, MaxLoad, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL
@@ -64,25 +63,26 @@ def draw(service: ServiceFinding) -> list[Figure]:
 
 
 def _result(search: MaxLoad) -> str:
-    if search.verdict is Verdict.UNKNOWN or search.interval_rps is None:
-        return f"the max load is {search.verdict}: {show.sentences(search.reasons) or 'undecided'}"
-    state = "confirmed" if search.confirmed else "not confirmed"
-    return f"the max load lies in {show.rates(search.interval_rps)} requests/s, {state}"
+    if search.border is not None:
+        return f"{show.border(search.border)} requests/s ({show.within(search.border)})"
+    return f"the max load is {search.verdict}: {show.sentences(search.reasons) or 'undecided'}"
 
 
 def _caption(search: MaxLoad) -> str:
     return (
-        "Each probe is decided by an exact binomial test on the misses of the bound (METHOD M12);"
-        " the band is the max load: from the highest load that passed to the lowest that failed,"
-        " wider where rounds on different restarts disagree (M18)."
-        f" {len(search.probes)} probes in {units.show_s(search.wall_s)}: {_result(search)}."
+        "What each run says by itself; the band is how much load fits by all of them together"
+        f" (METHOD M18). {len(search.probes)} probes in {units.show_s(search.wall_s)}:"
+        f" {_result(search)}."
     )
 
 
 def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
     sheet = Sheet()
     present = [name for name in _LOOKS if any(r["decision"] == name for r in records)]
-    looks = [_LOOKS[name] for name in present]
+    # A word that is not known here is drawn as what is not decided.
+    words = dict.fromkeys(str(r["decision"]) for r in records)
+    present += [word for word in words if word not in present]
+    looks = [_LOOKS.get(name, _LOOKS["undecided"]) for name in present]
 
     def channel(kind: type, values: list[str]) -> object:
         return kind(
@@ -120,10 +120,12 @@ def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
 
 
 def _band(search: MaxLoad, sheet: Sheet) -> list[alt.Chart]:
-    if search.interval_rps is None:
+    if search.border is None:
         return []
-    found = search.interval_rps
-    row: Record = {"lo": found.lo, "hi": found.hi, "shown": show.rates(found)}
+    found = search.border.interval_rps
+    offered = [rps for rps, _ in search.probes]
+    found = Interval(lo=found.lo or min(offered), hi=min(found.hi, max(*offered, found.lo)))
+    row: Record = {"lo": found.lo, "hi": found.hi, "shown": _result(search)}
     band = sheet.chart("band", [row]).mark_rect(
         fill=role("band"), fillOpacity=0.18, stroke=role("band")
     )
@@ -134,4 +136,5 @@ KIND = Kind(
     name="probes",
     about="the search for the max load within QoS, probe by probe (M12, M18)",
     of_service=draw,
+    is_detail=True,
 )

@@ -6,7 +6,7 @@ import altair as alt
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import marks
+from sojourn.report.draw import limits, marks
 from sojourn.report.draw.axes import TimeAxis, time_axis
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import load_title, of_point, of_run, slug, tail_q
@@ -54,6 +54,8 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
         across = estimate.across_restarts if estimate else None
         for place, run in enumerate(point.runs):
             value = of_run(run, q)
+            # A run too short for its tail stands at the least it can be, pointing upwards.
+            at_least = limits.of_run(run, q) if value is None else None
             found.append(
                 {
                     **marks.run_tooltip(run, point.fraction),
@@ -67,7 +69,8 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
                     "is_bimodal": str(point.is_bimodal).lower(),
                     "verdict": marks.word(run),
                     "status": marks.status(run, value),
-                    "shown": show.time(value),
+                    "y": at_least if value is None else value,
+                    "shown": show.time(value) if at_least is None else f"≥ {show.time(at_least)}",
                 }
             )
     return found
@@ -77,7 +80,7 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
     sheet = Sheet()
     axis = time_axis(
         (number(r[key]) for r in records for key in ("restarts_lo_ns", "restarts_hi_ns")),
-        dots=(number(r["value_ns"]) for r in records),
+        dots=(number(r["y"]) for r in records),
     )
     loads = list(dict.fromkeys(str(r["load"]) for r in records))
     x = alt.X(
@@ -90,7 +93,7 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
     places = sorted({int(number(r["place"]) or 0) for r in records})
     slot = alt.XOffset("place:N", scale=alt.Scale(domain=places))
     y = axis.y("y", f"{label} sojourn time")
-    rows = [r | {"y": axis.place(number(r["value_ns"]))} for r in records]
+    rows = [r | {"y": axis.place(number(r["y"]))} for r in records if r["y"] is not None]
     dots = (
         sheet.chart("runs", rows)
         .mark_point(size=45, opacity=0.9, strokeWidth=1.8)
@@ -99,7 +102,7 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
             xOffset=slot,
             y=y,
             tooltip=[alt.Tooltip("shown:N", title=label), *marks.tooltip(*marks.TOOLTIP)],
-            **marks.encodings([str(r["status"]) for r in records]),
+            **marks.encodings([str(r["status"]) for r in rows]),
         )
     )
     layers = [
@@ -158,4 +161,5 @@ KIND = Kind(
     name="restarts",
     about="tail of every restart by load: hysteresis and bimodality (M15)",
     of_service=draw,
+    is_detail=True,
 )

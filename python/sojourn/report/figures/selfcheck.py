@@ -154,4 +154,5 @@ KIND = Kind(
     name="selfcheck",
     about="timely ratio, send lag, pick-up, outages, excluded share and steal per run (M3, M27)",
     of_service=draw,
+    is_detail=True,
 )

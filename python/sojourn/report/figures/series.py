@@ -126,4 +126,5 @@ KIND = Kind(
     name="series",
     about="p99 of every second, a panel per load, a line per run (M8)",
     of_service=draw,
+    is_detail=True,
 )

@@ -92,3 +92,34 @@ def test_every_figure_can_be_drawn_and_the_payload_is_json() -> None:
     found = re.search(r'id="figures">(.*?)</script>', html, re.DOTALL)
     assert found is not None
     assert set(json.loads(found[1])) == {"l99-text", "l99-kernel", "l99-matrices"}
+
+
+def test_a_group_is_drawn_in_text_with_break_legend_and_what_never_ended() -> None:
+    drawn = list(replicas.lines(_replica(YES), 80))
+    assert max(map(len, drawn)) <= 80
+    text = "\n".join(drawn)
+    assert "text: p95 µs by load" in text
+    assert "kernel: p95 µs by load" in text
+    assert "x CFS" in text
+    assert "* theirs (paper)" in text
+    assert "| 12 %, paper: breaks" in text
+    first = drawn[: drawn.index("  o alone")]
+    picture = first[2:19]
+    assert "^" in picture[0]  # CFS at 90 % never ends
+    assert sum("x" in line for line in picture) == 2  # its other two loads
+    column = picture[0].index("|", 12)
+    assert all(line[column] in "|ox" for line in picture)  # the break, from top to bottom
+
+
+def test_numbers_that_are_no_times_have_an_axis_from_nothing() -> None:
+    replica = Replica(id="L9", title="gain", label="computed", parameters=(), checks=(),
+                      curves=(_curve("ours", (-5.0, 10.0, 32.0), unit="gain, %"),))  # fmt: skip
+    drawn = list(replicas.lines(replica, 60, 8))
+    assert drawn[2].startswith("       40 +")
+    assert any(line.startswith("      -10 +") for line in drawn)
+    assert sum(line.count("o") for line in drawn[2:11]) == 3
+
+
+def test_without_curves_nothing_is_drawn() -> None:
+    bare = Replica(id="L9", title="t", label="computed", parameters=(), checks=())
+    assert not list(replicas.lines(bare))

@@ -10,7 +10,8 @@
     const spec = structuredClone(figure.spec);
     delete spec.title; // the page has it as a heading
     spec.config.background = "transparent";
-    spec.config.legend.columns = width < narrow ? 2 : 4;
+    const isOverview = spec.params?.some(({ name }) => name === "hot"); // its names are long
+    spec.config.legend.columns = width < narrow ? (isOverview ? 1 : 2) : 4;
     spec.config.axis.titleLimit = width - 20;
     if (figure.panel) {
       const axis = 75, gap = 20;
@@ -33,6 +34,7 @@
       });
       views.get(box)?.result.finalize();
       views.set(box, { result, width });
+      link(result.view);
     } catch (error) {
       box.className = "failed";
       box.textContent = `This figure could not be drawn: ${error.message}. Its numbers are below.`;
@@ -40,15 +42,42 @@
   }
 
   async function drawAll() {
-    for (const box of document.querySelectorAll(".chart")) await draw(box);
+    // What is folded away has no width yet; it is drawn when it is opened.
+    for (const box of document.querySelectorAll(".chart")) if (box.clientWidth) await draw(box);
     document.documentElement.dataset.drawn = "all";
+  }
+
+  async function onOpen({ target }) {
+    if (!target.open) return;
+    for (const box of target.querySelectorAll(".chart"))
+      if (box.clientWidth && views.get(box)?.width !== box.clientWidth) await draw(box);
+  }
+
+  // A service under the pointer is emphasised everywhere: its tile, its curve, its row of a load.
+  function emphasise(service, load) {
+    for (const tile of document.querySelectorAll(".tile"))
+      tile.classList.toggle("hot", tile.dataset.service === service);
+    for (const row of document.querySelectorAll("tr[data-load]"))
+      row.classList.toggle("hot", row.dataset.service === service && row.dataset.load === load);
+    for (const { result } of views.values())
+      if (result.spec.params?.some(({ name }) => name === "hot"))
+        result.view.signal("hot", service ?? "").runAsync();
+  }
+
+  function link(view) {
+    view.addEventListener("pointerover", (_, item) => {
+      const { service, fraction } = item?.datum ?? {};
+      if (service) emphasise(service, String(fraction));
+    });
+    view.addEventListener("pointerout", () => emphasise());
   }
 
   let waiting = 0;
   function redraw() {
     clearTimeout(waiting);
     waiting = setTimeout(async () => {
-      for (const [box, { width }] of views) if (box.clientWidth !== width) await draw(box);
+      for (const [box, { width }] of views)
+        if (box.clientWidth && box.clientWidth !== width) await draw(box);
     }, 150);
   }
 
@@ -126,6 +155,11 @@
     if (target.dataset?.save) onSave(target);
     if (target.dataset?.copy) onCopy(target);
   });
+  for (const place of document.querySelectorAll(".tile, tr[data-load]")) {
+    place.addEventListener("pointerenter", () => emphasise(place.dataset.service, place.dataset.load));
+    place.addEventListener("pointerleave", () => emphasise());
+  }
+  document.addEventListener("toggle", onOpen, true);
   addEventListener("resize", redraw);
   addEventListener("beforeprint", () => {
     for (const box of document.querySelectorAll("#setup details")) box.open = true;

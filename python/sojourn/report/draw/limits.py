@@ -1,0 +1,50 @@
+"""What is known of a quantile that has no number: it lies above the ones below it.
+
+Quantiles do not fall with q, so the highest lower one that was measured bounds a refused or
+infinite one from below. A picture says so with an arrow upwards, never with a mark.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sojourn.analysis.findings import Estimate, LoadPoint, Run
+from sojourn.report.draw.lookup import of_point
+
+
+def of_load(point: LoadPoint, q: float) -> float | None:
+    """The least that quantile `q` of a load can be, ns; None if nothing is known.
+
+    Its own interval's lower end where it has one, else that of the next lower quantile.
+    """
+    if not point.is_believed:
+        return None
+    found = of_point(point, q)
+    if found is not None and (own := _lower_end(found)) is not None:
+        return own
+    below = sorted((e for e in point.quantiles if e.q is not None and e.q < q), key=_q)
+    ends = (_lower_end(e) for e in reversed(below))
+    return next((end for end in ends if end is not None), None)
+
+
+def of_run(run: Run, q: float) -> float | None:
+    """The same for one run, which has values alone."""
+    below = sorted((other, ns) for other, ns in run.quantiles if other <= q and ns is not None)
+    finite = [ns for _, ns in below if ns is not None and math.isfinite(ns)]
+    return finite[-1] if finite else None
+
+
+def is_open(found: Estimate | None) -> bool:
+    """Whether the number is missing or infinite, so that only a limit can be drawn."""
+    return found is None or found.value is None or not math.isfinite(found.value)
+
+
+def _lower_end(found: Estimate) -> float | None:
+    for ns in (found.interval.lo if found.interval else None, found.value):
+        if ns is not None and math.isfinite(ns):
+            return ns
+    return None
+
+
+def _q(found: Estimate) -> float:
+    return found.q or 0.0

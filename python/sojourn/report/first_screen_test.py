@@ -1,0 +1,249 @@
+"""The first screen: answers and one chart before anything else, short, and drawn honestly."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from sojourn.analysis.findings import Findings
+from sojourn.report import figures, headline, testing, testing_answers, text, tiles, write
+from sojourn.report.draw.figure import Figure
+from sojourn.report.figures import overview
+from sojourn.report.page_test import Parsed
+from sojourn.report.page_test import built as page_of
+
+EVERY = {"realistic": testing.findings(), **testing.degenerate(), **testing.answers()}
+KEY = re.compile(r"\w+/(peak|sweep|search|confirm|check|scheduled|trace)/|/b\d+/|~\d\b")
+Rows = list[dict[str, object]]
+
+
+def drawn(findings: Findings) -> dict[str, Rows]:
+    figure = first(findings)
+    assert figure.chart
+    return cast("dict[str, Rows]", figure.chart["datasets"])
+
+
+def first(findings: Findings) -> Figure:
+    return next(f for f in figures.of_study(findings) if f.name == overview.NAME)
+
+
+@cache
+def built(case: str) -> str:
+    return page_of(EVERY[case])
+
+
+def tile(case: str) -> tiles.Tile:
+    return tiles.of_service(EVERY[case].services[0])
+
+
+@pytest.mark.parametrize("case", EVERY)
+def test_title_and_headline_are_short(case: str) -> None:
+    assert 0 < len(headline.title(EVERY[case])) < 60
+    assert 0 < len(headline.of(EVERY[case])) < 60
+
+
+def test_the_page_bears_them() -> None:
+    found, html = EVERY["realistic"], built("realistic")
+    assert f"<title>{headline.title(found)}</title>" in html
+    assert f"<h1>{headline.of(found)}</h1>" in html
+
+
+def test_a_headline_that_does_not_fit_counts_instead_of_being_cut() -> None:
+    base = testing.findings()
+    many = tuple(replace(testing.memcached(), service=f"service-{i}") for i in range(5))
+    assert headline.of(replace(base, services=many, checks=())) == "5 services: 5 holds"
+
+
+def test_tiles_and_one_chart_come_before_all_else_and_doubts_are_folded() -> None:
+    html = built("realistic")
+    body = html[html.index("<main>") : html.index('id="figures"')]
+    chart = body.index('class="chart"')
+    assert body.index('class="tile"') < chart < body.index("<table")
+    for doubt in ("<details", 'class="reasons"', 'class="doubts"', "What to doubt"):
+        assert chart < body.index(doubt), doubt
+    assert not re.search(r"<details[^>]* open", body)
+    for said in re.finditer(r'<ul class="(doubts|reasons)"', body):
+        before = body[: said.start()]
+        assert before.count("<details") > before.count("</details>")
+
+
+def test_before_the_first_chart_are_fewer_words_than_the_old_answer_had() -> None:
+    """87 words of one sentence stood there before; codes of rules never do."""
+    html = built("realistic")
+    above = Parsed(html[html.index("<main>") : html.index('class="chart"')] + ">").text
+    assert len(above.split()) < 87
+    assert not re.search(r"\b[MCLP]\d+\b", above)
+
+
+@pytest.mark.parametrize("case", ["realistic", "null service", "wide", "scheduled", "none"])
+def test_no_internal_key_is_shown(case: str) -> None:
+    found = EVERY[case]
+    if case == "realistic":  # or this test could not fail
+        assert KEY.search(found.services[0].points[0].runs[0].key)
+    assert not KEY.search(Parsed(built(case)).text)
+    assert not KEY.search(text(found))
+    charts = json.dumps([figure.chart for figure in drawings(found)])
+    tooltips = re.findall(r'"tooltip": (\[.*?\]|\{.*?\})', charts)
+    assert tooltips
+    assert not [tip for tip in tooltips if '"field": "run"' in tip]
+
+
+def drawings(findings: Findings) -> list[Figure]:
+    of_services = [f for s in findings.services for f in figures.of_service(s)]
+    return [*of_services, *figures.of_study(findings)]
+
+
+def test_a_refused_quantile_is_an_arrow_from_the_least_it_can_be() -> None:
+    found = testing.findings()
+    point = found.services[1].points[6]
+    p95 = next(e for e in point.quantiles if e.q == 0.95)
+    assert p95.interval
+    rows = drawn(found)
+    arrow = next(r for r in rows["arrows"] if r["fraction"] == 0.7)
+    assert (arrow["service"], arrow["y"]) == ("nginx", p95.interval.lo)
+    assert cast("float", arrow["end"]) > cast("float", arrow["y"])
+    assert "at least" in str(arrow["shown"])
+    assert not [r for r in rows["points"] if (r["service"], r["fraction"]) == ("nginx", 0.7)]
+
+
+def test_an_interval_without_an_upper_end_is_an_arrow_from_its_lower_one() -> None:
+    base = testing.memcached()
+    first = base.points[0]
+    open_ended = tuple(
+        replace(e, interval=replace(e.interval, hi=math.inf)) if e.interval else e
+        for e in first.quantiles
+    )
+    point = replace(first, quantiles=open_ended)
+    service = replace(base, points=(point, *base.points[1:]))
+    rows = drawn(replace(testing.findings(), services=(service,), checks=()))
+    row = next(r for r in rows["intervals"] if r["fraction"] == 0.1)
+    p99 = next(e for e in open_ended if e.q == 0.99)
+    assert p99.interval
+    assert (row["is_endless"], row["y"]) == (True, p99.interval.lo)
+    assert cast("float", row["end"]) > cast("float", p99.value)
+    assert len([r for r in rows["intervals"] if r["is_endless"]]) == 1
+
+
+def test_what_never_completed_is_an_arrow_to_the_edge() -> None:
+    rows = drawn(testing.findings())
+    arrow = next(r for r in rows["arrows"] if r["fraction"] == 1.0)
+    edge = rows["bands"][0]["top"]
+    assert arrow["end"] == edge
+    assert cast("float", arrow["y"]) < cast("float", edge)
+
+
+@pytest.mark.parametrize("case", ["realistic", "infinite quantiles", "no runs", "all unknown"])
+def test_no_mark_stands_on_the_floor(case: str) -> None:
+    """A time on the lower edge would be a number that nobody measured."""
+    seen = 0
+    for figure in drawings(EVERY[case]):
+        if figure.chart is None or not figure.name.endswith(("against-load", overview.NAME)):
+            continue
+        datasets = cast("dict[str, Rows]", figure.chart["datasets"])
+        for row in (row for name in ("points", "runs") for row in datasets.get(name, [])):
+            seen += 1
+            if "value_ns" in row:  # an infinite one is not in JSON, and stands at the upper edge
+                assert row["y"] in (row["value_ns"], row.get("at_least_ns")), figure.name
+    assert seen
+
+
+def test_a_number_with_the_clients_lateness_says_that_it_is_a_bound() -> None:
+    base = testing.memcached()
+    late = tuple(
+        replace(p, quantiles=tuple(replace(e, lateness_ns=20_000.0) for e in p.quantiles))
+        for p in base.points
+    )
+    found = replace(testing.findings(), services=(replace(base, points=late),), checks=())
+    row = drawn(found)["points"][0]
+    assert row["shown"] == "at most 281 µs, up to 20.0 µs of it the client's"
+    assert "≤281 µs" in text(found)
+
+
+def test_the_knee_is_the_border_and_open_ends_have_no_line() -> None:
+    band = drawn(EVERY["full"])["bands"][0]
+    assert (band["lo"], band["hi"]) == (35_400 / 52_300, 37_100 / 52_300)
+    assert band["is_open"] is False
+    most = drawn(EVERY["at least"])["bands"][0]
+    assert most["is_open"] is True
+    assert most["hi"] == pytest.approx(1.02)  # the end of the axis
+
+
+@pytest.mark.parametrize(
+    ("case", "number"),
+    [
+        ("full", "≈ 36.2k requests/s (35.4k–37.1k, 90 %; 36 runs, 82 s)"),
+        ("at least", "at least 41k requests/s (90 % sure; no load failed; 36 runs, 82 s)"),
+        ("at most", "at most 9k requests/s (90 % sure; no load held; 36 runs, 82 s)"),
+        ("wide", "≈ 36.6k requests/s (20.9k–47.1k, 90 %; 36 runs, 82 s)"),
+        ("none", "no load (missed at every load tried, down to 3.60k; 36 runs, 82 s)"),
+        ("no border", "unknown (no run can be believed)"),
+    ],
+)
+def test_the_answer_is_a_number_wherever_there_is_one(case: str, number: str) -> None:
+    assert tile(case).line == number
+    words = re.sub(r"\s+", " ", text(EVERY[case]))
+    assert number in words
+    assert number.partition(" (")[0] in re.sub(r"\s+", " ", Parsed(built(case)).text)
+
+
+def test_unknown_stands_beside_numbers_and_names_what_settles_it() -> None:
+    found = EVERY["wide"]
+    lines = text(found).splitlines()
+    assert lines[0].endswith("? unknown")
+    assert "150 effective requests near the border, 200 are needed" in tile("wide").why
+    assert lines[-1] == f"next: {testing_answers.SETTLE.command}"
+    assert "To bring the interval to ±7 %, 3 min 11 s" in Parsed(built("wide")).text
+
+
+def test_the_machines_share_is_said_above_a_ratio_and_not_below() -> None:
+    (note,) = tile("scheduled").notes
+    assert note == (
+        "36.2k (35.4k–37.1k) with the CPU to itself; 24.1k (18k–30k) as this machine schedules"
+        " it: kdamond.0, dockerd, kworker/0:1 and 1 more ran there"
+    )
+    assert note in re.sub(r"\s+", " ", text(EVERY["scheduled"]))
+    search = testing_answers.scheduled()
+    assert search.scheduled
+    near = replace(
+        search.scheduled,
+        border=testing_answers.border(33_000.0, 31_000.0, 35_000.0),
+        quantile_ns=(110_000.0, 130_000.0),
+    )
+    calm = replace(testing.memcached(), max_load=replace(search, scheduled=near))
+    assert tiles.of_service(calm).notes == ()
+    (note,) = tile("undisturbed").notes
+    assert note.startswith("undisturbed ≈ 48k (46k–50k, 90 %)")
+
+
+def test_a_search_without_a_sweep_draws_how_sure_it_is() -> None:
+    names = [f.name for f in figures.of_study(EVERY["search alone"]) if f.chart]
+    assert names == ["chance"]
+    html = built("search alone")
+    assert html.index('data-figure="chance"') < html.index("<details")
+    assert [f.name for f in figures.of_study(EVERY["full"]) if f.chart] == ["overview"]
+
+
+def test_a_bar_ends_with_the_load_axis_and_open_ends_are_told() -> None:
+    bar = tile("full").bar
+    assert bar
+    assert (bar.lo, bar.hi) == pytest.approx((0.677, 0.709), abs=1e-3)
+    assert bar.end == "52.3k max"
+    ends = {case: tile(case).bar for case in ("at least", "at most")}
+    assert ends["at least"]
+    assert ends["at most"]
+    assert ends["at least"].is_open_high
+    assert ends["at most"].is_open_low
+    assert math.isclose(ends["at least"].hi, 1.0)
+
+
+def test_one_figure_for_a_paper_holds_curves_and_numbers(tmp_path: Path) -> None:
+    write(EVERY["full"], tmp_path)
+    picture = (tmp_path / "figures" / "overview.svg").read_text("utf-8")
+    assert "≈ 36.2k requests/s (35.4k–37.1k, 90 %" in picture
+    assert "QoS p99 ≤ 1 ms" in picture
+    assert (tmp_path / "figures" / "overview.pdf").read_bytes().startswith(b"%PDF")

@@ -1,0 +1,49 @@
+"""The study in fewer than 60 characters, for the page's title and headline."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sojourn.analysis.findings import Findings
+from sojourn.plan.points import Verdict
+from sojourn.report import tiles
+
+MOST = 59
+
+
+def of(findings: Findings) -> str:
+    """What the study came to; the shorter form where the longer does not fit."""
+    answers = [f"{s.service} {tiles.short(s)}" for s in findings.services]
+    targets = {tiles.target(s) for s in findings.services}
+    same = f" at {targets.pop()}" if len(targets) == 1 and targets != {""} else ""
+    checked = checks(findings)
+    said = ", ".join(answers)
+    forms = [
+        "; ".join(part for part in (f"{said}{same}" if said else "", checked) if part),
+        "; ".join(part for part in (said, checked) if part),
+        said,
+        "; ".join(part for part in (_counted(findings), checked) if part),
+        _counted(findings) or checked,
+    ]
+    return next((form for form in forms if form and len(form) <= MOST), "nothing was measured")
+
+
+def title(findings: Findings) -> str:
+    """The headline with the study's name before it, if both fit."""
+    line = of(findings)
+    whole = f"{findings.study}: {line}"
+    return whole if len(whole) <= MOST else line
+
+
+def checks(findings: Findings) -> str:
+    """How many quantities of the ideal queues came out as theory has them; "" without any."""
+    of_theory = [row for row in findings.checks if row.theory_ns > 0]
+    held = sum(row.verdict is Verdict.HOLDS for row in of_theory)
+    return f"{held} of {len(of_theory)} as theory has it" if of_theory else ""
+
+
+def _counted(findings: Findings) -> str:
+    number = Counter(str(s.verdict) for s in findings.services)
+    words = ", ".join(f"{n} {word}" for word, n in number.items())
+    count = len(findings.services)
+    return f"{count} service{'' if count == 1 else 's'}: {words}" if count else ""
