@@ -1,6 +1,6 @@
 """Hold the search against queues of known truth: does its interval cover, and how wide is it?
 
-Usage: .venv/bin/python bench/search/run.py [--searches 40] [--seed 1] [--profile quick] [--only mm1]
+Usage: .venv/bin/python bench/search/run.py [--searches 40] [--profile quick] [--only mm1]
 
 Each search is the plan as it is, from the closed-loop peak to the last run, on a real queue whose
 starts differ by 5 % of capacity. Nothing is measured on this machine but the plan's own CPU time.
@@ -93,9 +93,10 @@ def row(queue: Queue, found: list[Found]) -> str:
     ratio = [f.hi / f.lo for f in closed] or [math.inf]
     covers = statistics.mean(f.lo <= 1 <= f.hi for f in found)
     low = statistics.mean(f.hi < 1 for f in found)
+    widest = sorted(ratio)[int(0.9 * len(ratio))]
     return (
         f"{queue.name:6}  {queue.border:.3f}  {len(closed) / len(found):8.2f}  {covers:6.2f}  "
-        f"{low:9.2f}  {statistics.median(ratio):5.2f}  {sorted(ratio)[int(0.9 * len(ratio))]:5.2f}  "
+        f"{low:9.2f}  {statistics.median(ratio):5.2f}  {widest:5.2f}  "
         f"{statistics.median(f.estimate for f in found):5.3f}  "
         f"{statistics.median(f.wall_s for f in found):5.0f}  "
         f"{statistics.median(f.measured_s for f in found):8.0f}  "

@@ -147,9 +147,8 @@ def _beside(most: MaxLoad) -> tuple[str, ...]:
     said: list[str] = []
     if most.border and (bare := most.scheduled) and bare.border and is_apart(most, APART):
         ran = f": {' and '.join(bare.culprits[:2])} ran there" if bare.culprits else ""
-        said.append(
-            f"That is with the CPU to itself; {fits(bare.border)} as this machine schedules it{ran}."
-        )
+        alone = f"That is with the CPU to itself; {fits(bare.border)}"
+        said.append(f"{alone} as this machine schedules it{ran}.")
     if most.undisturbed:
         said.append(f"Undisturbed by the machine it would be {fits(most.undisturbed)}.")
     if most.verdict is Verdict.UNKNOWN and most.reasons:

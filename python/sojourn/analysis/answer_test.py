@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from sojourn.analysis import answer
 from sojourn.analysis.findings import (
+    Border,
     Estimate,
     Interval,
     LoadPoint,
     MaxLoad,
     Qos,
+    Scheduled,
     ServiceFinding,
+    Settle,
 )
 from sojourn.plan.points import Verdict
 
@@ -63,41 +67,79 @@ def memcached(*points: LoadPoint, max_load: MaxLoad | None = None) -> ServiceFin
     )
 
 
-def most(verdict: Verdict, *reasons: str) -> MaxLoad:
-    interval = Interval(lo=96_000, hi=101_000)
+def border(lo: float, hi: float, estimate: float = 98_500) -> Border:
+    return Border(
+        estimate_rps=estimate,
+        interval_rps=Interval(lo=lo, hi=hi),
+        level=0.9,
+        fraction=Interval(lo=lo / PEAK, hi=hi / PEAK),
+        runs=36,
+        starts=21,
+        measured_s=82,
+        curve=((16_200.0, 0.99), (175_000.0, 0.01)),
+    )
+
+
+def most(found: Border | None, verdict: Verdict = HOLDS, *reasons: str) -> MaxLoad:
     return MaxLoad(
         verdict=verdict,
         reasons=reasons,
-        interval_rps=interval if verdict is HOLDS else None,
-        fraction=Interval(lo=interval.lo / PEAK, hi=interval.hi / PEAK),
-        confirmed=verdict is HOLDS,
-        probes=((1_350.0, "fail"), (90_000.0, "fail")),
+        border=found,
+        probes=((90_000.0, "pass"),),
         wall_s=60,
+        settle=Settle(command="sojourn run x", seconds=360, why="bring the interval to ±10 %"),
     )
 
 
-def test_a_found_and_confirmed_load_is_an_interval_in_both_units() -> None:
-    said = answer.headline(memcached(max_load=most(HOLDS)), 1)
+def test_the_answer_is_a_number_with_its_interval_and_what_it_rests_on() -> None:
+    said = answer.headline(memcached(max_load=most(border(96_000, 101_000))), 1)
     assert said == (
-        "memcached on 1 thread keeps p99 ≤ 1 ms up to 96.0k to 101k requests/s "
-        "(71–75 % of its achieved peak of 135k)."
+        "memcached on 1 thread keeps p99 ≤ 1 ms up to ≈ 98.5k (96.0k–101k, 90 %) requests/s "
+        "(36 runs, 82 s; 71–75 % of its achieved peak of 135k)."
     )
 
 
-def test_a_target_that_no_load_meets_is_said_to_be_missed() -> None:
-    said = answer.headline(memcached(max_load=most(VIOLATED)), 4)
-    assert said == (
-        "memcached on 4 threads misses p99 ≤ 1 ms at every load tried, down to 1.35k requests/s."
+@pytest.mark.parametrize(
+    ("lo", "hi", "words"),
+    [
+        (80_000, math.inf, "up to at least 80.0k requests/s (36 runs, 82 s)."),
+        (0, 20_000, "up to at most 20.0k requests/s (36 runs, 82 s)."),
+        (0, 0, "misses p99 ≤ 1 ms at every load tried, down to 16.2k requests/s."),
+    ],
+)
+def test_an_open_end_is_said_as_one(lo: float, hi: float, words: str) -> None:
+    assert words in answer.headline(memcached(max_load=most(border(lo, hi))), 1)
+
+
+def test_unknown_stands_beside_the_numbers_with_the_command_that_settles_it() -> None:
+    found = most(border(40_000, 160_000), UNKNOWN, "the interval spans a factor of 4.0")
+    said = answer.headline(memcached(max_load=found), 1)
+    assert "≈ 98.5k (40.0k–160k, 90 %) requests/s" in said
+    assert "Too wide to decide by: the interval spans a factor of 4.0." in said
+    assert said.endswith("To bring the interval to ±10 %: sojourn run x (6 min).")
+
+
+def test_without_a_run_that_can_be_believed_the_reason_is_the_answer() -> None:
+    found = most(None, UNKNOWN, "no run can be believed", "client stopped")
+    assert answer.headline(memcached(max_load=found), 1) == (
+        "How much load memcached on 1 thread takes with p99 ≤ 1 ms is unknown: "
+        "no run can be believed; client stopped."
     )
 
 
-def test_an_unknown_search_gives_its_reason_and_what_the_sweep_saw() -> None:
-    found = memcached(load(0.5, HOLDS), load(0.8, VIOLATED), max_load=most(UNKNOWN, "client late"))
-    assert answer.headline(found, 1) == (
-        "How much load memcached on 1 thread takes with p99 ≤ 1 ms is unknown: client late. "
-        "In the sweep, memcached on 1 thread keeps p99 ≤ 1 ms at 67.5k requests/s (50 %) and "
-        "misses it at 108k requests/s (80 %) of its achieved peak of 135k."
+@pytest.mark.parametrize(("bare_rps", "is_said"), [(90_000, False), (70_000, True)])
+def test_the_machine_s_part_is_said_when_it_is_worth_it(bare_rps: float, *, is_said: bool) -> None:
+    bare = Scheduled(
+        border=border(50_000, 95_000, bare_rps),
+        quantile_ns=(1e5, 9e5),
+        at_rps=96_000,
+        pairs=2,
+        culprits=("kdamond.0", "a daemon", "others"),
     )
+    found = replace(most(border(96_000, 101_000)), scheduled=bare)
+    said = answer.headline(memcached(max_load=found), 1)
+    words = "≈ 70.0k (50.0k–95.0k, 90 %) as this machine schedules it: kdamond.0 and a daemon ran"
+    assert (words in said) == is_said
 
 
 def test_loads_between_that_are_unknown_are_counted() -> None:

@@ -38,6 +38,6 @@ def test_a_lag_of_a_twentieth_is_not_worth_a_word() -> None:
 
 
 def test_a_load_s_quantiles_carry_the_lag() -> None:
-    point = load_point.gather([judged({0.5: 10.0, 0.99: 2e4})], None, None)
+    point = load_point.gather([judged({0.5: 10.0, 0.99: 2e4})], None, None, None)
     found = {e.q: e.lateness_ns for e in point.quantiles}
     assert (found[0.5], found[0.99]) == (0.0, 2e4)

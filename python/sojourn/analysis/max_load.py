@@ -1,8 +1,8 @@
 """How much load fits within the QoS target, as the model over all runs has it (M18, M28).
 
 The plan's posterior is the answer; here it is put in numbers for people: an estimate with its
-interval, the same without what the machine did (M29) and without the shield (M32), what it rests on,
-and the one command that would settle what is still open.
+interval, the same without what the machine did (M29) and without the shield (M32), what it rests
+on, and the one command that would settle what is still open.
 """
 
 from __future__ import annotations
@@ -96,22 +96,25 @@ def _verdict(
         return Verdict.UNKNOWN, ("no run can be believed", *dict.fromkeys(why))
     if search.next is not None:
         return Verdict.UNKNOWN, ("the search was not finished: run the study again, it resumes",)
-    lo, hi = found.interval_rps.lo, found.interval_rps.hi
-    if hi == 0:
+    if found.interval_rps.hi == 0:
         return Verdict.VIOLATED, ()
+    why = _undecided(found)
+    return (Verdict.UNKNOWN, (why,)) if why else (Verdict.HOLDS, ())
+
+
+def _undecided(found: Border) -> str:
+    """Why an interval is none to decide by; "" if it is."""
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
     if lo == 0:
-        what = f"nothing down to {show_count(found.curve[0][0])} requests/s was shown to hold"
-        return Verdict.UNKNOWN, (what,)
+        return f"nothing down to {show_count(found.curve[0][0])} requests/s was shown to hold"
     if hi == math.inf:
-        what = f"nothing up to {show_count(found.curve[-1][0])} requests/s was shown to fail"
-        return Verdict.UNKNOWN, (what,)
+        return f"nothing up to {show_count(found.curve[-1][0])} requests/s was shown to fail"
     if hi > WIDE * lo:
-        what = (
+        return (
             f"the interval spans a factor of {hi / lo:.1f}, {WIDE:g} decides: in "
             f"{found.measured_s:.0f} s of load misses came in too few clusters to count"
         )
-        return Verdict.UNKNOWN, (what,)
-    return Verdict.HOLDS, ()
+    return ""
 
 
 def _undisturbed(

@@ -1,72 +1,157 @@
-"""The interval holds what restarts do, the truth, and the next search's."""
+"""The answer in numbers: what the posterior says, what the machine adds, and what would settle it."""
 
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from sojourn.analysis import max_load
-from sojourn.analysis.findings import MaxLoad
-from sojourn.analysis.study import study
-from sojourn.analysis.testing import measured, memcached, run_study, study_of
-from sojourn.plan.make import point
-from sojourn.plan.points import Outcome, Phase, Verdict
-from sojourn.spec import Goal
+from sojourn.analysis.findings import MaxLoad, Qos
+from sojourn.analysis.given import Given, Measured
+from sojourn.analysis.served import QUEUES, Served
+from sojourn.plan import Outcome, Phase, Point, Verdict, progress
+from sojourn.plan.points import Misses
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import play, study
+from sojourn.spec import Study
 
-CAPACITY = 8_000.0
-TRUTH = CAPACITY - math.log(100) / 1e-3  # M/M/1: p99 = ln 100 / (μ − λ) = 1 ms
-
-
-def search(seed: int) -> MaxLoad:
-    asked = study_of(memcached(measure=[Goal.MAX_LOAD]), name="max_load")
-    found = study(run_study(asked, capacity_rps=CAPACITY, seed=seed, spread=0.05))
-    most = found.services[0].max_load
-    assert most is not None
-    return most
+QOS = Qos(q=0.99, bound_ns=1e6, rule="given")
 
 
-def test_two_searches_in_a_row_overlap_and_hold_the_truth() -> None:
-    """Restarts differ by 5 %. Of eight intervals one may miss the truth; no two may part."""
-    found = [search(seed) for seed in range(8)]
-    intervals = [most.interval_rps for most in found if most.verdict is Verdict.HOLDS]
-    assert len(intervals) >= 7
-    known = [i for i in intervals if i is not None]
-    assert sum(i.lo <= TRUTH <= i.hi for i in known) >= len(known) - 1
-    assert all(max(a.lo, b.lo) <= min(a.hi, b.hi) for a, b in combinations(known, 2))
-
-
-def test_students_interval_needs_three_rounds() -> None:
-    assert max_load.spread([100.0, 104.0]) is None
-    found = max_load.spread([100.0, 100.0, 100.0])
-    assert found is not None
-    assert (found.lo, found.hi) == pytest.approx((100, 100))
-
-
-def probe(rps: float, missed: int, *, of: int = 10_000, valid: bool = True) -> Outcome:
-    asked = study_of(memcached())
-    planned = point(
-        asked, f"memcached/search/r0/p{rps:g}", Phase.SEARCH, measure_s=1, offered_rps=rps
+def judged(of: Study, outcomes: list[Outcome], *culprits: str) -> MaxLoad:
+    measured = tuple(
+        Measured(outcome=o, culprits=culprits if o.point.phase is Phase.SCHEDULED else ())
+        for o in outcomes
     )
-    times = [1e5] * (of - missed) + [2e6] * missed
-    verdict = Verdict.HOLDS if valid else Verdict.UNKNOWN
-    return measured(planned, np.array(times), bound_ns=1e6, verdict=verdict).outcome
+    given = Given(study=of, measured=measured)
+    found = max_load.judge(given, measured, progress(of, of.services[0], outcomes), QOS)
+    assert found is not None
+    return found
 
 
-def test_the_isotonic_crossing_lies_between_pass_and_fail() -> None:
-    probes = [probe(100, 10), probe(200, 50), probe(300, 200), probe(400, 900)]
-    assert max_load.isotonic_crossing(probes, 0.99) == pytest.approx(math.sqrt(200 * 300))
+def quick(*sets: str) -> Study:
+    return study(*sets, profile="quick")
 
 
-def test_contradicting_probes_are_pooled_by_weight() -> None:
-    """200 fails, 300 passes clearly: together they miss less than 1 %, so the border is above."""
-    probes = [probe(100, 10), probe(200, 150), probe(300, 20, of=20_000), probe(400, 900)]
-    assert max_load.isotonic_crossing(probes, 0.99) == pytest.approx(math.sqrt(300 * 400))
+@pytest.fixture(name="stalls", scope="module")
+def _stalls() -> tuple[Study, list[Outcome]]:
+    of = quick()
+    return of, play(of, Served(queue=QUEUES[2]).measure)
 
 
-def test_unknown_probes_decide_nothing() -> None:
-    probes = [probe(100, 10), probe(200, 900, valid=False), probe(300, 900)]
-    assert max_load.isotonic_crossing(probes, 0.99) == pytest.approx(math.sqrt(100 * 300))
-    assert max_load.isotonic_crossing([probe(100, 10)], 0.99) is None
+def test_the_numbers_are_the_posterior_s(stalls: tuple[Study, list[Outcome]]) -> None:
+    of, outcomes = stalls
+    found = judged(of, outcomes).border
+    search = progress(of, of.services[0], outcomes).search
+    assert found
+    assert search
+    assert (found.interval_rps.lo, found.interval_rps.hi) == search.interval_rps
+    assert found.estimate_rps == search.estimate_rps
+    assert found.runs == len(search.trials)
+    assert found.measured_s == sum(
+        o.point.measure_s for o in outcomes if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)
+    )
+
+
+def test_a_wide_interval_names_the_command_that_would_narrow_it(
+    stalls: tuple[Study, list[Outcome]],
+) -> None:
+    of, outcomes = stalls
+    found = judged(of, outcomes)
+    assert found.settle
+    assert found.settle.command.startswith("sojourn run max_load_memcached --profile quick --set ")
+    assert found.settle.seconds > sum(o.wall_s for o in outcomes)
+
+
+def test_windows_that_the_log_marks_are_left_out_of_the_second_answer(
+    stalls: tuple[Study, list[Outcome]],
+) -> None:
+    of, outcomes = stalls
+    assert judged(of, outcomes).undisturbed is None
+    calm = [
+        replace(o, undisturbed=Misses(requests=o.requests, over=0)) if o.over_bound else o
+        for o in outcomes
+    ]
+    found = judged(of, calm)
+    assert found.border
+    assert found.undisturbed
+    assert found.undisturbed.estimate_rps > 1.2 * found.border.estimate_rps
+
+
+def late(point: Point) -> Outcome:
+    """Everything misses."""
+    outcome = imagine(point)
+    missed = None if outcome.over_bound is None else outcome.requests
+    return replace(outcome, over_bound=missed)
+
+
+def prompt(point: Point) -> Outcome:
+    """Nothing misses."""
+    outcome = imagine(point)
+    return outcome if outcome.over_bound is None else replace(outcome, over_bound=0)
+
+
+def test_where_every_load_misses_the_target_is_violated() -> None:
+    of = quick()
+    found = judged(of, play(of, late))
+    assert found.verdict is Verdict.VIOLATED
+    assert found.border
+    assert found.border.interval_rps.hi == 0
+
+
+def test_where_nothing_misses_the_answer_is_at_least() -> None:
+    of = quick()
+    found = judged(of, play(of, prompt))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "nothing up to" in found.reasons[0]
+    assert found.border
+    assert found.border.interval_rps.lo > 0
+    assert math.isinf(found.border.interval_rps.hi)
+
+
+def test_what_cannot_be_believed_leaves_no_number_but_its_reason() -> None:
+    of = quick()
+
+    def lost(point: Point) -> Outcome:
+        return replace(imagine(point), verdict=Verdict.UNKNOWN, reasons=("client stopped",))
+
+    found = judged(of, play(of, lost))
+    assert (found.verdict, found.border) == (Verdict.UNKNOWN, None)
+    assert found.reasons == ("no run can be believed", "client stopped")
+
+
+def test_runs_with_the_shield_and_without_are_held_side_by_side() -> None:
+    of = quick()
+
+    def measure(point: Point) -> Outcome:
+        bare = point.phase is Phase.SCHEDULED
+        outcome = imagine(point, capacity_rps=60_000 if bare else 100_000)
+        return replace(outcome, shield="none" if bare else "priority")
+
+    found = judged(of, play(of, measure), "kdamond.0")
+    assert found.shield == "priority"
+    assert found.border
+    assert found.scheduled
+    assert found.scheduled.border
+    assert found.scheduled.border.estimate_rps < found.border.estimate_rps / 1.2
+    assert found.scheduled.culprits == ("kdamond.0",)
+    assert found.scheduled.quantile_ns
+    assert found.scheduled.quantile_ns[0] < found.scheduled.quantile_ns[1]
+
+
+def test_stalls_rarer_than_a_third_of_the_time_near_the_border_cannot_be_excluded(
+    stalls: tuple[Study, list[Outcome]],
+) -> None:
+    of, outcomes = stalls
+    found = judged(of, outcomes)
+    assert found.stall_s
+    assert found.border
+    near = [
+        o.point.measure_s
+        for o in outcomes
+        if o.over_bound is not None
+        and 1 / 1.15 <= o.offered_rps / found.border.estimate_rps <= 1.15
+    ]
+    assert found.stall_s == sum(near) / 3

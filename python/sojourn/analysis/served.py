@@ -1,8 +1,8 @@
 """Real queues with a known border, for tests: the search meets their clusters as they come.
 
-`plan.simulated` tells the plan the true size of clusters; here every request is drawn and served, and
-misses are counted as the generator counts them. A queue's truth is a closed form where there is
-one, else a long run of the same queue (`bench/search/truth.py` makes them anew).
+`plan.simulated` tells the plan the true size of clusters; here every request is drawn and served,
+and misses are counted as the generator counts them. A queue's border is a closed form where there
+is one, else that of a long run of the same queue (`bench/search/truth.py` finds it anew).
 
 A server works at a rate that changes with time: 1, 0 in a stall, less in a slow phase. With
 capacity C(t), the work that it could have done until t, a request that arrives at t and wants S
@@ -89,7 +89,7 @@ class Queue:
         return []
 
 
-# The services of the acceptance table. M/M/1: p99 of T ~ Exp(μ − λ) meets the bound at μ − ln 100/b.
+# The services of the acceptance table. M/M/1: p99 of T ~ Exp(μ − λ) is the bound b at μ − ln 100/b.
 QUEUES = (
     Queue(name="mm1", rate_rps=51_200, bound_s=1e-3, border=1 - math.log(100) / 51.2),
     Queue(name="md1", rate_rps=25_600, bound_s=1e-3, border=0.909, is_fixed=True),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sojourn.host.culprits import Sight
+    from sojourn.host.preflight import Look
 
 CULPRITS_MAX = 8
 WatchS = Annotated[
@@ -44,7 +45,7 @@ def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
     from sojourn import host
     from sojourn.host import culprits
     from sojourn.host.doctor import LOOK_S
-    from sojourn.host.preflight import Target, look, summary
+    from sojourn.host.preflight import look, summary
     from sojourn.host.tree import cpu_text
 
     facts = host.read()
@@ -71,12 +72,7 @@ def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
     if found.sight:
         _culprits(console, found.sight)
     if seen:
-        target = Target()
-        console.print(f"\n[bold]the server's CPUs[/] {escape(seen.seen(target))}")
-        console.print(f"  without a shield: [dim]{escape(seen.effect(target))}[/]")
-        if seen.machine is not None:
-            shielded = seen.effect(target, is_shielded=True)
-            console.print(f"  with one: [dim]{escape(shielded)}[/]")
+        _stops(console, seen)
     console.print("\n[bold]abilities[/]")
     table = new_table(has_head=False)
     for ability in found.abilities:
@@ -86,6 +82,18 @@ def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
         if ability.mend:
             table.add_row("", "", f"[dim]mend: {escape(ability.mend)}[/]")
     console.print(table)
+
+
+def _stops(console: Console, seen: Look) -> None:
+    """How long a server would be kept from its CPUs, and what that does to an answer."""
+    from sojourn.host.preflight import Target
+
+    target = Target()
+    console.print(f"\n[bold]the server's CPUs[/] {escape(seen.seen(target))}")
+    console.print(f"  without a shield: [dim]{escape(seen.effect(target))}[/]")
+    if seen.machine is not None:
+        shielded = seen.effect(target, is_shielded=True)
+        console.print(f"  with one: [dim]{escape(shielded)}[/]")
 
 
 def _culprits(console: Console, sight: Sight) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sojourn.plan import Outcome, Phase, Point, Verdict, progress
+from sojourn.plan import Outcome, Point, Verdict, progress
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns
 

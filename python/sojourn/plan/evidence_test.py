@@ -41,7 +41,8 @@ def test_without_a_miss_a_cluster_is_as_large_as_an_excursion_of_five_bounds() -
 
 
 def test_one_size_seen_often_is_the_size() -> None:
-    size, count = sizes([trial(50_000, requests=10**8, clusters=(40.0,) * 5_000)], BOUND_S).at(50_000)
+    seen = [trial(50_000, requests=10**8, clusters=(40.0,) * 5_000)]
+    size, count = sizes(seen, BOUND_S).at(50_000)
     assert count == 5_000
     assert size == pytest.approx(40, rel=0.02)
 

@@ -136,7 +136,7 @@ def _said(
 
 
 def _likelihood(logit: Floats, trial: Trial, size: float) -> Floats:
-    """Of shares, from n and k in clusters: a binomial count continued to real numbers; at most 1."""
+    """Of shares, from n and k in clusters: a binomial count of real numbers; at most 1."""
     if trial.is_overloaded:
         size = max(size, trial.requests / evidence.LARGEST)
     size = min(size, float(trial.requests))

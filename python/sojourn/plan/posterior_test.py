@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sojourn.plan import posterior
-from sojourn.plan.curve import Curve, curve
+from sojourn.plan.curve import Curve, Floats, curve
 from sojourn.plan.evidence_test import trial
 from sojourn.plan.posterior import Posterior, border
 
@@ -38,9 +38,9 @@ def test_forward_backward_agrees_with_summing_over_every_path() -> None:
     rng = np.random.default_rng(3)
     loads, habits, slopes, levels = 4, 2, 2, 3
 
-    def chances(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    def chances(*shape: int) -> Floats:
         drawn = rng.random(shape)
-        return drawn / drawn.sum(axis=-1, keepdims=True)
+        return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True), np.float64)
 
     prior = Curve(
         grid=np.ones(loads), floor=np.zeros(loads), first=chances(levels),
@@ -49,7 +49,7 @@ def test_forward_backward_agrees_with_summing_over_every_path() -> None:
         logit=np.zeros(1), edges=np.zeros(levels + 1),
     )  # fmt: skip
     likely = rng.random((loads, slopes, habits, levels))
-    states, evidences = posterior._forward_backward(prior, likely)  # noqa: SLF001
+    states, evidences = posterior._forward_backward(prior, likely)
     for habit in range(habits):
         total = np.zeros((loads, slopes, levels))
         each = list(itertools.product(range(slopes), range(levels)))

@@ -1,13 +1,13 @@
 """The highest load within the QoS target: one model over all runs, which chooses the next (M28).
 
-Every probe is a run from a fresh start of the service (M15). The model of `posterior` takes sweep and
-probes together and says where the border may lie; the next probe is made at one of its quantiles,
-so that probes gather around the border and still look beyond both ends. The search ends when the
+Every probe is a run from a fresh start of the service (M15). The model of `posterior` takes sweep
+and probes together and says where the border may lie; the next probe is made at one of its
+quantiles, so that probes gather around the border and still look beyond both ends. The search ends when the
 interval is narrow and rests on enough starts and time, or when its time is spent; it always has an
 interval.
 
-Last come a few longer runs at the lower end, which enter the model like any other. Where the service
-had its CPUs to itself they take turns with runs without that shield (M32): what the shield changed
+Last come a few longer runs at the lower end, which enter the model like any other. Where the
+service had its CPUs to itself they take turns with runs without that shield (M32): what the shield changed
 is measured at the load that was found.
 
 Source: Rodriguez and Ludkovski, Information-directed sampling for root finding (2017) and Waeber,

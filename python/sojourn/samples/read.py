@@ -14,7 +14,8 @@ from sojourn.samples.intervals import intervals
 
 POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
 HOST, SERVICE = "host.json", "service.json"
-DECIDED = (Phase.SEARCH, Phase.CONFIRM, Phase.SCHEDULED)  # phases that ask only whether a load meets its target
+# phases that ask only whether a load meets its target
+DECIDED = (Phase.SEARCH, Phase.CONFIRM, Phase.SCHEDULED)
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 

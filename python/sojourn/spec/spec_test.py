@@ -110,10 +110,10 @@ def test_the_file_wins_over_the_profile_and_the_command_line_over_both(tmp_path:
     path = put(tmp_path, MINIMAL)
     assert spec.load(path).run.repeats == 3
     assert spec.load(path).run.measure_s == PROFILES["standard"].measure_s
-    quick = spec.load(path, profile="quick", overrides=["run.search.rounds=4"])
+    quick = spec.load(path, profile="quick", overrides=["run.search.budget_s=44"])
     assert quick.run.repeats == 3
     assert quick.run.measure_s == PROFILES["quick"].measure_s
-    assert quick.run.search.rounds == 4
+    assert quick.run.search.budget_s == 44
     assert quick.run.search.probe_s == PROFILES["quick"].search.probe_s
 
 
