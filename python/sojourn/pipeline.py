@@ -16,10 +16,12 @@ from sojourn import analysis, host, plan, report, run, samples, store
 from sojourn.analysis.findings import Findings
 from sojourn.analysis.stored import given
 from sojourn.errors import RunFault
+from sojourn.host import culprits
 from sojourn.plan import Outcome, Point, Verdict
 from sojourn.spec import Study
 
 FAILURES_MAX = 3  # in a row: the next point would fail too
+NAMED_S, NAMED_MAX = 1.0, 3  # how long to look for who disturbs, and how many to name
 PATIENCE = run.Patience()
 
 
@@ -64,7 +66,7 @@ def run_study(
         facts = host.read()
         run.check(study, facts)  # refuses what this machine cannot do, before it starts
         store.prepare(results)
-        before = run.ready(study, facts, patience, watcher.event)
+        before = run.ready(study, facts, patience, watcher.event, names=_names)
         about = manifest(facts, command, before, other)
         with (
             store.open(results, study, resume=resume, manifest=about) as record,
@@ -75,6 +77,11 @@ def run_study(
             record.finish()
         findings, pages = written(record.path)
         return Done(path=record.path, findings=findings, pages=tuple(pages))
+
+
+def _names(cpus: Sequence[int]) -> tuple[str, ...]:
+    """Who runs on some CPUs, worst first."""
+    return tuple(culprit.text for culprit in culprits.read(cpus, NAMED_S)[:NAMED_MAX])
 
 
 def measure(study: Study, record: store.OpenRecord, session: run.Session, watcher: Watcher) -> None:

@@ -72,7 +72,7 @@ def _border(said: Posterior, rest: Sequence[Trial], axis: Axis) -> Border:
     lo, hi = said.interval()
     estimate = said.within(0.5)
     if lo == 0 and hi < math.inf:
-        estimate = hi
+        estimate = max(hi, said.rps[0])
     elif lo > 0 and hi == math.inf:
         estimate = lo
     return Border(
@@ -98,8 +98,8 @@ def _verdict(
         return Verdict.UNKNOWN, ("the search was not finished: run the study again, it resumes",)
     if found.interval_rps.hi == 0:
         return Verdict.VIOLATED, ()
-    why = _undecided(found)
-    return (Verdict.UNKNOWN, (why,)) if why else (Verdict.HOLDS, ())
+    doubt = _undecided(found)
+    return (Verdict.UNKNOWN, (doubt,)) if doubt else (Verdict.HOLDS, ())
 
 
 def _undecided(found: Border) -> str:

@@ -1,4 +1,4 @@
-"""The answer in numbers: what the posterior says, what the machine adds, and what would settle it."""
+"""The answer in numbers: what the posterior says, what the machine adds, what would settle it."""
 
 from __future__ import annotations
 

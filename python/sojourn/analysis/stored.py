@@ -9,7 +9,15 @@ from typing import Any
 from sojourn.analysis import times
 from sojourn.analysis.given import Given, Measured, Second
 from sojourn.plan.points import Outcome, Phase
-from sojourn.samples import Interval, LoadResult, intervals, load_result, raw_sojourn_ns, read_json
+from sojourn.samples import (
+    Interval,
+    LoadResult,
+    culprits,
+    intervals,
+    load_result,
+    raw_sojourn_ns,
+    read_json,
+)
 from sojourn.samples.read import HLOG, HOST, LOAD, RAW
 from sojourn.samples.traced import trace_result
 from sojourn.store.record import Record
@@ -67,6 +75,8 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
     """Arrays are read only where findings are made of them: sweep and check."""
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
+    if outcome.point.phase is Phase.SCHEDULED:
+        return Measured(outcome=outcome, culprits=_culprits(folder))
     is_shown = outcome.point.phase in (Phase.SWEEP, Phase.CHECK)
     if not is_shown or outcome.requests == 0:  # 0: it failed, and what it left may be damaged
         return Measured(outcome=outcome)
@@ -89,6 +99,11 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         lateness_ns=_lateness(result),
         errors=result.errors,
     )
+
+
+def _culprits(folder: Path) -> tuple[str, ...]:
+    """Names of those that ran for long at a time where the server wanted to."""
+    return tuple(c.task for c in culprits.read(folder) if c.long_runs_per_s)
 
 
 def _traced(folder: Path, outcome: Outcome) -> Measured:

@@ -8,7 +8,7 @@ logit is a floor that rises with load plus a staircase that never falls:
   depend on load has exactly this curve; any other has a steeper one. ρ is the load over
   `HEADROOM` × the peak, for the peak itself is measured once and moves.
 - *the staircase*: rises by a Poisson number of levels a step. How steeply is a state of its own
-  that changes now and then, to steeper rather than to flatter; rarely there is a jump of any height.
+  that changes now and then, rather to steeper than to flatter; a jump of any height is rare.
 - *starts of the service* differ: one has more capacity than another. A capacity off by a ratio s
   shifts the curve by s in the logarithm of the load, and so p by slope × s: starts hardly differ
   where the curve is flat, and a great deal where it is steep. A small rest is added for drift.

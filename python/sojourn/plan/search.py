@@ -2,13 +2,13 @@
 
 Every probe is a run from a fresh start of the service (M15). The model of `posterior` takes sweep
 and probes together and says where the border may lie; the next probe is made at one of its
-quantiles, so that probes gather around the border and still look beyond both ends. The search ends when the
-interval is narrow and rests on enough starts and time, or when its time is spent; it always has an
-interval.
+quantiles, so that probes gather around the border and still look beyond both ends. The search ends
+when the interval is narrow and rests on enough starts and time, or when its time is spent; it
+always has an interval.
 
 Last come a few longer runs at the lower end, which enter the model like any other. Where the
-service had its CPUs to itself they take turns with runs without that shield (M32): what the shield changed
-is measured at the load that was found.
+service had its CPUs to itself they take turns with runs without that shield (M32): what the shield
+changed is measured at the load that was found.
 
 Source: Rodriguez and Ludkovski, Information-directed sampling for root finding (2017) and Waeber,
 Frazier and Henderson, Bisection search with noisy responses (2013), for probing at quantiles.
@@ -24,7 +24,7 @@ from sojourn.plan.axis import Axis, Target
 from sojourn.plan.evidence import Trial, trials
 from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.posterior import Posterior, border
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import MaxRps, ServiceSpec, Study
 
 QUANTILES = (0.5, 0.5, 0.2, 0.8, 0.35, 0.65, 0.1, 0.9)  # of the border, probe by probe
 BLIND = (0.5, 0.8)  # of the peak: the first probes where nothing is known
@@ -83,14 +83,16 @@ def search(
 ) -> Search:
     """Where the search of a service stands; `outcomes` are all of that service, in order."""
     asked = _Asked(study=study, label=service.label, outcomes=outcomes, axis=axis, target=target)
-    probed = trials(outcomes, (Phase.SWEEP, Phase.SEARCH))
+    is_axis = service.max_rps is MaxRps.QOS  # then the sweep follows from it, and may not move it
+    swept = () if is_axis else (Phase.SWEEP,)
+    probed = trials(outcomes, (*swept, Phase.SEARCH))
     before = asked.border(probed)
     if point := _probe(asked, before, probed):
         return Search(posterior=before, trials=probed, at_rps=None, next=point)
     if before is None:
         return Search(posterior=None, trials=probed, at_rps=None, next=None)
     at_rps = make.rounded(before.within(LOWER))
-    told = trials(outcomes)
+    told = trials(outcomes, (*swept, Phase.SEARCH, Phase.CONFIRM))
     return Search(
         posterior=asked.border(told),
         trials=told,

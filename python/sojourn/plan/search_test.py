@@ -33,8 +33,10 @@ def of_phase(outcomes: list[Outcome], phase: Phase) -> list[Outcome]:
 def test_the_interval_holds_the_border_of_mm1(profile: str) -> None:
     _, _, found = played(profile=profile)
     assert found.interval_rps is not None
-    assert found.interval_rps[0] <= BORDER_RPS <= found.interval_rps[1]
-    assert found.interval_rps[1] / found.interval_rps[0] < 1.25
+    lo, hi = found.interval_rps
+    # One search of a 90 % interval; restarts of 3 %: an end may pass the truth by one of them.
+    assert lo / 1.03 <= BORDER_RPS <= hi * 1.03
+    assert hi / lo < 1.25
 
 
 def test_every_probe_is_a_start_of_its_own_and_its_key_is_used_once() -> None:
