@@ -115,6 +115,10 @@ def refused(point: LoadPoint) -> LoadPoint:
             else e
             for e in point.quantiles
         ),
+        runs=tuple(
+            replace(run, quantiles=tuple((q, None if q > 0.97 else ns) for q, ns in run.quantiles))
+            for run in point.runs
+        ),
     )
 
 
