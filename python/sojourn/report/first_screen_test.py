@@ -10,8 +10,9 @@ from typing import cast
 
 import pytest
 
-from sojourn.analysis.findings import Findings
+from sojourn.analysis.findings import Findings, Interval
 from sojourn.report import figures, headline, testing, testing_answers, text, tiles, write
+from sojourn.report.draw import limits
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import overview
 from sojourn.report.page_test import Parsed
@@ -109,6 +110,24 @@ def test_a_refused_quantile_is_an_arrow_from_the_least_it_can_be() -> None:
     assert cast("float", arrow["end"]) > cast("float", arrow["y"])
     assert "at least" in str(arrow["shown"])
     assert not [r for r in rows["points"] if (r["service"], r["fraction"]) == ("nginx", 0.7)]
+
+
+def test_a_run_without_its_tail_points_upwards_from_the_quantile_below() -> None:
+    point = EVERY["realistic"].services[1].points[6]
+    figure = next(
+        f for f in drawings(EVERY["realistic"]) if f.name == "nginx-p99-against-load" and f.chart
+    )
+    rows = cast("dict[str, Rows]", (figure.chart or {})["datasets"])["runs"]
+    seen = [row for row in rows if row["status"] == "at least"]
+    assert {row["y"] for row in seen} == {dict(run.quantiles)[0.95] for run in point.runs}
+
+
+def test_a_refused_quantile_with_a_lower_limit_of_its_own_starts_there() -> None:
+    point = EVERY["realistic"].services[0].points[2]
+    own = replace(point.quantiles[3], value=None, interval=Interval(lo=350_000.0, hi=math.inf))
+    changed = replace(point, quantiles=(*point.quantiles[:3], own, *point.quantiles[4:]))
+    assert limits.of_load(changed, 0.99) == 350_000.0
+    assert limits.of_load(replace(changed, is_believed=False), 0.99) is None
 
 
 def test_an_interval_without_an_upper_end_is_an_arrow_from_its_lower_one() -> None:

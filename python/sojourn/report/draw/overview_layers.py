@@ -4,49 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 
 import altair as alt
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
+from sojourn.report.draw import overview_ground
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
 from sojourn.report.draw.figure import Sheet, Spec, finish
 from sojourn.report.draw.marks import tooltip
+from sojourn.report.draw.overview_frame import Frame
 from sojourn.report.draw.palette import role, series
 from sojourn.report.draw.table import Record, is_finite, number
 
 HEIGHT = 380
 SHAPES = ("circle", "square", "diamond", "triangle-right", "cross", "triangle-left")
 SHORT = 1.6  # how far an arrow goes above its start, as a ratio, where the end is not the edge
-FADED = 0.08
-MIDDLE = 0.5  # of the axis: bands beyond have room for words on their left
-LINE = 15  # px from one band's words to the next
 TOOLTIP = ("service", "load", "quantile", "shown", "interval", "verdict", "reason")
 ONLY, HOT = "only", "hot"  # picked in the legend; under the pointer, here or on a tile
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What all layers share."""
-
-    sheet: Sheet
-    axis: TimeAxis
-    x: alt.X
-    y: alt.Y
-    colour: alt.Color
-    shape: alt.Shape
-    only: alt.Parameter
-    hot: alt.Parameter
-
-    def opacity(self, full: float = 1.0) -> object:
-        """What is not picked in the legend fades."""
-        return alt.condition(self.only, alt.value(full), alt.value(FADED * full))
-
-    def width(self, thin: float) -> object:
-        """What is under the pointer gets broader."""
-        is_hot = f"datum.service === {self.hot.name}"
-        return alt.condition(is_hot, alt.value(2 * thin), alt.value(thin))
 
 
 def draw(services: list[ServiceFinding], records: list[Record], tail: str) -> Spec:
@@ -54,8 +29,8 @@ def draw(services: list[ServiceFinding], records: list[Record], tail: str) -> Sp
     sheet = Sheet()
     frame = _frame(services, records, tail, sheet)
     layers = [
-        *_bands(frame, services),
-        *_bounds(frame, services),
+        *overview_ground.bands(frame, services),
+        *overview_ground.bounds(frame, services),
         *_lines(frame, records),
         *_intervals(frame, records),
         *_arrows(frame, records),
@@ -116,101 +91,6 @@ def _axis(services: list[ServiceFinding], records: list[Record]) -> TimeAxis:
 def _is_endless(record: Record) -> bool:
     value = number(record["value_ns"])
     return value is not None and math.isinf(value)
-
-
-def _bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
-    """How much load fits, from the least to the most it may be, with its number at the top."""
-    rows: list[Record] = []
-    top = max(1.0, *(p.fraction for s in services for p in s.points)) * 1.02
-    for place, service in enumerate(services):
-        found = service.max_load.border if service.max_load else None
-        if found is None or found.fraction is None or not service.max_rps:
-            continue
-        rows.append(
-            {
-                "service": service.service,
-                "lo": found.fraction.lo,
-                "hi": min(top, found.fraction.hi),
-                "at": min(top, found.estimate_rps / service.max_rps),
-                "bottom": frame.axis.lo,
-                "top": frame.axis.hi,
-                "label": f"{service.service} {show.border(found)}",
-                "shown": f"{show.border(found)} requests/s ({show.within(found)})",
-                "place": place,
-                "is_open": not math.isfinite(found.fraction.hi) or found.interval_rps.lo <= 0,
-            }
-        )
-    if not rows:
-        return []
-    base = frame.sheet.chart("bands", rows).encode(
-        color=frame.colour, tooltip=tooltip("service", "shown")
-    )
-    rect = base.mark_rect(clip=True).encode(
-        x=alt.X("lo:Q"), x2="hi:Q", y=alt.Y("bottom:Q"), y2="top:Q",
-        opacity=frame.opacity(0.13),
-    )  # fmt: skip
-    knee = (
-        base.transform_filter("!datum.is_open")
-        .mark_rule(clip=True, strokeDash=[2, 3])
-        .encode(
-            x=alt.X("at:Q"), y=alt.Y("bottom:Q"), y2="top:Q", opacity=frame.opacity(),
-            strokeWidth=frame.width(1.5),
-        )
-    )  # fmt: skip
-    return [rect, knee, *(words for row in rows for words in _named(frame, base, row))]
-
-
-def _named(frame: Frame, base: alt.Chart, row: Record) -> list[alt.Chart]:
-    """A band's number at the top: left of a band on the right, else inside; lines do not meet."""
-    is_right = (number(row["lo"]) or 0.0) > MIDDLE
-    words = base.transform_filter(alt.datum.place == row["place"]).mark_text(
-        align="right" if is_right else "left",
-        baseline="top",
-        dx=-5 if is_right else 5,
-        dy=4 + LINE * int(str(row["place"])),
-        fontWeight="bold",
-    )
-    shown = words.encode(x=alt.X("lo:Q"), y=alt.value(0), text="label:N", opacity=frame.opacity())
-    return [_rimmed(shown), shown]
-
-
-def _bounds(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
-    """The targets; one that several services share is drawn once."""
-    shared: dict[tuple[float, float], list[str]] = {}
-    for service in services:
-        if service.qos:
-            shared.setdefault((service.qos.q, service.qos.bound_ns), []).append(service.service)
-    names = [service.service for service in services]
-    rows: list[Record] = [
-        {
-            "bound": bound_ns,
-            "label": f"QoS {show.quantile(q)} ≤ {show.time(bound_ns)}"
-            + (f", {', '.join(who)}" if len(shared) > 1 else ""),
-            "colour": series(names.index(who[0])) if len(who) == 1 else role("qos"),
-            "service": who[0],
-        }
-        for (q, bound_ns), who in shared.items()
-    ]
-    if not rows:
-        return []
-    base = frame.sheet.chart("bounds", rows).encode(y=alt.Y("bound:Q"), tooltip=tooltip("label"))
-    if all(len(who) == 1 for who in shared.values()):  # a target of several stays with each of them
-        base = base.encode(opacity=frame.opacity())
-    colour = alt.Color("colour:N", scale=None)
-    words = base.mark_text(align="left", baseline="bottom", dx=5, dy=-3, fontWeight="bold").encode(
-        x=alt.value(0), text="label:N"
-    )
-    return [
-        base.mark_rule(strokeWidth=1.5, strokeDash=[8, 4], clip=True).encode(color=colour),
-        _rimmed(words),
-        words.encode(color=colour),
-    ]
-
-
-def _rimmed(words: alt.Chart) -> alt.Chart:
-    """The same words in the ground's colour, broader: they stay readable over bands and grid."""
-    return words.encode(color=alt.value(role("paper")), stroke=alt.value(role("paper")),
-                        strokeWidth=alt.value(4))  # fmt: skip
 
 
 def _lines(frame: Frame, records: list[Record]) -> list[alt.Chart]:

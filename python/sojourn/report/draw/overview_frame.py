@@ -1,0 +1,35 @@
+"""What the layers of the one picture of all services share: rows, axes, colours, and its state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import altair as alt
+
+from sojourn.report.draw.axes import TimeAxis
+from sojourn.report.draw.figure import Sheet
+
+FADED = 0.08  # what is left of a service that is not picked in the legend
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all layers share."""
+
+    sheet: Sheet
+    axis: TimeAxis
+    x: alt.X
+    y: alt.Y
+    colour: alt.Color
+    shape: alt.Shape
+    only: alt.Parameter
+    hot: alt.Parameter
+
+    def opacity(self, full: float = 1.0) -> object:
+        """What is not picked in the legend fades."""
+        return alt.condition(self.only, alt.value(full), alt.value(FADED * full))
+
+    def width(self, thin: float) -> object:
+        """What is under the pointer gets broader."""
+        is_hot = f"datum.service === {self.hot.name}"
+        return alt.condition(is_hot, alt.value(2 * thin), alt.value(thin))
