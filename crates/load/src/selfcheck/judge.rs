@@ -74,7 +74,7 @@ pub fn judge(evidence: &Evidence) -> Judgement {
     let (mut reasons, lateness) = if stands { (Vec::new(), texts) } else { (texts, Vec::new()) };
     reasons.extend(violation);
     let notes = notes(evidence, !lateness.is_empty() && lateness_ns.is_none());
-    Judgement { verdict, reasons, notes, lateness, lateness_ns }
+    Judgement { verdict, reasons, lateness, lateness_ns, notes }
 }
 
 /// Whether the quantile is above the bound by more than a lag of `lag_ns` can have added to it.
