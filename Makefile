@@ -6,7 +6,7 @@ bin := .venv/bin
 # Tracing needs clang, libelf and zlib to build; where they lack, all else is built, and it says so.
 with_bpf = $$(scripts/setup --bpf && echo --features
 
-.PHONY: help setup build demo test check fix unit e2e priv clangs schema bench docs doctor clean
+.PHONY: help setup build demo test fresh check fix unit e2e priv clangs schema bench docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -23,6 +23,9 @@ demo: build ## the main job: latency against load on real memcached and NGINX, q
 	@$(bin)/sojourn run latency_vs_load --profile quick || case $$? in 1|3) ;; *) exit 1 ;; esac
 
 test: build check unit e2e ## everything that must pass
+
+fresh: ## README's two commands in a pristine Debian 12, from a fresh clone of HEAD; needs root
+	@scripts/fresh
 
 check: build ## format, lint, types, import order
 	cargo fmt --all --check
