@@ -80,7 +80,8 @@ def total_cost(
     data = colocation.load(table)
     rows = [_cost_row(data, costs, *point, servers) for point in _throughputs(data, neighbour)]
     first = rows[0]
-    swings = tco.tornado(costs, first["load"], first["throughput"], share)
+    alone, worth = _roles(data, first["load"], first["throughput"])
+    swings = tco.tornado(costs, alone, worth, share)
     if as_json:
         put_json({
             "label": "computed", "table": data.name, "from": data.label, "neighbour": neighbour,
@@ -92,10 +93,17 @@ def total_cost(
     console.print(f"computed from {data.name} ({data.label}), neighbour {neighbour}\n")
     shown = [
         (f"{r['load']:.0%}", f"{r['throughput']:.0%}", f"{r['server_usd']:.2f}",
-         f"{r['gain']:.2%}", f"{r['matched_servers']:,}", f"{r['discount']:.1%}")
+         f"{r['gain']:.2%}", f"{r['gain_after_loss']:.2%}", f"{r['matched_servers']:,}",
+         "-" if r["discount"] is None else f"{r['discount']:.1%}")
         for r in rows
     ]  # fmt: skip
-    print_table(console, ("load", "neighbour", "$ a server", "gain", "matched", "discount"), shown)
+    head = ("load", "neighbour", "$ a server", "gain", "after loss", "matched", "discount")
+    print_table(console, head, shown)
+    if data.core_share < 1:
+        console.print(
+            f"\nthe service has {data.core_share:.0%} of the cores: gain as in L34, its servers "
+            "saved; after loss: less what neighbours lose"
+        )
     console.print(f"\nwhat moves the gain at {first['load']:.0%} load, ±{share:.0%} each:")
     bars = [(s.name, f"{s.gain_low:.2%}", f"{s.gain_high:.2%}") for s in swings]
     print_table(console, ("parameter", "low", "high"), bars)
@@ -116,16 +124,30 @@ def _throughputs(data: Colocation, neighbour: str) -> Sequence[tuple[float, floa
 def _cost_row(
     data: Colocation, costs: tco.Costs, load: float, throughput: float, servers: int
 ) -> dict[str, Any]:
-    utilisation = load if data.core_share == 1 else data.core_share
-    gained = tco.gain(costs, utilisation, throughput)
+    alone, worth = _roles(data, load, throughput)
+    gained = after_loss = tco.gain(costs, alone, worth)
+    if data.core_share < 1:
+        after_loss = tco.shared_gain(costs, data.core_share, load, throughput)
     return {
         "load": load,
         "throughput": throughput,
-        "server_usd": round(costs.server_usd(utilisation), 2),
+        "server_usd": round(costs.server_usd(alone), 2),
         "gain": gained,
-        "matched_servers": tco.matched_servers(servers, throughput),
+        "gain_after_loss": after_loss,
+        "matched_servers": tco.matched_servers(servers, worth),
         "discount": tco.discount(gained),
     }
+
+
+def _roles(data: Colocation, load: float, throughput: float) -> tuple[float, float]:
+    """Utilisation of the cluster that stays, and servers' worth of what the other one does.
+
+    On shared cores the service stays and its neighbour is a gain (L32). With cores of their own
+    the neighbours stay, on their share of them, and the service on its share is the gain (L34).
+    """
+    if data.core_share == 1:
+        return load, throughput
+    return 1 - data.core_share, data.core_share * load
 
 
 @app.command(rich_help_panel=PANEL)

@@ -22,6 +22,21 @@ def test_tco_prints_the_papers_row_as_json() -> None:
     assert found["label"] == "computed"
 
 
+def test_tco_of_table_3_is_the_papers_17_percent() -> None:
+    rows = _ask("tco", "L33", "--json")["rows"]
+    assert isinstance(rows, list)
+    assert [round(100 * row["gain"], 2) for row in rows[:2]] == [12.19, 17.19]
+    assert rows[1]["matched_servers"] == 3600
+    assert rows[1]["gain_after_loss"] < rows[1]["gain"]
+
+
+def test_tco_of_a_free_server_prints_and_of_one_without_any_cost_is_refused() -> None:
+    for words in (("--price", "0"), ("L33", "--price", "0"), ("--price", "0", "--idle-ratio", "0")):
+        assert _ask("tco", *words, "--json")["label"] == "computed"
+    with pytest.raises(SpecFault, match="costs nothing"):
+        _ask("tco", "--price", "0", "--energy", "0")
+
+
 def test_provision_prints_the_plan_and_the_servers() -> None:
     found = _ask("provision", "L28", "--bound", "500us", "--demand", "7.7M,77M", "--json")
     assert found["load"] == 0.7
