@@ -23,6 +23,7 @@ from sojourn.cli.replicate_cmd import replicate
 from sojourn.errors import SpecFault
 from sojourn.models import colocation, tco
 from sojourn.models.colocation import Table as Colocation
+from sojourn.models.provision import Plan
 from sojourn.units import parse_count, parse_ns
 
 app = typer.Typer()
@@ -160,11 +161,18 @@ def provision(
         str, typer.Option(help="Requests/s: 1M,5M,2M (steps) or diurnal:MEAN,AMPLITUDE.")
     ] = "",
     peak: Annotated[
-        str, typer.Option(help="Requests/s of one server at load 1.", show_default="the table's")
+        str,
+        typer.Option(
+            help="Requests/s of one server at load 1, all cores the service's.",
+            show_default="the table's",
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
     """How much load to plan per server, so that neighbours may stay (L22).
+
+    A neighbour whose tail or loss is not in the table is unknown, and may not stay. The exit code
+    is 1 if nothing fits, 3 if that is not known.
 
     \b
     Examples:
@@ -181,7 +189,12 @@ def provision(
     )  # fmt: skip
     if as_json:
         put_json({**asdict(plan), "table": data.name, "demand_rps": steps})
-        return
+    else:
+        _print_plan(plan, data, has_demand=bool(steps))
+    end(plan.verdict)
+
+
+def _print_plan(plan: Plan, data: Colocation, *, has_demand: bool) -> None:
     console = Console(highlight=False)
     load, alone = (
         "no load fits" if v is None else f"{v:.0%} of peak" for v in (plan.load, plan.alone)
@@ -189,18 +202,21 @@ def provision(
     console.print(f"computed from {data.name} ({data.label})")
     console.print(f"plan per server: {load}; without neighbours: {alone}\n")
     limits = [
-        (limit.neighbour, "-" if limit.load is None else f"{limit.load:.0%}",
+        (limit.neighbour, limit.verdict, "-" if limit.load is None else f"{limit.load:.0%}",
          "-" if limit.fails_at is None else f"{limit.fails_at:.0%}", limit.why)
         for limit in plan.limits
     ]  # fmt: skip
-    print_table(console, ("neighbour", "fits to", "fails at", "why"), limits)
+    print_table(console, ("neighbour", "", "fits to", "not at", "why"), limits)
+    if plan.unknown:
+        console.print(f"\nunknown of {len(plan.unknown)}: they may not stay until measured")
     if plan.servers and plan.servers_alone:
         console.print(
             f"\nservers: {max(plan.servers):,} at the highest demand, {max(plan.servers_alone):,} "
             "without neighbours"
         )
-    elif steps:
+    elif has_demand and plan.load is not None:
         console.print("\nservers: unknown; give --peak, the table has no requests/s")
+    console.print(f"\nverdict: {plan.verdict}")
 
 
 def _quantities(model: Any, text: str) -> tuple[float, ...]:
@@ -224,14 +240,26 @@ def fleet(
     placement: Annotated[
         str, typer.Option(help="Neighbours: null, all, random:SHARE, below:LOAD.")
     ] = "below:0.6",
+    slowdown: Annotated[
+        float | None,
+        typer.Option(
+            help="How much slower requests are beside a neighbour: 1.31.", show_default="the job's"
+        ),
+    ] = None,
+    harmless: Annotated[
+        bool, typer.Option(help="Assume that neighbours cost the service's tail nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a datacenter's day: tail at the root, utilisation, cost (C26, L34).
 
+    What neighbours achieve is Table 2's (L28) unless the job says else; what that costs the tail
+    must be said.
+
     \b
     Examples:
-      sojourn fleet
-      sojourn fleet --servers 100000 --placement all --json
+      sojourn fleet --slowdown 1.31
+      sojourn fleet --servers 100000 --placement all --harmless --json
     """
     from sojourn.models.fleet import compare
     from sojourn.models.simulator import Simulator
@@ -240,7 +268,9 @@ def fleet(
     asked.setdefault("placement", placement)
     if servers is not None:
         asked["servers"] = servers
-    found = compare(Simulator.find(), asked, tco.Costs())
+    if slowdown is not None:
+        asked["neighbour_slowdown"] = slowdown
+    found = compare(Simulator.find(), asked, tco.Costs(), harmless=harmless)
     if as_json:
         put_json({"label": "simulated", **asdict(found)})
     else:
@@ -251,7 +281,10 @@ def fleet(
             ("TCO, $M", f"{found.tco_apart_usd / 1e6:.2f}", f"{found.tco_usd / 1e6:.2f}"),
         ]
         console = Console(highlight=False)
-        console.print(f"simulated: {found.servers:,} servers, neighbours {found.placement}\n")
+        cost = "no cost to the tail, assumed" if harmless else f"slowdown {found.slowdown:g}"
+        console.print(
+            f"simulated: {found.servers:,} servers, neighbours {found.placement}, {cost}\n"
+        )
         print_table(console, ("", "apart", "shared"), rows)
         console.print(
             f"\nneighbours do the work of {found.neighbour_servers:,.0f} servers; gain "
@@ -268,7 +301,7 @@ app.command(rich_help_panel=PANEL)(replicate)
 
 def _time(text: str, at: str) -> int:
     try:
-        return parse_ns(text)
+        return parse_ns(text, needs_unit=True)
     except ValueError as error:
         raise SpecFault(str(error), at=at, fix="write a time such as 500us") from None
 

@@ -43,6 +43,19 @@ def test_provision_prints_the_plan_and_the_servers() -> None:
     assert found["servers"] == [10, 100]
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [(("L33", "--bound", "1us"), 1, "no load fits"), (("L33",), 0, "70% of peak"),
+     (("L28", "--bound", "500us"), 0, "unknown of 10")],
+)  # fmt: skip
+def test_provision_ends_with_1_where_nothing_fits(
+    words: tuple[str, ...], code: int, said: str
+) -> None:
+    done = CliRunner().invoke(app, ["provision", *words], catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    assert said in done.output
+
+
 def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
     done = CliRunner().invoke(app, ["replicate", "--list", "--json"], catch_exceptions=False)
     states = {entry["id"]: entry["state"] for entry in json.loads(done.stdout)}
@@ -66,6 +79,8 @@ def test_replicate_writes_one_page_and_json_beside_it(tmp_path: Path) -> None:
         (["tco", "--neighbour", "nobody"], "known:"),
         (["tco", "L82"], "L28"),
         (["provision", "--bound", "fast"], "500us"),
+        (["provision", "--bound", "500"], "500us"),
+        (["provision", "--peak", "0", "--demand", "1M"], "above 0"),
         (["provision", "--demand", "diurnal:1"], "diurnal"),
         (["replicate", "L118"], "L18"),
         (["replicate", "C7"], "sojourn run"),
