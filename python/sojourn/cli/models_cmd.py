@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -23,8 +23,10 @@ from sojourn.cli.replicate_cmd import replicate
 from sojourn.errors import SpecFault
 from sojourn.models import colocation, tco
 from sojourn.models.colocation import Table as Colocation
-from sojourn.models.provision import Plan
 from sojourn.units import parse_count, parse_ns
+
+if TYPE_CHECKING:
+    from sojourn.models.provision import Plan
 
 app = typer.Typer()
 PANEL = "Model"

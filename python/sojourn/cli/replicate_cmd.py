@@ -21,7 +21,7 @@ from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.plain import put_json
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.models.replicate.catalogue import CATALOGUE
-from sojourn.models.replicate.kind import Experiment, Replica
+from sojourn.models.replicate.kind import Experiment, Replica, Word
 from sojourn.models.simulator import Simulator
 from sojourn.spec.faults import near
 
@@ -65,7 +65,8 @@ def replicate(
 
     Nothing is measured here: what the machine cannot do is simulated or computed, and says so. An
     id that this machine can measure is told with the study that does it. Each statement of the
-    paper stands beside our number; the exit code is 1 if one does not hold.
+    paper stands beside our number and what that may be; one that no parameter could break is
+    arithmetic and proves nothing. The exit code is 1 if one does not hold.
 
     \b
     Examples:
@@ -86,7 +87,7 @@ def replicate(
         _check_folder(path)
     simulator = Simulator.find(jobs=jobs)
     replicas = _run(experiments, simulator, length)
-    documents = [{**asdict(replica), "verdict": replica.verdict} for replica in replicas]
+    documents = [_document(replica) for replica in replicas]
     document = documents if is_all else documents[0]
     if report is not None:
         _write(report, _page(replicas, name, profile, share, report))
@@ -98,6 +99,13 @@ def replicate(
         _print(replicas)
     verdicts = {replica.verdict for replica in replicas}
     end("violated" if "violated" in verdicts else "unknown" if "unknown" in verdicts else "holds")
+
+
+def _document(replica: Replica) -> dict[str, Any]:
+    """All there is, and the verdicts, which the classes derive."""
+    checks = [{**asdict(check), "verdict": check.verdict} for check in replica.checks]
+    derived = {"checks": checks, "verdict": replica.verdict, "counts": dict(replica.counts)}
+    return {**asdict(replica), **derived}
 
 
 def _share_of(profile: str) -> float:
@@ -179,7 +187,7 @@ class Display:
         took_s = time.monotonic() - self._began_s
         place = f"[{self._done}/{self._of}]"
         self._console.print(
-            f"{escape(place)} {replica.id:<4} {took_s:5.1f} s  {replica.verdict:<8} "
+            f"{escape(place)} {replica.id:<4} {took_s:5.1f} s  {replica.verdict:<10} "
             f"{escape(replica.title)}"
         )
 
@@ -224,17 +232,19 @@ def _print(replicas: Sequence[Replica]) -> None:
         _show(console, replica)
     if len(replicas) > 1:
         rows = [
-            (r.verdict, r.id, r.label, f"{sum(c.holds is True for c in r.checks)}/{len(r.checks)}",
-             r.title)
+            (r.verdict, r.id, r.label, *(str(r.counts[word] or "-") for word in Word), r.title)
             for r in replicas
-        ]  # fmt: skip
-        print_table(console, ("", "id", "how", "statements", "what"), rows)
+        ]
+        print_table(console, ("", "id", "how", *Word, "what"), rows)
+        total = [f"{sum(r.counts[word] for r in replicas)} {word}" for word in Word]
+        console.print(f"\nstatements: {', '.join(total)}")
 
 
 def _show(console: Console, replica: Replica) -> None:
     console.print(f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}\n")
-    checks = [(c.verdict, c.what, c.paper, c.ours) for c in replica.checks]
-    print_table(console, ("", "statement", "paper", f"ours, {replica.label}"), checks)
+    checks = [(c.verdict, c.what, c.paper, c.ours, c.tolerance or "-") for c in replica.checks]
+    head = ("", "statement", "paper", f"ours, {replica.label}", "holds within")
+    print_table(console, head, checks)
     for curve in replica.curves:
         console.print(f"\n{escape(curve.name)} ({curve.y_label} by {curve.x_label})")
         values = ["inf" if y is None else f"{y:.4g}" for y in curve.y]

@@ -26,7 +26,7 @@ class Beside(BaseModel):
 
     neighbour: str = Field(
         min_length=1,
-        description="Name; 'none' for the service alone, 'mean' for the mean of all: nobody's tail.",
+        description="Name; 'none' for the service alone, 'mean' for the mean of all.",
     )
     load: float = Field(ge=0, le=1, description="Service load, share of its peak alone.")
     tail_ns: float | None = Field(

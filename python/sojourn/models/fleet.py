@@ -26,8 +26,8 @@ class Fleet:
     Attributes:
         servers: of the shared fleet.
         placement: which of them have neighbours.
-        slowdown: of the service's requests beside a neighbour; 1: none, because the job or `harmless`
-            says so.
+        slowdown: of the service's requests beside a neighbour; 1: none, as the job or `harmless`
+            says.
         utilisation: mean share of CPU time in use, shared fleet.
         utilisation_apart: the same with no neighbours.
         neighbour_servers: servers' worth of neighbour throughput, mean over the day.

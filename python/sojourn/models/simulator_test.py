@@ -39,8 +39,8 @@ def test_a_neighbour_without_a_known_slowdown_is_refused() -> None:
     with pytest.raises(SpecFault, match="slows the service down") as caught:
         compare(nobody, {"placement": "all"}, Costs())
     assert "--slowdown" in caught.value.fix
+    job = {"placement": "all", "neighbour_slowdown": 1.3}
     with pytest.raises(SpecFault, match="harmless"):
-        job = {"placement": "all", "neighbour_slowdown": 1.3}
         compare(nobody, job, Costs(), harmless=True)
 
 
