@@ -62,13 +62,22 @@ def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
     assert (states["L18"], states["C7"], states["C24"]) == ("simulated", "measured", "not yet")
 
 
+def test_replicate_of_arithmetic_alone_ends_with_0_and_says_so() -> None:
+    done = CliRunner().invoke(app, ["replicate", "L34"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "verdict: arithmetic" in done.output
+
+
 def test_replicate_writes_one_page_and_json_beside_it(tmp_path: Path) -> None:
     page, data = tmp_path / "page.html", tmp_path / "data.json"
     words = ["replicate", "L32", "--report", str(page), "--out", str(data)]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "51.95/29.07/17.19/10.32/17.44" in page.read_text()
-    assert json.loads(data.read_text())["verdict"] == "holds"
+    found = json.loads(data.read_text())
+    assert found["verdict"] == "holds"
+    assert found["counts"] == {"holds": 1, "violated": 0, "arithmetic": 3, "unknown": 0}
+    assert [check["verdict"] for check in found["checks"]] == ["holds", *["arithmetic"] * 3]
     assert not list(tmp_path.glob(".*.part"))
 
 

@@ -98,6 +98,7 @@ def replicate(
     else:
         _print(replicas)
     verdicts = {replica.verdict for replica in replicas}
+    # Arithmetic that is right is no failure.
     end("violated" if "violated" in verdicts else "unknown" if "unknown" in verdicts else "holds")
 
 

@@ -123,6 +123,7 @@ def _refit(
     with contextlib.suppress(StopIteration):
         optimize.minimize(
             rest, others, method="Nelder-Mead",
-            options={"maxfev": budget.steps, "xatol": 0.01, "fatol": 1e-3, "initial_simplex": corners},
+            options={"maxfev": budget.steps, "xatol": 0.01, "fatol": 1e-3,
+                     "initial_simplex": corners},
         )  # fmt: skip
     return best

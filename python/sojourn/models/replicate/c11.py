@@ -89,7 +89,7 @@ def run(simulator: Simulator, share: float) -> Replica:
                 ours=" and ".join(f"{value:.2f}×" for value in at_4) + " at 4 threads",
             ),
             arithmetic(
-                what="a hard stop, because the IRQ cores are full: anywhere in the bracket of costs",
+                what="a hard stop, because the IRQ cores are full (a bracket of two)",
                 paper=f"at {PAPER_STOP} threads",
                 ours=f"{MOST.full:.1f} to {LEAST.full:.1f} threads' load fills them, by the cost "
                 f"of a softIRQ; simulated, growth ends at {stops[MOST]} and {stops[LEAST]}",

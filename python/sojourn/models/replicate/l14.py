@@ -57,8 +57,9 @@ def run(simulator: Simulator, share: float) -> Replica:
                 seen, -SIMILAR, SIMILAR, form="{:+.0%}",
                 what="at 30 % of peak the interference is hardly measurable by a client",
                 paper="quite similar",
-                ours=f"p95 {seen:+.0%} ({alone[at_30] + outside:.0f} to {beside[at_30] + outside:.0f}"
-                f" µs); on the server {growth:+.0%}, service {SLOWDOWN - 1:+.0%}",
+                ours=f"p95 {seen:+.0%}, {alone[at_30] + outside:.0f} to "
+                f"{beside[at_30] + outside:.0f} µs; on the server {growth:+.0%}, "
+                f"service {SLOWDOWN - 1:+.0%}",
             ),
         ),
         notes=(("A client sees the server's time and 88 µs outside it (L19: that split gives Table "

@@ -100,8 +100,9 @@ def _job(case: str, load: float, share: float) -> dict[str, Any]:
     heavy = {"name": "network", "rate": str(2 * PACKETS_RPS), "cpus": [1], "connections": 64,
              "service": "fixed:0.1", "softirq": f"exponential:{SOFTIRQ_US}",
              "softirq_cpus": [0, 1] if case == RSS else [1]}  # fmt: skip
-    return {"cpus": 2, "policy": "fifo", "services": [memcached, *([heavy] if case != ALONE else [])],
-            "duration": seconds(6, share), "allow_overload": True, "in_flight_max": 20_000}  # fmt: skip
+    services = [memcached] if case == ALONE else [memcached, heavy]
+    return {"cpus": 2, "policy": "fifo", "services": services, "duration": seconds(6, share),
+            "allow_overload": True, "in_flight_max": 20_000}  # fmt: skip
 
 
 EXPERIMENT = Experiment(

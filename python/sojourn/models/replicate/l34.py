@@ -65,8 +65,8 @@ def run(_simulator: Simulator, _share: float) -> Replica:
         ),
         notes=(
             (
-                "Both tables and both rules are the paper's own: this shows that the commands follow "
-                "them, and nothing about servers."
+                "Both tables and both rules are the paper's own: this shows that the commands "
+                "follow them, and nothing about servers."
             ),
         ),
     )
