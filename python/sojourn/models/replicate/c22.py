@@ -6,6 +6,7 @@ core, under CFS; (b) each on a hyper-thread of its own, which are slower while b
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sojourn.models.replicate.c20 import APPS, THREADS
@@ -109,14 +110,16 @@ def _both(matrix: Matrix) -> int:
 
 def _together(matrix: Matrix) -> float:
     """Highest sum of loads on whose diagonal all cells are good for both, and below it."""
-    top = 0.0
-    for tenths in range(2, 15):
-        total = tenths / 10
-        cells = where(matrix, lambda a, b, total=total: abs(a + b - total) < 1e-6)  # type: ignore[misc]
-        if set(cells) != {BOTH}:
+    tops = [0.0]
+    for total in (tenths / 10 for tenths in range(2, 15)):
+        if set(where(matrix, partial(_adds_to, total))) != {BOTH}:
             break
-        top = total
-    return top
+        tops.append(total)
+    return tops[-1]
+
+
+def _adds_to(total: float, a: float, b: float) -> bool:
+    return abs(a + b - total) < 1e-6
 
 
 def _matrix(name: str, cells: tuple[tuple[str, ...], ...]) -> Matrix:

@@ -59,6 +59,11 @@ class Curve:
     is_paper: bool = False
 
 
+def breaks(curve: Curve, bound: float) -> float:
+    """First load at which the curve passes the bound or is not finite; 1 where it never does."""
+    return next((x for x, y in zip(curve.x, curve.y, strict=True) if y is None or y > bound), 1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """A place on the x axis that the paper names: where its curve breaks, ends or is capped.

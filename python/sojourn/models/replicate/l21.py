@@ -17,6 +17,7 @@ from sojourn.models.replicate.kind import (
     Parameter,
     Replica,
     arithmetic,
+    breaks,
     within,
 )
 from sojourn.models.replicate.paper import CORES, MEMCACHED, PEAK_RPS, SERVICE_US, seconds
@@ -63,7 +64,7 @@ def run(simulator: Simulator, share: float) -> Replica:
 
 def _checks(curves: dict[str, Curve]) -> tuple[Check, ...]:
     used = PEAK_RPS * (REPLY_BYTES + HEADERS_BYTES) * 8 / LINE_BPS
-    alone, flow, rss = (_breaks(curves[case]) for case in (ALONE, FLOW, RSS))
+    alone, flow, rss = (breaks(curves[case], QOS_US) for case in (ALONE, FLOW, RSS))
     return (
         arithmetic(
             what="memcached saturates the CPUs before the network",
@@ -84,11 +85,6 @@ def _checks(curves: dict[str, Curve]) -> tuple[Check, ...]:
             ours=f"p95 above 1 ms from {rss:.0%}, alone from {alone:.0%}",
         ),
     )  # fmt: skip
-
-
-def _breaks(curve: Curve) -> float:
-    """First load with p95 above the bound; 1 where none has."""
-    return next((x for x, y in zip(curve.x, curve.y, strict=True) if y is None or y > QOS_US), 1.0)
 
 
 def _job(case: str, load: float, share: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from sojourn.models.replicate.pairs import BOTH, PARAMETERS, Setting, matrices, 
 from sojourn.models.replicate.paper import L_MS, LATENCY, TEXT, TEXT_TUNING
 from sojourn.models.simulator import Simulator
 
-RT_FAILS, BETTER, BEST = 0.85, 1.25, 1.1
+RT_FAILS, BETTER, BEST = 0.95, 1.25, 1.1
 WARPS_MS = (L_MS + 0.1, 24.0, 48.0)
 
 

@@ -16,6 +16,7 @@ from sojourn.models.replicate.kind import (
     Parameter,
     Replica,
     arithmetic,
+    breaks,
     within,
 )
 from sojourn.models.replicate.paper import (
@@ -84,7 +85,7 @@ def run(simulator: Simulator, share: float) -> Replica:
 def _checks(curves: list[Curve], k: int) -> list[Check]:
     """The tail breaks early; below that, the median does not tell."""
     reference, p95, p50 = curves[0], curves[2 + 2 * k], curves[3 + 2 * k]
-    without, found = _breaks(reference), _breaks(p95)
+    without, found = breaks(reference, QOS_US), breaks(p95, QOS_US)
     at = LOADS.index(found) if found < 1 else -1
     medians = [(a, b) for a, b in zip(p50.y[: at + 1], curves[1].y, strict=False)]
     worst = max((a / b if a and b else float("inf") for a, b in medians), default=float("inf"))
@@ -106,11 +107,6 @@ def _checks(curves: list[Curve], k: int) -> list[Check]:
             is_right=worst < 1.25,
         ),
     ]  # fmt: skip
-
-
-def _breaks(curve: Curve) -> float:
-    """First load with p95 above the bound; 1 where none has."""
-    return next((x for x, y in zip(curve.x, curve.y, strict=True) if y is None or y > QOS_US), 1.0)
 
 
 def _curve(name: str, values_ns: list[float | None]) -> Curve:

@@ -32,7 +32,7 @@ from sojourn.models.replicate import (
     p8,
     p10,
 )
-from sojourn.models.replicate.kind import Check, Curve, Matrix, Replica
+from sojourn.models.replicate.kind import Check, Curve, Matrix, Replica, breaks
 from sojourn.models.replicate.pairs import BOTH, STEPS, Pair, pair
 from sojourn.models.simulator import Command, Result, Simulator
 
@@ -326,4 +326,4 @@ def test_p10_the_crossing_lies_between_two_steps() -> None:
 
 def test_l7_a_curve_breaks_where_it_passes_the_bound() -> None:
     y = tuple(500.0 if x < 0.6 else None for x in l7.LOADS)
-    assert l7._breaks(Curve(name="", x_label="", y_label="", x=l7.LOADS, y=y)) == 0.6
+    assert breaks(Curve(name="", x_label="", y_label="", x=l7.LOADS, y=y), l7.QOS_US) == 0.6
