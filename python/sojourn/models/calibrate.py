@@ -348,6 +348,11 @@ def _notes(
     if line is not None and setup.peak_rps is not None:
         from_what = "the closed-loop peak"
     notes = [f"service time from {from_what}: full at {capacity:,.0f} requests/s"]
+    if line is None:
+        notes.append(
+            "the data do not identify wake_us apart from halt_us: without CPU time the second "
+            "stands for both"
+        )
     top = points[-1].rate_rps
     if capacity < top / STABLE:
         notes.append(

@@ -45,6 +45,10 @@ def test_a_service_of_the_models_own_kind_is_predicted_within_the_bound(*, knows
     ranges = {r.name: r for r in found.ranges}
     assert ranges["service_us"].low * 0.95 <= 10 <= ranges["service_us"].high * 1.05
     assert set(ranges) >= {"service_us", "halt_us", "cv"}
+    # The truth halts nothing; the fit prints a number, and says that it means nothing.
+    assert (ranges["halt_us"].low, ranges["halt_us"].is_identified) == (0, False)
+    assert ranges["cv"].is_identified
+    assert any("wake_us apart" in note for note in found.notes) is (not knows_cpu)
     held = [p for p in found.predictions if not p.is_fitted]
     assert {round(p.share, 1) for p in held} == {0.8, 0.9, 1.0}
 

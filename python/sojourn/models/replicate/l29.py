@@ -119,7 +119,7 @@ def _prediction(name: str, left: tuple[float, ...]) -> Check:
     known = {load: s for load, s in L28.throughputs(name) if 0.1 < load < 0.9}
     ours = {load: left[LOADS.index(load)] for load in known}
     return Check(
-        what=f"{name}: 30, 50 and 70 % follow from 10 % ",
+        what=f"{name}: 30, 50 and 70 % follow from 10 %",
         tolerance=f"each -{100 * POINTS:.0f} to +{100 * POINTS:.0f} points",
         paper="/".join(f"{100 * s:.0f}" for s in known.values()) + " %",
         ours="/".join(f"{100 * s:.1f}" for s in ours.values()) + " %",

@@ -249,8 +249,13 @@ def test_l25_counts_the_cells_that_inform() -> None:
 # L29, L32
 
 
-@pytest.mark.parametrize("name", l29.PROGRAMS)
-def test_l29_another_cost_of_a_wake_up_predicts_other_shares(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "less", "more"),
+    [("mean", 0.5, 1.1), ("perlbench", 0.7, 1.5), ("bwaves", 0.85, 1.8)],
+)
+def test_l29_another_cost_of_a_wake_up_predicts_other_shares(
+    name: str, less: float, more: float
+) -> None:
     """Closed form: (1 − ρ)/(1 + λ·wake)."""
 
     def left(factor: float) -> tuple[float, ...]:
@@ -258,8 +263,8 @@ def test_l29_another_cost_of_a_wake_up_predicts_other_shares(name: str) -> None:
         return tuple((1 - load) / (1 + load * wake) for load in l29.LOADS)
 
     assert l29._prediction(name, left(1.0)).holds
-    assert not l29._prediction(name, left(0.4)).holds
-    assert not l29._prediction(name, left(2.0)).holds
+    assert not l29._prediction(name, left(less)).holds
+    assert not l29._prediction(name, left(more)).holds
 
 
 def test_l29_more_at_90_percent_would_hold() -> None:
