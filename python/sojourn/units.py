@@ -41,8 +41,13 @@ def parse_count(text: str) -> float:
     return _parse(text, _SCALES, bare=1.0, wanted="a number such as 50000, 50k or 1.2M")
 
 
-def parse_ns(text: str) -> int:
-    """A span of time in ns; a bare number means seconds: `30`, `30s`, `1.5ms`, `2min`."""
+def parse_ns(text: str, *, needs_unit: bool = False) -> int:
+    """A span of time in ns; a bare number means seconds: `30`, `30s`, `1.5ms`, `2min`.
+
+    With `needs_unit` a bare number is a ValueError: a bound of `500` is hardly 500 s.
+    """
+    if needs_unit and not text.strip().endswith(tuple(_TIMES_NS)):
+        raise ValueError(f"'{text}' has no unit")
     return _not_negative(text, _parse(text, _TIMES_NS, bare=1e9, wanted=_A_TIME), "time")
 
 

@@ -29,6 +29,13 @@ def test_what_is_shown_is_what_was_meant_to_three_digits(ns: float) -> None:
     assert units.parse_ns(shown) == pytest.approx(ns, rel=0.006, abs=1)
 
 
+def test_a_time_that_needs_a_unit_is_not_read_as_seconds() -> None:
+    assert units.parse_ns("500us", needs_unit=True) == 500_000
+    for bare in ("500", "500.", "5e2"):
+        with pytest.raises(ValueError, match="no unit"):
+            units.parse_ns(bare, needs_unit=True)
+
+
 def test_infinite_times_stay_infinite() -> None:
     assert units.show_ns(float("inf")) == "inf"
 

@@ -51,7 +51,8 @@ def calibrate(
     The service time and the cost of a wake-up follow from CPU time per request, which falls as the
     CPU fills; what a halted CPU costs and how much service times vary follow from latencies. Loads
     above --fit-up-to are held out: their errors are the model's honest ones. Exit code 1 says that
-    one is larger than --bound.
+    one is larger than --bound. A parameter that the data do not identify is named, with the values
+    that fit equally.
 
     \b
     Examples:
@@ -82,6 +83,8 @@ def _print(found: Calibration) -> None:
     console = to_stdout()
     values = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
     console.print(f"{found.label}: {values}; full at {show_count(found.capacity_rps)}/s")
+    known = ", ".join(f"{r.name} {r.low:.3g}–{r.high:.3g}" for r in found.ranges if r.is_identified)
+    console.print(f"identified, with what fits equally: {known or 'none'}")
     console.print(f"loads are shares of {found.axis}; * fitted, not predicted; ~ not judged\n")
     head = ("load", "rps", "", "measured", "runs", "predicted", "error", "")
     print_table(console, head, [_row(p, found) for p in found.predictions])

@@ -25,6 +25,7 @@ from sojourn.units import parse_count, parse_ns
 if TYPE_CHECKING:
     from sojourn.models import tco
     from sojourn.models.colocation import Table as Colocation
+    from sojourn.models.provision import Plan
 
 app = typer.Typer()
 PANEL = "Model"
@@ -83,7 +84,8 @@ def total_cost(
     data = colocation.load(table)
     rows = [_cost_row(data, costs, *point, servers) for point in _throughputs(data, neighbour)]
     first = rows[0]
-    swings = tco.tornado(costs, first["load"], first["throughput"], share)
+    alone, worth = _roles(data, first["load"], first["throughput"])
+    swings = tco.tornado(costs, alone, worth, share)
     if as_json:
         put_json({
             "label": "computed", "table": data.name, "from": data.label, "neighbour": neighbour,
@@ -95,10 +97,17 @@ def total_cost(
     console.print(f"computed from {data.name} ({data.label}), neighbour {neighbour}\n")
     shown = [
         (f"{r['load']:.0%}", f"{r['throughput']:.0%}", f"{r['server_usd']:.2f}",
-         f"{r['gain']:.2%}", f"{r['matched_servers']:,}", f"{r['discount']:.1%}")
+         f"{r['gain']:.2%}", f"{r['gain_after_loss']:.2%}", f"{r['matched_servers']:,}",
+         "-" if r["discount"] is None else f"{r['discount']:.1%}")
         for r in rows
     ]  # fmt: skip
-    print_table(console, ("load", "neighbour", "$ a server", "gain", "matched", "discount"), shown)
+    head = ("load", "neighbour", "$ a server", "gain", "after loss", "matched", "discount")
+    print_table(console, head, shown)
+    if data.core_share < 1:
+        console.print(
+            f"\nthe service has {data.core_share:.0%} of the cores: gain as in L34, its servers "
+            "saved; after loss: less what neighbours lose"
+        )
     console.print(f"\nwhat moves the gain at {first['load']:.0%} load, ±{share:.0%} each:")
     bars = [(s.name, f"{s.gain_low:.2%}", f"{s.gain_high:.2%}") for s in swings]
     print_table(console, ("parameter", "low", "high"), bars)
@@ -121,16 +130,30 @@ def _cost_row(
 ) -> dict[str, Any]:
     from sojourn.models import tco
 
-    utilisation = load if data.core_share == 1 else data.core_share
-    gained = tco.gain(costs, utilisation, throughput)
+    alone, worth = _roles(data, load, throughput)
+    gained = after_loss = tco.gain(costs, alone, worth)
+    if data.core_share < 1:
+        after_loss = tco.shared_gain(costs, data.core_share, load, throughput)
     return {
         "load": load,
         "throughput": throughput,
-        "server_usd": round(costs.server_usd(utilisation), 2),
+        "server_usd": round(costs.server_usd(alone), 2),
         "gain": gained,
-        "matched_servers": tco.matched_servers(servers, throughput),
+        "gain_after_loss": after_loss,
+        "matched_servers": tco.matched_servers(servers, worth),
         "discount": tco.discount(gained),
     }
+
+
+def _roles(data: Colocation, load: float, throughput: float) -> tuple[float, float]:
+    """Utilisation of the cluster that stays, and servers' worth of what the other one does.
+
+    On shared cores the service stays and its neighbour is a gain (L32). With cores of their own
+    the neighbours stay, on their share of them, and the service on its share is the gain (L34).
+    """
+    if data.core_share == 1:
+        return load, throughput
+    return 1 - data.core_share, data.core_share * load
 
 
 @app.command(rich_help_panel=PANEL)
@@ -143,11 +166,18 @@ def provision(
         str, typer.Option(help="Requests/s: 1M,5M,2M (steps) or diurnal:MEAN,AMPLITUDE.")
     ] = "",
     peak: Annotated[
-        str, typer.Option(help="Requests/s of one server at load 1.", show_default="the table's")
+        str,
+        typer.Option(
+            help="Requests/s of one server at load 1, all cores the service's.",
+            show_default="the table's",
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
     """How much load to plan per server, so that neighbours may stay (L22).
+
+    A neighbour whose tail or loss is not in the table is unknown, and may not stay. The exit code
+    is 1 if nothing fits, 3 if that is not known.
 
     \b
     Examples:
@@ -165,7 +195,12 @@ def provision(
     )  # fmt: skip
     if as_json:
         put_json({**asdict(plan), "table": data.name, "demand_rps": steps})
-        return
+    else:
+        _print_plan(plan, data, has_demand=bool(steps))
+    end(plan.verdict)
+
+
+def _print_plan(plan: Plan, data: Colocation, *, has_demand: bool) -> None:
     console = to_stdout()
     load, alone = (
         "no load fits" if v is None else f"{v:.0%} of peak" for v in (plan.load, plan.alone)
@@ -173,18 +208,21 @@ def provision(
     console.print(f"computed from {data.name} ({data.label})")
     console.print(f"plan per server: {load}; without neighbours: {alone}\n")
     limits = [
-        (limit.neighbour, "-" if limit.load is None else f"{limit.load:.0%}",
+        (limit.neighbour, limit.verdict, "-" if limit.load is None else f"{limit.load:.0%}",
          "-" if limit.fails_at is None else f"{limit.fails_at:.0%}", limit.why)
         for limit in plan.limits
     ]  # fmt: skip
-    print_table(console, ("neighbour", "fits to", "fails at", "why"), limits)
+    print_table(console, ("neighbour", "", "fits to", "not at", "why"), limits)
+    if plan.unknown:
+        console.print(f"\nunknown of {len(plan.unknown)}: they may not stay until measured")
     if plan.servers and plan.servers_alone:
         console.print(
             f"\nservers: {max(plan.servers):,} at the highest demand, {max(plan.servers_alone):,} "
             "without neighbours"
         )
-    elif steps:
+    elif has_demand and plan.load is not None:
         console.print("\nservers: unknown; give --peak, the table has no requests/s")
+    console.print(f"\nverdict: {plan.verdict}")
 
 
 def _quantities(model: Any, text: str) -> tuple[float, ...]:
@@ -208,14 +246,26 @@ def fleet(
     placement: Annotated[
         str, typer.Option(help="Neighbours: null, all, random:SHARE, below:LOAD.")
     ] = "below:0.6",
+    slowdown: Annotated[
+        float | None,
+        typer.Option(
+            help="How much slower requests are beside a neighbour: 1.31.", show_default="the job's"
+        ),
+    ] = None,
+    harmless: Annotated[
+        bool, typer.Option(help="Assume that neighbours cost the service's tail nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a datacenter's day: tail at the root, utilisation, cost (C26, L34).
 
+    What neighbours achieve is Table 2's (L28) unless the job says else; what that costs the tail
+    must be said.
+
     \b
     Examples:
-      sojourn fleet
-      sojourn fleet --servers 100000 --placement all --json
+      sojourn fleet --slowdown 1.31
+      sojourn fleet --servers 100000 --placement all --harmless --json
     """
     from sojourn.models import tco
     from sojourn.models.fleet import compare
@@ -225,7 +275,9 @@ def fleet(
     asked.setdefault("placement", placement)
     if servers is not None:
         asked["servers"] = servers
-    found = compare(Simulator.find(), asked, tco.Costs())
+    if slowdown is not None:
+        asked["neighbour_slowdown"] = slowdown
+    found = compare(Simulator.find(), asked, tco.Costs(), harmless=harmless)
     if as_json:
         put_json({"label": "simulated", **asdict(found)})
     else:
@@ -236,7 +288,10 @@ def fleet(
             ("TCO, $M", f"{found.tco_apart_usd / 1e6:.2f}", f"{found.tco_usd / 1e6:.2f}"),
         ]
         console = to_stdout()
-        console.print(f"simulated: {found.servers:,} servers, neighbours {found.placement}\n")
+        cost = "no cost to the tail, assumed" if harmless else f"slowdown {found.slowdown:g}"
+        console.print(
+            f"simulated: {found.servers:,} servers, neighbours {found.placement}, {cost}\n"
+        )
         print_table(console, ("", "apart", "shared"), rows)
         console.print(
             f"\nneighbours do the work of {found.neighbour_servers:,.0f} servers; gain "
@@ -253,7 +308,7 @@ app.command(rich_help_panel=PANEL)(replicate)
 
 def _time(text: str, at: str) -> int:
     try:
-        return parse_ns(text)
+        return parse_ns(text, needs_unit=True)
     except ValueError as error:
         raise SpecFault(str(error), at=at, fix="write a time such as 500us") from None
 

@@ -22,10 +22,38 @@ def test_tco_prints_the_papers_row_as_json() -> None:
     assert found["label"] == "computed"
 
 
+def test_tco_of_table_3_is_the_papers_17_percent() -> None:
+    rows = _ask("tco", "L33", "--json")["rows"]
+    assert isinstance(rows, list)
+    assert [round(100 * row["gain"], 2) for row in rows[:2]] == [12.19, 17.19]
+    assert rows[1]["matched_servers"] == 3600
+    assert rows[1]["gain_after_loss"] < rows[1]["gain"]
+
+
+def test_tco_of_a_free_server_prints_and_of_one_without_any_cost_is_refused() -> None:
+    for words in (("--price", "0"), ("L33", "--price", "0"), ("--price", "0", "--idle-ratio", "0")):
+        assert _ask("tco", *words, "--json")["label"] == "computed"
+    with pytest.raises(SpecFault, match="costs nothing"):
+        _ask("tco", "--price", "0", "--energy", "0")
+
+
 def test_provision_prints_the_plan_and_the_servers() -> None:
     found = _ask("provision", "L28", "--bound", "500us", "--demand", "7.7M,77M", "--json")
     assert found["load"] == 0.7
     assert found["servers"] == [10, 100]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [(("L33", "--bound", "1us"), 1, "no load fits"), (("L33",), 0, "70% of peak"),
+     (("L28", "--bound", "500us"), 0, "unknown of 10")],
+)  # fmt: skip
+def test_provision_ends_with_1_where_nothing_fits(
+    words: tuple[str, ...], code: int, said: str
+) -> None:
+    done = CliRunner().invoke(app, ["provision", *words], catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    assert said in done.output
 
 
 def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
@@ -34,13 +62,22 @@ def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
     assert (states["L18"], states["C7"], states["C24"]) == ("simulated", "measured", "not yet")
 
 
+def test_replicate_of_arithmetic_alone_ends_with_0_and_says_so() -> None:
+    done = CliRunner().invoke(app, ["replicate", "L34"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "verdict: arithmetic" in done.output
+
+
 def test_replicate_writes_one_page_and_json_beside_it(tmp_path: Path) -> None:
     page, data = tmp_path / "page.html", tmp_path / "data.json"
     words = ["replicate", "L32", "--report", str(page), "--out", str(data)]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "51.95/29.07/17.19/10.32/17.44" in page.read_text()
-    assert json.loads(data.read_text())["verdict"] == "holds"
+    found = json.loads(data.read_text())
+    assert found["verdict"] == "holds"
+    assert found["counts"] == {"holds": 1, "violated": 0, "arithmetic": 3, "unknown": 0}
+    assert [check["verdict"] for check in found["checks"]] == ["holds", *["arithmetic"] * 3]
     assert not list(tmp_path.glob(".*.part"))
 
 
@@ -51,6 +88,8 @@ def test_replicate_writes_one_page_and_json_beside_it(tmp_path: Path) -> None:
         (["tco", "--neighbour", "nobody"], "known:"),
         (["tco", "L82"], "L28"),
         (["provision", "--bound", "fast"], "500us"),
+        (["provision", "--bound", "500"], "500us"),
+        (["provision", "--peak", "0", "--demand", "1M"], "above 0"),
         (["provision", "--demand", "diurnal:1"], "diurnal"),
         (["replicate", "L118"], "L18"),
         (["replicate", "C7"], "sojourn run"),

@@ -65,7 +65,8 @@ def replicate(
 
     Nothing is measured here: what the machine cannot do is simulated or computed, and says so. An
     id that this machine can measure is told with the study that does it. Each statement of the
-    paper stands beside our number; the exit code is 1 if one does not hold.
+    paper stands beside our number and what that may be; one that no parameter could break is
+    arithmetic and proves nothing. The exit code is 1 if one does not hold.
 
     \b
     Examples:
@@ -87,7 +88,7 @@ def replicate(
         _check_folder(path)
     simulator = Simulator.find(jobs=jobs)
     replicas = _run(experiments, simulator, length)
-    documents = [{**asdict(replica), "verdict": replica.verdict} for replica in replicas]
+    documents = [_document(replica) for replica in replicas]
     document = documents if is_all else documents[0]
     if report is not None:
         _write(report, _page(replicas, name, profile, share, report))
@@ -98,7 +99,15 @@ def replicate(
     else:
         _print(replicas)
     verdicts = {replica.verdict for replica in replicas}
+    # Arithmetic that is right is no failure.
     end("violated" if "violated" in verdicts else "unknown" if "unknown" in verdicts else "holds")
+
+
+def _document(replica: Replica) -> dict[str, Any]:
+    """All there is, and the verdicts, which the classes derive."""
+    checks = [{**asdict(check), "verdict": check.verdict} for check in replica.checks]
+    derived = {"checks": checks, "verdict": replica.verdict, "counts": dict(replica.counts)}
+    return {**asdict(replica), **derived}
 
 
 def _share_of(profile: str) -> float:
@@ -184,7 +193,7 @@ class Display:
         took_s = time.monotonic() - self._began_s
         place = f"[{self._done}/{self._of}]"
         self._console.print(
-            f"{escape(place)} {replica.id:<4} {took_s:5.1f} s  {replica.verdict:<8} "
+            f"{escape(place)} {replica.id:<4} {took_s:5.1f} s  {replica.verdict:<10} "
             f"{escape(replica.title)}"
         )
 
@@ -225,26 +234,28 @@ def _list(catalogue: Sequence[Any], *, as_json: bool) -> None:
 
 
 def _print(replicas: Sequence[Replica]) -> None:
+    from sojourn.models.replicate.kind import Word
+
     console = to_stdout()
     for replica in replicas:
         _show(console, replica)
     if len(replicas) > 1:
         rows = [
-            (r.verdict, r.id, r.label, f"{sum(c.holds is True for c in r.checks)}/{len(r.checks)}",
-             r.title)
+            (r.verdict, r.id, r.label, *(str(r.counts[word] or "-") for word in Word), r.title)
             for r in replicas
-        ]  # fmt: skip
-        print_table(console, ("", "id", "how", "statements", "what"), rows)
+        ]
+        print_table(console, ("", "id", "how", *Word, "what"), rows)
+        total = [f"{sum(r.counts[word] for r in replicas)} {word}" for word in Word]
+        console.print(f"\nstatements: {', '.join(total)}")
 
 
 def _show(console: Console, replica: Replica) -> None:
     from sojourn.report import replicas as pictures
 
-    console.print(
-        f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}: {replica.verdict}\n"
-    )
-    checks = [(c.verdict, c.what, c.paper, c.ours) for c in replica.checks]
-    print_table(console, ("", "statement", "paper", f"ours, {replica.label}"), checks)
+    console.print(f"[bold]{replica.id}[/] {escape(replica.title)} — {replica.label}\n")
+    checks = [(c.verdict, c.what, c.paper, c.ours, c.tolerance or "-") for c in replica.checks]
+    head = ("", "statement", "paper", f"ours, {replica.label}", "holds within")
+    print_table(console, head, checks)
     width = min(100, console.width)
     for line in pictures.lines(replica, width):
         console.print(escape(line), soft_wrap=True)

@@ -22,6 +22,10 @@ is a constant. Points up to `fit_up_to` of the peak are fitted (Nelder and Mead,
 logarithms, the same random numbers in every simulation, so that the misfit is smooth); all are
 predicted. A prediction of a point that was held out and is off by more than the stated bound makes
 the verdict `violated`: the model says that it misses.
+
+A fit always prints a number, also where the data say nothing about it. So every parameter has the
+range of values that fit equally (`identify`; of a line through CPU time, its interval), and those
+whose range is wide are named as not identified.
 """
 
 from __future__ import annotations
@@ -33,13 +37,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize
 
 from sojourn.errors import SpecFault
+from sojourn.models.cpu_line import POINTS_MIN, cpu_line, line_ranges
+from sojourn.models.identify import EQUAL, Misfit, Range, profile
 from sojourn.models.points import QUANTITIES, Measured, shape_of
 from sojourn.models.simulator import Simulator
 
-POINTS_MIN = 3
 STABLE = 0.995
 MISS = 3.0  # what an unstable point costs the fit: a factor of e³
 
@@ -74,6 +79,7 @@ class Calibration:
 
     Attributes:
         parameters: by name, µs or a ratio.
+        ranges: of each, the values that fit equally.
         predictions: every number of every point, in order of load.
         quantities: those that are judged.
         bound: largest relative error that held-out predictions may have.
@@ -86,6 +92,7 @@ class Calibration:
 
     label: str
     parameters: Mapping[str, float]
+    ranges: tuple[Range, ...]
     predictions: tuple[Prediction, ...]
     quantities: tuple[str, ...]
     bound: float
@@ -163,9 +170,13 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
             at="points",
             fix="measure more loads, or raise --fit-up-to",
         )
-    line = cpu_line(fitted, setup)
+    line = cpu_line(fitted, setup.workers, setup.peak_rps)
     model = _Model(simulator, setup, fitted[0])
-    best = _fit(model, fitted, line)
+    misfit = _misfit(model, fitted, line)
+    logs = _fit(misfit, _start(setup, fitted, line), setup.steps)
+    best = _costs(np.exp(logs), line)
+    known = line_ranges(fitted, line, setup.workers, setup.peak_rps)
+    ranges = (*known, *_profile(misfit, logs, fitted, line, setup))
     predictions = tuple(_predict(model, points, top, best))
     held = [p for p in predictions if not p.is_fitted and p.quantity in setup.quantities]
     errors = [math.inf if p.error is None else abs(p.error) for p in held]
@@ -178,6 +189,7 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
             "service_us": best.service_us, "wake_us": best.wake_us, "halt_us": best.halt_us,
             "cv": best.cv,
         },
+        ranges=ranges,
         predictions=predictions,
         quantities=setup.quantities,
         bound=setup.bound,
@@ -185,34 +197,12 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
         worst_held_out=worst,
         capacity_rps=capacity,
         axis=_axis(setup),
-        notes=tuple(_notes(points, line, capacity, setup)),
+        notes=(*_notes(points, line, capacity, setup), *_unidentified(ranges)),
     )  # fmt: skip
 
 
 def _axis(setup: Setup) -> str:
     return "the highest load" if setup.peak_rps is None else "the closed-loop peak"
-
-
-def cpu_line(points: Sequence[Measured], setup: Setup) -> tuple[float, float] | None:
-    """(service, wake) in µs from CPU time; None where fewer than three points know it.
-
-    With a known peak the line ends there: service = workers / peak. Otherwise the median of the
-    slopes between all pairs of points (Theil 1950, Sen 1968): a disturbed point does not decide.
-    """
-    known = [p for p in points if p.cpu_share is not None and 0 < p.cpu_share < 1]
-    if len(known) < POINTS_MIN:
-        return None
-    busy = np.array([p.cpu_share for p in known], dtype=float)
-    rate = np.array([p.rate_rps for p in known]) / setup.workers
-    per_request = busy / rate * 1e6
-    if setup.peak_rps is not None:
-        service = setup.workers / setup.peak_rps * 1e6
-        wakes = (per_request - service) / (1 - busy)
-        return service, max(0.0, float(np.median(wakes)))
-    line = stats.theilslopes(per_request, 1 - busy)
-    wake = max(0.0, float(line.slope))
-    service = float(np.median(per_request - wake * (1 - busy)))
-    return (service, wake) if service > 0 else None
 
 
 class _Model:
@@ -261,9 +251,7 @@ def _sum(outside: NDArray[np.float64], queue: NDArray[np.float64]) -> dict[str, 
     return dict(zip(QUANTITIES, times, strict=True))
 
 
-def _fit(model: _Model, points: Sequence[Measured], line: tuple[float, float] | None) -> Costs:
-    start = np.log(_start(model.setup, points, line))
-
+def _misfit(model: _Model, points: Sequence[Measured], line: tuple[float, float] | None) -> Misfit:
     def misfit(logs: NDArray[np.float64]) -> float:
         costs = _costs(np.exp(logs), line)
         total = 0.0
@@ -275,12 +263,30 @@ def _fit(model: _Model, points: Sequence[Measured], line: tuple[float, float] | 
                     total += MISS if times is None else abs(math.log(times[name] / known))
         return total
 
+    return misfit
+
+
+def _fit(misfit: Misfit, start: Sequence[float], steps: int) -> NDArray[np.float64]:
+    logs = np.log(start)
     done = optimize.minimize(
-        misfit, start, method="Nelder-Mead",
-        options={"maxfev": model.setup.steps, "xatol": 0.02, "fatol": 1e-3,
-                 "initial_simplex": _simplex(start)},
+        misfit, logs, method="Nelder-Mead",
+        options={"maxfev": steps, "xatol": 0.02, "fatol": 1e-3,
+                 "initial_simplex": _simplex(logs)},
     )  # fmt: skip
-    return _costs(np.exp(done.x), line)
+    return np.asarray(done.x, dtype=np.float64)
+
+
+def _profile(
+    misfit: Misfit, logs: NDArray[np.float64], points: Sequence[Measured],
+    line: tuple[float, float] | None, setup: Setup,
+) -> tuple[Range, ...]:  # fmt: skip
+    names = ("halt_us", "cv") if line is not None else ("service_us", "halt_us", "cv")
+    numbers = sum(getattr(p, name) is not None for p in points for name in setup.quantities)
+    return profile(misfit, logs, names, slack=EQUAL * numbers, steps=max(8, setup.steps // 4))
+
+
+def _unidentified(ranges: Sequence[Range]) -> list[str]:
+    return [f"the data do not identify {found}" for found in ranges if not found.is_identified]
 
 
 def _costs(values: NDArray[np.float64], line: tuple[float, float] | None) -> Costs:
@@ -342,6 +348,11 @@ def _notes(
     if line is not None and setup.peak_rps is not None:
         from_what = "the closed-loop peak"
     notes = [f"service time from {from_what}: full at {capacity:,.0f} requests/s"]
+    if line is None:
+        notes.append(
+            "the data do not identify wake_us apart from halt_us: without CPU time the second "
+            "stands for both"
+        )
     top = points[-1].rate_rps
     if capacity < top / STABLE:
         notes.append(

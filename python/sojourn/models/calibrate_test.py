@@ -4,7 +4,7 @@ import pytest
 
 from sojourn import programs
 from sojourn.errors import SpecFault
-from sojourn.models.calibrate import Setup, calibrate, cpu_line
+from sojourn.models.calibrate import Setup, calibrate
 from sojourn.models.points import QUANTITIES, Measured
 from sojourn.models.simulator import Simulator
 
@@ -42,8 +42,30 @@ def test_a_service_of_the_models_own_kind_is_predicted_within_the_bound(*, knows
     assert found.verdict == "holds", found
     # Latencies at low loads say little about capacity; CPU time says it at once.
     assert found.parameters["service_us"] == pytest.approx(10, rel=0.01 if knows_cpu else 0.1)
+    ranges = {r.name: r for r in found.ranges}
+    assert ranges["service_us"].low * 0.95 <= 10 <= ranges["service_us"].high * 1.05
+    assert set(ranges) >= {"service_us", "halt_us", "cv"}
+    # The truth halts nothing; the fit prints a number, and says that it means nothing.
+    assert (ranges["halt_us"].low, ranges["halt_us"].is_identified) == (0, False)
+    assert ranges["cv"].is_identified
+    assert any("wake_us apart" in note for note in found.notes) is (not knows_cpu)
     held = [p for p in found.predictions if not p.is_fitted]
     assert {round(p.share, 1) for p in held} == {0.8, 0.9, 1.0}
+
+
+@needs_sim
+def test_a_parameter_that_the_data_do_not_show_is_named_with_what_fits_equally() -> None:
+    """Medians at low loads hardly know the service times' variation; CPU time knows their mean."""
+    points = _truth(knows_cpu=True)[:4]
+    medians = replace(QUICK, quantities=("p50",), fit_up_to=1.0)
+    found = calibrate(Simulator.find(), points, medians)
+    ranges = {r.name: r for r in found.ranges}
+    assert ranges["service_us"].low <= 10.0 * (1 + 1e-6)
+    assert ranges["service_us"].high >= 10.0 * (1 - 1e-6)
+    assert ranges["service_us"].is_identified
+    assert not ranges["cv"].is_identified
+    assert ranges["cv"].low < 0.5 < ranges["cv"].high
+    assert any("do not identify cv" in note for note in found.notes)
 
 
 @needs_sim
@@ -54,23 +76,6 @@ def test_a_model_that_misses_says_so() -> None:
     assert found.verdict == "violated"
     assert found.worst_held_out is not None
     assert found.worst_held_out > QUICK.bound
-
-
-def _points() -> list[Measured]:
-    return [
-        Measured(rate_rps=rate, cpu_share=_busy(rate), mean=None, p50=None, p95=None, p99=None)
-        for rate in (1e4, 2e4, 3e4, 4e4, 5e4)
-    ]
-
-
-def test_cpu_time_gives_service_and_wake_up_and_one_bad_point_does_not_decide() -> None:
-    points = _points()
-    assert cpu_line(points, QUICK) == pytest.approx((SERVICE_US, WAKE_US))
-    points[2] = replace(points[2], cpu_share=0.9)
-    assert cpu_line(points, QUICK) == pytest.approx((SERVICE_US, WAKE_US), rel=0.3)
-    peak = replace(QUICK, peak_rps=1e5)
-    assert cpu_line(points, peak) == pytest.approx((SERVICE_US, WAKE_US))
-    assert cpu_line(points[:2], QUICK) is None
 
 
 def test_too_few_points_and_wrong_settings_are_refused() -> None:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sojourn.errors import SpecFault
 from sojourn.spec.faults import near
 
+ALONE, MEAN = "none", "mean"
 SCHEMA: Literal["sojourn.colocation/1"] = "sojourn.colocation/1"
 
 
@@ -23,7 +24,10 @@ class Beside(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    neighbour: str = Field(min_length=1, description="Name; 'none' for the service alone.")
+    neighbour: str = Field(
+        min_length=1,
+        description="Name; 'none' for the service alone, 'mean' for the mean of all.",
+    )
     load: float = Field(ge=0, le=1, description="Service load, share of its peak alone.")
     tail_ns: float | None = Field(
         default=None, gt=0, description="Tail of the service's sojourn time; null: not measured."
@@ -48,7 +52,10 @@ class Table(BaseModel):
         default=1.0, gt=0, le=1, description="Share of a server's cores that the service has."
     )
     peak_rps: float | None = Field(
-        default=None, gt=0, description="Requests/s of one server at load 1; null: not known."
+        default=None,
+        gt=0,
+        description="Requests/s of one server at load 1 if all cores are the service's; "
+        "null: not known.",
     )
     rows: tuple[Beside, ...] = Field(min_length=1)
 
@@ -62,8 +69,9 @@ class Table(BaseModel):
 
     @property
     def neighbours(self) -> tuple[str, ...]:
-        """In the order of the rows, the service alone left out."""
-        return tuple(dict.fromkeys(row.neighbour for row in self.rows if row.neighbour != "none"))
+        """In the order of the rows; the service alone and the mean of all are no neighbours."""
+        names = dict.fromkeys(row.neighbour for row in self.rows)
+        return tuple(name for name in names if name not in (ALONE, MEAN))
 
     @property
     def loads(self) -> tuple[float, ...]:

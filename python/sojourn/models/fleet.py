@@ -3,6 +3,9 @@
 The simulation is `sojourn-sim fleet`; money comes from `tco`. Two fleets are compared: one where
 `placement` puts neighbours beside the service, and the pair of clusters that would do the same
 work apart.
+
+What neighbours achieve is Table 2's unless the job says else, and Table 2 has a price: the tail
+beside them. So a neighbour whose slowdown of the service nobody stated is refused.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sojourn.errors import SpecFault
 from sojourn.models.simulator import Result, Simulator
 from sojourn.models.tco import Costs
 
@@ -22,6 +26,8 @@ class Fleet:
     Attributes:
         servers: of the shared fleet.
         placement: which of them have neighbours.
+        slowdown: of the service's requests beside a neighbour; 1: none, as the job or `harmless`
+            says.
         utilisation: mean share of CPU time in use, shared fleet.
         utilisation_apart: the same with no neighbours.
         neighbour_servers: servers' worth of neighbour throughput, mean over the day.
@@ -35,6 +41,7 @@ class Fleet:
 
     servers: int
     placement: str
+    slowdown: float
     utilisation: float
     utilisation_apart: float
     neighbour_servers: float
@@ -49,11 +56,34 @@ class Fleet:
     apart: Result
 
 
-def compare(simulator: Simulator, job: Mapping[str, Any], costs: Costs) -> Fleet:
+def compare(
+    simulator: Simulator, job: Mapping[str, Any], costs: Costs, *, harmless: bool = False
+) -> Fleet:
     """Simulate `job` as it is and without neighbours, and price both.
 
     A platform's own price replaces `costs.price_usd`; the second cluster is of the first platform.
+
+    Args:
+        simulator: runs both.
+        job: of `sojourn-sim fleet`.
+        costs: of a server.
+        harmless: take the neighbours' work without any cost to the service's tail.
+
+    Raises:
+        SpecFault: the job places neighbours and does not say how much they slow the service down.
     """
+    places = str(job.get("placement", "null")) != "null"
+    if places and not harmless and "neighbour_slowdown" not in job:
+        raise SpecFault(
+            "nobody said how much a neighbour slows the service down: its gain would be free",
+            at="neighbour_slowdown",
+            fix="give --slowdown (21/16 = 1.31 is that of L12), or ask for --harmless",
+        )
+    if harmless:
+        if float(job.get("neighbour_slowdown", 1.0)) != 1:
+            raise SpecFault("a harmless neighbour has no slowdown", at="--harmless",
+                            fix="leave out one of the two")  # fmt: skip
+        job = {**job, "neighbour_slowdown": 1.0}
     shared = simulator.run("fleet", job)
     apart = simulator.run("fleet", {**job, "placement": "null"})
     worth = sum(p["servers"] * p["neighbour_throughput"] for p in shared["platforms"])
@@ -63,6 +93,7 @@ def compare(simulator: Simulator, job: Mapping[str, Any], costs: Costs) -> Fleet
     return Fleet(
         servers=int(shared["job"]["servers"]),
         placement=str(shared["job"]["placement"]),
+        slowdown=float(shared["job"]["neighbour_slowdown"]),
         utilisation=_utilisation(shared),
         utilisation_apart=_utilisation(apart),
         neighbour_servers=worth,

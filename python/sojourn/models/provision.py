@@ -3,16 +3,23 @@
 A neighbour makes the tail bend at a lower load. Plan for that load, and any neighbour of the table
 may stay; more servers carry the service, but their spare capacity works for someone else. What is
 left to forbid is told per neighbour (L30).
+
+What was not measured is not known to fit: a load counts only if every number that a bound asks for
+is there, at it and at all loads below. Beside a neighbour the service never does better than alone,
+so no limit lies above its own.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from sojourn.errors import SpecFault
 from sojourn.models.colocation import Table
+
+Word = Literal["holds", "violated", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,15 +28,18 @@ class Limit:
 
     Attributes:
         neighbour: its name; "none" is the service alone.
-        load: highest load of the table up to which every known cell meets both bounds; None: none.
-        fails_at: the next load of the table, at which one does not; None: all loads do.
-        why: what fails there.
+        load: highest load of the table up to which every cell is known and meets both bounds, at
+            most that of the service alone; None: none.
+        fails_at: the next load of the table, at which one does not, or is not known; None: all do.
+        why: what fails or is missing there.
+        verdict: `holds` up to `load`; `violated` at the lowest load; `unknown`: not measured there.
     """
 
     neighbour: str
     load: float | None
     fails_at: float | None
     why: str
+    verdict: Word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,21 +48,27 @@ class Plan:
 
     Attributes:
         label: where the table's numbers come from.
+        verdict: `violated` if the service or every neighbour fits nowhere; `unknown` if it is not
+            known of any that it fits; else `holds`, for those that are neither forbidden nor
+            unknown.
         load: load to plan per server, headroom taken off; None: no load fits.
         alone: the same without neighbours.
-        limits: per neighbour, the tightest first.
+        limits: per neighbour, the tightest first, the unknown last.
         forbidden: neighbours that do not fit even at the lowest load of the table.
+        unknown: neighbours of which that is not known: forbidden until they are measured.
         would_allow: (load, names) that forbidding the tightest, one after another, allows.
         servers: servers for each step of the demand; None where the table has no peak_rps.
-        servers_alone: the same if there were no neighbours.
+        servers_alone: the same if there were no neighbours, on the same share of the cores.
         headroom: share taken off.
     """
 
+    verdict: Word
     label: str
     load: float | None
     alone: float | None
     limits: tuple[Limit, ...]
     forbidden: tuple[str, ...]
+    unknown: tuple[str, ...]
     would_allow: tuple[tuple[float, tuple[str, ...]], ...]
     servers: tuple[int, ...] | None
     servers_alone: tuple[int, ...] | None
@@ -77,33 +93,44 @@ def provision(
             cores (L28) losing (load) is no loss but their place; leave it at 1 there.
         headroom: share of the load that is kept free.
         demand_rps: demand at each step or hour.
-        peak_rps: requests/s of one server at load 1; by default the table's.
+        peak_rps: requests/s of one server whose cores are all the service's, at load 1; by default
+            the table's. The service on `core_share` of them serves that share of it.
 
     >>> from sojourn.models.colocation import L33
     >>> plan = provision(L33, bound_ns=500e3, loss_max=0.10)
     >>> plan.load, plan.alone, plan.limits[0].neighbour
     (0.6, 0.9, 'lbm')
     """
-    _check(bound_ns, loss_max, headroom, demand_rps)
-    limits = [_limit(table, name, bound_ns, loss_max) for name in table.neighbours]
-    limits.sort(key=lambda limit: (limit.load or 0.0, limit.neighbour))
-    alone = _limit(table, "none", bound_ns, 1.0).load
-    forbidden = tuple(limit.neighbour for limit in limits if limit.load is None)
+    _check(bound_ns, loss_max, headroom, demand_rps, peak_rps)
+    alone = _limit(table, "none", bound_ns, 1.0)
+    limits = [_capped(_limit(table, name, bound_ns, loss_max), alone) for name in table.neighbours]
+    limits.sort(key=lambda limit: (limit.verdict == "unknown", limit.load or 0, limit.neighbour))
     fitting = [limit for limit in limits if limit.load is not None]
-    load = _least([limit.load for limit in fitting] + [alone])
+    load = min((limit.load for limit in fitting if limit.load is not None), default=None)
+    load = load if limits else alone.load
     kept = 1 - headroom
-    peak = peak_rps or table.peak_rps
+    peak = table.peak_rps if peak_rps is None else peak_rps
+    served = None if peak is None else peak * table.core_share
     return Plan(
+        verdict=_verdict(alone, limits),
         label=table.label,
         load=_times(load, kept),
-        alone=_times(alone, kept),
+        alone=_times(alone.load, kept),
         limits=tuple(limits),
-        forbidden=forbidden,
-        would_allow=_ladder(fitting, alone, kept),
-        servers=_servers(demand_rps, peak, _times(load, kept)),
-        servers_alone=_servers(demand_rps, peak, _times(alone, kept)),
+        forbidden=tuple(limit.neighbour for limit in limits if limit.verdict == "violated"),
+        unknown=tuple(limit.neighbour for limit in limits if limit.verdict == "unknown"),
+        would_allow=_ladder(fitting, kept),
+        servers=_servers(demand_rps, served, _times(load, kept)),
+        servers_alone=_servers(demand_rps, served, _times(alone.load, kept)),
         headroom=headroom,
     )
+
+
+def _verdict(alone: Limit, limits: Sequence[Limit]) -> Word:
+    """Nothing that fits is violated, unless it is only not known."""
+    found = {limit.verdict for limit in limits} or {alone.verdict}
+    order: tuple[Word, ...] = ("holds", "unknown", "violated")
+    return next(word for word in order if word in found)
 
 
 def diurnal(mean_rps: float, amplitude_rps: float, hours: int = 24) -> tuple[float, ...]:
@@ -123,31 +150,48 @@ def diurnal(mean_rps: float, amplitude_rps: float, hours: int = 24) -> tuple[flo
 
 
 def _limit(table: Table, name: str, bound_ns: float, loss_max: float) -> Limit:
-    """Climb from the lowest load and stop at the first cell that fails: no load above it counts."""
+    """Climb from the lowest load and stop at the first cell that fails or is not known.
+
+    No load above it counts: an interval of loads is planned, not a point.
+    """
     passed: float | None = None
     for load in table.loads:
         row = table.at(name, load)
-        if row is None:
-            continue
-        why = ""
-        if row.tail_ns is not None and row.tail_ns > bound_ns:
-            why = f"tail {row.tail_ns / 1e3:.0f} µs > {bound_ns / 1e3:.0f} µs"
-        elif row.throughput is not None and 1 - row.throughput > loss_max + 1e-9:
-            why = f"loses {1 - row.throughput:.0%} > {loss_max:.0%}"
+        tail_ns = row.tail_ns if row else None
+        throughput = row.throughput if row else None
+        why, is_known = "", True
+        if tail_ns is not None and tail_ns > bound_ns:
+            why = f"tail {tail_ns / 1e3:.0f} µs > {bound_ns / 1e3:g} µs"
+        elif throughput is not None and 1 - throughput > loss_max + 1e-9:
+            why = f"loses {1 - throughput:.0%} > {loss_max:.0%}"
+        elif tail_ns is None:
+            why, is_known = "tail not measured", False
+        elif throughput is None and loss_max < 1:
+            why, is_known = "loss not measured", False
         if why:
-            return Limit(neighbour=name, load=passed, fails_at=load, why=why)
+            verdict: Word = "holds" if passed is not None else "violated" if is_known else "unknown"
+            return Limit(neighbour=name, load=passed, fails_at=load, why=why, verdict=verdict)
         passed = load
-    return Limit(neighbour=name, load=passed, fails_at=None, why="")
+    return Limit(neighbour=name, load=passed, fails_at=None, why="", verdict="holds")
 
 
-def _ladder(
-    fitting: Sequence[Limit], alone: float | None, kept: float
-) -> tuple[tuple[float, tuple[str, ...]], ...]:
+def _capped(limit: Limit, alone: Limit) -> Limit:
+    """At most what the service can do alone, and nothing where that is nothing."""
+    if alone.load is not None and (limit.load or 0.0) <= alone.load:
+        return limit
+    if alone.verdict == "unknown" and limit.verdict == "violated":
+        return limit
+    return replace(
+        alone, neighbour=limit.neighbour, why=f"the service alone: {alone.why or 'no higher load'}"
+    )
+
+
+def _ladder(fitting: Sequence[Limit], kept: float) -> tuple[tuple[float, tuple[str, ...]], ...]:
     """Load that fits if all neighbours tighter than it are forbidden, step by step."""
     steps: list[tuple[float, tuple[str, ...]]] = []
     for load in sorted({limit.load for limit in fitting if limit.load is not None}):
         out = tuple(limit.neighbour for limit in fitting if (limit.load or 0) < load)
-        if out and (alone is None or load <= alone):
+        if out:
             steps.append((load * kept, out))
     return tuple(steps)
 
@@ -160,20 +204,19 @@ def _servers(
     return tuple(math.ceil(rps / (peak * load) - 1e-9) for rps in demand)
 
 
-def _least(loads: Sequence[float | None]) -> float | None:
-    known = [load for load in loads if load is not None]
-    return min(known) if len(known) == len(loads) else None
-
-
 def _times(load: float | None, share: float) -> float | None:
     return None if load is None else load * share
 
 
-def _check(bound_ns: float, loss_max: float, headroom: float, demand: Sequence[float]) -> None:
+def _check(
+    bound_ns: float, loss_max: float, headroom: float, demand: Sequence[float], peak: float | None
+) -> None:
     wrong = (
         (not bound_ns > 0, f"the QoS bound is {bound_ns:g} ns", "bound", "give a time above 0"),
         (not 0 <= loss_max <= 1, f"loss_max is {loss_max:g}", "loss_max", "give 0 to 1"),
         (not 0 <= headroom < 1, f"headroom is {headroom:g}", "headroom", "give 0 to below 1"),
+        (peak is not None and not 0 < peak < math.inf, f"peak_rps is {peak}", "peak_rps",
+         "give requests/s above 0, or leave it out"),
         (any(not 0 <= rps < math.inf for rps in demand), "a demand is negative or infinite",
          "demand", "give requests/s of 0 or more"),
     )  # fmt: skip

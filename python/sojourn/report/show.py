@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sojourn import units
 from sojourn.analysis.findings import Border, Estimate, Interval
 from sojourn.plan.points import Verdict
 
 # A verdict is told by a word and a sign; colour only repeats it.
-SIGNS = {Verdict.HOLDS: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?"}
+SIGNS: Mapping[str, str] = {
+    Verdict.HOLDS: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?", "arithmetic": "=",
+}  # fmt: skip
 
 
 def time(ns: float | None) -> str:

@@ -16,7 +16,7 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         usage: "bvt (bvt)",
         params: &[],
         needs: &[],
-        source: "Duda and Cheriton, SOSP 1999; Leverich and Kozyrakis 2014, section 4.3.4 (L26)",
+        source: "the patch to CFS of Leverich and Kozyrakis 2014, section 4.3.4 (L26, gist 5913713); the idea is of Duda and Cheriton, SOSP 1999",
     },
     has_quota: false,
     build: |knobs, terms| Box::new(Fair::new(knobs, terms, true)),

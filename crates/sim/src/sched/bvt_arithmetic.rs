@@ -3,7 +3,8 @@
 //! Kept apart so that a scheduler in a kernel can be compared with it line by line. Virtual times
 //! are ns at the standard weight; they may wrap, so they are compared by their difference.
 //!
-//! Source: Duda and Cheriton, Borrowed-Virtual-Time (BVT) scheduling, SOSP 1999, sections 3 and 4;
+//! Source: the patch to CFS of Leverich and Kozyrakis 2014 (L26, gist 5913713), after Duda and Cheriton,
+//! Borrowed-Virtual-Time (BVT) scheduling, SOSP 1999, sections 3 and 4;
 //! placement of waking tasks as in CFS: Leverich and Kozyrakis 2014, sections 3.3 and 4.3.4 (L20, L26).
 
 /// The weight of a task that was given none; 1024 in Linux.

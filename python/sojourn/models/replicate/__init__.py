@@ -11,39 +11,49 @@ from __future__ import annotations
 from sojourn.errors import SpecFault
 from sojourn.models.replicate.c11 import EXPERIMENT as C11
 from sojourn.models.replicate.c20 import EXPERIMENT as C20
+from sojourn.models.replicate.c22 import EXPERIMENT as C22
 from sojourn.models.replicate.c26 import EXPERIMENT as C26
 from sojourn.models.replicate.catalogue import CATALOGUE
 from sojourn.models.replicate.kind import Experiment
 from sojourn.models.replicate.l5 import EXPERIMENT as L5
+from sojourn.models.replicate.l7 import EXPERIMENT as L7
 from sojourn.models.replicate.l12 import EXPERIMENT as L12
 from sojourn.models.replicate.l14 import EXPERIMENT as L14
 from sojourn.models.replicate.l15 import EXPERIMENT as L15
+from sojourn.models.replicate.l17 import EXPERIMENT as L17
 from sojourn.models.replicate.l18 import EXPERIMENT as L18
 from sojourn.models.replicate.l19 import EXPERIMENT as L19
+from sojourn.models.replicate.l21 import EXPERIMENT as L21
 from sojourn.models.replicate.l25 import EXPERIMENT as L25
 from sojourn.models.replicate.l29 import EXPERIMENT as L29
 from sojourn.models.replicate.l32 import EXPERIMENT as L32
 from sojourn.models.replicate.l34 import EXPERIMENT as L34
 from sojourn.models.replicate.p8 import EXPERIMENT as P8
+from sojourn.models.replicate.p10 import EXPERIMENT as P10
 from sojourn.spec.faults import near
 
 __all__ = ["CATALOGUE", "KINDS", "find"]
 
 KINDS: tuple[Experiment, ...] = (
     L5,
+    L7,
     L12,
     L14,
     L15,
+    L17,
     L18,
     L19,
+    L21,
     L25,
     L29,
     L32,
     L34,
     C11,
     C20,
+    C22,
     C26,
     P8,
+    P10,
 )
 
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica
+from sojourn.models.replicate.kind import (
+    Check,
+    Curve,
+    Experiment,
+    Parameter,
+    Replica,
+    arithmetic,
+)
 from sojourn.models.replicate.paper import KERNEL
 from sojourn.models.simulator import Result, Simulator
 
@@ -82,18 +89,18 @@ def _checks(app: App, seven: list[float | None], one_each: list[float | None]) -
              if cores < THREADS and fits(value)]  # fmt: skip
     enough = [cores for cores, value in zip(CORES, one_each, strict=True) if fits(value)]
     return [
-        Check(
-            what=f"{app.name}: fewer cores than threads violate the target",
+        arithmetic(
+            what=f"{app.name}: fewer cores than threads violate the target (2/7 of 4.2 > 1)",
             paper="violate",
             ours=f"7 threads meet it on {', '.join(map(str, short))} cores" if short
             else "7 threads meet it on 7 cores alone",
-            holds=not short,
+            is_right=not short,
         ),
-        Check(
-            what=f"{app.name}: as many threads as cores do better, down to five cores",
+        arithmetic(
+            what=f"{app.name}: as many threads as cores do better, down to five cores (4.2 < 5)",
             paper="five cores, close to saturation",
             ours=f"met on {', '.join(map(str, enough))} cores" if enough else "met nowhere",
-            holds=min(enough, default=99) == 5,
+            is_right=min(enough, default=99) == 5,
         ),
     ]  # fmt: skip
 

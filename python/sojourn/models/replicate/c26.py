@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica
+from sojourn.models.replicate.kind import Curve, Experiment, Parameter, Replica, arithmetic
 from sojourn.models.simulator import Simulator
 
 FANOUTS = (1, 2, 5, 10, 20, 50, 100)
@@ -29,13 +29,20 @@ def run(simulator: Simulator, share: float) -> Replica:
             for name, y in (("p50", p50), ("p95", p95))
         ),
         checks=(
-            Check(what="five parts, each in time with 0.99", paper="0.99^5 = 0.95",
-                  ours=f"{0.99**5:.3f}", holds=round(0.99**5, 2) == 0.95),
-            Check(what="so the p95 of five is about the p99 of one", paper="-",
-                  ours=f"{five:.1f} µs against {part_p99:.1f} µs",
-                  holds=abs(five / part_p99 - 1) < 0.03),
+            arithmetic(
+                what="five parts, each in time with 0.99",
+                paper="0.99^5 = 0.95",
+                ours=f"{0.99**5:.3f}",
+                is_right=round(0.99**5, 2) == 0.95,
+            ),
+            arithmetic(
+                what="so the p95 of five is about the p99 of one",
+                paper="-",
+                ours=f"{five:.1f} µs against {part_p99:.1f} µs",
+                is_right=abs(five / part_p99 - 1) < 0.03,
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(ids=("C26",), title="fan-out", label="simulated", seconds=20, run=run)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal
 
 from sojourn.models.simulator import Simulator
 
 Label = Literal["simulated", "computed"]
+
+
+class Word(StrEnum):
+    """What is said of a statement, and of an experiment (METHOD M31).
+
+    `arithmetic` is no agreement: the statement follows from the parameters that went in, and no
+    other parameter of the model could have broken it.
+    """
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    ARITHMETIC = "arithmetic"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +57,11 @@ class Curve:
     achieved: tuple[float, ...] = ()
     group: str = ""
     is_paper: bool = False
+
+
+def breaks(curve: Curve, bound: float) -> float:
+    """First load at which the curve passes the bound or is not finite; 1 where it never does."""
+    return next((x for x, y in zip(curve.x, curve.y, strict=True) if y is None or y > bound), 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,17 +99,46 @@ class Check:
         what: the statement.
         paper, ours: both numbers, as words.
         holds: whether ours agrees; None where the model cannot tell.
+        tolerance: what ours may be. A test per statement feeds a neighbouring parameter that is
+            outside it; empty only where the statement is arithmetic.
+        is_arithmetic: no parameter could break it.
     """
 
     what: str
     paper: str
     ours: str
     holds: bool | None
+    tolerance: str = ""
+    is_arithmetic: bool = False
 
     @property
-    def verdict(self) -> str:
-        """The same in the lab's words."""
-        return "unknown" if self.holds is None else "holds" if self.holds else "violated"
+    def verdict(self) -> Word:
+        """The same in the lab's words; arithmetic that comes out wrong is violated."""
+        if self.holds is None:
+            return Word.UNKNOWN
+        if not self.holds:
+            return Word.VIOLATED
+        return Word.ARITHMETIC if self.is_arithmetic else Word.HOLDS
+
+
+def within(
+    value: float | None, low: float, high: float, *, what: str, paper: str, ours: str,
+    form: str = "{:g}",
+) -> Check:  # fmt: skip
+    """A statement that holds while `value` lies from `low` to `high`; None never does.
+
+    >>> within(13.0, 10, 15, what="a", paper="12", ours="13").tolerance
+    '10 to 15'
+    """
+    return Check(
+        what=what, paper=paper, ours=ours, tolerance=f"{form.format(low)} to {form.format(high)}",
+        holds=value is not None and low <= value <= high,
+    )  # fmt: skip
+
+
+def arithmetic(what: str, paper: str, ours: str, *, is_right: bool) -> Check:
+    """A statement that follows from what went in (METHOD M31)."""
+    return Check(what=what, paper=paper, ours=ours, holds=is_right, is_arithmetic=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +156,17 @@ class Replica:
     notes: tuple[str, ...] = field(default=())
 
     @property
-    def verdict(self) -> str:
-        """`violated` if a check fails, `unknown` if one cannot tell; unknown beats the others."""
-        found = [check.holds for check in self.checks]
-        if None in found or not found:
-            return "unknown"
-        return "holds" if all(found) else "violated"
+    def counts(self) -> Mapping[Word, int]:
+        """Statements by verdict, all four words."""
+        found = [check.verdict for check in self.checks]
+        return {word: found.count(word) for word in Word}
+
+    @property
+    def verdict(self) -> Word:
+        """Unknown beats violated beats holds; `arithmetic` if there is nothing else."""
+        counts = self.counts
+        order = (Word.UNKNOWN, Word.VIOLATED, Word.HOLDS, Word.ARITHMETIC)
+        return next((word for word in order if counts[word]), Word.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from sojourn.models.replicate.kind import Check, Curve, Experiment, Mark, Parameter, Replica
+from sojourn.models.replicate.kind import (
+    Curve,
+    Experiment,
+    Mark,
+    Parameter,
+    Replica,
+    arithmetic,
+    within,
+)
 from sojourn.models.replicate.l12 import INTERFERED_US, LOADED_US
+from sojourn.models.replicate.pairs import pair
 from sojourn.models.replicate.paper import CORES, MEMCACHED, SERVICE_US
 from sojourn.models.simulator import Simulator
 
 LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.74, 0.8, 0.9, 0.95)
+SIMILAR = 0.10  # how well the same split gives Table 2's tails (L19)
 SLOWDOWN = INTERFERED_US / LOADED_US
 
 
@@ -17,9 +27,9 @@ def run(simulator: Simulator, share: float) -> Replica:
     stable = tuple(load for load in LOADS if load * SLOWDOWN < 1)
     beside = _sweep(simulator, SLOWDOWN, stable, share)
     at_30 = LOADS.index(0.3)
-    service_only = SLOWDOWN - 1
     growth = beside[at_30] / alone[at_30] - 1
-    added_us = beside[at_30] - alone[at_30]
+    outside = pair("exponential").outside_us
+    seen = (beside[at_30] + outside) / (alone[at_30] + outside) - 1
     return Replica(
         id="L14",
         title="Heavy L3 interference: p95 by load (Fig. 2)",
@@ -37,21 +47,25 @@ def run(simulator: Simulator, share: float) -> Replica:
         ),
         marks=(Mark(x=0.3, text="hardly any effect"),),
         checks=(
-            Check(
-                what="the asymptote moves to a lower load",
+            arithmetic(
+                what="the asymptote moves to a lower load: at 1 / slow-down",
                 paper="visibly (no number)",
                 ours=f"from 100 % to {1 / SLOWDOWN:.0%} of peak",
-                holds=1 / SLOWDOWN < 1,
+                is_right=1 / SLOWDOWN < 1,
             ),
-            Check(
-                what="at 30 % of peak the interference is hardly measurable",
+            within(
+                seen, -SIMILAR, SIMILAR, form="{:+.0%}",
+                what="at 30 % of peak the interference is hardly measurable by a client",
                 paper="quite similar",
-                ours=f"p95 +{added_us:.0f} µs ({growth:+.0%}; service {service_only:+.0%})",
-                holds=added_us < 50,
+                ours=f"p95 {seen:+.0%}, {alone[at_30] + outside:.0f} to "
+                f"{beside[at_30] + outside:.0f} µs; on the server {growth:+.0%}, "
+                f"service {SLOWDOWN - 1:+.0%}",
             ),
         ),
-        notes=(("50 µs is the paper's unloaded end-to-end time (L12): what is less than that "
-               "drowns in it."),),
+        notes=(("A client sees the server's time and 88 µs outside it (L19: that split gives Table "
+               "2's p95 alone within 10 %). The slow-down at peak makes more difference at 30 % "
+               "than the paper saw: a server at 30 % disturbs its neighbour's cache, and is "
+               "disturbed, less than at peak."),),
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ SETTINGS = [
     Setting("CFS, fixed service times", "cfs", "fixed", tuning=TEXT_TUNING),
     Setting("CFS, rules of the kernel", "cfs"),
 ]
+FAILS = 0.9  # a cell or two may pass, as in the figure
 A_HOLDS = (BOTH, ONLY_A)
 
 
@@ -41,13 +42,15 @@ def run(simulator: Simulator, share: float) -> Replica:
                 what=f"{matrix.name}: A holds its QoS while its load is below B's (sum ≤ 80 %)",
                 paper="holds",
                 ours=f"{holds_low} of {len(lower)} cells",
+                tolerance="all cells",
                 holds=holds_low == len(lower),
             ),
             Check(
                 what=f"{matrix.name}: A fails where its load is above B's, even at low B",
                 paper="fails",
                 ours=f"{fails_high} of {len(higher)} cells",
-                holds=fails_high > len(higher) / 2,
+                tolerance=f"{FAILS:.0%} of the cells or more",
+                holds=fails_high >= FAILS * len(higher),
             ),
         ]
     return Replica(
@@ -68,7 +71,8 @@ def _split() -> Check:
     ours = {load: costs.outside_us + math.log(20) * costs.a_us / (1 - load) for load in paper}
     return Check(
         what=f"memcached alone: {costs.a_us:.1f} µs on the core and {costs.outside_us:.1f} µs "
-        "outside give its p95 at 10 to 90 % load (Table 2, not used before; within 10 %)",
+        "outside give its p95 at 10 to 90 % load (Table 2, not used before)",
+        tolerance="each -10 to +10 %",
         paper="/".join(f"{value:.0f}" for value in paper.values()) + " µs",
         ours="/".join(f"{value:.0f}" for value in ours.values()) + " µs",
         holds=all(abs(ours[load] / paper[load] - 1) < 0.1 for load in paper),

@@ -7,6 +7,7 @@ from sojourn.models.replicate.pairs import BOTH, PARAMETERS, Setting, matrices, 
 from sojourn.models.replicate.paper import L_MS, LATENCY, TEXT, TEXT_TUNING
 from sojourn.models.simulator import Simulator
 
+RT_FAILS, BETTER, BEST = 0.95, 1.25, 1.1
 WARPS_MS = (L_MS + 0.1, 24.0, 48.0)
 
 
@@ -53,7 +54,8 @@ def _checks(part: list[Matrix]) -> list[Check]:
     """For one shape of service times: CFS, RT, then BVT by warp."""
     cfs, rt, *bvts = part
     shape = cfs.name.split(", ")[1]
-    above = where(rt, lambda a, b: a + b > 0.7 + 1e-9)
+    # From 100 % together on one of them fails whatever the scheduler does: that says nothing.
+    above = where(rt, lambda a, b: 0.7 + 1e-9 < a + b < 1 - 1e-9)
     failing = sum(cell != BOTH for cell in above)
     good = {m.name: where(m, lambda _a, _b: True).count(BOTH) for m in part}
     at_70 = {m.name: _share(m, 0.7) for m in bvts}
@@ -63,27 +65,31 @@ def _checks(part: list[Matrix]) -> list[Check]:
         Check(
             what=f"RT + quota ({shape}): at least one fails when both together exceed 70 %",
             paper="fails above 70 %",
-            ours=f"{failing} of {len(above)} cells above 70 % fail",
-            holds=failing >= 0.95 * len(above),
+            ours=f"{failing} of the {len(above)} cells above 70 and below 100 % fail",
+            tolerance=f"{RT_FAILS:.0%} of them or more",
+            holds=failing >= RT_FAILS * len(above),
         ),
         Check(
             what=f"RT + quota ({shape}) is better than CFS",
             paper="substantially improved",
             ours=f"{good[rt.name]} cells good for both, CFS {good[cfs.name]}",
-            holds=good[rt.name] > good[cfs.name],
+            tolerance=f"{BETTER:g} times as many cells or more",
+            holds=good[rt.name] >= BETTER * good[cfs.name],
         ),
         Check(
             what=f"BVT ({shape}) is the best of the three",
             paper="best",
             ours=", ".join(f"{m.name.split(',')[0]}: {good[m.name]}" for m in (*bvts, rt, cfs)),
-            holds=good[best.name] > max(good[rt.name], good[cfs.name]),
+            tolerance=f"{BEST:g} times the cells of the next or more",
+            holds=good[best.name] >= BEST * max(good[rt.name], good[cfs.name]),
         ),
         Check(
             what=f"BVT ({shape}): both good up to a high aggregate load (most cells of a diagonal)",
             paper="80 to 90 %",
             ours=f"{top:.0%} ({best.name}); at 70 %: "
             + ", ".join(f"{share:.0%}" for share in at_70.values()),
-            holds=top >= 0.8,
+            tolerance="80 to 90 %",
+            holds=0.8 <= top <= 0.9,
         ),
     ]
 

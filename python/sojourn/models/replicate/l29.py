@@ -14,7 +14,15 @@ receives exceptional service".
 from __future__ import annotations
 
 from sojourn.models.colocation import L28
-from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica
+from sojourn.models.replicate.kind import (
+    Check,
+    Curve,
+    Experiment,
+    Parameter,
+    Replica,
+    arithmetic,
+    within,
+)
 from sojourn.models.replicate.paper import PEAK_RPS, seconds
 from sojourn.models.simulator import Result, Simulator
 
@@ -84,30 +92,35 @@ def _checks(left: dict[str, tuple[float, ...]], perlbench: list[Result]) -> list
     checks = [_prediction(name, left[name]) for name in PROGRAMS]
     at_70, at_90 = LOADS.index(0.7), LOADS.index(0.9)
     few, many = (perlbench[at]["switches_rps"][0] for at in (at_90, at_70))
-    more = left["mean"][at_90] > left["mean"][at_70]
-    paper = dict(L28.throughputs("mean"))
     checks += [
-        Check(
-            what="fewer context switches at 90 % than at 70 %",
+        arithmetic(
+            what="fewer context switches at 90 % than at 70 %: wake-ups are as λ(1 − ρ)",
             paper="substantially fewer",
             ours=f"{few:,.0f} against {many:,.0f} per second and CPU",
-            holds=few < 0.8 * many,
+            is_right=few < 0.8 * many,
         ),
-        Check(
-            what="the neighbour does better at 90 % than at 70 % (L29)",
-            paper=f"{paper[0.9]:.0%} against {paper[0.7]:.0%}",
-            ours=f"{left['mean'][at_90]:.0%} against {left['mean'][at_70]:.0%}",
-            holds=more,
-        ),
+        better(left["mean"][at_70], left["mean"][at_90]),
     ]
     return checks
+
+
+def better(at_70: float, at_90: float) -> Check:
+    """The paper's oddity, of what the mean neighbour is left."""
+    paper = dict(L28.throughputs("mean"))
+    return within(
+        at_90 / at_70, 1.0, float("inf"),
+        what="the neighbour does better at 90 % than at 70 % (L29): the second over the first",
+        paper=f"{paper[0.9]:.0%} against {paper[0.7]:.0%}",
+        ours=f"{at_90:.0%} against {at_70:.0%}",
+    )  # fmt: skip
 
 
 def _prediction(name: str, left: tuple[float, ...]) -> Check:
     known = {load: s for load, s in L28.throughputs(name) if 0.1 < load < 0.9}
     ours = {load: left[LOADS.index(load)] for load in known}
     return Check(
-        what=f"{name}: 30, 50 and 70 % follow from 10 % (within {100 * POINTS:.0f} points)",
+        what=f"{name}: 30, 50 and 70 % follow from 10 %",
+        tolerance=f"each -{100 * POINTS:.0f} to +{100 * POINTS:.0f} points",
         paper="/".join(f"{100 * s:.0f}" for s in known.values()) + " %",
         ours="/".join(f"{100 * s:.1f}" for s in ours.values()) + " %",
         holds=all(abs(ours[load] - known[load]) <= POINTS for load in known),

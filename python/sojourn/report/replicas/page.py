@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sojourn.models.replicate.catalogue import Entry
-from sojourn.models.replicate.kind import Replica
-from sojourn.plan.points import Verdict
+from sojourn.models.replicate.kind import Replica, Word
 from sojourn.report import page
 from sojourn.report.draw.figure import Figure
 from sojourn.report.replicas import curves, matrices
@@ -51,10 +50,13 @@ def answer(replicas: Sequence[Replica]) -> str:
     """
     if not replicas:
         return "Nothing was replicated."
-    by = {str(word): [r.id for r in replicas if r.verdict == word] for word in Verdict}
-    parts = [f"{len(by['holds'])} of {len(replicas)} experiments have the papers' shape"]
+    by = {str(word): [r.id for r in replicas if r.verdict == word] for word in Word}
+    judged = len(replicas) - len(by["arithmetic"])
+    parts = [f"{len(by['holds'])} of {judged} experiments have the papers' shape"]
     if by["violated"]:
         parts.append(f"{', '.join(by['violated'])} not in every statement")
     if by["unknown"]:
         parts.append(f"{', '.join(by['unknown'])} cannot be told")
+    if by["arithmetic"]:
+        parts.append(f"{', '.join(by['arithmetic'])} follow from arithmetic alone")
     return "; ".join(parts) + "."

@@ -1,10 +1,20 @@
 import json
 import re
+from dataclasses import replace
 
 import vl_convert
 
 from sojourn.models.replicate.catalogue import CATALOGUE
-from sojourn.models.replicate.kind import Check, Curve, Mark, Matrix, Parameter, Replica
+from sojourn.models.replicate.kind import (
+    Check,
+    Curve,
+    Mark,
+    Matrix,
+    Parameter,
+    Replica,
+    arithmetic,
+    within,
+)
 from sojourn.report import replicas
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, sized
@@ -62,6 +72,20 @@ def test_the_answer_names_what_does_not_hold() -> None:
     found = [_replica(YES), _replica(NO), _replica(None)]
     assert answer(found).startswith("1 of 3 experiments have the papers' shape")
     assert "L99 not in every statement; L99 cannot be told" in answer(found)
+
+
+def test_arithmetic_is_shown_and_counted_apart() -> None:
+    checks = (
+        arithmetic(what="follows", paper="", ours="", is_right=True),
+        within(1.0, 0.9, 1.1, what="judged", paper="", ours=""),
+    )
+    html = _page(replace(_replica(), checks=checks))
+    assert '<span class="verdict arithmetic"><span aria-hidden="true">=</span> arithmetic' in html
+    assert "0.9 to 1.1" in html
+    alone = replace(_replica(), checks=checks[:1])
+    assert answer([alone, _replica(YES)]) == (
+        "1 of 1 experiments have the papers' shape; L99 follow from arithmetic alone."
+    )
 
 
 def test_a_group_is_a_figure_and_curves_of_none_are_in_all() -> None:

@@ -1,0 +1,47 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sojourn.models.identify import FACTORS, Range, profile
+
+NAMES = ("a", "b")
+
+
+def test_a_parameter_alone_is_known_to_what_the_slack_allows() -> None:
+    """|ln a| + 5·|ln b| ≤ slack: a within e^±slack, b within e^±slack/5; the grid is inside."""
+
+    def misfit(logs: NDArray[np.float64]) -> float:
+        return float(abs(logs[0]) + 5 * abs(logs[1]))
+
+    a, b = profile(misfit, np.zeros(2), NAMES, slack=math.log(1.6), steps=60)
+    assert (a.low, a.high) == pytest.approx((1 / 1.5, 1.5))
+    assert (b.low, b.high) == (1.0, 1.0)
+    assert b.is_identified
+    assert not a.is_identified
+
+
+def test_a_sum_of_which_only_the_total_is_known_leaves_both_open_downward() -> None:
+    """Only a + b = 2 is seen: each can be anything from 0 to 2."""
+
+    def misfit(logs: NDArray[np.float64]) -> float:
+        return float(abs(np.log(np.exp(logs).sum() / 2)))
+
+    for found in profile(misfit, np.zeros(2), NAMES, slack=0.01, steps=200):
+        assert found.low == 0
+        assert 1.5 <= found.high <= 2.0
+        assert not found.is_identified
+        assert "fits equally" in str(found)
+
+
+def test_what_does_not_matter_at_all_is_any_value() -> None:
+    a, b = profile(lambda logs: float(abs(logs[1])), np.zeros(2), NAMES, slack=0.01, steps=50)
+    assert (a.low, a.high) == (0, math.inf)
+    assert "any value" in str(a)
+    assert b.is_identified
+
+
+def test_the_steps_can_tell_a_range_that_is_identified() -> None:
+    assert Range(name="x", low=1 / FACTORS[2], high=FACTORS[2]).is_identified
+    assert not Range(name="x", low=1 / FACTORS[3], high=FACTORS[3]).is_identified
