@@ -19,6 +19,8 @@ mod plan;
 pub mod policy;
 pub mod result;
 mod rt;
+#[cfg(test)]
+mod rules;
 pub mod run;
 mod task;
 #[cfg(test)]

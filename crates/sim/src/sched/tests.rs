@@ -8,6 +8,8 @@ use super::run::run;
 use crate::closed::MmN;
 use crate::result::Verdict;
 
+mod costs;
+
 const US: f64 = 1e3;
 
 fn service(rate: &str, service: &str) -> ServiceJob {
@@ -131,36 +133,6 @@ fn every_policy_conserves_requests_and_repeats_by_seed() {
         assert!((cpu - first.busy_ratio[0]).abs() < 1e-9, "all CPU time has an owner");
         assert_eq!(first, run(&job).unwrap());
     }
-}
-
-/// Two services with a request each at the same time, every ms: every request is a switch. The first
-/// takes c + 10 µs, the second waits for it: 2c + 20 µs. 2,000 switches a second use 2,000 c of CPU time.
-#[test]
-fn a_switch_costs_what_it_should_and_delays_what_is_behind() {
-    let each = || ServiceJob { arrivals: "fixed".into(), ..service("1k", "fixed:10") };
-    for c in [0.0, 5.0 * US] {
-        let mut job = job("fifo", vec![each(), each()], vec![]);
-        job.switch = format!("{c}ns");
-        let found = run(&job).unwrap();
-        let mean = |i: usize| found.services[i].sojourn_ns.mean.unwrap();
-        let (first, second) = (mean(0).min(mean(1)), mean(0).max(mean(1)));
-        assert!((first - (c + 10.0 * US)).abs() < 2.0, "{first}");
-        assert!((second - (2.0 * c + 20.0 * US)).abs() < 2.0, "{second}");
-        assert!((found.switches_rps[0] / 2000.0 - 1.0).abs() < 1e-3, "{}", found.switches_rps[0]);
-        let used = 2000.0 * (c + 10.0 * US) / 1e9;
-        assert!((found.busy_ratio[0] - used).abs() < 1e-6, "{}", found.busy_ratio[0]);
-        assert!((found.services[0].cpu_share - used / 2.0).abs() < 1e-6, "half each");
-    }
-}
-
-/// A task that goes on where it stopped is no switch: one service alone pays once, before any counts.
-#[test]
-fn a_task_alone_does_not_switch() {
-    let only = ServiceJob { arrivals: "fixed".into(), ..service("1k", "fixed:10") };
-    let found = run(&Job { switch: "5us".into(), ..job("fifo", vec![only], vec![]) }).unwrap();
-    assert_eq!(found.services[0].sojourn_ns.max, found.services[0].sojourn_ns.p50);
-    assert!((found.services[0].sojourn_ns.mean.unwrap() - 10.0 * US).abs() < 2.0);
-    assert!(found.switches_rps[0] < 1.0);
 }
 
 #[test]
