@@ -152,8 +152,7 @@ fn run_fleet(args: &FleetArgs) -> Result<Answer, Fault> {
     };
     let started = Instant::now();
     let result = fleet::run::run(&job, threads)?;
-    let each = u64::from(job.servers) * u64::from(job.warmup + job.samples);
-    let speed = speed("requests", each * job.load_by_hour.len() as u64, started);
+    let speed = speed("requests kept", result.server_ns.count, started);
     deliver(args.job.json.as_deref(), &result, show::fleet(&result), speed, result.verdict)
 }
 
@@ -245,13 +244,13 @@ fn describe() -> Result<String, Fault> {
         "fleet": {
             "job_schema": schemars::schema_for!(fleet::job::Job),
             "job_default": fleet::job::Job::default(),
-            "result_schema": schemars::schema_for!(fleet::run::FleetResult),
+            "result_schema": schemars::schema_for!(fleet::result::FleetResult),
         },
         "sched": {
             "job_schema": schemars::schema_for!(sched::job::Job),
             "job_default": sched::job::Job::default(),
             "neighbour_default": sched::job::NeighbourJob::default(),
-            "result_schema": schemars::schema_for!(sched::run::SchedResult),
+            "result_schema": schemars::schema_for!(sched::result::SchedResult),
         },
     });
     let text = serde_json::to_string_pretty(&json);

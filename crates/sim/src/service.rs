@@ -17,6 +17,8 @@ pub enum Service {
         dist: Dist,
         /// ns per unit.
         unit_ns: f64,
+        /// Whether it is exponential, not merely as variable.
+        is_exponential: bool,
     },
     /// A measured histogram.
     Measured(Measured),
@@ -32,7 +34,8 @@ impl Service {
             Fault::usage(format!("'{unit}' is no unit"), "unit", "give s, ms, us or ns")
         })?;
         let dist = dist::parse(text).map_err(|fault| fault.within("service"))?;
-        let service = Self::Drawn { dist, unit_ns: unit_ns as f64 };
+        let is_exponential = text.trim().starts_with("exponential:");
+        let service = Self::Drawn { dist, unit_ns: unit_ns as f64, is_exponential };
         if service.mean_ns() > 0.0 && service.mean_ns().is_finite() {
             return Ok(service);
         }
@@ -44,7 +47,7 @@ impl Service {
     #[inline]
     pub fn sample(&self, rng: &mut Rng) -> f64 {
         match self {
-            Self::Drawn { dist, unit_ns } => dist.sample(rng) * unit_ns,
+            Self::Drawn { dist, unit_ns, .. } => dist.sample(rng) * unit_ns,
             Self::Measured(measured) => measured.sample(rng),
         }
     }
@@ -52,7 +55,7 @@ impl Service {
     /// Mean, ns.
     pub fn mean_ns(&self) -> f64 {
         match self {
-            Self::Drawn { dist, unit_ns } => dist.mean() * unit_ns,
+            Self::Drawn { dist, unit_ns, .. } => dist.mean() * unit_ns,
             Self::Measured(measured) => measured.mean,
         }
     }
@@ -63,6 +66,11 @@ impl Service {
             Self::Drawn { dist, .. } => dist.variance() / (dist.mean() * dist.mean()),
             Self::Measured(measured) => measured.variance / (measured.mean * measured.mean),
         }
+    }
+
+    /// Whether it is exponential, not merely as variable.
+    pub fn is_exponential(&self) -> bool {
+        matches!(self, Self::Drawn { is_exponential: true, .. })
     }
 }
 
@@ -176,6 +184,17 @@ mod tests {
     fn an_empty_histogram_is_refused() {
         let histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
         assert!(Measured::new(&histogram).unwrap_err().what.contains("empty"));
+    }
+
+    #[test]
+    fn moments_of_a_distribution_carry_its_unit() {
+        let service = Service::parse("uniform:10", "us").unwrap();
+        assert!((service.mean_ns() - 5e3).abs() < 1e-9);
+        assert!((service.scv() - 1.0 / 3.0).abs() < 1e-12);
+        assert!(service.sample(&mut stream(1, "draw", 0)) <= 10e3);
+        let is_exponential = |text| Service::parse(text, "us").unwrap().is_exponential();
+        assert!(is_exponential("exponential:3") && is_exponential(" exponential:3"));
+        assert!(!is_exponential("gamma:1,1") && !is_exponential("fixed:1"));
     }
 
     #[test]

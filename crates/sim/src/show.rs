@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use sojourn_base::units::{show_count, show_ns};
 
-use crate::fleet::run::FleetResult;
+use crate::fleet::result::FleetResult;
 use crate::queue::run::QueueResult;
 use crate::result::Verdict;
-use crate::sched::run::SchedResult;
+use crate::sched::result::SchedResult;
 use crate::stats::Interval;
 
 /// One queue's result.

@@ -68,6 +68,13 @@ impl MmN {
         self.mean_wait() + self.service
     }
 
+    /// The wait that a share `above` of all requests exceeds, 0 if fewer wait: given a uniform draw
+    /// from (0, 1], a draw of the wait.
+    #[inline]
+    pub fn wait_of(&self, above: f64) -> f64 {
+        ((self.waits / above).ln() / self.drain).max(0.0)
+    }
+
     /// P(sojourn > `t`): service alone, or waiting and service, each exponential.
     pub fn sojourn_above(&self, t: f64) -> f64 {
         let (mu, theta) = (1.0 / self.service, self.drain);
@@ -108,6 +115,21 @@ mod tests {
     fn one_server_is_the_exponential_sojourn() {
         let queue = MmN::new(0.8, 1.0, 1).unwrap();
         assert!((queue.sojourn_quantile(0.95) - 20.0_f64.ln() * 5.0).abs() < 1e-6);
+    }
+
+    /// P(W > t) = C e^(−θt): Kleinrock I, 3.5. The mean of the draws is the mean wait.
+    #[test]
+    fn waits_are_drawn_from_their_distribution() {
+        let queue = MmN::new(3.2, 1.0, 4).unwrap();
+        let c = erlang_c(4, 3.2);
+        assert_eq!((queue.wait_of(1.0), queue.wait_of(c * 1.01)), (0.0, 0.0));
+        for t in [0.1, 1.0, 5.0] {
+            assert!((queue.wait_of(c * (-0.8_f64 * t).exp()) - t).abs() < 1e-12);
+        }
+        let n = 1_000_000;
+        let draws = (0..n).map(|i| queue.wait_of((f64::from(i) + 0.5) / f64::from(n)));
+        let mean = draws.sum::<f64>() / f64::from(n);
+        assert!((mean / queue.mean_wait() - 1.0).abs() < 1e-4, "{mean}");
     }
 
     #[test]

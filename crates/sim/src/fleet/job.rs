@@ -33,9 +33,10 @@ pub struct Job {
     pub neighbour_slowdown: f64,
     /// What a neighbour achieves, by the service's load: pairs of load and throughput alone = 1.
     pub neighbour_throughput: Vec<[f64; 2]>,
-    /// Requests simulated per server and hour before any counts.
+    /// Requests simulated per server and hour before any counts; 0: until the start is forgotten.
+    /// Exponential service needs none: its steady state is drawn exactly.
     pub warmup: u32,
-    /// Requests per server and hour that count.
+    /// Times kept per server and hour, at least; more where servers are few.
     pub samples: u32,
     /// Root requests per hour.
     pub roots: u32,
@@ -97,9 +98,9 @@ impl Default for Job {
                 [0.7, 0.18],
                 [0.9, 0.20],
             ],
-            warmup: 200,
+            warmup: 0,
             samples: 64,
-            roots: 20_000,
+            roots: 50_000,
             seed: 1,
         }
     }

@@ -37,11 +37,14 @@ impl Discipline for Epoll {
         let picked = rng.random_range(0..self.connections) as usize % self.workers.len();
         let worker = &mut self.workers[picked];
         worker.turn(self.now, self.loop_ns);
+        if worker.batch_end <= self.now {
+            tally.idle(picked);
+        }
         let (epoll, dispatch) = worker.place(self.now, service_ns, self.loop_ns, self.wake_ns);
         let sojourn = epoll + dispatch + service_ns;
         self.last = self.last.max(self.now + sojourn);
         tally.stages(index, epoll, dispatch);
-        tally.finish(index, sojourn);
+        tally.finish(index, picked, sojourn);
         self.set_back();
     }
 }

@@ -24,10 +24,13 @@ impl Discipline for Fcfs {
     fn arrive(&mut self, gap_ns: f64, service_ns: f64, _rng: &mut Rng, tally: &mut Tally) {
         self.now += gap_ns;
         let index = tally.arrive(self.last <= self.now);
+        if self.free[0] <= self.now {
+            tally.idle(0);
+        }
         let done = self.free[0].max(self.now) + service_ns;
         replace_first(&mut self.free, done);
         self.last = self.last.max(done);
-        tally.finish(index, done - self.now);
+        tally.finish(index, 0, done - self.now);
         let before = self.now;
         rebase(&mut self.now, &mut self.free);
         self.last -= before - self.now;

@@ -12,7 +12,8 @@ struct Null;
 impl Discipline for Null {
     fn arrive(&mut self, _gap_ns: f64, service_ns: f64, _rng: &mut Rng, tally: &mut Tally) {
         let index = tally.arrive(false);
-        tally.finish(index, service_ns);
+        tally.idle(0);
+        tally.finish(index, 0, service_ns);
     }
 }
 

@@ -24,10 +24,13 @@ impl Discipline for Placed {
         self.now += gap_ns;
         let index = tally.arrive(self.last <= self.now);
         let worker = rng.random_range(0..self.connections) as usize % self.free.len();
+        if self.free[worker] <= self.now {
+            tally.idle(worker);
+        }
         let done = self.free[worker].max(self.now) + service_ns;
         self.free[worker] = done;
         self.last = self.last.max(done);
-        tally.finish(index, done - self.now);
+        tally.finish(index, worker, done - self.now);
         let before = self.now;
         rebase(&mut self.now, &mut self.free);
         self.last -= before - self.now;

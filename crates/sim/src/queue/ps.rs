@@ -59,7 +59,7 @@ impl Ps {
             }
             self.virtual_now = first.end;
             self.now = at;
-            tally.finish(first.index, at - first.arrived);
+            tally.finish(first.index, 0, at - first.arrived);
             self.present.pop();
         }
         self.now = until;
@@ -73,6 +73,9 @@ impl Discipline for Ps {
     fn arrive(&mut self, gap_ns: f64, service_ns: f64, _rng: &mut Rng, tally: &mut Tally) {
         self.advance(self.now + gap_ns, tally);
         let index = tally.arrive(self.present.is_empty());
+        if (self.present.len() as f64) < self.servers {
+            tally.idle(0);
+        }
         let end = self.virtual_now + service_ns;
         self.present.push(Reverse(Present { end, arrived: self.now, index }));
     }

@@ -63,6 +63,10 @@ impl Default for Job {
     }
 }
 
+/// Above this, rare services decide the mean, and a run that saw too few of them does not know it.
+/// Of 50 runs of 1 M requests of lognormal service, 95 % intervals of the mean covered it in 13.
+const SCV_MAX: f64 = 5.0;
+
 /// Everything that one run found. It holds no clock time: same job, same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -87,7 +91,7 @@ pub struct QueueResult {
     pub reasons: Vec<String>,
     /// done − arrived.
     pub sojourn_ns: Span,
-    /// 95 % intervals by sectioning: 32 parts of the run, around the pooled value.
+    /// 95 % intervals by sectioning: 32 parts of the run; those that enough busy cycles carry.
     pub intervals: Intervals,
     /// Correlation of neighbouring sections; near 0 if the sections are long enough.
     pub section_correlation: f64,
@@ -111,6 +115,13 @@ pub fn run(job: &Job) -> Result<QueueResult, Fault> {
     let (summary, cycles, [epoll, dispatch]) = tally.finish_run();
     let closed = plan.closed(form);
     let mut reasons = summary.doubts;
+    let scv = plan.service.scv();
+    if scv > SCV_MAX {
+        reasons.push(format!(
+            "service times vary too much for intervals from one run: their squared coefficient of \
+             variation is {scv:.1}, at most {SCV_MAX} allowed; compare several seeds"
+        ));
+    }
     if summary.span.max.is_some_and(|max| max >= MAX_NS) {
         reasons.push("sojourn times above 1 h were cut there; use a smaller --unit".into());
     }
@@ -211,7 +222,7 @@ impl<'a> Plan<'a> {
             rate_per_ns: self.rate_rps / 1e9 / f64::from(split),
             service_ns: self.service.mean_ns(),
             service_scv: self.service.scv(),
-            is_exponential: self.job.service.trim().starts_with("exponential:"),
+            is_exponential: self.service.is_exponential(),
             servers: self.job.servers / split,
             is_fcfs: form != Form::Sharing,
         })

@@ -37,11 +37,17 @@ impl Tally {
         index
     }
 
-    /// Request `index` is done after `sojourn_ns`.
+    /// The request that just arrived found a server of `queue` idle: nobody waited there.
     #[inline]
-    pub fn finish(&mut self, index: u64, sojourn_ns: f64) {
+    pub fn idle(&mut self, queue: usize) {
+        self.sections.begin_cycle(queue);
+    }
+
+    /// Request `index`, served by `queue`, is done after `sojourn_ns`.
+    #[inline]
+    pub fn finish(&mut self, index: u64, queue: usize, sojourn_ns: f64) {
         if index >= self.measured_from {
-            self.sections.add((sojourn_ns + 0.5) as u64); // `round` is a call into libm
+            self.sections.add(queue, (sojourn_ns + 0.5) as u64); // `round` is a call into libm
             self.cycles.add(sojourn_ns);
         }
     }

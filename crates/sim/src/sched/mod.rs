@@ -1,18 +1,26 @@
 //! CPUs, run queues and tasks: what a scheduler does to a service's tail.
 //!
-//! One file per scheduling policy; [`KINDS`] is the table. [`machine`] moves time forward, [`run`]
-//! turns a job into a result.
+//! One file per scheduling policy; [`KINDS`] is the table. `plan` understands a job, `build` makes the
+//! machine of it; `machine` moves time forward, `cpu` does what one CPU does then; [`run`] turns what
+//! `books` were kept into a result.
 
+mod books;
+mod build;
 mod bvt;
 pub mod bvt_arithmetic;
 mod cfs;
+mod cpu;
 mod eevdf;
 mod fair;
 mod fifo;
 pub mod job;
 mod machine;
+mod plan;
 pub mod policy;
+pub mod result;
 mod rt;
+#[cfg(test)]
+mod rules;
 pub mod run;
 mod task;
 #[cfg(test)]

@@ -3,9 +3,12 @@
 
 use super::KINDS;
 use super::job::{Grant, Job, NeighbourJob, ServiceJob};
-use super::run::{SchedResult, ServiceResult, run};
+use super::result::{SchedResult, ServiceResult};
+use super::run::run;
 use crate::closed::MmN;
 use crate::result::Verdict;
+
+mod costs;
 
 const US: f64 = 1e3;
 

@@ -1,0 +1,157 @@
+//! One hour of a datacenter: every server, then the root requests.
+
+use sojourn_base::rng::stream;
+use sojourn_base::span::Times;
+
+use super::known;
+use super::parallel::map;
+use super::placement;
+use super::result::Hour;
+use super::server::Server;
+use super::servers::Fleet;
+use super::steady::{self, Plan};
+
+/// Servers per piece of work.
+const PIECE: usize = 256;
+
+/// What one hour came to.
+pub(super) struct HourFound {
+    pub(super) hour: Hour,
+    pub(super) root: Times,
+    pub(super) server: Times,
+    pub(super) by_platform: Vec<Sums>,
+    /// Share of servers whose start was not forgotten when requests began to count.
+    pub(super) cold_share: f64,
+    /// Relative half-width of the servers' p99 or mean, 95 %.
+    pub(super) server_half_width: f64,
+    /// The same of the roots' p99.
+    pub(super) root_half_width: f64,
+}
+
+/// Over the servers of a platform.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) load: f64,
+    /// A neighbour takes all that is left.
+    pub(super) utilisation: f64,
+    pub(super) throughput: f64,
+}
+
+/// What one piece of servers came to in one hour; sums are taken in the order of pieces.
+#[derive(Default)]
+struct Piece {
+    samples: Vec<f32>,
+    by_platform: Vec<Sums>,
+    neighbours: u64,
+    unstable: u64,
+    cold: u64,
+}
+
+impl Piece {
+    fn new(platforms: usize) -> Self {
+        Self { by_platform: vec![Sums::default(); platforms], ..Self::default() }
+    }
+
+    fn append(&mut self, mut next: Self) {
+        self.samples.append(&mut next.samples);
+        for (sum, part) in self.by_platform.iter_mut().zip(&next.by_platform) {
+            sum.load += part.load;
+            sum.utilisation += part.utilisation;
+            sum.throughput += part.throughput;
+        }
+        self.neighbours += next.neighbours;
+        self.unstable += next.unstable;
+        self.cold += next.cold;
+    }
+}
+
+impl Fleet<'_> {
+    pub(super) fn hour(&self, hour: usize, threads: usize) -> HourFound {
+        let pieces = self.servers.len().div_ceil(PIECE);
+        let mut found = Piece::new(self.job.platforms.len());
+        for piece in map(pieces, threads, |piece| self.servers_of(hour, piece)) {
+            found.append(piece);
+        }
+        let mut server = Times::new();
+        found.samples.iter().for_each(|ns| server.add(ns.round() as u64));
+        let root = self.roots(hour, &found.samples, threads);
+        let all = self.servers.len() as f64;
+        let mean = |of: fn(&Sums) -> f64| found.by_platform.iter().map(of).sum::<f64>() / all;
+        HourFound {
+            hour: Hour {
+                load: self.job.load_by_hour[hour],
+                service_load: mean(|sums| sums.load),
+                utilisation: mean(|sums| sums.utilisation),
+                neighbour_share: found.neighbours as f64 / all,
+                neighbour_throughput: mean(|sums| sums.throughput),
+                unstable_share: found.unstable as f64 / all,
+                root_ns: root.span(),
+                server_ns: server.span(),
+            },
+            cold_share: found.cold as f64 / all,
+            server_half_width: known::half_width(&found.samples, self.group(), &server),
+            root_half_width: known::half_width_independent(&root),
+            root,
+            server,
+            by_platform: found.by_platform,
+        }
+    }
+
+    /// How many kept times in a row depend on each other: those of one server, or of a part of it
+    /// where servers are few. Exponential service is drawn one by one.
+    fn group(&self) -> usize {
+        let is_drawn = self.service.is_exponential();
+        if is_drawn { 1 } else { self.kept / steady::groups(self.servers.len()) }
+    }
+
+    fn servers_of(&self, hour: usize, piece: usize) -> Piece {
+        let mut found = Piece::new(self.job.platforms.len());
+        let from = piece * PIECE;
+        for index in from..(from + PIECE).min(self.servers.len()) {
+            self.server(hour, index, &mut found);
+        }
+        found
+    }
+
+    fn server(&self, hour: usize, index: usize, found: &mut Piece) {
+        let (job, facts) = (self.job, self.servers[index]);
+        let platform = &job.platforms[facts.platform];
+        let alone = job.load_by_hour[hour] * facts.factor;
+        let has_neighbour = (self.placement)(&placement::Server { load: alone, lot: facts.lot });
+        let beside = if has_neighbour { job.neighbour_slowdown } else { 1.0 };
+        let load = alone * beside;
+        let sums = &mut found.by_platform[facts.platform];
+        sums.load += alone;
+        sums.utilisation += if has_neighbour { 1.0 } else { alone.min(1.0) };
+        if has_neighbour {
+            sums.throughput += job.throughput_at(alone);
+            found.neighbours += 1;
+        }
+        let scv = self.service.scv();
+        let plan = Plan::new(load, scv, self.servers.len(), self.kept, job.warmup);
+        found.unstable += u64::from(load >= 1.0);
+        let is_drawn = self.service.is_exponential();
+        found.cold += u64::from(load < 1.0 && !is_drawn && !plan.is_warm);
+        let (service, cores) = (&self.service, platform.cores);
+        let server = Server { service, slowdown: beside / platform.speed, cores, load };
+        let mut rng = stream(job.seed, "server", (hour * self.servers.len() + index) as u64);
+        found.samples.append(&mut server.sojourns(self.kept, &plan, &mut rng));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::job::Job;
+
+    #[test]
+    fn groups_are_servers_or_even_parts_of_them_or_single_draws() {
+        let group = |servers, service: &str| {
+            let job = Job { servers, service: service.into(), ..Job::default() };
+            Fleet::new(&job).unwrap().group()
+        };
+        assert_eq!(group(12_000, "exponential:1"), 1);
+        assert_eq!(group(12_000, "fixed:1"), 64, "a server each");
+        assert_eq!(group(1, "fixed:1"), 3125, "64 parts of 200,000");
+    }
+}
