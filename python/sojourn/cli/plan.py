@@ -23,7 +23,8 @@ PHASES = {
     "peak": "what 100 % load is",
     "sweep": "latency against load",
     "search": "the highest load within QoS",
-    "confirm": "that load once more, longer",
+    "confirm": "its lower end once more",
+    "scheduled": "the same without the shield",
     "trace": "where the time goes, with the tracer and without",
     "check": "the instrument against theory",
 }
@@ -66,7 +67,10 @@ def plan(
     ahead = rehearse(asked)
     _hold_against_host(asked)
     if as_json:
-        put_json({"study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points})
+        put_json({
+            "study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points,
+            "too_short": ahead.shortfalls,
+        })  # fmt: skip
     else:
         show(asked, ahead)
 
@@ -100,6 +104,8 @@ def show(study: Study, ahead: Rehearsal) -> None:
         f"about {len(ahead.points)} points, {show_s(ahead.measure_s)} of measuring, "
         f"{show_s(ahead.wall_s)} in all"
     )
+    for shortfall in ahead.shortfalls:
+        console.print(f"[yellow]too short[/]: {shortfall}")
 
 
 def _lengths(points: Sequence[Point]) -> str:

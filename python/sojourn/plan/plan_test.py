@@ -20,6 +20,16 @@ def test_quick_study_of_two_services_measures_less_than_three_minutes() -> None:
     assert ahead.wall_s < 180
 
 
+def test_a_budget_that_cannot_answer_says_so_before_anything_is_measured() -> None:
+    assert rehearse(study(name="latency_vs_load", profile="quick")).shortfalls == ()
+    slow = study("services.memcached.qos.bound=100ms", profile="quick")
+    (said,) = rehearse(slow).shortfalls
+    assert "150 s can" in said  # three excursions of five bounds each fill 1 % of 1500 bounds
+    budget = said.rpartition("--set ")[2]
+    enough = study("services.memcached.qos.bound=100ms", budget, profile="quick")
+    assert rehearse(enough).shortfalls == ()
+
+
 @pytest.mark.parametrize("rule", ["achieved_peak", "no_drop", "qos"])
 def test_each_definition_of_max_rps_gives_its_axis(rule: str) -> None:
     of = study(

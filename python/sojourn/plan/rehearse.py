@@ -8,13 +8,15 @@ whole plan with it, with noise of their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from sojourn.plan.evidence import TOLD
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Point, Verdict
-from sojourn.spec import Study
+from sojourn.plan.search import needs_s
+from sojourn.spec import Goal, Study
 
 RESTART_S = 1.5  # stop, start, preload and warm up; typical on loopback
 AROUND_S = 0.7  # starting the generator, drain, reading the result
@@ -30,11 +32,13 @@ class Rehearsal:
         points: in order; loads are imagined where they depend on results.
         wall_s: time they take together, s.
         measure_s: of that, measuring.
+        shortfalls: what the time allowed cannot answer, and how much would.
     """
 
     points: tuple[Point, ...]
     wall_s: float
     measure_s: float
+    shortfalls: tuple[str, ...] = ()
 
 
 def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
@@ -52,7 +56,30 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
         points.append(point)
         wall_s += took_s
     measure_s = sum(point.measure_s for point in points)
-    return Rehearsal(points=tuple(points), wall_s=wall_s, measure_s=measure_s)
+    return Rehearsal(
+        points=tuple(points),
+        wall_s=wall_s,
+        measure_s=measure_s,
+        shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points])),
+    )
+
+
+def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:
+    """Searches whose load is too little for their target to be known, whatever it will show."""
+    spec = study.run.search
+    for service in study.services:
+        if Goal.MAX_LOAD not in service.measure or not service.qos or not service.qos.bound_ns:
+            continue
+        wanted_s = needs_s(service.qos.q, service.qos.bound_ns / 1e9)
+        told = [p for p in points if p.service == service.label and p.phase in TOLD]
+        load_s = sum(point.measure_s for point in told)
+        if told and load_s < wanted_s:
+            more_s = (wanted_s - load_s) * (1 + (AROUND_S + RESTART_S) / spec.probe_s)
+            yield (
+                f"{service.label}: {load_s:.0f} s of load cannot settle a bound of "
+                f"{service.qos.bound}, {wanted_s:.0f} s can; "
+                f"--set run.search.budget_s={math.ceil((spec.budget_s + more_s) / 10) * 10}"
+            )
 
 
 def _overheads(outcomes: Sequence[Outcome]) -> tuple[float, float]:

@@ -101,10 +101,13 @@ def search(
     )
 
 
-def needs_s(target: Target) -> float:
-    """Load without which nobody can know, s: a few excursions at the share that is allowed."""
-    excursion_s = EXCURSION_BOUNDS * target.bound_ns / 1e9
-    return max(LEAST_S, EXCURSIONS * excursion_s / (1 - target.q))
+def needs_s(q: float, bound_s: float) -> float:
+    """Load without which nobody can know, s: a few excursions at the share that is allowed.
+
+    >>> round(needs_s(0.99, 1e-3)), round(needs_s(0.99, 20e-3))
+    (22, 30)
+    """
+    return max(LEAST_S, EXCURSIONS * EXCURSION_BOUNDS * bound_s / (1 - q))
 
 
 def scheduled(
@@ -174,7 +177,7 @@ def _is_narrow(asked: _Asked, now: Posterior | None, probed: Sequence[Trial]) ->
         return False
     lo, hi = now.interval()
     measured_s = sum(trial.seconds for trial in probed)
-    is_enough = measured_s >= needs_s(asked.target)
+    is_enough = measured_s >= needs_s(asked.target.q, asked.target.bound_ns / 1e9)
     return is_enough and hi <= lo * (1 + 2 * asked.study.run.search.resolution)
 
 

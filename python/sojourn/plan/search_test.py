@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from sojourn.plan import Outcome, Phase, Point, Verdict, progress
-from sojourn.plan.axis import Target
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.search import LEAST_S, QUANTILES, STARTS_MIN, Search, needs_s, search
 from sojourn.plan.simulated import Simulated, play, search_of, study
-from sojourn.spec import QosRule, Study
+from sojourn.spec import Study
 
 BORDER_RPS = Simulated().border_rps(1e6, 0.99)
 
@@ -98,7 +97,7 @@ def test_a_search_of_which_nothing_can_be_believed_ends_without_a_number() -> No
 @pytest.mark.parametrize(("bound_ns", "q", "wanted_s"), [(1e6, 0.99, LEAST_S), (20e6, 0.99, 30.0)])
 def test_the_load_without_which_nobody_can_know(bound_ns: float, q: float, wanted_s: float) -> None:
     # Three excursions of five bounds each fill 1 % of 1500 bounds.
-    assert needs_s(Target(q=q, bound_ns=bound_ns, rule=QosRule.GIVEN)) == pytest.approx(wanted_s)
+    assert needs_s(q, bound_ns / 1e9) == pytest.approx(wanted_s)
 
 
 def test_without_a_shield_the_last_runs_are_confirmations_alone() -> None:

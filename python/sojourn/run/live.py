@@ -1,6 +1,6 @@
 """A server that runs: started, ready, filled, checked, pinned, warm; then measured; then ended.
 
-free port → start → answers, and the port is its own → preload → check → pin → warm
+free port → start → answers, and the port is its own → pin → shield → preload → check → warm
 """
 
 from __future__ import annotations
@@ -151,10 +151,10 @@ def begin(
         return
     steps: tuple[tuple[str, str, Callable[[], None]], ...] = (
         ("start", "starts", lambda: _start(live, journal)),
-        ("preload", "is filled", lambda: fill.preload(live, journal, folder, client)),
-        ("check", "is checked", lambda: _check(live)),
         ("pin", "is pinned", lambda: _pin(live)),
         ("shield", "is shielded", lambda: shielded.begin(live, journal)),
+        ("preload", "is filled", lambda: fill.preload(live, journal, folder, client)),
+        ("check", "is checked", lambda: _check(live)),
         ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client)),
     )
     for step, text, act in steps:

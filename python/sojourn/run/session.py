@@ -30,7 +30,7 @@ from sojourn.services import Room, Service, users
 from sojourn.spec import ServiceSpec, Study
 
 #: Share of the papers' data sets by profile: a restart has to fit into the profile's time.
-SCALE = {"quick": 1 / 32, "standard": 1 / 16, "full": 1.0}
+SCALE = {"quick": 1 / 128, "standard": 1 / 16, "full": 1.0}
 THREADS_PAPER = 7  # C4
 CLIENT_PER_SERVER = 3  # CPUs of the server that one CPU of the client can load
 
