@@ -6,7 +6,7 @@ bin := .venv/bin
 # Tracing needs clang, libelf and zlib to build; where they lack, all else is built, and it says so.
 with_bpf = $$(scripts/setup --bpf && echo --features
 
-.PHONY: help setup build demo test fresh check fix unit e2e priv clangs schema bench docs doctor clean
+.PHONY: help setup build demo test fresh check fix unit e2e priv clangs schema bench mutants docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -65,6 +65,11 @@ bench: build ## compare with peers, interleaved, as ratios; raw runs kept under 
 	$(bin)/python bench/sim/run.py
 	$(bin)/python bench/trace/run.py
 	$(bin)/python bench/trace/run.py --half-rps 40000
+
+SIZE ?= 20
+SEED ?= 1
+mutants: ## does a test notice? random changes in crate PACKAGE (sojourn-sim); slow, not in the gate
+	scripts/mutants $(or $(PACKAGE),sojourn-sim) $(SIZE) $(SEED) $(PATHS)
 
 docs: build ## write docs/reference from the code
 	$(bin)/python scripts/reference.py

@@ -52,6 +52,9 @@ pub fn queue(result: &QueueResult) -> String {
     if result.agreement.iter().any(|a| !a.is_within) {
         text.push_str("\n* outside the interval; of 20 such comparisons one is, by chance\n");
     }
+    for why in &found.unknown {
+        let _ = writeln!(text, "\nunknown: {why}");
+    }
     if result.verdict == Verdict::Unknown {
         let _ = writeln!(text, "\nunknown: {}", result.reasons.join("; "));
     }
@@ -127,6 +130,5 @@ fn text_of(ns: Option<f64>) -> String {
 }
 
 fn range(interval: Option<Interval>) -> String {
-    interval
-        .map_or("too few requests".into(), |i| format!("{} to {}", show_ns(i.lo), show_ns(i.hi)))
+    interval.map_or("unknown".into(), |i| format!("{} to {}", show_ns(i.lo), show_ns(i.hi)))
 }

@@ -128,3 +128,16 @@ fn more_mistakes_are_named() {
     assert!(wrong(|j| j.tuning.grace = "999ns".into()).at.contains("grace"));
     assert!(wrong(|j| j.tuning.slice = "999ns".into()).at.contains("slice"));
 }
+
+#[test]
+fn a_sibling_that_is_idle_slows_nobody_down() {
+    let mut job =
+        job("fifo", vec![ServiceJob { cpus: vec![1], ..service("10k", "fixed:30") }], vec![]);
+    (job.cpus, job.smt_slowdown) = (3, 1.5);
+    let found = run(&job).unwrap();
+    assert!((found.busy_ratio[1] - 0.3).abs() < 0.01, "{:?}", found.busy_ratio);
+    assert_eq!((found.busy_ratio[0], found.busy_ratio[2]), (0.0, 0.0));
+    // The last CPU of an odd number has no sibling.
+    job.services[0].cpus = vec![2];
+    assert!((run(&job).unwrap().busy_ratio[2] - 0.3).abs() < 0.01);
+}
