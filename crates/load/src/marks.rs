@@ -178,6 +178,8 @@ pub struct ThreadRun {
     pub reconnects: u64,
     /// Connections that ended unannounced, or on what was not asked for.
     pub broke: u64,
+    /// The first bytes that the server sent, a few dozen at most; empty if it sent none.
+    pub heard: Vec<u8>,
     /// Sojourn times of the probe client beside the load, ns; empty without one.
     pub probe_sojourn_ns: sojourn_base::span::Times,
 }

@@ -180,6 +180,18 @@ fn garbage_is_counted_and_the_run_goes_on() {
 }
 
 #[test]
+fn a_server_of_another_protocol_is_recognised_by_its_first_bytes() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::Good);
+        let target = format!("resp://127.0.0.1:{}", server.port());
+        let got = run(Job { target, drain: "200ms".into(), ..job(&server, transport) });
+        let reasons = &got.result.reasons;
+        assert!(reasons[0].starts_with("protocol: connected"), "{transport}: {reasons:?}");
+        assert!(reasons[0].contains("begins with \"ERROR"), "{transport}: {reasons:?}");
+    }
+}
+
+#[test]
 fn a_server_that_never_answers_costs_the_drain_and_no_more() {
     for transport in usable() {
         let server = Server::start(Behaviour::Mute);
@@ -190,6 +202,9 @@ fn a_server_that_never_answers_costs_the_drain_and_no_more() {
         let errors: u64 = got.result.errors.values().sum();
         assert_eq!(errors, got.result.requests, "{transport}: {:?}", got.result.errors);
         assert_eq!(got.result.sojourn_all_ns.p50, None, "never done is infinite");
+        assert!(got.result.reasons[0].contains("nothing came back"), "{:?}", got.result.reasons);
+        let advice = got.result.notes.iter().find(|note| note.contains("more connections"));
+        assert_eq!(advice, None, "{transport}: nor would it help");
         // What was never sent for want of a connection is the server's doing, not a late client.
         let (unsent, checks) = (got.result.errors["unsent"], &got.result.checks);
         assert!(unsent > got.result.requests / 2, "{transport}: {unsent} unsent");

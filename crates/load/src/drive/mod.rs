@@ -198,10 +198,11 @@ impl Drive {
                 Event::Bytes(connection, bytes) => {
                     let after = read(connections, connection, bytes, now_ns, plan, marks, live);
                     if after == After::GoOn {
-                        reopener.served(connection);
+                        reopener.served(connection, bytes);
                     } else {
                         lose(connections, connection, now_ns, marks, live);
-                        reopener.drop_after_poll(connection, now_ns, after == After::Agreed);
+                        let agreed = after == After::Agreed;
+                        reopener.drop_after_poll(connection, bytes, now_ns, agreed);
                     }
                 }
                 Event::Closed(connection) => {
@@ -314,6 +315,7 @@ impl Drive {
             stopped_ns,
             reconnects: reopener.reconnects(),
             broke: reopener.broke(),
+            heard: reopener.into_heard(),
             ..ThreadRun::default()
         };
         watch.finish(run, transport.as_ref())

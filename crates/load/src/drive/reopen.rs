@@ -11,6 +11,8 @@ const PAUSE_NS_MAX: u64 = 1_000_000_000;
 const HELD_NS: u64 = 1_000_000_000;
 /// With no connection open for this long, the run ends.
 const HOPELESS_NS: u64 = 5_000_000_000;
+/// Bytes kept of what the server said first.
+const HEARD_BYTES: usize = 32;
 /// Between two looks at a connection that is being opened.
 const LOOK_NS: u64 = 50_000;
 
@@ -33,6 +35,7 @@ pub(super) struct Reopener {
     next_try_ns: u64,
     reconnects: u64,
     broke: u64,
+    heard: Vec<u8>,
 }
 
 impl Reopener {
@@ -45,6 +48,7 @@ impl Reopener {
             next_try_ns: 0,
             reconnects: 0,
             broke: 0,
+            heard: Vec::with_capacity(HEARD_BYTES),
         }
     }
 
@@ -73,10 +77,25 @@ impl Reopener {
         self.broke
     }
 
-    /// Something was read on `connection` that was asked for.
+    /// The first bytes that any server sent: they tell its protocol if it is not ours.
+    pub(super) fn into_heard(self) -> Vec<u8> {
+        self.heard
+    }
+
+    /// `bytes` were read on `connection`, and they were asked for.
     #[inline]
-    pub(super) fn served(&mut self, connection: u32) {
-        self.each[connection as usize].has_served = true;
+    pub(super) fn served(&mut self, connection: u32, bytes: &[u8]) {
+        if !self.each[connection as usize].has_served {
+            self.each[connection as usize].has_served = true;
+            self.hear(bytes);
+        }
+    }
+
+    #[cold]
+    fn hear(&mut self, bytes: &[u8]) {
+        if self.heard.is_empty() {
+            self.heard.extend(bytes.iter().take(HEARD_BYTES));
+        }
     }
 
     /// `connection` broke, and the transport knows it. If the server had said that it would close
@@ -100,9 +119,17 @@ impl Reopener {
         }
     }
 
-    /// `connection` is of no use any more; the transport is told after the poll that found it.
+    /// `connection` is of no use any more after `bytes`; the transport is told after the poll that
+    /// found it.
     #[cold]
-    pub(super) fn drop_after_poll(&mut self, connection: u32, now_ns: u64, agreed: bool) {
+    pub(super) fn drop_after_poll(
+        &mut self,
+        connection: u32,
+        bytes: &[u8],
+        now_ns: u64,
+        agreed: bool,
+    ) {
+        self.hear(bytes);
         self.closed(connection, now_ns, agreed);
         self.to_drop.push(connection);
     }

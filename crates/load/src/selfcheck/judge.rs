@@ -17,7 +17,7 @@
 
 use sojourn_base::units::show_ns;
 
-use super::{CHECKS, Check, Evidence, lag, steal};
+use super::{CHECKS, Check, Evidence, lag, lost, protocol, steal};
 use crate::job::Job;
 use crate::result::Verdict;
 
@@ -26,6 +26,9 @@ use crate::result::Verdict;
 const IDLE_MAX: f64 = 0.05;
 /// A server that is idle for more than this at its peak was waiting for requests.
 const CLIENT_BOUND_IDLE: f64 = 0.1;
+
+/// Checks that say why nobody answers.
+const EXPLAIN_SILENCE: [&str; 2] = [lost::CHECK.name, protocol::CHECK.name];
 
 /// What the checks and the `QoS` target came to.
 #[derive(Debug)]
@@ -42,11 +45,14 @@ pub struct Judgement {
 
 /// Asks every check, then the `QoS` target.
 pub fn judge(evidence: &Evidence) -> Judgement {
-    let failed: Vec<(&Check, String)> = CHECKS
+    let mut failed: Vec<(&Check, String)> = CHECKS
         .iter()
         .filter(|check| check.in_closed_loop || !evidence.job.find_max)
         .filter_map(|check| Some((check, (check.failed)(evidence)?)))
         .collect();
+    if failed.iter().any(|(check, _)| check.name == protocol::CHECK.name) {
+        failed.retain(|(check, _)| EXPLAIN_SILENCE.contains(&check.name)); // the rest follows from it
+    }
     let is_only_late = failed.iter().all(|(check, _)| check.is_lateness);
     let violation = violation(evidence);
     let stands = evidence.qos_bound_ns.is_some()
@@ -96,7 +102,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
         );
     }
     let waited = evidence.checks.waited_share;
-    if waited > 0.01 {
+    if waited > 0.01 && evidence.talk.understood > 0 {
         let Job { connections, depth, .. } = evidence.job;
         notes.push(format!(
             "{:.1} % of requests waited for a free connection ({connections} connections, depth \

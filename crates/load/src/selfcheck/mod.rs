@@ -13,6 +13,7 @@ mod lag;
 mod lost;
 mod outages;
 mod poll;
+mod protocol;
 mod rate;
 mod requests;
 mod service;
@@ -52,6 +53,7 @@ pub struct Check {
 /// Every check, in reading order.
 pub const CHECKS: &[Check] = &[
     lost::CHECK,
+    protocol::CHECK,
     requests::CHECK,
     outages::CHECK,
     steal::CHECK,
@@ -91,6 +93,8 @@ pub struct Evidence {
     pub errors: u64,
     /// Requests that ended with their connection, warm-up included: garbled, closed.
     pub broken: (u64, u64),
+    /// What became of the conversation with the server, warm-up included.
+    pub talk: protocol::Talk,
     /// The measured quantiles.
     pub sojourn: Times,
     /// The instrument's own lag.
@@ -169,6 +173,7 @@ impl Evidence {
                 .sum(),
             errors: all.errors.values().sum(),
             broken: broken(run),
+            talk: protocol::Talk::of(run),
             sojourn: all.sojourn.clone(),
             pick_up: all.pick_up.clone(),
             punctual: all.punctual.clone(),
