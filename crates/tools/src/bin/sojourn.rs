@@ -1,23 +1,47 @@
-//! `sojourn`: starts `python -m sojourn` with the interpreter that lies beside this program.
+//! `sojourn`: starts the Python package with the interpreter that lies beside this program.
 
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use sojourn_base::{Exit, Fault};
+
+const FIX: &str =
+    "run `make build` in the checkout and start .venv/bin/sojourn, or install the wheel with pip";
+
+/// What the interpreter does: as `-m sojourn`, but an interpreter without the package ends like
+/// everything else that fails outside. Its own exit code for that is 1, which means "QoS violated".
+const START: &str = r#"
+import sys
+looked, exit_code, fix = sys.argv.pop(1), int(sys.argv.pop(1)), sys.argv.pop(1)
+try:
+    from sojourn.__main__ import main
+except (ImportError, SyntaxError) as trouble:
+    print(f"error: the sojourn package cannot be used: {trouble}", file=sys.stderr)
+    print(f"  at: {sys.executable}{looked}\n  fix: {fix}", file=sys.stderr)
+    sys.exit(exit_code)
+sys.argv[0] = "sojourn"
+sys.exit(main())
+"#;
+
 fn main() -> ExitCode {
-    let python = beside("python3").unwrap_or_else(|| PathBuf::from("python3"));
-    let error =
-        Command::new(&python).arg("-m").arg("sojourn").args(std::env::args_os().skip(1)).exec();
-    let fault = sojourn_base::Fault::failed(
-        format!("cannot start the interpreter: {error}"),
-        python.display().to_string(),
-        "run `make build`, or install the wheel with pip",
-    );
+    let beside = beside("python3");
+    let is_there = beside.as_deref().is_some_and(Path::exists);
+    let looked = match &beside {
+        Some(path) if !is_there => format!(" ({} is not there)", path.display()),
+        _ => String::new(),
+    };
+    let python = beside.filter(|_| is_there).unwrap_or_else(|| PathBuf::from("python3"));
+    let error = Command::new(&python)
+        .args(["-c", START, &looked, &(Exit::Failed as u8).to_string(), FIX])
+        .args(std::env::args_os().skip(1))
+        .exec();
+    let what = format!("cannot start the interpreter: {error}");
+    let fault = Fault::failed(what, format!("{}{looked}", python.display()), FIX);
     eprintln!("{fault}");
     ExitCode::from(fault.exit)
 }
 
 fn beside(name: &str) -> Option<PathBuf> {
-    let path = std::env::current_exe().ok()?.with_file_name(name);
-    path.exists().then_some(path)
+    Some(std::env::current_exe().ok()?.with_file_name(name))
 }
