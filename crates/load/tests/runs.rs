@@ -203,6 +203,8 @@ fn a_server_that_never_answers_costs_the_drain_and_no_more() {
         assert_eq!(errors, got.result.requests, "{transport}: {:?}", got.result.errors);
         assert_eq!(got.result.sojourn_all_ns.p50, None, "never done is infinite");
         assert!(got.result.reasons[0].contains("nothing came back"), "{:?}", got.result.reasons);
+        let advice = got.result.notes.iter().find(|note| note.contains("more connections"));
+        assert_eq!(advice, None, "{transport}: nor would it help");
         // What was never sent for want of a connection is the server's doing, not a late client.
         let (unsent, checks) = (got.result.errors["unsent"], &got.result.checks);
         assert!(unsent > got.result.requests / 2, "{transport}: {unsent} unsent");

@@ -122,7 +122,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
         );
     }
     let waited = evidence.checks.waited_share;
-    if waited > 0.01 {
+    if waited > 0.01 && evidence.talk.understood > 0 {
         let Job { connections, depth, .. } = evidence.job;
         notes.push(format!(
             "{:.1} % of requests waited for a free connection ({connections} connections, depth \
