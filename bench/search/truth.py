@@ -69,9 +69,8 @@ def main() -> int:
     asked = parser.parse_args()
     for queue in QUEUES:
         find = of_stalls if queue.stalls else bisected
-        print(
-            f"{queue.name:6} table {queue.border:.3f} found {find(queue, asked.seconds, asked.runs):.3f}"
-        )
+        border = find(queue, asked.seconds, asked.runs)
+        print(f"{queue.name:6} table {queue.border:.3f} found {border:.3f}")
     return 0
 
 

@@ -14,14 +14,14 @@ const FIX: &str =
 const START: &str = r#"
 import sys
 looked, exit_code, fix = sys.argv.pop(1), int(sys.argv.pop(1)), sys.argv.pop(1)
+sys.argv[0] = "sojourn"
 try:
-    from sojourn.__main__ import main
+    from sojourn.__main__ import start
+    sys.exit(start())
 except (ImportError, SyntaxError) as trouble:
     print(f"error: the sojourn package cannot be used: {trouble}", file=sys.stderr)
     print(f"  at: {sys.executable}{looked}\n  fix: {fix}", file=sys.stderr)
     sys.exit(exit_code)
-sys.argv[0] = "sojourn"
-sys.exit(main())
 "#;
 
 fn main() -> ExitCode {
