@@ -161,7 +161,9 @@ def _beside(most: MaxLoad) -> tuple[str, ...]:
 def is_apart(most: MaxLoad, ratio: float) -> bool:
     """Whether the shield changes the answer by at least this ratio."""
     bare = most.scheduled.border if most.scheduled else None
-    return bool(most.border and bare and most.border.estimate_rps >= ratio * bare.estimate_rps)
+    if most.border is None or bare is None or math.isinf(bare.interval_rps.hi):
+        return False  # "at least" says nothing of how little it is
+    return most.border.estimate_rps >= ratio * bare.estimate_rps
 
 
 def _swept(who: str, target: str, points: Sequence[LoadPoint], axis: str) -> str:

@@ -138,6 +138,8 @@ def test_the_machine_s_part_is_said_when_it_is_worth_it(bare_rps: float, *, is_s
     )
     found = replace(most(border(96_000, 101_000)), scheduled=bare)
     said = answer.headline(memcached(max_load=found), 1)
+    at_least = replace(bare, border=border(10_000, math.inf, 10_000))
+    assert not answer.is_apart(replace(found, scheduled=at_least), answer.APART)
     words = "≈ 70.0k (50.0k–95.0k, 90 %) as this machine schedules it: kdamond.0 and a daemon ran"
     assert (words in said) == is_said
 

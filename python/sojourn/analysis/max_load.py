@@ -126,6 +126,9 @@ def _undisturbed(
     kept = trials(outcomes, undisturbed=True)
     said = border(kept, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
     alone = _border(said, kept, axis)
+    ends = [end for b in (alone, found) for end in (b.interval_rps.lo, b.interval_rps.hi)]
+    if 0 in ends or math.inf in ends:
+        return None  # open ends cannot be compared
     apart = alone.estimate_rps / found.estimate_rps
     return alone if apart > DIFFERS or apart < 1 / DIFFERS else None
 

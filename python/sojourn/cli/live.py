@@ -20,7 +20,7 @@ from rich.text import Text
 
 from sojourn import host, run, store
 from sojourn.cli.words import outcome_words, point_words, so_far
-from sojourn.plan import Outcome, Point, rehearse
+from sojourn.plan import Outcome, Point, Rehearsal, rehearse
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns, show_s
 
@@ -47,7 +47,8 @@ class Display:
         self._point: Point | None = None
         self._second: Mapping[str, Any] = {}
         self._done = self._ahead = 0
-        self._left_s = 0.0
+        self._promise: Rehearsal | None = None
+        self._expected = 0
         self._began_s = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -88,11 +89,19 @@ class Display:
         """Show a point and what is still to come."""
         if self._is_quiet:
             return
-        ahead = rehearse(self._study, outcomes)
+        if self._promise is None:  # once: it takes a second that the client may want
+            self._promise = rehearse(self._study, outcomes)
+            self._expected = len(outcomes) + len(self._promise.points)
+            self._began_s = time.monotonic()
         self._point, self._second = point, {}
-        self._done, self._ahead = len(outcomes), len(ahead.points)
-        self._left_s = ahead.wall_s
+        self._done, self._ahead = len(outcomes), max(1, self._expected - len(outcomes))
         self._draw()
+
+    @property
+    def _left_s(self) -> float:
+        """What is left of the time that was promised, s; 0 where it takes longer."""
+        gone_s = time.monotonic() - self._began_s
+        return max(0.0, self._promise.wall_s - gone_s) if self._promise else 0.0
 
     def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
         """Show what became of the point."""

@@ -14,7 +14,7 @@ from statistics import median
 
 from sojourn.plan.evidence import TOLD
 from sojourn.plan.next import next_point
-from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.plan.search import needs_s
 from sojourn.spec import Goal, Study
 
@@ -47,14 +47,16 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
     points: list[Point] = []
     wall_s = 0.0
     around_s, restart_s = _overheads(outcomes)
+    shield = "none" if study.run.shield == "none" else "priority"
     while (point := next_point(study, played)) and len(points) < POINTS_MAX:
-        before = played[-1].point.life if played else ""
-        more_s = around_s + (0.0 if point.life == before else restart_s)
-        took_s = point.measure_s + point.warmup_s + more_s
-        outcome = imagine(point, capacity_rps=_capacity(point, outcomes))
-        played.append(replace(outcome, wall_s=took_s))
-        points.append(point)
-        wall_s += took_s
+        for one in _with_later_probes(study, point, played, around_s + restart_s):
+            before = played[-1].point.life if played else ""
+            more_s = around_s + (0.0 if one.life == before else restart_s)
+            took_s = one.measure_s + one.warmup_s + more_s
+            outcome = imagine(one, capacity_rps=_capacity(one, outcomes))
+            played.append(replace(outcome, wall_s=took_s, shield=shield))
+            points.append(one)
+            wall_s += took_s
     measure_s = sum(point.measure_s for point in points)
     return Rehearsal(
         points=tuple(points),
@@ -62,6 +64,27 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
         measure_s=measure_s,
         shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points])),
     )
+
+
+def _with_later_probes(
+    study: Study, point: Point, played: Sequence[Outcome], fresh_s: float
+) -> Sequence[Point]:
+    """A probe stands for all of its search: on real machines it takes the time that it may.
+
+    Where they go would have to be asked of the model, which takes longer than all else here.
+    """
+    if point.phase is not Phase.SEARCH:
+        return [point]
+    spent_s = sum(
+        o.wall_s for o in played if (o.point.service, o.point.phase) == (point.service, point.phase)
+    )
+    each_s = point.measure_s + point.warmup_s + fresh_s
+    count = max(1, int((study.run.search.budget_s - spent_s) / each_s + 1e-9))
+    start = point.key.rpartition("p")[0]
+    return [
+        replace(point, key=f"{start}p{point.repeat + n:02d}", repeat=point.repeat + n)
+        for n in range(count)
+    ]
 
 
 def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:

@@ -51,7 +51,9 @@ def measured(outcome: Outcome, scale: float = 1.0, **of_trace: str) -> Measured:
 
 
 def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
-    study = spec.load("breakdown", profile="quick", overrides=["run.fractions=[0.1, 0.9]"])
+    study = spec.load(
+        "breakdown", profile="quick", overrides=["run.fractions=[0.1, 0.9]", "run.repeats=2"]
+    )
     points = [o for o in play(study, Simulated().measure) if o.point.service == "memcached"]
     given = Given(
         study=study,

@@ -15,7 +15,7 @@ from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw.lookup import of_point, tail_q
 
-WORTH = 1.2  # a ratio above which what took the server's CPU is part of the answer
+WORTH = answer.APART  # a ratio above which what took the server's CPU is part of the answer
 CULPRITS = 3
 
 
@@ -187,7 +187,9 @@ def _scheduled(found: Border, scheduled: Scheduled) -> list[str]:
 
 
 def _is_worth(more: Border, less: Border) -> bool:
-    return more.estimate_rps > WORTH * less.estimate_rps
+    """Whether they differ by more than is usual; "at least" says nothing of how little it is."""
+    is_known = math.isfinite(less.interval_rps.hi)
+    return is_known and more.estimate_rps > WORTH * less.estimate_rps
 
 
 def _number(found: Border) -> str:

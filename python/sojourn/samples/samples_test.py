@@ -116,6 +116,28 @@ def test_others_behind_a_shield_or_asked_for_are_no_doubt(
     assert (outcome.verdict, outcome.shield) == (believed, shield)
 
 
+@pytest.mark.parametrize(
+    ("phase", "achieved_rps", "stopped", "verdict"),
+    [
+        (Phase.SEARCH, 80.0, 0.017, "violated"),
+        (Phase.SEARCH, 95.0, 0.017, "unknown"),  # 5 % behind: three times what was stopped
+        (Phase.SEARCH, 80.0, 0.2, "unknown"),
+        (Phase.SWEEP, 80.0, 0.017, "unknown"),  # there the quantiles are asked for
+    ],
+)
+def test_a_server_that_falls_far_behind_fails_whoever_stopped_the_client(
+    point: Point, tmp_path: Path, *, phase: Phase, achieved_rps: float, stopped: float, verdict: str
+) -> None:
+    outages = made.result([])["outages"] | {"share_time": stopped}
+    behind = made.result(
+        [1e6] * 100, offered_rps=100.0, achieved_rps=achieved_rps, verdict="unknown",
+        reasons=["client stopped"], outages=outages, windows=made.windows([50, 50], [40, 40]),
+        job={"qos_bound": "1us", "qos_quantile": 0.99},
+    )  # fmt: skip
+    folder = made.put(tmp_path, replace(point, phase=phase), behind)
+    assert samples.read(folder).verdict == verdict
+
+
 def test_new_keys_of_the_same_major_version_are_ignored(point: Point, tmp_path: Path) -> None:
     load = made.result([1e6], schema="sojourn.load.result/1.7", something_new=1)
     assert samples.read(made.put(tmp_path, point, load)).requests == 1
