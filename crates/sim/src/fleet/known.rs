@@ -54,7 +54,9 @@ mod tests {
         let one = |_| std::iter::repeat_n((-open_unit(&mut rng).ln() * 1e6) as f32, copies);
         let samples: Vec<f32> = (0..count).flat_map(one).collect();
         let mut times = Times::new();
-        samples.iter().for_each(|ns| times.add(ns.round() as u64));
+        for ns in &samples {
+            times.add(ns.round() as u64);
+        }
         (samples, times)
     }
 
@@ -82,7 +84,9 @@ mod tests {
     fn the_mean_counts_too() {
         let mut times = Times::new();
         let samples: Vec<f32> = (0..3000).map(|i| if i % 150 == 0 { 1e6 } else { 1e3 }).collect();
-        samples.iter().for_each(|ns| times.add(*ns as u64));
+        for ns in &samples {
+            times.add(*ns as u64);
+        }
         let (n, p) = (3000.0_f64, 1.0_f64 / 150.0);
         let sd = 999e3 * (p * (1.0 - p)).sqrt();
         let want = 1.96 * sd / n.sqrt() / (1e3 + p * 999e3);
