@@ -68,12 +68,11 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
     reasons = (*outcome.reasons, *steadiness.reasons, *((cold,) if cold else ()))
     is_sound = outcome.verdict is not Verdict.UNKNOWN and steadiness.is_steady is not False
     decision = Decision.UNKNOWN
+    shrink = widened(ratios[qos.q], confidence) if qos else 1.0
     if is_sound and not cold and sojourn.n:
-        decision = _decide(
-            sojourn, qos, widened(ratios[qos.q], confidence) if qos else 1.0, confidence
-        )
+        decision = _decide(sojourn, qos, shrink, confidence)
     if decision is Decision.UNDECIDED and qos:
-        reasons = (*reasons, undecided(sojourn, qos))
+        reasons = (*reasons, undecided(sojourn, qos, shrink))
     return Judged(
         measured=measured,
         run=_run(measured, qos, ratios, decision, reasons),
@@ -125,25 +124,33 @@ def asked(qos: Qos | None) -> tuple[float, ...]:
 
 
 def _decide(sojourn: Times, qos: Qos | None, ratio: float, confidence: float) -> Decision:
-    """M12's test on effective counts; pass without a target."""
+    """M12's test on effective counts; pass without a target.
+
+    It is as sure as the quantile's own interval is at either end, and passes nothing whose interval
+    crosses the bound: what a reader sees is what decides.
+    """
     if qos is None:
         return Decision.PASS
     over = sojourn.over(qos.bound_ns)
-    return decide(sojourn.n / ratio, over / ratio, qos.q, confidence=confidence)
+    said = decide(sojourn.n / ratio, over / ratio, qos.q, confidence=(1 + confidence) / 2)
+    shown = quantiles.estimate(sojourn, qos.q, correlation=ratio, confidence=confidence).interval
+    is_below = shown is not None and shown.hi <= qos.bound_ns
+    is_across = shown is not None and shown.lo <= qos.bound_ns < shown.hi
+    if (said is Decision.PASS and not is_below) or (said is Decision.FAIL and is_across):
+        return Decision.UNDECIDED
+    return said
 
 
-def decide_together(judged: Sequence[Judged], qos: Qos, confidence: float) -> Decision:
-    """All given runs as one sample."""
-    return _decide(merged(judged), qos, ratio(judged, qos.q, confidence), confidence)
-
-
-def undecided(sojourn: Times, qos: Qos) -> str:
-    """Why the test could not decide."""
+def undecided(sojourn: Times, qos: Qos, ratio: float) -> str:
+    """Why the test could not decide, with the numbers that it rests on."""
     share = sojourn.over(qos.bound_ns) / max(1, sojourn.n)
-    return (
-        f"undecided: {percent(share)} of {sojourn.n:,} requests exceed the bound and "
-        f"{percentile(qos.q)} allows {percent(1 - qos.q)}; measure longer"
+    effective = sojourn.n / ratio
+    needed = quantiles.smallest_sample(qos.q)
+    what = (
+        f"undecided alone: {percent(share)} of {sojourn.n:,} requests exceed the bound, "
+        f"{percent(1 - qos.q)} may; they depend on each other and count as {effective:,.0f}"
     )
+    return f"{what}, {needed} are needed" if effective < needed else what
 
 
 def ratio(

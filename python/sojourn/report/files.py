@@ -18,7 +18,7 @@ from sojourn.report.terminal import text
 PAGE = "report.html"
 TEXT = "report.txt"
 FIGURES = "figures"
-PNG_SCALE = 2.0
+PNG_SCALE = 1.5
 
 
 def write(findings: Findings, folder: Path) -> list[Path]:
