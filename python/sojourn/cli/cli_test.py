@@ -157,8 +157,16 @@ def test_progress_says_what_is_measured_and_what_became_of_it() -> None:
     assert point_words(played[0].point) == "memcached peak closed loop"
     probe = next(o for o in played if o.point.phase is Phase.SEARCH)
     assert point_words(probe.point) == "memcached search   50 % 50.0k/s"
-    said = {outcome_words(study, o, played)[1] for o in played if o.point.phase is Phase.SEARCH}
-    assert said == {"pass", "fail"}
+    said = {
+        o.offered_rps: float(
+            outcome_words(study, o, played)[1].removeprefix("meets the target: P =")
+        )
+        for o in played
+        if o.point.phase is Phase.SEARCH
+    }
+    assert said[min(said)] > 0.9
+    assert said[max(said)] < 0.1
+    assert [said[rps] for rps in sorted(said)] == sorted(said.values(), reverse=True)
     doubtful = replace(probe, verdict=Verdict.UNKNOWN, reasons=("client stopped", "more"))
     assert outcome_words(study, doubtful, played)[1:] == ("unknown", "client stopped")
 

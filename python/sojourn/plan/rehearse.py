@@ -97,7 +97,8 @@ def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:
         told = [p for p in points if p.service == service.label and p.phase in TOLD]
         load_s = sum(point.measure_s for point in told)
         if told and load_s < wanted_s:
-            more_s = (wanted_s - load_s) * (1 + (AROUND_S + RESTART_S) / spec.probe_s)
+            each_s = spec.probe_s + study.run.warmup_s + AROUND_S + RESTART_S
+            more_s = each_s * math.ceil((wanted_s - load_s) / spec.probe_s)
             yield (
                 f"{service.label}: {load_s:.0f} s of load cannot settle a bound of "
                 f"{service.qos.bound}, {wanted_s:.0f} s can; "
