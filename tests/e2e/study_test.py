@@ -33,9 +33,8 @@ BUSY = (
     "services.memcached.load.outage_over='10s'", "services.memcached.load.timely_within='10s'",
     "services.memcached.params.items=2000", "services.memcached.load.connections=8",
     "services.memcached.qos.bound='500ms'", "run.peak_s=0.3", "run.peak_repeats=1",
-    "run.warmup_s=0.1", "run.retries=0", "run.search.probe_s=0.3", "run.search.probe_max_s=0.3",
-    "run.search.rounds=1", "run.search.confirm_s=0.3", "run.search.confirm_repeats=1",
-    "run.search.confidence=0.8",
+    "run.warmup_s=0.1", "run.retries=0", "run.search.probe_s=0.3",
+    "run.search.budget_s=4", "run.search.confirm_s=0.3", "run.search.confirm_repeats=1",
 )  # fmt: skip
 ENDS_S_MAX = 60.0
 

@@ -18,7 +18,7 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
     Examples:
       sojourn show
       sojourn show max_load_memcached
-      sojourn show --json | jq '.services[].max_load.interval_rps'
+      sojourn show --json | jq '.services[].max_load.border.interval_rps'
     """
     from sojourn import pipeline, report, store
 

@@ -16,7 +16,8 @@ from sojourn.plan.points import Misses, Outcome, Phase, Verdict
 OVERLOAD = 0.1  # of the requests; above it a run is one long excursion, and no cluster ends
 NEAR = 0.15  # of the load, on the logarithm: how far a cluster's size carries
 EXCURSION = 5.0  # bounds; what an excursion above the bound lasts where none was seen
-LARGEST = 5  # an overloaded run counts as this many independent ones at the most
+MOSTLY = 0.5  # of the requests; above it it was no single stall
+EXCURSIONS_MAX = 5  # that an overloaded run counts as, at the most
 
 TOLD = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)  # phases that say how much load fits
 
@@ -48,8 +49,17 @@ class Trial:
 
     @property
     def is_overloaded(self) -> bool:
-        """Whether it is one long excursion."""
+        """Whether it missed for so long that its clusters say nothing of others."""
         return self.share >= OVERLOAD
+
+    @property
+    def excursions(self) -> int:
+        """How many excursions an overloaded run counts as: as it shows, unless mostly late.
+
+        One long stall can make a load miss with a tenth of a short run's requests.
+        """
+        count = EXCURSIONS_MAX if self.share >= MOSTLY else len(self.clusters)
+        return max(1, min(EXCURSIONS_MAX, count))
 
 
 def trials(

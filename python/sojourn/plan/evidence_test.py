@@ -69,6 +69,18 @@ def test_an_overloaded_run_says_nothing_about_sizes() -> None:
     assert seen.at(50_000)[1] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("clusters", "wanted"),
+    [((15_000.0,), 1), ((5_000.0,) * 3, 3), ((100.0,) * 200, 5), ((90_000.0,), 5)],
+)
+def test_one_long_stall_counts_once_and_a_run_late_throughout_no_more_than_five_times(
+    clusters: tuple[float, ...], wanted: int
+) -> None:
+    run = trial(50_000, clusters=clusters)
+    assert run.is_overloaded
+    assert run.excursions == wanted
+
+
 def test_only_believable_open_loop_runs_of_the_asked_phases_count() -> None:
     kept = outcome()
     others = (

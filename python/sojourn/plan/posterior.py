@@ -138,7 +138,7 @@ def _said(
 def _likelihood(logit: Floats, trial: Trial, size: float) -> Floats:
     """Of shares, from n and k in clusters: a binomial count of real numbers; at most 1."""
     if trial.is_overloaded:
-        size = max(size, trial.requests / evidence.LARGEST)
+        size = max(size, trial.over / trial.excursions)
     size = min(size, float(trial.requests))
     hit = (trial.requests - trial.over) / size
     log = -trial.over / size * np.logaddexp(0.0, -logit) - hit * np.logaddexp(0.0, logit)
