@@ -198,9 +198,12 @@ def check_port(label: str, port: int) -> None:
 
 
 def _launch(live: Live, journal: Journal) -> None:
+    assert live.service.program is not None  # noqa: S101  # `begin` starts no other
+    user = users.server_user()
     with work.readable_by_others():
         words = live.service.command(live.work, live.port)
-    live.argv = (str(live.service.program), *words)
+        program = work.reachable(live.service.program, live.work, user)
+    live.argv = (str(program), *words)
     with signals.deaf():
         live.process = process.start(
             live.label,
@@ -208,7 +211,7 @@ def _launch(live: Live, journal: Journal) -> None:
             cwd=live.work,
             ledger=journal,
             log=live.log,
-            user=users.server_user(),
+            user=user,
             cpus=live.placement.server,
             open_files=live.service.open_files,
         )

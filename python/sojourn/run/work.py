@@ -51,6 +51,21 @@ def make(journal: Journal, user: User | None) -> tuple[Path, int]:
     return folder, entry
 
 
+def reachable(program: Path, folder: Path, user: User | None) -> Path:
+    """The program where `user` can start it: where it lies, or a copy in the working folder.
+
+    A checkout in root's own home is closed to the user that its servers run as.
+    """
+    if user is None or _is_open(program):
+        return program
+    copy = folder / program.name
+    with contextlib.suppress(FileExistsError):  # an earlier life of the service made it
+        made = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o755)
+        with os.fdopen(made, "wb") as to, program.open("rb") as whence:
+            shutil.copyfileobj(whence, to)
+    return copy
+
+
 def remove(folder: Path, entry: int, journal: Journal) -> None:
     """Remove it with everything in it."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -79,5 +94,6 @@ def room(user: User | None) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _is_open(folder: Path) -> bool:
-    return all(part.stat().st_mode & 0o001 for part in (folder, *folder.parents))
+def _is_open(path: Path) -> bool:
+    """Whether others may enter a folder, or start a program, and all that lies above it."""
+    return all(part.stat().st_mode & 0o001 for part in (path, *path.parents))
