@@ -20,8 +20,8 @@ from sojourn.plan.axis import Axis, Target
 from sojourn.plan.evidence import Trial, trials
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Phase, Verdict
-from sojourn.plan.posterior import LEVEL_OF_ANSWER, Posterior, border
-from sojourn.plan.search import NEAR, Search, scheduled
+from sojourn.plan.posterior import LEVEL_OF_ANSWER, Posterior
+from sojourn.plan.search import NEAR, Search, border_of, scheduled
 from sojourn.units import show_count
 
 METHOD = Method(
@@ -124,7 +124,9 @@ def _undisturbed(
     if found is None or all(o.undisturbed is None for o in outcomes):
         return None
     kept = trials(outcomes, undisturbed=True)
-    said = border(kept, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
+    said = border_of(kept, axis, target)
+    if said is None:
+        return None
     alone = _border(said, kept, axis)
     ends = [end for b in (alone, found) for end in (b.interval_rps.lo, b.interval_rps.hi)]
     if 0 in ends or math.inf in ends:

@@ -24,7 +24,8 @@ from sojourn.plan import evidence
 from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Outcome, Phase, Verdict
-from sojourn.plan.posterior import Posterior, border
+from sojourn.plan.posterior import Posterior
+from sojourn.plan.search import border_of
 from sojourn.spec import ServiceSpec
 
 
@@ -102,10 +103,9 @@ def _said(stands: Progress, outcomes: Sequence[Outcome]) -> Posterior | None:
     if stands.search is not None:
         return stands.search.posterior
     axis, target = stands.axis, stands.target
-    swept = evidence.trials(outcomes)
-    if axis is None or target is None or not swept:
+    if axis is None or target is None:
         return None
-    return border(swept, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
+    return border_of(evidence.trials(outcomes), axis, target)
 
 
 def _points(

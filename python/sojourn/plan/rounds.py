@@ -155,15 +155,3 @@ def _aside(n: int) -> int:
     while 2 * (aside + 2) <= n and _coverage(n, aside + 1) >= COVERAGE:
         aside += 1
     return aside
-
-
-def doubling(first_s: float, longest_s: float) -> tuple[float, ...]:
-    """Lengths of the runs at one load: each as long as all before it, `longest_s` together.
-
-    >>> doubling(2.5, 10.0)
-    (2.5, 2.5, 5.0)
-    """
-    lengths = [first_s]
-    while sum(lengths) * 1.2 < longest_s:
-        lengths.append(min(sum(lengths), longest_s - sum(lengths)))
-    return tuple(lengths)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.evidence import Trial, trials
+from sojourn.plan.evidence import EXCURSION, Trial, trials
 from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.posterior import Posterior, border
 from sojourn.spec import MaxRps, ServiceSpec, Study
@@ -31,8 +31,7 @@ BLIND = (0.5, 0.8)  # of the peak: the first probes where nothing is known
 STARTS_MIN = 8  # of the service: fewer do not show how starts differ
 PROBES_MIN = 3  # whatever they take: without them there is no search
 LEAST_S = 22.0  # of load
-EXCURSIONS = 3  # of `EXCURSION_BOUNDS` bounds at the target's share: less load can show nothing
-EXCURSION_BOUNDS = 5.0
+EXCURSIONS = 3  # of `EXCURSION` bounds at the target's share: less load can show nothing
 NEAR = 1.15  # ratio to the border within which load counts as near it
 LOWER = 0.05  # quantile of the border at which the last runs are made
 
@@ -68,11 +67,6 @@ class Search:
         """Starts of the service that the runs share."""
         return len({trial.life for trial in self.trials})
 
-    @property
-    def measured_s(self) -> float:
-        """Load that the runs had together, s."""
-        return sum(trial.seconds for trial in self.trials)
-
 
 def search(
     study: Study,
@@ -107,7 +101,7 @@ def needs_s(q: float, bound_s: float) -> float:
     >>> round(needs_s(0.99, 1e-3)), round(needs_s(0.99, 20e-3))
     (22, 30)
     """
-    return max(LEAST_S, EXCURSIONS * EXCURSION_BOUNDS * bound_s / (1 - q))
+    return max(LEAST_S, EXCURSIONS * EXCURSION * bound_s / (1 - q))
 
 
 def scheduled(
@@ -115,7 +109,7 @@ def scheduled(
 ) -> tuple[Posterior | None, tuple[Trial, ...]]:
     """The border without the shield, from the runs that had none, and those runs."""
     bare = trials(outcomes, (Phase.SCHEDULED,))
-    return _border(bare, axis, target), bare
+    return border_of(bare, axis, target), bare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +126,7 @@ class _Asked:
         return [o for o in self.outcomes if o.point.phase is phase]
 
     def border(self, found: tuple[Trial, ...]) -> Posterior | None:
-        return _border(found, self.axis, self.target)
+        return border_of(found, self.axis, self.target)
 
     def point(self, phase: Phase, rps: float, measure_s: float) -> Point:
         """The next run of a phase, from a fresh start of the service."""
@@ -149,7 +143,8 @@ class _Asked:
         )
 
 
-def _border(found: tuple[Trial, ...], axis: Axis, target: Target) -> Posterior | None:
+def border_of(found: tuple[Trial, ...], axis: Axis, target: Target) -> Posterior | None:
+    """What these runs say about the border of a service; None without a run."""
     if not found:
         return None
     return border(found, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
