@@ -23,7 +23,9 @@ AsCsv = Annotated[
 def sql(
     query: Statement, results: Results = RESULTS, as_json: AsJson = False, as_csv: AsCsv = False
 ) -> None:
-    """Query all results. Views: outcomes (as measured) and points (as planned); times in ns.
+    """Query all results: tables outcomes (as measured) and points (as planned); times in ns.
+
+    Only reads, and sees nothing but the results.
 
     \b
     Examples:

@@ -265,6 +265,42 @@ def test_sql_sees_every_record_and_an_empty_folder(study: Study, tmp_path: Path)
     assert "nix" in caught.value.what
 
 
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("copy outcomes to '{}/stolen'", "changes something"),
+        ("explain analyze copy outcomes to '{}/stolen'", "Cannot access"),
+        ("select content from read_text('{}/secret')", "Cannot access"),
+        ("select content from read_text('/etc/passwd')", "Cannot access"),
+        ("from '{}/secret.csv'", "Cannot access"),
+        ("select * from glob('{}/*')", "Cannot access"),
+        ("attach '{}/stolen' as other", "changes something"),
+        ("set enable_external_access = true", "changes something"),
+        ("select 1; set threads = 1", "changes something"),
+        ("delete from outcomes", "changes something"),
+        ("install httpfs", "changes something"),
+        ("select * from SCHEMA", "does not exist"),  # a variable of the program
+    ],
+)
+def test_sql_reads_the_results_and_nothing_else(
+    study: Study, tmp_path: Path, statement: str, what: str
+) -> None:
+    (tmp_path / "secret").write_text("precious", encoding="utf-8")
+    (tmp_path / "secret.csv").write_text("precious", encoding="utf-8")
+    results = tmp_path / "results"
+    with store.open(results, study) as record:
+        measure(record, study, 1)
+    with pytest.raises(SpecFault, match=what):
+        store.query(results, statement.format(tmp_path))
+    assert not (tmp_path / "stolen").exists()
+
+
+@pytest.mark.parametrize("statement", ["describe outcomes", "show tables", "explain select 1"])
+def test_sql_answers_what_the_tables_are(tmp_path: Path, statement: str) -> None:
+    _, rows = store.query(tmp_path / "none", statement)
+    assert rows
+
+
 def test_manifest_keeps_what_it_is_given_but_not_over_its_own_keys(
     study: Study, tmp_path: Path
 ) -> None:
