@@ -99,8 +99,7 @@ class Process:
                 fix="try it by hand: the command stands in service.json or beside job.json",
             )
         self.pid = int(str(words["pid"]))
-        seen = proc.stat(self.pid)
-        self._start_ticks = seen.start_ticks if seen else 0
+        self._start_ticks = int(str(words["start_ticks"]))
         self._entry = self._ledger.started(self.what, self.pid, self._start_ticks)
 
     def fileno(self) -> int:

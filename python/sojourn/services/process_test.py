@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -87,6 +87,25 @@ def test_exit_status_and_log_are_kept(
     assert ended is not None
     assert (ended.status, ended.text, ended.is_clean) == (7, "ended with exit status 7", True)
     assert process.last_words(tmp_path / "log") == "out of memory"
+    assert notes.open == {}
+
+
+def test_one_that_ends_before_the_lab_looks_is_noted_and_crossed_out(
+    start: Callable[..., Process], notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hear = Process._hear
+
+    def late(self: Process, within_s: float) -> Mapping[str, object] | None:
+        words = hear(self, within_s)
+        if words is not None and words["event"] == "started":
+            pid = int(str(words["pid"]))
+            eventually(lambda: proc.stat(pid) is None, "it does not end")
+        return words
+
+    monkeypatch.setattr(Process, "_hear", late)
+    ended = start("import sys; sys.exit(7)").poll(GONE_S_MAX)
+    assert ended is not None
+    assert ended.status == 7
     assert notes.open == {}
 
 

@@ -10,8 +10,9 @@ only the one whose parent died.
                              └ parent-death signal: if somebody kills the warden
 
 Spoken on the socket, a line each: the warden says `{"event": "started" | "failed" | "exited", …}`,
-the lab says a signal's number. The warden signals only what it has not reaped, so a number that was
-given to another process meanwhile is never hit.
+the lab says a signal's number. When the server started is the warden's to say: the lab may hear of
+it when the server has already ended and been reaped. The warden signals only what it has not
+reaped, so a number that was given to another process meanwhile is never hit.
 
 The warden is started for a moment of a server's life, and costs nothing while it waits in `select`.
 """
@@ -49,7 +50,7 @@ def main(fd: int, spec: dict[str, Any]) -> None:
     if error:
         say(lab, event="failed", error=error)
         return
-    say(lab, event="started", pid=pid)
+    say(lab, event="started", pid=pid, start_ticks=start_ticks(pid))
     watch(lab, wake_r, pid)
     # The leader is dead but not reaped: its number, and so its group's, cannot be given away yet.
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -79,6 +80,12 @@ def start(spec: dict[str, Any]) -> tuple[int, str]:
     if error:
         os.waitpid(pid, 0)
     return pid, error
+
+
+def start_ticks(pid: int) -> int:
+    """When a child that is not reaped started, clock ticks after boot; it may be dead."""
+    with open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123  # as below
+        return int(stat.read().rpartition(b")")[2].split()[19])
 
 
 def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
