@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from sojourn.run.journal import Journal
 from sojourn.run.moving import Moved
 from sojourn.run.shield import Shield, Wish
 from sojourn.run.watch import Deadline, Event, Show
-from sojourn.services import Service, ports, proc, process, users
+from sojourn.services import Service, ports, proc, process, theirs, users
 from sojourn.services.process import Process
 
 READY_S_MAX = 30.0
@@ -62,7 +61,7 @@ class Live:
 
     @property
     def log(self) -> Path:
-        """What the server writes."""
+        """Path of what the server writes to stdout and stderr."""
         return self.work / LOG
 
     def client(self) -> dict[str, Any]:
@@ -111,14 +110,13 @@ class Live:
     def keep_log(self, folder: Path) -> None:
         """Copy its log into a point's folder, if it wrote anything."""
         with contextlib.suppress(OSError):
-            if self.log.stat().st_size:
-                shutil.copyfile(self.log, folder / LOG)
+            theirs.keep(self.log, folder / LOG)
 
     def keep_reports(self, folder: Path) -> None:
         """Keep what it wrote when it ended, in the folder of the last point it served."""
         for name in self.service.reports:
             with contextlib.suppress(OSError):
-                shutil.copyfile(self.work / name, folder / name)
+                theirs.keep(self.work / name, folder / name)
 
     def stop(self) -> None:
         """End it; nothing of it is left, and what was moved for its sake is back."""

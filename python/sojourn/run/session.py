@@ -26,7 +26,7 @@ from sojourn.run import restore, shield, signals, traced, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import Live
 from sojourn.run.watch import Event, Show, nothing
-from sojourn.services import Room, Service, users
+from sojourn.services import Room, Service, theirs, users
 from sojourn.spec import ServiceSpec, Study
 
 #: Share of the papers' data sets by profile: a restart has to fit into the profile's time.
@@ -152,18 +152,20 @@ class Session:
         if self._last is not None:
             live.keep_reports(self._last)
         with contextlib.suppress(OSError):
-            live.log.unlink(missing_ok=True)
+            theirs.remove(live.log)
 
     def _folder(self, label: str, service: Service) -> Path:
         """The service's working folder with its data files; made once."""
         if label not in self._folders:
             with signals.deaf():
-                made = work.make(self.journal, users.server_user())
+                user = users.server_user()
+                made = work.make(self.journal, user)
                 self._folders[label] = made
             self.show(Event(step="prepare", text=f"{label}: data files", service=label))
             try:
                 with work.readable_by_others():
                     service.prepare(made[0])
+                work.hand_over(made[0], user)
             except BaseException:
                 with signals.deaf():  # half a data set must not meet the next point
                     work.remove(*self._folders.pop(label), self.journal)

@@ -13,6 +13,7 @@ from pathlib import Path
 from sojourn.errors import HostFault
 from sojourn.run.journal import Journal
 from sojourn.run.record import disk_fault
+from sojourn.services import theirs
 from sojourn.services.users import User
 
 PREFIX = "sojourn-"
@@ -38,17 +39,21 @@ def base(user: User | None) -> Path:
 
 
 def make(journal: Journal, user: User | None) -> tuple[Path, int]:
-    """Make a folder; returns it and its entry in the journal."""
+    """Make a folder that `user` could be given; returns it and its entry in the journal."""
     place = base(user)
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         entry = journal.made(folder)
         (folder / MARK).touch()
-        if user:
-            os.chown(folder, user.uid, user.gid)
     except OSError as error:
         raise disk_fault(error, place) from None
     return folder, entry
+
+
+def hand_over(folder: Path, user: User | None) -> None:
+    """Give it to the server's user, who from now on decides what lies there under which name."""
+    if user:
+        os.chown(folder, user.uid, user.gid, follow_symlinks=False)
 
 
 def reachable(program: Path, folder: Path, user: User | None) -> Path:
@@ -60,7 +65,7 @@ def reachable(program: Path, folder: Path, user: User | None) -> Path:
         return program
     copy = folder / program.name
     with contextlib.suppress(FileExistsError):  # an earlier life of the service made it
-        made = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o755)
+        made = theirs.opened(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o755)
         with os.fdopen(made, "wb") as to, program.open("rb") as whence:
             shutil.copyfileobj(whence, to)
     return copy

@@ -74,7 +74,7 @@ class Service(ABC):
         return 1
 
     def prepare(self, work: Path) -> None:
-        """Make the data files, once for all restarts. `work` belongs to the service's user."""
+        """Make the data files, once for all restarts. `work` is the lab's own until then."""
         del work
 
     @abstractmethod

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
-from sojourn.services import ports
+from sojourn.services import ports, theirs
 from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
@@ -98,7 +98,7 @@ http {{
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nginx(Service):
-    """One NGINX, settled."""
+    """One NGINX whose parameters are settled for this machine."""
 
     path: Path
     processes: int
@@ -114,7 +114,7 @@ class Nginx(Service):
 
     @property
     def setup(self) -> tuple[tuple[str, str], ...]:
-        """Facts for people."""
+        """Version, data set and settings as (name, text), for people."""
         size = f"{self.files:,} files of {self.file_bytes} B".replace(",", " ")
         return (
             ("version", self.version()),
@@ -127,17 +127,17 @@ class Nginx(Service):
 
     @property
     def program(self) -> Path | None:
-        """The system's nginx."""
+        """Path of the system's nginx."""
         return self.path
 
     @property
     def wanted_port(self) -> int:
-        """As given."""
+        """The port that the study gave; 0: any free one."""
         return self.port
 
     @property
     def workers(self) -> int:
-        """Worker processes."""
+        """How many worker processes it has."""
         return self.processes
 
     def prepare(self, work: Path) -> None:
@@ -161,7 +161,7 @@ class Nginx(Service):
         return self.connections_max + FILES_SPARE + (self.cached_max if self.open_file_cache else 0)
 
     def config(self, port: int) -> str:
-        """The configuration file."""
+        """Text of the configuration file for a port."""
         # Valid for as long as nginx's own default, a minute; `inactive` is longer than any run, so
         # that a file stays open however rarely it is asked for.
         cache = (
@@ -180,15 +180,15 @@ class Nginx(Service):
 
     def command(self, work: Path, port: int) -> Sequence[str]:
         """Flags; writes the configuration they name."""
-        (work / "nginx.conf").write_text(self.config(port), encoding="utf-8")
+        theirs.write(work / "nginx.conf", self.config(port))
         return ("-p", f"{work}/", "-c", "nginx.conf")
 
     def target(self, port: int) -> str:
-        """HTTP."""
+        """The generator's target: HTTP on the port."""
         return f"http://{ports.HOST}:{port}/"
 
     def job(self) -> Mapping[str, Json]:
-        """The data set."""
+        """Keys of the generator's job that name the files and their length."""
         return {"items": self.files, "paths": [PATTERN], "expect_bytes": self.file_bytes}
 
     def answers(self, port: int, within_s: float) -> bool:
@@ -225,7 +225,7 @@ class Nginx(Service):
         return tuple(sorted(task.pid for task in is_worker))
 
     def version(self) -> str:
-        """As `nginx -v` says."""
+        """Its version, as `nginx -v` says it."""
         return version(self.path)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from sojourn.errors import RunFault
-from sojourn.services import proc
+from sojourn.services import proc, theirs
 from sojourn.services.users import User
 
 WARDEN = Path(__file__).with_name("warden.py")
@@ -57,14 +57,14 @@ class Ended:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """How it ended, in words: its status or its signal."""
         if self.status >= 0:
             return f"ended with exit status {self.status}"
         return f"was killed by {signal_name(-self.status)}"
 
 
 def signal_name(number: int) -> str:
-    """`SIGKILL` for 9."""
+    """A signal's name by its number: `SIGKILL` for 9."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -72,7 +72,7 @@ def signal_name(number: int) -> str:
 
 
 class Process:
-    """A running program."""
+    """A program that runs under a warden, until it is stopped."""
 
     def __init__(
         self, what: str, warden: subprocess.Popen[bytes], lab: socket.socket, ledger: Ledger
@@ -214,7 +214,7 @@ def start(
             part of what is measured.
 
     Raises:
-        RunFault: it could not be started.
+        RunFault: it could not be started, or its log is not a plain file.
     """
     spec = {
         "argv": [str(word) for word in argv],
@@ -224,20 +224,33 @@ def start(
         "open_files": open_files,
         "is_first": is_first,
     }
-    mine, its = socket.socketpair()
-    with its, log.open("ab") as out, (stdin or Path(os.devnull)).open("rb") as into:
-        warden = subprocess.Popen(
-            [sys.executable, "-I", "-S", WARDEN, str(its.fileno()), json.dumps(spec)],
-            stdin=into,
-            stdout=out,
-            stderr=subprocess.PIPE if has_stderr_pipe else out,
-            env=environment(),
-            pass_fds=[its.fileno()],
-            start_new_session=True,  # ^C on the terminal is the lab's to answer
-        )
+    with _appended(log) as out, (stdin or Path(os.devnull)).open("rb") as into:
+        mine, its = socket.socketpair()
+        with its:
+            warden = subprocess.Popen(
+                [sys.executable, "-I", "-S", WARDEN, str(its.fileno()), json.dumps(spec)],
+                stdin=into,
+                stdout=out,
+                stderr=subprocess.PIPE if has_stderr_pipe else out,
+                env=environment(),
+                pass_fds=[its.fileno()],
+                start_new_session=True,  # ^C on the terminal is the lab's to answer
+            )
     process = Process(what, warden, mine, ledger)
     process.await_start()
     return process
+
+
+def _appended(log: Path) -> IO[bytes]:
+    """The log, to be written at its end; it may lie in a folder of the server's user."""
+    try:
+        return os.fdopen(theirs.opened(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
+    except OSError as error:
+        raise RunFault(
+            f"the log cannot be opened: {error.strerror}",
+            at=str(log),
+            fix="see what lies there, and who put it there; run again: the folder is made anew",
+        ) from None
 
 
 def environment() -> dict[str, str]:
@@ -263,7 +276,7 @@ def _ended(words: Mapping[str, object]) -> Ended:
 def last_words(log: Path, *, lines: int = 4) -> str:
     """The end of a log, for an error message; "" if it is empty."""
     try:
-        with log.open("rb") as file:
+        with os.fdopen(theirs.opened(log, os.O_RDONLY), "rb") as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - LAST_WORDS_BYTES))
             text = file.read().decode("utf-8", "replace")

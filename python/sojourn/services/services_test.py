@@ -17,6 +17,7 @@ GIB = 1 << 30
 ROOMY = Room(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
 NO_KIND = {
     *("__init__", "kind", "params", "ports", "priority", "proc", "process", "scaling", "users"),
+    "theirs",
     "warden",
 }
 

@@ -1,0 +1,75 @@
+"""Files in a folder that a server's user may write to, opened so that nothing planted leads away.
+
+As root the lab gives a server's working folder to `nobody`, whom other programs may be as well.
+Whoever may write there can put a link in place of a log, or of the folder, and root would write
+through it or copy what it should not read. So the folder is opened first and no link is followed,
+neither for it nor for the file, which must be a plain one with a single name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # a pipe would wait for its peer
+
+
+def opened(path: Path, flags: int, mode: int = 0o666) -> int:
+    """Open a plain file.
+
+    Args:
+        path: its folder is what must not be a link; above that the lab trusts the names.
+        flags: as of `os.open`.
+        mode: of a file that is made, less the umask.
+
+    Returns:
+        A descriptor, to be closed by the caller.
+
+    Raises:
+        OSError: it cannot be opened; ELOOP, ENOTDIR or EMLINK: there is something else.
+    """
+    with _folder(path) as folder:
+        handle = os.open(path.name, flags | _FILE, mode, dir_fd=folder)
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        os.close(handle)
+        raise OSError(errno.EMLINK, "not a plain file with one name", str(path))
+    os.set_blocking(handle, True)
+    return handle
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file anew, in place of whatever has its name."""
+    remove(path)
+    handle = opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def keep(path: Path, to: Path) -> None:
+    """Copy a file to the lab's own folder, unless it is empty; OSError if it cannot be had."""
+    with os.fdopen(opened(path, os.O_RDONLY), "rb") as file:
+        if os.fstat(file.fileno()).st_size:
+            with to.open("wb") as copy:
+                shutil.copyfileobj(file, copy)
+
+
+def remove(path: Path) -> None:
+    """Remove a name, if it is there; what a link leads to stays."""
+    with _folder(path) as folder, contextlib.suppress(FileNotFoundError):
+        os.unlink(path.name, dir_fd=folder)
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Iterator[int]:
+    handle = os.open(path.parent, _FOLDER)
+    try:
+        yield handle
+    finally:
+        os.close(handle)

@@ -1,0 +1,102 @@
+"""What somebody plants in a server's folder leads nowhere: links, hard links, pipes, folders."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import RunFault
+from sojourn.services import process, theirs
+
+PRECIOUS = "root:x:0:0"
+
+
+@pytest.fixture(name="victim")
+def _victim(tmp_path: Path) -> Path:
+    path = tmp_path / "victim"
+    path.write_text(PRECIOUS)
+    return path
+
+
+@pytest.fixture(name="log")
+def _log(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    return work / "service.log"
+
+
+def link(log: Path, victim: Path) -> None:
+    log.symlink_to(victim)
+
+
+def second_name(log: Path, victim: Path) -> None:
+    log.hardlink_to(victim)
+
+
+def folder(log: Path, victim: Path) -> None:
+    elsewhere = victim.parent / "elsewhere"
+    elsewhere.mkdir()
+    victim.rename(elsewhere / log.name)
+    log.parent.rmdir()
+    log.parent.symlink_to(elsewhere)
+    victim.symlink_to(elsewhere / log.name)
+
+
+def pipe(log: Path, victim: Path) -> None:
+    del victim
+    os.mkfifo(log)
+
+
+@pytest.mark.parametrize("plant", [link, second_name, folder, pipe])
+def test_nothing_is_written_or_read_through_what_was_planted(
+    plant: Callable[[Path, Path], None], log: Path, victim: Path, tmp_path: Path
+) -> None:
+    plant(log, victim)
+    assert process.last_words(log) == ""
+    with pytest.raises(OSError, match=r"service\.log|work"):
+        theirs.keep(log, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    with pytest.raises(RunFault) as caught:
+        start(log)
+    assert str(log) in caught.value.at
+    if plant is folder:
+        with pytest.raises(NotADirectoryError):
+            theirs.write(log, "own")
+        with contextlib.suppress(NotADirectoryError):
+            theirs.remove(log)
+    else:
+        theirs.write(log, "own")
+        assert log.read_text() == "own"
+    assert victim.read_text() == PRECIOUS
+
+
+def start(log: Path) -> None:
+    process.start("x", ["/bin/true"], cwd=log.parent, ledger=Nobody(), log=log).stop()
+
+
+class Nobody:
+    """A ledger that nobody reads."""
+
+    def started(self, what: str, pid: int, start_ticks: int) -> int:
+        return 0
+
+    def undone(self, entry: int) -> None:
+        pass
+
+
+def test_a_log_is_appended_to_and_an_empty_one_is_not_kept(log: Path, tmp_path: Path) -> None:
+    start(log)
+    theirs.keep(log, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    for _ in range(2):
+        words = ["/bin/echo", "again"]
+        process.start("x", words, cwd=log.parent, ledger=Nobody(), log=log).poll(20.0)
+    theirs.keep(log, tmp_path / "copy")
+    assert (tmp_path / "copy").read_text() == "again\nagain\n"
+    theirs.remove(log)
+    theirs.remove(log)
+    assert not log.exists()
