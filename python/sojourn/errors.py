@@ -41,9 +41,14 @@ class Fault(Exception):  # noqa: N818  # it says what, where and how to mend it
 
 
 class SpecFault(Fault):
-    """The study, job or command line is wrong; known before anything was started."""
+    """The study, job or command line is wrong; known before anything was started.
+
+    Attributes:
+        each: every mistake where there are several, this one first; else nothing.
+    """
 
     exit = Exit.USAGE
+    each: tuple[SpecFault, ...] = ()
 
 
 class HostFault(Fault):

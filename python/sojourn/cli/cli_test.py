@@ -106,6 +106,30 @@ def test_check_prints_a_study_that_can_be_read_back(
     assert spec.load(path).run.repeats == 7
 
 
+def test_check_tells_every_mistake_with_place_and_mend(capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["-s", "run.repeats=0", "-s", "services.memcached.load.conections=8"]
+    assert main(["check", "latency_vs_load", *sets]) == Exit.USAGE
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    lines = seen.err.splitlines()
+    assert [line.strip().partition(":")[0] for line in lines] == ["error", "at", "fix"] * 2
+    assert "run.repeats is 0" in seen.err
+    assert "conections" in seen.err
+    assert "more mistake" not in seen.err
+
+
+def test_check_tells_what_the_generator_refuses_of_each_service(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = ("memcached", "nginx")
+    sets = [w for n in names for w in ("-s", f"services.{n}.load.value_size=exponental:1")]
+    assert main(["check", "latency_vs_load", *sets]) == Exit.USAGE
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert seen.err.count("error: ") == len(names)
+    assert all(f"services.{name}.load" in seen.err for name in names)
+
+
 def test_plan_counts_points_and_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "latency_vs_load", "-p", "quick", "--json"]) == Exit.OK
     table = json.loads(capsys.readouterr().out)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from sojourn.cli.draw import new_table, to_stdout
-from sojourn.cli.faults import say
+from sojourn.cli.faults import say, tell
 from sojourn.cli.options import AsJson, Profile, Sets, StudyArgument
 from sojourn.cli.plain import put_json
-from sojourn.errors import HostFault
+from sojourn.errors import Exit, SpecFault
 from sojourn.units import show_s
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ PHASES = {
 def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> None:
     """Check a study and print it in full, every default written out.
 
-    Nothing is started. What is wrong is named with its line and how to mend it.
+    Nothing is started. All that is wrong is named, with its line and how to mend it.
 
     \b
     Examples:
@@ -42,7 +42,11 @@ def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> N
     """
     from sojourn import spec
 
-    asked = spec.load(study, profile=profile, overrides=sets or ())
+    try:
+        asked = spec.load(study, profile=profile, overrides=sets or ())
+    except SpecFault as fault:
+        _tell_all(fault.each or (fault,))
+        raise typer.Exit(Exit.USAGE) from None
     _hold_against_host(asked)
     typer.echo(spec.to_toml(asked), nl=False)
 
@@ -79,14 +83,24 @@ def _hold_against_host(study: Study) -> None:
     """Refuse what the generator refuses; only tell what this machine lacks."""
     from sojourn import host, run
 
-    try:
-        run.check(study, host.read())
-    except HostFault as fault:
-        say(f"not on this machine: {fault.what} ({fault.at}); {fault.fix}")
+    wrong = []
+    for fault in run.mistakes(study, host.read()):
+        if isinstance(fault, SpecFault):
+            wrong.append(fault)
+        else:
+            say(f"not on this machine: {fault.what} ({fault.at}); {fault.fix}")
+    _tell_all(wrong)
+    if wrong:
+        raise typer.Exit(Exit.USAGE)
+
+
+def _tell_all(faults: Sequence[SpecFault]) -> None:
+    for fault in faults:
+        tell(fault.what, fault.at, fault.fix)
 
 
 def show(study: Study, ahead: Rehearsal) -> None:
-    """The plan for people."""
+    """Print the points ahead by service and phase, and how long they take."""
     console = to_stdout()
     console.print(f"[bold]{study.name}[/] ({study.run.profile}): {study.question}")
     table = new_table()

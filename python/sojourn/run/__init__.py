@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn.run.execute import execute
-from sojourn.run.preview import check
+from sojourn.run.preview import check, mistakes
 from sojourn.run.ready import Patience, Ready, ready
 from sojourn.run.restore import Undone, restore
 from sojourn.run.session import Session
@@ -22,6 +22,7 @@ __all__ = [
     "Undone",
     "check",
     "execute",
+    "mistakes",
     "ready",
     "restore",
     "taken",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.plan import next_point
 from sojourn.run import generator
 from sojourn.run.execute import job
 from sojourn.run.live import Live
 from sojourn.run.session import settle
-from sojourn.spec import Study
+from sojourn.spec import ServiceSpec, Study
 
 # What a job has of its point: it is known when the point is measured, and refused there.
 UNKNOWN_YET = {"rate": "1", "find_max": False, "hlog": ""}
@@ -22,13 +24,26 @@ def check(study: Study, facts: Facts) -> None:
     Raises:
         SpecFault, HostFault: what it is, where it is written, and how to mend it.
     """
+    for fault in mistakes(study, facts):
+        raise fault
+
+
+def mistakes(study: Study, facts: Facts) -> Iterator[SpecFault | HostFault]:
+    """The same for each service that cannot be measured here, in the study's order."""
     for spec in study.services:
-        service, where = settle(spec, study, facts)
-        alone = study.model_copy(update={"services": (spec,)})
-        first = next_point(alone, [])
-        assert first is not None  # noqa: S101  # a study without outcomes has a first point
-        live = Live(
-            label=spec.label, life=first.life, service=service, placement=where, work=Path(), port=1
-        )
-        asked = job(live, spec, first, Path(), raw_max=0)
-        generator.check({**asked, **UNKNOWN_YET}, at=f"services.{spec.label}.load")
+        try:
+            _check(spec, study, facts)
+        except (SpecFault, HostFault) as fault:
+            yield fault
+
+
+def _check(spec: ServiceSpec, study: Study, facts: Facts) -> None:
+    service, where = settle(spec, study, facts)
+    alone = study.model_copy(update={"services": (spec,)})
+    first = next_point(alone, [])
+    assert first is not None  # noqa: S101  # a study without outcomes has a first point
+    live = Live(
+        label=spec.label, life=first.life, service=service, placement=where, work=Path(), port=1
+    )
+    asked = job(live, spec, first, Path(), raw_max=0)
+    generator.check({**asked, **UNKNOWN_YET}, at=f"services.{spec.label}.load")

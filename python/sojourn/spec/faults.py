@@ -1,11 +1,11 @@
-"""Validation errors of pydantic → one `SpecFault` that says what, where and how to mend it."""
+"""Validation errors of pydantic → a `SpecFault` each that says what, where and how to mend it."""
 
 from __future__ import annotations
 
 import difflib
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from sojourn.spec.models import Study
 from sojourn.spec.where import line_of
 
 Key = tuple[str | int, ...]
+Mistake = tuple[Key, str, str]  # key, what, fix
 
 _WANTED = {
     "int_type": "a whole number without quotes",
@@ -44,23 +45,24 @@ def dotted(key: Sequence[str | int]) -> str:
     return text
 
 
-def spec_fault(
-    error: ValidationError,
-    table: Mapping[str, Any],
-    text: str,
-    path: Path,
-    origin: Mapping[Key, str],
-) -> SpecFault:
-    """The first mistake in file order, in full; how many more there are."""
-    details = sorted(
-        error.errors(include_url=False), key=lambda detail: line_of(text, detail["loc"])
-    )
-    first = details[0]
-    what, fix = _explain(first, table)
-    more = len({_in_table(detail["loc"], table) for detail in details}) - 1
-    if more:
-        what += f" (and {more} more mistake{'s' if more > 1 else ''})"
-    return SpecFault(what, at=place(_in_table(first["loc"], table), text, path, origin), fix=fix)
+def mistakes(error: ValidationError, table: Mapping[str, Any]) -> Iterator[Mistake]:
+    """One mistake for each key of the file; what each branch of a union says is one of them."""
+    found: dict[Key, Mistake] = {}
+    for detail in error.errors(include_url=False):
+        key = _in_table(detail["loc"], table)
+        found.setdefault(key, (key, *_explain(detail, table)))
+    yield from found.values()
+
+
+def together(found: Sequence[SpecFault]) -> SpecFault:
+    """The first of several mistakes, which says how many more there are and holds them all."""
+    first, more = found[0], len(found) - 1
+    if not more:
+        return first
+    what = f"{first.what} (and {more} more mistake{'s' if more > 1 else ''}; see sojourn check)"
+    whole = SpecFault(what, at=first.at, fix=first.fix)
+    whole.each = tuple(found)
+    return whole
 
 
 def place(

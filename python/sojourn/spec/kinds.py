@@ -12,11 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sojourn.errors import SpecFault
-from sojourn.spec.faults import Key, near, place
-from sojourn.spec.models import ServiceSpec, Study
-
-Mistake = tuple[tuple[str, ...], str, str]  # key, what, fix
+from sojourn.spec.faults import Mistake, near
 
 SCHEMAS = Path(__file__).parents[1] / "schema"
 
@@ -54,34 +50,47 @@ def schema(name: str) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def check(study: Study, text: str, path: Path, origin: Mapping[Key, str]) -> None:
-    """Refuse kinds, parameters and job keys that do not exist or do not fit, with near names."""
-    for number, service in enumerate(study.services):
-        for key, what, fix in (*_kind_mistakes(service), *_job_mistakes(service)):
-            at = place(("services", number, *key), text, path, origin)
-            raise SpecFault(what, at=at, fix=fix)
+def mistakes(services: object) -> Iterator[Mistake]:
+    """Kinds, parameters and job keys that do not exist or do not fit, with near names.
+
+    Args:
+        services: as the file has them, right or wrong; what has not even the right form is the
+            model's to refuse.
+    """
+    for number, service in enumerate(services if isinstance(services, list) else ()):
+        if isinstance(service, Mapping):
+            for key, what, fix in (*_kind_mistakes(service), *_job_mistakes(service)):
+                yield (("services", number, *key), what, fix)
 
 
-def _kind_mistakes(service: ServiceSpec) -> Iterator[Mistake]:
+def _kind_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
     kinds: Mapping[str, Any] = schema("kinds") or {"services": []}
     tables = {kind["name"]: kind for kind in kinds["services"]}
-    if service.kind not in tables:
-        meant = near(service.kind, tables) or list(tables)
-        what = f"there is no kind of service '{service.kind}'"
+    asked = service.get("kind")
+    if not isinstance(asked, str):
+        return
+    if asked not in tables:
+        meant = near(asked, tables) or list(tables)
+        what = f"there is no kind of service '{asked}'"
         yield (("kind",), what, f"did you mean {' or '.join(meant)}? See `sojourn kinds`")
         return
-    params = {param["name"]: param for param in tables[service.kind]["params"]}
-    for name, value in service.params.items():
+    params = {param["name"]: param for param in tables[asked]["params"]}
+    for name, value in _table(service, "params").items():
         key = ("params", name)
         if name not in params:
-            yield (key, f"{service.kind} has no parameter '{name}'", _known(name, params))
+            yield (key, f"{asked} has no parameter '{name}'", _known(name, params))
         elif problem := _problem(name, value, params[name]):
             yield (key, *problem)
 
 
-def _job_mistakes(service: ServiceSpec) -> Iterator[Mistake]:
+def _table(service: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = service.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _job_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
     job = schema("load-job") or {"properties": {}}
-    for name, value in service.load.items():
+    for name, value in _table(service, "load").items():
         key = ("load", name)
         if name in RESERVED:
             what = f"the plan sets '{name}' of the generator's job"

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from sojourn.errors import SpecFault
 from sojourn.spec import kinds
-from sojourn.spec.faults import near, spec_fault
+from sojourn.spec.faults import Mistake, mistakes, near, place, together
 from sojourn.spec.models import Study
 from sojourn.spec.profiles import PROFILES
 from sojourn.spec.where import line_of
@@ -42,24 +42,34 @@ def load(
             not held against today's.
 
     Raises:
-        SpecFault: with file and line, key path, near names, and how to mend it.
+        SpecFault: with file and line, key path, near names, and how to mend it; its `each` has all
+            mistakes, those of the command line first, then in file order.
     """
     path = find(study)
     text = _read(path)
     table = _parse(text, path)
     if is_own:
         _leave_out_retired(table)
+    faults: list[SpecFault] = []
     origin = {}
     for override in overrides:
-        key = _apply(table, override)
-        origin[key] = override
-    resolved = _with_profile(table, profile, text, path)
+        try:
+            origin[_apply(table, override)] = override
+        except SpecFault as fault:
+            faults.append(fault)
+    resolved = _with_profile(table, profile, text, path, faults)
+    parsed: Study | None = None
+    found: list[Mistake] = []
     try:
         parsed = Study.model_validate(resolved)
     except ValidationError as error:
-        raise spec_fault(error, resolved, text, path, origin) from None
+        found.extend(mistakes(error, resolved))
     if not is_own:
-        kinds.check(parsed, text, path, origin)
+        found.extend(kinds.mistakes(resolved.get("services")))
+    for key, what, fix in sorted(found, key=lambda mistake: line_of(text, mistake[0])):
+        faults.append(SpecFault(what, at=place(key, text, path, origin), fix=fix))
+    if parsed is None or faults:
+        raise together(faults)
     return parsed
 
 
@@ -162,19 +172,24 @@ def _value(text: str) -> Any:
 
 
 def _with_profile(
-    table: Mapping[str, Any], asked: str | None, text: str, path: Path
+    table: Mapping[str, Any], asked: str | None, text: str, path: Path, faults: list[SpecFault]
 ) -> dict[str, Any]:
-    """The table with `run` filled up from the profile; what is given wins."""
+    """The table with `run` filled up from the profile; what is given wins.
+
+    What is wrong with either goes to `faults`, and the default stands in, so that the rest can be
+    looked at too.
+    """
     run = table.get("run", {})
     if not isinstance(run, dict):
         at = f"{path}:{line_of(text, ('run',))}  run"
-        raise SpecFault("run is a table", at=at, fix="write [run] and its keys below")
+        faults.append(SpecFault("run is a table", at=at, fix="write [run] and its keys below"))
+        run = {}
     name = asked or run.get("profile", DEFAULT_PROFILE)
-    if name not in PROFILES:
+    if not isinstance(name, str) or name not in PROFILES:
         at = "--profile" if asked else f"{path}:{line_of(text, ('run', 'profile'))}  run.profile"
-        raise SpecFault(
-            f"there is no profile '{name}'", at=at, fix=f"use one of: {', '.join(PROFILES)}"
-        )
+        fix = f"use one of: {', '.join(PROFILES)}"
+        faults.append(SpecFault(f"there is no profile '{name}'", at=at, fix=fix))
+        name = DEFAULT_PROFILE
     base = PROFILES[name].model_dump(mode="python")
     search = run.get("search", {})
     merged = {**base, **run, "profile": name}

@@ -148,7 +148,7 @@ class Check(Model):
 
     @property
     def service_s(self) -> float:
-        """Mean service time, s."""
+        """Mean service time of one request, s."""
         return units.parse_ns(self.service_time) / units.NS_PER_S
 
     def refuse_other_service(self, params: Mapping[str, object]) -> None:

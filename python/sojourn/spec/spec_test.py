@@ -82,6 +82,24 @@ def test_a_mistake_is_named_with_its_line_its_key_and_its_mend(
     assert found.exit == 2
 
 
+def test_all_mistakes_are_named_at_once_in_file_order(tmp_path: Path) -> None:
+    text = MINIMAL.replace("repeats = 3", "repeats = 0\nrounds = 1").replace('"1ms"', '"soon"')
+    text = text.replace("connections = 8", 'conections = 8\narrivals = "poison"')
+    text += '\n[[services]]\nkind = "memcache"\nlabel = "other"\nmeasure = ["sweep"]\n'
+    with pytest.raises(SpecFault) as caught:
+        spec.load(put(tmp_path, text), profile="fast", overrides=["nothing", "seed=0"])
+    each = caught.value.each
+    found = [fault.at.replace(str(tmp_path / "mine.toml"), "") for fault in each]
+    assert found == [
+        "--set nothing", "--profile", "--set seed=0", ":6  run.repeats", ":7  run.rounds",
+        ":14  services[0].qos.bound", ":17  services[0].load.conections",
+        ":18  services[0].load.arrivals", ":21  services[1].kind",
+    ]  # fmt: skip
+    assert all(fault.what and fault.fix for fault in each)
+    assert caught.value.what.startswith(each[0].what)
+    assert "8 more mistakes" in caught.value.what
+
+
 def test_text_that_is_no_toml_names_its_line(tmp_path: Path) -> None:
     assert "line 3" in fault(tmp_path, MINIMAL.replace('"How fast?"', '"How')).what
 
