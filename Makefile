@@ -6,7 +6,7 @@ bin := .venv/bin
 # Tracing needs clang, libelf and zlib to build; where they lack, all else is built, and it says so.
 with_bpf = $$(scripts/setup --bpf && echo --features
 
-.PHONY: help setup build demo test fresh check fix unit e2e priv clangs schema bench mutants docs doctor clean
+.PHONY: help setup build demo test fresh check fix unit e2e priv clangs schema bench mutants lock audit docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -17,7 +17,7 @@ setup: ## install what is missing (apt where it may, else says what), make .venv
 build: setup ## build every program into .venv/bin
 	@echo "building: some minutes the first time, seconds after it; see target/build.log" >&2
 	@mkdir -p target; PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(bin)/maturin develop --release \
-		--quiet $(with_bpf) bpf) > target/build.log 2>&1 || { cat target/build.log; exit 1; }
+		--locked --quiet $(with_bpf) bpf) > target/build.log 2>&1 || { cat target/build.log; exit 1; }
 
 demo: build ## the main job: latency against load on real memcached and NGINX, quick profile
 	@$(bin)/sojourn run latency_vs_load --profile quick || case $$? in 1|3) ;; *) exit 1 ;; esac
@@ -27,14 +27,15 @@ test: build check unit e2e ## everything that must pass
 fresh: ## README's two commands in a pristine Debian 12, from a fresh clone of HEAD; needs root
 	@scripts/fresh
 
-check: build ## format, lint, types, import order
+check: build ## format, lint, types, import order, licences
 	cargo fmt --all --check
-	cargo clippy --release --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings
+	cargo clippy --release --locked --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings
 	$(bin)/ruff format --check python tests bench scripts
 	$(bin)/ruff check python tests bench scripts
 	$(bin)/mypy
 	$(bin)/lint-imports
 	$(bin)/python scripts/reference.py --check
+	$(bin)/python scripts/licences.py
 
 fix: build ## format and mend what can be mended by a tool
 	cargo fmt --all
@@ -42,7 +43,7 @@ fix: build ## format and mend what can be mended by a tool
 	$(bin)/ruff check --fix python tests bench scripts
 
 unit: build ## tests that start no server
-	cargo test --release --workspace --quiet $(with_bpf) sojourn-tools/bpf)
+	cargo test --release --locked --workspace --quiet $(with_bpf) sojourn-tools/bpf)
 	$(bin)/pytest -q -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only
@@ -70,6 +71,12 @@ SIZE ?= 20
 SEED ?= 1
 mutants: ## does a test notice? random changes in crate PACKAGE (sojourn-sim); slow, not in the gate
 	scripts/mutants $(or $(PACKAGE),sojourn-sim) $(SIZE) $(SEED) $(PATHS)
+
+lock: ## resolve Python's dependencies anew into requirements.lock; UPGRADE=1: the newest that fit
+	@scripts/lock $(if $(UPGRADE),--upgrade)
+
+audit: build ## known vulnerabilities of what is locked; needs the advisory databases, fails without them
+	@scripts/audit
 
 docs: build ## write docs/reference from the code
 	$(bin)/python scripts/reference.py

@@ -18,13 +18,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import psutil
 import pytest
 
 from sojourn import store
 from sojourn.errors import Exit, RunFault
 from sojourn.plan import Point
 from sojourn.run import fill
+from sojourn.services import proc
 from sojourn.spec import Study
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
@@ -37,6 +37,7 @@ BUSY = (
     "run.search.budget_s=4", "run.search.confirm_s=0.3", "run.search.confirm_repeats=1",
 )  # fmt: skip
 ENDS_S_MAX = 60.0
+GONE_S_MAX = 10.0
 
 
 def command(results: Path | None, *more: str) -> list[str]:
@@ -59,12 +60,14 @@ def env(tmp_path: Path) -> dict[str, str]:
     return {**own, "PYTHONPATH": str(package), "SOJOURN_STATE": str(tmp_path / "state")}
 
 
-def servers(of: int) -> list[psutil.Process]:
-    """The memcached processes below a lab."""
-    try:
-        return [p for p in psutil.Process(of).children(recursive=True) if "memcached" in p.name()]
-    except psutil.NoSuchProcess:
-        return []
+def servers(of: int) -> list[proc.Stat]:
+    """The memcached processes below a lab; none if it is gone."""
+    seen = {found.pid: found for found in map(proc.stat, proc.pids()) if found is not None}
+
+    def is_below(process: proc.Stat | None) -> bool:
+        return process is not None and (process.parent == of or is_below(seen.get(process.parent)))
+
+    return [found for found in seen.values() if "memcached" in found.name and is_below(found)]
 
 
 def kept(results: Path) -> int:
@@ -79,9 +82,11 @@ def wait_for_points(lab: subprocess.Popen[str], results: Path, points: int) -> N
         time.sleep(0.02)
 
 
-def wait_until_gone(processes: list[psutil.Process]) -> None:
-    _, alive = psutil.wait_procs(processes, timeout=10)
-    assert not alive, "a server outlived its lab"
+def wait_until_gone(processes: list[proc.Stat]) -> None:
+    end = time.monotonic() + GONE_S_MAX
+    while any(map(proc.is_alive, processes)):
+        assert time.monotonic() < end, "a server outlived its lab"
+        time.sleep(0.02)
 
 
 def test_one_command_measures_answers_and_reports(tmp_path: Path, env: dict[str, str]) -> None:

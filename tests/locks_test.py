@@ -1,0 +1,86 @@
+"""What is built with is pinned: locks fit what asks for them, and name no place to get it from."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+LOCK = (ROOT / "requirements.lock").read_text()
+PINS = dict(re.findall(r"^([\w.-]+)==([^ ;]+)", LOCK, re.MULTILINE))
+
+
+def asked() -> list[Requirement]:
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = table["dependency-groups"]
+    words = [*table["project"]["dependencies"], *groups["build"], *groups["dev"]]
+    return [Requirement(word) for word in (*words, *table["build-system"]["requires"])]
+
+
+def test_every_requirement_is_locked_at_a_version_that_fits() -> None:
+    for wanted in asked():
+        assert PINS[wanted.name] in wanted.specifier, f"{wanted}: run make lock"
+
+
+def test_every_locked_package_has_hashes_and_no_address() -> None:
+    entries = re.split(r"^(?=\S)", LOCK, flags=re.MULTILINE)[1:]
+    assert len(entries) == len(PINS) > len(asked())
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert not re.search(r"://|--index|--find-links|@ ", LOCK)
+
+
+def test_what_runs_here_is_what_is_locked() -> None:
+    for name, version in PINS.items():
+        try:
+            assert metadata.version(name) == version, f"{name}: run make setup"
+        except metadata.PackageNotFoundError:
+            assert re.search(rf"^{name}==\S+ ; ", LOCK, re.MULTILINE), f"{name}: run make setup"
+
+
+def test_the_pinned_rust_is_one_that_the_crates_allow() -> None:
+    pinned = tomllib.loads((ROOT / "rust-toolchain.toml").read_text())["toolchain"]["channel"]
+    least = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", pinned), "a channel that moves pins nothing"
+    assert [int(n) for n in pinned.split(".")] >= [int(n) for n in least.split(".")]
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_allowed"),
+    [
+        ("MIT", True),
+        ("MIT/Apache-2.0", True),
+        ("LGPL-2.1-only OR BSD-2-Clause", True),
+        ("(MIT OR GPL-3.0-only) AND GPL-2.0-only", False),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", True),
+        ("MIT AND GPL-3.0-only OR ISC", True),
+        ("Apache-2.0 WITH LLVM-exception", True),
+        ("GPL-3.0-only WITH Classpath-exception-2.0", False),
+        ("(MIT", False),
+        ("MIT Zlib", False),
+        ("", False),
+    ],
+)
+def test_a_licence_is_allowed_if_it_leaves_a_way(expression: str, *, is_allowed: bool) -> None:
+    licences = runpy.run_path(str(ROOT / "scripts/licences.py"))
+    assert licences["allowed"](expression) is is_allowed
+
+
+def test_a_package_that_says_nothing_of_its_licence_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    licences = runpy.run_path(str(ROOT / "scripts/licences.py"))
+    main: Callable[[], int] = licences["main"]
+    packages = licences["of_python"]
+    main.__globals__["of_rust"] = lambda: [("silent", ""), ("copyleft", "GPL-3.0-only")]
+    main.__globals__["of_python"] = lambda: [*packages()]
+    assert main() == 1
+    said = capsys.readouterr().err
+    assert said.count("error: ") == 2
+    assert "copyleft says 'GPL-3.0-only'" in said
