@@ -65,6 +65,15 @@ fn a_folder_that_happens_to_have_the_name_is_not_the_package() {
     assert_failed(&bare.run(), &bare);
 }
 
+/// The interpreter's first 60 ms: the signal is there before a line of Python has run.
+#[test]
+fn stopped_before_the_interpreter_is_up_it_says_so_and_no_more() {
+    let line = r#"kill -INT $$; PATH=$OLD_PATH exec python3 -I -S "$@""#;
+    let done = Bare::new("stopped", "sojourn", line).run();
+    assert_eq!(String::from_utf8_lossy(&done.stderr), "stopped\n");
+    assert_eq!(done.status.code(), Some(130));
+}
+
 #[test]
 fn no_interpreter_at_all_is_a_failure_too() {
     let bare = Bare::new("without-python", "sojourn", "");

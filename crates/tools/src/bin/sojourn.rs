@@ -11,17 +11,25 @@ const FIX: &str =
 
 /// What the interpreter does: as `-m sojourn`, but an interpreter without the package ends like
 /// everything else that fails outside. Its own exit code for that is 1, which means "QoS violated".
+/// A ^C that came before anybody could obey it has waited until here (see `hold_back`).
 const START: &str = r#"
 import sys
 looked, exit_code, fix = sys.argv.pop(1), int(sys.argv.pop(1)), sys.argv.pop(1)
+is_held = sys.argv.pop(1) == "held"
 sys.argv[0] = "sojourn"
 try:
+    if is_held:
+        import _signal
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGINT])
     from sojourn.__main__ import start
     sys.exit(start())
 except (ImportError, SyntaxError) as trouble:
     print(f"error: the sojourn package cannot be used: {trouble}", file=sys.stderr)
     print(f"  at: {sys.executable}{looked}\n  fix: {fix}", file=sys.stderr)
     sys.exit(exit_code)
+except KeyboardInterrupt:
+    sys.stderr.write("stopped\n")
+    sys.exit(130)
 "#;
 
 fn main() -> ExitCode {
@@ -32,14 +40,28 @@ fn main() -> ExitCode {
         _ => String::new(),
     };
     let python = beside.filter(|_| is_there).unwrap_or_else(|| PathBuf::from("python3"));
+    let held = if hold_back(libc::SIGINT) { "held" } else { "" };
     let error = Command::new(&python)
-        .args(["-c", START, &looked, &(Exit::Failed as u8).to_string(), FIX])
+        .args(["-c", START, &looked, &(Exit::Failed as u8).to_string(), FIX, held])
         .args(std::env::args_os().skip(1))
         .exec();
     let what = format!("cannot start the interpreter: {error}");
     let fault = Fault::failed(what, format!("{}{looked}", python.display()), FIX);
     eprintln!("{fault}");
     ExitCode::from(fault.exit)
+}
+
+/// Blocks `signal` over `exec`: the interpreter would answer it with a traceback until it has come
+/// to [`START`], which lets it through. False if it was blocked before and is to stay so.
+fn hold_back(signal: libc::c_int) -> bool {
+    // SAFETY: both sets are this function's own, and `sigset_t` is plain data.
+    unsafe {
+        let (mut set, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, signal);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before) == 0
+            && libc::sigismember(&raw const before, signal) == 0
+    }
 }
 
 fn beside(name: &str) -> Option<PathBuf> {
