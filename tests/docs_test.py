@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from sojourn.cli.app import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/howto/*.md")])
+IDS = ROOT / "docs/reference/ids.md"
+SHORT = 4  # words, such as "As it speaks."
+SOURCES = (("python", ("*.py", "*.toml")), ("crates", ("*.rs", "*.[ch]")))
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +44,58 @@ def test_every_study_in_the_docs_exists_and_opens_with_its_question(text: str) -
     assert named <= set(studies)
     for path in studies.values():
         assert path.read_text().startswith("#"), path
+
+
+def sources() -> list[Path]:
+    """Everything that is no test: ids in tests may be made up."""
+    found = [p for at, forms in SOURCES for form in forms for p in (ROOT / at).rglob(form)]
+    return [p for p in found if not p.stem.endswith("_test") and "tests" not in p.parts]
+
+
+def test_every_id_in_the_sources_is_explained() -> None:
+    explained = re.findall(r"^\| ([MLCPD]\d+) \| .+\. \|$", IDS.read_text(), re.MULTILINE)
+    assert len(set(explained)) == len(explained)
+    used: dict[str, Path] = {}
+    for path in sources():
+        words = re.findall(r"(?<![\w./#-])[MLCPD]\d{1,2}(?![\w/])", path.read_text())
+        used |= dict.fromkeys(words, path)
+    assert {"M20", "L5", "C7", "P8", "D8"} <= set(used)
+    unknown = {word: str(path) for word, path in used.items() if word not in explained}
+    assert not unknown, f"say in {IDS} what they are"
+
+
+def test_the_ids_of_the_method_are_those_of_its_page() -> None:
+    rows = [re.findall(r"^\| (M\d+) \|", page.read_text(), re.MULTILINE) for page in (
+        IDS, ROOT / "docs/method.md")]  # fmt: skip
+    assert rows[0] == rows[1]
+
+
+def test_a_docstring_says_what_comes_in_and_out() -> None:
+    short = []
+    for path in sources():
+        if path.suffix == ".py":
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+                    words = (ast.get_docstring(node) or "not every one needs one").split()
+                    short += [(path.name, words)] if len(words) <= SHORT else []
+    assert not short
+
+
+def test_the_docs_of_a_public_item_say_what_comes_in_and_out() -> None:
+    # The heads of groups of options (LoadArgs, …) are read above the options, not alone.
+    item = re.compile(r"^ *pub (?:const )?(?:fn|struct|enum|trait) (?!\w+Args\b)")
+    short = []
+    for path in sources():
+        lines = path.read_text().splitlines() if path.suffix == ".rs" else []
+        for number, line in enumerate(lines):
+            above = number - 1
+            while lines[above].lstrip().startswith("#["):
+                above -= 1
+            is_alone = not lines[above - 1].lstrip().startswith("///")
+            words = lines[above].split()
+            if item.match(line) and words[:1] == ["///"] and is_alone and len(words) <= SHORT + 1:
+                short.append((path.name, number, words))
+    assert not short
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -35,10 +35,10 @@ class Watcher(Protocol):
         """A service takes a step, or a second of load has passed."""
 
     def began(self, point: Point, outcomes: Sequence[Outcome]) -> None:
-        """A point begins."""
+        """Called when a point begins, with the outcomes so far."""
 
     def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
-        """A point is kept."""
+        """Called when a point is kept, with the outcomes so far, its own included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

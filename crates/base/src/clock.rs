@@ -45,7 +45,7 @@ fn read_ns(clock: libc::clockid_t) -> u64 {
 pub struct FakeClock(std::cell::Cell<u64>);
 
 impl FakeClock {
-    /// Move on by `ns`.
+    /// Moves the time that `now_ns` answers on by `ns`.
     pub fn advance_ns(&self, ns: u64) {
         self.0.set(self.0.get() + ns);
     }

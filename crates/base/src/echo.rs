@@ -10,7 +10,7 @@
 //!
 //! Replies come in the order of the requests of their connection.
 
-/// Bytes before the body.
+/// Bytes of a message before its body.
 pub const HEADER_BYTES: usize = 12;
 /// Longest body, bytes; a longer one is a broken frame.
 pub const BODY_BYTES_MAX: usize = 64 << 20;

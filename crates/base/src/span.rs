@@ -101,7 +101,7 @@ impl Times {
         self.finite.count_between(ns.saturating_add(1), u64::MAX) + self.lost
     }
 
-    /// Requests that never completed.
+    /// How many requests never completed: +∞ in the order statistics.
     pub fn lost(&self) -> u64 {
         self.lost
     }

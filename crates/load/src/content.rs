@@ -89,7 +89,7 @@ impl Content {
         })
     }
 
-    /// Number of items.
+    /// How many items the data set has.
     pub fn items(&self) -> u32 {
         self.items
     }

@@ -15,7 +15,7 @@ struct Description {
     result: schemars::Schema,
 }
 
-/// All tables of kinds.
+/// All tables of kinds, as `--describe` prints them.
 pub fn catalogue() -> Catalogue {
     let table = |name, kinds: Vec<Kind>| Table { name, kinds };
     Catalogue {

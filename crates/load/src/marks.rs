@@ -56,7 +56,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As results name it.
+    /// The outcome's word in results and raw files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -105,7 +105,7 @@ impl Marks {
         }
     }
 
-    /// Puts `more` behind these.
+    /// Puts the marks of `more` behind these, in their order.
     pub fn extend(&mut self, more: Self) {
         self.free_ns.extend(more.free_ns);
         self.sent_ns.extend(more.sent_ns);

@@ -12,7 +12,7 @@ use crate::result::RunResult;
 use crate::summary::{self, Run};
 use crate::{preload, run};
 
-/// What a measurement brought.
+/// What a measurement brought, of all threads.
 #[derive(Debug)]
 pub struct Measured {
     /// The result, as it is written.

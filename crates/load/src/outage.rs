@@ -43,7 +43,7 @@ const SAMPLES: u64 = 1001;
 /// Outages listed in a result.
 const LISTED_MAX: usize = 1000;
 
-/// What one sentinel saw.
+/// What one sentinel saw of its CPU.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     /// The CPU it was pinned to; `None`: not pinned.
@@ -186,7 +186,7 @@ fn typical_factors(own: &[Recovery]) -> Vec<f64> {
     own.iter().map(of_peers).collect()
 }
 
-/// See [`Windows::cursor`].
+/// A place in the windows that only moves on; see [`Windows::cursor`].
 #[derive(Debug)]
 pub struct Cursor<'a> {
     windows: &'a [Outage],

@@ -61,7 +61,7 @@ struct Totals {
 }
 
 impl Progress {
-    /// Starts to count.
+    /// A count that starts at zero, told in `form`.
     pub fn new(form: Form) -> Self {
         Self { form, before: Totals::default(), at: Instant::now() }
     }

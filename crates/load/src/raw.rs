@@ -25,7 +25,7 @@ use crate::outage::Windows;
 use crate::schedule::Timetable;
 use crate::summary::{Request, Run};
 
-/// Version of the columns.
+/// Name and version of the columns, kept in the file.
 pub const SCHEMA: &str = "sojourn.load.raw/1";
 /// Rows per row group.
 const ROWS: usize = 131_072;

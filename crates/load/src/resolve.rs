@@ -26,7 +26,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// As people type it.
+    /// The word that people type for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Spin => "spin",

@@ -184,7 +184,7 @@ pub struct Checks {
     pub steal_share: Option<f64>,
 }
 
-/// What the instrument used.
+/// What the instrument used per request: CPU time, system calls, and by which way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {

@@ -27,7 +27,7 @@ const TICK_NS: u64 = 1_000_000;
 /// Outages listed; more are counted only.
 const LISTED_MAX: usize = 65_536;
 
-/// Sentinels on duty.
+/// Sentinels on duty, a thread on each CPU; dropped, they end.
 #[derive(Debug)]
 pub struct Sentinels {
     stop: Arc<AtomicBool>,

@@ -62,7 +62,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`.
+    /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`; a fault names what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let (scheme, rest) = text.split_once(':').ok_or_else(|| wrong(text))?;
         let Some(&(scheme, _, _, port)) = SCHEMES.iter().find(|row| row.1 == scheme) else {

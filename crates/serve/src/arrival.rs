@@ -31,7 +31,7 @@ pub struct Received {
     pub at_ns: Option<u64>,
 }
 
-/// Reads once into `buffer`.
+/// Reads once into `buffer`: how many bytes, and when the kernel had them.
 pub fn receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<Received> {
     let mut control = nix::cmsg_space!(TimeSpec);
     let mut slices = [IoSliceMut::new(buffer)];

@@ -16,7 +16,7 @@ const TIMER: u64 = u64::MAX;
 /// Events taken at once.
 const EVENTS: usize = 256;
 
-/// What is ready.
+/// What is ready of a descriptor, by the number it was added with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// As given to [`Poller::add`].
@@ -37,7 +37,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// An empty set.
+    /// A set that holds nothing but its timer.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -58,7 +58,7 @@ impl Poller {
         Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), flags)?)
     }
 
-    /// Looks without waiting.
+    /// Puts what is ready now into `ready`, without waiting.
     pub fn look(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.wait(0, ready)
     }

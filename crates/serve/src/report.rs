@@ -97,7 +97,7 @@ impl Notes {
         }
     }
 
-    /// A connection was accepted.
+    /// Counts a connection that was accepted.
     pub fn accepted(&mut self) {
         self.connections += 1;
     }
@@ -118,7 +118,7 @@ impl Notes {
         self.virtual_sojourn.add(served.finish_ns - ready_ns);
     }
 
-    /// A reply left.
+    /// Counts a reply that left `late_ns` after it was due.
     pub fn left(&mut self, late_ns: u64) {
         self.lateness.add(late_ns);
     }
@@ -135,7 +135,7 @@ impl Notes {
         }
     }
 
-    /// The finished report.
+    /// The report of all that was counted, beside what was asked for.
     pub fn report(&self, settings: &Settings, service_ns_asked: f64) -> Report {
         let drawn = self.service_ns as f64;
         let span_ns = self.last_finish_ns.saturating_sub(self.first_ns.unwrap_or(0)) as f64;

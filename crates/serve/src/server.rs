@@ -105,7 +105,7 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address and port on which it listens.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

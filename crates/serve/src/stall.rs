@@ -14,7 +14,7 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Service at all times.
+    /// No stalls: service at all times.
     pub const NONE: Self = Self { length_ns: 0, period_ns: 1 };
 
     /// Reads `LENGTH/PERIOD`; empty text means none.

@@ -14,7 +14,7 @@ pub struct Item {
     pub value: Box<[u8]>,
 }
 
-/// All values.
+/// All values that clients have set, by key.
 #[derive(Debug, Default)]
 pub struct Store {
     items: HashMap<Box<[u8]>, Item>,
@@ -22,7 +22,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The value of `key`.
+    /// The value of `key`, if one was set.
     pub fn get(&self, key: &[u8]) -> Option<&Item> {
         self.items.get(key)
     }
@@ -45,7 +45,7 @@ impl Store {
         removed.is_some()
     }
 
-    /// Forgets everything.
+    /// Forgets every value that was set.
     pub fn clear(&mut self) {
         self.items.clear();
         self.bytes = 0;

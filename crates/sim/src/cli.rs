@@ -103,7 +103,7 @@ struct FleetArgs {
     threads: usize,
 }
 
-/// Runs one command line.
+/// Runs one command line, program name first; answers what is to be printed.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Answer, Fault> {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,

@@ -43,7 +43,7 @@ impl Service {
         Err(Fault::usage(what, "service", "give a service time with a finite mean above 0"))
     }
 
-    /// One service time, ns.
+    /// Draws one service time, ns.
     #[inline]
     pub fn sample(&self, rng: &mut Rng) -> f64 {
         match self {
@@ -52,7 +52,7 @@ impl Service {
         }
     }
 
-    /// Mean, ns.
+    /// Mean service time of one request, ns.
     pub fn mean_ns(&self) -> f64 {
         match self {
             Self::Drawn { dist, unit_ns, .. } => dist.mean() * unit_ns,

@@ -10,7 +10,7 @@ use crate::result::Verdict;
 use crate::sched::result::SchedResult;
 use crate::stats::Interval;
 
-/// One queue's result.
+/// One queue's result as text for people.
 pub fn queue(result: &QueueResult) -> String {
     let mut text = format!(
         "simulated: {} · {} on {} server(s) · {} requests/s · utilisation {:.3}\n\n",
@@ -61,7 +61,7 @@ pub fn queue(result: &QueueResult) -> String {
     text
 }
 
-/// One machine's result.
+/// One machine's result as text for people.
 pub fn sched(result: &SchedResult) -> String {
     let (policy, cpus) = (&result.job.policy, result.job.cpus);
     let mut text = format!("simulated: {cpus} CPU(s) under {policy}\n\n");
@@ -97,7 +97,7 @@ pub fn sched(result: &SchedResult) -> String {
     text
 }
 
-/// One datacenter's day.
+/// One datacenter's day as text for people.
 pub fn fleet(result: &FleetResult) -> String {
     let (servers, placement) = (result.job.servers, &result.job.placement);
     let mut text = format!("simulated: {servers} servers, neighbours {placement}\n\n");

@@ -1,7 +1,7 @@
 //! Log-linear bins, as `bin_of` in `bpf/aggregate.h` makes them: exact below 2^sub, then 2^sub bins
 //! per octave, so a bin is at most 2^-sub wide relative to its value. Merging is adding.
 
-/// A set of bins.
+/// A set of bins: linear within each power of two.
 #[derive(Clone, Copy, Debug)]
 pub struct Bins {
     sub: u32,
@@ -15,11 +15,11 @@ pub const STAGE: Bins = Bins { sub: 5, count: (34 - 5) * 32 + 32 };
 /// Rows: 16 per octave from `ROW_MIN` on; row 0 holds all below.
 const ROW: Bins = Bins { sub: 4, count: 4096 };
 const ROW_MIN: u32 = 11;
-/// Rows in the table.
+/// Rows in the kernel's table: 23 octaves of 16, and one for all below.
 pub const ROWS: usize = 23 * 16 + 1;
 
 impl Bins {
-    /// How many.
+    /// How many bins the set has.
     pub const fn count(self) -> usize {
         self.count
     }

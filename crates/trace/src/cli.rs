@@ -115,7 +115,7 @@ impl Args {
         ))
     }
 
-    /// What is accepted.
+    /// What a result may have and still be believed; a fault if a bound is no number.
     pub fn bounds(&self) -> Result<Bounds, Fault> {
         for (flag, share) in
             [("--unmatched-max", self.unmatched_max), ("--residual-max", self.residual_max)]

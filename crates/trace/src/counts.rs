@@ -54,7 +54,7 @@ impl Row {
         }
     }
 
-    /// Adds all of `other`.
+    /// Adds all counts and sums of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.total_ns += other.total_ns;
@@ -119,7 +119,7 @@ pub struct CpuSamples {
     pub all: u64,
 }
 
-/// Everything.
+/// Everything that the kernel counted, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Rows that hold requests, by their number, ascending.

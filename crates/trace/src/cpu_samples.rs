@@ -33,7 +33,7 @@ impl SoftirqCode {
         Self(ranges.map(|(from, _)| (*from, end(*from))).collect())
     }
 
-    /// Can anything be told?
+    /// Whether the kernel's softIRQ functions are known, so that a stack can be judged.
     pub fn is_known(&self) -> bool {
         !self.0.is_empty()
     }

@@ -1,6 +1,6 @@
 //! The hooks: what each is for, and what is lost without it.
 
-/// One BPF program.
+/// One BPF program, and where it is attached.
 #[derive(Clone, Copy, Debug)]
 pub struct Hook {
     /// Its function in one of the files that `bpf/breakdown.bpf.c` includes.
@@ -46,7 +46,7 @@ pub const TRACEPOINTS: [Hook; 16] = [
 /// Where the kernel has no `sk_data_ready` tracepoint (before 6.3).
 pub const READY_FENTRY: Hook = hook("on_ready_fentry", "sock_def_readable", "");
 
-/// Samples CPU time.
+/// The program that samples CPU time.
 pub const SAMPLER: Hook = hook("on_sample", "cpu-clock", "the CPU split");
 
 #[cfg(test)]

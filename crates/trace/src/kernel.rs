@@ -112,7 +112,7 @@ pub struct ProgramCost {
     pub verified: u32,
 }
 
-/// Asks for it.
+/// Asks the kernel how often a program ran and how long.
 pub fn program_cost(program: &impl AsFd) -> io::Result<ProgramCost> {
     // SAFETY: the structure is plain data for which all zeros is valid.
     let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
@@ -162,7 +162,7 @@ pub fn lives(pid: u32) -> bool {
         .is_some_and(|(_, rest)| !matches!(rest.trim_start().chars().next(), Some('Z' | 'X')))
 }
 
-/// `uname -r`.
+/// The kernel's release, as `uname -r` says it.
 pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_or_else(|_| "unknown".into(), |text| text.trim().to_owned())

@@ -87,7 +87,7 @@ pub fn object(
     Ok(object)
 }
 
-/// A map by name.
+/// The object's map of that name; a fault if it has none.
 pub fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, Fault> {
     // The kernel's own names are cut at 15 letters; libbpf keeps data sections' names whole.
     object.maps().find(|map| map.name().to_str().is_some_and(|n| n == name)).ok_or_else(|| {

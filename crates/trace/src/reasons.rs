@@ -17,7 +17,7 @@ pub enum Weight {
     Defect,
 }
 
-/// One reason.
+/// One reason why something was not matched or not counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Reason {
     /// In JSON.
@@ -34,7 +34,7 @@ const fn reason(name: &'static str, weight: Weight, about: &'static str) -> Reas
 
 use Weight::{Defect, Dropped, InFlight, Note, Unmatched};
 
-/// All reasons.
+/// All reasons, by the number the kernel counts them under.
 pub const REASONS: [Reason; 25] = [
     reason("began_before", InFlight, "its bytes arrived before the trace began"),
     reason("no_segment", Unmatched, "bytes were read whose arrival was not seen"),

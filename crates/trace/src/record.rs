@@ -8,7 +8,7 @@ use crate::stages::COUNT;
 /// Bytes of one record in the ring.
 pub const SIZE: usize = 56 + 8 * COUNT;
 
-/// The kernel's `struct record`.
+/// One request as the kernel tells it: its `struct record`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// `CLOCK_MONOTONIC` when its first segment came in, ns.
@@ -87,7 +87,7 @@ impl PartialOrd for ByTotal {
 }
 
 impl Worst {
-    /// An empty list.
+    /// An empty list that keeps the `keep` slowest.
     pub fn new(keep: usize) -> Self {
         Self { keep, heap: BinaryHeap::with_capacity(keep + 1) }
     }
@@ -112,7 +112,7 @@ impl Worst {
         }
     }
 
-    /// The list, slowest first.
+    /// The requests that were kept, slowest first.
     pub fn into_sorted(self) -> Vec<Record> {
         self.heap.into_sorted_vec().into_iter().map(|Reverse(ByTotal(record))| record).collect()
     }

@@ -56,7 +56,7 @@ impl Writer {
         open().map(|open| Self(Some(open))).map_err(|error| fault(path, &error))
     }
 
-    /// Takes one record.
+    /// Takes one record; a full block of them is written at once.
     pub fn add(&mut self, record: &Record) {
         let Some(open) = &mut self.0 else { return };
         open.rows.push(record.clone());

@@ -80,7 +80,7 @@ pub struct TraceResult {
     pub worst: Vec<WorstRequest>,
 }
 
-/// Who was looked at.
+/// Who was looked at: process, ports, threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetFacts {
@@ -134,7 +134,7 @@ pub struct Times {
     pub share: f64,
 }
 
-/// One stage.
+/// Times of one stage over all requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageTimes {
     /// Its name.
@@ -162,7 +162,7 @@ pub struct Group {
     pub share: f64,
 }
 
-/// One cause.
+/// How much of the time one cause makes up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CauseShare {
@@ -198,7 +198,7 @@ pub struct Tail {
     pub causes: Vec<CauseShare>,
 }
 
-/// One thread.
+/// What one thread of the service did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadTimes {
@@ -220,7 +220,7 @@ pub struct ThreadTimes {
     pub busy_ratio: f64,
 }
 
-/// One connection.
+/// What was seen of one connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionTimes {
@@ -262,7 +262,7 @@ pub struct CpuSplit {
     pub softirq_share_of_kernel: Option<f64>,
 }
 
-/// One hook.
+/// One hook: what it gives, and whether it could be attached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {
@@ -280,7 +280,7 @@ pub struct Hook {
     pub run_ns: Option<f64>,
 }
 
-/// Widths of bins.
+/// Widths of bins, as a share of the value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resolution {
@@ -290,7 +290,7 @@ pub struct Resolution {
     pub stage: f64,
 }
 
-/// One slow request.
+/// One of the slowest requests, stage by stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorstRequest {

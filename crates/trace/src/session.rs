@@ -29,7 +29,7 @@ const ANOTHER: &str =
 /// CPU samples a second; a prime, so that it keeps no step with anything periodic.
 const SAMPLE_HZ: u64 = 997;
 
-/// What is asked for.
+/// What is asked for: how long, and how much of each request.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Length, ns.
@@ -44,7 +44,7 @@ pub struct Options {
     pub hook_cost: bool,
 }
 
-/// What was seen.
+/// What a session saw, from attaching to detaching.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// What the kernel counted.

@@ -27,7 +27,7 @@ pub enum Cause {
     Residual,
 }
 
-/// One stage.
+/// One stage in the life of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     /// In JSON and tables.
@@ -54,7 +54,7 @@ pub const COUNT: usize = 22;
 /// Where the residual stands: last.
 pub const RESIDUAL: usize = COUNT - 1;
 
-/// All stages.
+/// All stages, in the order in which a request passes them.
 pub const STAGES: [Stage; COUNT] = [
     stage("rx", "RX", Cause::Work, "driver or backlog -> netif_receive_skb"),
     stage("ip", "TCP/IP", Cause::Work, "netif_receive_skb -> TCP receive"),

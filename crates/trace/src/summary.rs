@@ -54,7 +54,7 @@ pub fn stages(row: &Row) -> Vec<StageTimes> {
         .collect()
 }
 
-/// The papers' stages.
+/// The stages of `row` added up to those of the papers.
 pub fn groups(row: &Row) -> Vec<Group> {
     let group = |alias: &str| {
         let sum = STAGES.iter().zip(row.stage_ns).filter(|(stage, _)| stage.alias == alias);
@@ -119,7 +119,7 @@ pub fn tail(counts: &Counts, q: f64) -> Tail {
     }
 }
 
-/// The threads, busiest first.
+/// What each thread did, the busiest first.
 pub fn threads(counts: &Counts) -> Vec<ThreadTimes> {
     let first = row_at(counts, 0.99);
     let in_tail = |thread: &Thread| thread.rows.iter().skip(first).sum::<u64>();
@@ -183,7 +183,7 @@ pub fn connections(counts: &Counts) -> Vec<ConnectionTimes> {
     list
 }
 
-/// CPU time by mode.
+/// CPU time of the service by mode, as shares of the samples.
 pub fn cpu(counts: &Counts) -> CpuSplit {
     let cpu = counts.cpu;
     let samples = cpu.user + cpu.kernel;

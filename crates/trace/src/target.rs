@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sojourn_base::Fault;
 
-/// A running service.
+/// A running service: its process, threads and listening ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// As asked for.

@@ -7,7 +7,7 @@ use sojourn_base::units::{show_count, show_ns};
 use crate::result::{Times, TraceResult, VerdictWord};
 use crate::summary::cause_word;
 
-/// The whole page.
+/// The whole result as a page of text for people.
 pub fn page(result: &TraceResult) -> String {
     let mut page = String::new();
     head(&mut page, result);

@@ -4,7 +4,7 @@ use crate::counts::Counts;
 use crate::reasons::{REASONS, Weight};
 use crate::result::{Verdict, VerdictWord};
 
-/// What is accepted.
+/// What a result may have and still be believed.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Largest unmatched ÷ (matched + unmatched).

@@ -79,7 +79,7 @@ pub struct WhoTask {
     pub longest_ns: u64,
 }
 
-/// What the kernel counted.
+/// What the kernel counted on the CPUs.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// The CPUs.

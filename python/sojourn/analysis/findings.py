@@ -13,7 +13,7 @@ from sojourn.plan.points import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A two-sided confidence interval."""
+    """Lower and upper end of a confidence interval, in the unit of the number it is about."""
 
     lo: float
     hi: float

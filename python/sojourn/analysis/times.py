@@ -38,7 +38,7 @@ class Times:
 
     @property
     def finite(self) -> int:
-        """Requests that completed."""
+        """How many requests completed, lost ones left out."""
         return int(self.count.sum())
 
     @property

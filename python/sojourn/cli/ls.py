@@ -48,12 +48,12 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
 
 
 def counted(records: Sequence[Listed]) -> str:
-    """`1 record`, `2 records`."""
+    """How many records, in words: `1 record`, `2 records`."""
     return f"{len(records)} record{'' if len(records) == 1 else 's'}"
 
 
 def show(records: Sequence[Listed]) -> None:
-    """Records as a table."""
+    """Print records to stdout as a table, a row each."""
     table = new_table()
     table.add_column("record", no_wrap=True)
     for name in ("study", "on", "verdict", "points", "size", "state"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table without lines."""
+    """Print `rows` below `head` as a table without lines."""
     table = new_table(*head)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))

@@ -13,7 +13,7 @@ import typer
 
 
 def plain(value: Any) -> Any:
-    """Only what JSON knows."""
+    """The same value of what JSON knows: dataclasses and mappings become objects, sets lists."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

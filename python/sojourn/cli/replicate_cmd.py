@@ -147,7 +147,7 @@ class Display:
     """How far it is, on stderr: a bar on a terminal, one line an experiment elsewhere."""
 
     def __init__(self, experiments: Sequence[Experiment]) -> None:
-        """Count what lies ahead."""
+        """Show a bar, on a terminal, for the experiments that lie ahead."""
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._console = to_stderr()
@@ -173,12 +173,12 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the bar away."""
+        """Take the bar away, however the experiments ended."""
         if self._console.is_terminal:
             self._bar.stop()
 
     def begin(self, experiment: Experiment) -> None:
-        """An experiment starts."""
+        """Name the experiment that starts now and empty the bar."""
         self._began_s = time.monotonic()
         what = f"[{self._done + 1}/{self._of}] {experiment.ids[0]} {experiment.title}"
         self._bar.update(self._task, description=escape(what), completed=0, total=None)

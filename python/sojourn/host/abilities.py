@@ -24,7 +24,7 @@ class Ability:
 
     @property
     def can(self) -> bool:
-        """Whether it can."""
+        """Whether nothing that it needs is missing here."""
         return not self.missing
 
 

@@ -85,7 +85,7 @@ def _share(ticks: tuple[int, ...], part: int) -> float | None:
 
 
 def _processes(tree: Tree) -> dict[tuple[int, str], int]:
-    """CPU ticks by process."""
+    """CPU ticks used so far by (process number, name)."""
     found = {}
     for entry in tree.names("/proc"):
         text = tree.text(f"/proc/{entry}/stat") if entry.isdigit() else None

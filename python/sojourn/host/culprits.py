@@ -56,7 +56,7 @@ class Culprit:
 
     @property
     def text(self) -> str:
-        """In a few words."""
+        """Its name, how often it ran longer than 0.3 ms, and its share of the time, for people."""
         most = "" if self.is_exact else "at most "
         longest = "" if self.longest_ns is None else f", longest {self.longest_ns / 1e6:.3g} ms"
         return (
@@ -84,7 +84,7 @@ class Sight:
 
     @property
     def long_runs_per_s(self) -> float:
-        """Of all tasks together."""
+        """Runs longer than 0.3 ms of all tasks together, per second."""
         return sum(culprit.long_runs_per_s for culprit in self.culprits)
 
     @property

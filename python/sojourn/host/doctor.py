@@ -181,7 +181,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
 
 
 def interrupts(facts: Facts) -> Iterator[Finding]:
-    """Interrupts that wander."""
+    """A finding if irqbalance moves interrupts between CPUs."""
     if facts.activity.irqbalance:
         yield Finding(
             name="irqbalance",

@@ -27,7 +27,7 @@ class Finding:
 
     @property
     def severity(self) -> str:
-        """In a word."""
+        """How much noise it is, by its points: high, low or only a note."""
         return "high" if self.points >= SOME_NOISE else "low" if self.points else "note"
 
 

@@ -35,7 +35,7 @@ class Kernel:
 
 
 def read(tree: Tree) -> Kernel:
-    """Read them."""
+    """The kernel's release, settings and mitigations, from the tree's /proc and /sys."""
     names = tree.names(VULNERABILITIES)
     return Kernel(
         release=tree.text("/proc/sys/kernel/osrelease") or "unknown",

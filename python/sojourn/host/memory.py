@@ -46,6 +46,6 @@ def read(tree: Tree, cgroup: Cgroup) -> Memory:
 
 
 def _bytes(text: str | None) -> int:
-    """Read `65536 kB`."""
+    """Bytes that a text like `65536 kB` says; 0 if there is none."""
     words = (text or "").split()
     return (as_int(words[0]) or 0) * 1024 if words else 0

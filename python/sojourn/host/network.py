@@ -36,7 +36,7 @@ class Network:
 
 
 def read(tree: Tree) -> Network:
-    """Read them."""
+    """Devices and settings of the network, from the tree's /proc and /sys."""
     ports = (tree.text("/proc/sys/net/ipv4/ip_local_port_range") or "").split()
     return Network(
         devices=tuple(_device(tree, name) for name in tree.names("/sys/class/net")),

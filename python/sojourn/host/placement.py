@@ -51,7 +51,7 @@ class Placement:
 
     @property
     def text(self) -> str:
-        """One line for people."""
+        """Which CPUs server, client and all else have, in one line for people."""
         return (
             f"server on CPU {cpu_text(self.server)}, client on CPU {cpu_text(self.client)}, "
             f"everything else on CPU {cpu_text(self.housekeeping)}"

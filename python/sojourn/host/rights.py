@@ -67,7 +67,7 @@ class Rights:
 
 
 def read(tree: Tree) -> Rights:
-    """Read them."""
+    """What this process may do here, from the tree's /proc."""
     status = tree.table("/proc/self/status")
     mask = int(status.get("CapEff", "0"), 16)
     flags = set(tree.table("/proc/cpuinfo").get("flags", "").split())

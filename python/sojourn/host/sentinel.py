@@ -62,7 +62,7 @@ def is_first() -> bool:
 
 
 def main() -> None:
-    """Watch and print."""
+    """Watch a CPU for a time (`sys.argv`: CPU, seconds, way) and print what was seen as JSON."""
     cpu, length_ns, way = int(sys.argv[1]), round(float(sys.argv[2]) * 1e9), sys.argv[3]
     os.sched_setaffinity(0, {cpu})
     gc.disable()

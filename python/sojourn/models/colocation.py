@@ -75,11 +75,11 @@ class Table(BaseModel):
 
     @property
     def loads(self) -> tuple[float, ...]:
-        """Ascending."""
+        """The loads of the table's rows, each once, ascending."""
         return tuple(sorted({row.load for row in self.rows}))
 
     def at(self, neighbour: str, load: float) -> Beside | None:
-        """One row, or None."""
+        """The row of a neighbour at a load; None if the table has none."""
         rows = (row for row in self.rows if (row.neighbour, row.load) == (neighbour, load))
         return next(rows, None)
 

@@ -19,7 +19,7 @@ def to_json(point: Point) -> dict[str, Any]:
 
 
 def dumps(point: Point) -> str:
-    """The text of `point.json`."""
+    """A point as the text of `point.json`."""
     return json.dumps(to_json(point), indent=2) + "\n"
 
 

@@ -124,7 +124,7 @@ def verdict(what: Verdict) -> str:
 
 
 def sentences(reasons: Sequence[str]) -> str:
-    """Reasons in one line."""
+    """Reasons in one line, parted by semicolons; empty ones left out."""
     return "; ".join(reason for reason in reasons if reason)
 
 

@@ -86,7 +86,7 @@ def of_service(service: ServiceFinding) -> Tile:
 
 
 def target(service: ServiceFinding) -> str:
-    """`p99 ≤ 1 ms`."""
+    """The QoS target in short, such as `p99 ≤ 1 ms`; "" without one."""
     qos = service.qos
     return f"{show.quantile(qos.q)} ≤ {show.time(qos.bound_ns)}" if qos else ""
 

@@ -22,7 +22,7 @@ SWITCHES = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Counters at one moment."""
+    """Counters of the machine and of the server at one moment."""
 
     at_s: float
     ticks: dict[int, tuple[int, ...]]
@@ -35,7 +35,7 @@ class Moment:
 
 
 def moment(live: Live) -> Moment:
-    """Read them now."""
+    """Read the counters of the CPUs in use, of memory and of the server, now."""
     cpus = {*live.placement.server, *live.placement.client, *live.placement.housekeeping}
     load = (TREE.text("/proc/loadavg") or "").split()
     free = TREE.table("/proc/meminfo").get("MemAvailable", "0 kB").split()[0]

@@ -46,7 +46,7 @@ class Files:
 
     @classmethod
     def named(cls, folder: Path, name: str) -> Files:
-        """`load.job.json`, `load.json` and `load.log`."""
+        """The generator's files in a folder: `NAME.job.json`, `NAME.json` and `NAME.log`."""
         return cls(
             job=folder / f"{name}.job.json",
             result=folder / f"{name}.json",

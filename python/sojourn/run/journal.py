@@ -48,7 +48,7 @@ def boot_id() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Something to be undone."""
+    """One line of the journal: something to be undone."""
 
     number: int
     kind: str
@@ -88,11 +88,11 @@ class Journal:
         return journal
 
     def started(self, what: str, pid: int, start_ticks: int) -> int:
-        """Note a process."""
+        """Note a process; returns the entry's number."""
         return self._note("process", what=what, pid=pid, start_ticks=start_ticks)
 
     def made(self, path: Path) -> int:
-        """Note a folder."""
+        """Note a folder; returns the entry's number."""
         return self._note("folder", path=str(path))
 
     def changed(

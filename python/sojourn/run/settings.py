@@ -48,7 +48,7 @@ class Setting:
 
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Setting:
-        """What `as_json` wrote."""
+        """The setting whose `as_json` is `table`; TypeError if it is none."""
         return cls(**table)
 
 

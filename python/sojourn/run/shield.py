@@ -55,7 +55,7 @@ class Shield:
         return "; ".join(filter(None, (self.why, _left(self.moved))))
 
     def as_json(self) -> dict[str, Any]:
-        """Its keys in `service.json`."""
+        """The keys that say what shielded, and why, in `service.json`."""
         facts = {**self.given, **({"moved": dict(self.moved)} if self.moved else {})}
         return {"shield": self.name, "shield_why": self.text, "shield_facts": facts}
 

@@ -29,7 +29,7 @@ Show: TypeAlias = Callable[[Event], None]
 
 
 def nothing(event: Event) -> None:
-    """Show nothing."""
+    """A `Show` that shows nobody anything."""
     del event
 
 
@@ -47,5 +47,5 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has passed."""
+        """Whether no time is left of it."""
         return self.left_s == 0.0

@@ -100,7 +100,7 @@ class Windows(Table):
 
 
 class Cost(Table):
-    """What the instrument used."""
+    """What the instrument used per request: CPU time, system calls, and by which way."""
 
     cpu_ns_per_request: float
     syscalls_per_request: float | None = None

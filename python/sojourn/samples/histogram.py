@@ -37,7 +37,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """Requests in all bins."""
+        """How many requests all bins hold together."""
         return int(self.count.sum())
 
     def over(self, bound_ns: float) -> int:

@@ -95,7 +95,7 @@ def windows(
 
 
 def put(folder: Path, point: Point, load: dict[str, Any]) -> Path:
-    """Write `point.json` and `load.json`."""
+    """Write `point.json` and `load.json` into a folder, which is made; returns it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "point.json").write_text(codec.dumps(point), encoding="utf-8")
     (folder / "load.json").write_text(json.dumps(load), encoding="utf-8")
@@ -123,7 +123,7 @@ def put_raw(
 
 
 def put_hlog(folder: Path, seconds: Sequence[Sequence[float] | NDArray[np.float64]]) -> None:
-    """Write `load.hlog`."""
+    """Write `load.hlog` with sojourn times, ns, of each second from 0 on."""
     lines = ["#[Histogram log format version 1.3]", '"StartTimestamp","Interval_Length","x","y"']
     lines += [f"{n}.000,1.000,0.001,{hdr(times)}" for n, times in enumerate(seconds)]
     (folder / "load.hlog").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -66,7 +66,7 @@ PARAMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memcached(Service):
-    """One memcached, settled."""
+    """One memcached whose parameters are settled for this machine."""
 
     path: Path
     threads: int
@@ -80,7 +80,7 @@ class Memcached(Service):
 
     @property
     def setup(self) -> tuple[tuple[str, str], ...]:
-        """Facts for people."""
+        """Version, data set and settings as (name, text), for people."""
         size = f"{self.items:,} items of {self.key_bytes} B keys and {self.value_bytes} B values"
         return (
             ("version", self.version()),
@@ -91,17 +91,17 @@ class Memcached(Service):
 
     @property
     def program(self) -> Path | None:
-        """The system's memcached."""
+        """Path of the system's memcached."""
         return self.path
 
     @property
     def wanted_port(self) -> int:
-        """As given."""
+        """The port that the study gave; 0: any free one."""
         return self.port
 
     @property
     def workers(self) -> int:
-        """Worker threads."""
+        """How many worker threads it has."""
         return self.threads
 
     @property
@@ -124,11 +124,11 @@ class Memcached(Service):
         )
 
     def target(self, port: int) -> str:
-        """TCP or UDP."""
+        """The generator's target: by TCP or UDP, as settled."""
         return f"memcache{'+udp' if self.udp else ''}://{ports.HOST}:{port}"
 
     def job(self) -> Mapping[str, Json]:
-        """The data set."""
+        """Keys of the generator's job that describe the data set."""
         return {
             "items": self.items,
             "key_size": str(self.key_bytes),
@@ -136,7 +136,7 @@ class Memcached(Service):
         }
 
     def answers(self, port: int, within_s: float) -> bool:
-        """Ask for the version."""
+        """Whether it answers `version` within the time."""
         reply = ports.ask(port, b"version\r\n", within_s=within_s, until=b"\r\n")
         return reply is not None and reply.startswith(b"VERSION ")
 
@@ -180,7 +180,7 @@ class Memcached(Service):
         return tuple(sorted(task.tid for task in tasks if task.name == WORKER))
 
     def version(self) -> str:
-        """As `memcached -V` says."""
+        """Its version, as `memcached -V` says it."""
         return version(self.path)
 
 

@@ -17,39 +17,39 @@ NAME = "null"
 
 @dataclass(frozen=True, slots=True)
 class Null(Service):
-    """Nothing is started."""
+    """A service for which nothing is started: the generator answers itself."""
 
     @property
     def setup(self) -> tuple[tuple[str, str], ...]:
-        """Facts for people."""
+        """That there is no server, for people."""
         return (("server", "none: the generator answers itself"),)
 
     @property
     def program(self) -> Path | None:
-        """Nothing."""
+        """None: there is nothing to start."""
         return None
 
     @property
     def workers(self) -> int:
-        """None."""
+        """Zero: nobody serves, and nobody is pinned."""
         return 0
 
     def command(self, work: Path, port: int) -> Sequence[str]:
-        """Nothing."""
+        """No arguments, for there is no program."""
         del work, port
         return ()
 
     def target(self, port: int) -> str:
-        """The generator's null protocol."""
+        """The generator's null protocol, without a port."""
         del port
         return "null:"
 
     def job(self) -> Mapping[str, Json]:
-        """Nothing follows."""
+        """No keys: nothing of the job follows from it."""
         return {}
 
     def answers(self, port: int, within_s: float) -> bool:
-        """Always."""
+        """True: there is nobody who could be silent."""
         del port, within_s
         return True
 

@@ -96,7 +96,7 @@ def take(changed: list[tuple[Task, Rank]]) -> None:
 
 
 def name(policy: int) -> str:
-    """`SCHED_RR` for 2."""
+    """A scheduling policy's name by its number: `SCHED_RR` for 2."""
     return NAMES.get(policy, f"policy {policy}")
 
 

@@ -60,7 +60,7 @@ PARAMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthetic(Service):
-    """One synthetic service, settled."""
+    """One synthetic service whose parameters are settled."""
 
     path: Path
     service: str
@@ -75,7 +75,7 @@ class Synthetic(Service):
 
     @property
     def setup(self) -> tuple[tuple[str, str], ...]:
-        """Facts for people."""
+        """Version, service time and protocol as (name, text), for people."""
         return (
             ("version", self.version()),
             ("service time", self.service),
@@ -87,12 +87,12 @@ class Synthetic(Service):
 
     @property
     def program(self) -> Path | None:
-        """The lab's own."""
+        """Path of the lab's own `sojourn-serve`."""
         return self.path
 
     @property
     def wanted_port(self) -> int:
-        """As given."""
+        """The port that the study gave; 0: any free one."""
         return self.port
 
     @property
@@ -111,7 +111,7 @@ class Synthetic(Service):
         )
 
     def target(self, port: int) -> str:
-        """As it speaks."""
+        """The generator's target: the protocol it was given, on the port."""
         return f"{self.protocol}://{ports.HOST}:{port}"
 
     def job(self) -> Mapping[str, Json]:
@@ -129,7 +129,7 @@ class Synthetic(Service):
 
     @property
     def is_preloaded(self) -> bool:
-        """Where it has keys."""
+        """Whether its protocol has keys, which the generator must set first."""
         return self.protocol == "memcache"
 
     @property
@@ -138,11 +138,11 @@ class Synthetic(Service):
         return True
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
-        """Its one thread."""
+        """Its one thread that serves, if `tasks` has it."""
         return tuple(task.tid for task in tasks if task.tid == task.pid)[:1]
 
     def version(self) -> str:
-        """As it says."""
+        """Its version, as `sojourn-serve --version` says it."""
         return programs.says(self.path, "--version")
 
 

@@ -13,7 +13,7 @@ CAP_SETGID = 6
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user by number."""
+    """A user of the system, by name and number."""
 
     name: str
     uid: int

@@ -63,7 +63,7 @@ _PLANNED = ("key", "service", "repeat", "fraction", "measure_s", "warmup_s", "se
 
 
 def to_table(outcome: Outcome) -> pa.Table:
-    """One row."""
+    """A table of one row, in the columns of `SCHEMA`."""
     point = outcome.point
     row: dict[str, Any] = {name: getattr(point, name) for name in _PLANNED}
     row |= {name: getattr(outcome, name) for name in _MEASURED}

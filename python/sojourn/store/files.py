@@ -25,7 +25,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """The same for text."""
+    """Write a text (UTF-8) through a file beside it that then takes its name."""
     write_whole(path, lambda part: _put(part, text))
 
 

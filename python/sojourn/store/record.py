@@ -69,7 +69,7 @@ class Record:
 
     @property
     def study_file(self) -> str:
-        """The resolved study, TOML."""
+        """Text of the resolved study, in TOML."""
         return (self.path / STUDY).read_text(encoding="utf-8")
 
     @property

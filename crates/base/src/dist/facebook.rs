@@ -21,7 +21,7 @@ const LARGE: Pareto = Pareto { loc: 15.0, scale: 214.476, shape: 0.348_238 };
 const KEY: Gev = Gev { loc: 30.7984, scale: 8.20449, shape: 0.078_688 };
 /// Shape and scale of the gaps, for arrival processes too.
 pub const GAP_SCALE: f64 = 16.0292;
-/// See [`GAP_SCALE`].
+/// Shape of the gaps' distribution, without a unit; see [`GAP_SCALE`].
 pub const GAP_SHAPE: f64 = 0.154_971;
 
 #[derive(Debug)]

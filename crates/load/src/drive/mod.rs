@@ -79,7 +79,7 @@ pub struct Setup {
     pub live: Arc<Live>,
 }
 
-/// One thread's run.
+/// One thread's run: its plan, its connections and what became of each request.
 pub struct Drive {
     plan: Plan,
     marks: Marks,

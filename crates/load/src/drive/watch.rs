@@ -127,7 +127,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// All zero.
+    /// Counters that are all zero, and the flag by which the run is stopped.
     pub fn new(stop: Arc<AtomicBool>) -> Self {
         Self {
             stop,

@@ -32,7 +32,7 @@ pub struct Asked {
     pub id: u32,
 }
 
-/// How a reply ended.
+/// How a reply ended, and what it carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// A hit, or why it is none.

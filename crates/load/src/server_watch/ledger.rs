@@ -38,7 +38,7 @@ impl Reading {
     }
 }
 
-/// What shows a stop.
+/// What shows that a CPU was kept from the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// A late wake-up of the sentinel: nobody ran whom the kernel can preempt.

@@ -52,7 +52,7 @@ pub struct ProtocolKind {
 /// Every protocol, in reading order.
 pub const KINDS: &[ProtocolKind] = &[memcache::KIND, echo::KIND];
 
-/// The protocol called `name`.
+/// The protocol called `name`, or a fault with the names there are.
 pub fn find(name: &str) -> Result<&'static ProtocolKind, Fault> {
     KINDS.iter().find(|entry| entry.kind.name == name).ok_or_else(|| {
         let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();

@@ -55,7 +55,7 @@ impl Md1 {
         Some(Self { rate, service, waiting: waiting_at_most(rho) })
     }
 
-    /// P(waiting time ≤ `x`).
+    /// P(waiting time ≤ `x`), `x` in the unit of the service time.
     pub fn waiting_cdf(&self, x: f64) -> f64 {
         if x < 0.0 {
             return 0.0;

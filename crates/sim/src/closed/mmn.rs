@@ -58,12 +58,12 @@ impl MmN {
         })
     }
 
-    /// Mean waiting time.
+    /// Mean waiting time, in the unit of the service time.
     pub fn mean_wait(&self) -> f64 {
         self.waits / self.drain
     }
 
-    /// Mean sojourn time.
+    /// Mean sojourn time, in the unit of the service time.
     pub fn mean_sojourn(&self) -> f64 {
         self.mean_wait() + self.service
     }

@@ -39,7 +39,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Offered work over capacity.
+    /// Offered work over capacity, ρ: stable below 1.
     pub fn utilisation(&self) -> f64 {
         self.rate_per_ns * self.service_ns / f64::from(self.servers)
     }

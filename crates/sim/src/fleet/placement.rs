@@ -76,7 +76,7 @@ const SHARE: Param =
 const LOAD: Param =
     Param { name: "load", unit: "ratio", about: "load limit", default: "", range: "0..1" };
 
-/// Reads `name` or `name:number`.
+/// Reads `name` or `name:number`; a fault has the names there are.
 pub fn parse(text: &str) -> Result<Placement, Fault> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) else {

@@ -36,7 +36,7 @@ pub struct FleetResult {
     pub platforms: Vec<PlatformResult>,
 }
 
-/// One hour.
+/// One hour of the datacenter's day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hour {
@@ -58,7 +58,7 @@ pub struct Hour {
     pub server_ns: Span,
 }
 
-/// One platform.
+/// All servers of one platform together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlatformResult {

@@ -61,7 +61,7 @@ pub type Built = (Box<dyn Discipline>, Form);
 /// Every discipline, in reading order.
 pub const KINDS: &[QueueKind] = &[null::KIND, fcfs::KIND, placed::KIND, epoll::KIND, ps::KIND];
 
-/// Reads `name` or `name:param,param`.
+/// Reads `name` or `name:param,param` into a discipline for `servers`; a fault names what is wrong.
 pub fn parse(text: &str, servers: u32) -> Result<Built, Fault> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) else {

@@ -107,7 +107,7 @@ pub struct QueueResult {
     pub agreement: Vec<Agreement>,
 }
 
-/// Runs `job`.
+/// Simulates the queue of `job`; a fault if the job is wrong.
 pub fn run(job: &Job) -> Result<QueueResult, Fault> {
     let plan = Plan::new(job)?;
     let (mut queue, form) = super::parse(&job.discipline, job.servers)?;

@@ -33,7 +33,7 @@ pub const fn before(a: i64, b: i64) -> bool {
     a.wrapping_sub(b) < 0
 }
 
-/// The later of two.
+/// The later of two virtual times, which may have wrapped.
 pub const fn later(a: i64, b: i64) -> i64 {
     if before(a, b) { b } else { a }
 }

@@ -10,7 +10,7 @@ use super::policy::{Terms, Tuning};
 /// Version of the job's form.
 pub const JOB_SCHEMA: &str = "sojourn.sim.sched.job/1";
 
-/// One simulated machine.
+/// One simulated machine: CPUs, policy, services and neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Job {

@@ -44,7 +44,7 @@ pub struct PolicyKind {
 /// Every policy, in reading order; `fifo` is the null of this table.
 pub const KINDS: &[PolicyKind] = &[fifo::KIND, rt::KIND, cfs::KIND, bvt::KIND, eevdf::KIND];
 
-/// The entry called `name`.
+/// The policy called `name`, or a fault with the names there are.
 pub fn find(name: &str) -> Result<&'static PolicyKind, Fault> {
     if let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) {
         return Ok(entry);

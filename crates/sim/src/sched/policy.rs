@@ -81,7 +81,7 @@ impl Default for Tuning {
     }
 }
 
-/// [`Tuning`], understood; ns.
+/// [`Tuning`], understood: all times in ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Knobs {
     /// See [`Tuning::latency`].
@@ -99,7 +99,7 @@ pub struct Knobs {
 }
 
 impl Tuning {
-    /// Reads the texts.
+    /// Reads the texts into ns; a fault names the first that is no time.
     pub fn knobs(&self) -> Result<Knobs, Fault> {
         let ns = |text: &str, at| units::parse_ns(text).map_err(|fault| fault.within(at));
         let knobs = Knobs {

@@ -10,7 +10,7 @@ use super::plan::{Owner, Plan};
 use super::result::{NeighbourResult, SCHEMA, SchedResult};
 use crate::result::Verdict;
 
-/// Runs `job`.
+/// Simulates the machine of `job`; a fault if the job is wrong.
 pub fn run(job: &Job) -> Result<SchedResult, Fault> {
     crate::check_schema(&job.schema, JOB_SCHEMA)?;
     let plan = Plan::new(job)?;

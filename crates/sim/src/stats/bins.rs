@@ -10,7 +10,7 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// What is in `histogram`.
+    /// Values and counts of the bins that `histogram` has filled.
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let mut below = 0.0;
         let filled = histogram.iter_recorded().map(|bin| {

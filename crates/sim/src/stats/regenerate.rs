@@ -53,7 +53,7 @@ impl Cycles {
         self.requests += 1.0;
     }
 
-    /// The interval.
+    /// Mean and interval of all complete cycles.
     pub fn finish(&self) -> Regenerative {
         let cycles = self.closed;
         Regenerative { cycles, mean: (cycles >= CYCLES_MIN).then(|| self.interval()) }

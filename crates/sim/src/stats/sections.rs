@@ -18,7 +18,7 @@ use sojourn_base::span::{Span, Times};
 
 use super::{Bins, Carriers};
 
-/// Parts of a run.
+/// Parts into which a run is cut for its intervals.
 pub const SECTIONS: usize = 32;
 /// Student's t at 97.5 %, 31 degrees of freedom.
 const T_95: f64 = 2.039_513;
@@ -47,7 +47,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` lies inside.
+    /// Whether `value` lies between both ends, these included.
     pub fn contains(&self, value: f64) -> bool {
         self.lo <= value && value <= self.hi
     }

@@ -28,7 +28,7 @@ pub fn answer(seen: &Seen) -> String {
     )
 }
 
-/// The whole page.
+/// The whole result as a page of text for people.
 pub fn page(result: &WhoResult) -> String {
     let mut page = format!("{}\n\n", result.answer);
     let _ = writeln!(

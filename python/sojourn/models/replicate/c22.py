@@ -31,7 +31,7 @@ ALIKE = 0.05  # as a share of load
 
 
 def run(simulator: Simulator, share: float) -> Replica:
-    """Fill both matrices."""
+    """Simulate every pair of loads and fill the matrices of both services."""
     cases = [(name, m, n) for name in (SAME, OTHER) for m in LOADS for n in LOADS]
     results = simulator.runs("sched", [_job(*case, share) for case in cases])
     size = len(LOADS)

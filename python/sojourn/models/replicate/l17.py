@@ -22,7 +22,7 @@ ALIKE = 0.05  # of what a client sees; a switch as long as a request makes 8 % o
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One curve."""
+    """One curve of the figure: how its tasks share a CPU, and what a switch costs."""
 
     name: str
     weight: int = NICE

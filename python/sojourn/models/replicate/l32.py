@@ -18,7 +18,7 @@ LOADS = tuple(load for load, _ in GOLDEN_L32)
 
 
 def run(_simulator: Simulator, _share: float) -> Replica:
-    """Compute; nothing is simulated."""
+    """Hold the cost model against the paper's numbers; nothing is simulated."""
     costs = Costs()
     ours = tuple(100 * gain(costs, load, s) for load, s in GOLDEN_L32)
     cut = discount(0.52) or 0.0

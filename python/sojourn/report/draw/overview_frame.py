@@ -14,7 +14,7 @@ FADED = 0.08  # what is left of a service that is not picked in the legend
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What all layers share."""
+    """What all layers of the overview share: data, axes and scales."""
 
     sheet: Sheet
     axis: TimeAxis

@@ -26,7 +26,7 @@ STEPS = 240  # points a line is drawn with; the table keeps all
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
-    """One figure."""
+    """The distribution of sojourn times per load; no figure if no point has one."""
     title = f"{service.service}: distribution of sojourn time per load"
     name = slug(f"{service.service}-distribution")
     points = [point for point in service.points if point.distribution]

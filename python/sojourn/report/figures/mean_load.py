@@ -8,7 +8,7 @@ from sojourn.report.draw.figure import Figure, Kind
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
-    """One figure."""
+    """The mean sojourn time against load, as one figure."""
     return [curve.draw(service, None)]
 
 

@@ -1,4 +1,4 @@
-"""No figure at all."""
+"""A kind that draws no figure, for tests of the table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sojourn.report.draw.figure import Figure, Kind
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
-    """Nothing, whatever was found."""
+    """No figure for any service, whatever was found."""
     del service
     return []
 

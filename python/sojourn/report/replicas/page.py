@@ -38,7 +38,7 @@ def html(
 
 
 def figures(replica: Replica) -> list[Figure]:
-    """Curves first, then matrices."""
+    """Figures of a replica: first its curves, then its matrices."""
     return [*curves.figures(replica), *matrices.figure(replica)]
 
 
