@@ -43,7 +43,7 @@ fix: build ## format and mend what can be mended by a tool
 	$(bin)/ruff check --fix python tests bench scripts
 
 unit: build ## tests that start no server
-	cargo test --release --locked --workspace --quiet $(with_bpf) sojourn-tools/bpf)
+	@scripts/counted cargo test --release --locked --workspace --quiet $(with_bpf) sojourn-tools/bpf)
 	$(bin)/pytest -q -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only

@@ -8,7 +8,6 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Drift accepted in either direction, and instructions below which drift is not looked at.
@@ -32,12 +31,9 @@ fn no_program_drifts_away_from_its_recorded_cost() {
         std::fs::write(&file, json).unwrap();
     }
     let Ok(text) = std::fs::read_to_string(&file) else {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: no costs are recorded for this kernel; UPDATE_VERISTAT=1 writes {}",
-            file.display()
-        );
-        return;
+        let file = file.display();
+        let why = format!("no costs are recorded for this kernel; UPDATE_VERISTAT=1 writes {file}");
+        return support::say("skipped", &why);
     };
     let kept: BTreeMap<String, u32> = serde_json::from_str(&text).unwrap();
     for (program, cost) in &now {

@@ -4,7 +4,7 @@
 //! asserted at once. That nothing *else* took time is asserted of a calm machine only: on one that
 //! stops for longer than the pauses it is tried again, and is unknown if it never was calm.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,9 @@ const ATTEMPTS: usize = 5;
 const LOST_MAX: f64 = 0.15;
 const PIECE: Duration = Duration::from_millis(1);
 
+/// How many tests of this program came to nothing for lack of calm.
+static GAVE_UP: AtomicUsize = AtomicUsize::new(0);
+
 /// What a bound from above found wrong.
 pub type Judged = Result<(), String>;
 
@@ -25,7 +28,8 @@ pub fn judge(holds: bool, wrong: impl FnOnce() -> String) -> Judged {
     if holds { Ok(()) } else { Err(wrong()) }
 }
 
-/// Repeats `attempt` until it is right, or wrong on a calm machine.
+/// Repeats `attempt` until it is right, or wrong on a calm machine; if it never was calm, it is said
+/// that nothing is known, and how often that was so.
 ///
 /// # Panics
 /// If it was wrong while the machine was calm.
@@ -47,7 +51,8 @@ pub fn calmly_but(full: Option<usize>, mut attempt: impl FnMut() -> Judged) {
             Err(wrong) => last = format!("{wrong}, while {:.0} % of a CPU was lost", lost * 100.0),
         }
     }
-    say("unknown", &format!("the machine was never calm: {last}"));
+    let so_far = GAVE_UP.fetch_add(1, Ordering::Relaxed) + 1;
+    say("unknown", &format!("never calm in {ATTEMPTS} attempts, {so_far} given up so far: {last}"));
 }
 
 /// What `attempt` says, and the largest share of a CPU's time that was lost meanwhile.

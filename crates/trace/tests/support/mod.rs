@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use sojourn_base::Fault;
 use sojourn_trace::record::Record;
 use sojourn_trace::session::{self, Options, Outcome};
 use sojourn_trace::stages::STAGES;
@@ -25,22 +26,48 @@ pub const PAUSE_NS: u64 = PAUSE_US as u64 * 1000;
 
 static ONE: Mutex<()> = Mutex::new(());
 
+/// Set: a test may be left out even as root, where it usually cannot be for lack of rights.
+pub const ALLOW_SKIP: &str = "SOJOURN_ALLOW_SKIP";
+
 /// The right to trace, alone: tests would slow each other down. `None`: this machine cannot, and it
 /// has been said why, past the test runner, which hides what passing tests print.
+///
+/// # Panics
+/// As root: there a test that is left out would look like one that passed.
 pub fn alone() -> Option<MutexGuard<'static, ()>> {
     match sojourn_trace::session::check_host() {
         Ok(()) => Some(ONE.lock().unwrap_or_else(PoisonError::into_inner)),
         Err(fault) => {
+            if let Err(why) = may_skip(rustix::process::geteuid().is_root(), is_allowed(), &fault) {
+                panic!("{why}");
+            }
             say("skipped", &fault.what);
             None
         }
     }
 }
 
-/// Says what became of this test, past the test runner.
+fn is_allowed() -> bool {
+    std::env::var_os(ALLOW_SKIP).is_some_and(|word| !word.is_empty())
+}
+
+/// Whether a test that cannot run here may be left out.
+///
+/// # Errors
+/// Why not, and how to allow it.
+pub fn may_skip(is_root: bool, is_allowed: bool, fault: &Fault) -> Result<(), String> {
+    if !is_root || is_allowed {
+        return Ok(());
+    }
+    Err(format!(
+        "root cannot trace here, and no test may be left out: {fault}\n  or: {ALLOW_SKIP}=1"
+    ))
+}
+
+/// Says what became of this test, past the test runner and in one piece; `scripts/counted` adds up.
 pub fn say(word: &str, why: &str) {
     let name = thread::current().name().unwrap_or("a test").to_owned();
-    let _ = writeln!(std::io::stderr(), "{word}: {name}: {why}");
+    let _ = std::io::stderr().write_all(format!("{word}: {name}: {why}\n").as_bytes());
 }
 
 /// Sets it when it goes, also by a failed assertion: whoever waits for it would wait in vain.

@@ -1,0 +1,33 @@
+"""`scripts/counted`: what tests did not look at is told, and nothing of theirs is changed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+COUNTED = Path(__file__).parents[1] / "scripts" / "counted"
+RUN = """
+echo out
+echo 'skipped: a: no right' >&2; echo 'skipped: b: no right' >&2
+echo 'unknown: c: never calm' >&2; echo 'what was skipped: nothing' >&2
+exit 7
+"""
+
+
+def test_it_counts_says_why_and_hands_on() -> None:
+    done = subprocess.run(
+        [COUNTED, "sh", "-c", RUN], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (7, "out\n")
+    assert "what was skipped: nothing\n" in done.stderr
+    told = done.stderr.partition("looked at nothing: ")[2].splitlines()
+    assert told[0] == "2 skipped, 1 unknown"
+    assert [line.split(maxsplit=1) for line in told[1:]] == [
+        ["2", "skipped: no right"],
+        ["1", "unknown: never calm"],
+    ]
+
+
+def test_where_all_was_looked_at_it_says_so() -> None:
+    done = subprocess.run([COUNTED, "true"], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == "looked at nothing: 0 skipped, 0 unknown\n"
