@@ -6,6 +6,7 @@ A fake apt stands in for the machine's own, and the policy lies in the test's fo
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -147,3 +148,18 @@ def test_two_at_a_time_take_turns(here: Path) -> None:
     assert first.wait(ENDS_S_MAX) == second.wait(ENDS_S_MAX) == 0
     assert (here / "seen").read_text() not in {"", text}
     assert not policy(here).exists()
+
+
+@pytest.mark.parametrize(("clang", "is_told"), [("clang-21", True), ("clang-19", False)])
+def test_a_clang_that_was_not_tested_is_told(tmp_path: Path, clang: str, *, is_told: bool) -> None:
+    if not all(Path("/usr/include", name).exists() for name in ("libelf.h", "zlib.h")):
+        pytest.skip("needs libelf-dev and zlib1g-dev")
+    for name in ("bash", "dirname", "grep", "sed", "sort", "tr"):
+        (tmp_path / name).symlink_to(shutil.which(name) or name)
+    for name in ("pkg-config", clang):
+        (tmp_path / name).symlink_to("/bin/true")
+    done = subprocess.run(
+        [SETUP, "--bpf"], env={"PATH": str(tmp_path)}, capture_output=True, text=True,
+        timeout=ENDS_S_MAX, check=True,
+    )  # fmt: skip
+    assert ("no tested clang" in done.stderr) is is_told, done.stderr
