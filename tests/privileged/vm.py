@@ -88,12 +88,12 @@ def initramfs(at: Path, programs: Sequence[Path], files: dict[str, Path], script
         script: lines of shell.
     """
     tree = at / "tree"
-    for name in ("bin", "proc", "sys", "dev", "tmp"):
+    for name in ("bin", "proc", "sys", "dev", "tmp", "root"):
         (tree / name).mkdir(parents=True)
     shutil.copy(busybox(), tree / "bin/busybox")
     for program in programs:
         _copy(program, tree / "bin" / program.name)
-        for library in _libraries(program):
+        for library in libraries(program):
             _copy(library, tree / str(library).lstrip("/"))
     for path, file in files.items():
         _copy(file, tree / path.lstrip("/"))
@@ -114,7 +114,8 @@ def _copy(file: Path, to: Path) -> None:
         subprocess.run(["strip", "-g", str(to)], check=False, capture_output=True, timeout=60)
 
 
-def _libraries(program: Path) -> list[Path]:
+def libraries(program: Path) -> list[Path]:
+    """Shared libraries that a program is linked with, where they lie here."""
     return [Path(p) for p in re.findall(r"(/\S+) \(0x", _out("ldd", str(program)))]
 
 

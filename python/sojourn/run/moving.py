@@ -6,6 +6,9 @@ life, after ^C, and by `sojourn restore` after `kill -9`.
 
     survey → journal → change → … the service's life … → put back, with what was started meanwhile
 
+What somebody starts between survey and change still has the old CPUs, so it is surveyed again until
+nothing is found that can be moved.
+
 What stays: kernel threads that belong to one CPU, interrupts that the kernel manages itself, the
 lab's own processes (they are placed by itself), and what a task that was started meanwhile by
 nobody who was moved does: it may run anywhere.
@@ -16,7 +19,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.host.tree import Tree, cpu_list, cpu_text
@@ -28,6 +31,7 @@ IRQ, WORK = "/proc/irq", "/sys/devices/virtual/workqueue"
 PARENT, FLAGS, START = 1, 6, 19  # fields of /proc/PID/stat after the name, from 0 (proc(5))
 KERNEL_THREAD, NO_SETAFFINITY = 0x0020_0000, 0x0400_0000  # include/linux/sched.h, PF_*
 NAMED_MAX = 4
+SURVEYS_MAX = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +71,10 @@ class Moved:
 
     tree: Tree
     journal: Journal
-    entry: int
     at_ticks: int
-    settings: tuple[Setting, ...]
-    refused: tuple[tuple[Setting, str], ...]
+    entries: list[int] = field(default_factory=list)
+    settings: list[Setting] = field(default_factory=list)
+    refused: list[tuple[Setting, str]] = field(default_factory=list)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -88,7 +92,18 @@ class Moved:
         """Put back everything, and what was started meanwhile; cross it out if nothing is left."""
         left = restore(self.settings, self.at_ticks, self.tree)
         if not left:
-            self.journal.undone(self.entry)
+            for entry in self.entries:
+                self.journal.undone(entry)
+
+    def move(self, found: Sequence[Setting]) -> None:
+        """Note settings in the journal, then change them."""
+        told = [setting.as_json() for setting in found]
+        self.entries.append(
+            self.journal.changed(told, at_ticks=self.at_ticks, root=str(self.tree.root))
+        )
+        self.settings += found
+        tried = [(setting, settings.change(setting, setting.new, self.tree)) for setting in found]
+        self.refused += [(setting, why) for setting, why in tried if why]
 
 
 def begin(room: Room, journal: Journal, tree: Tree) -> Moved:
@@ -99,20 +114,15 @@ def begin(room: Room, journal: Journal, tree: Tree) -> Moved:
         journal: where it is noted before it is done.
         tree: the machine, or a fake of it with threads that a test started.
     """
-    found = tuple(survey(room, tree))
     at_ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
-    entry = journal.changed(
-        [setting.as_json() for setting in found], at_ticks=at_ticks, root=str(tree.root)
-    )
-    tried = [(setting, settings.change(setting, setting.new, tree)) for setting in found]
-    return Moved(
-        tree=tree,
-        journal=journal,
-        entry=entry,
-        at_ticks=at_ticks,
-        settings=found,
-        refused=tuple((setting, why) for setting, why in tried if why),
-    )
+    moved = Moved(tree=tree, journal=journal, at_ticks=at_ticks)
+    for _ in range(SURVEYS_MAX):
+        tried = set(moved.settings)
+        found = [setting for setting in survey(room, tree) if setting not in tried]
+        if not found:
+            break
+        moved.move(found)
+    return moved
 
 
 def restore(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> tuple[tuple[Setting, str], ...]:
@@ -209,13 +219,14 @@ def _heirs(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> Iterator[Sett
     """Threads that were started since by those that were moved, and run where those were moved to.
 
     What a task starts inherits its CPUs, so a shell that was moved for a minute would leave its
-    programs there for good. Whose parent has ended meanwhile has init for a parent.
+    programs there for good. Whose parent has ended meanwhile has init for a parent. A worker that
+    the kernel made for one CPU has that CPU by birth, not from kthreadd that was moved.
     """
     by_pid = {setting.pid: setting for setting in moved if setting.kind == AFFINITY}
     known = {setting.tid for setting in moved}
     parents = _parents(tree)
     for pid, tid, fields in _threads(tree):
-        if tid in known or int(fields[START]) < at_ticks:
+        if tid in known or int(fields[START]) < at_ticks or int(fields[FLAGS]) & NO_SETAFFINITY:
             continue
         origin = pid
         while origin not in by_pid and origin > 1 and origin != os.getpid():

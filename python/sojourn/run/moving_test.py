@@ -212,6 +212,34 @@ def test_a_process_is_moved_and_comes_back_with_what_it_started_meanwhile(
 
 
 @pytest.mark.usefixtures("stranger")
+def test_a_kernel_worker_of_one_cpu_that_was_made_meanwhile_keeps_it(
+    root: Path, notes: Journal, shell: subprocess.Popen[str]
+) -> None:
+    before = os.sched_getaffinity(shell.pid)
+    room = Room(server=(max(before),), client=(), usable=tuple(before))
+    moved = moving.begin(room, notes, Tree(root))
+    assert shell.stdin is not None
+    assert shell.stdout is not None
+    shell.stdin.write("\n")
+    shell.stdin.flush()
+    child = int(shell.stdout.readline())
+    bound(root, child)
+    moved.put_back()
+    assert os.sched_getaffinity(shell.pid) == before
+    assert os.sched_getaffinity(child) == before - {max(before)}
+
+
+def bound(root: Path, pid: int) -> None:
+    """The fake's /proc says that this process may not be given other CPUs (PF_NO_SETAFFINITY)."""
+    name, _, rest = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")
+    fields = rest.split()
+    fields[moving.FLAGS] = str(int(fields[moving.FLAGS]) | moving.NO_SETAFFINITY)
+    for folder in (root / f"proc/{pid}", root / f"proc/{pid}/task/{pid}"):
+        folder.mkdir(parents=True)
+        (folder / "stat").write_text(f"{name}) {' '.join(fields)}\n")
+
+
+@pytest.mark.usefixtures("stranger")
 def test_a_number_that_was_given_away_again_is_not_hit(shell: subprocess.Popen[str]) -> None:
     before = os.sched_getaffinity(shell.pid)
     started = settings.start_ticks(Tree(), shell.pid, shell.pid)
