@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from peers import Case, Peer
@@ -19,6 +19,8 @@ from servers import requests_seen
 CLIENT_CPU = 1
 SERVER_CPU = 0
 LOOK_S = 0.25
+STEAL_MAX = 0.02
+FOREIGN_MAX = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,9 @@ class Row:
     """One run: CPU time is the kernel's for the whole process, requests are the server's count.
 
     Both are taken while the load ran, so that no tool pays for its start, its prefill or its
-    summary. `told_rps` is what the tool itself reports.
+    summary. `told_rps` is what the tool itself reports, `verdict` what it says of its own numbers
+    ("" if it says nothing). Shares are of one CPU's time: `server_busy` what the server used,
+    `foreign_share` what neither tool, server nor this bench used of either CPU.
     """
 
     round: int
@@ -41,39 +45,66 @@ class Row:
     cpu_s: float
     wall_s: float
     steal_share: float
+    server_busy: float
+    foreign_share: float
+    verdict: str
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether others used so much of the CPUs that the run says little about the tool."""
+        return self.steal_share > STEAL_MAX or self.foreign_share > FOREIGN_MAX
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Counters at one moment: seconds, CPU seconds of the tool, requests the server has seen."""
+    """Counters at one moment, all since their own beginning; times in s.
+
+    Attributes:
+        cpu_s: of the tool.
+        requests: that the server has seen.
+        server_s: of the server, all its processes.
+        used_s: of anybody, on the tool's and the server's CPU.
+        own_s: of this bench and the children that it has waited for.
+    """
 
     at_s: float
     cpu_s: float
     requests: int
+    server_s: float
+    used_s: float
+    own_s: float
 
 
-def measure(case: Case, peer: Peer, port: int, seconds: int, number: int) -> Row:
-    """Runs `peer` once; raises `RuntimeError` with its last words if it fails."""
+def measure(case: Case, peer: Peer, server: tuple[int, int], seconds: int, number: int) -> Row:
+    """Runs `peer` once against a server (pid, port).
+
+    Raises:
+        RuntimeError: it failed; with its last words.
+    """
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         scratch = Path(name)
-        preload = peer.preload(case, port, scratch)
+        preload = peer.preload(case, server[1], scratch)
         if preload:
-            run(preload, case.protocol, port, seconds=30)
+            run(preload, case.protocol, server, seconds=30)
         steal, began = steal_ticks(), time.monotonic()
-        command = peer.command(case, port, seconds, scratch)
-        stdout, looks = run(command, case.protocol, port, seconds + 20)
+        command = peer.command(case, server[1], seconds, scratch)
+        stdout, looks = run(command, case.protocol, server, seconds + 20)
         ticks = (time.monotonic() - began) * os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
         reading = peer.read(stdout, scratch)
-    wall_s, cpu_s, requests = under_load(looks)
+    spent = under_load(looks)
+    wall_s, cpu_s, requests = spent.at_s, spent.cpu_s, spent.requests
+    foreign_s = spent.used_s - spent.cpu_s - spent.server_s - spent.own_s
     return Row(
         round=number, case=case.name, peer=peer.name, rps=requests / wall_s, told_rps=reading.rps,
         cpu_us_per_request=cpu_s / requests * 1e6, p50_us=reading.p50_us, p99_us=reading.p99_us,
         requests=requests, cpu_s=cpu_s, wall_s=wall_s, steal_share=(steal_ticks() - steal) / ticks,
+        server_busy=spent.server_s / wall_s, foreign_share=max(foreign_s, 0.0) / wall_s,
+        verdict=reading.verdict,
     )  # fmt: skip
 
 
-def under_load(looks: list[Look]) -> tuple[float, float, int]:
-    """Wall seconds, CPU seconds and requests of the time in which load ran.
+def under_load(looks: list[Look]) -> Look:
+    """What passed and was used in the time in which load ran.
 
     That is the looks between which the server saw the usual number of requests, give or take half:
     fewer are start, end and outages, more are a tool's prefill before a load at a fixed rate.
@@ -86,15 +117,16 @@ def under_load(looks: list[Look]) -> tuple[float, float, int]:
     usual = statistics.median(busy)
     pairs = zip(steps, rates, strict=True)
     taken = [step for step, rate in pairs if usual / 2 <= rate <= usual * 1.5]
-    return (
-        sum(b.at_s - a.at_s for a, b in taken),
-        sum(b.cpu_s - a.cpu_s for a, b in taken),
-        sum(b.requests - a.requests for a, b in taken),
-    )
+    names = [field.name for field in fields(Look)]
+    sums = {n: sum(getattr(b, n) - getattr(a, n) for a, b in taken) for n in names}
+    return Look(**sums)
 
 
-def run(command: list[str], protocol: str, port: int, seconds: float) -> tuple[str, list[Look]]:
+def run(
+    command: list[str], protocol: str, server: tuple[int, int], seconds: float
+) -> tuple[str, list[Look]]:
     """Stdout and looks of a command on the client's CPU; every tool gets the same priority."""
+    serving = session(server[0])
     deadline = time.monotonic() + seconds
     pinned = ["nice", "-n", "-15", "taskset", "-c", str(CLIENT_CPU), *command]
     with tempfile.TemporaryFile("w+") as out:
@@ -104,9 +136,7 @@ def run(command: list[str], protocol: str, port: int, seconds: float) -> tuple[s
         looks = []
         while process.poll() is None:
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                looks.append(
-                    Look(time.monotonic(), cpu_s(process.pid), requests_seen(protocol, port))
-                )
+                looks.append(look(process.pid, protocol, server[1], serving))
             if time.monotonic() > deadline:
                 process.kill()
             time.sleep(LOOK_S)
@@ -116,6 +146,41 @@ def run(command: list[str], protocol: str, port: int, seconds: float) -> tuple[s
         why = signal.Signals(-process.returncode).name if process.returncode < 0 else "an error"
         raise RuntimeError(f"{command[0]} ended with {why}: {text[-400:]}")
     return text, looks
+
+
+def look(tool: int, protocol: str, port: int, serving: list[int]) -> Look:
+    """All counters, as close together as they can be read."""
+    own = os.times()
+    return Look(
+        at_s=time.monotonic(),
+        cpu_s=cpu_s(tool),
+        requests=requests_seen(protocol, port),
+        server_s=sum(cpu_s(pid) for pid in serving),
+        used_s=used_s(),
+        own_s=own.user + own.system + own.children_user + own.children_system,
+    )
+
+
+def session(leader: int) -> list[int]:
+    """Processes of a server that was started as the leader of a session."""
+    pids = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            found += [pid] if os.getsid(pid) == leader else []
+    return found
+
+
+def used_s() -> float:
+    """Time that was used of the tool's and the server's CPU so far, by anybody, s (proc(5))."""
+    lines = {
+        line.split()[0]: line.split()[1:]
+        for line in Path("/proc/stat").read_text().split("\n")
+        if line
+    }
+    of = [[int(n) for n in lines[f"cpu{cpu}"]] for cpu in (CLIENT_CPU, SERVER_CPU)]
+    ticks = sum(user + nice + system + irq + soft for user, nice, system, _, _, irq, soft, *_ in of)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(pid: int) -> float:

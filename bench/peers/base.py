@@ -30,11 +30,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a tool reports of one run; None where it reports nothing."""
+    """What a tool reports of one run; None where it reports nothing.
+
+    `verdict` is what it says of its own numbers, ours with the first reason; most say nothing.
+    """
 
     rps: float
     p50_us: float | None
     p99_us: float | None
+    verdict: str = ""
 
 
 class Peer:

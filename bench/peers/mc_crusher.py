@@ -24,7 +24,7 @@ class McCrusher(Peer):
             f"send=ascii_get,recv=blind_read,conns={case.connections},key_prefix=key:,"
             "key_prealloc=0,pipelines=1,key_count=10000\n"
         )
-        return [self.program, str(file), "127.0.0.1", str(port), str(seconds)]
+        return self.called(file, port, seconds)
 
     def preload(self, case: Case, port: int, scratch: Path) -> list[str] | None:
         file = scratch / "load.conf"
@@ -32,7 +32,12 @@ class McCrusher(Peer):
             "send=ascii_set,recv=blind_read,conns=1,key_prefix=key:,key_prealloc=1,"
             "key_count=10000,value_size=200,stop_after=20000\n"
         )
-        return [self.program, str(file), "127.0.0.1", str(port), "1"]
+        return self.called(file, port, 1)
+
+    def called(self, conf: Path, port: int, seconds: int) -> list[str]:
+        """Its options as of 2020 and since; before they were positional."""
+        words = [self.program, "--conf", str(conf), "--ip", "127.0.0.1", "--port", str(port)]
+        return [*words, "--timeout", str(seconds)]
 
     def read(self, stdout: str, scratch: Path) -> Reading:
         return Reading(float("nan"), None, None)  # the server counts its requests instead

@@ -51,4 +51,5 @@ class Sojourn(Peer):
             result["achieved_rps"],
             (sojourn["p50"] or float("inf")) / 1e3,
             (sojourn["p99"] or float("inf")) / 1e3,
+            ": ".join([result["verdict"], *result["reasons"][:1]]),
         )
