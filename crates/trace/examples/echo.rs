@@ -1,8 +1,8 @@
 //! An epoll echo server that pauses where it is told to: the ground truth for the stages.
 //!
-//! `echo THREADS [handover]` prints its port. A request is 32 bytes: see [`Request`]. Each
+//! `echo THREADS [handover|cork]` prints its port. A request is 32 bytes: see [`Request`]. Each
 //! connection belongs to one thread. With `handover`, requests are read there and answered by
-//! another thread. Every read asks for exactly one request, so pipelined requests are read one by one.
+//! another thread; with `cork`, a reply is written under TCP_CORK and leaves when that is lifted. Every read asks for exactly one request, so pipelined requests are read one by one.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -27,6 +27,13 @@ struct Request {
 }
 
 const REQUEST: usize = 32;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Plain,
+    Handover,
+    Cork,
+}
 
 impl Request {
     fn decode(b: &[u8; REQUEST]) -> Self {
@@ -54,8 +61,14 @@ fn sleep_us(us: u32) {
     }
 }
 
-fn answer(mut stream: &TcpStream, request: &Request) {
+fn answer(mut stream: &TcpStream, request: &Request, is_corked: bool) {
     sleep_us(request.app_us);
+    let cork = |stream: &TcpStream, is_on| {
+        if is_corked {
+            rustix::net::sockopt::set_tcp_cork(stream, is_on).expect("Linux has it");
+        }
+    };
+    cork(stream, true);
     let each = (request.reply_bytes / request.writes.max(1)).max(1) as usize;
     let reply = vec![b'r'; request.reply_bytes as usize];
     for part in reply.chunks(each) {
@@ -68,11 +81,12 @@ fn answer(mut stream: &TcpStream, request: &Request) {
             }
         }
     }
+    cork(stream, false);
 }
 
 impl Connection {
     /// Reads and answers what is there; false if the client has gone.
-    fn serve(&mut self, hand: Option<&Sender<(TcpStream, Request)>>) -> bool {
+    fn serve(&mut self, hand: Option<&Sender<(TcpStream, Request)>>, is_corked: bool) -> bool {
         sleep_us(std::mem::take(&mut self.next_us));
         loop {
             match self.stream.read(&mut self.bytes[self.filled..]) {
@@ -91,16 +105,19 @@ impl Connection {
                     let stream = self.stream.try_clone().expect("file descriptors are left");
                     hand.send((stream, request)).expect("the other thread lives");
                 }
-                None => answer(&self.stream, &request),
+                None => answer(&self.stream, &request, is_corked),
             }
         }
     }
 }
 
-fn worker(incoming: &Receiver<TcpStream>, epoll: &std::os::fd::OwnedFd, hands_over: bool) {
-    let hand = hands_over.then(|| {
+fn worker(incoming: &Receiver<TcpStream>, epoll: &std::os::fd::OwnedFd, mode: Mode) {
+    let is_corked = mode == Mode::Cork;
+    let hand = (mode == Mode::Handover).then(|| {
         let (hand, taken) = channel::<(TcpStream, Request)>();
-        thread::spawn(move || taken.iter().for_each(|(stream, request)| answer(&stream, &request)));
+        thread::spawn(move || {
+            taken.iter().for_each(|(stream, request)| answer(&stream, &request, false))
+        });
         hand
     });
     let mut connections: Vec<Option<Connection>> = Vec::new();
@@ -112,7 +129,7 @@ fn worker(incoming: &Receiver<TcpStream>, epoll: &std::os::fd::OwnedFd, hands_ov
         for event in &events {
             let index = event.data.u64() as usize;
             let slot = &mut connections[index];
-            if slot.as_mut().is_some_and(|connection| !connection.serve(hand.as_ref())) {
+            if slot.as_mut().is_some_and(|connection| !connection.serve(hand.as_ref(), is_corked)) {
                 *slot = None;
             }
         }
@@ -128,7 +145,12 @@ fn worker(incoming: &Receiver<TcpStream>, epoll: &std::os::fd::OwnedFd, hands_ov
 fn main() {
     let mut words = std::env::args().skip(1);
     let threads: usize = words.next().and_then(|word| word.parse().ok()).unwrap_or(1);
-    let hands_over = words.next().is_some_and(|word| word == "handover");
+    let mode = match words.next().as_deref() {
+        None => Mode::Plain,
+        Some("handover") => Mode::Handover,
+        Some("cork") => Mode::Cork,
+        Some(word) => panic!("{word} is none of handover, cork"),
+    };
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
     writeln!(std::io::stdout(), "{port}").expect("somebody reads the port");
@@ -136,7 +158,7 @@ fn main() {
         .map(|_| {
             let (sender, receiver) = channel();
             let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).expect("epoll exists");
-            thread::spawn(move || worker(&receiver, &epoll, hands_over));
+            thread::spawn(move || worker(&receiver, &epoll, mode));
             sender
         })
         .collect();

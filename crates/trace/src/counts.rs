@@ -119,6 +119,15 @@ pub struct CpuSamples {
     pub all: u64,
 }
 
+/// Reads that were looked into, every 64th of a thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reads {
+    /// How many.
+    pub looked_into: u64,
+    /// Of these, with more than one request in them.
+    pub several: u64,
+}
+
 /// Everything that the kernel counted, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
@@ -134,6 +143,8 @@ pub struct Counts {
     pub connections: Vec<Connection>,
     /// CPU samples.
     pub cpu: CpuSamples,
+    /// How many requests a read brings.
+    pub reads: Reads,
     /// Length of the trace, ns.
     pub duration_ns: u64,
 }

@@ -11,6 +11,7 @@ pub mod chrome;
 pub mod cli;
 pub mod counts;
 pub mod describe;
+pub mod framing;
 pub mod reasons;
 pub mod record;
 pub mod result;

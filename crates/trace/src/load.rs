@@ -18,17 +18,10 @@ const MAX_SYSCALL: usize = 512;
 /// Classes of system calls: `enum sys_class` in `bpf/shapes.h`.
 const CLASSES: &[(u8, &[libc::c_long])] = &[
     (1, WAIT),
-    (
-        2,
-        &[
-            libc::SYS_read,
-            libc::SYS_readv,
-            libc::SYS_recvfrom,
-            libc::SYS_recvmsg,
-            libc::SYS_recvmmsg,
-            libc::SYS_splice,
-        ],
-    ),
+    (2 | HAS_BUFFER, &[libc::SYS_read, libc::SYS_recvfrom]),
+    (2 | HAS_IOVEC, &[libc::SYS_readv]),
+    (2 | HAS_MSGHDR, &[libc::SYS_recvmsg]),
+    (2, &[libc::SYS_recvmmsg, libc::SYS_splice]),
     (
         3,
         &[
@@ -42,7 +35,12 @@ const CLASSES: &[(u8, &[libc::c_long])] = &[
     ),
     (4, OPEN),
     (5, &[libc::SYS_futex]),
+    (6, &[libc::SYS_setsockopt]),
 ];
+/// Of reads, what their second argument is: `SYS_HAS_…` of `bpf/shapes.h`.
+const HAS_BUFFER: u8 = 0x40;
+const HAS_IOVEC: u8 = 0x80;
+const HAS_MSGHDR: u8 = 0xc0;
 
 #[cfg(target_arch = "x86_64")]
 const WAIT: &[libc::c_long] = &[
@@ -205,12 +203,13 @@ pub fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
 }
 
 /// Sizes that both sides must agree on: map name, bytes of a value.
-pub fn sizes() -> [(&'static str, usize); 3] {
+pub fn sizes() -> [(&'static str, usize); 4] {
     let stages = crate::stages::COUNT;
     [
         ("rows", 40 + 8 * stages + 4 * stages * bins::STAGE.count()),
         ("thread_rows", 4 * bins::ROWS),
         (".bss.tally", read::TALLY),
+        ("peeks", 8 + read::PEEK_BYTES),
     ]
 }
 

@@ -3,19 +3,22 @@
 use libbpf_rs::{MapCore as _, MapFlags, Object};
 use sojourn_base::Fault;
 
-use crate::counts::{Connection, Counts, CpuSamples, Row, Thread};
+use crate::counts::{Connection, Counts, CpuSamples, Reads, Row, Thread};
 use crate::cpu_samples::SoftirqCode;
 use crate::hooks::{READY_FENTRY, SAMPLER, TRACEPOINTS};
 use crate::reasons::REASONS;
 use crate::session::refused;
 use crate::stages::COUNT;
-use crate::{bins, kernel, load, result};
+use crate::{bins, framing, kernel, load, result};
 
 /// Bytes of the kernel's `struct thread` and of `struct tally`.
-const THREAD: usize = 4672;
+const THREAD: usize = 4728;
 const TALLY_HEAD: usize = 8 + 32 + 8 * bins::TOTAL.count();
 const MAX_THREADS: usize = 1024;
 pub const TALLY: usize = TALLY_HEAD + THREAD * MAX_THREADS;
+/// Of `struct peek`: how many there are, and the most bytes that one shows.
+const PEEKS: usize = 256;
+pub const PEEK_BYTES: usize = 256;
 /// Bytes of a `struct conn_line`.
 const LINE: usize = 32;
 
@@ -40,6 +43,7 @@ pub fn counts(object: &Object, counts: &mut Counts, started_ns: u64) -> Result<(
     counts.rows = rows(object)?;
     counts.reasons = reasons(object)?;
     counts.cpu = stacks(object)?;
+    counts.reads = reads(object)?;
     let tally = value(object, ".bss.tally", &0_u32.to_ne_bytes())?;
     let words = |at: usize, n: usize| (0..n).map(move |i| at + 8 * i);
     let samples: Vec<u64> = words(8, 4).map(|at| u64_at(&tally, at)).collect();
@@ -105,6 +109,21 @@ fn reasons(object: &Object) -> Result<Vec<u64>, Fault> {
     (0..REASONS.len()).map(sum).collect::<Result<_, _>>().map_err(refused)
 }
 
+/// The reads that were looked into, and how many of them held several requests.
+fn reads(object: &Object) -> Result<Reads, Fault> {
+    let mut reads = Reads::default();
+    for key in 0..PEEKS as u32 {
+        let peek = value(object, "peeks", &key.to_ne_bytes())?;
+        let (bytes, shown) = (u32_at(&peek, 0) as usize, u32_at(&peek, 4) as usize);
+        if bytes > 0 {
+            let text = peek.get(8..8 + shown.min(PEEK_BYTES)).unwrap_or_default();
+            reads.looked_into += 1;
+            reads.several += u64::from(framing::holds_several(text, bytes));
+        }
+    }
+    Ok(reads)
+}
+
 /// Samples in softIRQ, and those whose stack tells nothing.
 fn stacks(object: &Object) -> Result<CpuSamples, Fault> {
     let code = SoftirqCode::read();
@@ -147,8 +166,8 @@ fn running_ns(tally: &[u8], at: usize, (started_ns, ended_ns): (u64, u64)) -> u6
     if is_running { ended_ns.saturating_sub(in_ns.max(started_ns)) } else { 0 }
 }
 
-/// Offset of `requests` in `struct thread`: 40 bytes of small fields, 8 times, 6 stamps, 3 times.
-const REQUESTS: usize = 40 + 8 * 8 + 6 * 24 + 3 * 8;
+/// Offset of `requests` in `struct thread`: 48 bytes of small fields, 8 times, 8 stamps, 3 times.
+const REQUESTS: usize = 48 + 8 * 8 + 8 * 24 + 3 * 8;
 
 /// Lines of the iterator; `tid` still holds the slot.
 pub fn connections(bytes: &[u8]) -> Vec<Connection> {

@@ -11,6 +11,8 @@ pub enum Weight {
     InFlight,
     /// A detail of a matched request is missing; it went to the residual or to a neighbour stage.
     Note,
+    /// Of a matched request time stands in the wrong stage.
+    Split,
     /// A record did not fit the ring.
     Dropped,
     /// Must stay 0, else the tool itself is wrong.
@@ -32,7 +34,7 @@ const fn reason(name: &'static str, weight: Weight, about: &'static str) -> Reas
     Reason { name, about, weight }
 }
 
-use Weight::{Defect, Dropped, InFlight, Note, Unmatched};
+use Weight::{Defect, Dropped, InFlight, Note, Split, Unmatched};
 
 /// All reasons, by the number the kernel counts them under.
 pub const REASONS: [Reason; 25] = [
@@ -52,7 +54,11 @@ pub const REASONS: [Reason; 25] = [
     reason("rx_stamp_missing", Note, "no receive time on its packet: rx counts as 0"),
     reason("rx_split_lost", Note, "went through a busy socket's backlog: rx and ip are residual"),
     reason("thread_history", Note, "its thread had not been seen before: the wait is residual"),
-    reason("preempt_history", Note, "more preemptions during its wait than are remembered"),
+    reason(
+        "preempt_history",
+        Split,
+        "more preemptions during its wait than are remembered: run-queue delay in other stages",
+    ),
     reason("read_exit_lost", Note, "end of its read no longer known: the rest is residual"),
     reason(
         "async_send",

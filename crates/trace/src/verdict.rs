@@ -1,8 +1,13 @@
 //! May the numbers be believed? Every failed check is a sentence.
 
-use crate::counts::Counts;
+use crate::counts::{Counts, Reads};
 use crate::reasons::{REASONS, Weight};
 use crate::result::{Verdict, VerdictWord};
+
+/// Largest share of matched requests whose split between stages is wrong.
+const SPLIT_MAX: f64 = 0.01;
+/// Largest share of reads with more than one request in them.
+const SEVERAL_MAX: f64 = 0.01;
 
 /// What a result may have and still be believed.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +48,7 @@ pub fn judge(
             "{:.2} % of the requests could not be matched, more than {:.2} %: {}",
             share * 100.0,
             bounds.unmatched_max * 100.0,
-            worst_reason(counts)
+            worst_reason(counts, Weight::Unmatched)
         ));
     }
     let dropped = counts.weighing(Weight::Dropped);
@@ -61,6 +66,21 @@ pub fn judge(
             ));
         }
     }
+    let split = counts.weighing(Weight::Split);
+    if split as f64 > SPLIT_MAX * counts.matched() as f64 {
+        reasons.push(format!(
+            "the stages of {split} of {} requests are wrong: {}",
+            counts.matched(),
+            worst_reason(counts, Weight::Split)
+        ));
+    }
+    let Reads { looked_into, several } = counts.reads;
+    if several as f64 > SEVERAL_MAX * looked_into as f64 {
+        reasons.push(format!(
+            "{several} of {looked_into} reads held several requests: the client pipelines, and what one read \
+             takes is counted as one request, to its last reply"
+        ));
+    }
     let defects = counts.weighing(Weight::Defect);
     if defects > 0 {
         reasons
@@ -75,11 +95,11 @@ pub fn judge(
     }
 }
 
-fn worst_reason(counts: &Counts) -> String {
+fn worst_reason(counts: &Counts, weight: Weight) -> String {
     REASONS
         .iter()
         .zip(&counts.reasons)
-        .filter(|(reason, _)| reason.weight == Weight::Unmatched)
+        .filter(|(reason, _)| reason.weight == weight)
         .max_by_key(|(_, n)| **n)
         .map_or_else(String::new, |(reason, n)| format!("{n} because {}", reason.about))
 }
@@ -106,12 +126,26 @@ mod tests {
             (counts(100, "record_dropped", 1), (0.0, 0.0), "--ring"),
             (counts(100, "sum_mismatch", 1), (0.0, 0.0), "add to"),
             (counts(0, "no_reply", 0), (0.0, 0.0), "load"),
+            (counts(100, "preempt_history", 2), (0.0, 0.0), "stages of 2 of 100"),
+            (reads(100, 2), (0.0, 0.0), "pipelines"),
             (counts(100, "no_reply", 0), (0.06, 0.0), "no stage"),
             (counts(100, "no_reply", 0), (0.01, 0.06), "p99"),
         ] {
             let verdict = judge(&counts, residual);
             assert_eq!(verdict.verdict, VerdictWord::Unknown);
             assert!(verdict.reasons[0].contains(word), "{:?}", verdict.reasons);
+        }
+    }
+
+    fn reads(looked_into: u64, several: u64) -> Counts {
+        Counts { reads: Reads { looked_into, several }, ..counts(100, "no_reply", 0) }
+    }
+
+    #[test]
+    fn one_in_a_hundred_is_let_pass() {
+        for counts in [counts(100, "preempt_history", 1), reads(100, 1), reads(0, 0)] {
+            let verdict = judge(&counts, (0.0, 0.0), Bounds::default(), vec![]);
+            assert_eq!(verdict.verdict, VerdictWord::Holds);
         }
     }
 

@@ -20,8 +20,12 @@ use support::{PAUSE_NS, PAUSE_US, alone, index, median, pause_in, split, trace};
 
 /// The synthetic service with the echo protocol, which sleeps between requests.
 fn start(words: &str) -> Server {
+    speaking("echo", words)
+}
+
+fn speaking(protocol: &str, words: &str) -> Server {
     let words: Vec<&str> =
-        "--protocol echo --mode sleep".split(' ').chain(words.split(' ')).collect();
+        ["--protocol", protocol, "--mode", "sleep"].into_iter().chain(words.split(' ')).collect();
     Server::start("sojourn-serve", &words, |line| {
         let first: serde_json::Value = serde_json::from_str(line).unwrap();
         first["port"].as_u64().unwrap().try_into().unwrap()
@@ -151,4 +155,28 @@ fn a_stop_is_a_stop_and_the_service_time_runs_on_in_it() {
         let served = application(&paused);
         judge(served < 1_000_000, || format!("{served} ns"))
     });
+}
+
+/// Several requests in one read are counted as one: that is said.
+#[test]
+fn a_client_that_pipelines_is_noticed_and_another_is_not() {
+    let Some(_alone) = alone() else { return };
+    for (at_once, several) in [(1, false), (16, true)] {
+        let server = speaking("memcache", "--service fixed:1us");
+        let (outcome, _) = trace(server.pid(), || {
+            let mut stream = server.connect();
+            for _ in 0..300 {
+                stream.write_all(&b"get key\r\n".repeat(at_once)).unwrap();
+                let mut replies: Vec<u8> = Vec::new();
+                while replies.windows(5).filter(|five| *five == b"END\r\n").count() < at_once {
+                    let mut bytes = [0; 4096];
+                    let n = stream.read(&mut bytes).unwrap();
+                    replies.extend(&bytes[..n]);
+                }
+            }
+        });
+        let reads = outcome.counts.reads;
+        assert!(reads.looked_into >= 4, "{reads:?}");
+        assert_eq!(reads.several > 0, several, "{reads:?}");
+    }
 }

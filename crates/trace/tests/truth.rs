@@ -78,8 +78,8 @@ fn a_pause_between_epoll_and_read_is_dispatch() {
         });
         let (paused, _) = split(&records);
         assert!(paused.len() >= 20);
-        // The pause is a system call of the same batch that ends just before the read.
-        pause_in("batch_wait", &paused)
+        // Nobody else was served meanwhile: what the thread does before it reads is its own work.
+        pause_in("dispatch", &paused)
     });
 }
 
@@ -164,6 +164,60 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
 fn pin(pid: u32) {
     let words = ["-apc", "0", &pid.to_string()];
     assert!(Command::new("taskset").args(words).output().unwrap().status.success());
+}
+
+/// More preemptions than the 32 that a thread remembers, while the request waits for its thread.
+#[test]
+fn a_wait_of_many_preemptions_keeps_its_split() {
+    let Some(_alone) = alone() else { return };
+    calmly_but(Some(0), || {
+        let server = echo::start(&["1"]);
+        pin(server.pid());
+        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let mut hogs = [spin(), spin(), spin()];
+        for hog in &hogs {
+            pin(hog.id());
+        }
+        let (outcome, records) = trace(server.pid(), || {
+            let (mut slow, mut quick) = (server.connect(), server.connect());
+            Ask::default().call(&mut quick);
+            let ask = Ask { reply_bytes: 400_000_000, writes: 4000, ..Ask::default() };
+            ask.send(&mut slow);
+            thread::sleep(Duration::from_millis(20));
+            Ask::default().send(&mut quick);
+            ask.receive(&mut slow);
+            Ask::default().receive(&mut quick);
+        });
+        for hog in &mut hogs {
+            hog.kill().unwrap();
+            hog.wait().unwrap();
+        }
+        assert_eq!(outcome.counts.reason("preempt_history"), 0);
+        let behind =
+            records.iter().filter(|r| r.bytes_out == 1).max_by_key(|r| r.total_ns).unwrap();
+        let (runq, total) = (behind.stage_ns[index("runq_delay")], behind.total_ns);
+        judge(runq * 2 > total, || format!("runq_delay {runq} of {total} ns beside three hogs"))
+    });
+}
+
+/// NGINX with `tcp_nopush`, Debian's default: the reply leaves in `setsockopt`.
+#[test]
+fn a_reply_that_leaves_when_the_cork_is_lifted_is_written() {
+    let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let server = echo::start(&["1", "cork"]);
+        let (outcome, records) = trace(server.pid(), || {
+            let mut stream = server.connect();
+            let ask = Ask { app_us: PAUSE_US, reply_bytes: 600, writes: 2, ..Ask::default() };
+            (0..20).for_each(|_| ask.call(&mut stream));
+        });
+        assert_eq!(records.len(), 20, "{:?}", outcome.counts.reasons);
+        assert_eq!(outcome.counts.reason("async_send"), 0);
+        assert!(records.iter().all(|r| r.bytes_out == 600 && r.stage_ns[index("write")] > 0));
+        // The first one's thread had not been seen before.
+        assert!(records.iter().skip(1).all(|r| r.stage_ns[index("residual")] == 0));
+        pause_in("application", &records.iter().collect::<Vec<_>>())
+    });
 }
 
 #[test]

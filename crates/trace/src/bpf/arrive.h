@@ -97,6 +97,17 @@ static __always_inline void stamp_segment(struct segment *seg, struct cpu *cpu, 
 	seg->tcp_ns = tcp_ns;
 }
 
+/* What the thread that serves this connection had been kept off its CPU until now. If another one takes
+ * the request, its history of intervals is gone through instead. */
+static __always_inline void remember_thread(struct segment *seg, u32 slot)
+{
+	struct stamp then = stamp_from_afar(thread_at(slot), seg->ready_ns);
+
+	seg->thread = slot;
+	seg->runq_ns = then.runq_ns;
+	seg->stopped_ns = then.stopped_ns;
+}
+
 /* TCP ends: the bytes can be read. Under the socket's lock, as are reads and writes. */
 static __always_inline int data_ready(struct sock *sk)
 {
@@ -134,6 +145,7 @@ static __always_inline int data_ready(struct sock *sk)
 	seg->end_seq = end_seq;
 	seg->ready_ns = bpf_ktime_get_ns();
 	seg->idle_ns = idle_time(seg->ready_ns);
+	remember_thread(seg, c->req.thread);
 	stamp_segment(seg, this_cpu(), sk);
 	c->seg_push++;
 	return 0;

@@ -101,7 +101,9 @@ struct sk_buff {
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
 	unsigned long orig_ax;
+	unsigned long si;
 #else
+	u64 regs[31];
 	int syscallno;
 #endif
 };

@@ -12,7 +12,7 @@ static __always_inline u32 writer_here(const struct sock *sk)
 	u32 slot = slot_here(cpu);
 	struct thread *t = thread_at(slot);
 
-	if (!slot || cpu->probe_sk == (u64)sk || !t->in_call || t->class != SYS_WRITE)
+	if (!slot || cpu->probe_sk == (u64)sk || !t->in_call || (t->class != SYS_WRITE && t->class != SYS_CORK))
 		return 0;
 	return slot;
 }

@@ -138,7 +138,11 @@ static __always_inline void book_arrival(struct request *req, const struct segme
 		stage_ns[ST_IP] = seg->tcp_ns - seg->receive_ns;
 	}
 	stage_ns[ST_TCP] = seg->ready_ns - seg->tcp_ns;
-	if (t->offs_n && t->offs[wrapped(t->offs_n - 1, OFFS)].to_ns > seg->ready_ns)
+	if (seg->thread && thread_at(seg->thread) == t) {
+		cur.ns = seg->ready_ns;
+		cur.runq_ns = seg->runq_ns;
+		cur.stopped_ns = seg->stopped_ns;
+	} else if (t->offs_n && t->offs[wrapped(t->offs_n - 1, OFFS)].to_ns > seg->ready_ns)
 		stamp_at(t, seg->ready_ns, &cur);
 	else
 		cur = stamp_of(t, seg->ready_ns);
@@ -153,7 +157,7 @@ static __always_inline void book_arrival(struct request *req, const struct segme
 		advance_to(stage_ns, ST_RUNQ, &cur, t->in_ns);
 		advance_to(stage_ns, ST_SWITCH, &cur, t->on_ns);
 		advance(stage_ns, ST_RETURN, &cur, &t->wait_exit);
-		advance(stage_ns, ST_BATCH, &cur, &t->exit);
+		advance(stage_ns, ST_BATCH, &cur, &t->serve_exit);
 		advance(stage_ns, ST_DISPATCH, &cur, &t->enter);
 	}
 	req->read_start = cur;
@@ -230,6 +234,13 @@ static __always_inline bool book_body(struct request *req, struct stamp *cur)
 	return true;
 }
 
+/* Where writing begins: at this call, or, if it lifts TCP_CORK, where that was first set: NGINX with
+ * tcp_nopush (Debian's default) writes in between, and the reply leaves here. */
+static __always_inline const struct stamp *begin_of_reply(const struct thread *t)
+{
+	return t->class == SYS_CORK && t->is_corked ? &t->cork_enter : &t->enter;
+}
+
 /* Application time of the thread that read and writes, with the part spent in openat apart. */
 static __always_inline void book_application(struct request *req, struct stamp *cur, struct thread *t)
 {
@@ -242,9 +253,9 @@ static __always_inline void book_application(struct request *req, struct stamp *
 	if (t->reads != req->last_read_no + 1 && e->number == req->last_read_no + 1 &&
 	    t->wait_enter.ns < e->at.ns) {
 		advance(req->stage_ns, ST_APP, cur, &e->next);
-		advance(req->stage_ns, ST_REPLY_WAIT, cur, &t->exit);
+		advance(req->stage_ns, ST_REPLY_WAIT, cur, &t->serve_exit);
 	}
-	advance(req->stage_ns, ST_APP, cur, &t->enter);
+	advance(req->stage_ns, ST_APP, cur, begin_of_reply(t));
 	if (!open_ns)
 		return;
 	if (t->reads != req->last_read_no + 1) {
@@ -286,8 +297,9 @@ static __noinline int reply_begins(struct request *req, u32 slot, u64 now_ns)
 
 		stamp_at(t, ns, &cur);
 		advance(req->stage_ns, ST_HANDOVER, &cur, &taken);
-		advance(req->stage_ns, ST_APP, &cur, &t->enter);
+		advance(req->stage_ns, ST_APP, &cur, begin_of_reply(t));
 	}
+	t->is_corked = 0;
 	now = stamp_of(t, now_ns);
 	advance(req->stage_ns, ST_WRITE, &cur, &now);
 	req->queued = cur;

@@ -19,6 +19,45 @@ static __always_inline long syscall_of(struct pt_regs *regs)
 #endif
 }
 
+static __always_inline u64 second_argument(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return regs->si;
+#else
+	return regs->regs[1];
+#endif
+}
+
+static __always_inline void set_class(struct thread *t, long id)
+{
+	u32 class = class_of(id);
+
+	t->class = class & (SYS_HAS_BUFFER - 1);
+	t->argument = class & SYS_HAS_MSGHDR;
+}
+
+/* The first bytes of what a read brought, of every 64th read of a thread. */
+static __noinline int look_into(u64 reads, u32 argument, u64 address, u64 bytes)
+{
+	u32 key = wrapped(reads / PEEK_EVERY, PEEKS);
+	struct peek *peek = bpf_map_lookup_elem(&peeks, &key);
+	u64 shown = bytes < PEEK_BYTES ? bytes : PEEK_BYTES;
+
+	if (!peek || !is_below(&shown, PEEK_BYTES + 1))
+		return 0;
+	peek->bytes = 0;
+	if (argument == SYS_HAS_MSGHDR &&
+	    bpf_probe_read_user(&address, sizeof(address), (void *)address + MSGHDR_IOVEC))
+		return 0;
+	if (argument != SYS_HAS_BUFFER && bpf_probe_read_user(&address, sizeof(address), (void *)address))
+		return 0;
+	if (bpf_probe_read_user(peek->text, shown, (void *)address))
+		return 0;
+	peek->shown = shown;
+	peek->bytes = bytes;
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
@@ -35,8 +74,12 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 		t->exits[wrapped(t->reads - 1, EXITS)].next = t->enter;
 		t->after_read = 0;
 	}
-	t->class = class_of(id);
+	set_class(t, id);
 	t->in_call = 1;
+	if (t->class == SYS_CORK && !t->is_corked) {
+		t->is_corked = 1;
+		t->cork_enter = t->enter;
+	}
 	if (!t->seen_ns)
 		t->seen_ns = t->enter.ns;
 	if (!t->switched_in_ns)
@@ -61,13 +104,14 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	t = thread_at(slot);
 	if (!t->in_call)	/* entered before the trace began */
-		t->class = class_of(syscall_of(regs));
+		set_class(t, syscall_of(regs));
 	t->in_call = 0;
 	t->exit = stamp_of(t, bpf_ktime_get_ns());
 	switch (t->class) {
 	case SYS_WAIT:
 		t->wait_exit = t->exit;
 		t->park_exit = t->exit;
+		t->serve_exit = t->exit;
 		break;
 	case SYS_READ:
 		if (!t->did_read) {
@@ -77,10 +121,16 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		e = &t->exits[wrapped(t->reads, EXITS)];
 		e->at = t->exit;
 		e->number = ++t->reads;
+		if (t->argument && t->reads % PEEK_EVERY == 1)
+			look_into(t->reads, t->argument, second_argument(regs), ret);
+		t->serve_exit = t->exit;
+		t->is_corked = 0;
 		t->did_read = 0;
 		t->after_read = 1;
 		break;
 	case SYS_WRITE:
+	case SYS_CORK:
+		t->serve_exit = t->exit;
 		t->write_exit = t->exit;
 		break;
 	case SYS_PARK:

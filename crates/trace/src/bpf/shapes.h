@@ -66,7 +66,12 @@ enum reason {
 	REASONS
 };
 
-enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK };
+enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK, SYS_CORK };
+/* Above the class: what the second argument of a read is, so that the bytes can be looked at. */
+#define SYS_HAS_BUFFER 0x40	/* where they go */
+#define SYS_HAS_IOVEC 0x80	/* the address of that, as the first field of a struct iovec */
+#define SYS_HAS_MSGHDR 0xc0	/* a struct msghdr, which has the struct iovec's address */
+#define MSGHDR_IOVEC 16		/* where */
 
 #define MAX_CPUS 512
 #define MAX_THREADS 1024	/* slot 0 means "none" */
@@ -130,6 +135,8 @@ struct thread {
 	u32 did_read;		/* the present call took request bytes */
 	u32 offs_n;
 	u32 after_read;		/* the last system call took request bytes */
+	u32 argument;		/* SYS_HAS_ of the present call */
+	u32 is_corked;		/* a reply has been begun under TCP_CORK, at cork_enter */
 	u64 seen_ns;		/* history starts here */
 	u64 off_ns;
 	u64 waking_ns;
@@ -144,6 +151,8 @@ struct thread {
 	struct stamp wait_exit;
 	struct stamp park_exit;	/* last wait of any kind: futex, epoll, eventfd read */
 	struct stamp write_exit;
+	struct stamp serve_exit;	/* last read of a request or write: what came before it in a batch */
+	struct stamp cork_enter;	/* first setsockopt since a request was read */
 	u64 wake_ns;		/* inside the last epoll_wait: */
 	u64 in_ns;
 	u64 on_ns;
@@ -167,6 +176,9 @@ struct segment {
 	u64 tcp_ns;
 	u64 ready_ns;
 	u64 idle_ns;		/* time with an idle worker, so far */
+	u64 thread;		/* slot of the connection's last request, and what that thread had */
+	u64 runq_ns;		/* been kept off its CPU when this came */
+	u64 stopped_ns;
 };
 
 enum state { IDLE, READING, REPLYING, LOST /* goes on, and has been counted as unmatched */ };
@@ -222,6 +234,16 @@ struct record {
 	u16 is_full;		/* asked for by --records, not only for the worst list */
 	u32 seq;		/* number of the request on its connection */
 	u64 stage_ns[STAGES];
+};
+
+/* What a read brought: the first bytes of every 64th, for user space to see how many requests it holds. */
+#define PEEKS 256
+#define PEEK_BYTES 256
+#define PEEK_EVERY 64
+struct peek {
+	u32 bytes;		/* that were read in all; 0: nothing was looked at */
+	u32 shown;		/* of these, in text */
+	u8 text[PEEK_BYTES];
 };
 
 /* A connection that is open when the trace ends. */

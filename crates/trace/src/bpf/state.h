@@ -113,6 +113,13 @@ struct {
 	__type(value, struct thread_totals);
 } thread_rows SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PEEKS);
+	__type(key, u32);
+	__type(value, struct peek);
+} peeks SEC(".maps");
+
 /* Kernel stacks of the CPU samples; user space looks softIRQ up in them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);

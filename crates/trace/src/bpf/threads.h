@@ -30,6 +30,25 @@ static __always_inline struct stamp stamp_of(const struct thread *t, u64 ns)
 	return s;
 }
 
+/* The same for a thread that is off its CPU just now, as seen from another one. */
+static __always_inline struct stamp stamp_from_afar(const struct thread *t, u64 ns)
+{
+	struct stamp s = stamp_of(t, ns);
+	u64 from_ns = t->off_ns, woken_ns = t->waking_ns;
+
+	if (t->off_kind == OFF_STOPPED) {
+		u64 until_ns = woken_ns ? woken_ns : ns;
+
+		if (until_ns > from_ns)
+			s.stopped_ns += until_ns - from_ns;
+	}
+	if (t->off_kind != OFF_PREEMPTED)
+		from_ns = t->off_kind == ON_CPU || (t->in_call && t->class == SYS_WAIT) ? 0 : woken_ns;
+	if (from_ns && ns > from_ns)
+		s.runq_ns += ns - from_ns;
+	return s;
+}
+
 /* What `stamp_of` would have given at a time gone by: the thread's sums less what was added since. */
 static __noinline int stamp_at(const struct thread *t, u64 ns, struct stamp *s)
 {

@@ -1,0 +1,131 @@
+//! Does a read hold more than one request? A client that pipelines has several in one.
+//!
+//! The kernel side knows reads, not requests: what one read takes it counts as one. Where that is
+//! wrong the result says so, from a look into every 64th read.
+
+use std::str;
+
+/// Text commands of memcache that end with their line.
+const LINES: &[&str] = &[
+    "get",
+    "gets",
+    "gat",
+    "gats",
+    "mg",
+    "md",
+    "ma",
+    "me",
+    "mn",
+    "delete",
+    "incr",
+    "decr",
+    "touch",
+    "version",
+    "stats",
+    "verbosity",
+    "flush_all",
+];
+/// Those with a block of data behind it, and which word says how long that is.
+const BLOCKS: &[(&str, usize)] =
+    &[("set", 4), ("add", 4), ("replace", 4), ("append", 4), ("prepend", 4), ("cas", 4), ("ms", 2)];
+/// Methods of HTTP whose requests have no body.
+const BODILESS: &[&str] = &["GET", "HEAD", "DELETE", "OPTIONS"];
+
+/// Whether a read of `bytes` that begins with `text` holds more than one request of memcache (text or
+/// binary), RESP or HTTP/1. False where the first one's end cannot be told from what is shown.
+pub fn holds_several(text: &[u8], bytes: usize) -> bool {
+    first(text).is_some_and(|end| end < bytes)
+}
+
+/// Where the first request ends; `None`: not known.
+fn first(text: &[u8]) -> Option<usize> {
+    match text.first()? {
+        b'*' => resp(text),
+        0x80 => Some(24 + u32::from_be_bytes(text.get(8..12)?.try_into().ok()?) as usize),
+        _ => memcache(text).or_else(|| http(text)),
+    }
+}
+
+/// `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`.
+fn resp(text: &[u8]) -> Option<usize> {
+    let (parts, mut at) = number_after(text, 0, b'*')?;
+    for _ in 0..parts {
+        let (length, text_at) = number_after(text, at, b'$')?;
+        at = text_at + length + 2;
+    }
+    Some(at)
+}
+
+/// The number between `mark` at `at` and the end of its line, and where the next line begins.
+fn number_after(text: &[u8], at: usize, mark: u8) -> Option<(usize, usize)> {
+    let rest = text.get(at..)?;
+    let end = line_end(rest)?;
+    let (first, digits) = rest[..end - 2].split_first()?;
+    let number = str::from_utf8(digits).ok()?.parse().ok()?;
+    (*first == mark).then_some((number, at + end))
+}
+
+fn memcache(text: &[u8]) -> Option<usize> {
+    let end = line_end(text)?;
+    let words: Vec<&str> = str::from_utf8(&text[..end - 2]).ok()?.split(' ').collect();
+    if LINES.contains(&words[0]) {
+        return Some(end);
+    }
+    let (_, word) = BLOCKS.iter().find(|(name, _)| *name == words[0])?;
+    let block: usize = words.get(*word)?.parse().ok()?;
+    Some(end + block + 2)
+}
+
+fn http(text: &[u8]) -> Option<usize> {
+    let method = str::from_utf8(text.split(|b| *b == b' ').next()?).ok()?;
+    let end = text.windows(4).position(|four| four == b"\r\n\r\n")?;
+    BODILESS.contains(&method).then_some(end + 4)
+}
+
+/// Length of the first line with its end.
+fn line_end(text: &[u8]) -> Option<usize> {
+    text.windows(2).position(|two| two == b"\r\n").map(|at| at + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BINARY: &[u8; 27] = b"\x80\0\0\x03\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0key";
+
+    #[test]
+    fn two_requests_in_a_read_are_several_and_one_is_not() {
+        let requests: [&[u8]; 9] = [
+            b"get k\r\n",
+            b"set k 0 0 5\r\nab\r\nc\r\n",
+            b"mg k v\r\n",
+            b"ms k 3\r\nabc\r\n",
+            b"*2\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n",
+            b"*1\r\n$4\r\nPING\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n",
+            BINARY,
+        ];
+        for request in requests {
+            assert!(!holds_several(request, request.len()), "{request:?}");
+            assert!(holds_several(&request.repeat(2), 2 * request.len()), "{request:?}");
+            // A second one that is not shown whole, or not at all.
+            assert!(holds_several(request, request.len() + 1), "{request:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_said() {
+        for text in [
+            &b""[..],
+            b"get a very long ke",
+            b"*3\r\n$3\r\nSET\r\n$1",
+            b"POST / HTTP/1.1\r\n\r\nab",
+            b"\x17\x03\x03 something else\r\n",
+            b"*x\r\n$3\r\n",
+            b"set k 0 0\r\n",
+        ] {
+            assert!(!holds_several(text, 4096), "{text:?}");
+        }
+    }
+}
