@@ -74,7 +74,8 @@ pub struct LoadArgs {
     /// Rate of a probe client beside the load, requests/s on a connection of its own; 0: none [0]
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub probe_rate: Option<f64>,
-    /// Most requests one run may plan: memory is taken for all before it starts [64M]
+    /// Most requests of a run with --raw or --find-max: memory is taken for all before it starts;
+    /// other runs have no limit, beyond 8M requests they take some 600 MB at most [64M]
     #[arg(long, value_name = "COUNT", value_parser = count)]
     pub requests_max: Option<u64>,
 }
@@ -181,6 +182,9 @@ pub struct OutputArgs {
     /// Write one HdrHistogram a second
     #[arg(long, value_name = "FILE")]
     pub hlog: Option<String>,
+    /// Write each second while the run goes on, as a line of JSON: what a kill leaves
+    #[arg(long, value_name = "FILE")]
+    pub seconds: Option<String>,
     /// Write raw requests as Parquet
     #[arg(long, value_name = "FILE")]
     pub raw: Option<String>,
@@ -294,6 +298,7 @@ impl Args {
         put(&mut job.outage_over, verdict.outage_over.as_ref());
         put(&mut job.outage_share_max, verdict.outage_share_max.as_ref());
         put(&mut job.hlog, output.hlog.as_ref());
+        put(&mut job.seconds, output.seconds.as_ref());
         put(&mut job.raw, output.raw.as_ref());
         put(&mut job.raw_max, output.raw_max.as_ref());
     }

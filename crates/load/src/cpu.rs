@@ -36,6 +36,24 @@ pub fn pin(cpu: usize) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Keeps the calling thread off `cpus`, if it may run on any other; where that cannot be had it stays.
+pub fn keep_off(cpus: &[usize]) {
+    // SAFETY: a zeroed cpu_set_t is an empty set, the kernel fills at most its size, and the numbers
+    // are below its size (see `list`). Failure changes nothing.
+    unsafe {
+        let mut set: libc::cpu_set_t = mem::zeroed();
+        if libc::sched_getaffinity(0, mem::size_of_val(&set), &raw mut set) != 0 {
+            return;
+        }
+        for &cpu in cpus {
+            libc::CPU_CLR(cpu, &mut set);
+        }
+        if libc::CPU_COUNT(&set) > 0 {
+            libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set);
+        }
+    }
+}
+
 /// Gives the calling thread real-time priority (`SCHED_FIFO`), 1 to 99; false without the right to.
 pub fn become_realtime(priority: i32) -> bool {
     let param = libc::sched_param { sched_priority: priority };

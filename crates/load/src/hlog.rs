@@ -52,13 +52,23 @@ fn log(
         .with_base_time(started)
         .with_max_value_divisor(1.0)
         .begin_log_with(out, &mut serializer)?;
+    let tag = Tag::new("all");
+    if let Some(slices) = run.long.as_ref().and_then(|found| found.slices.as_ref()) {
+        for (index, start_ns) in (0..).zip((from_ns..to_ns).step_by(slices.length_ns() as usize)) {
+            let slice = slices.get(index);
+            let since = Duration::from_nanos(start_ns - from_ns);
+            let length = Duration::from_nanos((to_ns - start_ns).min(slices.length_ns()));
+            log.write_histogram(&slice.kept, since, length, None).map_err(into_io)?;
+            log.write_histogram(&slice.all, since, length, tag).map_err(into_io)?;
+        }
+        return Ok(());
+    }
     let mut threads: Vec<Peekable<_>> = (0..run.threads.len())
         .map(|index| run.measured_requests(index, (from_ns, to_ns)).peekable())
         .collect();
     let mut cursors: Vec<_> = threads.iter().map(|_| windows.cursor()).collect();
     let (mut kept, mut all) = (empty(), empty());
-    let tag = Tag::new("all");
-    let slice_ns = (to_ns - from_ns).div_ceil(SLICES).clamp(1, NS_PER_S);
+    let slice_ns = slice_ns(from_ns, to_ns);
     for start_ns in (from_ns..to_ns).step_by(slice_ns as usize) {
         let end_ns = (start_ns + slice_ns).min(to_ns);
         kept.reset();
@@ -80,11 +90,16 @@ fn log(
     Ok(())
 }
 
-fn empty() -> Histogram<u64> {
+/// Length of a slice of [from, to), ns.
+pub(crate) fn slice_ns(from_ns: u64, to_ns: u64) -> u64 {
+    (to_ns - from_ns).div_ceil(SLICES).clamp(1, NS_PER_S)
+}
+
+pub(crate) fn empty() -> Histogram<u64> {
     Histogram::new_with_bounds(1, MAX_NS, DIGITS).expect("constant bounds are valid")
 }
 
-fn sojourn_or_hour_ns(request: &Request) -> u64 {
+pub(crate) fn sojourn_or_hour_ns(request: &Request) -> u64 {
     match request.outcome {
         Outcome::Hit => request.done_ns.saturating_sub(request.intended_ns),
         _ => MAX_NS,

@@ -89,11 +89,14 @@ pub struct Job {
     pub outage_share_max: f64,
     /// Where the interval log goes (one `HdrHistogram` per slice: a fortieth of the run, at most a second); empty: none.
     pub hlog: String,
+    /// Where each second goes while the run goes on (a JSON object a line); empty: nowhere.
+    pub seconds: String,
     /// Where raw requests go, as Parquet; empty: none.
     pub raw: String,
     /// Most raw requests kept; beyond it a uniform sample is kept, and the result says so.
     pub raw_max: u64,
-    /// Most requests one run may plan: memory is taken for all of them before it starts.
+    /// Most requests of a run that is kept whole, as runs with `raw` and `find_max` are: memory is
+    /// taken for all of them before it starts. Others have no limit, and take some 600 MB at most.
     pub requests_max: u64,
 }
 
@@ -135,6 +138,7 @@ impl Default for Job {
             outage_over: "1ms".into(),
             outage_share_max: 0.01,
             hlog: String::new(),
+            seconds: String::new(),
             raw: String::new(),
             raw_max: 1_000_000,
             requests_max: 64_000_000,

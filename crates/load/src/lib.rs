@@ -12,6 +12,8 @@ pub mod describe;
 pub mod drive;
 pub mod hlog;
 pub mod job;
+pub mod lanes;
+pub mod long;
 pub mod marks;
 pub mod measure;
 pub mod misses;

@@ -4,6 +4,7 @@
 //! run; the hot loop only stores times into it. Every statistic is computed from both afterwards,
 //! so nothing that thinks runs beside the measurement, and outages can be excluded by the log.
 
+use crate::long::Ending;
 use crate::pages::touched;
 
 /// What one thread will send, request by request, in order of time.
@@ -129,6 +130,16 @@ impl Marks {
 }
 
 impl Plan {
+    /// Room for `requests` requests that are drawn later, all pages touched.
+    pub fn for_requests(requests: usize) -> Self {
+        Self {
+            intended_ns: touched(requests, 0),
+            item: touched(requests, 0),
+            op: touched(requests, Op::Get),
+            measured_from: 0,
+        }
+    }
+
     /// Forgets all requests from index `requests` on.
     pub fn truncate(&mut self, requests: usize) {
         self.intended_ns.truncate(requests);
@@ -180,6 +191,8 @@ pub struct ThreadRun {
     pub broke: u64,
     /// The first bytes that the server sent, a few dozen at most; empty if it sent none.
     pub heard: Vec<u8>,
+    /// How a long run ended, of which `plan` and `marks` are empty; `None`: they are whole.
+    pub ending: Option<Ending>,
     /// Sojourn times of the probe client beside the load, ns; empty without one.
     pub probe_sojourn_ns: sojourn_base::span::Times,
 }

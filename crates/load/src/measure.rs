@@ -39,6 +39,8 @@ pub fn measure(
     let ran = run::run(ready, progress)?;
     let was_interrupted = stop.load(Relaxed);
     let was_stopped = ran.threads.iter().any(|thread| thread.stopped_ns.is_some());
+    let overran =
+        ran.threads.iter().any(|thread| thread.ending.is_some_and(|end| end.overrun.is_some()));
     let run = Run {
         job: resolved.job.clone(),
         started_unix_ns: ran.started_unix_ns + resolved.warmup_ns,
@@ -48,7 +50,8 @@ pub fn measure(
         server_cpus: ran.server_cpus,
         server_seen: ran.server_seen,
         are_syscalls_counted: true,
-        was_lost: was_stopped && !was_interrupted && !resolved.job.find_max,
+        was_lost: was_stopped && !was_interrupted && !overran && !resolved.job.find_max,
+        long: ran.long,
     };
     Ok(Measured { result: summary::summarise(&run)?, run, start_ns: ran.start_ns, was_interrupted })
 }

@@ -48,19 +48,15 @@ pub fn count(
     let Some(bound_ns) = qos_bound_ns(&run.job)?.filter(|_| !run.job.find_max) else {
         return Ok(None);
     };
-    let length_ns = (bound_ns / 2).max(LENGTH_NS_MIN);
-    let windows = (to_ns - from_ns).div_ceil(length_ns) as usize;
-    let mut counted =
-        MissWindows { length_ns, n: vec![0; windows], k: vec![0; windows], ..Default::default() };
+    if let Some(found) = &run.long {
+        return Ok(found.misses.clone());
+    }
+    let mut counted = MissWindows::empty(bound_ns, to_ns - from_ns);
     for thread in 0..run.threads.len() {
         let mut is_out = out.cursor();
         for request in run.measured_requests(thread, (from_ns, to_ns)) {
             if !is_out.covers(request.intended_ns) {
-                counted.add(
-                    ((request.intended_ns - from_ns) / length_ns) as usize,
-                    &request,
-                    bound_ns,
-                );
+                counted.add_due(&request, from_ns, bound_ns);
             }
         }
     }
@@ -68,7 +64,24 @@ pub fn count(
 }
 
 impl MissWindows {
-    fn add(&mut self, window: usize, request: &Request, bound_ns: u64) {
+    /// No requests yet, over a measured part of `measured_ns`.
+    pub(crate) fn empty(bound_ns: u64, measured_ns: u64) -> Self {
+        let length_ns = (bound_ns / 2).max(LENGTH_NS_MIN);
+        let windows = measured_ns.div_ceil(length_ns) as usize;
+        Self { length_ns, n: vec![0; windows], k: vec![0; windows], ..Self::default() }
+    }
+
+    /// Those of a measured part that was over after `measured_ns`.
+    pub(crate) fn cut(mut self, measured_ns: u64) -> Self {
+        let windows = measured_ns.div_ceil(self.length_ns) as usize;
+        self.n.truncate(windows);
+        self.k.truncate(windows);
+        self
+    }
+
+    /// Counts a request that was due in the measured part, which began at `from_ns`.
+    pub(crate) fn add_due(&mut self, request: &Request, from_ns: u64, bound_ns: u64) {
+        let window = ((request.intended_ns - from_ns) / self.length_ns) as usize;
         let is_lost = request.outcome != Outcome::Hit;
         let is_over = !is_lost && request.done_ns.saturating_sub(request.intended_ns) > bound_ns;
         self.n[window] += 1;

@@ -27,19 +27,23 @@
 //!   the server did meanwhile. An outage with fewer than eight such peers keeps its own recovery.
 //! - r ≤ e + 20 (e − s), which is enough up to ρ = 0.95.
 
+mod queue;
+
 use sojourn_base::Fault;
 use sojourn_base::units::parse_ns;
 
-use crate::marks::{Outage, Outcome};
+pub(crate) use queue::{Backlog, Queue};
+
+use crate::marks::Outage;
 use crate::result::Outages;
 use crate::summary::{Run, Tally, share, union};
 
 /// Recovery lasts at most this many times the outage.
-const RECOVERY_FACTOR_MAX: u64 = 20;
+pub(crate) const RECOVERY_FACTOR_MAX: u64 = 20;
 /// Outages of similar length that are needed to judge recovery by them.
 const PEERS_MIN: usize = 8;
 /// Moments at which the number of outstanding requests is looked at for its median.
-const SAMPLES: u64 = 1001;
+pub(crate) const SAMPLES: u64 = 1001;
 /// Outages listed in a result.
 const LISTED_MAX: usize = 1000;
 
@@ -60,6 +64,9 @@ pub struct Watch {
 
 /// All outages of the run, warm-up and drain included, ascending and disjoint.
 pub fn log(run: &Run) -> Result<Vec<Outage>, Fault> {
+    if let Some(found) = &run.long {
+        return Ok(found.log.clone());
+    }
     let over_ns =
         parse_ns(&run.job.outage_over).map_err(|fault| fault.within("outage_over"))?.max(1);
     let mut all: Vec<Outage> = run.threads.iter().flat_map(|t| t.outages.clone()).collect();
@@ -85,7 +92,11 @@ fn signs<'a>(run: &'a Run, watch: &'a Watch) -> impl Iterator<Item = u64> + 'a {
 ///
 /// A sentinel that shares its CPU with a busy generator or service may wake late because that runs.
 /// It is no outage, and the marks prove it.
-fn unrefuted(outages: &[Outage], signs: impl Iterator<Item = u64>, over_ns: u64) -> Vec<Outage> {
+pub(crate) fn unrefuted(
+    outages: &[Outage],
+    signs: impl Iterator<Item = u64>,
+    over_ns: u64,
+) -> Vec<Outage> {
     let mut within: Vec<Vec<u64>> = vec![Vec::new(); outages.len()];
     for ns in signs {
         let after = outages.partition_point(|outage| outage.start_ns < ns);
@@ -115,17 +126,25 @@ pub struct Windows(Vec<Outage>);
 impl Windows {
     /// The windows around all outages of the run.
     pub fn of_run(run: &Run) -> Result<Self, Fault> {
-        Ok(Self::of(run, &log(run)?))
+        match &run.long {
+            Some(found) => Ok(found.windows.clone()),
+            None => Ok(Self::of(run, &log(run)?)),
+        }
     }
 
-    /// The windows around the outages in `log`.
+    /// The windows around the times in `log`, be they outages or others.
     pub fn of(run: &Run, log: &[Outage]) -> Self {
-        if log.is_empty() {
-            return Self::default();
+        match &run.long {
+            _ if log.is_empty() => Self::default(),
+            Some(found) => Self::around(log, &found.outstanding),
+            None => Self::around(log, &Queue::of(run)),
         }
-        let queue = Queue::of(run);
+    }
+
+    /// The windows around the times in `log`, which left what `queue` says.
+    pub(crate) fn around(log: &[Outage], queue: &impl Backlog) -> Self {
         let typical = queue.median_away_from(log);
-        let look_back_ns = queue.p99_sojourn_ns();
+        let look_back_ns = queue.look_back_ns();
         let own: Vec<Recovery> = log
             .iter()
             .map(|outage| Recovery {
@@ -158,6 +177,13 @@ impl Windows {
     pub fn touches(&self, from_ns: u64, to_ns: u64) -> bool {
         let next = self.0.partition_point(|window| window.end_ns() <= from_ns);
         self.0.get(next).is_some_and(|window| window.start_ns < to_ns)
+    }
+}
+
+impl From<Vec<Outage>> for Windows {
+    /// Of ascending, disjoint times.
+    fn from(windows: Vec<Outage>) -> Self {
+        Self(windows)
     }
 }
 
@@ -201,82 +227,6 @@ impl Cursor<'_> {
         }
         self.windows.get(self.at).is_some_and(|window| window.start_ns <= ns)
     }
-}
-
-/// Requests outstanding over time: due and not done. Those never done are left out, since they
-/// would count as a backlog for ever. All in ns, ascending.
-struct Queue {
-    due: Vec<u64>,
-    done: Vec<u64>,
-    p99_sojourn: u64,
-}
-
-impl Queue {
-    fn of(run: &Run) -> Self {
-        let mut pairs: Vec<(u64, u64)> = (0..run.threads.len())
-            .flat_map(|index| run.requests(index))
-            .filter(|request| request.outcome == Outcome::Hit)
-            .map(|request| (request.intended_ns, request.done_ns.max(request.intended_ns)))
-            .collect();
-        let p99_sojourn = p99(pairs.iter().map(|(due, done)| done - due).collect());
-        pairs.sort_unstable();
-        let due = pairs.iter().map(|pair| pair.0).collect();
-        let mut done: Vec<u64> = pairs.into_iter().map(|pair| pair.1).collect();
-        done.sort_unstable();
-        Self { due, done, p99_sojourn }
-    }
-
-    fn p99_sojourn_ns(&self) -> u64 {
-        self.p99_sojourn
-    }
-
-    /// Requests due before `ns` and not done before it.
-    fn outstanding_before(&self, ns: u64) -> usize {
-        let due = self.due.partition_point(|&due| due < ns);
-        due - self.done.partition_point(|&done| done < ns).min(due)
-    }
-
-    /// Median number of outstanding requests at evenly spaced moments outside `log`.
-    fn median_away_from(&self, log: &[Outage]) -> usize {
-        let (Some(&first), Some(&last)) = (self.due.first(), self.due.last()) else {
-            return 0;
-        };
-        let mut seen: Vec<usize> = (0..SAMPLES)
-            .map(|i| first + (last - first) / SAMPLES * i)
-            .filter(|&ns| !log.iter().any(|o| (o.start_ns..o.end_ns()).contains(&ns)))
-            .map(|ns| self.outstanding_before(ns))
-            .collect();
-        seen.sort_unstable();
-        seen.get(seen.len() / 2).copied().unwrap_or(0)
-    }
-
-    /// When the backlog that `outage` left was worked off.
-    fn recovered_ns(&self, outage: &Outage, typical: usize) -> u64 {
-        let enough = typical.max(self.outstanding_before(outage.start_ns));
-        let latest_ns = outage.end_ns() + RECOVERY_FACTOR_MAX * outage.length_ns;
-        let mut due = self.due.partition_point(|&due| due < outage.end_ns());
-        let first_done = self.done.partition_point(|&done| done < outage.end_ns());
-        if due <= first_done + enough {
-            return outage.end_ns();
-        }
-        for (done, &ns) in self.done.iter().enumerate().skip(first_done) {
-            while self.due.get(due).is_some_and(|&next| next <= ns) {
-                due += 1;
-            }
-            if ns >= latest_ns || due <= done + 1 + enough {
-                return ns.min(latest_ns);
-            }
-        }
-        latest_ns
-    }
-}
-
-fn p99(mut values: Vec<u64>) -> u64 {
-    if values.is_empty() {
-        return 0;
-    }
-    let rank = (values.len() * 99).div_ceil(100).max(1) - 1;
-    *values.select_nth_unstable(rank).1
 }
 
 /// What the result says of `log` within [from, to), and of what `all` left out because of it.

@@ -11,6 +11,7 @@ use sojourn_base::{Exit, Fault, files};
 
 use crate::cli::{Args, ProgressForm};
 use crate::describe;
+use crate::job::Job;
 use crate::progress::{Form, Progress};
 use crate::resolve::{Resolved, resolve};
 use crate::result::{RunResult, Verdict};
@@ -58,7 +59,8 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     }
     let resolved = resolve(args.job()?)?;
     let json = args.output.json.as_deref();
-    let logs = [&resolved.job.hlog, &resolved.job.raw].into_iter().filter(|path| !path.is_empty());
+    let Job { hlog, seconds, raw, .. } = &resolved.job;
+    let logs = [hlog, seconds, raw].into_iter().filter(|path| !path.is_empty());
     json.into_iter().chain(logs.map(Path::new)).try_for_each(files::check_writable)?;
     if args.output.check {
         return run::check(&resolved).map(|()| Exit::Ok);
@@ -81,7 +83,8 @@ fn write_beside(run: &Run) -> Result<(), Fault> {
     let path = |text: &str| (!text.is_empty()).then(|| Path::new(text).to_path_buf());
     let logged = path(&run.job.hlog).map_or(Ok(()), |path| hlog::write(run, &path));
     let kept = path(&run.job.raw).map_or(Ok(()), |path| raw::write(run, &path).map(|_| ()));
-    logged.and(kept)
+    let seconds = run.long.as_ref().map_or(Ok(()), |found| found.seconds.clone());
+    logged.and(kept).and(seconds)
 }
 
 /// The exit code that the run deserves; a server that was lost is a failure that says so.

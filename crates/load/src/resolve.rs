@@ -75,6 +75,12 @@ impl Resolved {
         all / threads + u32::from(thread < all % threads)
     }
 
+    /// CPUs on which nothing else should run while the load does.
+    pub fn cpus_in_use(&self) -> Vec<usize> {
+        let server = self.server_cpus.iter().flatten();
+        self.cpus.iter().chain(server).chain(&self.instrument_cpus).copied().collect()
+    }
+
     /// Length of the whole load, warm-up and measured part, ns.
     pub fn load_ns(&self) -> u64 {
         self.warmup_ns + self.duration_ns
@@ -213,11 +219,18 @@ fn check_scheme(job: &Job, target: &Target) -> Result<(), Fault> {
 
 /// Only the result goes to standard output; a file called `-` would be a surprise.
 fn check_places(job: &Job) -> Result<(), Fault> {
-    for (key, place) in [("hlog", &job.hlog), ("raw", &job.raw)] {
+    for (key, place) in [("hlog", &job.hlog), ("seconds", &job.seconds), ("raw", &job.raw)] {
         if place == "-" {
             let what = format!("{key} cannot go to standard output");
             return Err(Fault::usage(what, key, "name a file; only --json can go to stdout"));
         }
+    }
+    let whole = [(!job.raw.is_empty(), "raw"), (job.find_max, "find_max")];
+    if let Some((_, key)) = whole.into_iter().find(|(is_asked, _)| *is_asked)
+        && !job.seconds.is_empty()
+    {
+        let what = format!("a run with {key} is kept whole, and its seconds are not written");
+        return Err(Fault::usage(what, "seconds", format!("leave out seconds or {key}")));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! the first request is due.
 
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -13,11 +14,13 @@ use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, unix_ns};
 
 use crate::cpu_time::{Meter, Shares};
-use crate::drive::{self, Live, Setup, Times};
+use crate::drive::{self, Drive, Live, Setup, Times};
+use crate::long::{self, Border, Findings, Geometry, Lanes, keeper};
 use crate::marks::{Marks, Plan, ThreadRun};
 use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
+use crate::schedule::Timetable;
 use crate::sentinel::Sentinels;
 use crate::server_watch::{Seen, ServerWatch};
 use crate::transports::{Ends, sockets};
@@ -43,6 +46,8 @@ pub struct Ran {
     pub server_cpus: Option<Shares>,
     /// What kept them from the service; `None`: nobody watched.
     pub server_seen: Option<Seen>,
+    /// What is left of the requests of a long run.
+    pub long: Option<Findings>,
 }
 
 /// A run that is ready: everything drawn, allocated and connected.
@@ -52,6 +57,8 @@ pub struct Ready {
     threads: Vec<(Plan, Vec<Socket>)>,
     /// What the probe client sends; the first thread does it.
     probe: Option<Plan>,
+    /// The ring of each thread in a long run, whose plans are drawn later.
+    ring: Option<Geometry>,
     /// Counts of each thread, for whoever shows progress.
     pub live: Vec<Arc<Live>>,
 }
@@ -69,8 +76,12 @@ pub fn check(resolved: &Resolved) -> Result<(), Fault> {
 /// Draws the plans and opens the sockets.
 pub fn prepare(resolved: &Resolved, stop: &Arc<AtomicBool>) -> Result<Ready, Fault> {
     let protocol = protocols::build(&resolved.job, &resolved.target)?;
+    let ring = long::geometry(&resolved.job, &Timetable::of(&resolved.job)?);
     let plans = (0..resolved.job.threads)
-        .map(|thread| schedule::draw(&resolved.job, thread))
+        .map(|thread| match ring {
+            Some(_) => Ok(Plan::default()),
+            None => schedule::draw(&resolved.job, thread),
+        })
         .collect::<Result<Vec<Plan>, Fault>>()?;
     let probes = resolved.job.probe_rate > 0.0;
     let probe = probes.then(|| schedule::draw_probe(&resolved.job)).transpose()?;
@@ -83,7 +94,7 @@ pub fn prepare(resolved: &Resolved, stop: &Arc<AtomicBool>) -> Result<Ready, Fau
         })
         .collect::<Result<Vec<_>, Fault>>()?;
     let live = threads.iter().map(|_| Arc::new(Live::new(Arc::clone(stop)))).collect();
-    Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, live })
+    Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, ring, live })
 }
 
 fn connect(resolved: &Resolved, count: u32) -> Result<Vec<Socket>, Fault> {
@@ -95,7 +106,7 @@ fn connect(resolved: &Resolved, count: u32) -> Result<Vec<Socket>, Fault> {
 
 /// Runs all threads to the end, or until they are stopped.
 pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
-    let Ready { resolved, protocol, threads, mut probe, live } = ready;
+    let Ready { resolved, protocol, threads, mut probe, ring, live } = ready;
     let together = Together::new(threads.len());
     let shown = live.clone();
     // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
@@ -113,7 +124,9 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
         .map(|cpus| ServerWatch::start(cpus, resolved.job.server_pid));
     let client_cpus = Meter::start(&resolved.cpus);
     let server_cpus = resolved.server_cpus.as_deref().map(Meter::start);
+    let (are_done, busy) = (AtomicBool::new(false), resolved.cpus_in_use());
     thread::scope(|scope| {
+        let (are_done, busy) = (&are_done, &busy);
         let (tell, told) = mpsc::channel();
         let handles: Vec<_> = threads
             .into_iter()
@@ -122,24 +135,37 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
             .map(|(nth, ((plan, sockets), live))| {
                 let (tell, resolved, together) = (tell.clone(), &resolved, &together);
                 let (protocol, probe) = (Arc::clone(&protocol), probe.take());
-                let part = Part { nth, plan, probe, sockets, protocol, live };
+                let ring = ring.map(|ring| (ring, Arc::new(Border::default())));
+                let part = Part { nth, plan, ring, probe, sockets, protocol, live };
                 scope.spawn(move || run_thread(part, resolved, together, &tell))
             })
             .collect();
         drop(tell);
-        let fault = told.iter().take(handles.len()).find_map(Result::err);
+        let heard = sentinels.iter().flatten().flat_map(Sentinels::heard).cloned().collect();
+        let ready = told.iter().take(handles.len()).collect::<Result<Vec<_>, Fault>>();
+        let ready = ready.and_then(|rings| keeper(&resolved.job, rings, heard));
         let start_ns = Monotonic.now_ns() + LEAD_NS;
         let started_unix_ns = unix_ns() + LEAD_NS;
-        together.start(fault.is_none().then_some(start_ns));
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
+        together.start(ready.is_ok().then_some(start_ns));
+        let keeper = ready?;
+        let keeping = keeper.map(|keeper| {
+            scope.spawn(move || {
+                cpu::keep_off(busy);
+                keeper.run(start_ns, are_done)
+            })
+        });
         let is_over = || handles.iter().all(thread::ScopedJoinHandle::is_finished);
         progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), &is_over);
-        let runs = handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
+        let runs: Vec<ThreadRun> =
+            handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
+        are_done.store(true, Relaxed);
+        let kept = keeping.map(|keeping| keeping.join().map_err(|_| keeper_died())).transpose()?;
         let sentinels = sentinels.into_iter().flatten().flat_map(|s| s.stop(start_ns)).collect();
+        let to_ns = measured_to(&runs, resolved.load_ns());
+        let long = kept.map(|keeper| keeper.finish(&runs, to_ns)).transpose()?;
         Ok(Ran {
             threads: runs,
+            long,
             sentinels,
             client_cpus: client_cpus.shares(),
             server_cpus: server_cpus.and_then(|meter| meter.shares()),
@@ -148,6 +174,16 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
             start_ns,
         })
     })
+}
+
+fn keeper_died() -> Fault {
+    let what = "the thread that summarises the run has died";
+    Fault::failed(what, "run", "a defect of this program: please report it")
+}
+
+/// When the measured part ended, ns after the start of the warm-up.
+fn measured_to(runs: &[ThreadRun], planned_ns: u64) -> u64 {
+    runs.iter().filter_map(|run| run.stopped_ns).fold(planned_ns, u64::min)
 }
 
 /// Where all threads wait for the time at which the warm-up starts.
@@ -177,6 +213,7 @@ impl Together {
 struct Part {
     nth: usize,
     plan: Plan,
+    ring: Option<(Geometry, Arc<Border>)>,
     probe: Option<Plan>,
     sockets: Vec<Socket>,
     protocol: Arc<dyn Protocol>,
@@ -187,19 +224,29 @@ fn run_thread(
     part: Part,
     resolved: &Resolved,
     together: &Together,
-    tell: &mpsc::Sender<Result<(), Fault>>,
+    tell: &mpsc::Sender<Result<(usize, Option<Lanes>), Fault>>,
 ) -> Option<ThreadRun> {
-    let prepared = set_up(part, resolved);
-    let told = prepared.as_ref().map(|_| ()).map_err(Clone::clone);
+    let (nth, ring) = (part.nth, part.ring.clone());
+    let prepared = set_up(part, resolved).map(Drive::new);
+    let told = prepared.as_ref().map_err(Clone::clone).map(|drive| {
+        let lanes = ring.map(|(ring, border)| {
+            // SAFETY: `Ring` touches what the border gives to the keeper, and no more.
+            let (plan, marks) = unsafe { drive.ring() };
+            Lanes { ring, border, plan, marks }
+        });
+        (nth, lanes)
+    });
     tell.send(told).ok()?;
     let start_ns = together.wait()?;
-    let mut setup = prepared.ok()?;
-    setup.times.start_ns = start_ns;
-    if resolved.job.find_max { Some(drive::run_closed(setup)) } else { Some(drive::run(setup)) }
+    let drive = prepared.ok()?;
+    if resolved.job.find_max {
+        return Some(drive::run_closed(drive, start_ns));
+    }
+    Some(drive::run(drive, start_ns))
 }
 
 fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
-    let Part { nth, plan, probe, sockets, protocol, live } = part;
+    let Part { nth, plan, ring, probe, sockets, protocol, live } = part;
     if !resolved.cpus.is_empty() {
         cpu::pin(resolved.cpus[nth % resolved.cpus.len()])?;
     }
@@ -220,9 +267,11 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         request_bytes_max: protocol.request_bytes_max(),
         depth: resolved.job.depth,
     })?;
+    let plan = ring.as_ref().map_or(plan, |(ring, _)| Plan::for_requests(ring.capacity));
     Ok(Setup {
         marks: Marks::for_requests(plan.intended_ns.len()),
         plan,
+        ring,
         probe,
         transport,
         protocol,

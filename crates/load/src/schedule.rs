@@ -1,19 +1,26 @@
-//! Intended arrivals, drawn before the run (METHOD M1): what is sent when never depends on a reply.
+//! Intended arrivals, drawn before they are due (METHOD M1): what is sent when never depends on a reply.
 //!
 //! One recorded seed gives one schedule, whatever the machine does. Poisson arrivals are drawn for
 //! each thread on its own at λ/n, because superposed Poisson streams are Poisson; every other
 //! process is drawn once in full and dealt out, thread k taking arrivals k, k+n, k+2n, …, so that
 //! what the server sees is the process asked for, with however many threads.
 
+mod drawing;
+mod due;
+
 use sojourn_base::Fault;
 use sojourn_base::rng::{self, RngExt, stream};
 use sojourn_base::units::parse_ns;
 
-use crate::arrivals::{self, Process};
+use crate::arrivals;
 use crate::job::Job;
+use crate::long;
 use crate::marks::{Op, Plan};
 use crate::popularity;
 use crate::rate::Rate;
+
+pub use drawing::{Drawing, Planned};
+use due::DueTimes;
 
 /// Requests/s for which a closed-loop plan (`find_max`) has requests enough.
 const CLOSED_RPS_MAX: f64 = 1e6;
@@ -60,7 +67,8 @@ impl Timetable {
         (self.rate.inverse(expected + self.rate.integral(-warmup_s)) + warmup_s) * 1e9
     }
 
-    fn end_ns(&self) -> u64 {
+    /// End of the load, ns after the start of the warm-up.
+    pub fn end_ns(&self) -> u64 {
         self.warmup_ns + self.measured_ns
     }
 }
@@ -92,8 +100,9 @@ pub fn draw_probe(job: &Job) -> Result<Plan, Fault> {
     check(job)?;
     let rate = Rate::parse(&job.probe_rate.to_string(), 1.0).map_err(|f| f.within("probe"))?;
     let timetable = Timetable { rate, ..Timetable::of(job)? };
-    let mut process = arrivals::parse("poisson", job.probe_rate)?;
-    let intended_ns = times(&mut process, "probe gaps", job, &timetable, (0, 1), 1.0)?;
+    let process = arrivals::parse("poisson", job.probe_rate)?;
+    let due = DueTimes::new(process, (job.seed, "probe gaps"), &timetable, (0, 1), 1.0);
+    let intended_ns = times(due, job)?;
     plan(job, "probe ", 0, intended_ns, timetable.warmup_ns)
 }
 
@@ -127,49 +136,33 @@ fn check(job: &Job) -> Result<(), Fault> {
 }
 
 fn draw_times(job: &Job, timetable: &Timetable, thread: u32) -> Result<Vec<u64>, Fault> {
-    let mut process = arrivals::parse(&job.arrivals, timetable.mean_rps())?;
-    if process.superposes() {
-        let use_name = format!("gaps {thread}");
-        times(&mut process, &use_name, job, timetable, (0, 1), 1.0 / f64::from(job.threads))
-    } else {
-        times(&mut process, "gaps", job, timetable, (thread as usize, job.threads as usize), 1.0)
-    }
+    times(due_times(job, timetable, thread)?, job)
 }
 
-/// Arrivals of `process` at `share` of the rate; of these the `dealt.0`-th of every `dealt.1`.
-fn times(
-    process: &mut Process,
-    use_name: &str,
-    job: &Job,
-    timetable: &Timetable,
-    dealt: (usize, usize),
-    share: f64,
-) -> Result<Vec<u64>, Fault> {
-    let end_ns = timetable.end_ns() as f64;
-    let expected = timetable.expected_by(end_ns) * share;
+/// When the requests of `thread` are due, one after another.
+fn due_times(job: &Job, timetable: &Timetable, thread: u32) -> Result<DueTimes, Fault> {
+    let process = arrivals::parse(&job.arrivals, timetable.mean_rps())?;
+    Ok(if process.superposes() {
+        let use_name = format!("gaps {thread}");
+        let share = 1.0 / f64::from(job.threads);
+        DueTimes::new(process, (job.seed, &use_name), timetable, (0, 1), share)
+    } else {
+        let dealt = (thread as usize, job.threads as usize);
+        DueTimes::new(process, (job.seed, "gaps"), timetable, dealt, 1.0)
+    })
+}
+
+/// All of `due`, unless they are more than fit.
+fn times(mut due: DueTimes, job: &Job) -> Result<Vec<u64>, Fault> {
+    let (expected, share, threads) = (due.expected(), due.share(), due.threads());
     refuse_more(expected, share, job)?;
-    let room = (expected + 6.0 * expected.sqrt()) / dealt.1 as f64;
+    let room = (expected + 6.0 * expected.sqrt()) / threads as f64;
     let mut intended_ns = Vec::with_capacity(room as usize + 16);
-    let mut rng = stream(job.seed, use_name, 0);
-    let mut at = 0.0; // in mean gaps
-    let mut last_ns = f64::NEG_INFINITY;
-    for index in 0_usize.. {
-        at += process.next_gap(&mut rng);
-        let ns = timetable.ns_at(at / share);
-        if ns >= end_ns {
-            break;
+    while let Some(ns) = due.next_ns()? {
+        if due.drawn() as u64 > job.requests_max + 1 {
+            refuse_more(due.drawn() as f64, share, job)?;
         }
-        if ns + 1.0 < last_ns {
-            let what = format!("request {index} is due before the one that precedes it");
-            return Err(Fault::failed(what, "rate", "a defect of this program: please report it"));
-        }
-        last_ns = ns.max(last_ns); // an inverse is found to a tenth of a ns
-        if index as u64 > job.requests_max {
-            refuse_more(index as f64, share, job)?;
-        }
-        if index % dealt.1 == dealt.0 {
-            intended_ns.push(last_ns as u64);
-        }
+        intended_ns.push(ns);
     }
     Ok(intended_ns)
 }
@@ -177,7 +170,7 @@ fn times(
 /// Refuses plans of load and probe that would be too long, before any of them is drawn.
 pub fn check_length(job: &Job, timetable: &Timetable) -> Result<(), Fault> {
     let end_ns = timetable.end_ns() as f64;
-    if !job.find_max {
+    if !job.find_max && long::geometry(job, timetable).is_none() {
         refuse_more(timetable.expected_by(end_ns), 1.0, job)?;
     }
     refuse_more(job.probe_rate * end_ns / 1e9, 1.0, job).map_err(|fault| fault.within("probe_rate"))
@@ -189,7 +182,12 @@ fn refuse_more(requests: f64, share: f64, job: &Job) -> Result<(), Fault> {
         return Ok(());
     }
     let what = format!("the plan has {all:.0} requests, at most {} may be", job.requests_max);
-    Err(Fault::usage(what, "requests_max", "shorten the run, lower the rate, or raise the limit"))
+    let fix = if job.raw.is_empty() {
+        "shorten the run, lower the rate, or raise the limit"
+    } else {
+        "leave out raw, for which all requests are kept; or shorten the run, or raise the limit"
+    };
+    Err(Fault::usage(what, "requests_max", fix))
 }
 
 fn plan(

@@ -1,4 +1,5 @@
-//! From plans and marks to a result: every number of a run is computed here, after the run.
+//! From plans and marks to a result: every number of a run is computed here, after the run. Of a
+//! long run the sums were taken while it went on ([`crate::long`]), and stand in for plans and marks.
 
 mod tally;
 
@@ -9,6 +10,7 @@ pub use tally::Tally;
 
 use crate::cpu_time::Shares;
 use crate::job::Job;
+use crate::long::{Findings, Overrun};
 use crate::marks::{Outage, Outcome, ThreadRun};
 use crate::misses;
 use crate::outage::{self, Windows};
@@ -39,6 +41,8 @@ pub struct Run {
     pub are_syscalls_counted: bool,
     /// The server was lost: no connection could be opened again.
     pub was_lost: bool,
+    /// What is left of the requests of a long run; `None`: plans and marks are whole.
+    pub long: Option<Findings>,
 }
 
 /// One request as it is judged; times in ns after the start of the warm-up.
@@ -88,6 +92,11 @@ impl Run {
         (timetable.warmup_ns, end.max(timetable.warmup_ns))
     }
 
+    /// Why a long run ended before its plan was sent.
+    pub fn overrun(&self) -> Option<Overrun> {
+        self.threads.iter().find_map(|thread| thread.ending?.overrun)
+    }
+
     /// Requests of thread `index` that were due in the measured part.
     pub fn measured_requests(
         &self,
@@ -121,7 +130,10 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
     let timetable = Timetable::of(&run.job)?;
     let (from_ns, to_ns) = run.measured(&timetable);
     let log = outage::log(run)?;
-    let windows = Windows::of(run, &log);
+    let windows = match &run.long {
+        Some(found) => found.windows.clone(),
+        None => Windows::of(run, &log),
+    };
     let tallies = tally(run, &windows, (from_ns, to_ns))?;
     let mut all = Tally::default();
     for tally in &tallies {
@@ -170,6 +182,9 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
 
 /// One tally per thread over the requests due in [from, to).
 fn tally(run: &Run, windows: &Windows, measured: (u64, u64)) -> Result<Vec<Tally>, Fault> {
+    if let Some(found) = &run.long {
+        return Ok(found.tallies.clone());
+    }
     let timely_within_ns = sojourn_base::units::parse_ns(&run.job.timely_within)
         .map_err(|fault| fault.within("timely_within"))?;
     let of_thread = |index: usize| {
@@ -185,6 +200,9 @@ fn tally(run: &Run, windows: &Windows, measured: (u64, u64)) -> Result<Vec<Tally
 }
 
 fn hits_within(run: &Run, from_ns: u64, to_ns: u64) -> u64 {
+    if let Some(found) = &run.long {
+        return found.counts.hits_within;
+    }
     let is_counted =
         |r: &Request| r.outcome == Outcome::Hit && (from_ns..to_ns).contains(&r.done_ns);
     (0..run.threads.len()).map(|k| run.requests(k).filter(is_counted).count() as u64).sum()
@@ -218,7 +236,10 @@ fn thread_shares(run: &Run, tallies: &[Tally], all: &Tally, measured_ns: u64) ->
 fn cost(run: &Run, (from_ns, to_ns): (u64, u64)) -> Cost {
     let is_counted = |r: &Request| r.sent_ns > 0 && (from_ns..to_ns).contains(&r.sent_ns);
     let sent = |k: usize| run.requests(k).filter(is_counted).count() as u64;
-    let requests: u64 = (0..run.threads.len()).map(sent).sum();
+    let requests: u64 = match &run.long {
+        Some(found) => found.counts.sent_within,
+        None => (0..run.threads.len()).map(sent).sum(),
+    };
     let syscalls: u64 = run.threads.iter().map(|thread| thread.syscalls).sum();
     Cost {
         cpu_ns_per_request: share(run.threads.iter().map(|thread| thread.cpu_ns).sum(), requests),

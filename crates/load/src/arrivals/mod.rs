@@ -22,7 +22,7 @@ use sojourn_base::kind::{Kind, near};
 use sojourn_base::rng::Rng;
 
 /// Gaps between arrivals, in mean gaps. Never sees a reply, so the loop stays open.
-pub trait ArrivalProcess: Debug {
+pub trait ArrivalProcess: Debug + Send {
     /// Gap to the next intended arrival; the mean of all gaps is 1. Pure: same state, same gap.
     fn next_gap(&mut self, rng: &mut Rng) -> f64;
 

@@ -9,6 +9,9 @@ Examples:
   The same as JSON, and one histogram a second:
     sojourn-load memcache://127.0.0.1:11211 --rate 50k --json out.json --hlog out.hlog
 
+  A run of an hour, each second on disk when it is over:
+    sojourn-load memcache://127.0.0.1:11211 --rate 50k --duration 1h --seconds out.jsonl
+
   Does p99 stay below 500 µs? Exit code 0: yes, 1: no, 3: cannot be told:
     sojourn-load http://127.0.0.1:8080/index.html --rate 20k --qos-quantile 0.99 --qos-bound 500us
 

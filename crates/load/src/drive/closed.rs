@@ -4,7 +4,7 @@
 //! when it is sent. So its sojourn time is the time on the wire, and says nothing about a load
 //! that does not wait for replies. Its use is the peak rate.
 
-use super::{Drive, Setup};
+use super::Drive;
 use crate::marks::ThreadRun;
 use crate::resolve::Wait;
 use crate::transports::Patience;
@@ -12,9 +12,9 @@ use crate::transports::Patience;
 /// Replies are picked up together for so long.
 const TOGETHER_NS: u64 = 50_000;
 
-/// Runs until the end of the load, or until the plan is used up.
-pub fn run(setup: Setup) -> ThreadRun {
-    let mut drive = Drive::new(setup);
+/// Runs from `start_ns` on until the end of the load, or until the plan is used up.
+pub fn run(mut drive: Drive, start_ns: u64) -> ThreadRun {
+    drive.times.start_ns = start_ns;
     loop {
         let now_ns = drive.now();
         if drive.is_closed_over(now_ns) {
@@ -68,8 +68,8 @@ impl Drive {
     fn finish_closed(mut self) -> ThreadRun {
         self.load_len = self.next;
         let measured_ns = self.times.measured_ns;
-        let sent = &self.plan.intended_ns[..self.load_len];
-        self.plan.measured_from = sent.partition_point(|&ns| ns < measured_ns);
-        self.finish()
+        let mut run = self.finish();
+        run.plan.measured_from = run.plan.intended_ns.partition_point(|&ns| ns < measured_ns);
+        run
     }
 }

@@ -5,6 +5,7 @@
 //! of them, and no request waits while a connection has room. Nothing allocates after `new`.
 
 use super::read::After;
+use super::segments::Open;
 use crate::protocols::Decoder;
 
 const NONE: u32 = u32::MAX;
@@ -44,6 +45,8 @@ pub struct Connections {
     room_since_ns: u64,
     /// Over UDP a reply may come when nobody waits for it any more.
     datagrams: bool,
+    /// Requests of each segment of the plan that are in flight or not sent yet.
+    open: Open,
 }
 
 impl Connections {
@@ -77,6 +80,7 @@ impl Connections {
             with_room: 0,
             room_since_ns: 0,
             datagrams,
+            open: Open::default(),
         };
         (0..count).for_each(|connection| this.opened(connection, 0));
         this
@@ -144,6 +148,7 @@ impl Connections {
         it.head = wrap(it.head + 1, self.depth);
         it.len -= 1;
         self.in_flight -= 1;
+        self.open.ended(request);
         if self.is_listed(connection) {
             if !listed {
                 self.gain_room(now_ns);
@@ -151,6 +156,16 @@ impl Connections {
             self.list(connection);
         }
         Some(request)
+    }
+
+    /// Counts by the segments of a ring from now on.
+    pub(super) fn count_open(&mut self, open: Open) {
+        self.open = open;
+    }
+
+    /// How many requests of each segment have not ended.
+    pub(super) fn open(&mut self) -> &mut Open {
+        &mut self.open
     }
 
     /// `connection` can be used from `now_ns` on.

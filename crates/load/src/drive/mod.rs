@@ -10,6 +10,7 @@ mod connections;
 mod probe;
 mod read;
 mod reopen;
+mod segments;
 mod watch;
 
 use std::sync::Arc;
@@ -22,8 +23,11 @@ pub use connections::Connections;
 use probe::Probe;
 use read::{After, asked, lose, read};
 use reopen::Reopener;
+use segments::Segments;
 pub use watch::{Live, Watch};
 
+use crate::lanes::{MarksLanes, PlanLanes};
+use crate::long::{Border, Ending, Geometry};
 use crate::marks::{Marks, Plan, ThreadRun};
 use crate::protocols::Protocol;
 use crate::resolve::Wait;
@@ -55,6 +59,8 @@ pub struct Setup {
     pub plan: Plan,
     /// Room for what becomes of it.
     pub marks: Marks,
+    /// In a long run `plan` and `marks` are a ring; its size, and what is shared with the keeper.
+    pub ring: Option<(Geometry, Arc<Border>)>,
     /// The sockets.
     pub transport: Box<dyn Transport>,
     /// What is said on them.
@@ -81,8 +87,12 @@ pub struct Setup {
 
 /// One thread's run: its plan, its connections and what became of each request.
 pub struct Drive {
-    plan: Plan,
-    marks: Marks,
+    plan: PlanLanes,
+    marks: MarksLanes,
+    /// Request i is in place `i & mask` of both.
+    mask: usize,
+    segments: Option<Segments>,
+    measured_from: usize,
     transport: Box<dyn Transport>,
     protocol: Arc<dyn Protocol>,
     connections: Connections,
@@ -95,7 +105,8 @@ pub struct Drive {
     give_up_ns: u64,
     give_up_next_ns: u64,
     live: Arc<Live>,
-    /// The next request of the load, and the number of them; after these come the probe's.
+    /// The next request of the load, and the number of those drawn; after their places come the
+    /// probe's.
     next: usize,
     load_len: usize,
     probe: Option<Probe>,
@@ -104,9 +115,10 @@ pub struct Drive {
     stopped_ns: Option<u64>,
 }
 
-/// Runs the plan to its end, or until it is stopped.
-pub fn run(setup: Setup) -> ThreadRun {
-    let mut drive = Drive::new(setup);
+/// Runs the plan to its end, or until it is stopped; the warm-up starts at `start_ns` of the
+/// monotonic clock.
+pub fn run(mut drive: Drive, start_ns: u64) -> ThreadRun {
+    drive.times.start_ns = start_ns;
     loop {
         let now_ns = drive.now();
         if drive.is_over(now_ns) {
@@ -114,9 +126,9 @@ pub fn run(setup: Setup) -> ThreadRun {
         }
         let mut batch = 0;
         while batch < SEND_BATCH
-            && let Some((request, connection)) = drive.take_due(now_ns)
+            && let Some((place, connection)) = drive.take_due(now_ns)
         {
-            drive.send(request, connection);
+            drive.send(place, connection);
             batch += 1;
         }
         drive.probe(now_ns);
@@ -126,9 +138,11 @@ pub fn run(setup: Setup) -> ThreadRun {
 }
 
 impl Drive {
-    fn new(mut setup: Setup) -> Self {
+    /// Takes all memory that the run needs.
+    pub fn new(mut setup: Setup) -> Self {
         let load_len = setup.plan.intended_ns.len();
         let probe = setup.probe.take().map(|plan| Probe::join(plan, &mut setup));
+        let beside = setup.plan.intended_ns.len() - load_len;
         let Setup { protocol, connections, depth, .. } = setup;
         let bytes = Vec::with_capacity(protocol.request_bytes_max() + 16);
         let sockets = connections + u32::from(probe.is_some());
@@ -137,13 +151,21 @@ impl Drive {
         if let Some(probe) = &probe {
             lists.set_aside(probe.connection);
         }
+        let mut watch = Watch::new(setup.times, setup.wait, setup.outage_over_ns);
+        let segments = setup.ring.map(|(ring, border)| Segments::new(ring, border));
+        if let Some(segments) = &segments {
+            lists.count_open(segments.open(beside));
+            watch.tell(segments.border());
+        }
         Self {
             connections: lists,
             reopener: Reopener::new(sockets),
-            watch: Watch::new(setup.times, setup.wait, setup.outage_over_ns),
+            watch,
             clock: Monotonic,
-            plan: setup.plan,
-            marks: setup.marks,
+            mask: if segments.is_some() { load_len - 1 } else { usize::MAX },
+            measured_from: setup.plan.measured_from,
+            plan: setup.plan.into(),
+            marks: setup.marks.into(),
             transport: setup.transport,
             protocol,
             times: setup.times,
@@ -153,7 +175,8 @@ impl Drive {
             give_up_next_ns: 0,
             live: setup.live,
             next: 0,
-            load_len,
+            load_len: if segments.is_some() { 0 } else { load_len },
+            segments,
             probe,
             bytes,
             stopped_ns: None,
@@ -166,15 +189,20 @@ impl Drive {
         self.clock.now_ns().saturating_sub(self.times.start_ns)
     }
 
-    /// The next request and the connection it takes, if it is due and there is room for it.
+    /// The place of the next request and the connection it takes, if it is due and there is room for
+    /// it.
     #[inline]
     fn take_due(&mut self, now_ns: u64) -> Option<(usize, u32)> {
-        if self.next == self.load_len || self.plan.intended_ns[self.next] > now_ns {
+        if self.next == self.load_len && !self.draw_on(now_ns) {
+            return None;
+        }
+        let place = self.next & self.mask;
+        if self.plan.intended_ns[place] > now_ns {
             return None;
         }
         let connection = self.connections.pick()?;
         self.next += 1;
-        Some((self.next - 1, connection))
+        Some((place, connection))
     }
 
     #[inline]
@@ -239,10 +267,10 @@ impl Drive {
         if self.connections.pick().is_none() {
             return nap_ns; // only a reply, or the deadline, can change anything for the load
         }
-        match self.plan.intended_ns[..self.load_len].get(self.next) {
-            Some(due_ns) => due_ns.saturating_sub(now_ns).min(nap_ns),
-            None => nap_ns,
+        if self.next == self.load_len {
+            return nap_ns;
         }
+        self.plan.intended_ns[self.next & self.mask].saturating_sub(now_ns).min(nap_ns)
     }
 
     /// Longest wait while the load has nothing due.
@@ -257,7 +285,11 @@ impl Drive {
     fn is_over(&mut self, now_ns: u64) -> bool {
         self.watch.polled(now_ns, self.transport.as_ref());
         self.live.publish(self.next, now_ns);
-        if self.live.stop.load(Relaxed) && self.stopped_ns.is_none() {
+        let goes_on = match &mut self.segments {
+            Some(segments) => segments.tell(self.connections.open(), self.load_len, now_ns),
+            None => true,
+        };
+        if (self.live.stop.load(Relaxed) || !goes_on) && self.stopped_ns.is_none() {
             self.stop(now_ns);
         }
         if self.give_up_ns > 0 && now_ns >= self.give_up_next_ns {
@@ -267,7 +299,7 @@ impl Drive {
             self.stop(now_ns);
             return true;
         }
-        let all_sent = self.next == self.load_len;
+        let all_sent = self.next == self.load_len && self.is_all_drawn();
         (all_sent && self.connections.in_flight() == 0 && now_ns >= self.times.end_ns)
             || now_ns >= self.times.end_ns + self.times.drain_ns
     }
@@ -275,8 +307,8 @@ impl Drive {
     /// Nothing that is due later than `now_ns` will be sent.
     #[cold]
     fn stop(&mut self, now_ns: u64) {
-        let load = &self.plan.intended_ns[..self.load_len];
-        self.load_len = load.partition_point(|&ns| ns <= now_ns).max(self.next);
+        let is_due = |request: &usize| self.plan.intended_ns[request & self.mask] <= now_ns;
+        self.load_len = (self.next..self.load_len).find(|i| !is_due(i)).unwrap_or(self.load_len);
         self.stopped_ns = Some(now_ns);
         self.times.end_ns = now_ns.min(self.times.end_ns);
         self.watch.ends_at(now_ns);
@@ -301,23 +333,31 @@ impl Drive {
 
     fn finish(mut self) -> ThreadRun {
         let probe_sojourn_ns = self.probe_times();
-        if self.connections.pick().is_none() {
-            let now_ns = self.now();
-            self.marks.free_ns[self.next..self.load_len].fill(now_ns);
-        }
-        let Self { mut plan, mut marks, watch, transport, stopped_ns, reopener, .. } = self;
-        plan.truncate(self.load_len);
-        marks.truncate(self.load_len);
-        let run = ThreadRun {
+        let no_room_ns = if self.connections.pick().is_none() { self.now() } else { 0 };
+        let Self { watch, transport, stopped_ns, reopener, .. } = self;
+        let mut run = ThreadRun {
             probe_sojourn_ns,
-            plan,
-            marks,
             stopped_ns,
             reconnects: reopener.reconnects(),
             broke: reopener.broke(),
             heard: reopener.into_heard(),
             ..ThreadRun::default()
         };
+        if let Some(segments) = self.segments {
+            let overrun = segments.overrun();
+            run.ending = Some(Ending { taken: self.next, no_room_ns, overrun });
+        } else {
+            run.plan = self.plan.into_plan(self.measured_from);
+            run.marks = self.marks.into_marks();
+            if no_room_ns > 0 {
+                run.marks.free_ns[self.next..self.load_len].fill(no_room_ns);
+            }
+            run.plan.truncate(self.load_len);
+            run.marks.truncate(self.load_len);
+        }
         watch.finish(run, transport.as_ref())
     }
 }
+
+#[cfg(test)]
+mod tests;

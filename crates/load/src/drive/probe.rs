@@ -36,7 +36,7 @@ impl Drive {
     pub(crate) fn probe(&mut self, now_ns: u64) {
         let Some(probe) = &mut self.probe else { return };
         let (next, connection) = (probe.next, probe.connection);
-        let is_due = self.plan.intended_ns.get(next).is_some_and(|&ns| ns <= now_ns);
+        let is_due = next < self.plan.intended_ns.len() && self.plan.intended_ns[next] <= now_ns;
         if is_due && self.stopped_ns.is_none() && self.connections.has_room(connection) {
             probe.next += 1;
             self.send(next, connection);
@@ -47,12 +47,11 @@ impl Drive {
     #[inline]
     pub(super) fn probe_due_ns(&self, now_ns: u64) -> u64 {
         let Some(probe) = &self.probe else { return u64::MAX };
-        match self.plan.intended_ns.get(probe.next) {
-            Some(due_ns) if self.connections.has_room(probe.connection) => {
-                due_ns.saturating_sub(now_ns)
-            }
-            _ => u64::MAX,
+        let is_left = probe.next < self.plan.intended_ns.len();
+        if is_left && self.connections.has_room(probe.connection) {
+            return self.plan.intended_ns[probe.next].saturating_sub(now_ns);
         }
+        u64::MAX
     }
 
     /// Sojourn times of the probe in the measured part.

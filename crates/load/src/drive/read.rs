@@ -1,7 +1,8 @@
 //! From bytes to marks: the replies in what a poll found, and what is lost with a connection.
 
 use super::{Connections, Live};
-use crate::marks::{Marks, Outcome, Plan};
+use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
+use crate::marks::Outcome;
 use crate::protocols::Asked;
 
 #[inline]

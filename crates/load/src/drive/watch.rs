@@ -9,6 +9,7 @@ use sojourn_base::clock::thread_cpu_ns;
 use sojourn_base::span;
 
 use super::Times;
+use crate::long::Border;
 use crate::marks::{Outage, Outcome, ThreadRun};
 use crate::resolve::Wait;
 use crate::transports::Transport;
@@ -27,6 +28,8 @@ pub struct Watch {
     poll_gaps: span::Times,
     outages: Vec<Outage>,
     outages_unlisted: u64,
+    /// Who is told of outages as they happen, in a long run.
+    border: Option<Arc<Border>>,
     at_start: Option<Used>,
     at_end: Option<Used>,
 }
@@ -56,6 +59,7 @@ impl Watch {
             poll_gaps: span::Times::new(),
             outages,
             outages_unlisted: 0,
+            border: None,
             at_start: None,
             at_end: None,
         }
@@ -88,8 +92,17 @@ impl Watch {
         if self.outages.len() == OUTAGES_MAX {
             self.outages_unlisted += 1;
         } else {
-            self.outages.push(Outage { start_ns: self.last_poll_ns, length_ns });
+            let outage = Outage { start_ns: self.last_poll_ns, length_ns };
+            self.outages.push(outage);
+            if let Some(border) = &self.border {
+                border.outages.push(outage);
+            }
         }
+    }
+
+    /// Tells `border` of outages as they happen.
+    pub(crate) fn tell(&mut self, border: Arc<Border>) {
+        self.border = Some(border);
     }
 
     /// The load ends earlier than planned.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::job::Job;
+use crate::marks::Outcome;
 use crate::marks::{Marks, Plan, ThreadRun};
 
 const MS: u64 = 1_000_000;
@@ -26,6 +27,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Run {
         server_seen: None,
         are_syscalls_counted: false,
         was_lost: false,
+        long: None,
     }
 }
 

@@ -11,7 +11,7 @@ use sojourn_base::kind::{Kind, near};
 use sojourn_base::rng::Rng;
 
 /// Draws item numbers below the number of items.
-pub trait Popularity: Debug {
+pub trait Popularity: Debug + Send {
     /// One item. Pure: same `rng` state, same item.
     fn next_item(&self, rng: &mut Rng) -> u32;
     /// P(the item of popularity rank `rank`), 0 being the most popular.

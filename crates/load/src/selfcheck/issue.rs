@@ -15,11 +15,11 @@ use crate::summary::{Request, Run, Tally};
 
 /// Blocks of the measured part from which gaps are taken; even ones make the first sample, odd ones
 /// the second.
-const BLOCKS: usize = 20;
+pub const BLOCKS: usize = 20;
 /// Most windows in which arrivals are counted.
-const WINDOWS_MAX: f64 = 10_000.0;
+pub const WINDOWS_MAX: f64 = 10_000.0;
 /// Least mean count per window.
-const COUNT_MIN: f64 = 10.0;
+pub const COUNT_MIN: f64 = 10.0;
 /// Gap and window tested over the spread of the instrument's own lag.
 const GAP_OVER_JITTER: f64 = 50.0;
 
@@ -55,9 +55,12 @@ impl Issue {
         }
         let process = arrivals::parse(&run.job.arrivals, timetable.mean_rps())?;
         let mut issue = Self {
-            rate_error: rate_error(run, measured),
+            rate_error: Pace::of(run, measured).error(),
             dispersion_planned: process.dispersion(),
-            backlog_max: (0..run.threads.len()).map(|k| backlog_max(run, k)).max().unwrap_or(0),
+            backlog_max: match &run.long {
+                Some(found) => found.issued.backlog_max,
+                None => (0..run.threads.len()).map(|k| backlog_max(run, k)).max().unwrap_or(0),
+            },
             ..Self::default()
         };
         if !process.superposes() {
@@ -71,14 +74,28 @@ impl Issue {
         let scale = (rps * GAP_OVER_JITTER * jitter_ns / 1e9).max(1.0); // in mean gaps
         let keep = 1.0 / scale;
         issue.gap_ns = 1e9 / (rps * keep).max(1e-9);
-        issue.planned_fit = view.fit(1.0, |request| Some(request.intended_ns));
-        issue.issued_fit = view.fit(keep, issued_ns);
-        issue.dispersion = counts::dispersion(&view.counts(scale.max(COUNT_MIN), issued_ns));
+        let mean = scale.max(COUNT_MIN);
+        let (planned, issued, counts) = match &run.long {
+            Some(found) => {
+                let out: Vec<_> = windows.within(measured.0, measured.1).collect();
+                let counts = found.issued.counts(mean, &out, measured.1);
+                (found.issued.planned(), found.issued.issued(keep), counts)
+            }
+            None => (
+                view.blocks(1.0, |request| Some(request.intended_ns)),
+                view.blocks(keep, issued_ns),
+                view.counts(mean, issued_ns),
+            ),
+        };
+        issue.planned_fit = view.fit(&planned);
+        issue.issued_fit = view.fit(&issued);
+        issue.dispersion = counts::dispersion(&counts);
         Ok(issue)
     }
 }
 
-fn issued_ns(request: &Request) -> Option<u64> {
+/// When the instrument issued `request`; `None`: never, though it could have.
+pub fn issued_ns(request: &Request) -> Option<u64> {
     Some(request.intended_ns + request.pick_up_ns()?)
 }
 
@@ -91,14 +108,13 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// A*² of the gaps between `moment`s, each kept with probability `keep`; two disjoint samples.
-    fn fit(&self, keep: f64, moment: fn(&Request) -> Option<u64>) -> (Option<f64>, Option<f64>) {
+    /// `moment`s by block, each kept with probability `keep`.
+    fn blocks(&self, keep: f64, moment: fn(&Request) -> Option<u64>) -> Vec<Vec<u64>> {
         let (from_ns, to_ns) = self.measured;
-        let per_block = fit::GAPS * 2 / BLOCKS;
         let mut blocks = vec![Vec::new(); BLOCKS];
         let length_ns = ((to_ns - from_ns) / BLOCKS as u64).max(1);
-        let mut rng = stream(self.run.job.seed, "thin", 0);
         for thread in 0..self.run.threads.len() {
+            let mut rng = stream(self.run.job.seed, "thin", thread as u64);
             for request in self.run.requests(thread) {
                 let Some(ns) = moment(&request) else { continue };
                 if ns < from_ns || ns >= to_ns || (keep < 1.0 && rng.random::<f64>() >= keep) {
@@ -108,6 +124,12 @@ impl View<'_> {
                 blocks[block].push(ns);
             }
         }
+        blocks
+    }
+
+    /// A*² of the gaps between the moments in `blocks`; two disjoint samples.
+    fn fit(&self, blocks: &[Vec<u64>]) -> (Option<f64>, Option<f64>) {
+        let per_block = fit::GAPS * 2 / BLOCKS;
         let sample = |parity: usize| {
             let chosen = (0..BLOCKS).filter(|block| block % 2 == parity);
             chosen.flat_map(|block| self.gaps(&blocks[block], per_block)).collect()
@@ -168,28 +190,56 @@ impl View<'_> {
     }
 }
 
-/// Rate of issuing over the planned rate, minus one: from the first to the last request of the
-/// measured part that was sent, over all threads.
-fn rate_error(run: &Run, (from_ns, to_ns): (u64, u64)) -> f64 {
-    let (mut due, mut issued) = ((u64::MAX, 0_u64), (u64::MAX, 0_u64));
-    let widen = |span: &mut (u64, u64), ns: u64| *span = (span.0.min(ns), span.1.max(ns));
-    let (mut planned, mut sent) = (0_u64, 0_u64);
-    for request in (0..run.threads.len()).flat_map(|k| run.requests(k)) {
-        if !(from_ns..to_ns).contains(&request.intended_ns) {
-            continue;
+/// First and last request of the measured part, as due and as issued, over all threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    due_ns: (u64, u64),
+    issued_ns: (u64, u64),
+    planned: u64,
+    sent: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        let none = (u64::MAX, 0);
+        Self { due_ns: none, issued_ns: none, planned: 0, sent: 0 }
+    }
+}
+
+impl Pace {
+    fn of(run: &Run, (from_ns, to_ns): (u64, u64)) -> Self {
+        if let Some(found) = &run.long {
+            return found.issued.pace;
         }
-        planned += 1;
-        widen(&mut due, request.intended_ns);
-        if let Some(ns) = issued_ns(&request) {
-            sent += 1;
-            widen(&mut issued, ns);
+        let mut pace = Self::default();
+        for request in (0..run.threads.len()).flat_map(|k| run.requests(k)) {
+            if (from_ns..to_ns).contains(&request.intended_ns) {
+                pace.add(&request);
+            }
+        }
+        pace
+    }
+
+    /// Adds a request of the measured part.
+    pub fn add(&mut self, request: &Request) {
+        let widen = |span: &mut (u64, u64), ns: u64| *span = (span.0.min(ns), span.1.max(ns));
+        self.planned += 1;
+        widen(&mut self.due_ns, request.intended_ns);
+        if let Some(ns) = issued_ns(request) {
+            self.sent += 1;
+            widen(&mut self.issued_ns, ns);
         }
     }
-    if sent < 2 || issued.1 == issued.0 || due.1 == due.0 {
-        return 0.0;
+
+    /// Rate of issuing over the planned rate, minus one.
+    fn error(&self) -> f64 {
+        let (due, issued) = (self.due_ns, self.issued_ns);
+        if self.sent < 2 || issued.1 == issued.0 || due.1 == due.0 {
+            return 0.0;
+        }
+        let rate = |count: u64, span: (u64, u64)| (count - 1) as f64 / (span.1 - span.0) as f64;
+        rate(self.sent, issued) / rate(self.planned, due) - 1.0
     }
-    let rate = |count: u64, span: (u64, u64)| (count - 1) as f64 / (span.1 - span.0) as f64;
-    rate(sent, issued) / rate(planned, due) - 1.0
 }
 
 /// Most requests of thread `index` that were due and waited for a connection at one moment.

@@ -12,6 +12,7 @@ mod judge;
 mod lag;
 mod lost;
 mod outages;
+mod overrun;
 mod poll;
 mod protocol;
 mod rate;
@@ -24,10 +25,12 @@ use sojourn_base::Fault;
 use sojourn_base::span::Times;
 use sojourn_base::units::parse_ns;
 
+pub use issue::{BLOCKS, COUNT_MIN, Pace, WINDOWS_MAX, issued_ns};
 pub use judge::{Judgement, judge};
 pub use lost::LOST;
 
 use crate::job::Job;
+use crate::long::Overrun;
 use crate::marks::Outcome;
 use crate::outage::Windows;
 use crate::resolve::qos_bound_ns;
@@ -54,6 +57,7 @@ pub struct Check {
 /// Every check, in reading order.
 pub const CHECKS: &[Check] = &[
     lost::CHECK,
+    overrun::CHECK,
     protocol::CHECK,
     requests::CHECK,
     outages::CHECK,
@@ -76,6 +80,8 @@ pub struct Evidence {
     pub job: Job,
     /// The server was lost.
     pub was_lost: bool,
+    /// Why a long run ended before its plan was sent.
+    pub overrun: Option<Overrun>,
     /// ε of the timely ratio, ns.
     pub timely_within_ns: u64,
     /// `QoS` bound, ns; `None` without a target.
@@ -160,6 +166,7 @@ impl Evidence {
             qos_bound_ns: qos_bound_ns(&run.job)?,
             job: run.job.clone(),
             was_lost: run.was_lost,
+            overrun: run.overrun(),
             asked,
             dispersion_planned: issue.dispersion_planned,
             requests: all.requests,
@@ -192,6 +199,9 @@ impl Evidence {
 /// Requests of the whole run, warm-up included, that were garbled, and that were lost with their
 /// connection: what broke in the warm-up explains what was never sent after it.
 fn broken(run: &Run) -> (u64, u64) {
+    if let Some(found) = &run.long {
+        return (found.counts.garbled, found.counts.closed);
+    }
     let ended = (0..run.threads.len()).flat_map(|k| run.requests(k)).map(|r| r.outcome);
     ended.fold((0, 0), |(garbled, closed), outcome| match outcome {
         Outcome::Garbled => (garbled + 1, closed),

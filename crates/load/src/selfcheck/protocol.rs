@@ -33,6 +33,11 @@ impl Talk {
     pub(super) fn of(run: &Run) -> Self {
         let heard = run.threads.iter().map(|thread| &thread.heard).find(|heard| !heard.is_empty());
         let mut talk = Self { heard: heard.cloned().unwrap_or_default(), ..Self::default() };
+        if let Some(found) = &run.long {
+            talk.sent = found.counts.sent;
+            talk.understood = found.counts.understood;
+            return talk;
+        }
         for request in (0..run.threads.len()).flat_map(|thread| run.requests(thread)) {
             talk.sent += u64::from(request.sent_ns > 0);
             talk.understood += u64::from(!matches!(

@@ -33,6 +33,7 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Run {
         server_seen: None,
         are_syscalls_counted: true,
         was_lost: false,
+        long: None,
     }
 }
 

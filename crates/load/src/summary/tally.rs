@@ -8,7 +8,7 @@ use super::Request;
 use crate::marks::Outcome;
 
 /// The spans and counts of a set of requests.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Requests due in the measured part.
     pub requests: u64,
@@ -42,29 +42,37 @@ pub struct Tally {
 
 impl Tally {
     pub(super) fn add(&mut self, request: &Request, is_kept: bool, timely_within_ns: u64) {
+        self.add_all(request, timely_within_ns);
+        if is_kept {
+            self.add_kept(request, timely_within_ns);
+        }
+    }
+
+    /// Counts a request in what holds for all requests.
+    pub(crate) fn add_all(&mut self, request: &Request, timely_within_ns: u64) {
         let Request { intended_ns, sent_ns, done_ns, .. } = *request;
         self.requests += 1;
         self.reply_bytes += u64::from(request.reply_bytes);
         self.waited += u64::from(request.waited());
-        let is_sent = sent_ns > 0;
         let send_lag_ns = sent_ns.saturating_sub(intended_ns);
-        self.timely += u64::from(is_sent && send_lag_ns <= timely_within_ns);
+        self.timely += u64::from(sent_ns > 0 && send_lag_ns <= timely_within_ns);
         if let Some(kind) = error_kind(request) {
             *self.errors.entry(kind).or_default() += 1;
         }
-        let is_hit = request.outcome == Outcome::Hit;
-        let from = |start_ns: u64, end_ns: u64| is_hit.then(|| end_ns.saturating_sub(start_ns));
-        put(&mut self.sojourn_all, from(intended_ns, done_ns));
-        if !is_kept {
-            return;
-        }
+        put(&mut self.sojourn_all, hit_from(request, intended_ns, done_ns));
+    }
+
+    /// Counts a request, which `add_all` has counted, in what holds for those outside outages.
+    pub(crate) fn add_kept(&mut self, request: &Request, timely_within_ns: u64) {
+        let Request { intended_ns, sent_ns, done_ns, .. } = *request;
+        let from = |start_ns: u64, end_ns: u64| hit_from(request, start_ns, end_ns);
         self.kept += 1;
         let pick_up_ns = request.pick_up_ns();
         self.kept_timely += u64::from(pick_up_ns.is_some_and(|ns| ns <= timely_within_ns));
         put(&mut self.sojourn, from(intended_ns, done_ns));
         put(&mut self.wire, from(sent_ns, done_ns));
         put(&mut self.first_byte, from(sent_ns, request.first_byte_ns));
-        put(&mut self.send_lag, is_sent.then_some(send_lag_ns));
+        put(&mut self.send_lag, (sent_ns > 0).then(|| sent_ns.saturating_sub(intended_ns)));
         put(&mut self.pick_up, pick_up_ns);
         let punctual_ns =
             from(intended_ns, done_ns).zip(pick_up_ns).map(|(ns, lag)| ns - lag.min(ns));
@@ -95,6 +103,11 @@ impl Tally {
     pub fn errors_of(&self, kind: &str) -> u64 {
         self.errors.get(kind).copied().unwrap_or(0)
     }
+}
+
+/// A time of `request`, which is finite if it was a hit.
+fn hit_from(request: &Request, start_ns: u64, end_ns: u64) -> Option<u64> {
+    (request.outcome == Outcome::Hit).then(|| end_ns.saturating_sub(start_ns))
 }
 
 fn put(times: &mut Times, ns: Option<u64>) {
