@@ -34,12 +34,15 @@ pub fn write_whole(
     })
 }
 
-/// A result that cannot be written is found before the run, not after it. `-` is standard output.
+/// A result that cannot be written is found before the run, not after it. `-` is standard output. A
+/// file that is there stays as it is; of one that is not, nothing is left.
 pub fn check_writable(path: &Path) -> Result<(), Fault> {
     if path.as_os_str() == "-" {
         return Ok(());
     }
-    open(path).map(|_| ()).map_err(|error| {
+    let is_new = !path.exists();
+    let opened = open(path).and_then(|_| if is_new { remove(path) } else { Ok(()) });
+    opened.map_err(|error| {
         let fix = "name a file in a folder that exists and may be written";
         Fault::usage(
             format!("the result cannot be written: {error}"),
@@ -47,6 +50,11 @@ pub fn check_writable(path: &Path) -> Result<(), Fault> {
             fix,
         )
     })
+}
+
+/// Removes the file at `path`; of a link, what it leads to.
+fn remove(path: &Path) -> io::Result<()> {
+    fs::canonicalize(path).and_then(fs::remove_file)
 }
 
 /// Where the bytes of `path` go, and whether that is something else than a regular file.
@@ -91,6 +99,22 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         write_whole(&path, "the log", |out| out.write_all(b"all")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"all");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn to_ask_whether_a_file_can_be_written_leaves_nothing_and_changes_nothing() {
+        let folder = folder("asked");
+        let (old, new) = (folder.join("old"), folder.join("new"));
+        fs::write(&old, "kept").unwrap();
+        let link = folder.join("link");
+        std::os::unix::fs::symlink(folder.join("nowhere"), &link).unwrap();
+        for path in [&old, &new, &link] {
+            check_writable(path).unwrap();
+        }
+        assert_eq!(fs::read(&old).unwrap(), b"kept");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "the old file and the link");
+        assert!(check_writable(&folder.join("no folder/file")).is_err());
         fs::remove_dir_all(&folder).unwrap();
     }
 
