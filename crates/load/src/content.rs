@@ -58,8 +58,9 @@ impl Lengths {
 }
 
 impl Content {
-    /// Draws the lengths of `items` keys and values. Lengths outside what a server takes are moved
-    /// to the nearest one it takes: keys of 1 to 250 bytes, never shorter than the item's number.
+    /// Draws the lengths of `items` keys and values. Drawn lengths outside what a server takes are moved
+    /// to the nearest one it takes: keys of at most 250 bytes, never shorter than the last item's
+    /// number. One length for all that is too short for that is refused.
     pub fn new(items: u64, key_size: &str, value_size: &str) -> Result<Self, Fault> {
         let items = u32::try_from(items).map_err(|_| {
             Fault::usage(format!("items is {items}"), "items", "give at most 4 billion")
@@ -73,6 +74,14 @@ impl Content {
                 format!("give a length from 1 to {KEY_MAX} bytes"),
             ));
         }
+        let digits = items.saturating_sub(1).max(1).ilog10() + 1;
+        if keys.variance() == 0.0 && keys.mean() < f64::from(digits) {
+            return Err(Fault::usage(
+                format!("key_size is {} and {items} keys that differ need {digits}", keys.mean()),
+                "key_size",
+                format!("give {digits} bytes or more, or fewer items"),
+            ));
+        }
         if values.mean() > VALUE_MAX as f64 {
             return Err(Fault::usage(
                 format!("value_size is {} bytes", values.mean()),
@@ -80,7 +89,6 @@ impl Content {
                 format!("give at most {VALUE_MAX} bytes"),
             ));
         }
-        let digits = items.saturating_sub(1).max(1).ilog10() + 1;
         Ok(Self {
             items,
             key_len: Lengths::draw(&keys, items, "key_size", digits, KEY_MAX as u32),
@@ -230,6 +238,8 @@ mod tests {
     fn lengths_no_server_takes_are_refused() {
         assert_eq!(Content::new(10, "0", "1").unwrap_err().at, "key_size");
         assert_eq!(Content::new(10, "251", "1").unwrap_err().at, "key_size");
+        assert_eq!(Content::new(11, "1", "1").unwrap_err().at, "key_size");
+        assert!(Content::new(10, "1", "1").is_ok());
         assert_eq!(Content::new(10, "10", "1e12").unwrap_err().at, "value_size");
         assert_eq!(Content::new(10, "ten", "1").unwrap_err().at, "key_size");
     }
