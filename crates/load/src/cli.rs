@@ -61,6 +61,10 @@ pub struct LoadArgs {
     /// How long replies are waited for after the last request was due [2s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub drain: Option<String>,
+    /// Longest wait for a reply after its request was sent: then it has failed, and over TCP its
+    /// connection is replaced; auto: 10 times the QoS bound, or 1 s without one [auto]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub timeout: Option<String>,
     /// Arrival process: poisson, fixed, gamma:CV, lognormal:CV, pareto:SHAPE, zipf:S, onoff:ON,OFF,
     /// fb_ia, trace:FILE [poisson]
     #[arg(long, value_name = "KIND")]
@@ -90,7 +94,7 @@ pub struct ContentArgs {
     /// Distinct keys (memcache, RESP), or numbers for {} in a path (HTTP) [10000]
     #[arg(long, value_name = "COUNT", value_parser = count)]
     pub items: Option<u64>,
-    /// Key length, bytes, as a distribution: 30, fb_key [30]
+    /// Key length, bytes, as a distribution: 30, fb_key; at least the digits of --items [30]
     #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
     pub key_size: Option<String>,
     /// Value size, bytes, as a distribution: 200, exponential:1k, fb_value [200]
@@ -123,12 +127,16 @@ pub struct ClientArgs {
     /// Connections, over all threads [16]
     #[arg(long, short, value_name = "COUNT")]
     pub connections: Option<u32>,
-    /// Most requests in flight per connection; more wait, inside the stopwatch [1]
+    /// Most requests in flight per connection; more wait, inside the stopwatch; 0: 1, over UDP 16 [0]
     #[arg(long, value_name = "COUNT")]
     pub depth: Option<u32>,
     /// Threads; each drives its share of connections and rate [1]
     #[arg(long, short, value_name = "COUNT")]
     pub threads: Option<u32>,
+    /// Addresses of this machine that connections come from in turn, when one has too few ports:
+    /// 127.0.0.2,127.0.0.3 [none]
+    #[arg(long, value_name = "ADDRS")]
+    pub source: Option<String>,
     /// CPUs to pin threads to: 1 or 1,3-5 [not pinned]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub cpus: Option<String>,
@@ -161,7 +169,8 @@ pub struct VerdictArgs {
     /// QoS bound on the time from due to done; needs --qos-quantile [none]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub qos_bound: Option<String>,
-    /// A request is timely if sent within this of being due; auto: 50us, or 1 % of the bound [auto]
+    /// A request is timely if sent within this of being due; auto: 50us, or 1 % of the bound if that
+    /// is more, and the TIME of sleep:TIME [auto]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub timely_within: Option<String>,
     /// A gap between two polls longer than this is an outage of the client [1ms]
@@ -268,6 +277,7 @@ impl Args {
         put(&mut job.duration, load.duration.as_ref());
         put(&mut job.warmup, load.warmup.as_ref());
         put(&mut job.drain, load.drain.as_ref());
+        put(&mut job.timeout, load.timeout.as_ref());
         put(&mut job.arrivals, load.arrivals.as_ref());
         put(&mut job.seed, load.seed.as_ref());
         put(&mut job.find_max, load.find_max.as_ref());
@@ -286,6 +296,7 @@ impl Args {
         put(&mut job.connections, client.connections.as_ref());
         put(&mut job.depth, client.depth.as_ref());
         put(&mut job.threads, client.threads.as_ref());
+        put(&mut job.source, client.source.as_ref());
         put(&mut job.cpus, client.cpus.as_ref());
         put(&mut job.instrument_cpus, client.instrument_cpus.as_ref());
         put(&mut job.server_cpus, client.server_cpus.as_ref());

@@ -26,12 +26,19 @@ pub struct Job {
     pub warmup: String,
     /// How long replies are waited for after the last request was due.
     pub drain: String,
+    /// Longest wait for a reply after its request was sent: then the request has failed (`timed_out`), and
+    /// over a stream its connection is replaced. `auto`: ten times the `QoS` bound, or 1 s without one.
+    pub timeout: String,
     /// Connections, over all threads.
     pub connections: u32,
-    /// Most requests in flight per connection; more wait in the plan, inside the stopwatch.
+    /// Most requests in flight per connection; more wait in the plan, inside the stopwatch. 0: 1, and 16
+    /// over UDP, where a lost datagram must not hold its connection.
     pub depth: u32,
     /// Threads; each drives its share of connections and of the rate.
     pub threads: u32,
+    /// Addresses of this machine that connections come from in turn, such as `127.0.0.2,127.0.0.3`: each
+    /// has as many ports as the kernel gives out. Empty: the kernel's choice.
+    pub source: String,
     /// CPUs to pin threads to, such as `1` or `1,3-5`; empty: not pinned.
     pub cpus: String,
     /// `epoll` or `io_uring`; `auto` takes `io_uring` where the kernel allows it.
@@ -49,7 +56,7 @@ pub struct Job {
     pub seed: u64,
     /// memcache and RESP: number of distinct keys.
     pub items: u64,
-    /// memcache and RESP: key length, bytes, as a distribution.
+    /// memcache and RESP: key length, bytes, as a distribution; never shorter than the digits of `items`.
     pub key_size: String,
     /// memcache and RESP: value size, bytes, as a distribution.
     pub value_size: String,
@@ -77,7 +84,8 @@ pub struct Job {
     pub probe_rate: f64,
     /// Closed loop, as fast as it goes: every connection keeps `depth` requests in flight.
     pub find_max: bool,
-    /// A request is timely if it was sent at most this long after it was due (METHOD M3).
+    /// A request is timely if it was sent at most this long after it was due (METHOD M3). `auto`: 50 µs,
+    /// or 1 % of the `QoS` bound if that is more, and what `sleep:TIME` puts a wake-up off.
     pub timely_within: String,
     /// `QoS` quantile, 0 to 1; with `qos_bound` it gives the run a verdict. 0: none.
     pub qos_quantile: f64,
@@ -109,9 +117,11 @@ impl Default for Job {
             duration: "10s".into(),
             warmup: "1s".into(),
             drain: "2s".into(),
+            timeout: "auto".into(),
             connections: 16,
-            depth: 1,
+            depth: 0,
             threads: 1,
+            source: String::new(),
             cpus: String::new(),
             transport: "auto".into(),
             wait: "auto".into(),

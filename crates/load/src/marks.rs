@@ -54,6 +54,8 @@ pub enum Outcome {
     Garbled,
     /// The connection was closed or reset first.
     Closed,
+    /// No reply came within the job's `timeout`.
+    TimedOut,
 }
 
 impl Outcome {
@@ -68,6 +70,7 @@ impl Outcome {
             Self::Content => "content",
             Self::Garbled => "garbled",
             Self::Closed => "closed",
+            Self::TimedOut => "timed_out",
         }
     }
 }
@@ -187,6 +190,14 @@ pub struct ThreadRun {
     pub outages_unlisted: u64,
     /// Connections that were opened again during the run.
     pub reconnects: u64,
+    /// Of these, how many because a request on the old one was not answered in time.
+    pub replaced: u64,
+    /// How often none could be opened for want of a local port.
+    pub out_of_ports: u64,
+    /// Requests given up because no reply came within the job's `timeout`.
+    pub timed_out: u64,
+    /// When a closed loop had sent all of its plan before its time was over, ns.
+    pub used_up_ns: Option<u64>,
     /// Connections that ended unannounced, or on what was not asked for.
     pub broke: u64,
     /// The first bytes that the server sent, a few dozen at most; empty if it sent none.

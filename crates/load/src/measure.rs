@@ -38,7 +38,8 @@ pub fn measure(
     let ready = run::prepare(resolved, stop)?;
     let ran = run::run(ready, progress)?;
     let was_interrupted = stop.load(Relaxed);
-    let was_stopped = ran.threads.iter().any(|thread| thread.stopped_ns.is_some());
+    let was_stopped =
+        ran.threads.iter().any(|thread| thread.stopped_ns.is_some() && thread.used_up_ns.is_none());
     let overran =
         ran.threads.iter().any(|thread| thread.ending.is_some_and(|end| end.overrun.is_some()));
     let run = Run {
@@ -50,7 +51,7 @@ pub fn measure(
         server_cpus: ran.server_cpus,
         server_seen: ran.server_seen,
         are_syscalls_counted: true,
-        was_lost: was_stopped && !was_interrupted && !overran && !resolved.job.find_max,
+        was_lost: was_stopped && !was_interrupted && !overran,
         long: ran.long,
     };
     Ok(Measured { result: summary::summarise(&run)?, run, start_ns: ran.start_ns, was_interrupted })

@@ -4,6 +4,8 @@
 
 mod qos;
 
+use std::net::IpAddr;
+
 use sojourn_base::{Fault, rng, units};
 
 pub use qos::{Qos, qos_bound_ns, qos_of};
@@ -15,6 +17,9 @@ use crate::transports;
 
 /// A year: beyond it, a time is a mistake in its unit.
 const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
+
+/// Most requests in flight on one UDP connection: a lost one holds none of the others up.
+const DEPTH_UDP: u32 = 16;
 
 /// How a thread passes the time until the next request is due or a reply arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +53,16 @@ pub struct Resolved {
     pub warmup_ns: u64,
     /// How long replies are waited for after the last request was due, ns.
     pub drain_ns: u64,
+    /// How long a reply is waited for after its request was sent, ns.
+    pub timeout_ns: u64,
     /// A request sent at most this long after it was due is timely, ns.
     pub timely_within_ns: u64,
     /// A gap between two polls longer than this is an outage, ns.
     pub outage_over_ns: u64,
     /// The `QoS` target, if one was given.
     pub qos: Option<Qos>,
+    /// Addresses that connections come from, in turn; empty: the kernel's choice.
+    pub sources: Vec<IpAddr>,
     /// CPUs that threads are pinned to, thread `t` to entry `t % len`; empty: not pinned.
     pub cpus: Vec<usize>,
     /// CPUs of a synthetic service.
@@ -106,10 +115,15 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     let (warmup_ns, drain_ns) = (time("warmup", &job.warmup)?, time("drain", &job.drain)?);
     let outage_over_ns = time("outage_over", &job.outage_over)?;
     let qos = qos_of(&job)?;
-    let timely_within_ns = match job.timely_within.as_str() {
-        "auto" => timely_within_auto_ns(qos),
-        text => time("timely_within", text)?,
+    let timeout_ns = match job.timeout.as_str() {
+        "auto" => timeout_auto_ns(qos),
+        text => time("timeout", text)?,
     };
+    if timeout_ns == 0 {
+        let fix = "give a time above 0, such as 1s, or auto";
+        return Err(Fault::usage("timeout is 0: no reply can come in time", "timeout", fix));
+    }
+    let sources = sources_of(&job)?;
     let cpus = cpu::usable("cpus", &job.cpus)?;
     let instrument_cpus = cpu::list("instrument_cpus", &job.instrument_cpus)?;
     let server_cpus = cpu::list("server_cpus", &job.server_cpus)?;
@@ -122,10 +136,18 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     }
     let transport = transports::choose(&job.transport, &target)?;
     let (wait, doze_ns) = wait_of(&job, &cpus)?;
+    let timely_within_ns = match job.timely_within.as_str() {
+        "auto" => timely_within_auto_ns(qos) + doze_ns,
+        text => time("timely_within", text)?,
+    };
+    if job.depth == 0 {
+        job.depth = if target.is_datagram() { DEPTH_UDP } else { 1 };
+    }
     if job.seed == 0 {
         job.seed = rng::fresh_seed();
     }
     job.timely_within = format!("{timely_within_ns}ns");
+    job.timeout = format!("{timeout_ns}ns");
     job.transport = transport.kind.name.into();
     job.wait = match doze_ns {
         0 => wait.name().into(),
@@ -137,6 +159,8 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
         duration_ns,
         warmup_ns,
         drain_ns,
+        timeout_ns,
+        sources,
         timely_within_ns,
         outage_over_ns,
         qos,
@@ -149,7 +173,26 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     })
 }
 
-/// 50 µs, or 1 % of the `QoS` bound if that is more. Source: METHOD M3.
+/// Ten times the `QoS` bound, or 1 s without one.
+fn timeout_auto_ns(qos: Option<Qos>) -> u64 {
+    qos.map_or(1_000_000_000, |qos| qos.bound_ns.saturating_mul(10))
+}
+
+fn sources_of(job: &Job) -> Result<Vec<IpAddr>, Fault> {
+    let texts = job.source.split(',').map(str::trim).filter(|text| !text.is_empty());
+    texts
+        .map(|text| {
+            text.parse().map_err(|_| {
+                let fix = "write addresses in numbers, such as 127.0.0.2,127.0.0.3";
+                Fault::usage(format!("'{text}' is not an address"), "source", fix)
+            })
+        })
+        .collect()
+}
+
+/// 50 µs, or 1 % of the `QoS` bound if that is more. Source: METHOD M3. It leaves room for what the
+/// kernel takes to wake a thread whose timer has run out (the timers' own slack is 1 ns, see `cpu`);
+/// what a thread that sleeps puts its wake-ups off by intent is added to it.
 fn timely_within_auto_ns(qos: Option<Qos>) -> u64 {
     qos.map_or(0, |qos| qos.bound_ns / 100).max(50_000)
 }
@@ -175,7 +218,7 @@ fn check_counts(job: &Job, target: &Target) -> Result<(), Fault> {
     };
     within("threads", job.threads.into(), 1, 1024)?;
     within("connections", job.connections.into(), u64::from(job.threads), 1_000_000)?;
-    within("depth", job.depth.into(), 1, 4096)?;
+    within("depth", job.depth.into(), 0, 4096)?;
     within("items", job.items, 1, u64::from(u32::MAX))?;
     within("multiget_keys", job.multiget_keys.into(), 1, 1000)?;
     within("requests_max", job.requests_max, 1, u64::from(u32::MAX))?;
@@ -191,13 +234,6 @@ fn check_counts(job: &Job, target: &Target) -> Result<(), Fault> {
 }
 
 fn check_scheme(job: &Job, target: &Target) -> Result<(), Fault> {
-    if target.scheme == Scheme::MemcacheUdp && job.depth > 1 {
-        return Err(Fault::usage(
-            format!("depth is {} over UDP, where replies may overtake one another", job.depth),
-            "depth",
-            "use depth 1 and more connections",
-        ));
-    }
     let writes = matches!(target.scheme, Scheme::Memcache | Scheme::MemcacheUdp | Scheme::Resp);
     if !writes && (job.set_share > 0.0 || job.preload) {
         return Err(Fault::usage(

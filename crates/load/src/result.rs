@@ -47,8 +47,8 @@ pub struct RunResult {
     /// Requests planned in the measured part.
     pub requests: u64,
     /// Requests that did not end as a hit, by kind (`miss`, `status`, `length`, `content`,
-    /// `garbled`, `closed`, `timeout`: sent and not answered, `unsent`: never sent); kinds that did
-    /// not occur are left out. Each counts as +infinity in every span.
+    /// `garbled`, `closed`, `timed_out`: not answered within the job's `timeout`, `unanswered`: sent and
+    /// not answered when the run ended, `unsent`: never sent); kinds that did not occur are left out. Each counts as +infinity in every span.
     pub errors: BTreeMap<String, u64>,
     /// Body bytes received.
     pub reply_bytes: u64,
@@ -174,6 +174,15 @@ pub struct Checks {
     /// for; warm-up included.
     #[serde(default)]
     pub broken_connections: u64,
+    /// Requests given up because no reply came within the job's `timeout`; warm-up included.
+    #[serde(default)]
+    pub timed_out: u64,
+    /// How often a connection was opened again, for whatever reason; warm-up included.
+    #[serde(default)]
+    pub reconnects: u64,
+    /// Of these, how often because a request on the old one was not answered in time.
+    #[serde(default)]
+    pub replaced_connections: u64,
     /// CPU share of the busiest thread, 0 to 1.
     pub cpu_share_max: f64,
     /// Share of the run in which the server's CPUs had nothing to do; `null` where they are unknown.

@@ -101,7 +101,8 @@ fn connect(resolved: &Resolved, count: u32) -> Result<Vec<Socket>, Fault> {
     if resolved.transport.kind.name == "null" {
         return Ok(Vec::new());
     }
-    sockets::connect(resolved.target.address()?, resolved.target.is_datagram(), count)
+    let datagrams = resolved.target.is_datagram();
+    sockets::connect(resolved.target.address()?, datagrams, &resolved.sources, count)
 }
 
 /// Runs all threads to the end, or until they are stopped.
@@ -261,6 +262,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     };
     let transport = (resolved.transport.open)(Ends {
         address: address.unwrap_or_else(|| ([127, 0, 0, 1], 0).into()),
+        sources: resolved.sources.clone(),
         sockets,
         connections: connections + u32::from(probe.is_some()),
         datagrams,
@@ -285,7 +287,8 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         },
         wait: resolved.wait,
         doze_ns: resolved.doze_ns,
-        give_up_ns: if datagrams { resolved.drain_ns.max(1) } else { 0 },
+        timeout_ns: resolved.timeout_ns,
+        datagrams,
         outage_over_ns: resolved.outage_over_ns,
         live,
     })

@@ -23,7 +23,7 @@ pub use drawing::{Drawing, Planned};
 use due::DueTimes;
 
 /// Requests/s for which a closed-loop plan (`find_max`) has requests enough.
-const CLOSED_RPS_MAX: f64 = 1e6;
+pub(crate) const CLOSED_RPS_MAX: f64 = 1e6;
 
 /// When things happen, ns after the start of the warm-up, and at which rate.
 #[derive(Clone, Debug)]

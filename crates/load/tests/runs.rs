@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must say where
 
+mod losses;
+mod replies;
 mod server;
 
 use std::ffi::OsString;
@@ -348,6 +350,38 @@ fn the_closed_loop_keeps_every_connection_busy() {
             thread.marks.connection.iter().copied().collect();
         assert_eq!(used.len(), 8, "{transport}");
     }
+}
+
+#[test]
+fn a_closed_loop_that_uses_up_its_plan_says_so() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::Good);
+        let job = Job { find_max: true, warmup: "0s".into(), ..job(&server, transport) };
+        let got = run(Job { duration: "30s".into(), requests_max: 500, ..job });
+        assert_eq!(got.result.requests, 500, "{transport}");
+        assert_eq!(got.result.verdict, Verdict::Unknown, "{transport}");
+        let plan = |why: &&String| why.starts_with("plan: all 500 requests");
+        let reason = got.result.reasons.iter().find(plan).unwrap();
+        assert!(reason.contains("raise requests_max"), "{transport}: {reason}");
+        assert!(!got.run.was_lost);
+    }
+}
+
+#[test]
+fn a_job_that_is_refused_leaves_no_files() {
+    let folder = std::env::temp_dir().join(format!("sojourn-refused-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let [json, hlog] = ["new.json", "old.hlog"].map(|name| folder.join(name));
+    std::fs::write(&hlog, "kept").unwrap();
+    let flags = ["--value-size", "exponental:1k", "--json", json.to_str().unwrap()];
+    let words = ["sojourn-load", "echo://127.0.0.1:9", "--hlog", hlog.to_str().unwrap()];
+    let (mut out, mut talk) = (Vec::new(), Vec::new());
+    let words = words.into_iter().chain(flags).map(OsString::from);
+    let exit = program::main(words, &Arc::new(AtomicBool::new(false)), &mut out, &mut talk);
+    assert_eq!(exit, 2, "{}", String::from_utf8_lossy(&talk));
+    assert!(!json.exists());
+    assert_eq!(std::fs::read(&hlog).unwrap(), b"kept");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

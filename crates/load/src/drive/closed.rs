@@ -28,10 +28,11 @@ pub fn run(mut drive: Drive, start_ns: u64) -> ThreadRun {
 }
 
 impl Drive {
-    /// Sends as long as there is room and time.
+    /// Sends as long as there is room and time. Before the start it is 0 ns: what is sent then has no
+    /// time of its own.
     #[inline]
     fn fill(&mut self, now_ns: u64) {
-        while now_ns < self.times.end_ns
+        while (1..self.times.end_ns).contains(&now_ns)
             && self.next < self.load_len
             && let Some(connection) = self.connections.pick()
         {
@@ -48,8 +49,9 @@ impl Drive {
         if self.wait == Wait::Spin {
             return Patience::NONE;
         }
+        let now_ns = self.now();
         Patience {
-            wait_ns: self.nap_ns(self.now()),
+            wait_ns: if now_ns == 0 { TOGETHER_NS } else { self.nap_ns(now_ns) },
             together_ns: TOGETHER_NS,
             arrivals: (self.connections.in_flight() as u32 / 4).max(1),
         }
@@ -59,9 +61,10 @@ impl Drive {
     #[inline]
     fn is_closed_over(&mut self, now_ns: u64) -> bool {
         if self.next == self.load_len && now_ns < self.times.end_ns {
-            self.stop(now_ns); // the plan is used up: what was measured until now counts
+            self.used_up_ns = self.used_up_ns.or(Some(now_ns));
+            self.stop(now_ns); // what was measured until now counts
         }
-        self.is_over(now_ns) || (now_ns >= self.times.end_ns && self.connections.in_flight() == 0)
+        self.is_over(now_ns) || (now_ns >= self.times.end_ns && self.connections.is_idle())
     }
 
     /// Cuts the plan to what was sent.

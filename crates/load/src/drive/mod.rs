@@ -7,6 +7,8 @@
 
 mod closed;
 mod connections;
+mod datagrams;
+mod overdue;
 mod probe;
 mod read;
 mod reopen;
@@ -20,8 +22,9 @@ use sojourn_base::clock::{Clock, Monotonic};
 
 pub use closed::run as run_closed;
 pub use connections::Connections;
+use overdue::Overdue;
 use probe::Probe;
-use read::{After, asked, lose, read};
+use read::{After, asked, ended, lose, read};
 use reopen::Reopener;
 use segments::Segments;
 pub use watch::{Live, Watch};
@@ -37,8 +40,6 @@ use crate::transports::{Event, Patience, Transport};
 const SEND_BATCH: usize = 16;
 /// Longest sleep: a signal is noticed, and a closed connection tried again, at least this often.
 const NAP_NS: u64 = 20_000_000;
-/// Between two looks for datagrams that were lost.
-const GIVE_UP_LOOK_NS: u64 = 1_000_000;
 
 /// When things happen, ns after the start of the warm-up.
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +78,10 @@ pub struct Setup {
     pub wait: Wait,
     /// When it sleeps: how long, ns, a wake-up may be put off so that it serves several events.
     pub doze_ns: u64,
-    /// Over UDP a reply that has not come within this is given up, ns; 0: never.
-    pub give_up_ns: u64,
+    /// A reply that has not come this long after its request was sent is given up, ns.
+    pub timeout_ns: u64,
+    /// Whether requests and replies are datagrams.
+    pub datagrams: bool,
     /// A gap between two polls longer than this is an outage, ns.
     pub outage_over_ns: u64,
     /// Counts that others may look at, and the request to stop.
@@ -102,8 +105,8 @@ pub struct Drive {
     times: Times,
     wait: Wait,
     doze_ns: u64,
-    give_up_ns: u64,
-    give_up_next_ns: u64,
+    overdue: Overdue,
+    datagrams: bool,
     live: Arc<Live>,
     /// The next request of the load, and the number of those drawn; after their places come the
     /// probe's.
@@ -113,6 +116,7 @@ pub struct Drive {
     /// Bytes of the request being sent.
     bytes: Vec<u8>,
     stopped_ns: Option<u64>,
+    used_up_ns: Option<u64>,
 }
 
 /// Runs the plan to its end, or until it is stopped; the warm-up starts at `start_ns` of the
@@ -146,8 +150,7 @@ impl Drive {
         let Setup { protocol, connections, depth, .. } = setup;
         let bytes = Vec::with_capacity(protocol.request_bytes_max() + 16);
         let sockets = connections + u32::from(probe.is_some());
-        let mut lists =
-            Connections::new(sockets, depth, setup.give_up_ns > 0, || protocol.decoder());
+        let mut lists = Connections::new(sockets, depth, setup.datagrams, || protocol.decoder());
         if let Some(probe) = &probe {
             lists.set_aside(probe.connection);
         }
@@ -171,8 +174,8 @@ impl Drive {
             times: setup.times,
             wait: setup.wait,
             doze_ns: setup.doze_ns,
-            give_up_ns: setup.give_up_ns,
-            give_up_next_ns: 0,
+            overdue: Overdue::new(setup.timeout_ns),
+            datagrams: setup.datagrams,
             live: setup.live,
             next: 0,
             load_len: if segments.is_some() { 0 } else { load_len },
@@ -180,6 +183,7 @@ impl Drive {
             probe,
             bytes,
             stopped_ns: None,
+            used_up_ns: None,
         }
     }
 
@@ -219,8 +223,11 @@ impl Drive {
     /// Picks up what has come and marks what it completes.
     #[inline]
     fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) {
+        self.overdue.round(now_ns, patience.wait_ns);
+        let mut found = 0;
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
         transport.poll(patience, &mut |event| {
+            found += 1;
             let now_ns = clock.now_ns().saturating_sub(times.start_ns);
             match event {
                 Event::Bytes(connection, bytes) => {
@@ -233,12 +240,18 @@ impl Drive {
                         reopener.drop_after_poll(connection, bytes, now_ns, agreed);
                     }
                 }
+                Event::Ended(connection) => {
+                    if ended(connections, connection, now_ns, plan, marks, live) {
+                        reopener.closed(connection, now_ns, true);
+                    }
+                }
                 Event::Closed(connection) => {
                     lose(connections, connection, now_ns, marks, live);
                     reopener.closed(connection, now_ns, false);
                 }
             }
         });
+        self.give_up_overdue(now_ns, found);
         if self.reopener.has_work() {
             self.reopener.tend(self.transport.as_mut(), &mut self.connections, now_ns);
         }
@@ -276,7 +289,10 @@ impl Drive {
     /// Longest wait while the load has nothing due.
     #[inline]
     fn nap_ns(&self, now_ns: u64) -> u64 {
-        let nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
+        let mut nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
+        if !self.connections.is_idle() {
+            nap_ns = nap_ns.min(self.overdue.look_ns());
+        }
         nap_ns.min(self.probe_due_ns(now_ns))
     }
 
@@ -292,15 +308,12 @@ impl Drive {
         if (self.live.stop.load(Relaxed) || !goes_on) && self.stopped_ns.is_none() {
             self.stop(now_ns);
         }
-        if self.give_up_ns > 0 && now_ns >= self.give_up_next_ns {
-            self.give_up(now_ns);
-        }
         if self.reopener.is_hopeless(now_ns) {
             self.stop(now_ns);
             return true;
         }
         let all_sent = self.next == self.load_len && self.is_all_drawn();
-        (all_sent && self.connections.in_flight() == 0 && now_ns >= self.times.end_ns)
+        (all_sent && self.connections.is_idle() && now_ns >= self.times.end_ns)
             || now_ns >= self.times.end_ns + self.times.drain_ns
     }
 
@@ -314,31 +327,18 @@ impl Drive {
         self.watch.ends_at(now_ns);
     }
 
-    /// A datagram may be lost: its connection is free again after a while.
-    #[cold]
-    fn give_up(&mut self, now_ns: u64) {
-        self.give_up_next_ns = now_ns + GIVE_UP_LOOK_NS;
-        let late_ns = now_ns.saturating_sub(self.give_up_ns);
-        for connection in 0..self.reopener.connections() {
-            if let Some(request) = self.connections.oldest(connection)
-                && self.marks.sent_ns[request as usize] < late_ns
-            {
-                self.connections.pop(connection, now_ns);
-                let (decoder, first_byte_ns) = self.connections.reading(connection);
-                decoder.reset();
-                *first_byte_ns = 0;
-            }
-        }
-    }
-
     fn finish(mut self) -> ThreadRun {
         let probe_sojourn_ns = self.probe_times();
         let no_room_ns = if self.connections.pick().is_none() { self.now() } else { 0 };
-        let Self { watch, transport, stopped_ns, reopener, .. } = self;
+        let Self { watch, transport, stopped_ns, used_up_ns, reopener, overdue, .. } = self;
         let mut run = ThreadRun {
             probe_sojourn_ns,
             stopped_ns,
             reconnects: reopener.reconnects(),
+            replaced: reopener.replaced(),
+            out_of_ports: reopener.out_of_ports(),
+            timed_out: overdue.timed_out,
+            used_up_ns,
             broke: reopener.broke(),
             heard: reopener.into_heard(),
             ..ThreadRun::default()

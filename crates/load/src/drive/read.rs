@@ -1,6 +1,6 @@
 //! From bytes to marks: the replies in what a poll found, and what is lost with a connection.
 
-use super::{Connections, Live};
+use super::{Connections, Live, datagrams};
 use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
 use crate::marks::Outcome;
 use crate::protocols::Asked;
@@ -31,6 +31,9 @@ pub(super) fn read(
     marks: &mut Marks,
     live: &Live,
 ) -> After {
+    if connections.are_datagrams() {
+        return datagrams::read(connections, connection, bytes, now_ns, plan, marks, live);
+    }
     while !bytes.is_empty() {
         let Some(request) = connections.oldest(connection) else {
             return connections.after_stray(connection);
@@ -58,6 +61,32 @@ pub(super) fn read(
         }
     }
     After::GoOn
+}
+
+/// The server ended its side of `connection` in order. Where that ends the reply being read, the
+/// request is answered; whether it was is the answer.
+#[cold]
+pub(super) fn ended(
+    connections: &mut Connections,
+    connection: u32,
+    now_ns: u64,
+    plan: &Plan,
+    marks: &mut Marks,
+    live: &Live,
+) -> bool {
+    let Some(request) = connections.oldest(connection).map(|request| request as usize) else {
+        return false;
+    };
+    let (decoder, first_byte_ns) = connections.reading(connection);
+    let Some(reply) = decoder.ended(asked(plan, request)) else { return false };
+    marks.first_byte_ns[request] = std::mem::take(first_byte_ns);
+    marks.done_ns[request] = now_ns;
+    marks.outcome[request] = reply.outcome;
+    marks.reply_bytes[request] = reply.body_bytes;
+    live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
+    connections.closed(connection); // it has no room for the next request
+    connections.pop(connection, now_ns);
+    true
 }
 
 /// Everything in flight on `connection` is lost.

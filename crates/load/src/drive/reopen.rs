@@ -35,6 +35,8 @@ pub(super) struct Reopener {
     next_try_ns: u64,
     reconnects: u64,
     broke: u64,
+    replaced: u64,
+    out_of_ports: u64,
     heard: Vec<u8>,
 }
 
@@ -48,6 +50,8 @@ impl Reopener {
             next_try_ns: 0,
             reconnects: 0,
             broke: 0,
+            replaced: 0,
+            out_of_ports: 0,
             heard: Vec::with_capacity(HEARD_BYTES),
         }
     }
@@ -75,6 +79,16 @@ impl Reopener {
     /// How often a connection ended unannounced, or on what was not asked for.
     pub(super) fn broke(&self) -> u64 {
         self.broke
+    }
+
+    /// How many were replaced because a request on them was not answered in time.
+    pub(super) fn replaced(&self) -> u64 {
+        self.replaced
+    }
+
+    /// How often none could be opened for want of a local port.
+    pub(super) fn out_of_ports(&self) -> u64 {
+        self.out_of_ports
     }
 
     /// The first bytes that any server sent: they tell its protocol if it is not ours.
@@ -134,6 +148,13 @@ impl Reopener {
         self.to_drop.push(connection);
     }
 
+    /// A request on `connection` was not answered in time: the next ones get a fresh one.
+    #[cold]
+    pub(super) fn replace(&mut self, connection: u32, now_ns: u64) {
+        self.replaced += 1;
+        self.drop_after_poll(connection, &[], now_ns, true);
+    }
+
     /// Drops what is to be dropped, and opens what may be opened.
     #[cold]
     pub(super) fn tend(
@@ -176,7 +197,8 @@ impl Reopener {
                     return;
                 }
                 Reopen::Pending => it.next_try_ns = now_ns + LOOK_NS,
-                Reopen::Refused => {
+                refused @ (Reopen::Refused | Reopen::NoPort) => {
+                    self.out_of_ports += u64::from(refused == Reopen::NoPort);
                     it.pause_ns = (it.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX);
                     it.next_try_ns = now_ns + it.pause_ns;
                 }

@@ -57,7 +57,8 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
         times: Times { start_ns: 0, measured_ns: 0, end_ns: hour_ns, drain_ns: 0 },
         wait: Wait::Spin,
         doze_ns: 0,
-        give_up_ns: 0,
+        timeout_ns: u64::MAX,
+        datagrams: false,
         outage_over_ns: hour_ns,
         live: Arc::new(Live::new(Arc::default())),
     };

@@ -1,7 +1,7 @@
 //! HTTP/1.1: `GET` with keep-alive over a set of paths.
 //!
-//! Life of a reply: a head (parsed when it is complete), then a body, whose length the head told or
-//! which comes in chunks. 200 to 299 is a hit, 404 and 410 a miss, everything else an error status.
+//! Life of a reply: a head (parsed when it is complete), then a body, whose length the head told,
+//! which comes in chunks, or which ends with the connection. 200 to 299 is a hit, 404 and 410 a miss, everything else an error status.
 //! A server that says `Connection: close` is believed. Source: RFC 9112.
 
 mod body;
@@ -19,9 +19,13 @@ use crate::marks::Outcome;
 use crate::target::Target;
 use body::{Body, Took};
 
-/// Longest head of a reply, bytes; nginx's own limit for proxied ones is 4 to 8 KiB.
-const HEAD_MAX: usize = 16 * 1024;
-const HEADERS_MAX: usize = 64;
+/// Longest head of a reply, bytes; curl's limit is 300 KiB, nginx's own for proxied ones 4 to 8 KiB.
+const HEAD_MAX: usize = 256 * 1024;
+/// Room for the usual head, so that the loop allocates only for another.
+const HEAD_USUAL: usize = 16 * 1024;
+/// Headers for which there is room on the stack, and the most that are read.
+const HEADERS_USUAL: usize = 64;
+const HEADERS_MAX: usize = 4096;
 
 struct Http {
     /// Requests of paths without a number, whole.
@@ -51,7 +55,7 @@ impl Protocol for Http {
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::new(Reader {
             expect_bytes: self.expect_bytes,
-            head: Vec::with_capacity(HEAD_MAX),
+            head: Vec::with_capacity(HEAD_USUAL),
             state: None,
         })
     }
@@ -97,6 +101,11 @@ impl Decoder for Reader {
             Took::All(taken) => self.end(used + taken),
             Took::Garbled => Step::end(bytes.len(), Outcome::Garbled, 0),
         }
+    }
+
+    fn ended(&mut self, _: Asked) -> Option<Reply> {
+        let is_whole = self.state.as_ref().is_some_and(|it| it.body.ends_with_connection());
+        if is_whole { self.end(0).reply } else { None }
     }
 
     fn reset(&mut self) {
@@ -158,20 +167,33 @@ impl Reader {
 
 /// Parses a head at the start of `bytes`.
 fn parse(bytes: &[u8]) -> Head {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut response = httparse::Response::new(&mut headers);
-    let taken = match response.parse(bytes) {
-        Ok(httparse::Status::Complete(taken)) => taken,
-        Ok(httparse::Status::Partial) => return Head::Part,
-        Err(_) => return Head::Garbled,
-    };
+    match parse_into(bytes, &mut [httparse::EMPTY_HEADER; HEADERS_USUAL]) {
+        Some(head) => head,
+        None => parse_into(bytes, &mut vec![httparse::EMPTY_HEADER; HEADERS_MAX])
+            .unwrap_or(Head::Garbled),
+    }
+}
+
+/// `None`: `headers` has room for too few.
+fn parse_into<'a>(bytes: &'a [u8], headers: &mut [httparse::Header<'a>]) -> Option<Head> {
+    let mut response = httparse::Response::new(headers);
+    match response.parse(bytes) {
+        Ok(httparse::Status::Complete(taken)) => Some(understood(&response, taken)),
+        Ok(httparse::Status::Partial) => Some(Head::Part),
+        Err(httparse::Error::TooManyHeaders) => None,
+        Err(_) => Some(Head::Garbled),
+    }
+}
+
+/// What a whole head of `taken` bytes says.
+fn understood(response: &httparse::Response<'_, '_>, taken: usize) -> Head {
     let Some(status) = response.code else { return Head::Garbled };
     if (100..200).contains(&status) {
         return Head::Informational(taken);
     }
     let mut is_last = response.version == Some(0);
-    let mut length = None;
-    let mut body = match status {
+    let (mut length, mut transfer) = (None, None);
+    let empty = match status {
         204 | 304 => Some(Body::of_length(0)),
         _ => None,
     };
@@ -183,20 +205,21 @@ fn parse(bytes: &[u8]) -> Head {
                 return Head::Garbled; // none, or two that differ: RFC 9112, 6.3
             }
             length = told;
-            body = body.or(told.map(Body::of_length));
         } else if header.name.eq_ignore_ascii_case("transfer-encoding")
             && value.to_ascii_lowercase().ends_with(b"chunked")
         {
-            body = Some(Body::chunked()); // goes before a length: RFC 9112, 6.3
+            transfer = Some(Body::chunked());
+        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            transfer = Some(Body::until_close());
         } else if header.name.eq_ignore_ascii_case("connection") {
             let value = value.to_ascii_lowercase();
             is_last = value == b"close" || (is_last && value != b"keep-alive");
         }
     }
-    match body {
-        Some(body) => Head::Whole(taken, Reading { status, is_last, body }),
-        None => Head::Garbled, // would end with the connection: not keep-alive, not measurable
-    }
+    // A transfer coding goes before a length, and nothing before a status without a body: 6.3.
+    let body = empty.or(transfer).or(length.map(Body::of_length));
+    let body = body.unwrap_or_else(Body::until_close);
+    Head::Whole(taken, Reading { status, is_last, body })
 }
 
 pub(super) const KIND: ProtocolKind = ProtocolKind {

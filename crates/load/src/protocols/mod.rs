@@ -21,6 +21,8 @@ use crate::job::Job;
 use crate::marks::{Op, Outcome};
 use crate::target::Target;
 
+pub(crate) use udp::id_of as datagram_id;
+
 /// What one request asks for; its reply is checked against it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
@@ -66,6 +68,10 @@ pub trait Protocol: Send + Sync {
 pub trait Decoder: Send {
     /// Reads on in `bytes`, which is not empty, for the reply to `asked`.
     fn read(&mut self, asked: Asked, bytes: &[u8]) -> Step;
+    /// The server ended the connection in order. A reply that ends so, and was begun, is complete.
+    fn ended(&mut self, _: Asked) -> Option<Reply> {
+        None
+    }
     /// Forgets a reply read in part: the connection is new.
     fn reset(&mut self);
 }

@@ -330,6 +330,53 @@ fn two_lengths_that_differ_are_garbled() {
     assert_ne!(read(5), Some(Outcome::Garbled));
 }
 
+/// The reply to one request whose bytes are cut at `cut`, and after which the server closes.
+fn closed_after(bytes: &[u8], cut: usize) -> Option<Reply> {
+    let protocol = set_up("http://h/", |job| job.expect_bytes = 5);
+    let mut decoder = protocol.decoder();
+    for mut piece in [&bytes[..cut], &bytes[cut..]] {
+        while !piece.is_empty() {
+            let step = decoder.read(asked(Op::Get, 0), piece);
+            assert_eq!(step.reply, None, "its end is not known before the server closes");
+            piece = &piece[step.used..];
+        }
+    }
+    decoder.ended(asked(Op::Get, 0))
+}
+
+#[test]
+fn a_body_without_a_length_ends_with_the_connection() {
+    let hit = Some(Reply { outcome: Outcome::Hit, body_bytes: 5, last: false });
+    for head in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\n"] {
+        let bytes = [head, "hello"].concat().into_bytes();
+        for cut in 0..=bytes.len() {
+            assert_eq!(closed_after(&bytes, cut), hit, "{head}, cut at {cut}");
+        }
+        let short = closed_after(&bytes[..bytes.len() - 1], 0).map(|reply| reply.outcome);
+        assert_eq!(short, Some(Outcome::Length));
+    }
+    for begun in ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", "HTTP/1.1 200 OK\r\nX"] {
+        assert_eq!(closed_after(begun.as_bytes(), 0), None, "cut short: {begun}");
+    }
+}
+
+#[test]
+fn long_heads_of_many_headers_are_read_at_any_split() {
+    let protocol = set_up("http://h/", |_| ());
+    let headers = format!("X: {}\r\n", "v".repeat(300)).repeat(200);
+    let bytes = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 2\r\n\r\nok").into_bytes();
+    let hit = [Reply { outcome: Outcome::Hit, body_bytes: 2, last: false }];
+    let asked = [asked(Op::Get, 0)];
+    let buffers: Vec<usize> = (16 * 1024..bytes.len()).step_by(16 * 1024).collect();
+    assert_eq!(buffers.len(), 3, "as io_uring hands it over");
+    for cuts in [vec![], vec![1000], vec![bytes.len() - 3], buffers] {
+        assert_eq!(replies(protocol.as_ref(), &asked, &bytes, &cuts), hit, "{cuts:?}");
+    }
+    let endless = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'v'; 300 * 1024]].concat();
+    let got = replies(protocol.as_ref(), &asked, &endless, &[200_000]);
+    assert_eq!(got[0].outcome, Outcome::Garbled, "a head that never ends is given up");
+}
+
 #[test]
 fn a_closing_reply_says_so() {
     let case = http();
@@ -353,8 +400,12 @@ fn a_datagram_of_another_request_is_not_read() {
     let second = reply(9, 1, &format!("{}\r\nEND\r\n", &value(9)[150..]));
     assert_eq!(decoder.read(now, &second), Step::end(second.len(), Outcome::Hit, 200));
     let torn = reply(9, 1, "END\r\n");
-    let outcome = decoder.read(now, &torn).reply.map(|reply| reply.outcome);
-    assert_eq!(outcome, Some(Outcome::Garbled), "its first datagram is missing");
+    assert_eq!(decoder.read(now, &torn), Step::more(torn.len()), "its first datagram was lost");
+    assert_eq!(decoder.read(now, &first), Step::more(first.len()));
+    let next = asked(Op::Get, 10);
+    let miss = [&[0, 10, 0, 0, 0, 1, 0, 0], "END\r\n".as_bytes()].concat();
+    let step = decoder.read(next, &miss);
+    assert_eq!(step, Step::end(miss.len(), Outcome::Miss, 0), "whatever was begun before it");
 }
 
 #[test]

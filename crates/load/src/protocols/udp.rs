@@ -5,16 +5,21 @@
 //!  | request id  | sequence   | datagrams in reply  | reserved 0 |   all 16 bit, network order
 //! ```
 //!
-//! A reply to an older request (it was given up) is not read. A reply of several datagrams must
-//! come in order, which it does on one machine; else it is `Garbled`. Source: memcached
-//! doc/protocol.txt, "UDP protocol".
+//! A reply to another request is not read. A reply of several datagrams must come in order, which it
+//! does on one machine, and not interleaved with another on the same connection, as a server with
+//! several threads may send it; else it is incomplete, like one that lost a datagram, and never ends.
+//! Source: memcached doc/protocol.txt, "UDP protocol".
 
 use std::sync::Arc;
 
 use super::{Asked, Decoder, Protocol, Step};
-use crate::marks::Outcome;
 
 const HEADER: usize = 8;
+
+/// The id of the request that a datagram answers; `None` if it is too short to have one.
+pub(crate) fn id_of(datagram: &[u8]) -> Option<u16> {
+    (datagram.len() > HEADER).then(|| u16::from_be_bytes([datagram[0], datagram[1]]))
+}
 
 /// `inner`, one request a datagram.
 pub(super) struct Udp {
@@ -29,7 +34,7 @@ impl Protocol for Udp {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Reader { inner: self.inner.decoder(), next_sequence: 0 })
+        Box::new(Reader { inner: self.inner.decoder(), id: 0, next_sequence: 0 })
     }
 
     fn request_bytes_max(&self) -> usize {
@@ -39,6 +44,8 @@ impl Protocol for Udp {
 
 struct Reader {
     inner: Box<dyn Decoder>,
+    /// Which reply is being read, and its next datagram.
+    id: u16,
     next_sequence: u16,
 }
 
@@ -46,20 +53,23 @@ impl Decoder for Reader {
     /// `bytes` is one datagram; all of it is used.
     fn read(&mut self, asked: Asked, bytes: &[u8]) -> Step {
         let all = bytes.len();
-        if all < HEADER || bytes[..2] != (asked.id as u16).to_be_bytes() {
+        if id_of(bytes) != Some(asked.id as u16) {
             return Step::more(all);
+        }
+        if self.id != asked.id as u16 {
+            self.reset();
+            self.id = asked.id as u16;
         }
         let sequence = u16::from_be_bytes([bytes[2], bytes[3]]);
         // memcached answers a GET of many keys with a whole reply per key, each the first of one.
         let is_whole = sequence == 0 && bytes[4..6] == [0, 1];
-        if (sequence != self.next_sequence && !is_whole) || all == HEADER {
-            self.reset();
-            return Step::end(all, Outcome::Garbled, 0);
+        if sequence != self.next_sequence && !is_whole {
+            return Step::more(all); // the one before it was lost
         }
         let step = self.inner.read(asked, &bytes[HEADER..]);
         match step.reply {
             None => {
-                self.next_sequence = if is_whole { 0 } else { self.next_sequence + 1 };
+                self.next_sequence = if is_whole { 0 } else { self.next_sequence.wrapping_add(1) };
                 Step::more(all)
             }
             Some(reply) => {

@@ -53,6 +53,47 @@ fn timely_is_fifty_microseconds_or_a_hundredth_of_the_bound() {
 }
 
 #[test]
+fn epsilon_belongs_to_the_wait() {
+    let within = |wait: &str| {
+        let job = Job { wait: wait.into(), ..job() };
+        resolve(job).unwrap().timely_within_ns
+    };
+    assert_eq!((within("spin"), within("sleep"), within("sleep:100us")), (50_000, 50_000, 150_000));
+    let told = Job { wait: "sleep:1ms".into(), timely_within: "70us".into(), ..job() };
+    assert_eq!(resolve(told).unwrap().timely_within_ns, 70_000, "what is asked for stays");
+}
+
+#[test]
+fn a_time_out_is_ten_bounds_or_a_second_and_stands_in_the_job() {
+    let plain = resolve(job()).unwrap();
+    assert_eq!((plain.timeout_ns, plain.job.timeout.as_str()), (1_000_000_000, "1000000000ns"));
+    let bound = Job { qos_quantile: 0.99, qos_bound: "5ms".into(), ..job() };
+    assert_eq!(resolve(bound.clone()).unwrap().timeout_ns, 50_000_000);
+    let told = Job { timeout: "3s".into(), ..bound };
+    assert_eq!(resolve(told).unwrap().timeout_ns, 3_000_000_000);
+    assert_eq!(fault(|job| job.timeout = "0s".into()).at, "timeout");
+}
+
+#[test]
+fn a_lost_datagram_leaves_room_on_its_connection() {
+    let depth = |target: &str, depth| {
+        resolve(Job { target: target.into(), depth, ..job() }).unwrap().job.depth
+    };
+    assert_eq!(depth("memcache://h", 0), 1);
+    assert_eq!(depth("memcache+udp://h", 0), 16);
+    assert_eq!((depth("memcache://h", 7), depth("memcache+udp://h", 7)), (7, 7));
+}
+
+#[test]
+fn sources_are_addresses_in_numbers() {
+    let sources = |text: &str| resolve(Job { source: text.into(), ..job() }).map(|it| it.sources);
+    assert!(sources("").unwrap().is_empty());
+    let two = ["127.0.0.2", "::1"].map(|text| text.parse::<IpAddr>().unwrap());
+    assert_eq!(sources("127.0.0.2, ::1").unwrap(), two);
+    assert_eq!(sources("localhost").unwrap_err().at, "source");
+}
+
+#[test]
 fn connections_are_shared_out_completely() {
     let mut resolved = resolve(Job { threads: 3, connections: 10, ..job() }).unwrap();
     resolved.job.threads = 3;

@@ -19,11 +19,12 @@
 //!
 //! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
 
-use sojourn_base::units::show_ns;
+use sojourn_base::units::{parse_ns, show_ns};
 
 use super::{CHECKS, Check, Evidence, lag, lost, protocol, steal};
 use crate::job::Job;
-use crate::result::Verdict;
+use crate::result::{Checks, Verdict};
+use crate::transports::sockets::NO_PORT;
 
 /// A server that is idle for less than this has work all the time: one tick in a second is 1 %, and
 /// the run's own start and end leave it without work.
@@ -136,6 +137,8 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
         notes.push(format!("{} of {all} requests failed and count as infinite", evidence.errors));
     }
     notes.extend(broken(evidence));
+    notes.extend(timed_out(evidence));
+    notes.extend(out_of_ports(evidence));
     if let Some(idle) = evidence.checks.server_idle_share
         && evidence.job.find_max
         && idle > CLIENT_BOUND_IDLE
@@ -159,6 +162,30 @@ fn broken(evidence: &Evidence) -> Option<String> {
              unannounced, or sent what was not asked for; {garbled} replies were garbled and \
              {closed} requests lost with them"
         )
+    })
+}
+
+/// Requests that were given up, and what that did to connections.
+fn timed_out(evidence: &Evidence) -> Option<String> {
+    let Checks { timed_out, replaced_connections, .. } = evidence.checks;
+    (timed_out > 0).then(|| {
+        let replaced = match replaced_connections {
+            0 => String::new(),
+            times => format!(", and {times} connections replaced for it"),
+        };
+        format!(
+            "{timed_out} requests were given up because no reply came within {} (timeout){replaced}; \
+             warm-up included",
+            parse_ns(&evidence.job.timeout)
+                .map_or_else(|_| evidence.job.timeout.clone(), |ns| show_ns(ns as f64))
+        )
+    })
+}
+
+fn out_of_ports(evidence: &Evidence) -> Option<String> {
+    let times = evidence.out_of_ports;
+    (times > 0 && !evidence.was_lost).then(|| {
+        format!("{times} times no local port was left to open a connection again; {NO_PORT}")
     })
 }
 
@@ -254,10 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lag_that_is_most_of_what_was_measured_is_unknown() {
+    fn a_lag_that_is_most_of_what_was_measured_is_said_and_one_beyond_epsilon_is_unknown() {
         let result = summarise(&fake::run(fake::job(), 40_000, 1_000)).unwrap();
+        assert_eq!((result.verdict, result.lateness_ns), (Verdict::Holds, result.pick_up_ns.p99));
+        assert!(result.lateness[0].starts_with("send lag"), "{:?}", result.lateness);
+        let result = summarise(&fake::run(fake::job(), 60_000, 1_000)).unwrap();
         assert_eq!((result.verdict, result.lateness_ns), (Verdict::Unknown, None));
-        assert!(result.reasons[0].starts_with("send lag"), "{:?}", result.reasons);
+        assert!(result.reasons.iter().any(|why| why.starts_with("timely")), "{:?}", result.reasons);
     }
 
     #[test]

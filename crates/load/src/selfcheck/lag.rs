@@ -15,9 +15,10 @@
 //!   decision then stands (lag only makes the service look worse), and a note says by how much the
 //!   measured p99 is too high at most.
 //!
-//! Where both fail the lag is still known, and only adds. If it is all that is wrong, and at most half of
-//! the measured p99, the run is believed: its quantiles are upper bounds, and `lateness_ns` in the result
-//! says how much of them the lag can be. See `judge` for what is decided then.
+//! Where both fail the lag is still known, and only adds. If it is all that is wrong (so at least 97.5 % of
+//! requests were sent within ε of when they could be), the run is believed: its quantiles are upper
+//! bounds, and `lateness_ns` in the result says how much of them the lag can be, be it most of them. See
+//! `judge` for what is decided then.
 //!
 //! Requests are not moved in time by either: lateness in the arrivals themselves is for the checks
 //! `timely` and `arrivals`.
@@ -28,8 +29,6 @@ use sojourn_base::units::show_ns;
 use super::{Check, Evidence};
 
 const SHARE_MAX: f64 = 0.05;
-/// Beyond it the lag is not an addition to what was measured, it is most of it.
-const BOUNDED_MAX: f64 = 0.5;
 
 pub(super) const CHECK: Check = Check {
     name: "send lag",
@@ -77,12 +76,10 @@ fn failed(evidence: &Evidence) -> Option<String> {
         .then(|| format!("{text}, {:.0} % may be; {fix}", SHARE_MAX * 100.0))
 }
 
-/// The p99 of the lag, ns, where it is more than 5 % of the measured p99 and yet so little that the
-/// measured quantiles say something as upper bounds.
+/// The p99 of the lag, ns, where it is more than 5 % of the measured p99: the measured quantiles are
+/// upper bounds, and too high by so much at most.
 pub(super) fn bounded_ns(evidence: &Evidence) -> Option<u64> {
-    let (lag_ns, _) = addition(evidence)?;
-    let sojourn_ns = evidence.sojourn.quantile(0.99)? as f64;
-    (lag_ns <= BOUNDED_MAX * sojourn_ns).then_some(lag_ns as u64)
+    addition(evidence).map(|(lag_ns, _)| lag_ns as u64)
 }
 
 /// What to know of a run that is valid in spite of its lag.

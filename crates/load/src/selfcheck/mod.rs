@@ -20,6 +20,7 @@ mod requests;
 mod service;
 mod steal;
 mod timely;
+mod used_up;
 
 use sojourn_base::Fault;
 use sojourn_base::span::Times;
@@ -60,6 +61,7 @@ pub const CHECKS: &[Check] = &[
     overrun::CHECK,
     protocol::CHECK,
     requests::CHECK,
+    used_up::CHECK,
     outages::CHECK,
     steal::CHECK,
     rate::CHECK,
@@ -82,6 +84,10 @@ pub struct Evidence {
     pub was_lost: bool,
     /// Why a long run ended before its plan was sent.
     pub overrun: Option<Overrun>,
+    /// How often no connection could be opened for want of a local port.
+    pub out_of_ports: u64,
+    /// When a closed loop had sent all of its plan, and the length of the load, ns; `None`: it never had.
+    pub used_up_ns: Option<(u64, u64)>,
     /// ε of the timely ratio, ns.
     pub timely_within_ns: u64,
     /// `QoS` bound, ns; `None` without a target.
@@ -139,6 +145,7 @@ impl Evidence {
         }
         let cpu_share = |cpu_ns: u64| share(cpu_ns, to_ns - from_ns);
         let of_process = !run.job.find_max;
+        let used_up_ns = run.threads.iter().filter_map(|thread| thread.used_up_ns).min();
         let checks = Checks {
             rate_error: if of_process { ratio(all.requests as f64, asked) } else { 0.0 },
             sent_rate_error: issue.rate_error,
@@ -155,6 +162,9 @@ impl Evidence {
             poll_gap_max_ns: gaps.span().max,
             backlog_max: issue.backlog_max,
             broken_connections: run.threads.iter().map(|thread| thread.broke).sum(),
+            timed_out: run.threads.iter().map(|thread| thread.timed_out).sum(),
+            reconnects: run.threads.iter().map(|thread| thread.reconnects).sum(),
+            replaced_connections: run.threads.iter().map(|thread| thread.replaced).sum(),
             cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
             server_idle_share: run.server_cpus.map(|shares| shares.idle),
             server_steal_share: run.server_cpus.map(|shares| shares.steal),
@@ -167,6 +177,9 @@ impl Evidence {
             job: run.job.clone(),
             was_lost: run.was_lost,
             overrun: run.overrun(),
+            out_of_ports: run.threads.iter().map(|thread| thread.out_of_ports).sum(),
+            used_up_ns: used_up_ns
+                .map(|after_ns| (after_ns, timetable.warmup_ns + timetable.measured_ns)),
             asked,
             dispersion_planned: issue.dispersion_planned,
             requests: all.requests,

@@ -42,7 +42,7 @@ impl Talk {
             talk.sent += u64::from(request.sent_ns > 0);
             talk.understood += u64::from(!matches!(
                 request.outcome,
-                Outcome::Pending | Outcome::Garbled | Outcome::Closed
+                Outcome::Pending | Outcome::Garbled | Outcome::Closed | Outcome::TimedOut
             ));
         }
         talk
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_server_that_speaks_another_protocol_is_the_one_reason() {
-        for outcome in [Outcome::Garbled, Outcome::Closed, Outcome::Pending] {
+        for outcome in [Outcome::Garbled, Outcome::Closed, Outcome::Pending, Outcome::TimedOut] {
             let result = all_end(outcome, outcome, b"ERROR\r\n");
             assert_eq!(result.verdict, Verdict::Unknown);
             let [reason] = &result.reasons[..] else { panic!("{:?}", result.reasons) };

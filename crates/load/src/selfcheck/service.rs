@@ -1,7 +1,8 @@
 //! Did the service do the work that was asked for? Wrong replies make another workload of it.
 //!
 //! Refused, slow or lost requests are what a service under load does: they count as infinite and
-//! the `QoS` target decides. A miss or a wrong body means that the run measured something else.
+//! the `QoS` target decides. Without one nothing says how many are too many; beyond 1 % there is no p99
+//! any more. A miss or a wrong body means that the run measured something else.
 
 use super::{Check, Evidence};
 use crate::summary::share;
@@ -10,7 +11,7 @@ const SHARE_MAX: f64 = 0.01;
 
 pub(super) const CHECK: Check = Check {
     name: "replies",
-    about: "at most 1 % of replies are misses or have a wrong body; in a closed loop, fail at all",
+    about: "at most 1 % of replies are misses or have a wrong body; without a QoS bound, fail at all",
     source: "",
     in_closed_loop: true,
     is_lateness: false,
@@ -30,7 +31,18 @@ fn failed(evidence: &Evidence) -> Option<String> {
         return no_peak(evidence);
     }
     let is_dead = evidence.requests > 0 && evidence.errors == evidence.requests;
-    is_dead.then(|| "no request succeeded (see errors); check that the service is up".into())
+    if is_dead {
+        return Some("no request succeeded (see errors); check that the service is up".into());
+    }
+    let failed = share(evidence.errors, evidence.requests);
+    (evidence.qos_bound_ns.is_none() && failed > SHARE_MAX).then(|| {
+        format!(
+            "{:.1} % of requests failed (see errors), {:.0} % may without a QoS bound to decide on it; \
+             lower the rate, raise timeout, or give qos_quantile and qos_bound",
+            failed * 100.0,
+            SHARE_MAX * 100.0
+        )
+    })
 }
 
 /// Why the rate of a closed loop is not the service's peak.
@@ -50,4 +62,32 @@ fn no_peak(evidence: &Evidence) -> Option<String> {
             failed * 100.0
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::job::Job;
+    use crate::marks::Outcome;
+    use crate::result::{RunResult, Verdict};
+    use crate::summary::{fake, summarise};
+
+    /// So many of the last requests of some 21 000 were lost.
+    fn lost(requests: usize, job: Job) -> RunResult {
+        let mut run = fake::run(job, 0, 1_000);
+        run.threads[0].marks.outcome.iter_mut().rev().take(requests).for_each(|outcome| {
+            *outcome = Outcome::TimedOut;
+        });
+        summarise(&run).unwrap()
+    }
+
+    #[test]
+    fn more_than_one_in_a_hundred_that_failed_need_a_bound_to_be_believed() {
+        assert_eq!(lost(150, fake::job()).verdict, Verdict::Holds);
+        let result = lost(300, fake::job());
+        assert_eq!(result.verdict, Verdict::Unknown);
+        assert!(result.reasons[0].starts_with("replies: 1.5 % of requests failed"));
+        let with_bound = |q| Job { qos_quantile: q, qos_bound: "20ms".into(), ..fake::job() };
+        assert_eq!(lost(300, with_bound(0.99)).verdict, Verdict::Violated);
+        assert_eq!(lost(300, with_bound(0.9)).verdict, Verdict::Holds, "it allows for 10 %");
+    }
 }

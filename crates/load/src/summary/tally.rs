@@ -121,7 +121,7 @@ fn error_kind(request: &Request) -> Option<&'static str> {
     match request.outcome {
         Outcome::Hit => None,
         Outcome::Pending if request.sent_ns == 0 => Some("unsent"),
-        Outcome::Pending => Some("timeout"),
+        Outcome::Pending => Some("unanswered"),
         failed => Some(failed.name()),
     }
 }

@@ -65,7 +65,7 @@ fn failed_requests_are_infinite_and_named_by_kind() {
         }
     }
     let result = summarise(&run).unwrap();
-    let expected = [("closed", 100), ("timeout", 100), ("unsent", 100)];
+    let expected = [("closed", 100), ("unanswered", 100), ("unsent", 100)];
     let expected = expected.map(|(kind, count)| (kind.to_string(), count));
     assert_eq!(result.errors, BTreeMap::from(expected));
     assert_eq!(result.sojourn_ns.p99, None, "1.5 % of 20 000 are infinite");

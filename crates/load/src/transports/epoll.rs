@@ -33,6 +33,8 @@ struct Epoll {
     buffer: Box<[u8]>,
     events: [libc::epoll_event; EVENTS],
     syscalls: u64,
+    /// Whether the kernel, and whoever filters its calls, offers `epoll_pwait2`.
+    has_pwait2: bool,
 }
 
 pub(super) const KIND: TransportKind = TransportKind {
@@ -41,7 +43,7 @@ pub(super) const KIND: TransportKind = TransportKind {
         about: "plain sockets, edge-triggered epoll",
         usage: "--transport epoll",
         params: &[],
-        needs: &["Linux 5.11 (epoll_pwait2)"],
+        needs: &[],
         source: "epoll(7)",
     },
     open,
@@ -71,6 +73,7 @@ fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
         buffer: vec![1; BUFFER].into_boxed_slice(),
         events: [libc::epoll_event { events: 0, u64: 0 }; EVENTS],
         syscalls: 0,
+        has_pwait2: true,
         open: Vec::with_capacity(sockets.len()),
         ends,
     };
@@ -132,9 +135,9 @@ impl Transport for Epoll {
         self.syscalls += 4;
         let socket = match self.opening[at].take() {
             Some(socket) => socket,
-            None => match sockets::begin(self.ends.address, self.ends.datagrams) {
-                Some(socket) => socket,
-                None => return Reopen::Refused,
+            None => match self.ends.way(connection).begin() {
+                Ok(socket) => socket,
+                Err(refused) => return refused,
             },
         };
         match sockets::progress(&socket) {
@@ -188,29 +191,54 @@ impl Epoll {
     /// Number of events that are ready after at most `wait_ns`.
     fn wait(&mut self, wait_ns: u64) -> usize {
         self.syscalls += 1;
-        let (epoll, events) = (self.set.as_raw_fd(), self.events.as_mut_ptr());
-        let ready = if wait_ns == 0 {
+        if wait_ns == 0 {
+            let events = self.events.as_mut_ptr();
             // SAFETY: `events` has room for EVENTS entries.
-            unsafe { libc::epoll_wait(epoll, events, EVENTS as i32, 0) }
-        } else {
-            let wait = libc::timespec {
-                tv_sec: (wait_ns / 1_000_000_000) as i64,
-                tv_nsec: (wait_ns % 1_000_000_000) as i64,
-            };
-            // SAFETY: as above; `wait` outlives the call; no signal mask is given.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_epoll_pwait2,
-                    epoll,
-                    events,
-                    EVENTS as i32,
-                    &raw const wait,
-                    std::ptr::null::<libc::sigset_t>(),
-                    8_usize,
-                ) as i32
-            }
+            let ready = unsafe { libc::epoll_wait(self.set.as_raw_fd(), events, EVENTS as i32, 0) };
+            return ready.max(0) as usize; // interrupted by a signal: nothing is ready
+        }
+        let wait = libc::timespec {
+            tv_sec: (wait_ns / 1_000_000_000) as i64,
+            tv_nsec: (wait_ns % 1_000_000_000) as i64,
         };
-        ready.max(0) as usize // interrupted by a signal: nothing is ready
+        if self.has_pwait2 {
+            match self.pwait2(&wait) {
+                Ok(ready) => return ready,
+                // A sandbox that does not know the call refuses it with one or the other.
+                Err(libc::ENOSYS | libc::EPERM) => self.has_pwait2 = false,
+                Err(_) => return 0,
+            }
+        }
+        self.wait_by_ppoll(&wait)
+    }
+
+    /// Number of events, or the error's number.
+    fn pwait2(&mut self, wait: &libc::timespec) -> Result<usize, i32> {
+        let (epoll, events) = (self.set.as_raw_fd(), self.events.as_mut_ptr());
+        // SAFETY: `events` has room for EVENTS entries; `wait` outlives the call; no signal mask.
+        let ready = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                epoll,
+                events,
+                EVENTS as i32,
+                std::ptr::from_ref(wait),
+                std::ptr::null::<libc::sigset_t>(),
+                8_usize,
+            )
+        };
+        usize::try_from(ready).map_err(|_| io::Error::last_os_error().raw_os_error().unwrap_or(0))
+    }
+
+    /// Before Linux 5.11 `epoll_wait` counts in ms. An epoll set can itself be waited for, and `ppoll`
+    /// does that to the nanosecond, for one system call more.
+    #[cold]
+    fn wait_by_ppoll(&mut self, wait: &libc::timespec) -> usize {
+        let mut set = libc::pollfd { fd: self.set.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        self.syscalls += 1;
+        // SAFETY: one entry, which outlives the call, as `wait` does; no signal mask is given.
+        unsafe { libc::ppoll(&raw mut set, 1, std::ptr::from_ref(wait), std::ptr::null()) };
+        self.wait(0)
     }
 
     /// Hands as much to the kernel as it takes now; a broken connection takes everything.
@@ -260,6 +288,9 @@ impl Epoll {
             }
             if read < 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock {
                 return;
+            }
+            if read == 0 {
+                on(Event::Ended(connection));
             }
             self.close(connection);
             on(Event::Closed(connection));

@@ -12,7 +12,7 @@ mod ring;
 pub mod sockets;
 mod uring;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use socket2::Socket;
 use sojourn_base::Fault;
@@ -25,6 +25,8 @@ use crate::target::{Scheme, Target};
 pub enum Event<'a> {
     /// Bytes came; over UDP, one datagram.
     Bytes(u32, &'a [u8]),
+    /// The server ended its side in order: no more bytes come, [`Event::Closed`] does.
+    Ended(u32),
     /// The connection was closed or reset; what was in flight on it is lost.
     Closed(u32),
 }
@@ -38,6 +40,8 @@ pub enum Reopen {
     Pending,
     /// The server refused it.
     Refused,
+    /// This machine has no local port left for it.
+    NoPort,
 }
 
 /// How long a poll may wait for something to arrive.
@@ -88,6 +92,8 @@ pub trait Transport {
 pub struct Ends {
     /// The server.
     pub address: SocketAddr,
+    /// Addresses of this machine that connections come from, in turn; empty: the kernel's choice.
+    pub sources: Vec<IpAddr>,
     /// Connected, non-blocking sockets; connection `c` is entry `c`.
     pub sockets: Vec<Socket>,
     /// Number of connections (also where there are no sockets).
@@ -101,6 +107,11 @@ pub struct Ends {
 }
 
 impl Ends {
+    /// Where `connection` leads, and where it comes from.
+    fn way(&self, connection: u32) -> sockets::Way {
+        sockets::Way::nth(self.address, self.datagrams, &self.sources, connection)
+    }
+
     /// Buffers for arrivals: two a connection, so that one can be read while the other is filled.
     fn buffers(&self) -> u16 {
         (self.connections.clamp(32, 2048) * 2).next_power_of_two() as u16

@@ -1,7 +1,8 @@
 //! Sockets: opened with a deadline before the run, opened again without waiting during it.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -12,27 +13,101 @@ use super::Reopen;
 /// How long all connections together may take to open.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// Opens `count` connections to `address`, all within [`CONNECT_WITHIN`].
-pub fn connect(address: SocketAddr, datagrams: bool, count: u32) -> Result<Vec<Socket>, Fault> {
+/// What helps where the local ports to one server are used up.
+pub const NO_PORT: &str = "let connections come from more addresses, such as --source 127.0.0.2,127.0.0.3 for a \
+     server on loopback (each has as many ports as net.ipv4.ip_local_port_range names), use fewer \
+     connections, or wait a minute for closed ones (TIME_WAIT)";
+
+/// Where one connection leads, and where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The server.
+    pub address: SocketAddr,
+    /// UDP instead of TCP.
+    pub datagrams: bool,
+    /// Address of this machine that it comes from; `None`: the kernel's choice.
+    pub source: Option<IpAddr>,
+}
+
+/// Opens `count` connections to `address`, all within [`CONNECT_WITHIN`]; they come from `sources`
+/// in turn.
+pub fn connect(
+    address: SocketAddr,
+    datagrams: bool,
+    sources: &[IpAddr],
+    count: u32,
+) -> Result<Vec<Socket>, Fault> {
     let deadline = Instant::now() + CONNECT_WITHIN;
     (0..count)
         .map(|nth| {
             let left = deadline.saturating_duration_since(Instant::now());
-            connect_one(address, datagrams, left.max(Duration::from_millis(1)))
-                .map_err(|error| refused(&error, address, nth, count))
+            let way = Way::nth(address, datagrams, sources, nth);
+            let refused = |error: io::Error| refused(&error, address, nth, count);
+            let socket = new(address, datagrams).map_err(refused)?;
+            way.bind(&socket)?;
+            way.connect(&socket, left.max(Duration::from_millis(1))).map_err(refused)?;
+            Ok(socket)
         })
         .collect()
 }
 
-fn connect_one(address: SocketAddr, datagrams: bool, within: Duration) -> io::Result<Socket> {
-    let socket = new(address, datagrams)?;
-    if datagrams {
-        socket.connect(&address.into())?;
-    } else {
-        socket.connect_timeout(&address.into(), within)?;
+impl Way {
+    /// The way of the `nth` connection.
+    pub fn nth(address: SocketAddr, datagrams: bool, sources: &[IpAddr], nth: u32) -> Self {
+        let source = (!sources.is_empty()).then(|| sources[nth as usize % sources.len()]);
+        Self { address, datagrams, source }
     }
-    socket.set_nonblocking(true)?;
-    Ok(socket)
+
+    fn connect(self, socket: &Socket, within: Duration) -> io::Result<()> {
+        if self.datagrams {
+            socket.connect(&self.address.into()).map_err(|error| match error.kind() {
+                // So UDP says that no port is free.
+                io::ErrorKind::WouldBlock => io::ErrorKind::AddrNotAvailable.into(),
+                _ => error,
+            })?;
+        } else {
+            socket.connect_timeout(&self.address.into(), within)?;
+        }
+        socket.set_nonblocking(true)
+    }
+
+    /// Binds `socket` to the source. Its port is chosen with the connection, so that connections to
+    /// different servers may share one (`IP_BIND_ADDRESS_NO_PORT`, ip(7)).
+    fn bind(self, socket: &Socket) -> Result<(), Fault> {
+        let Some(source) = self.source else { return Ok(()) };
+        let on: libc::c_int = 1;
+        // SAFETY: the option takes an int, which outlives the call. Where it is unknown (before Linux
+        // 4.2) the port is chosen at once, which works too.
+        unsafe {
+            libc::setsockopt(
+                socket.as_raw_fd(),
+                libc::IPPROTO_IP,
+                libc::IP_BIND_ADDRESS_NO_PORT,
+                (&raw const on).cast(),
+                size_of_val(&on) as libc::socklen_t,
+            );
+        }
+        socket.bind(&SocketAddr::new(source, 0).into()).map_err(|error| {
+            Fault::usage(
+                format!("connections to {} cannot come from {source}: {error}", self.address),
+                "source",
+                "name addresses of this machine, such as 127.0.0.2 for a server on loopback",
+            )
+        })
+    }
+
+    /// Begins to open a connection; [`progress`] tells how it went.
+    pub fn begin(self) -> Result<Socket, Reopen> {
+        let socket = new(self.address, self.datagrams).map_err(|_| Reopen::Refused)?;
+        self.bind(&socket).map_err(|_| Reopen::Refused)?;
+        socket.set_nonblocking(true).map_err(|_| Reopen::Refused)?;
+        match socket.connect(&self.address.into()) {
+            Ok(()) => Ok(socket),
+            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
+            Err(error) if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => Err(Reopen::NoPort),
+            Err(_) => Err(Reopen::Refused),
+        }
+    }
 }
 
 fn new(address: SocketAddr, datagrams: bool) -> io::Result<Socket> {
@@ -48,18 +123,7 @@ fn new(address: SocketAddr, datagrams: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Begins to open a connection; [`progress`] tells how it went.
-pub fn begin(address: SocketAddr, datagrams: bool) -> Option<Socket> {
-    let socket = new(address, datagrams).ok()?;
-    socket.set_nonblocking(true).ok()?;
-    match socket.connect(&address.into()) {
-        Ok(()) => Some(socket),
-        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Some(socket),
-        Err(_) => None,
-    }
-}
-
-/// How far a connection begun by [`begin`] has come.
+/// How far a connection begun by [`Way::begin`] has come.
 pub fn progress(socket: &Socket) -> Reopen {
     match socket.take_error() {
         Ok(None) if socket.peer_addr().is_ok() => Reopen::Open,
@@ -76,14 +140,41 @@ fn refused(error: &io::Error, address: SocketAddr, nth: u32, count: u32) -> Faul
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
             format!("check that the server accepts {count} connections (its limit, its backlog)")
         }
+        io::ErrorKind::AddrNotAvailable => NO_PORT.into(),
         _ if error.raw_os_error() == Some(libc::EMFILE) => {
             format!("raise the limit on open files: ulimit -n {}", u64::from(count) + 100)
         }
         _ => "check address, port and firewall".into(),
     };
+    let cause = match error.kind() {
+        io::ErrorKind::AddrNotAvailable => "this machine has no local port left for it".into(),
+        _ => error.to_string(),
+    };
     Fault::failed(
-        format!("connection {} of {count} to {address} failed: {error}", nth + 1),
+        format!("connection {} of {count} to {address} failed: {cause}", nth + 1),
         "target",
         fix,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_local_port_says_so_and_what_helps() {
+        let error = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
+        let fault = refused(&error, "127.0.0.1:80".parse().unwrap(), 28_000, 40_000);
+        assert!(fault.what.contains("connection 28001 of 40000"), "{fault}");
+        assert!(fault.what.contains("no local port left"), "{fault}");
+        assert!(fault.fix.contains("--source"), "{fault}");
+    }
+
+    #[test]
+    fn an_address_of_another_machine_is_refused_as_a_source() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let elsewhere = "192.0.2.1".parse().unwrap(); // RFC 5737: documentation only
+        let fault = connect(server.local_addr().unwrap(), false, &[elsewhere], 1).unwrap_err();
+        assert_eq!((fault.at.as_str(), fault.exit), ("source", 2));
+    }
 }

@@ -16,8 +16,16 @@ fn usable() -> impl Iterator<Item = &'static TransportKind> {
 }
 
 fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends {
-    let sockets = sockets::connect(address, false, connections).unwrap();
-    Ends { address, sockets, connections, datagrams: false, request_bytes_max, depth: 4 }
+    let sockets = sockets::connect(address, false, &[], connections).unwrap();
+    Ends {
+        address,
+        sources: vec![],
+        sockets,
+        connections,
+        datagrams: false,
+        request_bytes_max,
+        depth: 4,
+    }
 }
 
 /// A server that hands each connection to `serve` on a thread of its own.
@@ -45,12 +53,13 @@ fn echo(mut stream: TcpStream) {
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     bytes: Vec<Vec<u8>>,
+    ended: Vec<u32>,
     closed: Vec<u32>,
 }
 
 impl Found {
     fn of(connections: usize) -> Self {
-        Self { bytes: vec![Vec::new(); connections], closed: Vec::new() }
+        Self { bytes: vec![Vec::new(); connections], ended: Vec::new(), closed: Vec::new() }
     }
 
     /// Polls until `is_enough`, or panics at the deadline.
@@ -62,6 +71,7 @@ impl Found {
                 Event::Bytes(connection, bytes) => {
                     self.bytes[connection as usize].extend_from_slice(bytes);
                 }
+                Event::Ended(connection) => self.ended.push(connection),
                 Event::Closed(connection) => self.closed.push(connection),
             });
         }
@@ -145,7 +155,7 @@ fn a_closed_connection_is_told_once_and_opens_again() {
         transport.send(0, b"c");
         transport.send(1, b"d");
         found.until(transport.as_mut(), |found| found.bytes == [b"abc".to_vec(), b"d".to_vec()]);
-        assert_eq!(found.closed, [0], "{}", entry.kind.name);
+        assert_eq!((found.ended, found.closed), (vec![0], vec![0]), "{}", entry.kind.name);
     }
 }
 
@@ -222,9 +232,10 @@ fn each_datagram_comes_alone() {
         }
     });
     for entry in usable() {
-        let sockets = sockets::connect(address, true, 2).unwrap();
+        let sockets = sockets::connect(address, true, &[], 2).unwrap();
         let ends = Ends {
             address,
+            sources: vec![],
             sockets,
             connections: 2,
             datagrams: true,
@@ -262,4 +273,84 @@ fn a_poll_waits_as_long_as_told_and_no_less() {
         let is_whole = waits.iter().any(|&wait| wait >= Duration::from_millis(20));
         assert!(is_whole, "{}: {waits:?}", entry.kind.name);
     }
+}
+
+#[test]
+fn a_reset_is_no_end_in_order() {
+    let address = server(|mut stream| {
+        let mut one = [0];
+        let _ = stream.read_exact(&mut one);
+        let _ = stream.write_all(b"half");
+        let _ = socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)); // close resets
+    });
+    for entry in usable() {
+        let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
+        let mut found = Found::of(1);
+        transport.send(0, b"q");
+        found.until(transport.as_mut(), |found| found.closed == [0]);
+        assert_eq!(found.ended, [0; 0], "{}", entry.kind.name);
+    }
+}
+
+#[test]
+fn connections_come_from_the_sources_in_turn_and_so_do_later_ones() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let sources: Vec<IpAddr> = ["127.0.0.2", "127.0.0.3"].map(|it| it.parse().unwrap()).to_vec();
+    for entry in usable() {
+        let sockets = sockets::connect(address, false, &sources, 3).unwrap();
+        let peer = || listener.accept().unwrap().1.ip();
+        let peers = [peer(), peer(), peer()];
+        assert_eq!(peers, [sources[0], sources[1], sources[0]]);
+        let ends = Ends { sources: sources.clone(), sockets, ..ends(address, 0, 64) };
+        let mut transport = (entry.open)(Ends { connections: 3, ..ends }).unwrap();
+        transport.close(1);
+        reopen(transport.as_mut(), 1);
+        assert_eq!(peer(), sources[1], "{}", entry.kind.name);
+    }
+}
+
+/// Lets the calling thread, and it alone, find `call` missing (ENOSYS), as on an older kernel.
+fn forbid(call: libc::c_long) {
+    let step = |code: u32, k: u32, jf: u8| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    let number = std::mem::offset_of!(libc::seccomp_data, nr) as u32;
+    let answer = libc::BPF_RET | libc::BPF_K;
+    let mut steps = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, number, 0),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32, 1),
+        step(answer, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32, 0),
+        step(answer, libc::SECCOMP_RET_ALLOW, 0),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the filter outlives the calls, which copy it.
+    let failed = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) != 0
+    };
+    assert!(!failed, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn epoll_reads_and_waits_on_a_kernel_without_epoll_pwait2() {
+    let address = server(echo);
+    let entry = KINDS.iter().find(|entry| entry.kind.name == "epoll").unwrap();
+    let old = thread::spawn(move || {
+        forbid(libc::SYS_epoll_pwait2);
+        let mut transport = (entry.open)(ends(address, 2, 64)).unwrap();
+        let mut found = Found::of(2);
+        for _ in 0..50 {
+            transport.send(0, b"a");
+            transport.send(1, b"b");
+        }
+        found.until(transport.as_mut(), |found| found.bytes == [[b'a'; 50], [b'b'; 50]]);
+        let waits: Vec<Duration> = (0..3)
+            .map(|_| {
+                let start = Instant::now();
+                transport.poll(Patience::for_first(20_000_000), &mut |event| panic!("{event:?}"));
+                start.elapsed()
+            })
+            .collect();
+        assert!(waits.iter().any(|&wait| wait >= Duration::from_millis(20)), "{waits:?}");
+    });
+    old.join().unwrap();
 }

@@ -186,6 +186,9 @@ impl Uring {
         if result > 0 || result == -libc::ENOBUFS || (self.ends.datagrams && result == 0) {
             self.arm(connection); // the kernel disarmed it: buffers had run out for a moment
         } else {
+            if result == 0 {
+                on(Event::Ended(connection));
+            }
             self.close(connection);
             on(Event::Closed(connection));
         }
@@ -240,9 +243,9 @@ impl Transport for Uring {
         let it = &mut self.each[connection as usize];
         let socket = match it.opening.take() {
             Some(socket) => socket,
-            None => match sockets::begin(self.ends.address, self.ends.datagrams) {
-                Some(socket) => socket,
-                None => return Reopen::Refused,
+            None => match self.ends.way(connection).begin() {
+                Ok(socket) => socket,
+                Err(refused) => return refused,
             },
         };
         match sockets::progress(&socket) {
@@ -251,7 +254,7 @@ impl Transport for Uring {
                 it.opening = Some(socket);
                 return Reopen::Pending;
             }
-            Reopen::Refused => return Reopen::Refused,
+            refused => return refused,
         }
         let descriptor = socket.as_raw_fd();
         if self.ring.uring.submitter().register_files_update(connection, &[descriptor]).is_err() {

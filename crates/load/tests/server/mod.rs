@@ -26,6 +26,8 @@ pub enum Behaviour {
     GarbageEvery(u64),
     /// Reads and says nothing.
     Mute,
+    /// Never answers every so-manieth request.
+    SwallowEvery(u64),
     /// Has not got every so-manieth item.
     Forgets(u64),
 }
@@ -175,6 +177,7 @@ fn get(keys: &[&str], on_this: u64, state: &State, stream: &TcpStream) -> Option
         Behaviour::GarbageEvery(every) if nth.is_multiple_of(every) => {
             return Some(b"?!\r\n\0".to_vec());
         }
+        Behaviour::SwallowEvery(every) if nth.is_multiple_of(every) => return Some(Vec::new()),
         Behaviour::Mute => return Some(Vec::new()),
         _ => {}
     }

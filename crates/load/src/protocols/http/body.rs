@@ -11,6 +11,8 @@ pub(super) struct Body {
 enum Framing {
     /// Bytes still to come.
     Length(u64),
+    /// All that comes until the server closes.
+    Close,
     Chunked(Chunk),
 }
 
@@ -49,6 +51,15 @@ impl Body {
         Self { framing: Framing::Length(length), bytes: 0 }
     }
 
+    pub(super) fn until_close() -> Self {
+        Self { framing: Framing::Close, bytes: 0 }
+    }
+
+    /// Whether the end of the connection is the end of the body. Source: RFC 9112, 6.3.
+    pub(super) fn ends_with_connection(&self) -> bool {
+        matches!(self.framing, Framing::Close)
+    }
+
     pub(super) fn chunked() -> Self {
         Self { framing: Framing::Chunked(Chunk::Size(0, 0)), bytes: 0 }
     }
@@ -66,6 +77,10 @@ impl Body {
                 *left -= run;
                 self.bytes += run;
                 if *left == 0 { Took::All(run as usize) } else { Took::More(run as usize) }
+            }
+            Framing::Close => {
+                self.bytes += bytes.len() as u64;
+                Took::More(bytes.len())
             }
             Framing::Chunked(chunk) => read_chunks(chunk, &mut self.bytes, bytes),
         }
