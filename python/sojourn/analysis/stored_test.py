@@ -36,7 +36,7 @@ def result(times_ns: list[int], lost: int) -> dict[str, object]:
     return {
         "schema": "sojourn.load.result/1", "program": "sojourn-load 0", "started_unix_ns": 0,
         "job": {"qos_quantile": 0.99, "qos_bound": "1ms"}, "measured_s": 1.0, "offered_rps": rate,
-        "achieved_rps": rate, "requests": len(times_ns) + lost, "errors": {"timeout": lost},
+        "achieved_rps": rate, "requests": len(times_ns) + lost, "errors": {"timed_out": lost},
         "reply_bytes": 0, "timely_ratio": 0.99, "verdict": "holds", "reasons": [],
         "outages": {"count": 0, "total_ns": 0, "longest_ns": 0, "share_time": 0.001,
                     "share_excluded": 0.002, "log": []},
@@ -82,7 +82,7 @@ def test_what_was_written_is_found(tmp_path: Path) -> None:
     run = service.points[0].runs[0]
     assert (run.timely_ratio, run.outage_share, run.excluded_share) == (0.99, 0.001, 0.002)
     assert (run.send_lag_p99_ns, run.pick_up_p99_ns, run.steal_share) == (7_000, 3_000, 0.01)
-    assert run.errors == (("timeout", 3),)
+    assert run.errors == (("timed_out", 3),)
     assert run.mean_ns is None  # three never completed
     p99 = service.points[0].quantiles[3]
     assert p99.requests == 2_003

@@ -72,7 +72,7 @@ def run(
         steal_share=0.03 * float(rng.random()),
         send_lag_p99_ns=9_000 * float(noise[0, 0]),
         pick_up_p99_ns=4_000 * float(noise[1, 0]),
-        errors=(("timeout", 3),) if fraction > 0.95 else (),
+        errors=(("timed_out", 3),) if fraction > 0.95 else (),
         series=tuple(
             (float(s), float(achieved * (0.99 + 0.01 * n)), float(0.7 * own * m), float(tail * p))
             for s, n, m, p in zip(seconds, *noise, strict=True)

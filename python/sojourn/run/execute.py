@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sojourn import units
 from sojourn.errors import Fault, RunFault
 from sojourn.plan import Point
 from sojourn.run import context, generator, meanwhile, record, shielded, traced
@@ -26,6 +27,7 @@ from sojourn.services import users
 from sojourn.spec import ServiceSpec, Study
 
 STALL_S_MAX = 5.0  # without a single reply, before the server is asked directly
+TIMEOUT_NS_MIN = 1_000_000_000  # of a request in a study
 
 
 class _Server(Watcher):
@@ -114,6 +116,7 @@ def job(
     return {
         **live.client(),
         **live.watched(),
+        "timeout": _timeout(point),
         **{key: list(v) if isinstance(v, tuple) else v for key, v in spec.load.items()},
         **rate,
         "duration": f"{point.measure_s:.10g}s",
@@ -123,6 +126,16 @@ def job(
         **({"raw": str(folder / "raw.parquet"), "raw_max": raw_max} if raw_max else {}),
         **dict(point.overrides),
     }
+
+
+def _timeout(point: Point) -> str:
+    """The generator's `timeout` at `point`, as text: ten times the bound, and a second at least.
+
+    Its own choice is ten times the bound alone. A study asks how far latency grows beyond it, and a
+    server that was stopped for some milliseconds shall not have to open all connections again.
+    """
+    bound_ns = units.parse_ns(str(dict(point.overrides).get("qos_bound") or "0s"))
+    return f"{max(TIMEOUT_NS_MIN, 10 * bound_ns)}ns"
 
 
 def facts(live: Live, spec: ServiceSpec) -> dict[str, Any]:

@@ -128,6 +128,11 @@ def test_the_point_beats_the_study_and_the_study_the_machine(
     assert job["connections"] == 1
     assert (job["rate"], job["duration"], job["warmup"], job["seed"]) == ("1234.5", "2s", "0.5s", 7)
     assert "raw" not in job
+    assert job["timeout"] == "1000000000ns"
+    bound = job_of(live, asked, point(overrides=(("qos_bound", "0.5s"),)), tmp_path, raw_max=0)
+    assert bound["timeout"] == "5000000000ns"
+    patient = spec(load={"timeout": "9s"})
+    assert job_of(live, patient, point(), tmp_path, raw_max=0)["timeout"] == "9s"
     closed = job_of(live, asked, point(offered_rps=None), tmp_path, raw_max=9)
     assert "rate" not in closed
     assert closed["raw"] == str(tmp_path / "raw.parquet")
