@@ -4,7 +4,7 @@
 //! not measured, only quick.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,6 +16,7 @@ use crate::marks::{Op, Outcome};
 use crate::protocols::{self, Asked, Decoder, Protocol, Reply};
 use crate::resolve::Resolved;
 use crate::target::{Scheme, Target};
+use crate::transports::sockets;
 
 /// How long one batch may take.
 const BATCH_WITHIN: Duration = Duration::from_secs(5);
@@ -31,7 +32,7 @@ pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
     let target = over_stream(&resolved.target);
     let protocol = protocols::build(&resolved.job, &target)?;
     let items = resolved.job.items as u32;
-    let mut pipe = Pipe::open(&target, protocol.as_ref())?;
+    let mut pipe = Pipe::open(&target, protocol.as_ref(), &resolved.sources)?;
     let refused = pipe.ask_all(Op::Set, items, stop)?;
     if let Some((item, reply)) = refused.first {
         return Err(Fault::failed(
@@ -77,15 +78,17 @@ struct Pipe<'a> {
 }
 
 impl<'a> Pipe<'a> {
-    fn open(target: &'a Target, protocol: &'a dyn Protocol) -> Result<Self, Fault> {
-        let address = target.address()?;
-        let stream = TcpStream::connect_timeout(&address, BATCH_WITHIN)
-            .and_then(|stream| {
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(BATCH_WITHIN))?;
-                stream.set_write_timeout(Some(BATCH_WITHIN))?;
-                Ok(stream)
-            })
+    fn open(
+        target: &'a Target,
+        protocol: &'a dyn Protocol,
+        sources: &[IpAddr],
+    ) -> Result<Self, Fault> {
+        let stream: TcpStream =
+            sockets::connect(target.address()?, false, sources, 1)?.remove(0).into();
+        stream
+            .set_nonblocking(false)
+            .and_then(|()| stream.set_read_timeout(Some(BATCH_WITHIN)))
+            .and_then(|()| stream.set_write_timeout(Some(BATCH_WITHIN)))
             .map_err(|error| broken(&error, target))?;
         let decoder = protocol.decoder();
         let buffer = vec![0; 256 * 1024];

@@ -412,6 +412,16 @@ fn preload_sets_every_item_and_notices_what_is_lost() {
 }
 
 #[test]
+fn every_connection_comes_from_a_source_that_of_the_preload_too() {
+    let server = Server::start(Behaviour::Good);
+    let source = "127.0.0.2,127.0.0.3".into();
+    let got = run(Job { preload: true, source, connections: 3, ..job(&server, "epoll") });
+    assert!(got.result.errors.is_empty(), "{:?}", got.result.errors);
+    let peers: Vec<String> = server.peers().iter().map(ToString::to_string).collect();
+    assert_eq!(peers, ["127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.2"], "the preload's first");
+}
+
+#[test]
 fn a_server_that_is_not_there_is_named() {
     let port = Server::start(Behaviour::Good).port_after_end();
     let job = Job { target: format!("memcache://127.0.0.1:{port}"), ..Job::default() };

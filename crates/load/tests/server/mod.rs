@@ -1,7 +1,7 @@
 //! A small memcached, as good or as bad as a test needs it.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
@@ -78,6 +78,12 @@ impl Server {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Where the connections came from, in order; those that are gone have none.
+    pub fn peers(&self) -> Vec<IpAddr> {
+        let streams = self.state.streams.lock().unwrap();
+        streams.iter().filter_map(|stream| Some(stream.peer_addr().ok()?.ip())).collect()
     }
 
     /// GETs seen.
