@@ -13,6 +13,7 @@ pub const KEY_MAX: usize = 250;
 /// Largest value that a job may ask for: 1 GiB would not be a request any more.
 pub const VALUE_MAX: u64 = 64 * 1024 * 1024;
 
+const ZEROS: [u8; KEY_MAX] = [b'0'; KEY_MAX];
 const POOL: usize = 16 * 1024; // fits the L1 and L2 caches beside everything else
 const SEED: u64 = 0x05_0a_0b_0c; // any constant: the same items on every machine, in every run
 
@@ -102,27 +103,40 @@ impl Content {
         self.items
     }
 
-    /// Writes the key of `item` to the front of `room`; answers its length.
+    /// Length of the key of `item`, bytes.
     #[inline]
-    pub fn write_key(&self, item: u32, room: &mut [u8; KEY_MAX]) -> usize {
-        let length = self.key_len.of(item) as usize;
-        let mut rest = item;
-        let mut at = length;
-        while rest > 0 && at > 0 {
-            at -= 1;
-            room[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        room[..at].fill(b'0');
-        length
+    pub fn key_len(&self, item: u32) -> u32 {
+        self.key_len.of(item)
     }
 
-    /// Appends the key of `item`.
+    /// Appends the key of `item`: its number with zeros before it.
     #[inline]
     pub fn push_key(&self, item: u32, out: &mut Vec<u8>) {
-        let mut room = [0; KEY_MAX];
-        let length = self.write_key(item, &mut room);
-        out.extend_from_slice(&room[..length]);
+        let start = out.len();
+        out.extend_from_slice(&ZEROS[..self.key_len(item) as usize]);
+        let mut rest = item;
+        for digit in out[start..].iter_mut().rev() {
+            if rest == 0 {
+                return;
+            }
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+    }
+
+    /// What follows the key of `item` at the start of `bytes`; `None`: they do not begin with it.
+    #[inline]
+    pub fn after_key<'a>(&self, item: u32, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let (key, after) = bytes.split_at_checked(self.key_len(item) as usize)?;
+        let (mut rest, mut at) = (item, key.len());
+        while rest > 0 && at > 0 {
+            at -= 1;
+            if key[at] != b'0' + (rest % 10) as u8 {
+                return None;
+            }
+            rest /= 10;
+        }
+        (key[..at] == ZEROS[..at]).then_some(after)
     }
 
     /// Length of the value of `item`, bytes.
@@ -191,6 +205,25 @@ mod tests {
             content.push_key(item, &mut key);
             assert_eq!(key.len(), 30);
             assert!(seen.insert(key));
+        }
+    }
+
+    #[test]
+    fn a_key_is_known_by_its_bytes_and_by_no_others() {
+        let content = Content::new(1000, "exponential:8", "1").unwrap();
+        for item in 0..1000 {
+            let mut key = Vec::new();
+            content.push_key(item, &mut key);
+            assert_eq!(key.len(), content.key_len(item) as usize);
+            assert_eq!(std::str::from_utf8(&key).unwrap().parse(), Ok(item));
+            let longer = [&key[..], b" 0"].concat();
+            assert_eq!(content.after_key(item, &longer), Some(&b" 0"[..]));
+            assert_eq!(content.after_key(item, &key[..key.len() - 1]), None);
+            for at in 0..key.len() {
+                let mut other = longer.clone();
+                other[at] ^= 1;
+                assert_eq!(content.after_key(item, &other), None, "{item}, byte {at}");
+            }
         }
     }
 

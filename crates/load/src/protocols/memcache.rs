@@ -172,14 +172,12 @@ fn begin_value(
     keys: u32,
     rest: &[u8],
 ) -> Option<()> {
-    let mut words = rest.split(|&byte| byte == b' ');
-    let (key, _flags, length) = (words.next()?, words.next()?, number(words.next()?)?);
     while reply.keys_seen < keys {
         let item = nth_key(first, reply.keys_seen, content.items());
         reply.keys_seen += 1;
-        let mut room = [0; KEY_MAX];
-        let known = content.write_key(item, &mut room);
-        if key == &room[..known] {
+        if let Some([b' ', told @ ..]) = content.after_key(item, rest) {
+            let mut words = told.split(|&byte| byte == b' ');
+            let (_flags, length) = (words.next()?, number(words.next()?)?);
             reply.item = item;
             reply.keys_found += 1;
             reply.body_len = length as usize;
@@ -212,6 +210,9 @@ fn keys_of(op: Op, keys_per_multiget: u32) -> u32 {
 
 /// A multi-GET asks for items that follow one another, and begins again after the last.
 fn nth_key(first: u32, nth: u32, items: u32) -> u32 {
+    if nth == 0 {
+        return first; // a GET of one key needs no division
+    }
     ((u64::from(first) + u64::from(nth)) % u64::from(items)) as u32
 }
 

@@ -23,17 +23,15 @@ struct Resp {
 
 impl Protocol for Resp {
     fn encode(&self, asked: Asked, out: &mut Vec<u8>) {
-        let mut room = [0; KEY_MAX];
-        let len = self.content.write_key(asked.item, &mut room);
         let is_set = asked.op == Op::Set;
         out.extend_from_slice(if is_set {
             b"*3\r\n$3\r\nSET\r\n$"
         } else {
             b"*2\r\n$3\r\nGET\r\n$"
         });
-        push_number(len as u32, out);
+        push_number(self.content.key_len(asked.item), out);
         out.extend_from_slice(b"\r\n");
-        out.extend_from_slice(&room[..len]);
+        self.content.push_key(asked.item, out);
         out.extend_from_slice(b"\r\n");
         if is_set {
             out.push(b'$');
