@@ -9,6 +9,7 @@ mod closed;
 mod connections;
 mod datagrams;
 mod overdue;
+mod patience;
 mod probe;
 mod read;
 mod reopen;
@@ -255,45 +256,6 @@ impl Drive {
         if self.reopener.has_work() {
             self.reopener.tend(self.transport.as_mut(), &mut self.connections, now_ns);
         }
-    }
-
-    /// How long the next poll may wait: 0 when spinning, else until the next request is due.
-    #[inline]
-    fn patience(&mut self, now_ns: u64) -> Patience {
-        if self.wait == Wait::Spin {
-            return Patience::NONE;
-        }
-        let wait_ns = self.wait_ns(now_ns);
-        if wait_ns == 0 {
-            return Patience::NONE; // more is due than one batch
-        }
-        let doze_ns = self.doze_ns;
-        if doze_ns == 0 || self.connections.in_flight() == 0 {
-            return Patience::for_first(wait_ns + doze_ns);
-        }
-        Patience { wait_ns: wait_ns + doze_ns, together_ns: doze_ns, arrivals: Patience::ALL }
-    }
-
-    /// How long nothing will be due.
-    fn wait_ns(&mut self, now_ns: u64) -> u64 {
-        let nap_ns = self.nap_ns(now_ns);
-        if self.connections.pick().is_none() {
-            return nap_ns; // only a reply, or the deadline, can change anything for the load
-        }
-        if self.next == self.load_len {
-            return nap_ns;
-        }
-        self.plan.intended_ns[self.next & self.mask].saturating_sub(now_ns).min(nap_ns)
-    }
-
-    /// Longest wait while the load has nothing due.
-    #[inline]
-    fn nap_ns(&self, now_ns: u64) -> u64 {
-        let mut nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
-        if !self.connections.is_idle() {
-            nap_ns = nap_ns.min(self.overdue.look_ns());
-        }
-        nap_ns.min(self.probe_due_ns(now_ns))
     }
 
     /// Whether the run has ended: all is answered, the deadline has passed, or nobody answers.

@@ -7,6 +7,7 @@
 //! Source: `io_uring_setup(2)`, `io_uring_enter(2)`.
 
 use std::io;
+use std::time::Instant;
 
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, squeue};
@@ -71,8 +72,14 @@ impl Ring {
 
     /// The same, and waits for arrivals.
     pub(super) fn enter_and_wait(&mut self, patience: Patience) {
-        let Patience { wait_ns, together_ns, arrivals } = patience;
+        let Patience { wait_ns, mut together_ns, arrivals } = patience;
         let is_doze = arrivals == Patience::ALL;
+        if is_doze && self.has_queued() {
+            // Sending takes the kernel some µs a request, and the time to sleep counts from now on.
+            let start = Instant::now();
+            self.enter();
+            together_ns = together_ns.saturating_sub(start.elapsed().as_nanos() as u64);
+        }
         let wait = timespec(if is_doze { together_ns.min(wait_ns) } else { wait_ns });
         let mut arguments = SubmitArgs::new().timespec(&wait);
         let mut want = 1;

@@ -1,0 +1,68 @@
+//! How long the loop may wait for the next event.
+
+use super::{Drive, NAP_NS};
+use crate::resolve::Wait;
+use crate::transports::Patience;
+
+impl Drive {
+    /// How long the next poll may wait: 0 when spinning, else until the next request is due.
+    #[inline]
+    pub(super) fn patience(&mut self, now_ns: u64) -> Patience {
+        if self.wait == Wait::Spin {
+            return Patience::NONE;
+        }
+        let wait_ns = self.wait_ns(now_ns);
+        if wait_ns == 0 {
+            return Patience::NONE; // more is due than one batch
+        }
+        if self.doze_ns == 0 {
+            return Patience::for_first(wait_ns);
+        }
+        let wait_ns = doze_until(now_ns + wait_ns, self.now(), self.doze_ns);
+        if self.connections.in_flight() == 0 {
+            return Patience::for_first(wait_ns);
+        }
+        let together_ns = wait_ns.min(self.doze_ns);
+        Patience { wait_ns, together_ns, arrivals: Patience::ALL }
+    }
+
+    /// How long nothing will be due.
+    fn wait_ns(&mut self, now_ns: u64) -> u64 {
+        let nap_ns = self.nap_ns(now_ns);
+        if self.connections.pick().is_none() {
+            return nap_ns; // only a reply, or the deadline, can change anything for the load
+        }
+        if self.next == self.load_len {
+            return nap_ns;
+        }
+        self.plan.intended_ns[self.next & self.mask].saturating_sub(now_ns).min(nap_ns)
+    }
+
+    /// Longest wait while the load has nothing due.
+    #[inline]
+    pub(super) fn nap_ns(&self, now_ns: u64) -> u64 {
+        let mut nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
+        if !self.connections.is_idle() {
+            nap_ns = nap_ns.min(self.overdue.look_ns());
+        }
+        nap_ns.min(self.probe_due_ns(now_ns))
+    }
+}
+
+/// How long a thread whose next request is due at `due_ns` may sleep at `now_ns`, so that it wakes
+/// `doze_ns` late at most, ns: what fell due while others were sent has waited since.
+fn doze_until(due_ns: u64, now_ns: u64, doze_ns: u64) -> u64 {
+    (due_ns + doze_ns).saturating_sub(now_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::doze_until;
+
+    #[test]
+    fn a_wake_up_is_put_off_from_the_time_something_was_due() {
+        assert_eq!(doze_until(1_000, 400, 100), 700);
+        assert_eq!(doze_until(1_000, 1_030, 100), 70, "it has waited for 30 already");
+        assert_eq!(doze_until(1_000, 1_200, 100), 0);
+    }
+}
