@@ -69,8 +69,8 @@ bench: build ## compare with peers, interleaved, as ratios; raw runs kept under 
 
 SIZE ?= 20
 SEED ?= 1
-mutants: ## does a test notice? random changes in crate PACKAGE (sojourn-sim); slow, not in the gate
-	scripts/mutants $(or $(PACKAGE),sojourn-sim) $(SIZE) $(SEED) $(PATHS)
+mutants: ## does a test notice? random changes in PACKAGE (sojourn-sim, sojourn.plan); slow, not in the gate
+	$(bin)/python scripts/mutants $(or $(PACKAGE),sojourn-sim) $(SIZE) $(SEED) $(PATHS)
 
 lock: ## resolve Python's dependencies anew into requirements.lock; UPGRADE=1: the newest that fit
 	@scripts/lock $(if $(UPGRADE),--upgrade)

@@ -1,0 +1,1 @@
+"""The parts of `scripts/mutants`: what is changed, and whether a test notices."""
