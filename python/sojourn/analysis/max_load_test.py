@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.analysis import max_load
-from sojourn.analysis.findings import MaxLoad, Qos
+from sojourn.analysis.findings import Border, Interval, MaxLoad, Qos, Settle
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.served import QUEUES, Served
 from sojourn.plan import Outcome, Phase, Point, Verdict, progress
@@ -155,3 +155,126 @@ def test_stalls_rarer_than_a_third_of_the_time_near_the_border_cannot_be_exclude
         and 1 / 1.15 <= o.offered_rps / found.border.estimate_rps <= 1.15
     ]
     assert found.stall_s == sum(near) / 3
+
+
+def border(lo: float, hi: float) -> Border:
+    return Border(
+        estimate_rps=1_000.0, interval_rps=Interval(lo=lo, hi=hi), level=0.9,
+        fraction=Interval(lo=lo / 2_000, hi=hi / 2_000), runs=9, starts=9, measured_s=30.0,
+        curve=((100.0, 1.0), (4_000.0, 0.0)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "words"),
+    [
+        (1_000, 2_000, ""),
+        (1_000, 2_001, "the interval spans a factor of 2.0, 2 decides: in 30 s of load"),
+        (0, 2_000, "nothing down to 100 requests/s was shown to hold"),
+        (1_000, math.inf, "nothing up to 4k requests/s was shown to fail"),
+    ],
+)
+def test_an_interval_decides_up_to_a_factor_of_two(lo: float, hi: float, words: str) -> None:
+    said = max_load._undecided(border(lo, hi))
+    assert said.startswith(words)
+    assert bool(said) is bool(words)
+
+
+def settle(lo: float, hi: float, *, spent: int = 0, budget_s: float = 60) -> Settle | None:
+    """After `spent` probes of ten seconds and one run of ten seconds that is none."""
+    of = quick(f"run.search.budget_s={budget_s}")
+    probes = [o for o in play(of, imagine) if o.point.phase is Phase.SEARCH][:1] * spent
+    peaks = [o for o in play(of, imagine) if o.point.phase is Phase.PEAK][:1]
+    outcomes = [replace(o, wall_s=10.0) for o in (*probes, *peaks)]
+    return max_load._settle(Given(study=of, measured=()), border(lo, hi), outcomes)
+
+
+def test_what_is_narrow_or_violated_is_settled() -> None:
+    assert settle(1_000, 1_200) is None
+    assert settle(0, 0) is None
+    assert settle(1_000, 1_201) is not None
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "times"),
+    [
+        (1_000, 1_439.99, 4.0),  # 1.2²: half the width takes four times as long
+        (1_000, 1_727.99, 9.0),
+        (1_000, 1_250, 2.0),  # at the least
+        (0, 1_000, 2.0),
+        (1_000, math.inf, 2.0),
+    ],
+)
+def test_the_time_that_settles_grows_with_the_square_of_the_width(
+    lo: float, hi: float, times: float
+) -> None:
+    found = settle(lo, hi, spent=3)
+    assert found is not None
+    assert found.command.endswith(f" --set run.search.budget_s={times * 60:g}")
+    # What was spent is spent anew, and the search takes its new time: 40 + 60·times − 30.
+    assert found.seconds == pytest.approx(40 + times * 60 - 30)
+    is_open = lo == 0 or hi == math.inf
+    assert found.why == ("find the open end" if is_open else "bring the interval to ±10 %")
+
+
+@pytest.mark.parametrize(
+    ("over", "verdict", "word"),
+    [(100, "holds", "pass"), (101, "holds", "fail"), (0, "unknown", "unknown"),
+     (None, "holds", "unknown")],
+)  # fmt: skip
+def test_what_one_run_saw(over: int | None, verdict: str, word: str) -> None:
+    run = play(quick(), imagine)[-1]
+    # A hundredth of 10,000 may miss; 1 − 0.99 is a little more than it in floating point.
+    seen = replace(run, requests=10_000, over_bound=over, verdict=Verdict(verdict))
+    assert max_load._saw(seen, 0.99) == word
+
+
+@pytest.mark.parametrize(("factor", "is_said"), [(1.0, False), (1.04, False), (1.07, True)])
+def test_the_undisturbed_answer_is_said_where_it_differs_by_a_twentieth(
+    monkeypatch: pytest.MonkeyPatch, factor: float, *, is_said: bool
+) -> None:
+    of = quick()
+    outcomes = play(of, imagine)
+    stands = progress(of, of.services[0], outcomes)
+    assert stands.axis
+    assert stands.target
+    marked = [replace(o, undisturbed=Misses(requests=o.requests, over=0)) for o in outcomes]
+
+    def undisturbed(ratio: float, lo: float = 900.0) -> Border | None:
+        alone = replace(border(lo, 1_100), estimate_rps=ratio * 1_000)
+        monkeypatch.setattr(max_load, "_border", lambda *_: alone)
+        return max_load._undisturbed(marked, border(900, 1_100), stands.axis, stands.target)  # type: ignore[arg-type]
+
+    assert (undisturbed(factor) is not None) is is_said
+    assert (undisturbed(1 / factor) is not None) is is_said
+    assert undisturbed(2.0, lo=0.0) is None  # an open end cannot be compared
+    assert max_load._undisturbed(outcomes, border(900, 1_100), stands.axis, stands.target) is None
+
+
+def test_an_unfinished_search_decides_nothing() -> None:
+    of = quick()
+    whole = play(of, imagine)
+    assert judged(of, whole).verdict is Verdict.HOLDS
+    found = judged(of, whole[:-1])
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.reasons == ("the search was not finished: run the study again, it resumes",)
+    assert found.wall_s == pytest.approx(
+        sum(o.wall_s for o in whole[:-1] if o.point.phase in (Phase.SEARCH, Phase.CONFIRM))
+    )
+
+
+def test_an_answer_with_one_open_end_is_the_end_that_is_known() -> None:
+    of = quick()
+    high = judged(of, play(of, prompt)).border
+    assert high
+    assert high.estimate_rps == high.interval_rps.lo
+    low = judged(of, play(of, late)).border
+    assert low
+    assert low.estimate_rps == low.curve[0][0]
+    assert low.starts == len([o for o in play(of, late) if o.over_bound is not None])
+
+
+def test_without_an_axis_or_a_target_there_is_no_answer() -> None:
+    of = quick()
+    given = Given(study=of, measured=())
+    assert max_load.judge(given, (), progress(of, of.services[0], ()), QOS) is None

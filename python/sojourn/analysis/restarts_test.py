@@ -59,3 +59,45 @@ def test_few_or_infinite_values_are_not_judged() -> None:
     assert not restarts.is_bimodal([1, 1, 9, 9])
     assert not restarts.is_bimodal([1, 1, 9, 9, math.inf])
     assert not restarts.is_bimodal([7, 7, 7, 7, 7])
+
+
+def test_the_interval_is_student_s() -> None:
+    """Mean 100, deviation 10, three values: ± 4.3027 · 10/√3; 90 %: 2.92 · 10/√3."""
+    found = restarts.interval([90.0, 100.0, 110.0])
+    assert found is not None
+    assert (found.lo, found.hi) == pytest.approx((100 - 24.841, 100 + 24.841), abs=1e-3)
+    less = restarts.interval([90.0, 100.0, 110.0], confidence=0.9)
+    assert less is not None
+    assert less.hi == pytest.approx(100 + 16.859, abs=1e-3)
+    wide = restarts.interval([1.0, 100.0, 1.0])
+    assert wide is not None
+    assert wide.lo == 0  # times are not negative
+
+
+def test_precise_is_up_to_a_half_width_of_five_percent() -> None:
+    half = 4.30265 / 3**0.5  # of the deviation
+    assert restarts.is_precise([100 - 4.99 / half, 100, 100 + 4.99 / half])
+    assert not restarts.is_precise([100 - 5.01 / half, 100, 100 + 5.01 / half])
+    assert not restarts.is_precise([100.0, 100.0])
+
+
+@pytest.mark.parametrize("cut", [2, 3, 5])
+def test_ashman_s_d_is_that_of_the_groups_on_either_side_of_the_gap(cut: int) -> None:
+    """D = √2 |μ₁ − μ₂| / √(σ₁² + σ₂²), by the definition."""
+    values = np.sort(np.random.default_rng(cut).normal(0, 1, 7))
+    values[cut:] += 20
+    low, high = values[:cut], values[cut:]
+    wanted = 2**0.5 * (high.mean() - low.mean()) / (low.var(ddof=1) + high.var(ddof=1)) ** 0.5
+    found, at = restarts._ashman(values[None, :])
+    assert float(found[0]) == pytest.approx(wanted)
+    assert int(at[0]) == cut
+
+
+def test_the_gap_is_sought_with_two_values_on_either_side() -> None:
+    _, at = restarts._ashman(np.array([[0.0, 50.0, 51.0, 53.0, 90.0], [0.0, 1.0, 9.0, 10.0, 99.0]]))
+    assert list(at) == [3, 2]
+
+
+def test_groups_without_any_spread_are_as_far_apart_as_can_be() -> None:
+    assert restarts.is_bimodal([10, 10, 20, 20, 20])
+    assert not restarts.is_bimodal([10, 10, 10.9, 10.9, 10.9])  # 9 % apart

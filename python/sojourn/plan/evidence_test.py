@@ -56,6 +56,21 @@ def test_the_size_is_the_variance_of_a_count_of_clusters_over_that_of_single_mis
     assert size == pytest.approx(np.var(counts) / np.mean(counts), rel=0.06)
 
 
+def test_the_size_by_hand_an_imagined_excursion_joins_and_the_largest_counts_twice() -> None:
+    """E[D²]/E[D] of 250 (five bounds at 50k), 600, 1000 and once more 1000² above the line."""
+    size, count = sizes([trial(50_000, clusters=(600.0, 1_000.0))], BOUND_S).at(50_000)
+    assert size == pytest.approx((250**2 + 600**2 + 2 * 1_000**2) / (250 + 600 + 1_000))
+    assert count == 2
+    # Seen at a load of e^0.15 times as much, each counts e^(-1/2).
+    less = math.exp(-0.5)
+    far = sizes([trial(50_000 * math.exp(0.15), clusters=(600.0, 1_000.0))], BOUND_S)
+    size, count = far.at(50_000)
+    above = 250**2 + less * (600**2 + 2 * 1_000**2)
+    assert size == pytest.approx(above / (250 + less * 1_600))
+    assert count == pytest.approx(2 * less)
+    assert sizes([], 1e-9).at(1_000)[0] == 1.0  # a request is at least itself
+
+
 def test_clusters_count_the_less_the_further_off_their_load_is() -> None:
     seen = sizes([trial(50_000, clusters=(1_000.0,) * 9)], BOUND_S)
     near, far = seen.at(50_000), seen.at(25_000)
@@ -79,6 +94,14 @@ def test_one_long_stall_counts_once_and_a_run_late_throughout_no_more_than_five_
     run = trial(50_000, clusters=clusters)
     assert run.is_overloaded
     assert run.excursions == wanted
+
+
+def test_a_run_is_overloaded_from_a_tenth_and_late_throughout_from_half() -> None:
+    assert not trial(50_000, clusters=(9_999.0,)).is_overloaded
+    assert trial(50_000, clusters=(10_000.0,)).is_overloaded
+    assert trial(50_000, clusters=(49_999.0,)).excursions == 1
+    assert trial(50_000, clusters=(50_000.0,)).excursions == 5
+    assert trial(50_000, clusters=(25_000.0,)).share == 0.25
 
 
 def test_only_believable_open_loop_runs_of_the_asked_phases_count() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sojourn.plan import posterior
-from sojourn.plan.curve import Curve, Floats, curve
+from sojourn.plan import evidence, posterior
+from sojourn.plan.curve import LEVEL, Curve, Floats, curve
 from sojourn.plan.evidence_test import trial
 from sojourn.plan.posterior import Posterior, border
 
@@ -134,3 +135,83 @@ def test_a_probe_is_kept_on_the_grid_where_an_end_is_open() -> None:
     assert found.load_at(0.99) == math.inf
     assert found.within(0.99) == found.rps[-1]
     assert said(*[over(0.13)] * 6).within(0.01) >= found.rps[0]
+
+
+def test_a_higher_floor_leaves_fewer_levels_that_hold_exactly_as_many_as_it_takes() -> None:
+    """Levels and floor add up: a floor that is higher by one level needs one level less."""
+    prior = curve(0.99)
+    seen = evidence.sizes((), 1e-3)
+    flat = replace(prior, floor=np.zeros_like(prior.floor))
+    as_is = posterior._solve(flat, (), (), seen, 1.0)
+    raised = posterior._solve(replace(flat, floor=flat.floor + LEVEL), (), (), seen, 1.0)
+    fewer = posterior._solve(replace(flat, edges=flat.edges + LEVEL), (), (), seen, 1.0)
+    assert raised == pytest.approx(fewer)
+    assert (raised < as_is).all()
+    assert (np.diff(as_is) <= 1e-12).all()
+    # With the floor that rises with load the border comes earlier than without.
+    assert (posterior._solve(prior, (), (), seen, 1.0)[1:] < as_is[1:]).all()
+
+
+def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None:
+    """A second way: the chain by powers, slope and level as one state."""
+    prior = curve(0.99)
+    seen = evidence.sizes((), 1e-3)
+    slopes, levels = len(prior.turns), len(prior.first)
+    now = np.tile(prior.first / slopes, (slopes, 1))
+    wanted = []
+    for j in range(len(prior.grid)):
+        if j:
+            risen = np.array([now[s] @ prior.rises[s] for s in range(slopes)])
+            now = prior.turns.T @ risen
+        below = np.concatenate([[0.0], np.cumsum(now.sum(axis=0))])
+        wanted.append(np.interp(-prior.floor[j], prior.edges, below))
+    found = posterior._solve(prior, (), (), seen, 1.0)
+    assert found == pytest.approx(np.array(wanted), abs=1e-9)
+    assert levels == 56
+
+
+@pytest.mark.parametrize("p", [0.05, 0.3, 0.5, 0.9])
+def test_the_load_at_a_probability_lies_between_two_of_the_grid_in_the_logarithm(p: float) -> None:
+    """Below the border with probability (ln x − ln 1000)/ln 4: at p it is 1000 · 4^p."""
+    grid = tuple(1_000.0 * 4 ** (k / 4) for k in range(5))
+    found = Posterior(rps=grid, holds=(1.0, 0.75, 0.5, 0.25, 0.0))
+    assert found.load_at(p) == pytest.approx(1_000 * 4**p)
+    assert found.within(p) == pytest.approx(1_000 * 4**p)
+    assert found.holds_at(1_000 * 4**p) == pytest.approx(1 - p)
+    assert found.interval() == pytest.approx((1_000 * 4**0.05, 1_000 * 4**0.95))
+    assert found.interval(0.5) == pytest.approx((1_000 * 4**0.25, 1_000 * 4**0.75))
+
+
+def test_open_ends_begin_exactly_where_the_grid_says_no_more() -> None:
+    found = Posterior(rps=(1_000.0, 2_000.0), holds=(0.75, 0.25))
+    assert found.load_at(0.25) == 0
+    assert found.load_at(0.25 + 1e-9) == pytest.approx(1_000)
+    assert found.load_at(0.75) == pytest.approx(2_000)
+    assert found.load_at(0.75 + 1e-9) == math.inf
+    assert (found.within(0.05), found.within(0.95)) == (1_000, 2_000)
+
+
+def test_misses_are_a_binomial_count_of_clusters() -> None:
+    """(1 − s)^(hits/D) · s^(misses/D), over its largest."""
+    logit = np.linspace(-6, 2, 50)
+    share = 1 / (1 + np.exp(-logit))
+    run = trial(50_000, requests=10_000, clusters=(50.0,) * 6)
+    for size in (1.0, 30.0):
+        log = 300 / size * np.log(share) + 9_700 / size * np.log(1 - share)
+        found = posterior._likelihood(logit, run, size)
+        assert found == pytest.approx(np.exp(log - log.max()), rel=1e-9)
+    # A size is no more than the run holds; an overloaded run counts as its excursions.
+    whole = posterior._likelihood(logit, run, 1e9)
+    assert whole == pytest.approx(posterior._likelihood(logit, run, 10_000.0))
+    late = trial(50_000, requests=10_000, clusters=(4_000.0,))
+    assert posterior._likelihood(logit, late, 1.0) == pytest.approx(
+        posterior._likelihood(logit, late, 4_000.0)
+    )
+
+
+def test_runs_lie_at_the_nearest_load_of_the_grid() -> None:
+    prior = curve(0.99)
+    runs = [trial(float(prior.grid[k]) * PEAK * nudge) for k, nudge in
+            ((0, 0.5), (0, 1.01), (7, 0.99), (7, 1.01), (len(prior.grid) - 1, 3.0))]  # fmt: skip
+    assert posterior._places(prior, runs, PEAK) == [0, 0, 7, 7, len(prior.grid) - 1]
+    assert np.diff(np.log(prior.grid)) == pytest.approx(np.log(1.025))

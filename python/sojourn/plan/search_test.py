@@ -7,13 +7,27 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.plan import Outcome, Phase, Point, Verdict, progress
+from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict, progress
+from sojourn.plan.evidence import Trial
+from sojourn.plan.posterior import Posterior
 from sojourn.plan.rehearse import imagine
-from sojourn.plan.search import LEAST_S, QUANTILES, STARTS_MIN, Search, needs_s, search
+from sojourn.plan.search import (
+    LEAST_S,
+    QUANTILES,
+    STARTS_MIN,
+    Search,
+    _Asked,
+    _is_narrow,
+    needs_s,
+    search,
+)
 from sojourn.plan.simulated import Simulated, play, search_of, study
-from sojourn.spec import Study
+from sojourn.spec import MaxRps, QosRule, Study
 
 BORDER_RPS = Simulated().border_rps(1e6, 0.99)
+AXIS = Axis(rps=2e3, lo_rps=2e3, hi_rps=2e3, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_valid=True)
+TARGET = Target(q=0.99, bound_ns=1e6, rule=QosRule.GIVEN)
+TRIAL = Trial(rps=1e3, requests=1_000, over=0, clusters=(), seconds=1.0, life="a")
 
 
 def played(
@@ -70,6 +84,60 @@ def test_a_narrow_interval_ends_the_search_before_its_time_is_spent() -> None:
 def test_the_time_of_the_search_is_kept_whatever_it_found() -> None:
     of, outcomes, _ = played(Simulated(correlation=500).measure)
     assert sum(o.wall_s for o in of_phase(outcomes, Phase.SEARCH)) <= of.run.search.budget_s
+
+
+def probes_of(budget_s: float, *, wall_s: float = 10.0) -> int:
+    """How many probes of ten seconds a search makes within its time, if it never gets narrow."""
+
+    def measure(point: Point) -> Outcome:
+        lost = replace(imagine(point), verdict=Verdict.UNKNOWN, reasons=("x",), wall_s=wall_s)
+        return lost if point.phase is Phase.SEARCH else imagine(point)
+
+    _, outcomes, _ = played(measure, f"run.search.budget_s={budget_s}")
+    return len(of_phase(outcomes, Phase.SEARCH))
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "wanted"), [(5, 3), (29, 3), (30, 3), (39, 3), (40, 4), (59, 5), (60, 6)]
+)
+def test_a_probe_is_begun_only_if_it_ends_in_time_and_three_in_any_case(
+    budget_s: float, wanted: int
+) -> None:
+    assert probes_of(budget_s) == wanted
+
+
+def test_where_nothing_is_known_probes_take_turns_between_two_loads() -> None:
+    def measure(point: Point) -> Outcome:
+        lost = replace(imagine(point), verdict=Verdict.UNKNOWN, reasons=("x",), wall_s=10.0)
+        return lost if point.phase is Phase.SEARCH else imagine(point)
+
+    of, outcomes, _ = played(measure, "run.search.budget_s=50")
+    axis = progress(of, of.service("memcached"), outcomes).axis
+    assert axis
+    shares = [(o.point.offered_rps or 0) / axis.rps for o in of_phase(outcomes, Phase.SEARCH)]
+    assert shares == pytest.approx([0.5, 0.8, 0.5, 0.8, 0.5], rel=1e-3)
+    assert [o.point.fraction for o in of_phase(outcomes, Phase.SEARCH)] == pytest.approx(
+        shares, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("ends", "seconds", "is_narrow"),
+    [((1_000.0, 1_090.0), 22.0, True), ((1_000.0, 1_090.0), 21.9, False),
+     ((1_000.0, 1_150.0), 99.0, False)],
+)  # fmt: skip
+def test_narrow_is_twice_the_resolution_and_rests_on_enough_load(
+    ends: tuple[float, float], seconds: float, *, is_narrow: bool
+) -> None:
+    """A border that is certainly between the ends, resolution 5 %, p99 of 1 ms: 22 s."""
+    of = study(profile="quick")
+    lo, hi = ends
+    said = Posterior(rps=(lo / 2, lo, hi, 2 * hi), holds=(1.0, 0.951, 0.049, 0.0))
+    trials = tuple(replace(TRIAL, seconds=seconds / 2) for _ in range(2))
+    asked = _Asked(study=of, label="memcached", outcomes=(), axis=AXIS, target=TARGET)
+    assert of.run.search.resolution == 0.05
+    assert _is_narrow(asked, said, trials) is is_narrow
+    assert not _is_narrow(asked, None, trials)
 
 
 def test_runs_that_cannot_be_believed_are_left_out_and_not_repeated() -> None:

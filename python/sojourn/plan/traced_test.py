@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+
+import pytest
 
 from sojourn import spec
-from sojourn.plan import Phase, traced
+from sojourn.plan import Axis, Phase, Verdict, traced
 from sojourn.plan.simulated import Simulated, play
-from sojourn.spec import Study
+from sojourn.spec import MaxRps, Study
+
+AXIS = Axis(rps=1e5, lo_rps=1e5, hi_rps=1e5, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_valid=True)
 
 
 def study(name: str = "breakdown", *sets: str) -> Study:
@@ -48,3 +53,50 @@ def test_an_attempt_keeps_its_condition() -> None:
     again = [o.point for o in played if o.point.phase is Phase.TRACE and "~" in o.point.key]
     assert again
     assert all(traced.of(point)[0].fraction == point.fraction for point in again)
+
+
+def test_what_disturbs_the_server_is_known_from_the_point_and_from_the_study() -> None:
+    of = study("breakdown", "run.fractions=[0.5, 0.9]")
+    service = of.service("memcached")
+    assert traced.disturbs(of, service)
+    loaded = study("latency_vs_load", "run.fractions=[0.3]", "trace=true")
+    assert not traced.disturbs(loaded, loaded.service("memcached"))
+    points = [o.point for o in play(of, Simulated().measure)]
+    disturbed = {
+        traced.of(p)[0].name if p.phase is Phase.TRACE else p.phase
+        for p in points
+        if traced.is_disturbed(p)
+    }
+    assert disturbed == {traced.CONTEXT_SWITCH, traced.INTERFERENCE}
+    wanted = traced.conditions(of, service)
+    assert [(c.name, c.fraction) for c in wanted] == [
+        (traced.UNLOADED, 0.01), (traced.CONTEXT_SWITCH, 0.01), (traced.LOADED, 0.5),
+        (traced.LOADED, 0.9), (traced.INTERFERENCE, 0.9),
+    ]  # fmt: skip
+
+
+def test_with_and_without_and_their_conditions_come_in_orders_that_differ() -> None:
+    of = study("breakdown", "run.fractions=[0.5, 0.9]", "run.repeats=4")
+    service = of.service("memcached")
+    orders = [[key.split("/", 3)[3] for _, key in traced.order(of, service, n)] for n in range(4)]
+    assert len(set(map(tuple, orders))) > 1
+    firsts = {key.rpartition("/")[2] for order in orders for key in order[::2]}
+    assert firsts == {"with", "without"}
+    again = [key.split("/", 3)[3] for _, key in traced.order(of, service, 1)]
+    assert again == orders[1]  # drawn from the seed
+
+
+def test_a_point_of_which_no_run_is_believed_is_made_again_unless_it_is_late() -> None:
+    of = study("breakdown", "run.fractions=[0.5]", "run.retries=1")
+    service, axis = of.service("memcached"), AXIS
+    first = traced.next_run(of, service, [], axis, is_late=False)
+    assert first is not None
+    fraction = traced.of(first)[0].fraction
+    assert first.offered_rps == pytest.approx(fraction * axis.rps)
+    spoiled = [replace(Simulated().measure(first), verdict=Verdict.UNKNOWN)]
+    again = traced.next_run(of, service, spoiled, axis, is_late=False)
+    late = traced.next_run(of, service, spoiled, axis, is_late=True)
+    assert again is not None
+    assert late is not None
+    assert again.key == f"{first.key}~1"
+    assert late.key.partition("~")[0] != first.key

@@ -1,0 +1,111 @@
+"""What 100 % is: the median of the peaks that are believed; and a bound measured at low load."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sojourn.plan import Outcome, Verdict, axis
+from sojourn.plan.axis import Axis, Target
+from sojourn.plan.points import Phase, Point
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import study
+from sojourn.spec import MaxRps, QosRule
+
+OF = study()
+SERVICE = OF.service("memcached")
+BASE = study("services.memcached.qos.bound=''", "services.memcached.qos.rule=low_load",
+             "services.memcached.qos.q=0.95")  # fmt: skip
+TOP = Axis(rps=100e3, lo_rps=1, hi_rps=2, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_valid=True)
+
+
+def peak(rps: float, *, lost: float = 0.0, verdict: Verdict = Verdict.HOLDS, n: int = 0) -> Outcome:
+    point = Point(
+        key=f"memcached/peak/r{n}", service="memcached", phase=Phase.PEAK, offered_rps=None,
+        measure_s=1.0, warmup_s=0.0, seed=1,
+    )  # fmt: skip
+    found = imagine(point, capacity_rps=rps)
+    return replace(
+        found, requests=10_000, lost=round(lost * 10_000), verdict=verdict,
+        reasons=("late",) if verdict is Verdict.UNKNOWN else (),
+    )  # fmt: skip
+
+
+def test_the_axis_is_the_median_and_keeps_both_ends() -> None:
+    found = axis.peak(SERVICE, [peak(100e3), peak(130e3), peak(101_234)])
+    assert found is not None
+    assert (found.rps, found.lo_rps, found.hi_rps, found.runs) == (101_200, 100e3, 130e3, 3)
+    assert (found.is_valid, found.reasons) == (True, ())
+
+
+def test_a_peak_that_failed_counts_only_where_there_is_no_other() -> None:
+    late = peak(200e3, verdict=Verdict.UNKNOWN)
+    lossy = peak(300e3, lost=0.011)
+    one = axis.peak(SERVICE, [late, peak(100e3, lost=0.01), lossy])
+    assert one is not None
+    assert (one.rps, one.runs, one.is_valid) == (100e3, 1, True)
+    none = axis.peak(SERVICE, [late, lossy])
+    assert none is not None
+    assert (none.rps, none.runs, none.is_valid) == (250e3, 2, False)
+    assert none.reasons == ("1% of the closed loop's requests failed",)
+    assert axis.peak(SERVICE, [late]).reasons == ("late",)  # type: ignore[union-attr]
+
+
+def test_what_is_no_closed_loop_of_this_service_is_no_peak() -> None:
+    good = peak(100e3)
+    others = (
+        replace(good, point=replace(good.point, offered_rps=5.0)),
+        replace(good, point=replace(good.point, service="nginx")),
+        replace(good, point=replace(good.point, phase=Phase.SWEEP)),
+        replace(good, achieved_rps=0.0),
+    )
+    assert axis.peak(SERVICE, others) is None
+
+
+def test_the_next_peak_is_the_first_that_is_not_made() -> None:
+    first = axis.next_peak(OF, SERVICE, [])
+    assert first is not None
+    assert (first.key, first.repeat, first.offered_rps) == ("memcached/peak/r0", 0, None)
+    assert first.overrides == (("find_max", True),)
+    assert first.measure_s == OF.run.peak_s
+    done = [peak(1e5, n=n) for n in range(OF.run.peak_repeats)]
+    assert axis.next_peak(OF, SERVICE, done) is None
+    spoiled = [replace(done[0], verdict=Verdict.UNKNOWN), *done[1:]]
+    again = axis.next_peak(OF, SERVICE, spoiled)
+    assert again is not None
+    assert (again.key, again.repeat) == ("memcached/peak/r0~1", 0)
+
+
+def base(verdict: Verdict = Verdict.HOLDS, attempt: str = "") -> Outcome:
+    service = BASE.service("memcached")
+    point = axis.next_base(BASE, service, [], TOP)
+    assert point is not None
+    assert point.offered_rps == 20e3
+    assert point.fraction == 0.2
+    found = imagine(replace(point, key=point.key + attempt), capacity_rps=100e3)
+    return replace(found, verdict=verdict, p95_ns=1e4, p99_ns=9e4, mean_ns=3e3)
+
+
+@pytest.mark.parametrize(("rule", "wanted"), [("low_load", 5e4), ("lqos", 1.5e4)])
+def test_a_bound_is_the_multiple_of_the_last_run_at_low_load_that_can_be_believed(
+    rule: str, wanted: float
+) -> None:
+    of = study("services.memcached.qos.bound=''", f"services.memcached.qos.rule={rule}",
+               "services.memcached.qos.q=0.95")  # fmt: skip
+    service = of.service("memcached")
+    found = axis.target(service, [base(Verdict.UNKNOWN), base(attempt="~1")])
+    assert found == Target(q=0.95, bound_ns=wanted, rule=QosRule(rule))
+    assert found.overrides == (("qos_quantile", 0.95), ("qos_bound", f"{wanted:.0f}ns"))
+    assert axis.target(service, [base(Verdict.UNKNOWN)]) is None
+    assert axis.target(service, []) is None
+
+
+def test_a_given_bound_needs_no_run_and_a_measured_one_no_second() -> None:
+    assert axis.next_base(OF, SERVICE, [], TOP) is None
+    assert axis.target(SERVICE, []) == Target(q=0.99, bound_ns=1e6, rule=QosRule.GIVEN)
+    service = BASE.service("memcached")
+    assert axis.next_base(BASE, service, [base()], TOP) is None
+    again = axis.next_base(BASE, service, [base(Verdict.UNKNOWN)], TOP)
+    assert again is not None
+    assert again.key == "memcached/base~1"

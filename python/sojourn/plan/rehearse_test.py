@@ -1,0 +1,86 @@
+"""The imagined service is M/M/1, and the time that is foreseen is the sum of its parts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import pytest
+
+from sojourn.plan import Outcome, Phase, Point
+from sojourn.plan.rehearse import AROUND_S, RESTART_S, imagine, rehearse
+from sojourn.plan.simulated import play, study
+
+POINT = Point(
+    key="s/sweep/b0/f0.50", service="s", phase=Phase.SWEEP, offered_rps=50_000.0, fraction=0.5,
+    measure_s=2.0, warmup_s=0.5, seed=1,
+)  # fmt: skip
+
+
+def test_the_imagined_queue_has_the_times_of_mm1() -> None:
+    """T ~ Exp(μ − λ): mean 1/(μ − λ) and quantiles −ln(1 − q) of it."""
+    found = imagine(POINT, capacity_rps=100_000.0, bound_ns=40e3)
+    assert found.mean_ns == pytest.approx(20e3)
+    assert found.p50_ns == pytest.approx(-20e3 * math.log(0.5))
+    assert found.p95_ns == pytest.approx(-20e3 * math.log(0.05))
+    assert found.p99_ns == pytest.approx(-20e3 * math.log(0.01))
+    assert (found.offered_rps, found.achieved_rps, found.requests) == (50e3, 50e3, 100_000)
+    assert found.over_bound == round(100_000 * math.exp(-2))
+    assert imagine(POINT).over_bound is None
+    told = replace(POINT, overrides=(("qos_bound", "40000ns"),))
+    assert imagine(told, capacity_rps=100_000.0).over_bound == found.over_bound
+
+
+def test_above_its_capacity_the_backlog_grows_over_the_run() -> None:
+    over = imagine(replace(POINT, offered_rps=200_000.0), capacity_rps=100_000.0, bound_ns=1e6)
+    assert (over.achieved_rps, over.requests) == (100_000, 400_000)
+    assert over.mean_ns == 1e9  # half of the run
+    assert over.over_bound is not None
+    assert over.over_bound > 0.99 * over.requests
+    closed = imagine(replace(POINT, offered_rps=None), capacity_rps=100_000.0)
+    assert (closed.offered_rps, closed.achieved_rps, closed.requests) == (0, 100_000, 200_000)
+
+
+def test_a_new_life_costs_a_restart() -> None:
+    fresh, kept = imagine(POINT), imagine(POINT, last_life=POINT.life)
+    assert kept.wall_s == pytest.approx(2.5 + AROUND_S)
+    assert fresh.wall_s == pytest.approx(2.5 + AROUND_S + RESTART_S)
+
+
+def test_what_is_still_to_come_is_the_sum_of_its_points() -> None:
+    of = study('services.memcached.measure=["sweep"]')
+    ahead = rehearse(of)
+    assert ahead.measure_s == pytest.approx(sum(p.measure_s for p in ahead.points))
+    lives = 1 + sum(a.life != b.life for a, b in itertools.pairwise(ahead.points))
+    wanted = sum(p.measure_s + p.warmup_s + AROUND_S for p in ahead.points) + lives * RESTART_S
+    assert ahead.wall_s == pytest.approx(wanted)
+
+
+def test_times_around_a_point_are_those_that_were_seen() -> None:
+    """3 s around each point and 4 s more for each start of the service."""
+    of = study('services.memcached.measure=["sweep"]')
+    life = ""
+
+    def slow(point: Point) -> Outcome:
+        nonlocal life
+        extra_s = 3.0 + (4.0 if point.life != life else 0.0)
+        life = point.life
+        return replace(imagine(point), wall_s=point.measure_s + point.warmup_s + extra_s)
+
+    done = play(of, slow, stop_after=20)
+    ahead = rehearse(of, done)
+    lives = [done[-1].point.life, *(p.life for p in ahead.points)]
+    starts = sum(a != b for a, b in itertools.pairwise(lives))
+    assert starts
+    wanted = sum(p.measure_s + p.warmup_s + 3.0 for p in ahead.points) + 4.0 * starts
+    assert ahead.wall_s == pytest.approx(wanted)
+
+
+def test_loads_that_are_imagined_follow_the_peak_that_was_measured() -> None:
+    of = study('services.memcached.measure=["sweep"]')
+    peaks = play(of, lambda p: imagine(p, capacity_rps=7_000.0), stop_after=of.run.peak_repeats)
+    ahead = rehearse(of, peaks)
+    assert {p.phase for p in ahead.points} == {Phase.SWEEP}
+    for point in ahead.points:
+        assert point.offered_rps == pytest.approx(7_000 * (point.fraction or 0), rel=1e-3)
