@@ -7,20 +7,24 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TEST_S_MAX = 600
+BUILD_S_MAX = 1200.0
+TIMES_MAX = 10  # as long as the tests take without a mutant: longer, and it never ends
+LEAST_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Crate:
     """A crate in the copy of the tree; `package` is its name for cargo."""
 
     tree: Path
     package: str
+    most_s: float = 600.0
 
     def listed(self) -> list[dict[str, Any]]:
         """Every mutant: name, file, span, replacement; without those of the tests themselves."""
@@ -49,14 +53,19 @@ class Crate:
         The profile is of its own (Cargo.toml): builds take most of the time, not the tests.
 
         Args:
-            near: start of the names of tests that run before all others.
+            near: start of the names of tests that run before all others; "": no mutant.
         """
         test = ["cargo", "test", "--profile", "mutants", "--quiet", "-p", self.package, "--lib"]
-        if _ended(self.tree, [*test, "--no-run"], TEST_S_MAX):
+        if _ended(self.tree, [*test, "--no-run"], BUILD_S_MAX):
             return "no mutant"
-        if near and _ended(self.tree, [*test, "--", near], TEST_S_MAX):
+        began_s = time.monotonic()
+        if near and _ended(self.tree, [*test, "--", near], self.most_s):
             return "caught"
-        return "caught" if _ended(self.tree, test, TEST_S_MAX) else "survived"
+        if _ended(self.tree, test, self.most_s):
+            return "caught"
+        if not near:
+            self.most_s = max(LEAST_S, TIMES_MAX * (time.monotonic() - began_s))
+        return "survived"
 
 
 def _module(file: str) -> str:

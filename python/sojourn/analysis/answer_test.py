@@ -187,3 +187,8 @@ def test_without_a_target_the_growth_is_the_answer() -> None:
 def test_one_load_has_no_growth() -> None:
     found = replace(memcached(load(0.1, HOLDS)), qos=None)
     assert "unknown" in answer.headline(found, 1)
+
+
+def test_beside_a_target_the_growth_is_a_sentence_of_its_own() -> None:
+    said = answer.service(memcached(load(0.1, HOLDS), load(0.9, HOLDS)), 1)
+    assert " From 10 % to 90 % load the mean goes from 63.2 µs to 400 µs, " in said

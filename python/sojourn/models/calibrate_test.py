@@ -88,3 +88,4 @@ def test_too_few_points_and_wrong_settings_are_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(SpecFault):
             Setup(**wrong)
+    assert Setup(quantities=QUANTITIES, fit_up_to=1.0, workers=1, connections=1).peak_rps is None

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.plan import Outcome, Phase, Point
-from sojourn.plan.rehearse import AROUND_S, RESTART_S, imagine, rehearse
+from sojourn.plan.rehearse import AROUND_S, RESTART_S, _with_later_probes, imagine, rehearse
 from sojourn.plan.simulated import play, study
 
 POINT = Point(
@@ -84,3 +84,16 @@ def test_loads_that_are_imagined_follow_the_peak_that_was_measured() -> None:
     assert {p.phase for p in ahead.points} == {Phase.SWEEP}
     for point in ahead.points:
         assert point.offered_rps == pytest.approx(7_000 * (point.fraction or 0), rel=1e-3)
+
+
+def test_a_probe_stands_for_those_that_its_search_still_has_the_time_for() -> None:
+    """40 s at 4 s a probe are ten; three that took 4 s each are made: seven are left."""
+    of = study("run.search.budget_s=40")
+    probe = replace(POINT, key="s/search/p03", phase=Phase.SEARCH, repeat=3)
+    made = [replace(imagine(replace(probe, repeat=n)), wall_s=4.0) for n in range(3)]
+    other = replace(imagine(POINT), wall_s=99.0)  # no probe
+    found = _with_later_probes(of, probe, [*made, other], 1.5)
+    assert [p.key for p in found] == [f"s/search/p{n:02d}" for n in range(3, 10)]
+    assert [p.repeat for p in found] == list(range(3, 10))
+    assert len(_with_later_probes(of, probe, [replace(made[0], wall_s=500.0)], 1.5)) == 1
+    assert _with_later_probes(of, POINT, made, 1.5) == [POINT]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict, progress
+from sojourn.plan import search as plan_search
 from sojourn.plan.evidence import Trial
 from sojourn.plan.posterior import Posterior
 from sojourn.plan.rehearse import imagine
@@ -119,6 +120,14 @@ def test_where_nothing_is_known_probes_take_turns_between_two_loads() -> None:
     assert [o.point.fraction for o in of_phase(outcomes, Phase.SEARCH)] == pytest.approx(
         shares, rel=1e-3
     )
+
+
+def test_however_narrow_the_interval_eight_starts_are_probed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plan_search, "_is_narrow", lambda *_: True)
+    _, outcomes, _ = played(imagine, "run.search.budget_s=300")
+    assert len(of_phase(outcomes, Phase.SEARCH)) == STARTS_MIN == 8
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from sojourn.analysis.queueing import mmn_quantile
 from sojourn.models import tco
 from sojourn.models.colocation import L28
-from sojourn.models.replicate import c11, c20, find, l29, p10
+from sojourn.models.replicate import c11, c20, find, l5, l29, p10
 from sojourn.models.replicate.kind import Replica, Word
 from sojourn.models.simulator import Command, Result, Simulator
 
@@ -157,3 +157,23 @@ def test_l32_and_p8_our_figures_are_the_papers() -> None:
         assert low is not None
         tail = [mmn_quantile(0.95, int(n), rho, 1.0) for rho in (load, low, 0.1)]
         assert tail[:2] == pytest.approx([5.0, 5 * tail[2]], rel=1e-4)
+
+
+class Asked(Exception):  # noqa: N818 - no error: it carries what was asked
+    """The jobs of an experiment, instead of their results."""
+
+
+def test_l5_every_queue_is_asked_for_every_load() -> None:
+    """Requests/s over servers of mean service 1: the utilisation."""
+
+    class Asks(Simulator):
+        def runs(self, command: Command, jobs: Sequence[Mapping[str, Any]]) -> list[Result]:
+            raise Asked(jobs)
+
+    with pytest.raises(Asked) as caught:
+        find("L5").run(Asks("unused", 1), 1.0)
+    jobs = caught.value.args[0]
+    assert [float(job["rate"]) / job["servers"] for job in jobs] == pytest.approx(
+        [*l5.LOADS, *l5.LOADS, *l5.LOADS]
+    )
+    assert [job["servers"] for job in jobs[:: len(l5.LOADS)]] == [1, 1, 4]

@@ -143,3 +143,14 @@ fn placed_connections_are_single_queues() {
     assert_eq!(found.closed[0].model, "M/M/1");
     assert!(found.agreement.iter().filter(|a| a.is_within).count() * 2 > found.agreement.len());
 }
+
+/// Whole ns, to the nearest one: 2.6 is 3 and 2.4 is 2, where nobody waits.
+#[test]
+fn times_are_kept_to_the_nearest_ns() {
+    for (ns, whole) in [(2.6, 3), (2.4, 2)] {
+        let service = format!("fixed:{}", ns / 1000.0);
+        let asked = Job { rate: "1000".into(), unit: "us".into(), ..job(0.5, &service, 1) };
+        let found = run(&Job { requests: "100k".into(), ..asked }).unwrap();
+        assert_eq!(found.sojourn_ns.p50, Some(whole), "{ns}");
+    }
+}

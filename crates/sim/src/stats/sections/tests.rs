@@ -138,3 +138,25 @@ fn a_drift_through_the_run_is_doubted() {
     assert!(found.lag_1 > 0.8 && found.doubts[0].contains("not independent"));
     assert!(exponentials(2, 32_000).doubts.is_empty());
 }
+
+/// t · √(Σ (v − mid)² / (n (n − 1))): of 1 and 3 around 2 it is t, around 5 √10 of it.
+#[test]
+fn half_a_width_is_student_s() {
+    assert!((half_width(2.0, &[1.0, 3.0]) - T_95).abs() < 1e-12);
+    assert!((half_width(5.0, &[1.0, 3.0]) - T_95 * 10_f64.sqrt()).abs() < 1e-9);
+    let found = around(7.0, 2.0);
+    assert_eq!((found.lo, found.mid, found.hi), (5.0, 7.0, 9.0));
+}
+
+/// Half as many again as are needed: what is asked for then suffices.
+#[test]
+fn too_few_cycles_say_how_many_times_the_requests_would_do() {
+    for (share, times) in [(1, 2), (2, 3), (3, 5), (10, 15)] {
+        let words = too_few("p99", CARRIERS_MIN / share);
+        assert!(
+            words.ends_with(&format!("{CARRIERS_MIN} needed; {times} × the requests")),
+            "{words}"
+        );
+    }
+    assert!(too_few("p99", 0).contains("carried by 0 busy cycles"));
+}
