@@ -3,6 +3,13 @@ SHELL := /bin/bash
 PYTHON ?= python3
 export PYTHON
 bin := .venv/bin
+# Where the pinned Rust is not installed, rustup's default builds rather than a download that may hang.
+ifndef RUSTUP_TOOLCHAIN
+toolchain := $(shell scripts/toolchain)
+ifneq ($(toolchain),)
+export RUSTUP_TOOLCHAIN := $(toolchain)
+endif
+endif
 # Tracing needs clang, libelf and zlib to build; where they lack, all else is built, and it says so.
 with_bpf = $$(scripts/setup --bpf && echo --features
 
