@@ -2,7 +2,7 @@
 //!
 //! `echo THREADS [handover|cork]` prints its port. A request is 32 bytes: see [`Request`]. Each
 //! connection belongs to one thread. With `handover`, requests are read there and answered by
-//! another thread; with `cork`, a reply is written under TCP_CORK and leaves when that is lifted. Every read asks for exactly one request, so pipelined requests are read one by one.
+//! another thread; with `cork`, a reply is written under `TCP_CORK` and leaves when that is lifted. Every read asks for exactly one request, so pipelined requests are read one by one.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -116,7 +116,9 @@ fn worker(incoming: &Receiver<TcpStream>, epoll: &std::os::fd::OwnedFd, mode: Mo
     let hand = (mode == Mode::Handover).then(|| {
         let (hand, taken) = channel::<(TcpStream, Request)>();
         thread::spawn(move || {
-            taken.iter().for_each(|(stream, request)| answer(&stream, &request, false))
+            for (stream, request) in &taken {
+                answer(&stream, &request, false);
+            }
         });
         hand
     });
