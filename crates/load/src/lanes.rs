@@ -52,12 +52,12 @@ impl<T: Copy> From<Vec<T>> for Lane<T> {
 }
 
 impl<T: Copy> Lane<T> {
-    /// Number of elements.
+    /// How many elements the lane has.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the lane has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -100,7 +100,7 @@ impl<T: Copy> IndexMut<usize> for Lane<T> {
     }
 }
 
-/// [`Plan`] in lanes.
+/// A [`Plan`], each of its columns a lane of its own.
 pub struct PlanLanes {
     /// See [`Plan`].
     pub intended_ns: Lane<u64>,
@@ -110,7 +110,7 @@ pub struct PlanLanes {
     pub op: Lane<Op>,
 }
 
-/// [`Marks`] in lanes.
+/// [`Marks`], each of their columns a lane of its own.
 pub struct MarksLanes {
     /// See [`Marks`].
     pub free_ns: Lane<u64>,
@@ -177,7 +177,7 @@ impl From<Marks> for MarksLanes {
 }
 
 impl MarksLanes {
-    /// The marks again.
+    /// Gives the lanes back as [`Marks`].
     pub fn into_marks(self) -> Marks {
         Marks {
             free_ns: self.free_ns.into_vec(),

@@ -29,7 +29,7 @@ impl Grid {
         Self { step_ns, change, sojourn: Times::new(), due_ns: (u64::MAX, 0) }
     }
 
-    /// Counts one request.
+    /// Counts one request by when it was due and when it ended.
     pub fn add(&mut self, request: &Request) {
         if request.outcome != Outcome::Hit {
             return;
@@ -45,7 +45,7 @@ impl Grid {
         }
     }
 
-    /// The numbers themselves.
+    /// How many were outstanding, by time.
     pub fn outstanding(&self) -> Outstanding {
         let mut now = 0_i64;
         let running = self.change.iter().map(|&change| {
@@ -120,7 +120,7 @@ pub struct Near<'a> {
 }
 
 impl<'a> Near<'a> {
-    /// With no requests yet.
+    /// Starts without requests; `usual` is what is normal.
     pub fn new(usual: &'a Outstanding) -> Self {
         Self { usual, queue: Queue::of_pairs(Vec::new()) }
     }

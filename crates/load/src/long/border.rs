@@ -27,7 +27,7 @@ pub enum Overrun {
     Keeper,
 }
 
-/// See the module.
+/// What the loop and the keeper tell each other: counts of requests, and times in ns.
 #[derive(Debug, Default)]
 pub struct Border {
     /// Requests drawn: the hot loop may send those below.
@@ -77,7 +77,7 @@ impl Border {
         self.overrun.store(true, Relaxed);
     }
 
-    /// Whether it did.
+    /// Whether the loop had to end for want of requests or of room.
     pub fn is_overrun(&self) -> bool {
         self.overrun.load(Relaxed)
     }

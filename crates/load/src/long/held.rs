@@ -29,7 +29,7 @@ struct Sentinel {
     signs_ns: Vec<u64>,
 }
 
-/// See the module.
+/// Requests near an outage, kept until it is known how far that reaches.
 #[derive(Debug, Default)]
 pub struct Held {
     /// Outages of the threads themselves, and of sentinels when they are decided.
@@ -61,7 +61,7 @@ impl Held {
         self.widen(outage);
     }
 
-    /// Sentinel `index` woke late.
+    /// Takes note that sentinel `index` woke late by `outage`.
     pub fn note_of_sentinel(&mut self, index: usize, outage: Outage) {
         self.sentinels[index].outages.push(outage);
         self.widen(outage);

@@ -49,7 +49,7 @@ struct Seat {
     outages: usize,
 }
 
-/// See the module.
+/// The thread beside the load that draws a long run ahead and summarises it behind.
 pub struct Keeper {
     seats: Vec<Seat>,
     account: Account,

@@ -59,7 +59,7 @@ impl Ring {
         Ok(true)
     }
 
-    /// Requests drawn.
+    /// How many requests have been drawn so far.
     pub fn drawn(&self) -> usize {
         self.drawn
     }

@@ -26,7 +26,7 @@ struct Line {
     sojourn_all_ns: Span,
 }
 
-/// See the module.
+/// Writes a line for each second of the run when it is over.
 #[derive(Debug)]
 pub struct Seconds {
     file: File,

@@ -18,7 +18,7 @@ pub struct Slice {
     pub all: Histogram<u64>,
 }
 
-/// See the module.
+/// Requests by slices of time, for counts whose spread is judged.
 #[derive(Debug)]
 pub struct Slices {
     from_ns: u64,

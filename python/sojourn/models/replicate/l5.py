@@ -88,8 +88,9 @@ def run(simulator: Simulator, share: float) -> Replica:
 
 def _seeds(simulator: Simulator, rho: float, requests: float) -> Sequence[Result]:
     """M/M/1 at one load, once with each seed."""
-    job = {"rate": repr(rho), "service": "exponential:1", "requests": str(int(requests))}
-    return simulator.runs("queue", [{**job, "seed": seed} for seed in range(1, SEEDS + 1)])
+    queue = {"rate": repr(rho), "service": "exponential:1", "servers": 1}
+    jobs = [{**queue, "requests": str(int(requests)), "seed": s} for s in range(1, SEEDS + 1)]
+    return simulator.runs("queue", jobs)
 
 
 def _coverage(rho: float, results: Sequence[Result]) -> Check:

@@ -10,15 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sojourn import programs
 from sojourn.models import tco
 from sojourn.models.colocation import L28
+from sojourn.models.coverage import NUMBERS
 from sojourn.models.replicate import (
     c11,
     c22,
     find,
+    l5,
     l7,
     l12,
     l14,
@@ -74,7 +77,7 @@ def test_l5_three_times_the_mean_is_exponential_service_and_no_other() -> None:
         service = "fixed:1" if job["servers"] == 1 else job["service"]
         return {**job, "service": service, "requests": "100k"}
 
-    found = find("L5").run(_bent(fixed), 1)
+    found = find("L5").run(_bent(fixed), 0.5)
     assert _one(found, "about 3 times").holds is False
 
 
@@ -84,9 +87,32 @@ def test_l5_a_formula_that_is_5_percent_off_does_not_agree() -> None:
         moved = [{**a, "closed": 1.05 * a["closed"]} for a in result["agreement"]]
         return {**result, "agreement": moved}
 
-    found = find("L5").run(_bent(lambda job: {**job, "requests": "200k"}, off), 1)
+    found = find("L5").run(_bent(lambda job: {**job, "requests": "200k"}, off), 0.5)
     for name in ("M/M/1: mean", "M/D/1: mean", "M/M/4: mean"):
         assert _one(found, name).holds is False
+
+
+@pytest.mark.parametrize(
+    ("half", "known", "holds"),
+    [(2.04, 50, True), (1.0, 50, False), (4.5, 50, False), (2.04, 49, None)],
+)
+def test_l5_intervals_too_narrow_too_wide_or_missing_do_not_cover(
+    half: float, known: int, *, holds: bool | None
+) -> None:
+    scatter = np.random.default_rng(7).standard_normal(50)
+    rows = [
+        {
+            "intervals": {
+                q: {"lo": 100 + z - half, "mid": 100 + z, "hi": 100 + z + half}
+                if at < known
+                else None
+                for q in NUMBERS
+            },
+            "closed": [{"exact": True, **dict.fromkeys(NUMBERS, 100.0)}],
+        }
+        for at, z in enumerate(scatter.tolist())
+    ]
+    assert l5._coverage(0.5, rows).holds is holds
 
 
 def test_l12_the_papers_ratio_holds_and_an_even_one_does_not() -> None:
