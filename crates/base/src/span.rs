@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub struct Span {
     pub count: u64,
     /// Requests that never completed: +infinity in the order.
     pub lost: u64,
-    /// Finite times as an `HdrHistogram` V2 (3 digits), base64.
+    /// Finite times as a compressed `HdrHistogram` V2 (3 digits), base64.
     pub hdr: String,
 }
 
@@ -129,9 +129,11 @@ impl Times {
     }
 }
 
+/// Compressed, for that is the form that the libraries of Python, Java and Go read.
 fn encode(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
-    V2Serializer::new().serialize(histogram, &mut bytes).expect("writing to memory cannot fail");
+    let mut writer = V2DeflateSerializer::new();
+    writer.serialize(histogram, &mut bytes).expect("writing to memory cannot fail");
     STANDARD.encode(bytes)
 }
 
@@ -180,6 +182,7 @@ mod tests {
         ba.merge(&a);
         assert_eq!(ab.span(), ba.span());
         assert_eq!(decode(&ab.span().hdr).unwrap().len(), 2);
+        assert!(ab.span().hdr.starts_with("HISTF"), "V2 compressed: what libraries read");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 """Histograms of results as arrays: base64 HdrHistogram V2, plain or compressed.
 
-The generator writes the plain form, interval logs the compressed one, which is the same bytes
-through zlib. PyPI's `hdrhistogram` reads only the latter, so plain bytes are compressed first.
+The programs write the compressed form, which every HdrHistogram library reads. Records of before
+hold the plain one; PyPI's `hdrhistogram` does not read that, so plain bytes are compressed first.
 """
 
 from __future__ import annotations
