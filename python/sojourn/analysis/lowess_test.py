@@ -74,6 +74,19 @@ def test_infinite_times_end_the_curve_below_them() -> None:
     assert curve.x[-1] == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize(("loads", "repeats", "dots"), [(4, 10, 31), (5, 20, 61), (4, 2, 7)])
+def test_a_line_reaches_over_three_loads_and_one_dot_more(
+    loads: int, repeats: int, dots: int
+) -> None:
+    x = np.repeat(np.arange(1.0, loads + 1), repeats)
+    assert lowess._span(x) * len(x) == pytest.approx(dots)
+
+
+def test_a_line_reaches_over_six_tenths_at_least_and_over_all_of_three_loads() -> None:
+    assert lowess._span(np.repeat(np.arange(1.0, 11), 5)) == lowess.SPAN
+    assert lowess._span(np.repeat(np.arange(1.0, 4), 5)) == 1.0
+
+
 def test_three_loads_make_no_curve() -> None:
     load = np.repeat([0.1, 0.5, 0.9], 5)
     assert lowess.fit(load, np.full(15, 1e5)) is None

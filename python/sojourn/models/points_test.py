@@ -3,9 +3,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from sojourn.errors import SpecFault
-from sojourn.models.points import Measured, read_peak, read_points, together
+from sojourn.models.points import GRID, Measured, read_peak, read_points, together
 
 
 def _run(rate: float, p50: float, *, is_believed: bool = True) -> Measured:
@@ -56,6 +57,26 @@ def test_a_record_gives_its_sweep_and_not_what_was_stopped_half_way(tmp_path: Pa
     assert (point.rate_rps, point.cpu_share, point.p99) == (1000, 0.25, 12)
     assert read_peak(tmp_path) == 90_000
     assert read_peak(tmp_path / "points" / "1-x-sweep-b0") is None
+
+
+@pytest.mark.parametrize(("lost", "has_shape"), [(0, True), (1, False)])
+def test_the_shape_of_a_record_is_its_histograms_unless_some_are_infinite(
+    tmp_path: Path, lost: int, *, has_shape: bool
+) -> None:
+    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+    for ns, times in ((1000, 3), (500_000, 1)):
+        histogram.record_value(ns, times)
+    span = {"mean": 5.0, "p50": 4, "p95": 9, "p99": 12, "lost": lost}
+    span["hdr"] = histogram.encode().decode()
+    result = {"offered_rps": 1000, "sojourn_ns": span}
+    (tmp_path / "one.json").write_text(json.dumps(result))
+    (point,) = read_points(tmp_path)
+    assert bool(point.shape) is has_shape
+    if has_shape:
+        short = [ns for ns in point.shape if ns < 2000]
+        assert len(short) == pytest.approx(0.75 * GRID, abs=1)
+        assert len(point.shape) == GRID
+        assert point.shape[-1] == pytest.approx(500_000, rel=1e-3)
 
 
 @pytest.mark.parametrize(
