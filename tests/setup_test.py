@@ -48,7 +48,7 @@ def start(here: Path) -> subprocess.Popen[bytes]:
         **os.environ, "HERE": str(here), "PATH": f"{here / 'bin'}:{os.environ['PATH']}",
         "SOJOURN_POLICY_RC_D": str(policy(here)),
     }  # fmt: skip
-    words = ["env", "--default-signal=INT", SETUP, "--install", "nothing"]
+    words = ["env", "--default-signal=INT,HUP,TERM", SETUP, "--install", "nothing"]
     return subprocess.Popen(words, env=env, start_new_session=True, stderr=subprocess.DEVNULL)
 
 
