@@ -57,6 +57,7 @@ pub struct Progress {
 struct Totals {
     sent: u64,
     done: u64,
+    gone: u64,
     errors: u64,
 }
 
@@ -96,6 +97,7 @@ impl Progress {
         let now = Totals {
             sent: sum(|live| live.sent.load(Relaxed)),
             done: sum(|live| live.done.load(Relaxed)),
+            gone: sum(|live| live.gone.load(Relaxed)),
             errors: sum(|live| live.errors.load(Relaxed)),
         };
         let past_s = self.at.elapsed().as_secs_f64();
@@ -107,7 +109,7 @@ impl Progress {
             t_s: t_ns as f64 / 1e9,
             sent_rps: (now.sent - before.sent) as f64 / past_s,
             done_rps: (now.done - before.done) as f64 / past_s,
-            in_flight: now.sent.saturating_sub(now.done),
+            in_flight: now.sent.saturating_sub(now.done + now.gone),
             errors: now.errors,
             p50_ns: at_quantile(&recent, 0.5),
             p99_ns: at_quantile(&recent, 0.99),
@@ -179,6 +181,16 @@ mod tests {
         let second = Progress::new(Form::Off).second(&[live]);
         assert_eq!((second.t_s, second.in_flight, second.errors), (3.0, 9, 1));
         assert_eq!((second.p50_ns, second.p99_ns), (51_000, 100_000));
+    }
+
+    #[test]
+    fn what_was_given_up_is_no_reply() {
+        let live = Arc::new(Live::new(Arc::new(AtomicBool::new(false))));
+        (0..7).for_each(|_| live.gone());
+        live.publish(10, 3_000_000_000);
+        let second = Progress::new(Form::Off).second(&[live]);
+        assert_eq!((second.in_flight, second.errors, second.p99_ns), (3, 7, 0));
+        assert!(second.done_rps == 0.0, "{second:?}");
     }
 
     #[test]

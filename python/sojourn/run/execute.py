@@ -54,7 +54,8 @@ class _Server(Watcher):
             Event(step="measure", text=self._point.key, service=self._point.service, second=line)
         )
         t_s, done = float(line.get("t_s", 0.0)), float(line.get("done_rps", 0.0))
-        waits = int(line.get("in_flight", 0)) > 0 and done == 0.0
+        asked = int(line.get("in_flight", 0)) > 0 or float(line.get("sent_rps", 0.0)) > 0.0
+        waits = asked and done == 0.0  # requests that are given up are no longer in flight
         self._silent_s = self._silent_s + max(0.0, t_s - self._last_t_s) if waits else 0.0
         self._last_t_s = t_s
         if self._silent_s >= STALL_S_MAX and not self._live.answers():

@@ -118,7 +118,7 @@ impl Drive {
     fn time_out(&mut self, request: u32) {
         self.overdue.timed_out += 1;
         self.marks.outcome[request as usize] = Outcome::TimedOut;
-        self.live.done(0, Outcome::TimedOut);
+        self.live.gone();
     }
 }
 

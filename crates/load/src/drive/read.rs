@@ -101,6 +101,6 @@ pub(super) fn lose(
     connections.closed(connection);
     while let Some(request) = connections.pop(connection, now_ns) {
         marks.outcome[request as usize] = Outcome::Closed;
-        live.done(0, Outcome::Closed);
+        live.gone();
     }
 }

@@ -133,6 +133,8 @@ pub struct Live {
     pub sent: AtomicU64,
     /// Requests answered, in whatever way.
     pub done: AtomicU64,
+    /// Requests that ended without a reply: given up, or their connection closed.
+    pub gone: AtomicU64,
     /// Requests that did not end as a hit.
     pub errors: AtomicU64,
     /// The last [`RECENT`] sojourn times, ns; entry `done % RECENT` is the next to be written.
@@ -147,6 +149,7 @@ impl Live {
             now_ns: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             done: AtomicU64::new(0),
+            gone: AtomicU64::new(0),
             errors: AtomicU64::new(0),
             recent_ns: (0..RECENT).map(|_| AtomicU64::new(0)).collect(),
         }
@@ -167,5 +170,12 @@ impl Live {
         if outcome != Outcome::Hit {
             self.errors.store(self.errors.load(Relaxed) + 1, Relaxed);
         }
+    }
+
+    /// One that no reply will come for.
+    #[inline]
+    pub(crate) fn gone(&self) {
+        self.gone.store(self.gone.load(Relaxed) + 1, Relaxed);
+        self.errors.store(self.errors.load(Relaxed) + 1, Relaxed);
     }
 }
