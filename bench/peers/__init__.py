@@ -15,6 +15,7 @@ KINDS: tuple[Peer, ...] = (
     Sojourn("io_uring"),
     Sojourn("epoll"),
     Sojourn("io_uring", doze="100us"),
+    Sojourn("io_uring", doze="500us"),
     Cachecannon(),
     Mutilate(),
     Memtier(),
