@@ -76,6 +76,17 @@ fn too_few_roots_are_unknown() {
     assert_eq!(found.verdict, Verdict::Unknown);
     assert!(found.reasons[0].starts_with("root times are known to ±"), "{:?}", found.reasons);
     assert!(found.reasons[0].contains("times the roots"));
+    assert_eq!(found.reasons.len(), 1, "the servers' own times are known: {:?}", found.reasons);
+}
+
+/// Five times too wide: 25 times as many, as intervals narrow with the root.
+#[test]
+fn what_is_imprecise_says_how_much_more_is_needed() {
+    let said = imprecise("root", "roots", 3, 5.0 * HALF_WIDTH_MAX);
+    let [got, most] = [5.0, 1.0].map(|times: f64| times * HALF_WIDTH_MAX * 100.0);
+    assert!(said.contains(&format!("±{got:.1} % (95 %) in hour 3, at most ±{most} %")), "{said}");
+    assert!(said.ends_with("ask for 25 times the roots"), "{said}");
+    assert!(imprecise("root", "roots", 3, f64::INFINITY).ends_with("ask for more roots"));
 }
 
 /// A pareto without variance never reaches a steady state that 40,000 relaxation times could show.

@@ -154,3 +154,40 @@ fn times_are_kept_to_the_nearest_ns() {
         assert_eq!(found.sojourn_ns.p50, Some(whole), "{ns}");
     }
 }
+
+/// One worker is one queue, down to its busy cycles, also after the clock was set back (2 M s).
+#[test]
+fn connections_on_one_worker_are_one_queue() {
+    let of = |discipline: &str| {
+        let asked = Job { discipline: discipline.into(), ..job(0.9, "exponential:1", 1) };
+        let found = run(&asked).unwrap();
+        (found.sojourn_ns, found.intervals, found.regenerative, found.reasons)
+    };
+    assert_eq!(of("placed:64"), of("fcfs"));
+}
+
+/// A formula stands beside a queue only if it is that queue's.
+#[test]
+fn no_formula_stands_beside_what_it_does_not_describe() {
+    let formulas = |discipline: &str, arrivals: &str| {
+        let (discipline, arrivals) = (discipline.into(), arrivals.into());
+        let asked = Job { discipline, arrivals, ..job(0.5, "exponential:1", 2) };
+        run(&Job { requests: "100k".into(), ..asked }).unwrap().closed.len()
+    };
+    assert!(formulas("fcfs", "poisson") > 0 && formulas("placed:64", "poisson") > 0);
+    assert_eq!(formulas("fcfs", "fixed"), 0);
+    assert_eq!(
+        formulas("placed:3", "poisson"),
+        0,
+        "two connections on one worker, one on the other"
+    );
+}
+
+/// Waiting for the loop, waiting in the batch and service are all there is.
+#[test]
+fn the_waits_of_an_event_loop_and_service_are_the_whole() {
+    let asked = Job { discipline: "epoll:1,0,0".into(), ..job(0.8, "fixed:1", 1) };
+    let found = run(&asked).unwrap();
+    let waits = found.epoll_ns_mean.unwrap() + found.dispatch_ns_mean.unwrap();
+    assert!((waits + 1e9 - found.sojourn_ns.mean.unwrap()).abs() < 1e6);
+}
