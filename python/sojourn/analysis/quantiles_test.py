@@ -36,6 +36,14 @@ def test_the_ranks_cover_at_least_what_they_promise_exactly(q: float, confidence
         assert binom.cdf(high - 1, n, q) - missed_low >= confidence - 1e-9, n
 
 
+def test_the_interval_s_ends_are_the_values_at_the_ranks_of_its_quantile() -> None:
+    """Values that are their own ranks: nothing is rounded away where n is its own n_eff."""
+    for n in (600, 1_000, 7_919):
+        found = quantiles.estimate(from_values(np.arange(1.0, n + 1)), 0.99).interval
+        assert found is not None
+        assert (found.lo, found.hi) == quantiles.ranks(n, 0.99)
+
+
 def test_coverage_of_a_skewed_sample_by_simulation() -> None:
     """2,000 samples: one sigma of a 95 % coverage is 0.5 points; at least 95 % less four sigma."""
     rng = np.random.default_rng(10)

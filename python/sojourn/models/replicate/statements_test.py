@@ -1,12 +1,10 @@
-"""What experiments ask of the simulator, and what their statements make of numbers given by hand."""
+"""What experiments ask of the simulator, and what they say of numbers given by hand."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from sojourn.models.replicate import c22, l5, l15, l18
 from sojourn.models.replicate.kind import Curve
