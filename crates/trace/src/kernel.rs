@@ -184,8 +184,11 @@ pub fn missing_rights() -> Vec<&'static str> {
 
 static SAID: std::sync::Mutex<String> = std::sync::Mutex::new(String::new());
 
-/// Keeps what libbpf would print, for the error that may follow.
+/// Keeps what libbpf would print from now on, for the error that may follow.
 pub fn listen_to_libbpf() {
+    if let Ok(mut said) = SAID.lock() {
+        said.clear();
+    }
     libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| {
         if let Ok(mut said) = SAID.lock() {
             said.push_str(&text);
@@ -193,7 +196,7 @@ pub fn listen_to_libbpf() {
     })));
 }
 
-/// What libbpf has said so far.
+/// What libbpf has said since.
 pub fn libbpf_said() -> String {
     SAID.lock().map(|said| said.clone()).unwrap_or_default()
 }

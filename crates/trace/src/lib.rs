@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`stages`] (what is measured), [`reasons`] (what can go wrong with a request),
 //! [`bins`] and [`counts`] (what the kernel keeps), [`result`] (what is written), [`text`] (what
-//! people read), [`target`] (whom we look at), `session` (the only part that talks to the kernel),
+//! people read), [`target`] (whom we look at), [`refusal`] (why the kernel may not let us), `session` (the only part that talks to the kernel),
 //! [`program`]. Everything but `session` and its helpers is pure and builds without clang; the
 //! kernel side is `src/bpf/breakdown.bpf.c`. Beside it stands [`who`]: who else runs on some CPUs.
 
@@ -14,6 +14,7 @@ pub mod describe;
 pub mod framing;
 pub mod reasons;
 pub mod record;
+pub mod refusal;
 pub mod result;
 pub mod stages;
 pub mod summary;

@@ -8,7 +8,7 @@ use crate::hooks::{READY_FENTRY, TRACEPOINTS};
 use crate::record;
 use crate::session::{Options, open, refused};
 use crate::target::Target;
-use crate::{bins, kernel, read};
+use crate::{bins, kernel, read, refusal};
 
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
 
@@ -173,33 +173,10 @@ fn settings(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
     bytes
 }
 
-/// Why a load failed, in libbpf's and the verifier's own last words.
+/// Why a load failed, by what libbpf said meanwhile.
 pub fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
-    let last: Vec<&str> = said.lines().rev().take(12).collect();
-    let last: Vec<&str> = last.into_iter().rev().collect();
-    let what = format!("the kernel does not take the BPF object: {error:#}\n{}", last.join("\n"));
-    let at = format!("Linux {}", kernel::release());
-    if said.contains("\nprocessed ") {
-        return Fault::failed(
-            what,
-            at,
-            "the verifier went through it and refused: build it with another clang (CLANG=clang-19 make build); \
-             docs/howto/trace.md; report it with the versions of both",
-        );
-    }
-    if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
-        return Fault::usage(
-            what,
-            at,
-            "the capabilities are held and yet refused: a user namespace (container) whose root is not the \
-             machine's, a seccomp filter, or kernel lockdown in confidentiality mode; run on the host itself",
-        );
-    }
-    Fault::failed(
-        what,
-        at,
-        "needs 5.15 or later; before 6.3 also fentry (CONFIG_FUNCTION_TRACER); see docs/howto/trace.md",
-    )
+    let is_permission = error.kind() == libbpf_rs::ErrorKind::PermissionDenied;
+    refusal::fault(&format!("{error:#}"), said, is_permission, &kernel::release())
 }
 
 /// Sizes that both sides must agree on: map name, bytes of a value.

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // a test that cannot start has failed
 
+#[allow(dead_code)] // of it only: which clangs are here
+#[path = "../clang.rs"]
+mod clang;
 mod support;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -15,7 +18,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use libbpf_rs::query::ProgInfoIter;
-use sojourn_trace::program;
+use sojourn_trace::{program, session};
 use support::alone;
 
 /// Exit code, standard output, standard error.
@@ -120,6 +123,38 @@ fn a_kernel_without_types_is_refused_with_the_option_it_lacks() {
     end(server);
     let text = String::from_utf8_lossy(&out.unwrap().stdout).into_owned();
     assert!(text.contains("CONFIG_DEBUG_INFO_BTF") && text.contains("exit 2"), "{text}");
+}
+
+/// It takes a number for an address, which the verifier sees; it refuses with "permission denied".
+const REFUSED: &str = r#"
+#define SEC(name) __attribute__((section(name), used))
+SEC("tp_btf/sys_enter") int on_refused(unsigned long long *ctx) { return *(int *)ctx[1]; }
+char licence[] SEC("license") = "GPL";
+"#;
+
+#[test]
+fn a_program_that_the_verifier_refuses_is_named_with_its_reason() {
+    let Some(_alone) = alone() else { return };
+    let Some(clang) = clang::found().next() else {
+        return support::say("skipped", "no clang from 16 on is installed");
+    };
+    let mut compiler = Command::new(clang)
+        .args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-x", "c", "-c", "-", "-o", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    compiler.stdin.take().unwrap().write_all(REFUSED.as_bytes()).unwrap();
+    let object = compiler.wait_with_output().unwrap();
+    assert!(object.status.success());
+    let text = session::verifier_costs(Some(&object.stdout)).unwrap_err().to_string();
+    for part in
+        ["verifier refuses", "on_refused", "invalid mem access", "report it with the kernel"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!text.contains("container") && !text.contains("lockdown"), "{text}");
+    assert!(session::verifier_costs(None).is_ok(), "what was said of another object is forgotten");
 }
 
 #[test]
