@@ -1,8 +1,10 @@
 //! An epoll echo server that pauses where it is told to: the ground truth for the stages.
 //!
-//! `echo THREADS [handover|cork]` prints its port. A request is 32 bytes: see [`Request`]. Each
-//! connection belongs to one thread. With `handover`, requests are read there and answered by
-//! another thread; with `cork`, a reply is written under `TCP_CORK` and leaves when that is lifted. Every read asks for exactly one request, so pipelined requests are read one by one.
+//! `echo THREADS [handover|cork|blocking]` prints its port. A request is 32 bytes: see [`Request`].
+//! Each connection belongs to one thread. With `handover`, requests are read there and answered by
+//! another thread; with `cork`, a reply is written under `TCP_CORK` and leaves when that is lifted;
+//! with `blocking` each connection has a thread that sleeps in `read`, and THREADS means nothing.
+//! Every read asks for exactly one request, so pipelined requests are read one by one.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,6 +14,7 @@ use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
+use rustix::time::{ClockId, clock_gettime};
 
 /// What a client asks for: little-endian numbers in this order.
 struct Request {
@@ -24,6 +27,8 @@ struct Request {
     reply_bytes: u32,
     /// Number of writes it is sent in.
     writes: u32,
+    /// After the reply, compute for this much CPU time, µs.
+    after_us: u32,
 }
 
 const REQUEST: usize = 32;
@@ -33,6 +38,7 @@ enum Mode {
     Plain,
     Handover,
     Cork,
+    Blocking,
 }
 
 impl Request {
@@ -44,6 +50,7 @@ impl Request {
             next_us: word(12),
             reply_bytes: word(16),
             writes: word(20),
+            after_us: word(24),
         }
     }
 }
@@ -59,6 +66,15 @@ fn sleep_us(us: u32) {
     if us > 0 {
         thread::sleep(Duration::from_micros(u64::from(us)));
     }
+}
+
+fn compute_us(us: u32) {
+    let now_ns = || {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        now.tv_sec * 1_000_000_000 + now.tv_nsec
+    };
+    let end_ns = now_ns() + i64::from(us) * 1000;
+    while us > 0 && now_ns() < end_ns {}
 }
 
 fn answer(mut stream: &TcpStream, request: &Request, is_corked: bool) {
@@ -82,9 +98,14 @@ fn answer(mut stream: &TcpStream, request: &Request, is_corked: bool) {
         }
     }
     cork(stream, false);
+    compute_us(request.after_us);
 }
 
 impl Connection {
+    fn new(stream: TcpStream) -> Self {
+        Self { stream, bytes: [0; REQUEST], filled: 0, next_us: 0 }
+    }
+
     /// Reads and answers what is there; false if the client has gone.
     fn serve(&mut self, hand: Option<&Sender<(TcpStream, Request)>>, is_corked: bool) -> bool {
         sleep_us(std::mem::take(&mut self.next_us));
@@ -138,8 +159,7 @@ fn worker(incoming: &Receiver<TcpStream>, epoll: &std::os::fd::OwnedFd, mode: Mo
         while let Ok(stream) = incoming.try_recv() {
             let data = epoll::EventData::new_u64(connections.len() as u64);
             epoll::add(epoll, &stream, data, epoll::EventFlags::IN).expect("a fresh socket");
-            let bytes = [0; REQUEST];
-            connections.push(Some(Connection { stream, bytes, filled: 0, next_us: 0 }));
+            connections.push(Some(Connection::new(stream)));
         }
     }
 }
@@ -151,7 +171,8 @@ fn main() {
         None => Mode::Plain,
         Some("handover") => Mode::Handover,
         Some("cork") => Mode::Cork,
-        Some(word) => panic!("{word} is none of handover, cork"),
+        Some("blocking") => Mode::Blocking,
+        Some(word) => panic!("{word} is none of handover, cork, blocking"),
     };
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
@@ -165,8 +186,13 @@ fn main() {
         })
         .collect();
     for (number, stream) in listener.incoming().flatten().enumerate() {
-        stream.set_nonblocking(true).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
+        if mode == Mode::Blocking {
+            let mut connection = Connection::new(stream);
+            thread::spawn(move || connection.serve(None, false));
+            continue;
+        }
+        stream.set_nonblocking(true).expect("a socket");
         senders[number % threads].send(stream).expect("workers live");
     }
 }

@@ -12,7 +12,7 @@ use crate::stages::COUNT;
 use crate::{bins, framing, kernel, load, result};
 
 /// Bytes of the kernel's `struct thread` and of `struct tally`.
-const THREAD: usize = 4728;
+const THREAD: usize = 1168;
 const TALLY_HEAD: usize = 8 + 32 + 8 * bins::TOTAL.count();
 const MAX_THREADS: usize = 1024;
 pub const TALLY: usize = TALLY_HEAD + THREAD * MAX_THREADS;
@@ -166,8 +166,8 @@ fn running_ns(tally: &[u8], at: usize, (started_ns, ended_ns): (u64, u64)) -> u6
     if is_running { ended_ns.saturating_sub(in_ns.max(started_ns)) } else { 0 }
 }
 
-/// Offset of `requests` in `struct thread`: 48 bytes of small fields, 8 times, 8 stamps, 3 times.
-const REQUESTS: usize = 48 + 8 * 8 + 8 * 24 + 3 * 8;
+/// Offset of `requests` in `struct thread`: 48 bytes of small fields, 8 times, 9 stamps, 3 times.
+const REQUESTS: usize = 48 + 8 * 8 + 9 * 24 + 3 * 8;
 
 /// Lines of the iterator; `tid` still holds the slot.
 pub fn connections(bytes: &[u8]) -> Vec<Connection> {

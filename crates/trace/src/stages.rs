@@ -81,7 +81,7 @@ pub const STAGES: [Stage; COUNT] = [
         "body",
         "Read",
         Cause::Work,
-        "end of the first read -> end of its last read, less client_wait",
+        "end of the first read -> end of its last read, less the waits in between",
     ),
     stage(
         "client_wait",

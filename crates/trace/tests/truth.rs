@@ -9,12 +9,11 @@ mod support;
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use sojourn_trace::record::Record;
-use support::calm::{calmly, calmly_but, judge};
+use support::calm::{calmly, judge};
 use support::echo::{self, Ask};
 use support::server::Server;
 use support::{PAUSE_NS, PAUSE_US, alone, index, median, pause_in, split, trace};
@@ -126,77 +125,6 @@ fn a_stopped_server_is_stopped_and_nothing_else() {
         let (paused, _) = split(&records);
         assert!(paused.len() >= 20);
         pause_in("stopped", &paused)
-    });
-}
-
-#[test]
-fn a_hog_on_the_cpu_is_run_queue_delay() {
-    let Some(_alone) = alone() else { return };
-    calmly_but(Some(0), || {
-        let server = echo::start(&["1"]);
-        pin(server.pid());
-        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let mut hogs = [spin(), spin(), spin(), spin(), spin()];
-        for hog in &hogs {
-            pin(hog.id());
-        }
-        let (_, records) = trace(server.pid(), || {
-            let mut stream = server.connect();
-            // Work that outlasts its slice, so that it is preempted in the middle too.
-            let ask = Ask { reply_bytes: 2_000_000, writes: 4, ..Ask::default() };
-            (0..60).for_each(|_| ask.call(&mut stream));
-        });
-        for hog in &mut hogs {
-            hog.kill().unwrap();
-            hog.wait().unwrap();
-        }
-        let sum = |stage: &str| records.iter().map(|r| r.stage_ns[index(stage)]).sum::<u64>();
-        let runq = sum("runq_delay");
-        // Not `thread_busy`: a thread that is preempted after its reply and before it waits again is
-        // busy with the request before, on the CPU or not.
-        let others = ["application", "read", "dispatch", "batch_wait", "epoll_return"];
-        let most = others.map(sum).into_iter().max().unwrap();
-        judge(most * 5 < runq, || format!("{most} ns elsewhere, runq_delay {runq} ns"))
-    });
-}
-
-/// To CPU 0.
-fn pin(pid: u32) {
-    let words = ["-apc", "0", &pid.to_string()];
-    assert!(Command::new("taskset").args(words).output().unwrap().status.success());
-}
-
-/// More preemptions than the 32 that a thread remembers, while the request waits for its thread.
-#[test]
-fn a_wait_of_many_preemptions_keeps_its_split() {
-    let Some(_alone) = alone() else { return };
-    calmly_but(Some(0), || {
-        let server = echo::start(&["1"]);
-        pin(server.pid());
-        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let mut hogs = [spin(), spin(), spin()];
-        for hog in &hogs {
-            pin(hog.id());
-        }
-        let (outcome, records) = trace(server.pid(), || {
-            let (mut slow, mut quick) = (server.connect(), server.connect());
-            Ask::default().call(&mut quick);
-            let ask = Ask { reply_bytes: 400_000_000, writes: 4000, ..Ask::default() };
-            ask.send(&mut slow);
-            thread::sleep(Duration::from_millis(20));
-            Ask::default().send(&mut quick);
-            ask.receive(&mut slow);
-            Ask::default().receive(&mut quick);
-        });
-        for hog in &mut hogs {
-            hog.kill().unwrap();
-            hog.wait().unwrap();
-        }
-        assert_eq!(outcome.counts.reason("preempt_history"), 0);
-        let behind =
-            records.iter().filter(|r| r.bytes_out == 1).max_by_key(|r| r.total_ns).unwrap();
-        let (runq, total) = (behind.stage_ns[index("runq_delay")], behind.total_ns);
-        judge(runq * 2 > total, || format!("runq_delay {runq} of {total} ns beside three hogs"))
     });
 }
 

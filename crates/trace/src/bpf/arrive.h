@@ -75,20 +75,20 @@ static __always_inline void stamp_segment(struct segment *seg, struct cpu *cpu, 
 	u64 rx_ns = cpu->probe_rx_ns, receive_ns = cpu->probe_receive_ns, tcp_ns = cpu->tcp_ns;
 
 	seg->merged = 0;
-	seg->split_lost = 0;
+	seg->is_split_lost = 0;
+	seg->is_stamp_missing = 0;
 	if (cpu->probe_sk != (u64)sk) {
-		count(NOTE_RX_STAMP_MISSING);
+		seg->is_stamp_missing = 1;
 		seg->rx_ns = seg->receive_ns = seg->tcp_ns = seg->ready_ns;
 		return;
 	}
 	cpu->probe_sk = 0;
 	if (!rx_ns || rx_ns > tcp_ns || tcp_ns - rx_ns > 10000000000ULL) {
-		count(NOTE_RX_STAMP_MISSING);
+		seg->is_stamp_missing = 1;
 		rx_ns = receive_ns ? receive_ns : tcp_ns;
 	}
 	if (receive_ns + 1000 < rx_ns) {
-		count(NOTE_RX_SPLIT_LOST);
-		seg->split_lost = 1;
+		seg->is_split_lost = 1;
 	} else if (receive_ns < rx_ns) {	/* two clocks read 30 ns apart may disagree by that */
 		receive_ns = rx_ns;
 	}

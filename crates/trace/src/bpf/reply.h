@@ -55,6 +55,8 @@ int BPF_PROG(on_queue, struct sk_buff *skb)
 		reply_begins(&c->req, slot, now_ns);
 	else
 		reply_goes_on(&c->req, slot, now_ns);
+	if (slot)
+		thread_at(slot)->sent_ns = now_ns;
 	return 0;
 }
 

@@ -110,17 +110,72 @@ static __always_inline void take(struct conn *c, u32 copied_seq)
 		count(NOTE_MANY_SEGMENTS);
 }
 
-/* More of its bytes are read. What the thread waited for in between was the client's to send. */
+/* The thread slept in epoll_wait on the way: until it was woken the stage goes on, then it waited for a
+ * CPU. Of several such sleeps the last one: for whatever the others ended, it was not this request. */
+static __always_inline void advance_awake(u64 *stage_ns, enum stage stage, struct stamp *cur, const struct thread *t)
+{
+	struct stamp woken = t->in;
+
+	if (woken.ns <= cur->ns)
+		return;
+	woken.ns = t->wake_ns;
+	advance(stage_ns, stage, cur, &woken);
+	advance_to(stage_ns, ST_RUNQ, cur, t->in.ns);
+}
+
+/* Books the request's last read up to its exit, as the first one or as one of the later ones. */
+static __always_inline void book_read(struct request *req)
+{
+	struct read_exit *e = exit_at(req->thread, req->last_read_no);
+
+	if (e->tag != exit_tag(req->thread, req->last_read_no))
+		req->is_exit_lost = 1;
+	else if (req->is_body)
+		advance(req->stage_ns, ST_BODY, &req->at, &e->at);
+	else
+		advance(req->stage_ns, ST_READ, &req->at, &e->at);
+	req->is_body = 1;
+}
+
+/* Books the way from bytes that are ready to the entry of the read that takes them. */
+static __noinline int book_wait(struct request *req, struct thread *t)
+{
+	u64 *stage_ns = req->stage_ns;
+	struct stamp cur = req->at;
+
+	if (!t->wait_exit.ns) {				/* blocking reads: no event loop */
+		advance(stage_ns, ST_BUSY, &cur, &t->enter);
+	} else {
+		advance(stage_ns, ST_BUSY, &cur, &t->wait_enter);
+		advance_awake(stage_ns, ST_WAKEUP, &cur, t);
+		advance_to(stage_ns, ST_SWITCH, &cur, t->on_ns);
+		advance(stage_ns, ST_RETURN, &cur, &t->wait_exit);
+		advance(stage_ns, ST_BATCH, &cur, &t->serve_exit);
+		advance(stage_ns, ST_DISPATCH, &cur, &t->enter);
+	}
+	req->at = cur;
+	return 0;
+}
+
+/* More of its bytes are read. Those that came after the last read were the client's to send until then,
+ * and waited for the thread since. */
 static __always_inline void extend(struct conn *c, struct thread *t, u32 slot, u32 copied_seq)
 {
 	struct request *req = &c->req;
-	struct segment *seg = first_unread(c);
-	struct read_exit *e = &t->exits[wrapped(req->last_read_no, EXITS)];
+	struct segment *seg;
 
-	if (req->thread == slot) {
-		if (seg && e->number == req->last_read_no + 1 && seg->ready_ns > e->at.ns)
-			req->client_ns += seg->ready_ns - e->at.ns;
+	if (req->thread == slot && req->last_read_no != t->reads) {	/* else a piece of the same read */
+		book_read(req);
 		req->last_read_no = t->reads;
+		seg = first_unread(c);
+		if (seg && seg->ready_ns > req->at.ns) {
+			advance_to(req->stage_ns, ST_CLIENT_WAIT, &req->at, seg->ready_ns);
+			if (seg->thread == slot) {
+				req->at.runq_ns = seg->runq_ns;
+				req->at.stopped_ns = seg->stopped_ns;
+			}
+			book_wait(req, t);
+		}
 	}
 	take(c, copied_seq);
 }
@@ -131,7 +186,10 @@ static __always_inline void book_arrival(struct request *req, const struct segme
 	u64 *stage_ns = req->stage_ns;
 	struct stamp cur;
 
-	if (seg->split_lost) {
+	if (seg->is_stamp_missing)
+		count(NOTE_RX_STAMP_MISSING);
+	if (seg->is_split_lost) {
+		count(NOTE_RX_SPLIT_LOST);
 		stage_ns[ST_RESIDUAL] = seg->tcp_ns - seg->rx_ns;
 	} else {
 		stage_ns[ST_RX] = seg->receive_ns - seg->rx_ns;
@@ -149,18 +207,11 @@ static __always_inline void book_arrival(struct request *req, const struct segme
 	if (!t->seen_ns || t->seen_ns > seg->ready_ns) {
 		count(NOTE_THREAD_HISTORY);
 		advance(stage_ns, ST_RESIDUAL, &cur, &t->enter);
-	} else if (!t->wait_exit.ns) {			/* blocking reads: no event loop */
-		advance(stage_ns, ST_BUSY, &cur, &t->enter);
-	} else {
-		advance(stage_ns, ST_BUSY, &cur, &t->wait_enter);
-		advance_to(stage_ns, ST_WAKEUP, &cur, t->wake_ns);
-		advance_to(stage_ns, ST_RUNQ, &cur, t->in_ns);
-		advance_to(stage_ns, ST_SWITCH, &cur, t->on_ns);
-		advance(stage_ns, ST_RETURN, &cur, &t->wait_exit);
-		advance(stage_ns, ST_BATCH, &cur, &t->serve_exit);
-		advance(stage_ns, ST_DISPATCH, &cur, &t->enter);
+		req->at = cur;
+		return;
 	}
-	req->read_start = cur;
+	req->at = cur;
+	book_wait(req, t);
 }
 
 /* A read took bytes and no request is open: one begins. Under the socket's lock. */
@@ -190,11 +241,10 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	req->bytes_out = 0;
 	req->segments = 0;
 	req->start_ns = seg->rx_ns;
-	req->ready_ns = seg->ready_ns;
-	req->read_no = t->reads;
+	req->is_body = 0;
+	req->is_exit_lost = 0;
 	req->last_read_no = t->reads;
 	req->open_ns = t->open_ns;
-	req->client_ns = 0;
 	req->queued.ns = 0;
 	req->sent_ns = 0;
 	book_arrival(req, seg, t);
@@ -208,32 +258,6 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	return 0;
 }
 
-/* Books a read of the request, up to its exit. */
-static __always_inline bool book_read(struct request *req, enum stage stage, struct stamp *cur, u64 read_no)
-{
-	struct thread *reader = thread_at(req->thread);
-	struct read_exit *e = &reader->exits[wrapped(read_no, EXITS)];
-
-	if (e->number != read_no + 1)
-		return false;
-	advance(req->stage_ns, stage, cur, &e->at);
-	return true;
-}
-
-/* Books the later reads, with the wait for their bytes apart. */
-static __always_inline bool book_body(struct request *req, struct stamp *cur)
-{
-	u64 client_ns = req->client_ns;
-
-	if (!book_read(req, ST_BODY, cur, req->last_read_no))
-		return false;
-	if (client_ns > req->stage_ns[ST_BODY])
-		client_ns = req->stage_ns[ST_BODY];
-	req->stage_ns[ST_BODY] -= client_ns;
-	req->stage_ns[ST_CLIENT_WAIT] += client_ns;
-	return true;
-}
-
 /* Where writing begins: at this call, or, if it lifts TCP_CORK, where that was first set: NGINX with
  * tcp_nopush (Debian's default) writes in between, and the reply leaves here. */
 static __always_inline const struct stamp *begin_of_reply(const struct thread *t)
@@ -242,23 +266,24 @@ static __always_inline const struct stamp *begin_of_reply(const struct thread *t
 }
 
 /* Application time of the thread that read and writes, with the part spent in openat apart. */
-static __always_inline void book_application(struct request *req, struct stamp *cur, struct thread *t)
+static __always_inline void book_application(struct request *req, struct thread *t)
 {
 	u64 before_ns = req->stage_ns[ST_APP], open_ns = t->open_ns - req->open_ns;
-	struct read_exit *e = &t->exits[wrapped(req->last_read_no, EXITS)];
+	struct read_exit *e = exit_at(req->thread, req->last_read_no);
+	bool is_last_read = t->reads == req->last_read_no + 1;
 
 	/* Redis reads all that are ready, and writes all replies when it has: a reply waits for the
-	 * others of its batch. Not so if the thread went to sleep in between: what it waited for then
-	 * is the service's own affair. */
-	if (t->reads != req->last_read_no + 1 && e->number == req->last_read_no + 1 &&
-	    t->wait_enter.ns < e->at.ns) {
-		advance(req->stage_ns, ST_APP, cur, &e->next);
-		advance(req->stage_ns, ST_REPLY_WAIT, cur, &t->serve_exit);
+	 * others of its batch, those read after it and those written before it. Not so if the thread
+	 * went to sleep in between: what it waited for then is the service's own affair. */
+	if ((!is_last_read || t->sent_ns > e->at.ns) && t->wait_enter.ns < e->at.ns) {
+		advance(req->stage_ns, ST_APP, &req->at, &e->next);
+		advance(req->stage_ns, ST_REPLY_WAIT, &req->at, &t->serve_exit);
 	}
-	advance(req->stage_ns, ST_APP, cur, begin_of_reply(t));
+	advance_awake(req->stage_ns, ST_APP, &req->at, t);
+	advance(req->stage_ns, ST_APP, &req->at, begin_of_reply(t));
 	if (!open_ns)
 		return;
-	if (t->reads != req->last_read_no + 1) {
+	if (!is_last_read) {
 		count(NOTE_OPEN_UNSPLIT);
 		return;
 	}
@@ -268,54 +293,66 @@ static __always_inline void book_application(struct request *req, struct stamp *
 	req->stage_ns[ST_OPEN] += open_ns;
 }
 
+/* The same if another thread writes: first it has to take over. */
+static __always_inline void book_handover(struct request *req, struct thread *t)
+{
+	struct stamp taken = t->park_exit.ns > t->write_exit.ns ? t->park_exit : t->write_exit;
+	u64 ns = req->at.ns;
+
+	stamp_at(t, ns, &req->at);
+	if (t->in.ns <= taken.ns)
+		advance_awake(req->stage_ns, ST_HANDOVER, &req->at, t);
+	advance(req->stage_ns, ST_HANDOVER, &req->at, &taken);
+	advance_awake(req->stage_ns, ST_APP, &req->at, t);
+	advance(req->stage_ns, ST_APP, &req->at, begin_of_reply(t));
+}
+
 /* The first data segment of the reply is at the device queue. `slot`: the thread whose write call
  * brought it there; 0 if it left from softIRQ or from a process that is not traced. */
 static __noinline int reply_begins(struct request *req, u32 slot, u64 now_ns)
 {
-	struct stamp cur = req->read_start, now;
 	struct thread *t = thread_at(slot);
+	struct stamp now;
 
 	req->state = REPLYING;
 	req->writer = slot;
-	if (!book_read(req, ST_READ, &cur, req->read_no) ||
-	    (req->last_read_no != req->read_no && !book_body(req, &cur))) {
+	book_read(req);
+	if (req->is_exit_lost) {
 		count(NOTE_READ_EXIT_LOST);
 		slot = 0;
 	} else if (!slot) {
 		count(NOTE_ASYNC_SEND);
 	}
 	if (!slot) {
-		advance_to(req->stage_ns, ST_RESIDUAL, &cur, now_ns);
-		req->queued = cur;
+		advance_to(req->stage_ns, ST_RESIDUAL, &req->at, now_ns);
+		req->queued = req->at;
 		return 0;
 	}
-	if (slot == req->thread) {
-		book_application(req, &cur, t);
-	} else {
-		struct stamp taken = t->park_exit.ns > t->write_exit.ns ? t->park_exit : t->write_exit;
-		u64 ns = cur.ns;
-
-		stamp_at(t, ns, &cur);
-		advance(req->stage_ns, ST_HANDOVER, &cur, &taken);
-		advance(req->stage_ns, ST_APP, &cur, begin_of_reply(t));
-	}
+	if (slot == req->thread)
+		book_application(req, t);
+	else
+		book_handover(req, t);
 	t->is_corked = 0;
 	now = stamp_of(t, now_ns);
-	advance(req->stage_ns, ST_WRITE, &cur, &now);
-	req->queued = cur;
+	advance(req->stage_ns, ST_WRITE, &req->at, &now);
+	req->queued = req->at;
 	return 0;
 }
 
-/* A later data segment of the same reply. */
+/* A later data segment of the same reply: in a call of its writer, or because the peer made room. */
 static __always_inline void reply_goes_on(struct request *req, u32 slot, u64 now_ns)
 {
+	struct thread *t = thread_at(req->writer);
 	struct stamp now;
 
 	if (slot && slot == req->writer) {
-		now = stamp_of(thread_at(slot), now_ns);
+		advance_awake(req->stage_ns, ST_DRAIN, &req->queued, t);
+		now = stamp_of(t, now_ns);
 		advance(req->stage_ns, ST_DRAIN, &req->queued, &now);
 	} else {
 		advance_to(req->stage_ns, ST_DRAIN, &req->queued, now_ns);
+		if (req->writer)
+			req->queued = stamp_from_afar(t, now_ns);
 	}
 }
 

@@ -58,7 +58,7 @@ int BPF_PROG(on_switched, bool is_switch)
 	if (!is_switch || !cpu->is_known || !cpu->slot)
 		return 0;
 	t = thread_at(cpu->slot);
-	if (t->in_ns && !t->on_ns)
+	if (t->in.ns && !t->on_ns)
 		t->on_ns = bpf_ktime_get_ns();
 	return 0;
 }

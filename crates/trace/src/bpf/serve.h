@@ -71,7 +71,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	t = thread_at(slot);
 	t->enter = stamp_of(t, bpf_ktime_get_ns());
 	if (t->after_read) {
-		t->exits[wrapped(t->reads - 1, EXITS)].next = t->enter;
+		exit_at(slot, t->reads - 1)->next = t->enter;
+		t->serve_exit = t->enter;
 		t->after_read = 0;
 	}
 	set_class(t, id);
@@ -84,12 +85,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 		t->seen_ns = t->enter.ns;
 	if (!t->switched_in_ns)
 		t->switched_in_ns = t->enter.ns;
-	if (t->class == SYS_WAIT) {
+	if (t->class == SYS_WAIT)
 		t->wait_enter = t->enter;
-		t->wake_ns = 0;
-		t->in_ns = 0;
-		t->on_ns = 0;
-	}
 	return 0;
 }
 
@@ -118,12 +115,12 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			t->park_exit = t->exit;
 			break;
 		}
-		e = &t->exits[wrapped(t->reads, EXITS)];
+		e = exit_at(slot, t->reads);
 		e->at = t->exit;
-		e->number = ++t->reads;
+		e->tag = exit_tag(slot, t->reads);
+		t->reads++;
 		if (t->argument && t->reads % PEEK_EVERY == 1)
 			look_into(t->reads, t->argument, second_argument(regs), ret);
-		t->serve_exit = t->exit;
 		t->is_corked = 0;
 		t->did_read = 0;
 		t->after_read = 1;

@@ -20,8 +20,8 @@ enum stage {
 	ST_BATCH,	/* that -> end of the previous system call of the same batch */
 	ST_DISPATCH,	/* that -> read is entered */
 	ST_READ,	/* the first read of the request */
-	ST_BODY,	/* end of the first read -> end of the last read, less the next */
-	ST_CLIENT_WAIT,	/* in between: the rest of the request had not come yet */
+	ST_BODY,	/* end of the first read -> end of the last read, less the waits in between: */
+	ST_CLIENT_WAIT,	/* the rest of the request had not come yet; then for the thread, as at first */
 	ST_HANDOVER,	/* end of read -> another thread takes over */
 	ST_OPEN,	/* openat and its like */
 	ST_APP,		/* the service's own work: read done -> write is entered, less open and reply wait */
@@ -79,7 +79,9 @@ enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK, S
 #define PORT_WORDS 1024
 #define SEGMENTS 16		/* unread segments remembered per connection; power of 2 */
 #define OFFS 32			/* off-CPU intervals remembered per thread; power of 2 */
-#define EXITS 64		/* read exits remembered per thread; power of 2 */
+#define EXITS_LOG 10		/* read exits remembered per thread: 1024. Redis reads all that are ready first */
+#define EXITS (1 << EXITS_LOG)
+#define EXIT_THREADS 64		/* beyond as many, threads share the place; power of 2 */
 
 /* Log-linear bins: 2^SUB bins per octave, linear below the first. */
 #define TOTAL_SUB 7
@@ -117,7 +119,7 @@ struct off {
 struct read_exit {
 	struct stamp at;
 	struct stamp next;	/* entry of the next system call: until then the thread worked on this */
-	u64 number;
+	u64 tag;		/* of which thread, and of which of its reads */
 };
 
 enum off_kind { ON_CPU, OFF_PREEMPTED, OFF_ASLEEP, OFF_STOPPED };
@@ -151,11 +153,13 @@ struct thread {
 	struct stamp wait_exit;
 	struct stamp park_exit;	/* last wait of any kind: futex, epoll, eventfd read */
 	struct stamp write_exit;
-	struct stamp serve_exit;	/* last read of a request or write: what came before it in a batch */
+	struct stamp serve_exit;	/* end of what came before in a batch: a write's exit, or of what was
+				 * read the entry of the next call */
 	struct stamp cork_enter;	/* first setsockopt since a request was read */
-	u64 wake_ns;		/* inside the last epoll_wait: */
-	u64 in_ns;
+	u64 wake_ns;		/* the last time it slept in epoll_wait: woken, switched to, running */
+	struct stamp in;
 	u64 on_ns;
+	u64 sent_ns;		/* last reply segment that a call of this thread brought to a device queue */
 	u64 requests;
 	u64 total_sum_ns;
 	u64 queue_sum_ns;
@@ -163,14 +167,14 @@ struct thread {
 	u64 run_ns;		/* time on CPU, service or not */
 	u64 switched_in_ns;
 	struct off offs[OFFS];
-	struct read_exit exits[EXITS];
 };
 
 struct segment {
 	u32 start_seq;
 	u32 end_seq;
 	u32 merged;		/* segments folded into this one because the queue was full */
-	u32 split_lost;
+	u16 is_split_lost;	/* what its request will lack, if it is the first one */
+	u16 is_stamp_missing;
 	u64 rx_ns;
 	u64 receive_ns;
 	u64 tcp_ns;
@@ -191,15 +195,14 @@ struct request {
 	u32 reply_base;		/* reply bytes below this belong to earlier requests */
 	u32 state;
 	u32 segments;		/* that its bytes came in */
+	u32 is_body;		/* its first read is booked */
+	u32 is_exit_lost;	/* the end of a read was no longer remembered */
 	u32 pad;
 	u64 start_ns;
-	u64 ready_ns;
-	u64 client_ns;		/* waited for the rest of its bytes */
-	u64 read_no;
 	u64 last_read_no;
 	u64 open_ns;
 	u64 imbalance_ns;
-	struct stamp read_start;
+	struct stamp at;	/* booked up to here */
 	struct stamp queued;	/* last reply segment at the device queue */
 	u64 sent_ns;		/* last reply segment given to the driver */
 	u64 stage_ns[STAGES];

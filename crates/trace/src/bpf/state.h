@@ -21,6 +21,20 @@ struct tally tally SEC(".bss.tally");
 #define TIDS 65536
 u16 slot_of[TIDS];
 
+/* Ends of the reads that took request bytes. Beside the threads, so that a busy one has room for as many
+ * connections as it may read before it answers the first. */
+struct read_exit exits[EXITS * EXIT_THREADS];
+
+static __always_inline struct read_exit *exit_at(u32 slot, u64 read_no)
+{
+	return &exits[wrapped((u64)slot << EXITS_LOG | (read_no & (EXITS - 1)), EXITS * EXIT_THREADS)];
+}
+
+static __always_inline u64 exit_tag(u32 slot, u64 read_no)
+{
+	return (u64)slot << 48 | (read_no + 1);
+}
+
 /* Workers asleep in epoll_wait. Time with at least one of them is what imbalance is made of. */
 s32 idle_workers;
 u64 idle_since_ns;

@@ -171,7 +171,7 @@ static __always_inline void switch_in(struct thread *t, u64 now_ns)
 		}
 		if (t->in_call && t->class == SYS_WAIT) {
 			t->wake_ns = woken_ns;
-			t->in_ns = now_ns;
+			t->in = stamp_of(t, now_ns);
 			t->on_ns = 0;
 		} else {
 			add_off(t, woken_ns, now_ns, false);

@@ -17,14 +17,19 @@ pub struct Ask {
     pub next_us: u32,
     pub reply_bytes: u32,
     pub writes: u32,
+    pub after_us: u32,
 }
 
 impl Ask {
     pub fn bytes(self) -> [u8; 32] {
         let mut bytes = [0; 32];
-        for (at, word) in
-            [(8, self.app_us), (12, self.next_us), (16, self.reply_bytes.max(1)), (20, self.writes)]
-        {
+        for (at, word) in [
+            (8, self.app_us),
+            (12, self.next_us),
+            (16, self.reply_bytes.max(1)),
+            (20, self.writes),
+            (24, self.after_us),
+        ] {
             bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
         bytes

@@ -1,0 +1,107 @@
+//! Runs scripts through `world.c`, and reads what was booked.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use sojourn_trace::reasons::REASONS;
+use sojourn_trace::stages::{COUNT, STAGES};
+
+/// Everything that a script led to.
+pub struct World {
+    /// In the order in which they were finished, then by connection.
+    pub requests: Vec<Request>,
+    reasons: Vec<u64>,
+}
+
+/// One request, as the ring would carry it.
+#[derive(Debug)]
+pub struct Request {
+    pub thread: u32,
+    pub writer: u32,
+    pub bytes_in: u32,
+    pub bytes_out: u32,
+    total_ns: u64,
+    stage_ns: Vec<u64>,
+}
+
+impl Request {
+    fn parse(words: &[u64]) -> Self {
+        Self {
+            thread: words[1] as u32,
+            writer: words[2] as u32,
+            bytes_in: words[3] as u32,
+            bytes_out: words[4] as u32,
+            total_ns: words[5],
+            stage_ns: words[6..6 + COUNT].to_vec(),
+        }
+    }
+
+    /// Time in the stage `name`, µs.
+    pub fn stage(&self, name: &str) -> u64 {
+        let at = STAGES.iter().position(|stage| stage.name == name).unwrap();
+        assert_eq!(self.stage_ns[at] % 1000, 0);
+        self.stage_ns[at] / 1000
+    }
+}
+
+impl World {
+    pub fn reason(&self, name: &str) -> u64 {
+        self.reasons[REASONS.iter().position(|reason| reason.name == name).unwrap()]
+    }
+
+    /// These are the stages of request `n`, µs, and no others have any time.
+    pub fn assert(&self, n: usize, stages: &[(&str, u64)]) {
+        let sum = |name| stages.iter().filter(|(it, _)| *it == name).map(|(_, us)| us).sum::<u64>();
+        assert!(stages.iter().all(|(name, _)| STAGES.iter().any(|stage| stage.name == *name)));
+        for stage in &STAGES {
+            let (found, expected) = (self.requests[n].stage(stage.name), sum(stage.name));
+            assert_eq!(found, expected, "{} of request {n}: {:?}", stage.name, self.requests);
+        }
+    }
+}
+
+/// What the script, events apart by `;`, leads to. Whatever it is, stages add to totals.
+pub fn booked(script: &str) -> World {
+    let mut child =
+        Command::new(program()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = script.replace(';', "\n") + "\n";
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success(), "{script}");
+    let mut world = World { requests: Vec::new(), reasons: Vec::new() };
+    for line in String::from_utf8(out.stdout).unwrap().lines() {
+        let mut words = line.split(' ');
+        let word = words.next().unwrap();
+        let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
+        match word {
+            "record" => world.requests.push(Request::parse(&numbers)),
+            _ => world.reasons = numbers,
+        }
+    }
+    for one in &world.requests {
+        assert_eq!(one.stage_ns.iter().sum::<u64>(), one.total_ns, "stages add: {one:?}");
+    }
+    assert_eq!(world.reason("sum_mismatch"), 0);
+    world
+}
+
+/// `world.c`, compiled once.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("booking-world");
+        let done = Command::new("cc")
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["-O1", "-std=gnu11", "-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function"])
+            .args(["-D__TARGET_ARCH_x86", "-Itests/booking", "-Isrc/bpf", "tests/booking/world.c"])
+            .arg("-o")
+            .arg(&program)
+            .output()
+            .expect("a C compiler, cc, is there: see scripts/setup");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{said}");
+        program
+    })
+}
