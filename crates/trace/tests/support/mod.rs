@@ -1,9 +1,10 @@
-//! Who may trace, one test at a time; what a trace of a server says; and the server with pauses.
+//! Who may trace, one test at a time; what a trace of a server says; servers with pauses, and real ones.
 
 #![allow(dead_code)] // every test program uses its part
 
 pub mod calm;
 pub mod echo;
+pub mod real;
 pub mod server;
 
 use std::io::Write as _;
