@@ -3,7 +3,8 @@
 //!
 //! `shims/shim.c` stands before the C library of memcached, NGINX and Redis, delays every 500th read or
 //! write of a request, and writes down which one and when. So the truth is known of every request, not
-//! of a median. `SOJOURN_SHIM` names one that is compiled already, where there is no compiler.
+//! of a median. `SOJOURN_SHIM` names one that is compiled already, for a VM without a compiler: its
+//! requests take a hundred times as long, so pauses are longer, closer together and between fewer.
 
 #![allow(clippy::unwrap_used)] // a test that cannot start has failed
 #![allow(clippy::print_stdout)] // the counts, for whoever asks with --nocapture
@@ -20,13 +21,21 @@ use support::calm::{Judged, calmly, judge};
 use support::real::{Driven, Kind, Load, Real, drive};
 use support::{alone, index, trace};
 
-const PAUSE_NS: u64 = 3_000_000;
-const EVERY: u64 = 500;
-/// So many pauses are enough, and with fewer nothing is proved.
-const ENOUGH: u64 = 40;
+/// What is done how often.
+struct Plan {
+    pause_ns: u64,
+    /// Calls from one pause to the next.
+    every: u64,
+    connections: usize,
+    /// So many pauses are enough.
+    enough: u64,
+}
+
+const PLAN: Plan = Plan { pause_ns: 3_000_000, every: 500, connections: 16, enough: 40 };
+const IN_VM: Plan = Plan { pause_ns: 60_000_000, every: 25, connections: 4, enough: 15 };
+/// With fewer nothing is proved.
 const LEAST: usize = 10;
 const LONGEST: Duration = Duration::from_secs(15);
-const CONNECTIONS: usize = 16;
 /// Bytes of the shim's `struct log`.
 const LOG_BYTES: usize = 24 + 4096 * 24;
 
@@ -57,8 +66,8 @@ impl Shim {
             ("LD_PRELOAD", compiled().display().to_string()),
             ("SHIM_CALL", self.call.into()),
             ("SHIM_HOW", self.how.into()),
-            ("SHIM_EVERY", EVERY.to_string()),
-            ("SHIM_NS", PAUSE_NS.to_string()),
+            ("SHIM_EVERY", plan().every.to_string()),
+            ("SHIM_NS", plan().pause_ns.to_string()),
             ("SHIM_LOG", self.log.display().to_string()),
         ]
     }
@@ -89,6 +98,10 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
+fn plan() -> Plan {
+    if env::var_os("SOJOURN_SHIM").is_some() { IN_VM } else { PLAN }
+}
+
 /// The shared library.
 fn compiled() -> PathBuf {
     if let Some(path) = env::var_os("SOJOURN_SHIM") {
@@ -117,11 +130,12 @@ fn every_pause_is_found(
         let Some(real) = Real::start(kind, &shim.environment()) else { return Ok(()) };
         real.keep("some", 100);
         let before = shim.made() as usize;
-        let load = Load { connections: CONNECTIONS, ask: real.get("some"), parts: 1 };
+        let Plan { connections, enough, .. } = plan();
+        let load = Load { connections, ask: real.get("some"), parts: 1 };
         let mut driven = Driven { requests: 0, reply_bytes: 0 };
         let (outcome, records) = trace(real.pid(), || {
             let began = Instant::now();
-            driven = drive(&real, &load, &|| shim.made() >= ENOUGH || began.elapsed() > LONGEST);
+            driven = drive(&real, &load, &|| shim.made() >= enough || began.elapsed() > LONGEST);
         });
         assert_eq!(records.len() as u64, driven.requests, "{:?}", outcome.counts.reasons);
         let pauses = shim.pauses();
@@ -141,6 +155,7 @@ fn check(
     let around = |pause: &Pause, r: &Record| {
         r.start_ns <= pause.begin_ns && r.start_ns + r.total_ns >= pause.end_ns
     };
+    let pause_ns = plan().pause_ns;
     let (mut paused, mut elsewhere, mut behind, mut not_queued) = (Vec::new(), 0, 0, 0);
     for pause in pauses {
         let is_its = |r: &&Record| r.peer_port == pause.peer_port && around(pause, r);
@@ -148,12 +163,12 @@ fn check(
         assert_eq!(its.len(), 1, "{what}: a pause is in one request");
         let (r, stage) = (its[0], stage_of(pause));
         let length_ns = pause.end_ns - pause.begin_ns;
-        assert!(length_ns >= PAUSE_NS);
+        assert!(length_ns >= pause_ns);
         // To the microsecond: what the pause was not on the CPU for has a stage of its own.
         let off_ns = r.stage_ns[index("runq_delay")] + r.stage_ns[index("stopped")];
         let inside_ns = r.stage_ns[index(stage)];
         assert!(inside_ns + off_ns + 1000 >= length_ns, "{what}: {length_ns} ns in {stage}: {r:?}");
-        elsewhere += usize::from(r.total_ns - inside_ns - off_ns > PAUSE_NS / 2);
+        elsewhere += usize::from(r.total_ns - inside_ns - off_ns > pause_ns / 2);
         paused.push((r.conn, r.start_ns));
         // Others of the same thread wait behind it, from when both were there.
         let waits = ["thread_busy", "batch_wait", "reply_wait", "runq_delay"];
@@ -169,7 +184,7 @@ fn check(
     let stages: Vec<&str> = pauses.iter().map(stage_of).collect();
     let is_wrong = |r: &&Record| {
         !paused.contains(&(r.conn, r.start_ns))
-            && stages.iter().any(|stage| r.stage_ns[index(stage)] > PAUSE_NS / 2)
+            && stages.iter().any(|stage| r.stage_ns[index(stage)] > pause_ns / 2)
     };
     let wrong = records.iter().filter(is_wrong).count();
     let told = format!(
