@@ -19,7 +19,7 @@ mod bpf {
 
     use crate::clang;
 
-    const OBJECTS: [&str; 2] = ["breakdown", "who"];
+    const OBJECTS: [&str; 3] = ["breakdown", "who", "culprit"];
 
     pub fn build() {
         let clang = std::env::var("CLANG").ok().or_else(find).unwrap_or_else(|| {

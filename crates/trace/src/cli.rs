@@ -49,6 +49,17 @@ pub struct Args {
     /// The slowest requests as a Chrome trace, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub chrome: Option<PathBuf>,
+    /// Name who or what made the requests at or above a quantile slow: p99 unless another is given.
+    #[arg(long, value_name = "QUANTILE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "p99", value_parser = quantile, conflicts_with = "who",
+          help_heading = "Output")]
+    pub blame: Option<f64>,
+    /// Where their time went, as a flame graph beside that of the others (SVG); implies --blame.
+    #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
+    pub flame: Option<PathBuf>,
+    /// The same as folded lines, times in µs, for other viewers; implies --blame.
+    #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
+    pub folded: Option<PathBuf>,
     /// Print everything the program knows of itself as JSON: stages, reasons, form of the result.
     #[arg(long, help_heading = "Output")]
     pub describe: bool,
@@ -71,6 +82,7 @@ Examples:
   sojourn-trace --pid $(pidof memcached)
   sojourn-trace --pid $(cat /run/nginx.pid) --duration 30s --json out.json
   sojourn-trace --pid 4242 --records requests.parquet --chrome worst.json
+  sojourn-trace --pid 4242 --blame=p99 --flame tail.svg
   sojourn-trace --who 1 --pid $(pidof memcached) --duration 5s
 
 Exit codes: 0 ok, 2 usage or no rights, 3 the numbers cannot be believed,
@@ -83,7 +95,25 @@ fn worst(text: &str) -> Result<usize, String> {
     }
 }
 
+/// `p99`, `p99.9` or `0.99`; not below the median, above which there is a tail to speak of.
+fn quantile(text: &str) -> Result<f64, String> {
+    let number = match text.strip_prefix('p') {
+        Some(percent) => percent.parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    match number {
+        Ok(q) if (0.5..1.0).contains(&q) => Ok(q),
+        _ => Err(format!("'{text}' is no quantile from p50 to below p100: p99, p99.9, 0.99")),
+    }
+}
+
 impl Args {
+    /// The quantile from which on somebody is to blame, if anybody is asked for.
+    pub fn blamed_from(&self) -> Option<f64> {
+        let is_drawn = self.flame.is_some() || self.folded.is_some();
+        self.blame.or_else(|| is_drawn.then_some(crate::culprit::QUANTILE))
+    }
+
     /// From words; clap's answer (help, version, mistake) as the error.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         Self::try_parse_from(words)
@@ -155,6 +185,20 @@ mod tests {
             let faults = [args.duration_ns().err(), args.ring_bytes().err(), args.bounds().err()];
             let at: Vec<String> = faults.into_iter().flatten().map(|fault| fault.at).collect();
             assert_eq!(at, [flag], "{words}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_read_as_people_write_it() {
+        let blamed = |words: &str| args(words).blamed_from();
+        assert_eq!(blamed("t --pid 1"), None);
+        assert_eq!(blamed("t --pid 1 --blame"), Some(0.99));
+        assert_eq!(blamed("t --pid 1 --flame x.svg"), Some(0.99));
+        assert_eq!(blamed("t --pid 1 --blame=p99.9 --folded x"), Some(0.999));
+        assert_eq!(blamed("t --pid 1 --blame=0.95"), Some(0.95));
+        for wrong in ["p100", "p49", "1", "99", "pp", "NaN"] {
+            let words = ["t", "--pid", "1", &format!("--blame={wrong}")].map(str::to_owned);
+            assert!(Args::try_parse_from(words).is_err(), "{wrong}");
         }
     }
 

@@ -4,12 +4,14 @@
 //! [`bins`] and [`counts`] (what the kernel keeps), [`result`] (what is written), [`text`] (what
 //! people read), [`target`] (whom we look at), [`refusal`] (why the kernel may not let us), `session` (the only part that talks to the kernel),
 //! [`program`]. Everything but `session` and its helpers is pure and builds without clang; the
-//! kernel side is `src/bpf/breakdown.bpf.c`. Beside it stands [`who`]: who else runs on some CPUs.
+//! kernel side is `src/bpf/breakdown.bpf.c`. Beside it stand [`culprit`]: who or what made the slowest
+//! requests slow, and [`who`]: who else runs on some CPUs.
 
 pub mod bins;
 pub mod chrome;
 pub mod cli;
 pub mod counts;
+pub mod culprit;
 pub mod describe;
 pub mod framing;
 pub mod reasons;

@@ -42,8 +42,9 @@ const HAS_BUFFER: u8 = 0x40;
 const HAS_IOVEC: u8 = 0x80;
 const HAS_MSGHDR: u8 = 0xc0;
 
+/// Calls in which a thread has nothing to do.
 #[cfg(target_arch = "x86_64")]
-const WAIT: &[libc::c_long] = &[
+pub const WAIT: &[libc::c_long] = &[
     libc::SYS_epoll_wait,
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
@@ -52,8 +53,9 @@ const WAIT: &[libc::c_long] = &[
     libc::SYS_select,
     libc::SYS_pselect6,
 ];
+/// Calls in which a thread has nothing to do.
 #[cfg(not(target_arch = "x86_64"))]
-const WAIT: &[libc::c_long] =
+pub const WAIT: &[libc::c_long] =
     &[libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2, libc::SYS_ppoll, libc::SYS_pselect6];
 
 #[cfg(target_arch = "x86_64")]
@@ -73,6 +75,7 @@ pub fn object(
     for mut map in object.maps_mut() {
         match map.name().to_str() {
             Some("ring") => map.set_max_entries(options.ring_bytes).map_err(refused)?,
+            Some("texts") if options.blame.is_none() => map.set_max_entries(1).map_err(refused)?,
             Some(name) if name.starts_with(".rodata.set") => {
                 let bytes = settings(target, options, has_stamps);
                 map.set_initial_value(&bytes).map_err(refused)?;
@@ -190,4 +193,4 @@ pub fn sizes() -> [(&'static str, usize); 4] {
     ]
 }
 
-const _: () = assert!(record::SIZE == 56 + 8 * crate::stages::COUNT);
+const _: () = assert!(record::SIZE == 56 + 8 * crate::stages::COUNT + record::TEXT);

@@ -9,6 +9,9 @@ use serde::Serialize;
 use sojourn_base::{Exit, Fault, files};
 
 use crate::cli::Args;
+use crate::culprit::result::Blamed;
+use crate::culprit::svg::Panel;
+use crate::culprit::{flame, svg};
 use crate::reasons::Weight;
 use crate::record::Record;
 use crate::result::{Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest};
@@ -16,7 +19,7 @@ use crate::session::{self, Options, Outcome};
 use crate::stages::{RESIDUAL, STAGES};
 use crate::target::{self, Target};
 use crate::verdict::{self, Bounds};
-use crate::{bins, chrome, describe, kernel, summary, text, who};
+use crate::{bins, chrome, culprit, describe, kernel, summary, text, who};
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
 pub fn main(
@@ -64,6 +67,7 @@ fn act(
         is_full: args.records.is_some(),
         worst: args.worst,
         hook_cost: args.hook_cost,
+        blame: args.blamed_from(),
     };
     check_outputs(args)?;
     session::check_host()?;
@@ -77,6 +81,7 @@ fn act(
         session::run(&target, options, stop, &mut begun, &mut |record| kept.add(record))?;
     kept.close(&outcome.counts.threads)?;
     let result = result(&target, options, bounds, &mut outcome);
+    draw(args, &result, outcome.blamed.as_ref())?;
     write_results(args, &result, out)?;
     Ok(match result.verdict.verdict {
         _ if outcome.was_interrupted => Exit::Interrupted,
@@ -115,7 +120,13 @@ fn look(
 fn check_outputs(args: &Args) -> Result<(), Fault> {
     let mut seen = Vec::new();
     for (flag, path) in
-        [("--json", &args.json), ("--records", &args.records), ("--chrome", &args.chrome)]
+        [
+            ("--json", &args.json),
+            ("--records", &args.records),
+            ("--chrome", &args.chrome),
+            ("--flame", &args.flame),
+            ("--folded", &args.folded),
+        ]
     {
         let Some(path) = path else { continue };
         if flag != "--json" && path.as_os_str() == "-" {
@@ -127,6 +138,24 @@ fn check_outputs(args: &Args) -> Result<(), Fault> {
         }
         seen.push(path);
         files::check_writable(path)?;
+    }
+    Ok(())
+}
+
+/// The flame graph and its lines, if they were asked for.
+fn draw(args: &Args, result: &TraceResult, blamed: Option<&Blamed>) -> Result<(), Fault> {
+    let Some(Blamed { blame, tail, body }) = blamed else { return Ok(()) };
+    let quantile = culprit::text::quantile(blame.q);
+    if let Some(path) = &args.flame {
+        let title =
+            format!("{}: where the time of a request goes", result.target.name);
+        let slow = format!("at and above {quantile}");
+        let tail = Panel { title: &slow, requests: blame.tail_requests, folded: tail };
+        let body = Panel { title: "the others", requests: blame.body_requests, folded: body };
+        write_file(path, &svg::draw(&title, &blame.answer, tail, body))?;
+    }
+    if let Some(path) = &args.folded {
+        write_file(path, &flame::lines((&quantile, tail), ("others", body)))?;
     }
     Ok(())
 }
@@ -218,6 +247,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         warnings,
         resolution: Resolution { total: bins::TOTAL.resolution(), stage: bins::STAGE.resolution() },
         worst: outcome.worst.iter().map(worst).collect(),
+        blame: outcome.blamed.as_ref().map(|blamed| blamed.blame.clone()),
     }
 }
 

@@ -6,7 +6,9 @@ use std::collections::BinaryHeap;
 use crate::stages::COUNT;
 
 /// Bytes of one record in the ring.
-pub const SIZE: usize = 56 + 8 * COUNT;
+pub const SIZE: usize = 56 + 8 * COUNT + TEXT;
+/// Of these, how the request begins.
+pub const TEXT: usize = 48;
 
 /// One request as the kernel tells it: its `struct record`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +33,14 @@ pub struct Record {
     pub peer_port: u16,
     /// It was asked for by `--records`, not for the worst list alone.
     pub is_full: bool,
+    /// It is one of a random sixteenth, whatever it took: see `culprit::keep`.
+    pub is_sample: bool,
     /// Number on its connection, from 1.
     pub seq: u32,
     /// Time per stage, ns.
     pub stage_ns: [u64; COUNT],
+    /// How it begins, zeros behind; all zeros: not known, or nobody is to be blamed.
+    pub text: [u8; TEXT],
 }
 
 impl Record {
@@ -57,9 +63,11 @@ impl Record {
             bytes_in: u32_at(40)?,
             bytes_out: u32_at(44)?,
             peer_port: u16_at(48)?,
-            is_full: u16_at(50)? != 0,
+            is_full: u16_at(50)? & 1 != 0,
+            is_sample: u16_at(50)? & 2 != 0,
             seq: u32_at(52)?,
             stage_ns,
+            text: bytes.get(56 + 8 * COUNT..SIZE)?.try_into().ok()?,
         })
     }
 }
@@ -137,8 +145,10 @@ pub(crate) mod tests {
             bytes_out: 20,
             peer_port: 4000,
             is_full: true,
+            is_sample: false,
             seq: 1,
             stage_ns,
+            text: [0; TEXT],
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::culprit::result::Blame;
 use crate::stages::Cause;
 
 /// Version of the result's form.
@@ -78,6 +79,9 @@ pub struct TraceResult {
     pub resolution: Resolution,
     /// The slowest requests, slowest first.
     pub worst: Vec<WorstRequest>,
+    /// Who made the slowest requests slow; `null`: not asked for.
+    #[serde(default)]
+    pub blame: Option<Blame>,
 }
 
 /// Who was looked at: process, ports, threads.

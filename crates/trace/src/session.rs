@@ -17,12 +17,15 @@ use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
 use crate::counts::Counts;
+use crate::culprit::keep::Keep;
+use crate::culprit::result::{Asked, Blamed};
+use crate::culprit::watch::Watch;
 use crate::hooks::{Hook, READY_FENTRY, SAMPLER, TRACEPOINTS};
 use crate::pace::Pace;
 use crate::record::{Record, Worst};
 use crate::result;
 use crate::target::Target;
-use crate::{kernel, load, read};
+use crate::{bins, culprit, kernel, load, read};
 
 const ANOTHER: &str =
     "another sojourn-trace was running: its cost is inside these numbers, and ours in its";
@@ -30,7 +33,7 @@ const ANOTHER: &str =
 const SAMPLE_HZ: u64 = 997;
 
 /// What is asked for: how long, and how much of each request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Length, ns.
     pub duration_ns: u64,
@@ -42,6 +45,8 @@ pub struct Options {
     pub worst: usize,
     /// Let the kernel measure the hooks.
     pub hook_cost: bool,
+    /// Name who made the requests from this quantile on slow.
+    pub blame: Option<f64>,
 }
 
 /// What a session saw, from attaching to detaching.
@@ -63,6 +68,8 @@ pub struct Outcome {
     pub started_ns: u64,
     /// A signal ended it.
     pub was_interrupted: bool,
+    /// Who made the slowest requests slow, if that was asked.
+    pub blamed: Option<Blamed>,
 }
 
 /// Traces `target`; `begun` is called when counting has begun, `sink` gets every record in full mode.
@@ -90,14 +97,25 @@ pub fn run(
         map.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
     }
     let attached = attach(&object, &mut outcome)?;
-    let taken = RefCell::new(Taken { worst: Worst::new(options.worst), sink, count: 0 });
+    let watch = options.blame.map(|_| Watch::begin(&load::map(&object, "tgids")?)).transpose()?;
+    let taken = RefCell::new(Taken {
+        worst: Worst::new(options.worst),
+        keep: options.blame.map(Keep::new),
+        sink,
+        count: 0,
+    });
     let ring = ring(&object, &taken)?;
-    let floor_ns = u64::from(options.worst > 0);
+    let floors_ns = taken.borrow_mut().floors_ns(options);
+    if let Some(watch) = &watch {
+        outcome.warnings.extend(watch.warnings.iter().cloned());
+        watch.enable(true)?;
+    }
     outcome.started_unix_ns = unix_ns();
     outcome.started_ns = Monotonic.now_ns();
-    control(&object, outcome.started_ns, 0, floor_ns)?;
+    control(&object, outcome.started_ns, 0, floors_ns)?;
     begun();
-    wait(&object, target, options, stop, (&ring, &taken), &mut outcome)?;
+    wait(&object, target, options, stop, (&ring, watch.as_ref(), &taken), &mut outcome)?;
+    watch.as_ref().map_or(Ok(()), |watch| watch.enable(false))?;
     if only.is_some_and(|only| kernel::was_joined(&only)) {
         outcome.warnings.push(ANOTHER.into());
     }
@@ -106,8 +124,12 @@ pub fn run(
     drop(ring);
     read::counts(&object, &mut outcome.counts, outcome.started_ns)?;
     read::costs(&object, options.hook_cost, &mut outcome.hooks);
-    outcome.worst = taken.into_inner().worst.into_sorted();
+    let Taken { worst, keep, .. } = taken.into_inner();
+    outcome.worst = worst.into_sorted();
     name_threads(&mut outcome);
+    if let (Some(watch), Some(keep)) = (watch, keep) {
+        outcome.blamed = Some(blame(watch, keep, &outcome)?);
+    }
     drop((attached, stamps));
     Ok(outcome)
 }
@@ -176,10 +198,15 @@ fn note(outcome: &mut Outcome, hook: &Hook, is_attached: bool) {
 }
 
 /// What user space tells the hooks: the kernel's `struct control`.
-fn control(object: &Object, started_ns: u64, ended_ns: u64, floor_ns: u64) -> Result<(), Fault> {
+fn control(
+    object: &Object,
+    started_ns: u64,
+    ended_ns: u64,
+    (worst_ns, blame_ns): (u64, u64),
+) -> Result<(), Fault> {
     let is_enabled = u64::from(ended_ns == 0);
     let offset_ns = kernel::real_minus_mono_ns() as u64;
-    let words = [is_enabled, started_ns, offset_ns, floor_ns, ended_ns];
+    let words = [is_enabled, started_ns, offset_ns, worst_ns, ended_ns, blame_ns];
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let map = load::map(object, ".data.control")?;
     map.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY).map_err(refused)
@@ -190,13 +217,13 @@ fn wait(
     target: &Target,
     options: Options,
     stop: &AtomicBool,
-    (ring, taken): (&RingBuffer, &RefCell<Taken>),
+    (ring, watch, taken): (&RingBuffer, Option<&Watch>, &RefCell<Taken>),
     outcome: &mut Outcome,
 ) -> Result<(), Fault> {
     let started_ns = outcome.started_ns;
     let end_ns = started_ns + options.duration_ns;
-    let floor_ns = || if options.worst == 0 { 0 } else { taken.borrow().worst.floor_ns() };
-    let mut told_ns = floor_ns();
+    let floors_ns = || taken.borrow_mut().floors_ns(options);
+    let mut told_ns = floors_ns();
     let mut pace = Pace::new(options.ring_bytes);
     loop {
         let now_ns = Monotonic.now_ns();
@@ -215,14 +242,15 @@ fn wait(
         }
         std::thread::sleep(pace.pause().min(Duration::from_nanos(end_ns - now_ns)));
         ring.consume().map_err(refused)?;
+        watch.map_or(Ok(()), Watch::consume)?;
         pace.came(std::mem::take(&mut taken.borrow_mut().count));
-        if floor_ns() != told_ns {
-            told_ns = floor_ns();
+        if floors_ns() != told_ns {
+            told_ns = floors_ns();
             control(object, started_ns, 0, told_ns)?;
         }
     }
     let ended_ns = Monotonic.now_ns();
-    control(object, started_ns, ended_ns, floor_ns())?;
+    control(object, started_ns, ended_ns, floors_ns())?;
     outcome.counts.duration_ns = ended_ns - started_ns;
     Ok(())
 }
@@ -230,9 +258,18 @@ fn wait(
 /// What comes out of the ring, and where it goes.
 struct Taken<'a> {
     worst: Worst,
+    keep: Option<Keep>,
     sink: &'a mut dyn FnMut(&Record),
     /// Records since this was last set to 0.
     count: u64,
+}
+
+impl Taken<'_> {
+    /// Totals that are wanted: for the worst list, and to be looked into; 0: none.
+    fn floors_ns(&mut self, options: Options) -> (u64, u64) {
+        let worst_ns = if options.worst == 0 { 0 } else { self.worst.floor_ns() };
+        (worst_ns, self.keep.as_mut().map_or(0, Keep::floor_ns))
+    }
 }
 
 /// The ring, mapped once: to map 16 MiB anew at every look takes 0.1 ms of somebody's CPU.
@@ -242,6 +279,9 @@ fn ring<'a>(object: &Object, taken: &'a RefCell<Taken>) -> Result<RingBuffer<'a>
             let taken = &mut *taken.borrow_mut();
             taken.count += 1;
             taken.worst.offer(&record);
+            if let Some(keep) = &mut taken.keep {
+                keep.offer(&record);
+            }
             if record.is_full {
                 (taken.sink)(&record);
             }
@@ -273,8 +313,7 @@ fn name_threads(outcome: &mut Outcome) {
     for thread in &mut outcome.counts.threads {
         thread.comm = crate::target::thread_name(Path::new("/proc"), thread.tgid, thread.tid);
     }
-    // Slots become thread ids: slot 1 is the first.
-    let tid = |slot: u32| tids.get((slot as usize).wrapping_sub(1)).copied().unwrap_or(0);
+    let tid = |slot| tid_of(&tids, slot);
     for connection in &mut outcome.counts.connections {
         connection.tid = tid(connection.tid);
     }
@@ -282,6 +321,31 @@ fn name_threads(outcome: &mut Outcome) {
         record.thread = tid(record.thread);
         record.writer = tid(record.writer);
     }
+}
+
+/// Slots become thread ids: slot 1 is the first.
+fn tid_of(tids: &[u32], slot: u32) -> u32 {
+    tids.get((slot as usize).wrapping_sub(1)).copied().unwrap_or(0)
+}
+
+/// Joins the slowest requests with what was seen meanwhile.
+fn blame(watch: Watch, keep: Keep, outcome: &Outcome) -> Result<Blamed, Fault> {
+    let (counts, q) = (&outcome.counts, keep.quantile());
+    let from_ns = bins::TOTAL.quantile(&counts.totals, 0, q).unwrap_or(u64::MAX);
+    let mut kept = keep.split(from_ns);
+    let tids: Vec<u32> = counts.threads.iter().map(|thread| thread.tid).collect();
+    for record in kept.tail.iter_mut().chain(&mut kept.body) {
+        record.thread = tid_of(&tids, record.thread);
+        record.writer = tid_of(&tids, record.writer);
+    }
+    let asked = Asked {
+        q,
+        from_ns,
+        requests: ((1.0 - q) * counts.matched() as f64) as u64,
+        span: (outcome.started_ns, outcome.started_ns + counts.duration_ns),
+        threads: &counts.threads,
+    };
+    Ok(culprit::result::blame(asked, &kept, &watch.end()?))
 }
 
 /// Refuses what this machine cannot do, before anything is loaded.
@@ -294,7 +358,7 @@ pub fn check_host() -> Result<(), Fault> {
 pub fn verifier_costs(object: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
     kernel::listen_to_libbpf();
     let options =
-        Options { duration_ns: 0, ring_bytes: 1 << 20, is_full: true, worst: 1, hook_cost: false };
+        Options { ring_bytes: 1 << 20, is_full: true, worst: 1, ..Options::default() };
     let bytes = object.unwrap_or(load::OBJECT);
     let object = load::object(bytes, &Target::default(), options, true)?;
     Ok(read::verifier_costs(&object))

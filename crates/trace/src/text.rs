@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use sojourn_base::units::{show_count, show_ns};
 
+use crate::culprit;
 use crate::result::{Times, TraceResult, VerdictWord};
 use crate::summary::cause_word;
 
@@ -13,6 +14,9 @@ pub fn page(result: &TraceResult) -> String {
     head(&mut page, result);
     table(&mut page, result);
     causes(&mut page, result);
+    if let Some(blame) = &result.blame {
+        page.push_str(&culprit::text::page(blame));
+    }
     threads(&mut page, result);
     foot(&mut page, result);
     page

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libbpf_rs::libbpf_sys::API_HEADERS;
-use sojourn_trace::session;
+use sojourn_trace::{culprit, session};
 use sojourn_trace::who::watch;
 
 #[test]
@@ -33,9 +33,14 @@ fn objects_of_every_clang_load() {
         let sum: u32 = costs.iter().map(|(_, cost)| cost).sum();
         let object = compile(name, "who", &folder.0);
         watch::check_loads(&object).unwrap_or_else(|fault| panic!("{name}: who.bpf.c\n{fault}"));
+        let object = compile(name, "culprit", &folder.0);
+        let costs = culprit::watch::verifier_costs(Some(&object))
+            .unwrap_or_else(|fault| panic!("{name}: culprit.bpf.c\n{fault}"));
+        assert_eq!(costs.len(), 7, "{name}: {costs:?}");
+        let sum = sum + costs.iter().map(|(_, cost)| cost).sum::<u32>();
         support::say(
             "loaded",
-            &format!("who.bpf.c and breakdown.bpf.c by {name}: {sum} instructions verified"),
+            &format!("who, culprit and breakdown by {name}: {sum} instructions verified"),
         );
     }
 }

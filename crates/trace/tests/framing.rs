@@ -67,6 +67,7 @@ fn a_ring_that_is_too_small_drops_and_says_so() {
         is_full: true,
         worst: 0,
         hook_cost: false,
+        blame: None,
     };
     let stop = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {

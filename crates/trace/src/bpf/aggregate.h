@@ -58,15 +58,28 @@ __noinline u32 row_of(u64 total_ns)
 static __always_inline void emit(struct conn *c, struct request *req, u64 total_ns)
 {
 	bool wanted = control.worst_floor_ns && total_ns >= control.worst_floor_ns;
+	u32 why = settings.full_records ? RECORD_FULL : 0;
+	struct text *text = 0;
 	struct record *r;
 
-	if (!settings.full_records && !wanted)
+	if (control.blame_floor_ns) {
+		wanted |= total_ns >= control.blame_floor_ns;
+		if (!(bpf_get_prandom_u32() & (SAMPLE_EVERY - 1)))
+			why |= RECORD_SAMPLE;
+	}
+	if (!why && !wanted)
 		return;
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
 		count(settings.full_records ? NOTE_RECORD_DROPPED : NOTE_WORST_DROPPED);
 		return;
 	}
+	if (control.blame_floor_ns)
+		text = text_at(req->thread, req->read_no + 1);
+	if (text && text->number == req->read_no + 1)
+		__builtin_memcpy(r->text, text->bytes, sizeof(r->text));
+	else
+		__builtin_memset(r->text, 0, sizeof(r->text));
 	r->start_ns = req->start_ns;
 	r->total_ns = total_ns;
 	r->imbalance_ns = req->imbalance_ns;
@@ -76,7 +89,7 @@ static __always_inline void emit(struct conn *c, struct request *req, u64 total_
 	r->bytes_in = req->bytes_in;
 	r->bytes_out = req->bytes_out;
 	r->peer_port = c->peer_port;
-	r->is_full = settings.full_records;
+	r->why = why;
 	r->seq = c->requests;
 	__builtin_memcpy(r->stage_ns, req->stage_ns, sizeof(r->stage_ns));
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);

@@ -36,6 +36,32 @@ static __always_inline void set_class(struct thread *t, long id)
 	t->argument = class & SYS_HAS_MSGHDR;
 }
 
+/* Where a read puts its bytes, 0 if that cannot be told. */
+static __always_inline u64 buffer_of(u32 argument, u64 address)
+{
+	if (argument == SYS_HAS_MSGHDR &&
+	    bpf_probe_read_user(&address, sizeof(address), (void *)address + MSGHDR_IOVEC))
+		return 0;
+	if (argument != SYS_HAS_BUFFER && bpf_probe_read_user(&address, sizeof(address), (void *)address))
+		return 0;
+	return address;
+}
+
+/* How a request begins: what was asked for, by which its tail is told apart. */
+static __noinline int keep_text(u32 slot, u64 number, u32 argument, u64 address, u64 bytes)
+{
+	struct text *text = text_at(slot, number);
+	u64 kept = bytes < TEXT_BYTES ? bytes : TEXT_BYTES;
+
+	if (!text || !is_below(&kept, TEXT_BYTES + 1))
+		return 0;
+	text->number = 0;
+	__builtin_memset(text->bytes, 0, sizeof(text->bytes));
+	if (!bpf_probe_read_user(text->bytes, kept, (void *)buffer_of(argument, address)))
+		text->number = number;
+	return 0;
+}
+
 /* The first bytes of what a read brought, of every 64th read of a thread. */
 static __noinline int look_into(u64 reads, u32 argument, u64 address, u64 bytes)
 {
@@ -46,12 +72,7 @@ static __noinline int look_into(u64 reads, u32 argument, u64 address, u64 bytes)
 	if (!peek || !is_below(&shown, PEEK_BYTES + 1))
 		return 0;
 	peek->bytes = 0;
-	if (argument == SYS_HAS_MSGHDR &&
-	    bpf_probe_read_user(&address, sizeof(address), (void *)address + MSGHDR_IOVEC))
-		return 0;
-	if (argument != SYS_HAS_BUFFER && bpf_probe_read_user(&address, sizeof(address), (void *)address))
-		return 0;
-	if (bpf_probe_read_user(peek->text, shown, (void *)address))
+	if (bpf_probe_read_user(peek->text, shown, (void *)buffer_of(argument, address)))
 		return 0;
 	peek->shown = shown;
 	peek->bytes = bytes;
@@ -121,6 +142,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		t->reads++;
 		if (t->argument && t->reads % PEEK_EVERY == 1)
 			look_into(t->reads, t->argument, second_argument(regs), ret);
+		if (t->argument && control.blame_floor_ns)
+			keep_text(slot, t->reads, t->argument, second_argument(regs), ret);
 		t->is_corked = 0;
 		t->did_read = 0;
 		t->after_read = 1;

@@ -223,6 +223,17 @@ struct conn {
 	struct request req;
 };
 
+#define RECORD_FULL 1	/* asked for by --records */
+#define RECORD_SAMPLE 2	/* one of SAMPLE_EVERY, at random, while somebody is to be blamed */
+#define SAMPLE_EVERY 16
+#define TEXT_BYTES 48	/* of its beginning, while somebody is to be blamed */
+#define TEXTS 64	/* beginnings remembered per thread; power of 2 */
+
+struct text {
+	u64 number;
+	u8 bytes[TEXT_BYTES];
+};
+
 /* One request, as it goes through the ring. */
 struct record {
 	u64 start_ns;
@@ -234,9 +245,10 @@ struct record {
 	u32 bytes_in;
 	u32 bytes_out;
 	u16 peer_port;
-	u16 is_full;		/* asked for by --records, not only for the worst list */
+	u16 why;		/* RECORD_; none: for the worst list, or as part of the tail */
 	u32 seq;		/* number of the request on its connection */
 	u64 stage_ns[STAGES];
+	u8 text[TEXT_BYTES];	/* how it begins; zeros: not known */
 };
 
 /* What a read brought: the first bytes of every 64th, for user space to see how many requests it holds. */
@@ -274,6 +286,7 @@ struct control {
 	s64 real_minus_mono_ns;		/* CLOCK_REALTIME - CLOCK_MONOTONIC, for skb->tstamp */
 	u64 worst_floor_ns;		/* totals from here on are wanted for the worst list; 0: none */
 	u64 ended_ns;			/* when it was cleared again; 0: not yet */
+	u64 blame_floor_ns;		/* totals from here on are looked into, and a sample; 0: none */
 };
 
 /* Written by the hooks, read by user space. */

@@ -134,6 +134,15 @@ struct {
 	__type(value, struct peek);
 } peeks SEC(".maps");
 
+/* How the requests began that a thread read last: of slot s from s * TEXTS on. One entry if nobody is to
+ * be blamed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_THREADS * TEXTS);
+	__type(key, u32);
+	__type(value, struct text);
+} texts SEC(".maps");
+
 /* Kernel stacks of the CPU samples; user space looks softIRQ up in them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
@@ -173,6 +182,14 @@ static __always_inline struct cpu *this_cpu(void)
 static __always_inline struct thread *thread_at(u32 slot)
 {
 	return &tally.threads[wrapped(slot, MAX_THREADS)];
+}
+
+/* Where the beginning of what a thread's n-th read brought is kept. */
+static __always_inline struct text *text_at(u32 slot, u64 number)
+{
+	u32 key = slot * TEXTS + wrapped(number, TEXTS);
+
+	return bpf_map_lookup_elem(&texts, &key);
 }
 
 static __always_inline bool is_traced(u16 port)

@@ -89,6 +89,7 @@ pub fn trace(pid: u32, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
         is_full: true,
         worst: 3,
         hook_cost: false,
+        blame: None,
     };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
     let started = AtomicBool::new(false);

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0)
+/*
+ * Who ran while a thread of the service waited for its CPU, what it slept on, and which interrupts
+ * struck it, ns.
+ *
+ * Told through a ring: waits and sleeps of the service's threads from floor_ns on; with a wait, the
+ * runs of whoever had the CPU meanwhile, each once; time in interrupts in pieces of irq_ns. Not told:
+ * a sleep in epoll_wait and its like, which is idleness, but for the wait for a CPU after it. Not
+ * included in interrupts: the CPU's own timer, which has no such tracepoint. Per CPU one writer.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "bounds.h"
+#include "culprit.h"
+
+static __always_inline struct culprit_cpu *here(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	return &culprit_cpus[wrapped(cpu, MAX_CPUS)];
+}
+
+static __always_inline struct culprit_thread *thread_at(u32 slot)
+{
+	return &culprit_threads[wrapped(slot, MAX_THREADS)];
+}
+
+static __always_inline struct told *tell(enum told_kind kind)
+{
+	struct told *told = bpf_ringbuf_reserve(&culprit_ring, sizeof(*told), 0);
+
+	if (!told) {
+		__sync_fetch_and_add(&culprit_counts.ring_full, 1);
+		return 0;
+	}
+	__sync_fetch_and_add(&culprit_counts.told, 1);
+	__builtin_memset(told, 0, sizeof(*told));
+	told->kind = kind;
+	told->cpu = bpf_get_smp_processor_id();
+	return told;
+}
+
+/* Slot of a thread of the service, 0 if it is none. */
+static __noinline int slot_for(u32 tid, u32 tgid)
+{
+	u32 slot = culprit_slots[wrapped(tid, TIDS)], key = tgid;
+
+	if (slot && thread_at(slot)->tid == tid)
+		return slot;
+	if (!bpf_map_lookup_elem(&tgids, &key))
+		return 0;
+	slot = 1 + __sync_fetch_and_add(&culprit_counts.threads_n, 1);
+	if (slot >= MAX_THREADS)
+		return 0;
+	thread_at(slot)->tgid = tgid;
+	thread_at(slot)->tid = tid;
+	culprit_slots[wrapped(tid, TIDS)] = slot;
+	return slot;
+}
+
+/* The control group's own name, empty for the root: of version 2, or of version 1's cpu controller
+ * where the task is in the root of version 2. */
+static __noinline int group_of(struct task_struct *task, char *name)
+{
+	struct task_struct___more *more = (void *)task;
+	struct css_set *set = BPF_CORE_READ(more, cgroups);
+	struct cgroup *group = BPF_CORE_READ(set, dfl_cgrp);
+	struct cgroup_subsys_state *state;
+
+	if (BPF_CORE_READ(group, level) <= 0 && bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id)) {
+		u64 at = bpf_core_field_offset(struct css_set, subsys);
+
+		at += bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id) * sizeof(void *);
+		if (!bpf_probe_read_kernel(&state, sizeof(state), (void *)set + at))
+			group = BPF_CORE_READ(state, cgroup);
+	}
+	bpf_probe_read_kernel_str(name, NAME_BYTES, BPF_CORE_READ(group, kn, name));
+	return 0;
+}
+
+/* The run of `task` on this CPU ends. */
+static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct *task, u32 slot, u64 now_ns)
+{
+	struct run *run;
+
+	if (now_ns < cpu->in_ns + RUN_NS)
+		return;
+	run = &cpu->runs[wrapped(cpu->runs_n, HISTORY)];
+	run->from_ns = cpu->in_ns;
+	run->to_ns = now_ns;
+	run->tid = task->pid;
+	run->tgid = task->tgid;
+	run->flags = (task->flags & PF_KTHREAD ? RUN_IS_KERNEL : 0) | (slot ? RUN_IS_OWN : 0);
+	run->is_told = 0;
+	bpf_probe_read_kernel(run->comm, sizeof(run->comm), &task->comm);
+	run->group[0] = 0;
+	if (!slot && now_ns - cpu->in_ns >= GROUP_NS)
+		group_of(task, run->group);
+	cpu->runs_n++;
+}
+
+/* Tells all runs here that ended after `since_ns` and have not been told. */
+static __noinline int tell_runs(struct culprit_cpu *cpu, u64 since_ns)
+{
+	u32 n = cpu->runs_n;
+	struct told *told;
+
+	for (u32 i = 1; i <= HISTORY; i++) {
+		struct run *run = &cpu->runs[wrapped(n - i, HISTORY)];
+
+		if (i > n || run->to_ns <= since_ns)
+			return 0;
+		if (run->is_told)
+			continue;
+		run->is_told = 1;
+		told = tell(TOLD_RUN);
+		if (!told)
+			continue;
+		told->tid = run->tid;
+		told->tgid = run->tgid;
+		told->from_ns = run->from_ns;
+		told->to_ns = run->to_ns;
+		told->what = run->flags;
+		__builtin_memcpy(told->comm, run->comm, sizeof(told->comm));
+		__builtin_memcpy(told->name, run->group, sizeof(told->name));
+		bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+	}
+	__sync_fetch_and_add(&culprit_counts.history_full, 1);
+	return 0;
+}
+
+static __always_inline void read_call(struct culprit_thread *t, struct task_struct *task)
+{
+	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(task);
+	u64 call;
+
+#if defined(__TARGET_ARCH_x86)
+	t->call = regs->orig_ax;
+	t->argument = regs->di;
+#else
+	t->call = regs->syscallno;
+	t->argument = regs->orig_x0;
+#endif
+	call = (u32)t->call;
+	t->is_idle = 0;
+	t->has_file = 0;
+	if (is_below(&call, MAX_SYSCALL)) {
+		t->is_idle = culprit_settings.call_class[call] == CALL_IDLE;
+		t->has_file = culprit_settings.call_class[call] == CALL_HAS_FILE;
+	}
+}
+
+/* A thread of the service leaves its CPU; it is still the current task. */
+static __always_inline void leaves(void *ctx, struct culprit_thread *t, struct task_struct *task, bool preempt,
+				   u64 now_ns)
+{
+	u32 state = task->__state;
+
+	t->woken_ns = 0;
+	t->kernel_stack = -1;
+	t->user_stack = -1;
+	t->is_idle = 0;
+	t->has_file = 0;
+	t->call = -1;
+	if (t->early_ns + EARLY_NS < now_ns)
+		t->waker_tid = 0;
+	if (preempt || state == TASK_RUNNING) {
+		t->off_kind = OFF_PREEMPTED;
+	} else if (state & TASK_STOPPED_OR_TRACED) {
+		t->off_kind = OFF_STOPPED;
+	} else {
+		t->off_kind = OFF_ASLEEP;
+		read_call(t, task);
+		if (!t->is_idle) {
+			t->kernel_stack = bpf_get_stackid(ctx, &culprit_stacks, 0);
+			t->user_stack = bpf_get_stackid(ctx, &culprit_stacks, BPF_F_USER_STACK);
+			if (t->kernel_stack < 0)
+				__sync_fetch_and_add(&culprit_counts.stacks_lost, 1);
+		}
+	}
+	t->off_ns = now_ns;
+}
+
+/* The file whose number is the first argument of the call that `task` sleeps in. */
+static __always_inline void read_file(struct told *told, struct task_struct *task, u64 number)
+{
+	struct task_struct___more *more = (void *)task;
+	struct fdtable *table = BPF_CORE_READ(more, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = 0;
+
+	if (number >= BPF_CORE_READ(table, max_fds))
+		return;
+	bpf_probe_read_kernel(&file, sizeof(file), &files[number]);
+	if (!file)
+		return;
+	told->mode = BPF_CORE_READ(file, f_inode, i_mode);
+	told->device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	bpf_probe_read_kernel_str(told->name, sizeof(told->name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+}
+
+/* A thread of the service comes to this CPU: what kept it away is told if it was long enough. */
+static __always_inline void comes(struct culprit_cpu *cpu, struct culprit_thread *t, struct task_struct *task,
+				  u64 now_ns)
+{
+	u64 off_ns = t->off_ns, woken_ns = t->woken_ns, floor_ns = culprit_settings.floor_ns;
+	struct told *told;
+
+	t->off_ns = 0;
+	if (!off_ns || now_ns < off_ns)
+		return;
+	if (t->off_kind == OFF_PREEMPTED)
+		woken_ns = off_ns;
+	else if (!woken_ns)
+		woken_ns = t->early_ns + EARLY_NS > off_ns ? off_ns : now_ns;
+	if (woken_ns < off_ns)
+		woken_ns = off_ns;
+	t->early_ns = 0;
+	if (now_ns < woken_ns + floor_ns && (t->is_idle || woken_ns < off_ns + floor_ns))
+		return;
+	told = tell(TOLD_OFF);
+	if (!told)
+		return;
+	told->tid = t->tid;
+	told->tgid = t->tgid;
+	told->from_ns = off_ns;
+	told->to_ns = now_ns;
+	told->woken_ns = woken_ns;
+	told->what = t->off_kind;
+	told->call = t->call;
+	told->kernel_stack = t->kernel_stack;
+	told->user_stack = t->user_stack;
+	told->waker_tid = t->waker_tid;
+	told->waker_tgid = t->waker_tgid;
+	told->waker_is_irq = t->waker_is_irq;
+	told->argument = t->argument;
+	told->is_idle = t->is_idle;
+	__builtin_memcpy(told->comm, t->waker, sizeof(told->comm));
+	if (t->has_file)
+		read_file(told, task, t->argument);
+	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+	if (now_ns >= woken_ns + floor_ns)
+		tell_runs(cpu, woken_ns);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(culprit_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct culprit_cpu *cpu = here();
+	u32 out = prev->pid, in = next->pid, from = cpu->slot, to = 0;
+	bool is_told = cpu->is_known && cpu->tid == out;	/* now and then the kernel leaves one out */
+	u64 now_ns;
+
+	if (!culprit_control.is_enabled)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (!is_told)
+		from = out ? slot_for(out, prev->tgid) : 0;
+	if (is_told && out)
+		remember(cpu, prev, from, now_ns);
+	if (in)
+		to = slot_for(in, next->tgid);
+	cpu->tid = in;
+	cpu->slot = to;
+	cpu->in_ns = now_ns;
+	cpu->is_known = 1;
+	if (from | to)
+		cpu->served_ns = now_ns;
+	if (from)
+		leaves(ctx, thread_at(from), prev, preempt, now_ns);
+	if (to)
+		comes(cpu, thread_at(to), next, now_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(culprit_waking, struct task_struct *p)
+{
+	u32 tid = p->pid, slot = culprit_slots[wrapped(tid, TIDS)];
+	struct culprit_thread *t = thread_at(slot);
+	struct culprit_cpu *cpu;
+	u64 now_ns, id;
+
+	if (!slot || t->tid != tid || (t->off_ns && t->woken_ns))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (t->off_ns)
+		t->woken_ns = now_ns;
+	else
+		t->early_ns = now_ns;
+	cpu = here();
+	id = bpf_get_current_pid_tgid();
+	t->waker_tid = id;
+	t->waker_tgid = id >> 32;
+	t->waker_is_irq = cpu->softirq_ns || cpu->irq_ns;
+	bpf_get_current_comm(t->waker, sizeof(t->waker));
+	return 0;
+}
+
+/* A thread id may be used again by anybody. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(culprit_exit, struct task_struct *p)
+{
+	u32 tid = p->pid, slot = culprit_slots[wrapped(tid, TIDS)];
+
+	if (slot && thread_at(slot)->tid == tid)
+		culprit_slots[wrapped(tid, TIDS)] = 0;
+	return 0;
+}
+
+static __always_inline void tell_irqs(u32 vector, struct irq_sum *sum)
+{
+	struct told *told = tell(TOLD_IRQ);
+
+	if (told) {
+		told->tid = sum->tid;
+		told->from_ns = sum->from_ns;
+		told->to_ns = sum->to_ns;
+		told->woken_ns = sum->ns;
+		told->what = vector;
+		told->call = sum->number;
+		bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+	}
+	sum->ns = 0;
+}
+
+/* Interrupts that strike the same task are summed until they are worth telling; what is left over
+ * when another one is struck is told from a quarter of that on. */
+static __always_inline int book_irq(struct culprit_cpu *cpu, u32 vector, u32 number, u64 from_ns, u64 now_ns, u64 ns)
+{
+	struct irq_sum *sum = &cpu->sums[wrapped(vector, VECTORS)];
+	u32 tid = bpf_get_current_pid_tgid();
+
+	if (!culprit_control.is_enabled || now_ns > cpu->served_ns + SERVED_NS)
+		return 0;
+	if (sum->ns && (sum->tid != tid || sum->number != number || now_ns > sum->from_ns + SPREAD_NS)) {
+		if (sum->ns >= culprit_settings.irq_ns / 4)
+			tell_irqs(vector, sum);
+		sum->ns = 0;
+	}
+	if (!sum->ns) {
+		sum->from_ns = from_ns;
+		sum->tid = tid;
+		sum->number = number;
+	}
+	sum->ns += ns;
+	sum->to_ns = now_ns;
+	if (sum->ns >= culprit_settings.irq_ns)
+		tell_irqs(vector, sum);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(culprit_softirq, unsigned int vector)
+{
+	struct culprit_cpu *cpu = here();
+
+	cpu->nested_ns = 0;
+	cpu->softirq_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(culprit_softirq_end, unsigned int vector)
+{
+	struct culprit_cpu *cpu = here();
+	u64 from_ns = cpu->softirq_ns, nested_ns = cpu->nested_ns, now_ns = bpf_ktime_get_ns();
+
+	cpu->softirq_ns = 0;
+	if (from_ns && now_ns > from_ns + nested_ns)
+		book_irq(cpu, vector, 0, from_ns, now_ns, now_ns - from_ns - nested_ns);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(culprit_irq, int irq, struct irqaction *action)
+{
+	here()->irq_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(culprit_irq_end, int irq, struct irqaction *action, int ret)
+{
+	struct culprit_cpu *cpu = here();
+	u64 from_ns = cpu->irq_ns, now_ns = bpf_ktime_get_ns();
+
+	cpu->irq_ns = 0;
+	if (!from_ns || now_ns <= from_ns)
+		return 0;
+	if (cpu->softirq_ns)
+		cpu->nested_ns += now_ns - from_ns;
+	book_irq(cpu, HARD_IRQ, irq, from_ns, now_ns, now_ns - from_ns);
+	return 0;
+}
+
+char licence[] SEC("license") = "Dual BSD/GPL";

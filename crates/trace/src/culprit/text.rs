@@ -1,0 +1,140 @@
+//! Who is to blame, as people read it: a sentence, then a table; at most 80 columns.
+
+use std::fmt::Write as _;
+
+use sojourn_base::units::show_ns;
+
+use super::result::Blame;
+use super::rule::{Weighed, Weights};
+use super::suspect::Suspect;
+use crate::result::VerdictWord;
+
+/// Culprits in the sentence; lines of the table.
+const NAMED: usize = 3;
+const LINES: usize = 10;
+/// Kinds of requests that are told.
+const KINDS: usize = 4;
+/// What the service did by itself is told from here on.
+const TOLD: f64 = 0.1;
+
+/// The quantile as people say it: `p99`, `p99.9`.
+pub fn quantile(q: f64) -> String {
+    format!("p{}", (q * 1e6).round() / 1e4)
+}
+
+/// One sentence: who, and how much of the excess.
+pub fn answer(q: f64, weights: &Weights, doubts: &[String]) -> String {
+    let head = quantile(q);
+    if let Some(doubt) = doubts.first() {
+        return format!("{head}: nobody can be named: {doubt}");
+    }
+    let mut parts: Vec<String> = weights
+        .suspects
+        .iter()
+        .filter(|weighed| weighed.is_named)
+        .take(NAMED)
+        .enumerate()
+        .map(|(number, weighed)| {
+            let of = if number == 0 { "of the excess is " } else { "" };
+            format!("{:.0} % {of}{}", weighed.share * 100.0, weighed.suspect.words())
+        })
+        .collect();
+    if parts.is_empty() {
+        return nobody(&head, weights);
+    }
+    if let Some(own) = largest_own(weights) {
+        parts.push(format!("{:.0} % {}", own.share * 100.0, own.suspect.words()));
+    }
+    let unexplained = unexplained(weights);
+    parts.push(format!("{:.0} % unexplained", (unexplained * 100.0).max(0.0)));
+    format!("{head}: {}", parts.join(", "))
+}
+
+fn nobody(head: &str, weights: &Weights) -> String {
+    let longer = show_ns(weights.excess_ns());
+    let slow = format!("{head}: nobody is to blame: these requests take {longer} longer");
+    match largest_own(weights) {
+        Some(own) => {
+            format!("{slow}, {:.0} % of it {}", own.share * 100.0, own.suspect.words())
+        }
+        None => slow,
+    }
+}
+
+/// The stage that the service itself took longest for.
+fn largest_own(weights: &Weights) -> Option<&Weighed> {
+    let is_own = |weighed: &&Weighed| {
+        matches!(weighed.suspect, Suspect::Stage(_)) && !weighed.suspect.is_unexplained()
+    };
+    weights.suspects.iter().find(is_own).filter(|weighed| weighed.share >= TOLD)
+}
+
+fn unexplained(weights: &Weights) -> f64 {
+    let unknown = weights.suspects.iter().filter(|weighed| weighed.suspect.is_unexplained());
+    unknown.map(|weighed| weighed.share).sum()
+}
+
+/// The sentence and the table.
+pub fn page(blame: &Blame) -> String {
+    let mut page = format!("\n{}\n", wrap(&blame.answer));
+    let (Some(tail_ns), Some(body_ns)) = (blame.tail_mean_ns, blame.body_mean_ns) else {
+        return page;
+    };
+    let _ = writeln!(
+        page,
+        "{} requests from {} on, {} each; {} others, {} each",
+        blame.tail_requests,
+        show_ns(blame.from_ns as f64),
+        show_ns(tail_ns),
+        blame.body_requests,
+        show_ns(body_ns)
+    );
+    let _ = writeln!(page, "{:45}{:>8}{:>9}{:>9}{:>9}", "", "excess", "at least", "tail", "others");
+    for line in blame.suspects.iter().take(LINES) {
+        let _ = writeln!(
+            page,
+            "{} {:42.42} {:>6.1} %{:>7.0} %{:>9}{:>9}",
+            if line.is_named { '*' } else { ' ' },
+            line.about,
+            line.share * 100.0,
+            (line.share_low * 100.0).max(0.0),
+            show_ns(line.tail_mean_ns),
+            show_ns(line.body_mean_ns)
+        );
+        for (what, ns) in line.waker_did.iter().take(2).filter(|_| line.is_named) {
+            let _ = writeln!(page, "    meanwhile {what:.50}: {}", show_ns(*ns));
+        }
+    }
+    let told = blame.endpoints.iter().filter(|kind| kind.name != "?").take(KINDS);
+    let kinds: Vec<String> = told
+        .map(|kind| {
+            let (slow, others) = (kind.tail_share * 100.0, kind.body_share * 100.0);
+            format!("{} {slow:.0} % (others {others:.0} %)", kind.name)
+        })
+        .collect();
+    if !kinds.is_empty() {
+        let _ = writeln!(page, "{}", wrap(&format!("they ask for {}", kinds.join(", "))));
+    }
+    if blame.verdict == VerdictWord::Unknown {
+        for reason in &blame.reasons {
+            let _ = writeln!(page, "{}", wrap(&format!("blame unknown: {reason}")));
+        }
+    }
+    page
+}
+
+/// Lines of at most 80 letters.
+fn wrap(text: &str) -> String {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + word.chars().count() >= 80 {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.join("\n")
+}

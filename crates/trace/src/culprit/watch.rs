@@ -1,0 +1,180 @@
+//! The culprit's hooks: load, attach, take what they tell, detach. Stands beside a breakdown.
+
+use std::cell::RefCell;
+use std::os::fd::AsFd as _;
+use std::rc::Rc;
+
+use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::{Link, Map, MapCore as _, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use sojourn_base::Fault;
+
+use super::seen::Seen;
+use super::{FLOOR_NS, IRQ_NS, symbols};
+use crate::session::{open, refused};
+use crate::{kernel, load};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/culprit.bpf.o"));
+
+/// Programs, where they sit, and what is lost without them; empty: nothing works without.
+const HOOKS: [(&str, &str, &str); 7] = [
+    ("culprit_switch", "sched_switch", ""),
+    ("culprit_waking", "sched_waking", ""),
+    ("culprit_exit", "sched_process_exit", "thread ids used again may be taken for the service's"),
+    ("culprit_softirq", "softirq_entry", SOFTIRQ),
+    ("culprit_softirq_end", "softirq_exit", SOFTIRQ),
+    ("culprit_irq", "irq_handler_entry", HARDIRQ),
+    ("culprit_irq_end", "irq_handler_exit", HARDIRQ),
+];
+const SOFTIRQ: &str = "soft-IRQ time counts for the task it strikes";
+const HARDIRQ: &str = "time in interrupts counts for the task they strike";
+
+/// Classes of system calls: `enum call_class` in `bpf/culprit.h`.
+const IDLE: u8 = 1;
+const HAS_FILE: u8 = 2;
+const MAX_SYSCALL: usize = 512;
+/// Calls whose first argument is a file.
+const FILES: &[libc::c_long] = &[
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_pread64,
+    libc::SYS_preadv,
+    libc::SYS_preadv2,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pwrite64,
+    libc::SYS_pwritev,
+    libc::SYS_pwritev2,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_getdents64,
+    libc::SYS_splice,
+];
+
+/// The hooks while they are attached, and what they have told so far.
+pub struct Watch {
+    links: Vec<Link>,
+    ring: RingBuffer<'static>,
+    seen: Rc<RefCell<Seen>>,
+    object: Object,
+    /// What is lost where a hook could not be attached.
+    pub warnings: Vec<String>,
+}
+
+impl Watch {
+    /// Attaches everything; `tgids` is the breakdown's map of the service's processes.
+    pub fn begin(tgids: &Map<'_>) -> Result<Self, Fault> {
+        let object = object(OBJECT, Some(tgids))?;
+        let (mut links, mut warnings) = (Vec::new(), Vec::new());
+        for (name, point, lost) in HOOKS {
+            let link = load::program(&object, name).map(|program| program.attach());
+            match link {
+                Some(Ok(link)) => links.push(link),
+                Some(Err(error)) if lost.is_empty() => return Err(refused(error).within(point)),
+                _ if lost.is_empty() => return Err(missing(point)),
+                _ => warnings.push(format!("not attached: {point}: {lost}")),
+            }
+        }
+        let seen = Rc::new(RefCell::new(Seen::default()));
+        let taken = Rc::clone(&seen);
+        let ring = {
+            let map = load::map(&object, "culprit_ring")?;
+            let mut builder = RingBufferBuilder::new();
+            let take = move |bytes: &[u8]| {
+                taken.borrow_mut().take(bytes);
+                0
+            };
+            builder.add(&map, take).map_err(refused)?;
+            builder.build().map_err(refused)?
+        };
+        Ok(Self { links, ring, seen, object, warnings })
+    }
+
+    /// Tells the hooks to begin or to end.
+    pub fn enable(&self, is_enabled: bool) -> Result<(), Fault> {
+        let map = load::map(&self.object, ".data.culprit")?;
+        let word = u64::from(is_enabled).to_ne_bytes();
+        map.update(&0_u32.to_ne_bytes(), &word, MapFlags::ANY).map_err(refused)
+    }
+
+    /// Takes what is in the ring.
+    pub fn consume(&self) -> Result<(), Fault> {
+        self.ring.consume().map_err(refused)
+    }
+
+    /// Detaches, and answers everything that was told, with names.
+    pub fn end(self) -> Result<Seen, Fault> {
+        self.enable(false)?;
+        drop(self.links);
+        self.ring.consume().map_err(refused)?;
+        drop(self.ring);
+        let mut seen = self.seen.take();
+        let counts = load::map(&self.object, ".bss.culprit")?;
+        let bytes = counts.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+        let bytes = bytes.unwrap_or_default();
+        let word = |at: usize| {
+            bytes.get(8 * at..8 * at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
+        };
+        seen.losses.told = word(0).saturating_sub(seen.losses.lost);
+        seen.losses.lost += word(1);
+        seen.losses.history_full = word(2);
+        seen.losses.stacks_lost = word(3);
+        let stacks = load::map(&self.object, "culprit_stacks")?;
+        seen.stacks = symbols::name(&stacks, &seen.offs, &mut seen.names);
+        Ok(seen)
+    }
+}
+
+fn missing(point: &str) -> Fault {
+    Fault::usage(
+        format!("this kernel has no tracepoint {point}"),
+        kernel::release(),
+        "leave out --blame, --flame and --folded",
+    )
+}
+
+/// Loads the object in `bytes`, ours or one that another compiler made; what each program costs the
+/// verifier.
+pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
+    let object = object(bytes.unwrap_or(OBJECT), None)?;
+    let cost = |(name, ..): &(&str, &str, &str)| {
+        let program = load::program(&object, name)?;
+        Some(((*name).to_owned(), kernel::program_cost(&program).ok()?.verified))
+    };
+    Ok(HOOKS.iter().filter_map(cost).collect())
+}
+
+fn object(bytes: &[u8], tgids: Option<&Map<'_>>) -> Result<Object, Fault> {
+    kernel::listen_to_libbpf();
+    let mut object = open(bytes).map_err(refused)?;
+    for mut map in object.maps_mut() {
+        match (map.name().to_str(), tgids) {
+            (Some(".rodata.culprit"), _) => map.set_initial_value(&settings()).map_err(refused)?,
+            (Some("tgids"), Some(shared)) => map.reuse_fd(shared.as_fd()).map_err(refused)?,
+            _ => {}
+        }
+    }
+    let btf = libbpf_rs::btf::Btf::from_vmlinux().map_err(refused)?;
+    for mut program in object.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        let hook = HOOKS.iter().find(|(program, ..)| *program == name);
+        let has = hook.is_some_and(|(_, point, _)| {
+            btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}")).is_some()
+        });
+        program.set_autoload(has);
+    }
+    object.load().map_err(|error| load::explain(&error, &kernel::libbpf_said()))
+}
+
+/// The kernel's `struct culprit_settings`.
+fn settings() -> Vec<u8> {
+    let mut classes = [0_u8; MAX_SYSCALL];
+    FILES.iter().for_each(|&call| classes[call as usize] = HAS_FILE);
+    load::WAIT.iter().for_each(|&call| classes[call as usize] = IDLE);
+    let mut bytes: Vec<u8> = [FLOOR_NS, IRQ_NS].iter().flat_map(|w| w.to_ne_bytes()).collect();
+    bytes.extend(classes);
+    bytes
+}

@@ -1,0 +1,244 @@
+//! What is planted beside a server, or in it, is named with what it did; where nothing is, nobody is.
+//!
+//! The server is `examples/planted.rs`, its worker on CPU 0. That a planted culprit is found holds on
+//! any machine that runs at all; that nobody else is named, on a calm one only.
+
+#![allow(clippy::unwrap_used)] // a test that cannot start has failed
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use sojourn_trace::culprit::result::{Blame, Blamed, SuspectShare};
+use sojourn_trace::session::{self, Options};
+use sojourn_trace::target;
+use support::calm::{calmly, judge};
+use support::echo::Ask;
+use support::server::Server;
+use support::{Sets, alone, say};
+
+/// Requests of a look, and every how many one asks for more.
+const REQUESTS: usize = 1000;
+const EVERY: usize = 10;
+const PAUSE: Duration = Duration::from_millis(2);
+
+fn path(name: &str) -> PathBuf {
+    let path = std::env::current_exe().unwrap();
+    path.parent().unwrap().parent().unwrap().join(name)
+}
+
+/// The server, on CPU 0 with all its threads.
+fn start(words: &[&str]) -> Server {
+    let server = Server::start("examples/planted", words, |line| line.trim().parse().unwrap());
+    thread::sleep(Duration::from_millis(20)); // its worker begins
+    pin(server.pid(), 0);
+    server
+}
+
+fn pin(pid: u32, cpu: u32) {
+    let words = ["-apc", &cpu.to_string(), &pid.to_string()];
+    assert!(Command::new("taskset").args(words).output().unwrap().status.success());
+}
+
+/// A task that ends with the test.
+struct Task(Child);
+
+impl Task {
+    fn start(command: &mut Command) -> Self {
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    fn hog(nice: &str) -> Self {
+        let mut command = Command::new("nice");
+        command.args(["-n", nice, "taskset", "-c", "0"]).arg(path("examples/planted")).arg("hog");
+        let hog = Self::start(&mut command);
+        while fs::read_to_string(format!("/proc/{}/comm", hog.0.id())).unwrap() != "planted-hog\n" {
+            thread::sleep(Duration::from_millis(1));
+        }
+        hog
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A control group that goes with the test; none where the machine lets nobody make one.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(pid: u32) -> Option<Self> {
+        let name = format!("planted-{}", std::process::id());
+        let trees = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+        let has = |tree: &&str| Path::new(tree).join("cgroup.procs").exists();
+        let folder = Path::new(trees.into_iter().find(has)?).join(name);
+        fs::create_dir(&folder).ok()?;
+        let group = Self(folder);
+        fs::write(group.0.join("cgroup.procs"), pid.to_string()).ok()?;
+        Some(group)
+    }
+
+    fn name(&self) -> &str {
+        self.0.file_name().unwrap().to_str().unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// One client after the other, while the server is looked at; `ask` for every tenth request.
+fn look(server: &Server, q: f64, ask: Ask) -> Blamed {
+    let target = target::find(Path::new("/proc"), server.pid(), &[]).unwrap();
+    let options = Options {
+        duration_ns: 120_000_000_000,
+        ring_bytes: 16 << 20,
+        blame: Some(q),
+        ..Options::default()
+    };
+    let (stop, started) = (AtomicBool::new(false), AtomicBool::new(false));
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !started.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            let _ends = Sets(&stop);
+            let mut stream = server.connect();
+            for i in 0..REQUESTS {
+                if i % EVERY == 0 { ask } else { Ask::default() }.call(&mut stream);
+                thread::sleep(PAUSE);
+            }
+        });
+        let mut begun = || started.store(true, Ordering::Relaxed);
+        session::run(&target, options, &stop, &mut begun, &mut |_| ())
+    });
+    let blamed = outcome.unwrap().blamed.unwrap();
+    check(&blamed.blame);
+    blamed
+}
+
+/// Holds of every answer, whoever is in it.
+fn check(blame: &Blame) {
+    assert!(blame.tail_requests >= 20 && blame.body_requests > 500, "{blame:?}");
+    assert_eq!((blame.lost, &blame.reasons[..]), (0, &[][..]), "{blame:?}");
+    let sum: f64 = blame.suspects.iter().map(|suspect| suspect.share).sum();
+    assert!((sum - 1.0).abs() < 0.2, "shares add to {sum}: {blame:?}");
+    for suspect in blame.suspects.iter().filter(|suspect| suspect.is_named) {
+        assert!(suspect.share >= 0.1 && blame.answer.contains(&suspect.about[..20]), "{blame:?}");
+    }
+}
+
+fn named<'a>(blame: &'a Blame, kind: &str, name: &str) -> Option<&'a SuspectShare> {
+    blame.suspects.iter().find(|s| s.is_named && s.kind == kind && s.name == name)
+}
+
+/// Others that are named, beside what was planted.
+fn strangers(blame: &Blame, planted: &[&str]) -> Vec<String> {
+    let named = blame.suspects.iter().filter(|s| s.is_named && !planted.contains(&&*s.kind));
+    named.map(|s| format!("{} ({:.2})", s.about, s.share)).collect()
+}
+
+#[test]
+fn a_hog_in_a_control_group_is_named_with_it() {
+    let Some(_alone) = alone() else { return };
+    let server = start(&["burn"]);
+    let hog = Task::hog("0");
+    let group = Group::new(hog.0.id());
+    let blamed = look(&server, 0.91, Ask { app_us: 6000, ..Ask::default() });
+    let blame = &blamed.blame;
+    let planted = named(blame, "task", "planted-hog").unwrap_or_else(|| panic!("{blame:#?}"));
+    assert_eq!(planted.tids, [hog.0.id()]);
+    assert!(!planted.is_kernel && !planted.is_own);
+    drop(hog);
+    match group {
+        Some(group) => assert_eq!(planted.cgroup.as_deref(), Some(group.name())),
+        None => say("skipped", "no control group can be made: only the hog itself was looked for"),
+    }
+}
+
+#[test]
+fn a_hog_of_higher_priority_takes_more() {
+    let Some(_alone) = alone() else { return };
+    let server = start(&["burn"]);
+    let _hog = Task::hog("-5");
+    let blame = look(&server, 0.91, Ask { app_us: 4000, ..Ask::default() }).blame;
+    let planted = named(&blame, "task", "planted-hog").unwrap_or_else(|| panic!("{blame:#?}"));
+    // Three times the worker's weight: three quarters, if nobody else runs there.
+    assert!(planted.share > 0.2, "{planted:?}");
+}
+
+#[test]
+fn a_lock_is_named_with_its_holder_and_what_that_did() {
+    let Some(_alone) = alone() else { return };
+    let server = start(&["lock"]);
+    let blamed = look(&server, 0.97, Ask::default());
+    let blame = &blamed.blame;
+    let planted = blame.suspects.iter().find(|s| s.is_named && s.kind == "futex");
+    let planted = planted.unwrap_or_else(|| panic!("{blame:#?}"));
+    assert_eq!(planted.waker.as_deref(), Some("locker"));
+    assert!(planted.waker_did[0].0.contains("sleep"), "it held the lock asleep: {planted:?}");
+    let folded: Vec<&String> = blamed.tail.keys().filter(|path| path.contains("futex")).collect();
+    assert!(folded.iter().any(|path| path.contains("planted")), "user frames: {folded:#?}");
+    assert!(folded.iter().any(|path| path.contains("futex_wait_[k]")), "the kernel's: {folded:#?}");
+}
+
+#[test]
+fn a_slow_disk_is_named_with_the_file() {
+    let Some(_alone) = alone() else { return };
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("planted-{}", std::process::id()));
+    fs::write(&file, vec![7; 16 << 20]).unwrap();
+    assert!(Command::new("sync").arg(&file).status().unwrap().success());
+    let server = start(&["disk", file.to_str().unwrap()]);
+    let blamed = look(&server, 0.91, Ask { app_us: 1, ..Ask::default() });
+    fs::remove_file(&file).unwrap();
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let blame = &blamed.blame;
+    assert!(named(blame, "block_io", name).is_some(), "{blame:#?}");
+    let folded = blamed.tail.keys().any(|path| path.contains("io_schedule"));
+    assert!(folded, "{:#?}", blamed.tail);
+}
+
+/// Packets to a port that nobody listens on, in a network of their own, handed to CPU 0 by RPS.
+#[test]
+fn packets_to_another_port_are_soft_irq_time() {
+    let Some(_alone) = alone() else { return };
+    let server = start(&["burn"]);
+    let script = "mount -t sysfs sysfs /sys && ip link set lo up && \
+                  echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus && exec taskset -c 1 \"$0\" flood";
+    let mut command = Command::new("unshare");
+    command.args(["-n", "-m", "sh", "-c", script]).arg(path("examples/planted"));
+    let mut flood = Task::start(&mut command);
+    thread::sleep(Duration::from_millis(300));
+    if flood.0.try_wait().unwrap().is_some() {
+        return say("skipped", "no network namespace with RPS and two CPUs can be had");
+    }
+    let blame = look(&server, 0.91, Ask { app_us: 3000, ..Ask::default() }).blame;
+    drop(flood);
+    assert!(named(&blame, "softirq", "NET_RX").is_some(), "{blame:#?}");
+}
+
+#[test]
+fn where_nothing_is_planted_nobody_is_named() {
+    let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let server = start(&["burn"]);
+        let blame = look(&server, 0.91, Ask { app_us: 2000, ..Ask::default() }).blame;
+        let others = strangers(&blame, &[]);
+        judge(others.is_empty(), || format!("{others:?} of {}", blame.answer))
+    });
+}
