@@ -159,7 +159,7 @@ fn a_hog_in_a_control_group_is_named_with_it() {
     let server = start(&["burn"]);
     let hog = Task::hog("0");
     let group = Group::new(hog.0.id());
-    let blamed = look(&server, 0.91, Ask { app_us: 6000, ..Ask::default() });
+    let blamed = look(&server, 0.91, Ask { app_us: 20_000, ..Ask::default() });
     let blame = &blamed.blame;
     let planted = named(blame, "task", "planted-hog").unwrap_or_else(|| panic!("{blame:#?}"));
     assert_eq!(planted.tids, [hog.0.id()]);
@@ -176,7 +176,7 @@ fn a_hog_of_higher_priority_takes_more() {
     let Some(_alone) = alone() else { return };
     let server = start(&["burn"]);
     let _hog = Task::hog("-5");
-    let blame = look(&server, 0.91, Ask { app_us: 4000, ..Ask::default() }).blame;
+    let blame = look(&server, 0.91, Ask { app_us: 12_000, ..Ask::default() }).blame;
     let planted = named(&blame, "task", "planted-hog").unwrap_or_else(|| panic!("{blame:#?}"));
     // Three times the worker's weight: three quarters, if nobody else runs there.
     assert!(planted.share > 0.2, "{planted:?}");
@@ -192,9 +192,9 @@ fn a_lock_is_named_with_its_holder_and_what_that_did() {
     let planted = planted.unwrap_or_else(|| panic!("{blame:#?}"));
     assert_eq!(planted.waker.as_deref(), Some("locker"));
     assert!(planted.waker_did[0].0.contains("sleep"), "it held the lock asleep: {planted:?}");
-    let folded: Vec<&String> = blamed.tail.keys().filter(|path| path.contains("futex")).collect();
-    assert!(folded.iter().any(|path| path.contains("planted")), "user frames: {folded:#?}");
-    assert!(folded.iter().any(|path| path.contains("futex_wait_[k]")), "the kernel's: {folded:#?}");
+    // The program has no frame pointers: of its functions only the innermost is sure to be there.
+    let has = |path: &String| path.contains(";syscall;") && path.contains(";futex_wait_[k];");
+    assert!(blamed.tail.keys().any(has), "{:#?}", blamed.tail);
 }
 
 #[test]
