@@ -119,15 +119,13 @@ fn look(
 /// Refuses places that cannot be written, before anything is traced.
 fn check_outputs(args: &Args) -> Result<(), Fault> {
     let mut seen = Vec::new();
-    for (flag, path) in
-        [
-            ("--json", &args.json),
-            ("--records", &args.records),
-            ("--chrome", &args.chrome),
-            ("--flame", &args.flame),
-            ("--folded", &args.folded),
-        ]
-    {
+    for (flag, path) in [
+        ("--json", &args.json),
+        ("--records", &args.records),
+        ("--chrome", &args.chrome),
+        ("--flame", &args.flame),
+        ("--folded", &args.folded),
+    ] {
         let Some(path) = path else { continue };
         if flag != "--json" && path.as_os_str() == "-" {
             return Err(Fault::usage("only --json can go to standard output", flag, "name a file"));
@@ -147,8 +145,7 @@ fn draw(args: &Args, result: &TraceResult, blamed: Option<&Blamed>) -> Result<()
     let Some(Blamed { blame, tail, body }) = blamed else { return Ok(()) };
     let quantile = culprit::text::quantile(blame.q);
     if let Some(path) = &args.flame {
-        let title =
-            format!("{}: where the time of a request goes", result.target.name);
+        let title = format!("{}: where the time of a request goes", result.target.name);
         let slow = format!("at and above {quantile}");
         let tail = Panel { title: &slow, requests: blame.tail_requests, folded: tail };
         let body = Panel { title: "the others", requests: blame.body_requests, folded: body };

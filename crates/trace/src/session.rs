@@ -331,7 +331,9 @@ fn tid_of(tids: &[u32], slot: u32) -> u32 {
 /// Joins the slowest requests with what was seen meanwhile.
 fn blame(watch: Watch, keep: Keep, outcome: &Outcome) -> Result<Blamed, Fault> {
     let (counts, q) = (&outcome.counts, keep.quantile());
-    let from_ns = bins::TOTAL.quantile(&counts.totals, 0, q).unwrap_or(u64::MAX);
+    // The edge of the quantile's bin, from which on the kernel's own count is exact.
+    let bin = bins::TOTAL.quantile(&counts.totals, 0, q).map_or(0, |ns| bins::TOTAL.of(ns));
+    let from_ns = bins::TOTAL.low(bin);
     let mut kept = keep.split(from_ns);
     let tids: Vec<u32> = counts.threads.iter().map(|thread| thread.tid).collect();
     for record in kept.tail.iter_mut().chain(&mut kept.body) {
@@ -341,7 +343,7 @@ fn blame(watch: Watch, keep: Keep, outcome: &Outcome) -> Result<Blamed, Fault> {
     let asked = Asked {
         q,
         from_ns,
-        requests: ((1.0 - q) * counts.matched() as f64) as u64,
+        requests: counts.totals.iter().skip(bin).sum(),
         span: (outcome.started_ns, outcome.started_ns + counts.duration_ns),
         threads: &counts.threads,
     };
@@ -357,8 +359,7 @@ pub fn check_host() -> Result<(), Fault> {
 /// every program.
 pub fn verifier_costs(object: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
     kernel::listen_to_libbpf();
-    let options =
-        Options { ring_bytes: 1 << 20, is_full: true, worst: 1, ..Options::default() };
+    let options = Options { ring_bytes: 1 << 20, is_full: true, worst: 1, ..Options::default() };
     let bytes = object.unwrap_or(load::OBJECT);
     let object = load::object(bytes, &Target::default(), options, true)?;
     Ok(read::verifier_costs(&object))

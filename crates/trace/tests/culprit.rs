@@ -200,7 +200,8 @@ fn a_lock_is_named_with_its_holder_and_what_that_did() {
 #[test]
 fn a_slow_disk_is_named_with_the_file() {
     let Some(_alone) = alone() else { return };
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("planted-{}", std::process::id()));
+    let file =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("planted-{}", std::process::id()));
     fs::write(&file, vec![7; 16 << 20]).unwrap();
     assert!(Command::new("sync").arg(&file).status().unwrap().success());
     let server = start(&["disk", file.to_str().unwrap()]);

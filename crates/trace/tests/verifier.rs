@@ -22,8 +22,10 @@ fn no_program_drifts_away_from_its_recorded_cost() {
     let now: BTreeMap<String, u32> =
         sojourn_trace::session::verifier_costs(None).unwrap().into_iter().collect();
     assert!(now.len() > 10);
-    let now: BTreeMap<String, u32> =
-        now.into_iter().chain(sojourn_trace::culprit::watch::verifier_costs(None).unwrap()).collect();
+    let now: BTreeMap<String, u32> = now
+        .into_iter()
+        .chain(sojourn_trace::culprit::watch::verifier_costs(None).unwrap())
+        .collect();
     for (program, cost) in &now {
         assert!(*cost < LIMIT, "{program} costs {cost} instructions, more than {LIMIT}");
     }

@@ -66,7 +66,9 @@ pub fn list(tail: &[Record], body: &[Record]) -> Vec<Endpoint> {
 pub fn name(text: &[u8]) -> String {
     let found = match text.first() {
         Some(b'*') => resp(text),
-        Some(0x80) => text.get(1).and_then(|code| BINARY.get(usize::from(*code))).map(|n| (*n).into()),
+        Some(0x80) => {
+            text.get(1).and_then(|code| BINARY.get(usize::from(*code))).map(|n| (*n).into())
+        }
         _ => line(text),
     };
     found.unwrap_or_else(|| "?".into())
@@ -93,7 +95,9 @@ fn line(text: &[u8]) -> Option<String> {
 fn word_of(bytes: &[u8]) -> Option<String> {
     let is_word = !bytes.is_empty()
         && bytes.len() <= WORD
-        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
     is_word.then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
@@ -135,7 +139,10 @@ mod tests {
             (b"GET / HTTP/1.1\r\n", "GET /"),
             (b"GET /img/4711.png?x=1 HTTP/1.1\r\n", "GET /img/*"),
             (b"POST /users/12/posts HTTP/1.1\r\n", "POST /users/*/posts"),
-            (b"GET /a/very/long/path/that/does/not/end/where/it/is/cut HTTP/1.1", "GET /a/very/long/path/that/does/not/end/where/*"),
+            (
+                b"GET /a/very/long/path/that/does/not/end/where/it/is/cut HTTP/1.1",
+                "GET /a/very/long/path/that/does/not/end/where/*",
+            ),
             (b"\x16\x03\x01\x02", "?"),
             (b"", "?"),
         ] {

@@ -12,6 +12,9 @@ use crate::stages::{COUNT, RESIDUAL, STAGES};
 /// Pieces of equal length that the trace's time is cut into; see [`super::rule`].
 pub const BLOCKS: usize = 20;
 
+/// Thread id → name.
+pub type ThreadNames = HashMap<u32, String>;
+
 /// Sums over some requests of a group.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
@@ -153,7 +156,7 @@ pub fn group<'r>(
     records: impl IntoIterator<Item = &'r Record>,
     index: &Index<'_>,
     span: (u64, u64),
-    names: &HashMap<u32, String>,
+    names: &ThreadNames,
     follows: bool,
 ) -> Group {
     let mut group = Group {
@@ -192,14 +195,15 @@ fn detail(
     piece: &Piece<'_>,
     record: &Record,
     index: &Index<'_>,
-    names: &HashMap<u32, String>,
+    names: &ThreadNames,
     follows: bool,
 ) {
     let detail = group.details.entry(piece.suspect.clone()).or_default();
     if let Some(tid) = piece.tid {
         *detail.tids.entry(tid).or_default() += piece.ns;
     }
-    let (Some(off), Suspect::Wait { kind: WaitKind::Futex, .. }) = (piece.off, &piece.suspect) else {
+    let (Some(off), Suspect::Wait { kind: WaitKind::Futex, .. }) = (piece.off, &piece.suspect)
+    else {
         return;
     };
     let Some(waker) = off.waker.as_ref().filter(|waker| follows && index.is_own(waker.tgid)) else {

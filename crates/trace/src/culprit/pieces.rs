@@ -78,7 +78,9 @@ fn group<'a, T: Span, K: std::hash::Hash + Eq>(
     for item in items {
         groups.entry(key(item)).or_default().push(item);
     }
-    groups.values_mut().for_each(|group| group.sort_by_key(|item| item.span()));
+    for group in groups.values_mut() {
+        group.sort_by_key(|item| item.span());
+    }
     groups
 }
 
@@ -127,7 +129,13 @@ impl<'a> Index<'a> {
         let asleep_ns = clip((off.from_ns, off.woken_ns), from_ns, to_ns);
         if asleep_ns > 0 && off.kind == OffKind::Asleep && !off.is_idle {
             let suspect = of_sleep(off, &self.seen.stacks, |tgid| self.is_own(tgid));
-            pieces.push(Piece { suspect, ns: asleep_ns, is_runq: false, tid: None, off: Some(off) });
+            pieces.push(Piece {
+                suspect,
+                ns: asleep_ns,
+                is_runq: false,
+                tid: None,
+                off: Some(off),
+            });
         }
         let (from_ns, to_ns) = (off.woken_ns.max(from_ns), off.to_ns.min(to_ns));
         let mut at_ns = from_ns;
@@ -141,13 +149,7 @@ impl<'a> Index<'a> {
     }
 
     /// It waited for its CPU while `run` was on there: less the interrupts that struck meanwhile.
-    fn waited(
-        &self,
-        cpu: u32,
-        during: (u64, u64),
-        run: Option<&Run>,
-        pieces: &mut Vec<Piece<'a>>,
-    ) {
+    fn waited(&self, cpu: u32, during: (u64, u64), run: Option<&Run>, pieces: &mut Vec<Piece<'a>>) {
         let first = pieces.len();
         let left_ns = self.interrupted(&self.on_cpu, cpu, during, pieces);
         pieces[first..].iter_mut().for_each(|piece| piece.is_runq = true);

@@ -105,8 +105,10 @@ pub fn weigh(tail: &Group, body: &Group) -> Weights {
     let (all_tail, all_body) = (means(&tail.blocks, None), means(&body.blocks, None));
     // A piece in which no slow request began says nothing of the tail, and leaving it out neither.
     let used: Vec<usize> = (0..BLOCKS).filter(|&b| tail.blocks[b].requests > 0).collect();
-    let without: Vec<_> =
-        used.iter().map(|&b| (means(&tail.blocks, Some(b)), means(&body.blocks, Some(b)))).collect();
+    let without: Vec<_> = used
+        .iter()
+        .map(|&b| (means(&tail.blocks, Some(b)), means(&body.blocks, Some(b))))
+        .collect();
     let is_tail = all_tail.requests >= REQUESTS as f64
         && all_body.requests > 0.0
         && all_tail.total_ns >= LONGER * all_body.total_ns;

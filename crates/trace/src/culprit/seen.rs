@@ -135,6 +135,9 @@ impl Losses {
     }
 }
 
+/// A function that has no name.
+pub const UNKNOWN: &str = "[unknown]";
+
 /// Function names of the stacks that [`Off`] numbers, innermost first.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
@@ -153,9 +156,12 @@ impl Stacks {
         &frames[inner..]
     }
 
-    /// The program's part.
+    /// The program's part, up to the outermost function that has a name: what comes after it in a
+    /// program without frame pointers is whatever lay on its stack.
     pub fn user_of(&self, off: &Off) -> &[Arc<str>] {
-        self.user.get(&(off.tgid, off.user_stack)).map_or(&[], Vec::as_slice)
+        let frames = self.user.get(&(off.tgid, off.user_stack)).map_or(&[][..], Vec::as_slice);
+        let named = frames.iter().rposition(|name| &**name != UNKNOWN).map_or(0, |at| at + 1);
+        &frames[..named]
     }
 }
 

@@ -10,17 +10,7 @@ use crate::stages::{Cause, RESIDUAL, STAGES};
 
 /// What a thread slept on.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
@@ -74,9 +64,8 @@ pub enum Suspect {
 }
 
 /// softIRQ vectors by number, as the kernel names them.
-const VECTORS: [&str; 10] = [
-    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
-];
+const VECTORS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 impl Suspect {
     /// Its kind in JSON.
@@ -182,7 +171,8 @@ pub fn of_sleep(off: &Off, stacks: &Stacks, is_own: impl Fn(u32) -> bool) -> Sus
     let has = |names: &[&str]| frames.iter().any(|frame| names.contains(&&**frame));
     let format = off.file.as_ref().map(|file| file.mode & S_IFMT);
     let is_in = |call: libc::c_long| off.call.is_some_and(|c| libc::c_long::from(c) == call);
-    let kind = if off.call.is_none() || has(&["exc_page_fault", "asm_exc_page_fault", "do_mem_abort"])
+    let kind = if off.call.is_none()
+        || has(&["exc_page_fault", "asm_exc_page_fault", "do_mem_abort"])
     {
         WaitKind::PageFault
     } else if has(&["io_schedule", "io_schedule_timeout", "blk_io_schedule", "submit_bio_wait"]) {

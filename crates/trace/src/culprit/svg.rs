@@ -60,7 +60,8 @@ pub fn draw(title: &str, answer: &str, tail: Panel<'_>, body: Panel<'_>) -> Stri
     for (number, (panel, tree)) in [tail, body].into_iter().zip(&trees).enumerate() {
         let left = MARGIN + number as f64 * (PANEL + GAP);
         let each_ns = tree.ns as f64 / panel.requests.max(1) as f64;
-        let head = format!("{}: {} of {} each", panel.title, panel.requests, show_ns(each_ns));
+        let head =
+            format!("{}: {} requests, {} each", panel.title, panel.requests, show_ns(each_ns));
         words(&mut svg, (left, 76.0), "font-size=\"13\" font-weight=\"bold\"", &head);
         let base = HEAD + depth as f64 * ROW;
         let scale = Scale { each_ns, all_ns: tree.ns.max(1) as f64, base };
@@ -109,12 +110,8 @@ fn frame(
     let y = scale.base - (level + 1) as f64 * ROW;
     let shown = name.strip_suffix(KERNEL).unwrap_or(name);
     let share = node.ns as f64 / scale.all_ns;
-    let about = format!(
-        "{}: {} a request, {:.1} %",
-        shown,
-        show_ns(share * scale.each_ns),
-        share * 100.0
-    );
+    let about =
+        format!("{}: {} a request, {:.1} %", shown, show_ns(share * scale.each_ns), share * 100.0);
     let _ = write!(
         svg,
         "<g class=\"f\"><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" \
@@ -122,10 +119,17 @@ fn frame(
         escape(&about),
         colour(name, level, kind)
     );
-    let text = if level == 1 { format!("{shown} {:.0} %", share * 100.0) } else { shown.to_owned() };
+    let text =
+        if level == 1 { format!("{shown} {:.0} %", share * 100.0) } else { shown.to_owned() };
     let fits = cut(&text, wide - 6.0, LETTER);
     if fits.chars().count() > 2 {
-        let _ = write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 3.0, y + 13.5, escape(&fits));
+        let _ = write!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            x + 3.0,
+            y + 13.5,
+            escape(&fits)
+        );
     }
     svg.push_str("</g>\n");
 }

@@ -8,17 +8,20 @@ use blazesym::symbolize::{Input, Symbolizer};
 use blazesym::{MaybeDefault, Pid};
 use libbpf_rs::{Map, MapCore as _, MapFlags};
 
-use super::seen::{Names, Off, Stacks};
+use super::seen::{Names, Off, Stacks, UNKNOWN};
+
+/// Process of a stack (`None`: the kernel's), and its number.
+type Which = (Option<u32>, i32);
 
 /// Reads the stacks of `offs` from the kernel's map, and names their functions. What cannot be named
-/// stands as its address; a process that has ended has addresses only.
+/// is unknown, as is all of a process that has ended.
 pub fn name(map: &Map<'_>, offs: &[Off], names: &mut Names) -> Stacks {
     let mut wanted = HashSet::new();
     for off in offs {
         wanted.insert((None, off.kernel_stack));
         wanted.insert((Some(off.tgid), off.user_stack));
     }
-    let mut stacks: Vec<((Option<u32>, i32), Vec<u64>)> = wanted
+    let mut stacks: Vec<(Which, Vec<u64>)> = wanted
         .into_iter()
         .filter_map(|key @ (_, id)| Some((key, addresses(map, u32::try_from(id).ok()?)?)))
         .collect();
@@ -56,16 +59,12 @@ fn symbols(symbolizer: &Symbolizer, process: Option<u32>, addresses: &[u64]) -> 
         Some(pid) => Source::Process(Process::new(Pid::from(pid))),
     };
     let found = symbolizer.symbolize(&source, Input::AbsAddr(addresses));
-    let text = |address: &u64| format!("{address:#x}");
     match found {
         Ok(found) => found
             .iter()
-            .zip(addresses)
-            .map(|(symbol, address)| {
-                symbol.as_sym().map_or_else(|| text(address), |sym| short(&sym.name))
-            })
+            .map(|symbol| symbol.as_sym().map_or(UNKNOWN.into(), |sym| short(&sym.name)))
             .collect(),
-        Err(_) => addresses.iter().map(text).collect(),
+        Err(_) => vec![UNKNOWN.into(); addresses.len()],
     }
 }
 

@@ -32,7 +32,9 @@ fn stage(name: &str) -> usize {
 /// A request with so much of each stage.
 fn request(start_ns: u64, stages: &[(&str, u64)]) -> Record {
     let mut stage_ns = [0; COUNT];
-    stages.iter().for_each(|(name, ns)| stage_ns[stage(name)] += ns);
+    for (name, ns) in stages {
+        stage_ns[stage(name)] += ns;
+    }
     let total_ns = stage_ns.iter().sum();
     Record { start_ns, stage_ns, thread: WORKER, writer: WORKER, ..record(total_ns) }
 }
@@ -107,12 +109,8 @@ impl Scene {
     }
 
     fn blamed(&self) -> Blamed {
-        let thread = |tid, comm: &str| Thread {
-            tid,
-            tgid: SERVICE,
-            comm: comm.into(),
-            ..Thread::default()
-        };
+        let thread =
+            |tid, comm: &str| Thread { tid, tgid: SERVICE, comm: comm.into(), ..Thread::default() };
         let threads = [thread(WORKER, "worker"), thread(LOCKER, "locker")];
         let requests = self.kept.tail.len() as u64;
         let asked = Asked { q: 0.9, from_ns: 51 * US, requests, span: SPAN, threads: &threads };
@@ -149,7 +147,8 @@ fn a_hog_is_named_with_its_control_group_and_share() {
     assert_eq!((xz.cgroup.as_deref(), &xz.tids[..], xz.requests), (Some("batch"), &[900][..], 100));
     assert!((0.97..0.98).contains(&xz.share), "3.9 of 3.99 ms: {}", xz.share);
     assert!((0.02..0.03).contains(&blame.unexplained_share), "{}", blame.unexplained_share);
-    let said = "p90: 98 % of the excess is run-queue delay behind `xz` (cgroup batch), 3 % unexplained";
+    let said =
+        "p90: 98 % of the excess is run-queue delay behind `xz` (cgroup batch), 3 % unexplained";
     assert_eq!(blame.answer, said);
     let page = super::text::page(&blame);
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
@@ -223,11 +222,13 @@ fn a_slow_disk_is_named_with_the_file() {
     let mut scene = Scene::new(slow, nothing);
     let kernel = ["bpf_prog", "__schedule", "schedule", "io_schedule", "folio_wait", "vfs_read"];
     scene.seen.stacks.kernel.insert(7, stack(&kernel));
-    scene.seen.stacks.user.insert((SERVICE, 8), stack(&["pread", "serve", "main"]));
+    // Beyond its outermost frame a program without frame pointers has anything.
+    let user = ["pread", "[unknown]", "serve", "main", "[unknown]", "[unknown]"];
+    scene.seen.stacks.user.insert((SERVICE, 8), stack(&user));
     let blamed = scene.blamed();
     assert_eq!(named(&blamed.blame), ["block_io data.bin"]);
     let text = lines(("p90", &blamed.tail), ("others", &blamed.body));
-    let path = "p90;worker;sleeps;main;serve;pread;vfs_read_[k];folio_wait_[k];io_schedule_[k];disk: data.bin";
+    let path = "p90;worker;sleeps;main;serve;[unknown];pread;vfs_read_[k];folio_wait_[k];io_schedule_[k];disk: data.bin";
     assert!(text.contains(&format!("{path} 300000\n")), "100 times 3 ms:\n{text}");
     assert!(text.contains("others;worker;works;application 36000\n"), "{text}");
 }
@@ -368,15 +369,19 @@ fn parts_add_to_the_total() {
     let index = Index::new(&seen, [SERVICE]);
     for _ in 0..2000 {
         let start_ns = SPAN.0 + below(30 * MS);
-        let stages = [("application", below(MS)), ("runq_delay", below(MS)), ("thread_busy", below(MS))];
+        let stages =
+            [("application", below(MS)), ("runq_delay", below(MS)), ("thread_busy", below(MS))];
         let record = request(start_ns, &stages);
         let cut = cut(&record, &index);
         let parts = cut.parts();
         assert_eq!(parts.iter().map(|(_, ns)| ns).sum::<u64>(), record.total_ns);
-        let whole: u64 = index.pieces(WORKER, start_ns, start_ns + record.total_ns).iter().map(|p| p.ns).sum();
+        let whole: u64 =
+            index.pieces(WORKER, start_ns, start_ns + record.total_ns).iter().map(|p| p.ns).sum();
         assert!(whole <= record.total_ns, "pieces do not overlap");
         assert_eq!(cut.pieces.iter().map(|piece| piece.ns).sum::<u64>(), whole);
-        assert!(!parts.iter().any(|(s, _)| matches!(s, Suspect::Stage(s) if *s == stage("runq_delay"))));
+        assert!(
+            !parts.iter().any(|(s, _)| matches!(s, Suspect::Stage(s) if *s == stage("runq_delay")))
+        );
     }
 }
 
@@ -388,11 +393,27 @@ fn the_picture_has_both_groups_and_no_name_breaks_it() {
     let panel = |title, folded| Panel { title, requests: 100, folded };
     let svg = draw("a & b", "who", panel("slow", &blamed.tail), panel("others", &blamed.body));
     assert!(svg.contains("behind x&lt;&amp;:z (cgroup batch)"), "{svg}");
-    assert!(svg.contains("a &amp; b") && svg.contains("slow: 100 of"), "{svg}");
+    assert!(svg.contains("a &amp; b") && svg.contains("slow: 100 requests, "), "{svg}");
     let opened = svg.matches("<g ").count();
     assert_eq!(opened, svg.matches("</g>").count());
     assert!(opened >= 8, "{opened} frames");
     let wide = |rect: &str| rect.split("width=\"").nth(1)?.split('"').next()?.parse::<f64>().ok();
     let frames = svg.split("<rect x=").skip(1).filter_map(wide);
     assert!(frames.into_iter().all(|wide| wide <= 670.0));
+}
+
+/// Many that each do a little are told together, and not named.
+#[test]
+fn many_small_ones_are_told_together() {
+    let mut number = 0;
+    let slow = |at_ns, seen: &mut Seen| {
+        number += 1;
+        seen.offs.push(preempted(at_ns, 4 * MS));
+        seen.runs.push(run(&format!("task {}", number % 20), "", at_ns, 4 * MS));
+        request(at_ns, &[("application", 40 * US), ("runq_delay", 4 * MS)])
+    };
+    let blame = Scene::new(slow, nothing).blame();
+    assert_eq!(named(&blame), [""; 0]);
+    let said = "100 % of it run-queue delay behind 20 tasks";
+    assert!(blame.answer.ends_with(said), "{}", blame.answer);
 }

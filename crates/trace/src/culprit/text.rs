@@ -57,8 +57,21 @@ fn nobody(head: &str, weights: &Weights) -> String {
         Some(own) => {
             format!("{slow}, {:.0} % of it {}", own.share * 100.0, own.suspect.words())
         }
-        None => slow,
+        None => format!("{slow}{}", by_many(weights)),
     }
+}
+
+/// Several tasks, none of which may be named by itself.
+fn by_many(weights: &Weights) -> String {
+    let is_task = |weighed: &&Weighed| {
+        matches!(weighed.suspect, Suspect::Task { .. }) && weighed.share >= 0.005
+    };
+    let tasks: Vec<f64> = weights.suspects.iter().filter(is_task).map(|w| w.share).collect();
+    let share = tasks.iter().sum::<f64>();
+    if share < TOLD {
+        return String::new();
+    }
+    format!(", {:.0} % of it run-queue delay behind {} tasks", share * 100.0, tasks.len())
 }
 
 /// The stage that the service itself took longest for.

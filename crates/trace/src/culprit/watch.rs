@@ -116,7 +116,10 @@ impl Watch {
         let bytes = counts.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
         let bytes = bytes.unwrap_or_default();
         let word = |at: usize| {
-            bytes.get(8 * at..8 * at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
+            bytes
+                .get(8 * at..8 * at + 8)
+                .and_then(|b| b.try_into().ok())
+                .map_or(0, u64::from_ne_bytes)
         };
         seen.losses.told = word(0).saturating_sub(seen.losses.lost);
         seen.losses.lost += word(1);
@@ -172,8 +175,11 @@ fn object(bytes: &[u8], tgids: Option<&Map<'_>>) -> Result<Object, Fault> {
 /// The kernel's `struct culprit_settings`.
 fn settings() -> Vec<u8> {
     let mut classes = [0_u8; MAX_SYSCALL];
-    FILES.iter().for_each(|&call| classes[call as usize] = HAS_FILE);
-    load::WAIT.iter().for_each(|&call| classes[call as usize] = IDLE);
+    for (calls, class) in [(FILES, HAS_FILE), (load::WAIT, IDLE)] {
+        for &call in calls {
+            classes[call as usize] = class;
+        }
+    }
     let mut bytes: Vec<u8> = [FLOOR_NS, IRQ_NS].iter().flat_map(|w| w.to_ne_bytes()).collect();
     bytes.extend(classes);
     bytes
