@@ -1,11 +1,11 @@
 """Are planted culprits named on real servers, and is nobody named where nothing is planted?
 
-memcached (one thread) or NGINX (one worker) on CPU 0, an open-loop client on CPU 1, the tracer there
-too. Beside them: `xz` in a control group of its own on the server's CPU, `xz` at nice -5, packets to
-another port that RPS hands to the server's CPU, a client that makes NGINX read from the disk past the
-page cache (directio), and nothing, several times. A lock inside the service cannot be planted from
-outside: `crates/trace/tests/culprit.rs` does that. Prints a table; exit 1 if a row is wrong. Needs
-root, memcached, nginx, xz, two CPUs. Raw results are kept under bench/trace/runs.
+memcached (one thread) or NGINX (one worker) on CPU 0, an open-loop client on CPU 1, the tracer
+there too. Beside them: `xz` in a control group of its own on the server's CPU, `xz` at nice -5,
+packets to another port that RPS hands to the server's CPU, a client that makes NGINX read from the
+disk past the page cache (directio), and nothing, several times. A lock inside the service cannot be
+planted from outside: `crates/trace/tests/culprit.rs` does that. Prints a table; exit 1 if a row is
+wrong. Needs root, memcached, nginx, xz, two CPUs. Raw results are kept under bench/trace/runs.
 
     .venv/bin/python bench/trace/planted.py [--quiet-runs 10] [--seconds 5] [--flame FOLDER]
 """
@@ -153,13 +153,13 @@ def beside(command: list[str], group: str = "") -> Iterator[None]:
             folder.rmdir()
 
 
-def xz(server: Server, *, nice: int = 0, group: str = "") -> AbstractContextManager[None]:
+def xz(_: Server, *, nice: int = 0, group: str = "") -> AbstractContextManager[None]:
     """`xz` on the server's CPU."""
     words = f"nice -n {nice} taskset -c {SERVER_CPU} xz -9 -T1 -c /dev/urandom"
     return beside(words.split(), group)
 
 
-def flood(server: Server) -> AbstractContextManager[None]:
+def flood(_: Server) -> AbstractContextManager[None]:
     """Packets that nobody wants, taken from the network by the server's CPU."""
     return beside(["unshare", "-n", "-m", "sh", "-c", RPS, sys.executable, FLOOD])
 
@@ -171,7 +171,7 @@ def disk(server: Server) -> Iterator[None]:
 
     def ask() -> None:
         while not is_over.wait(0.05):
-            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/big") as reply:  # noqa: S310
+            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/big") as reply:
                 reply.read()
 
     client = threading.Thread(target=ask)
@@ -184,7 +184,7 @@ def disk(server: Server) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def nothing(server: Server) -> Iterator[None]:
+def nothing(_: Server) -> Iterator[None]:
     """Nothing."""
     yield
 

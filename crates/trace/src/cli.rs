@@ -98,7 +98,7 @@ fn worst(text: &str) -> Result<usize, String> {
 /// `p99`, `p99.9` or `0.99`; not below the median, above which there is a tail to speak of.
 fn quantile(text: &str) -> Result<f64, String> {
     let number = match text.strip_prefix('p') {
-        Some(percent) => percent.parse().map(|percent: f64| percent / 100.0),
+        Some(percent) => percent.parse().map(|percent: f64| (percent * 1e6).round() / 1e8),
         None => text.parse(),
     };
     match number {
