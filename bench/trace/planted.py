@@ -185,7 +185,7 @@ def disk(server: Server) -> Iterator[None]:
 
 @contextlib.contextmanager
 def nothing(_: Server) -> Iterator[None]:
-    """Nothing."""
+    """Nothing is planted beside this one."""
     yield
 
 

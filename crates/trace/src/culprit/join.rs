@@ -49,7 +49,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// How many requests.
+    /// How many requests the group has.
     pub fn requests(&self) -> u64 {
         self.blocks.iter().map(|block| block.requests).sum()
     }

@@ -53,7 +53,7 @@ impl Keep {
         }
     }
 
-    /// The quantile.
+    /// The quantile that was given, 0 to 1.
     pub fn quantile(&self) -> f64 {
         self.q
     }

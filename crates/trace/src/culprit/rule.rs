@@ -34,7 +34,7 @@ pub const LOWER: f64 = 0.02;
 /// Standard errors below the share: 99.5 % of Student's t with 19 degrees of freedom.
 const ERRORS: f64 = 2.86;
 
-/// A suspect, weighed.
+/// A suspect, and what it weighs in the excess.
 #[derive(Clone, Debug)]
 pub struct Weighed {
     /// Whom.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Somebody had a CPU.
+/// Somebody had a CPU, from one switch to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Which CPU.
@@ -37,7 +37,7 @@ pub enum OffKind {
     Stopped,
 }
 
-/// Whoever woke a thread.
+/// Whoever woke a thread of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waker {
     /// Thread id.
@@ -165,7 +165,7 @@ impl Stacks {
     }
 }
 
-/// Everything that was told.
+/// Everything that was told of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Runs, in any order.

@@ -68,7 +68,7 @@ const VECTORS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 impl Suspect {
-    /// Its kind in JSON.
+    /// What its `kind` is called in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Task { .. } => "task",
