@@ -78,6 +78,7 @@ def conditions(bin_dir: Path, scratch: Path) -> dict[str, Start]:
     ours = [str(bin_dir / "sojourn-trace"), "--pid", "{pid}", "--duration", "60s"]
     kinds = {
         "aggregate": tracer(ours),
+        "blame": tracer([*ours, "--blame"]),
         "records": tracer([*ours, "--records", str(scratch / "records.parquet")]),
     }
     if shutil.which("bpftrace") and shutil.which("unshare"):

@@ -8,6 +8,7 @@
 mod support;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,8 +103,13 @@ impl Drop for Group {
     }
 }
 
-/// One client after the other, while the server is looked at; `ask` for every tenth request.
+/// One request after the other while the server is looked at; every tenth is `ask`.
 fn look(server: &Server, q: f64, ask: Ask) -> Blamed {
+    look_at(server, q, |is_tenth| if is_tenth { ask } else { Ask::default() }.bytes())
+}
+
+/// The same with requests of other bytes, whose reply is one byte.
+fn look_at(server: &Server, q: f64, bytes: impl Fn(bool) -> [u8; 32] + Sync) -> Blamed {
     let target = target::find(Path::new("/proc"), server.pid(), &[]).unwrap();
     let options = Options {
         duration_ns: 120_000_000_000,
@@ -120,7 +126,8 @@ fn look(server: &Server, q: f64, ask: Ask) -> Blamed {
             let _ends = Sets(&stop);
             let mut stream = server.connect();
             for i in 0..REQUESTS {
-                if i % EVERY == 0 { ask } else { Ask::default() }.call(&mut stream);
+                stream.write_all(&bytes(i % EVERY == 0)).unwrap();
+                Ask::default().receive(&mut stream);
                 thread::sleep(PAUSE);
             }
         });
@@ -231,6 +238,22 @@ fn packets_to_another_port_are_soft_irq_time() {
     let blame = look(&server, 0.91, Ask { app_us: 3000, ..Ask::default() }).blame;
     drop(flood);
     assert!(named(&blame, "softirq", "NET_RX").is_some(), "{blame:#?}");
+}
+
+/// The server takes no notice of how a request begins; the tracer does.
+#[test]
+fn slow_requests_are_told_by_what_they_ask_for() {
+    let Some(_alone) = alone() else { return };
+    let server = start(&["burn"]);
+    let blamed = look_at(&server, 0.91, |is_tenth| {
+        let (word, app_us) = if is_tenth { (b"set k\r\n\0", 5000) } else { (b"get k\r\n\0", 0) };
+        let mut bytes = Ask { app_us, ..Ask::default() }.bytes();
+        bytes[..8].copy_from_slice(word);
+        bytes
+    });
+    let slow = &blamed.blame.endpoints[0];
+    assert_eq!(slow.name, "set", "{:?}", blamed.blame.endpoints);
+    assert!(slow.tail_share > 0.5 && slow.body_share < 0.2, "{slow:?}");
 }
 
 #[test]
