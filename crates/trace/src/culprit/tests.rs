@@ -193,22 +193,84 @@ fn one_accident_is_no_culprit() {
     assert_eq!(named(&blame), [""; 0]);
 }
 
-/// What all requests have is not what makes some slow.
+/// Slow requests everywhere, and among them one stall, which takes more than all else together.
+#[test]
+fn one_accident_among_other_slow_requests_is_none_either() {
+    let slow = |at_ns, seen: &mut Seen| {
+        let is_it = (3000 * MS..3500 * MS).contains(&(at_ns - SPAN.0));
+        let stalled_ns = if is_it { 90 * MS } else { 0 };
+        seen.offs.push(preempted(at_ns, stalled_ns));
+        seen.runs.push(run("xz", "", at_ns, stalled_ns));
+        request(at_ns, &[("application", 2 * MS), ("runq_delay", stalled_ns)])
+    };
+    let blame = Scene::new(slow, nothing).blame();
+    assert!(blame.suspects[0].share > 0.6, "{:?}", blame.suspects[0]);
+    assert_eq!((blame.suspects[0].kind.as_str(), named(&blame).len()), ("task", 0));
+}
+
+/// Whoever is not named has a share all the same.
+#[test]
+fn the_sentence_accounts_for_those_it_does_not_name() {
+    let mut number = 0;
+    let slow = |at_ns, seen: &mut Seen| {
+        let record = behind_xz(at_ns, seen);
+        if number % 5 == 0 {
+            seen.runs.last_mut().unwrap().comm = format!("task {}", number / 5 % 4).into();
+        }
+        number += 1;
+        record
+    };
+    let blame = Scene::new(slow, nothing).blame();
+    assert_eq!(named(&blame), ["task xz"]);
+    assert!(blame.answer.contains("20 % others, each small or once only"), "{}", blame.answer);
+}
+
+/// Two and a half times as much of what everybody has is not what makes some slow.
 #[test]
 fn what_strikes_everybody_is_not_to_blame() {
-    let strike = |at_ns: u64, seen: &mut Seen| {
-        seen.offs.push(preempted(at_ns, 400 * US));
-        seen.runs.push(run("xz", "", at_ns, 400 * US));
+    let strike = |at_ns: u64, ns: u64, seen: &mut Seen| {
+        seen.offs.push(preempted(at_ns, ns));
+        seen.runs.push(run("xz", "", at_ns, ns));
     };
     let slow = |at_ns, seen: &mut Seen| {
-        strike(at_ns, seen);
-        request(at_ns, &[("application", 5 * MS), ("runq_delay", 400 * US)])
+        strike(at_ns, MS, seen);
+        request(at_ns, &[("application", 50 * US), ("runq_delay", MS)])
     };
-    let mut scene = Scene::new(slow, strike);
+    let mut scene = Scene::new(slow, |at_ns, seen| strike(at_ns, 400 * US, seen));
     for record in &mut scene.kept.body {
         *record = request(record.start_ns, &[("application", 50 * US), ("runq_delay", 400 * US)]);
     }
-    assert_eq!(named(&scene.blame()), [""; 0]);
+    let blame = scene.blame();
+    assert!(blame.suspects[0].share > 0.9, "{:?}", blame.suspects[0]);
+    assert_eq!(named(&blame), [""; 0]);
+}
+
+/// `xz` behind 9 ms of work: a twentieth of the excess.
+#[test]
+fn a_small_share_is_not_to_blame() {
+    let slow = |at_ns, seen: &mut Seen| {
+        seen.offs.push(preempted(at_ns, 500 * US));
+        seen.runs.push(run("xz", "", at_ns, 500 * US));
+        request(at_ns, &[("application", 9 * MS), ("runq_delay", 500 * US)])
+    };
+    assert_eq!(named(&Scene::new(slow, nothing).blame()), [""; 0]);
+}
+
+/// The slowest are hardly slower than the others: there is no tail to explain.
+#[test]
+fn where_there_is_no_tail_nobody_is_to_blame() {
+    let slow = |at_ns, seen: &mut Seen| {
+        seen.offs.push(preempted(at_ns, 500 * US));
+        seen.runs.push(run("xz", "", at_ns, 500 * US));
+        request(at_ns, &[("application", 2 * MS), ("runq_delay", 500 * US)])
+    };
+    let mut scene = Scene::new(slow, nothing);
+    for record in &mut scene.kept.body {
+        *record = request(record.start_ns, &[("application", 2 * MS)]);
+    }
+    let blame = scene.blame();
+    assert!(blame.suspects[0].share > 0.9, "{:?}", blame.suspects[0]);
+    assert_eq!(named(&blame), [""; 0]);
 }
 
 #[test]

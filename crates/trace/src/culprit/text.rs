@@ -45,6 +45,10 @@ pub fn answer(q: f64, weights: &Weights, doubts: &[String]) -> String {
     if let Some(own) = largest_own(weights) {
         parts.push(format!("{:.0} % {}", own.share * 100.0, own.suspect.words()));
     }
+    let others = unnamed(weights);
+    if others >= TOLD {
+        parts.push(format!("{:.0} % others, each small or once only", others * 100.0));
+    }
     let unexplained = unexplained(weights);
     parts.push(format!("{:.0} % unexplained", (unexplained * 100.0).max(0.0)));
     format!("{head}: {}", parts.join(", "))
@@ -59,6 +63,12 @@ fn nobody(head: &str, weights: &Weights) -> String {
         }
         None => format!("{slow}{}", by_many(weights)),
     }
+}
+
+/// What is put down to somebody who may not be named, beside those who are.
+fn unnamed(weights: &Weights) -> f64 {
+    let is_it = |weighed: &&Weighed| weighed.suspect.is_nameable() && !weighed.is_named;
+    weights.suspects.iter().filter(is_it).map(|weighed| weighed.share).sum()
 }
 
 /// Several tasks, none of which may be named by itself.
