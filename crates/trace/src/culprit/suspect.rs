@@ -206,3 +206,53 @@ fn waker_of(off: &Off, kind: WaitKind, is_own: impl Fn(u32) -> bool) -> Arc<str>
     });
     known.map_or_else(|| "".into(), |waker| waker.comm.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::culprit::seen::{File, OffKind, Waker};
+
+    fn kind(call: Option<libc::c_long>, mode: u32, frames: &[&str]) -> WaitKind {
+        let off = Off {
+            tid: 1,
+            tgid: 1,
+            cpu: 0,
+            kind: OffKind::Asleep,
+            from_ns: 0,
+            woken_ns: 1,
+            to_ns: 1,
+            is_idle: false,
+            call: call.and_then(|call| u32::try_from(call).ok()),
+            kernel_stack: 0,
+            user_stack: -1,
+            waker: Some(Waker { tid: 2, tgid: 2, comm: "peer".into(), is_irq: false }),
+            file: (mode != 0).then(|| File { mode, device: 0, name: "it".into() }),
+        };
+        let mut stacks = Stacks::default();
+        stacks.kernel.insert(0, frames.iter().map(|name| (*name).into()).collect());
+        match of_sleep(&off, &stacks, |_| false) {
+            Suspect::Wait { kind, .. } => kind,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_sleep_is_told_by_functions_then_file_then_call() {
+        let (read, futex) = (Some(libc::SYS_read), Some(libc::SYS_futex));
+        let sleep = Some(libc::SYS_clock_nanosleep);
+        for (call, mode, frames, wanted) in [
+            (read, 0o100_644, &["io_schedule", "filemap_read"][..], WaitKind::BlockIo),
+            (read, 0o060_644, &["io_schedule_timeout"], WaitKind::BlockIo),
+            (None, 0, &["io_schedule", "filemap_fault", "exc_page_fault"], WaitKind::PageFault),
+            (read, 0, &["folio_wait", "asm_exc_page_fault"], WaitKind::PageFault),
+            (read, 0o010_600, &["anon_pipe_read"], WaitKind::Pipe),
+            (read, 0o140_777, &["unix_stream_read_generic"], WaitKind::Socket),
+            (Some(libc::SYS_sendmsg), 0, &["sk_stream_wait_memory"], WaitKind::Socket),
+            (futex, 0, &["futex_do_wait"], WaitKind::Futex),
+            (sleep, 0, &["do_nanosleep"], WaitKind::Sleep),
+            (Some(libc::SYS_wait4), 0, &["do_wait"], WaitKind::Other),
+        ] {
+            assert_eq!(kind(call, mode, frames), wanted, "{frames:?}");
+        }
+    }
+}
