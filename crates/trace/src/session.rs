@@ -106,10 +106,7 @@ pub fn run(
     });
     let ring = ring(&object, &taken)?;
     let floors_ns = taken.borrow_mut().floors_ns(options);
-    if let Some(watch) = &watch {
-        outcome.warnings.extend(watch.warnings.iter().cloned());
-        watch.enable(true)?;
-    }
+    watch.as_ref().map_or(Ok(()), |watch| watch.enable(true))?;
     outcome.started_unix_ns = unix_ns();
     outcome.started_ns = Monotonic.now_ns();
     control(&object, outcome.started_ns, 0, floors_ns)?;
@@ -128,6 +125,7 @@ pub fn run(
     outcome.worst = worst.into_sorted();
     name_threads(&mut outcome);
     if let (Some(watch), Some(keep)) = (watch, keep) {
+        outcome.hooks.extend(watch.hooks(options.hook_cost));
         outcome.blamed = Some(blame(watch, keep, &outcome)?);
     }
     drop((attached, stamps));

@@ -10,6 +10,7 @@ use sojourn_base::Fault;
 
 use super::seen::Seen;
 use super::{FLOOR_NS, IRQ_NS, symbols};
+use crate::result::Hook;
 use crate::session::{open, refused};
 use crate::{kernel, load};
 
@@ -56,26 +57,24 @@ const FILES: &[libc::c_long] = &[
 
 /// The hooks while they are attached, and what they have told so far.
 pub struct Watch {
-    links: Vec<Link>,
+    links: Vec<(&'static str, Link)>,
     ring: RingBuffer<'static>,
     seen: Rc<RefCell<Seen>>,
     object: Object,
-    /// What is lost where a hook could not be attached.
-    pub warnings: Vec<String>,
 }
 
 impl Watch {
     /// Attaches everything; `tgids` is the breakdown's map of the service's processes.
     pub fn begin(tgids: &Map<'_>) -> Result<Self, Fault> {
         let object = object(OBJECT, Some(tgids))?;
-        let (mut links, mut warnings) = (Vec::new(), Vec::new());
+        let mut links = Vec::new();
         for (name, point, lost) in HOOKS {
             let link = load::program(&object, name).map(|program| program.attach());
             match link {
-                Some(Ok(link)) => links.push(link),
+                Some(Ok(link)) => links.push((name, link)),
                 Some(Err(error)) if lost.is_empty() => return Err(refused(error).within(point)),
                 _ if lost.is_empty() => return Err(missing(point)),
-                _ => warnings.push(format!("not attached: {point}: {lost}")),
+                _ => {}
             }
         }
         let seen = Rc::new(RefCell::new(Seen::default()));
@@ -90,7 +89,26 @@ impl Watch {
             builder.add(&map, take).map_err(refused)?;
             builder.build().map_err(refused)?
         };
-        Ok(Self { links, ring, seen, object, warnings })
+        Ok(Self { links, ring, seen, object })
+    }
+
+    /// What was attached, and what it cost if the kernel measured it.
+    pub fn hooks(&self, is_measured: bool) -> Vec<Hook> {
+        let hook = |(name, point, lost): &(&str, &str, &str)| {
+            let attached = self.links.iter().any(|(of, _)| of == name);
+            let program = load::program(&self.object, name);
+            let cost = program.and_then(|program| kernel::program_cost(&program).ok());
+            let told = cost.filter(|_| is_measured);
+            Hook {
+                name: format!("{point} (blame)"),
+                attached,
+                lost: if attached { String::new() } else { (*lost).into() },
+                missed: cost.map_or(0, |cost| cost.missed),
+                runs: told.map(|cost| cost.runs),
+                run_ns: told.filter(|c| c.runs > 0).map(|c| c.run_ns as f64 / c.runs as f64),
+            }
+        };
+        HOOKS.iter().map(hook).collect()
     }
 
     /// Tells the hooks to begin or to end.
