@@ -243,6 +243,7 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	req->start_ns = seg->rx_ns;
 	req->is_body = 0;
 	req->is_exit_lost = 0;
+	req->read_no = t->reads;
 	req->last_read_no = t->reads;
 	req->open_ns = t->open_ns;
 	req->queued.ns = 0;

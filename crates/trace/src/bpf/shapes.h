@@ -199,6 +199,7 @@ struct request {
 	u32 is_exit_lost;	/* the end of a read was no longer remembered */
 	u32 pad;
 	u64 start_ns;
+	u64 read_no;		/* its first read, of its thread */
 	u64 last_read_no;
 	u64 open_ns;
 	u64 imbalance_ns;

@@ -47,6 +47,7 @@ static u64 counted[REASONS];
 
 u64 bpf_ktime_get_ns(void) { return now_ns; }
 u32 bpf_get_smp_processor_id(void) { return cpu_now; }
+u32 bpf_get_prandom_u32(void) { return 1; }
 
 u64 bpf_get_current_pid_tgid(void)
 {

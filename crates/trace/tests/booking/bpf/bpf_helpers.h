@@ -13,6 +13,7 @@
 u64 bpf_ktime_get_ns(void);
 u64 bpf_get_current_pid_tgid(void);
 u32 bpf_get_smp_processor_id(void);
+u32 bpf_get_prandom_u32(void);
 void *bpf_map_lookup_elem(const void *map, const void *key);
 long bpf_map_update_elem(const void *map, const void *key, const void *value, u64 flags);
 void *bpf_sk_storage_get(const void *map, const void *sk, void *value, u64 flags);
