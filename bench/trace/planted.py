@@ -35,6 +35,7 @@ HERE = Path(__file__).parent
 SERVER_CPU, CLIENT_CPU = "0", "1"
 RATES = {"memcached": 10_000, "nginx": 3_000}
 GROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
+WEIGHTS = {"cpu.shares": 8192, "cpu.weight": 800}  # eight times the default: batch, misplaced
 BIG_BYTES = 4 << 20
 NGINX = """
 daemon off;
@@ -141,6 +142,9 @@ def beside(command: list[str], group: str = "") -> Iterator[None]:
     try:
         if group:
             (folder / "cgroup.procs").write_text(str(task.pid))
+            for file, weight in WEIGHTS.items():
+                if (folder / file).exists():
+                    (folder / file).write_text(str(weight))
         time.sleep(0.3)
         if task.poll() is not None:
             raise RuntimeError(f"it ended at once: {command}")

@@ -1,7 +1,7 @@
 //! What is planted beside a server, or in it, is named with what it did; where nothing is, nobody is.
 //!
-//! The server is `examples/planted.rs`, its worker on CPU 0. That a planted culprit is found holds on
-//! any machine that runs at all; that nobody else is named, on a calm one only.
+//! The server is `examples/planted.rs`, its worker on CPU 0. Where other programs of the machine want
+//! that CPU too they are named instead, and rightly: then it is tried again, and unknown at last.
 
 #![allow(clippy::unwrap_used)] // a test that cannot start has failed
 
@@ -18,7 +18,6 @@ use std::time::Duration;
 use sojourn_trace::culprit::result::{Blame, Blamed, SuspectShare};
 use sojourn_trace::session::{self, Options};
 use sojourn_trace::target;
-use support::calm::{calmly, judge};
 use support::echo::{self, Ask};
 use support::server::Server;
 use support::{Sets, alone, say};
@@ -26,6 +25,7 @@ use support::{Sets, alone, say};
 /// Requests of a look, and every how many one asks for more.
 const REQUESTS: usize = 1000;
 const EVERY: usize = 10;
+const ATTEMPTS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(2);
 
 fn path(name: &str) -> PathBuf {
@@ -154,39 +154,60 @@ fn named<'a>(blame: &'a Blame, kind: &str, name: &str) -> Option<&'a SuspectShar
     blame.suspects.iter().find(|s| s.is_named && s.kind == kind && s.name == name)
 }
 
-/// Others that are named, beside what was planted.
-fn strangers(blame: &Blame, planted: &[&str]) -> Vec<String> {
-    let named = blame.suspects.iter().filter(|s| s.is_named && !planted.contains(&&*s.kind));
-    named.map(|s| format!("{} ({:.2})", s.about, s.share)).collect()
+/// Other programs that this machine runs on the server's CPU: what they took of the excess is true too.
+fn strangers(blame: &Blame) -> Vec<String> {
+    let is_one = |s: &&SuspectShare| {
+        s.kind == "task" && !s.is_own && s.name != "planted-hog" && s.share >= 0.1
+    };
+    blame.suspects.iter().filter(is_one).map(|s| format!("{} ({:.2})", s.name, s.share)).collect()
+}
+
+/// Tries again where others have taken the CPU; says that nothing is known if they always had.
+///
+/// # Panics
+/// If it was wrong while nobody else was there.
+fn among_ourselves(mut attempt: impl FnMut() -> Result<(), Blame>) {
+    let mut others = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let Err(blame) = attempt() else { return };
+        others = strangers(&blame);
+        assert!(!others.is_empty(), "{blame:#?}");
+    }
+    say("unknown", &format!("others had the CPU in {ATTEMPTS} attempts, at last {others:?}"));
 }
 
 #[test]
 fn a_hog_in_a_control_group_is_named_with_it() {
     let Some(_alone) = alone() else { return };
-    let server = start(&["burn"]);
-    let hog = Task::hog("0");
-    let group = Group::new(hog.0.id());
-    let blamed = look(&server, 0.91, Ask { app_us: 20_000, ..Ask::default() });
-    let blame = &blamed.blame;
-    let planted = named(blame, "task", "planted-hog").unwrap_or_else(|| panic!("{blame:#?}"));
-    assert_eq!(planted.tids, [hog.0.id()]);
-    assert!(!planted.is_kernel && !planted.is_own);
-    drop(hog);
-    match group {
-        Some(group) => assert_eq!(planted.cgroup.as_deref(), Some(group.name())),
-        None => say("skipped", "no control group can be made: only the hog itself was looked for"),
-    }
+    among_ourselves(|| {
+        let server = start(&["burn"]);
+        let group; // goes after the task in it
+        let hog = Task::hog("0");
+        group = Group::new(hog.0.id());
+        let blame = look(&server, 0.91, Ask { app_us: 20_000, ..Ask::default() }).blame;
+        let planted = named(&blame, "task", "planted-hog").ok_or_else(|| blame.clone())?;
+        assert_eq!(planted.tids, [hog.0.id()]);
+        assert!(!planted.is_kernel && !planted.is_own);
+        drop(hog);
+        match &group {
+            Some(group) => assert_eq!(planted.cgroup.as_deref(), Some(group.name())),
+            None => say("skipped", "no control group can be made: only the hog was looked for"),
+        }
+        Ok(())
+    });
 }
 
 #[test]
 fn a_hog_of_higher_priority_takes_more() {
     let Some(_alone) = alone() else { return };
-    let server = start(&["burn"]);
-    let _hog = Task::hog("-5");
-    let blame = look(&server, 0.91, Ask { app_us: 12_000, ..Ask::default() }).blame;
-    let planted = named(&blame, "task", "planted-hog").unwrap_or_else(|| panic!("{blame:#?}"));
-    // Three times the worker's weight: three quarters, if nobody else runs there.
-    assert!(planted.share > 0.2, "{planted:?}");
+    among_ourselves(|| {
+        let server = start(&["burn"]);
+        let _hog = Task::hog("-5");
+        let blame = look(&server, 0.91, Ask { app_us: 12_000, ..Ask::default() }).blame;
+        // Three times the worker's weight: three quarters, if nobody else runs there.
+        let takes_more = named(&blame, "task", "planted-hog").is_some_and(|s| s.share > 0.5);
+        if takes_more { Ok(()) } else { Err(blame) }
+    });
 }
 
 #[test]
@@ -225,19 +246,21 @@ fn a_slow_disk_is_named_with_the_file() {
 #[test]
 fn packets_to_another_port_are_soft_irq_time() {
     let Some(_alone) = alone() else { return };
-    let server = start(&["burn"]);
     let script = "mount -t sysfs sysfs /sys && ip link set lo up && \
                   echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus && exec taskset -c 1 \"$0\" flood";
-    let mut command = Command::new("unshare");
-    command.args(["-n", "-m", "sh", "-c", script]).arg(path("examples/planted"));
-    let mut flood = Task::start(&mut command);
-    thread::sleep(Duration::from_millis(300));
-    if flood.0.try_wait().unwrap().is_some() {
-        return say("skipped", "no network namespace with RPS and two CPUs can be had");
-    }
-    let blame = look(&server, 0.91, Ask { app_us: 3000, ..Ask::default() }).blame;
-    drop(flood);
-    assert!(named(&blame, "softirq", "NET_RX").is_some(), "{blame:#?}");
+    among_ourselves(|| {
+        let server = start(&["burn"]);
+        let mut command = Command::new("unshare");
+        command.args(["-n", "-m", "sh", "-c", script]).arg(path("examples/planted"));
+        let mut flood = Task::start(&mut command);
+        thread::sleep(Duration::from_millis(300));
+        if flood.0.try_wait().unwrap().is_some() {
+            say("skipped", "no network namespace with RPS and two CPUs can be had");
+            return Ok(());
+        }
+        let blame = look(&server, 0.91, Ask { app_us: 3000, ..Ask::default() }).blame;
+        if named(&blame, "softirq", "NET_RX").is_some() { Ok(()) } else { Err(blame) }
+    });
 }
 
 /// The thread that reads has nothing to do while the one that answers sleeps: that one is followed.
@@ -270,10 +293,9 @@ fn slow_requests_are_told_by_what_they_ask_for() {
 #[test]
 fn where_nothing_is_planted_nobody_is_named() {
     let Some(_alone) = alone() else { return };
-    calmly(|| {
+    among_ourselves(|| {
         let server = start(&["burn"]);
         let blame = look(&server, 0.91, Ask { app_us: 2000, ..Ask::default() }).blame;
-        let others = strangers(&blame, &[]);
-        judge(others.is_empty(), || format!("{others:?} of {}", blame.answer))
+        if blame.suspects.iter().any(|suspect| suspect.is_named) { Err(blame) } else { Ok(()) }
     });
 }

@@ -80,7 +80,26 @@ static __noinline int group_of(struct task_struct *task, char *name)
 	return 0;
 }
 
-/* The run of `task` on this CPU ends. */
+static __noinline int tell_run(struct run *run)
+{
+	struct told *told = tell(TOLD_RUN);
+
+	run->is_told = 1;
+	if (!told)
+		return 0;
+	told->tid = run->tid;
+	told->tgid = run->tgid;
+	told->from_ns = run->from_ns;
+	told->to_ns = run->to_ns;
+	told->what = run->flags;
+	__builtin_memcpy(told->comm, run->comm, sizeof(told->comm));
+	__builtin_memcpy(told->name, run->group, sizeof(told->name));
+	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The run of `task` on this CPU ends. What it takes the place of is told first if a thread of the
+ * service waits somewhere and none has been here since: it may have to wait for more than HISTORY. */
 static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct *task, u32 slot, u64 now_ns)
 {
 	struct run *run;
@@ -88,6 +107,12 @@ static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct
 	if (now_ns < cpu->in_ns + RUN_NS)
 		return;
 	run = &cpu->runs[wrapped(cpu->runs_n, HISTORY)];
+	if (run->to_ns && !run->is_told) {
+		if (culprit_counts.waiting > 0 && run->to_ns > cpu->served_ns)
+			tell_run(run);
+		else
+			cpu->dropped_ns = run->to_ns;
+	}
 	run->from_ns = cpu->in_ns;
 	run->to_ns = now_ns;
 	run->tid = task->pid;
@@ -105,30 +130,24 @@ static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct
 static __noinline int tell_runs(struct culprit_cpu *cpu, u64 since_ns)
 {
 	u32 n = cpu->runs_n;
-	struct told *told;
 
 	for (u32 i = 1; i <= HISTORY; i++) {
 		struct run *run = &cpu->runs[wrapped(n - i, HISTORY)];
 
 		if (i > n || run->to_ns <= since_ns)
 			return 0;
-		if (run->is_told)
-			continue;
-		run->is_told = 1;
-		told = tell(TOLD_RUN);
-		if (!told)
-			continue;
-		told->tid = run->tid;
-		told->tgid = run->tgid;
-		told->from_ns = run->from_ns;
-		told->to_ns = run->to_ns;
-		told->what = run->flags;
-		__builtin_memcpy(told->comm, run->comm, sizeof(told->comm));
-		__builtin_memcpy(told->name, run->group, sizeof(told->name));
-		bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+		if (!run->is_told)
+			tell_run(run);
 	}
-	__sync_fetch_and_add(&culprit_counts.history_full, 1);
+	if (cpu->dropped_ns > since_ns)
+		__sync_fetch_and_add(&culprit_counts.history_full, 1);
 	return 0;
+}
+
+static __always_inline void begins_to_wait(struct culprit_thread *t)
+{
+	t->is_waiting = 1;
+	__sync_fetch_and_add(&culprit_counts.waiting, 1);
 }
 
 static __always_inline void read_call(struct culprit_thread *t, struct task_struct *task)
@@ -168,6 +187,7 @@ static __always_inline void leaves(void *ctx, struct culprit_thread *t, struct t
 		t->waker_tid = 0;
 	if (preempt || state == TASK_RUNNING) {
 		t->off_kind = OFF_PREEMPTED;
+		begins_to_wait(t);
 	} else if (state & TASK_STOPPED_OR_TRACED) {
 		t->off_kind = OFF_STOPPED;
 	} else {
@@ -208,6 +228,10 @@ static __always_inline void comes(struct culprit_cpu *cpu, struct culprit_thread
 	struct told *told;
 
 	t->off_ns = 0;
+	if (t->is_waiting) {
+		t->is_waiting = 0;
+		__sync_fetch_and_add(&culprit_counts.waiting, -1);
+	}
 	if (!off_ns || now_ns < off_ns)
 		return;
 	if (t->off_kind == OFF_PREEMPTED)
@@ -285,10 +309,13 @@ int BPF_PROG(culprit_waking, struct task_struct *p)
 	if (!slot || t->tid != tid || (t->off_ns && t->woken_ns))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	if (t->off_ns)
-		t->woken_ns = now_ns;
-	else
+	if (!t->off_ns) {
 		t->early_ns = now_ns;
+	} else {
+		t->woken_ns = now_ns;
+		if (!t->is_waiting)
+			begins_to_wait(t);
+	}
 	cpu = here();
 	id = bpf_get_current_pid_tgid();
 	t->waker_tid = id;

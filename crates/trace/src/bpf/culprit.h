@@ -86,6 +86,7 @@ struct culprit_cpu {
 	u64 softirq_ns;		/* a softIRQ is served since then; 0: none */
 	u64 irq_ns;
 	u64 nested_ns;		/* interrupts inside that softIRQ */
+	u64 dropped_ns;		/* end of the last run that was forgotten untold */
 	struct irq_sum sums[VECTORS];
 	struct run runs[HISTORY];
 } __attribute__((aligned(64)));
@@ -107,7 +108,7 @@ struct culprit_thread {
 	u32 waker_tid;
 	u32 waker_tgid;
 	u32 waker_is_irq;
-	u32 pad;
+	u32 is_waiting;		/* runnable, not running, and counted in `waiting` */
 	char waker[16];
 };
 
@@ -130,6 +131,7 @@ struct culprit_counts {
 	u64 history_full;	/* waits that began before the oldest run remembered */
 	u64 stacks_lost;
 	u64 threads_n;		/* slots given out; the first is 1 */
+	s64 waiting;		/* threads of the service that are runnable and not running */
 };
 
 const volatile struct culprit_settings culprit_settings SEC(".rodata.culprit");
