@@ -8,22 +8,21 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from tracers import NICE, Memcached, attach, conditions, stop
+from tracers import NICE, Memcached, Start, attach, stop
 
 TRIES = 3
 
 
 def half_load(
-    server: Memcached, bin_dir: Path, scratch: Path, rounds: int, rps: float
+    server: Memcached, kinds: dict[str, Start], bin_dir: Path, rounds: int, rps: float
 ) -> dict[str, list[float]]:
     """Client's p99 sojourn time at `rps`, ns, with each tracer and without, in random turns.
 
     0: the machine stopped client or server meanwhile, in each of `TRIES` runs.
     """
-    kinds = conditions(bin_dir, scratch)
     p99: dict[str, list[float]] = {name: [] for name in ["none", *kinds]}
     words = f"--preload --items 1000 --rate {rps:.0f} --connections 64 --cpus 1 --wait spin"
-    words += " --server-cpus 0 --warmup 0.3s --duration 1500ms --json -"
+    words += " --server-cpus 0 --warmup 0.3s --duration 3s --json -"
     command = [*NICE.split(), str(bin_dir / "sojourn-load"), f"memcache://127.0.0.1:{server.port}"]
     order = random.Random(1)  # noqa: S311 - an order, no secret
     for name in [name for _ in range(rounds) for name in order.sample(list(p99), len(p99))]:

@@ -4,10 +4,12 @@ memcached on CPU 0 counts its own replies (`cmd_get`) while a closed-loop client
 busy; phases without a tracer, with each tracer and without again take turns, and each is held
 against its neighbours, so that what the machine does to one it does to the other. Two ratios:
 throughput, and the server's CPU time per reply. At saturation one is the other's inverse, but CPU
-time cares less about who else wants the CPU. Needs root, memcached; bpftrace if there is one. Raw
-windows are kept under bench/trace/runs.
+time cares less about who else wants the CPU. Both are of whole phases (a tracer that works in
+windows is attached for a few per cent of the time), and a phase in which the server had a CPU for
+less than 0.9 of the time is left out, with its pair. Needs root, memcached; bpftrace if there is
+one. Raw windows are kept under bench/trace/runs.
 
-    .venv/bin/python bench/trace/run.py [--rounds 5] [--half-rps 40000]
+    .venv/bin/python bench/trace/run.py [--rounds 8] [--half-rps 40000] [--only windows --only all]
 """
 
 from __future__ import annotations
@@ -28,13 +30,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from half import half_load, p99_ratios
-from tracers import NICE, Memcached, attach, conditions, stop
+from tracers import NICE, Memcached, Start, attach, conditions, stop
 
 HERE = Path(__file__).parent
 WINDOW_S = 0.2
-PHASE_S = 2.0
+PHASE_S = 3.0
 SETTLE_S = 0.3
 QUIET_RPS = 20_000
+BUSY_MIN = 0.9
 Window = tuple[float, float]  # replies a second, CPU time per reply in ns
 
 
@@ -77,10 +80,9 @@ def phase(server: Memcached, length_s: float) -> list[Window]:
 
 
 def saturated(
-    server: Memcached, bin_dir: Path, scratch: Path, rounds: int
+    server: Memcached, kinds: dict[str, Start], bin_dir: Path, rounds: int
 ) -> dict[str, list[Pair]]:
     """Each tracer's phases, each between two without one; in every round in another order."""
-    kinds = conditions(bin_dir, scratch)
     pairs: dict[str, list[Pair]] = {name: [] for name in kinds}
     order = random.Random(1)  # noqa: S311 - an order, no secret
     load = saturate(server, bin_dir)
@@ -106,44 +108,72 @@ def ratios(pairs: dict[str, list[Pair]]) -> dict[str, dict[str, float]]:
     """Each tracer over none, phase by phase: least, median and most of the rounds."""
     found: dict[str, dict[str, float]] = {}
     for name, rounds in pairs.items():
-        if not rounds:
+        sound = [p for p in rounds if min(busy(p.traced), busy(p.plain)) > BUSY_MIN]
+        if not sound:
             continue
-        rps = [middle(p.traced, 0) / middle(p.plain, 0) for p in rounds]
-        cpu = [middle(p.traced, 1) / middle(p.plain, 1) for p in rounds]
+        rps = sorted(replies(p.traced) / replies(p.plain) for p in sound)
+        cpu = sorted(cpu_ns(p.traced) / cpu_ns(p.plain) for p in sound)
         found[name] = {
             "rounds": len(rounds),
+            "sound": len(sound),
             "throughput_ratio": statistics.median(rps),
-            "throughput_ratio_min": min(rps),
-            "throughput_ratio_max": max(rps),
+            "throughput_ratio_q1": quartile(rps, 0.25),
+            "throughput_ratio_q3": quartile(rps, 0.75),
+            "throughput_ratio_min": rps[0],
+            "throughput_ratio_max": rps[-1],
             "cpu_ratio": statistics.median(cpu),
+            "cpu_ratio_q1": quartile(cpu, 0.25),
+            "cpu_ratio_q3": quartile(cpu, 0.75),
             "cpu_ns_per_reply_more": statistics.median(
-                middle(p.traced, 1) - middle(p.plain, 1) for p in rounds
+                cpu_ns(p.traced) - cpu_ns(p.plain) for p in sound
             ),
         }
     return found
 
 
-def middle(windows: list[Window], at: int) -> float:
-    return statistics.median(window[at] for window in windows)
+def replies(windows: list[Window]) -> float:
+    """Replies a second over all windows, which are equally long."""
+    return statistics.fmean(rps for rps, _ in windows)
+
+
+def cpu_ns(windows: list[Window]) -> float:
+    """CPU time per reply over all windows."""
+    return sum(rps * ns for rps, ns in windows) / sum(rps for rps, _ in windows)
+
+
+def busy(windows: list[Window]) -> float:
+    """Share of the time in which the server had a CPU."""
+    return replies(windows) * cpu_ns(windows) / 1e9
+
+
+def quartile(values: list[float], q: float) -> float:
+    """Linear between two neighbours, of sorted values."""
+    at = q * (len(values) - 1)
+    low = int(at)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (at - low) * (values[high] - values[low])
 
 
 def main() -> None:
     """Measures, prints and keeps."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--only", action="append", help="this tracer; may be repeated")
     parser.add_argument("--half-rps", type=float, help="compare p99 at this rate instead")
     parser.add_argument("--runs", type=Path, default=HERE / "runs")
     args = parser.parse_args()
     server = Memcached()
     scratch = Path(tempfile.mkdtemp(prefix="sojourn-bench-"))
+    kinds = conditions(args.bin, scratch)
+    kinds = {name: start for name, start in kinds.items() if name in (args.only or kinds)}
     try:
         if args.half_rps:
-            halves = half_load(server, args.bin, scratch, args.rounds, args.half_rps)
+            halves = half_load(server, kinds, args.bin, args.rounds, args.half_rps)
             raw: object = halves
             found = p99_ratios(halves)
         else:
-            pairs = saturated(server, args.bin, scratch, args.rounds)
+            pairs = saturated(server, kinds, args.bin, args.rounds)
             found = ratios(pairs)
             raw = {name: [asdict(pair) for pair in each] for name, each in pairs.items()}
     finally:

@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use clap::Parser;
 use sojourn_base::{Fault, units};
 
+use crate::how::How;
 use crate::verdict::Bounds;
 
 /// Where the time of each request goes, in a running TCP server that is left as it is.
 ///
 /// Attaches to memcached, NGINX, Redis or any other server that reads requests from TCP sockets,
-/// with all its threads and child processes, and takes every request apart: from the wire through
-/// the kernel, the event loop and the service to the reply. Needs root, or `CAP_BPF`,
+/// with all its threads and child processes, and takes requests apart: from the wire through the
+/// kernel, the event loop and the service to the reply. By default it looks in random windows, which
+/// costs the service 2 % of its CPU time; what it did cost is measured. Needs root, or `CAP_BPF`,
 /// `CAP_PERFMON`, `CAP_NET_ADMIN` and `CAP_SYS_PTRACE`.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "sojourn-trace", version, after_help = EXAMPLES)]
@@ -37,10 +39,25 @@ pub struct Args {
     /// Local TCP port to trace, instead of all that the process listens on; may be repeated.
     #[arg(long = "port")]
     pub ports: Vec<u16>,
+    /// Trace all that arrives in random windows, for this share of the service's CPU time; nothing is
+    /// attached between them. [default: 2%]
+    #[arg(long, value_name = "SHARE", conflicts_with_all = ["sample", "all", "who"], help_heading = "Which requests, at which price")]
+    pub cost: Option<String>,
+    /// Trace one flow in N all the time, another one every 50 ms: for stalls that windows may miss.
+    /// Costs a saturated service a tenth of its throughput; without rx, ip and tx.
+    #[arg(long, value_name = "1/N", conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
+    pub sample: Option<String>,
+    /// Trace every request; costs a saturated service a fifth of its throughput.
+    #[arg(long, conflicts_with = "who", help_heading = "Which requests, at which price")]
+    pub all: bool,
+    /// Seed of windows and flows; drawn anew if not given, and written in the result.
+    #[arg(long, conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
+    pub seed: Option<u64>,
     /// Where the result goes as JSON; `-` for standard output.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Keep a record of every request, as Parquet; costs more and may drop, which is counted.
+    /// Keep a record of every request (or, with --cost or --sample, of those traced), as Parquet; costs
+    /// more and may drop, which is counted.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub records: Option<PathBuf>,
     /// Keep this many of the slowest requests, at most 100000.
@@ -81,6 +98,8 @@ const EXAMPLES: &str = "\
 Examples:
   sojourn-trace --pid $(pidof memcached)
   sojourn-trace --pid $(cat /run/nginx.pid) --duration 30s --json out.json
+  sojourn-trace --pid 4242 --cost 0.5% --duration 2min
+  sojourn-trace --pid 4242 --sample 1/64
   sojourn-trace --pid 4242 --records requests.parquet --chrome worst.json
   sojourn-trace --pid 4242 --blame=p99 --flame tail.svg
   sojourn-trace --who 1 --pid $(pidof memcached) --duration 5s
@@ -130,6 +149,20 @@ impl Args {
             "--duration",
             "give 1ms to 6h: counters are made for that",
         ))
+    }
+
+    /// Which requests are traced; records without more words mean all, and so does blame.
+    pub fn how(&self) -> Result<How, Fault> {
+        let is_blamed = self.blamed_from().is_some();
+        if is_blamed && (self.cost.is_some() || self.sample.is_some()) {
+            return Err(Fault::usage(
+                "who made requests slow is told of all requests, not of windows or samples",
+                "--blame",
+                "leave out --cost and --sample",
+            ));
+        }
+        let wants_all = self.all || self.records.is_some() || is_blamed;
+        How::read(self.cost.as_deref(), self.sample.as_deref(), wants_all, self.seed)
     }
 
     /// Size of the ring, bytes.
@@ -200,6 +233,24 @@ mod tests {
             let words = ["t", "--pid", "1", &format!("--blame={wrong}")].map(str::to_owned);
             assert!(Args::try_parse_from(words).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_three_ways_to_trace_exclude_each_other() {
+        for words in ["--cost 2% --all", "--sample 1/64 --all", "--cost 2% --sample 1/64"] {
+            let words = format!("t --pid 1 {words}");
+            assert!(Args::try_parse_from(words.split_whitespace()).is_err(), "{words}");
+        }
+        assert_eq!(args("t --pid 1 --all").how(), Ok(How::All));
+        assert_eq!(args("t --pid 1 --records x").how(), Ok(How::All));
+        let asked = args("t --pid 1 --records x --cost 5% --seed 3").how();
+        assert_eq!(asked, Ok(How::Windows { cost: 0.05, seed: 3 }));
+        let asked = args("t --pid 1 --records x --sample 1/8 --seed 3").how();
+        assert_eq!(asked, Ok(How::Sample { one_in: 8, seed: 3 }));
+        assert!(matches!(args("t --pid 1").how(), Ok(How::Windows { .. })));
+        assert_eq!(args("t --pid 1 --cost 0").how().unwrap_err().at, "--cost");
+        assert_eq!(args("t --pid 1 --flame x.svg").how(), Ok(How::All));
+        assert_eq!(args("t --pid 1 --blame --cost 1%").how().unwrap_err().at, "--blame");
     }
 
     #[test]

@@ -147,6 +147,8 @@ pub struct Counts {
     pub reads: Reads,
     /// Length of the trace, ns.
     pub duration_ns: u64,
+    /// Time of it in which arrivals were counted, ns.
+    pub traced_ns: u64,
 }
 
 impl Counts {

@@ -16,7 +16,7 @@ const fn hook(program: &'static str, point: &'static str, lost: &'static str) ->
 }
 
 /// All tracepoints. One of the two `ready` hooks is needed; the first is preferred.
-pub const TRACEPOINTS: [Hook; 16] = [
+pub const TRACEPOINTS: [Hook; 15] = [
     hook("on_sys_enter", "sys_enter", ""),
     hook("on_sys_exit", "sys_exit", ""),
     hook("on_tcp", "tcp_probe", ""),
@@ -40,14 +40,33 @@ pub const TRACEPOINTS: [Hook; 16] = [
     ),
     hook("on_fork", "sched_process_fork", "processes that the service starts during the trace"),
     hook("on_exit", "sched_process_exit", "thread ids used again may be taken for the service's"),
-    hook("on_end", "bpf_sk_storage_map", "the last request of each connection"),
 ];
+
+/// Processes and threads that come and go: these stay between windows, for no request passes them.
+pub const LIVES: [&str; 2] = ["on_fork", "on_exit"];
+
+/// Below TCP, and the end of a context switch: a sample of flows does without, for they fire for every
+/// packet and switch of the machine.
+pub const FINE: [&str; 4] = ["on_backlog", "on_receive", "on_sent", "on_switched"];
+
+/// Goes over all connections when a window ends.
+pub const ON_END: Hook =
+    hook("on_end", "bpf_sk_storage_map", "the last request of each connection");
+
+/// Goes over all threads when a window begins.
+pub const ON_TASK: Hook =
+    hook("on_task", "task", "what threads do when a window begins: their first wait is residual");
 
 /// Where the kernel has no `sk_data_ready` tracepoint (before 6.3).
 pub const READY_FENTRY: Hook = hook("on_ready_fentry", "sock_def_readable", "");
 
 /// The program that samples CPU time.
 pub const SAMPLER: Hook = hook("on_sample", "cpu-clock", "the CPU split");
+
+/// Every program of the object.
+pub fn all() -> impl Iterator<Item = &'static Hook> {
+    TRACEPOINTS.iter().chain(&[READY_FENTRY, SAMPLER, ON_END, ON_TASK])
+}
 
 #[cfg(test)]
 mod tests {
@@ -61,9 +80,9 @@ mod tests {
             include_str!("bpf/reply.h"),
             include_str!("bpf/sched.h"),
             include_str!("bpf/beside.h"),
+            include_str!("bpf/look.h"),
         );
-        let mut here: Vec<&str> = TRACEPOINTS.iter().map(|hook| hook.program).collect();
-        here.extend([READY_FENTRY.program, SAMPLER.program]);
+        let mut here: Vec<&str> = all().map(|hook| hook.program).collect();
         here.sort_unstable();
         let mut there: Vec<&str> = source
             .lines()
@@ -76,5 +95,13 @@ mod tests {
             .collect();
         there.sort_unstable();
         assert_eq!(here, there);
+    }
+
+    #[test]
+    fn what_some_ways_to_trace_leave_out_is_in_the_table_and_may_be_missed() {
+        for name in LIVES.iter().chain(&FINE) {
+            let hook = TRACEPOINTS.iter().find(|hook| hook.program == *name);
+            assert!(hook.is_some_and(|hook| !hook.lost.is_empty()), "{name}");
+        }
     }
 }

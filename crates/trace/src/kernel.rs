@@ -81,6 +81,15 @@ pub fn cpu_clock(cpu: usize, hz: u64) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
+/// Lets a sampling clock tick, or not.
+pub fn tick(clock: &OwnedFd, is_on: bool) {
+    const ENABLE: libc::c_ulong = 0x2400; // PERF_EVENT_IOC_ENABLE
+    const DISABLE: libc::c_ulong = 0x2401;
+    let what = if is_on { ENABLE } else { DISABLE };
+    // SAFETY: without an argument that is looked at; a clock that cannot tick samples nothing.
+    unsafe { libc::ioctl(clock.as_raw_fd(), what as _, 0) };
+}
+
 /// CPUs that may come and go, those offline included.
 pub fn cpus() -> usize {
     // SAFETY: no memory is touched.

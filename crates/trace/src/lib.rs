@@ -2,7 +2,9 @@
 //!
 //! Reading order: [`stages`] (what is measured), [`reasons`] (what can go wrong with a request),
 //! [`bins`] and [`counts`] (what the kernel keeps), [`result`] (what is written), [`text`] (what
-//! people read), [`target`] (whom we look at), [`refusal`] (why the kernel may not let us), `session` (the only part that talks to the kernel),
+//! people read), [`target`] (whom we look at), [`refusal`] (why the kernel may not let us), [`how`] (which
+//! requests, at which price), `session` (the only part that talks to the kernel), with [`window`] and
+//! `whole` for parts of the time and all of it,
 //! [`program`]. Everything but `session` and its helpers is pure and builds without clang; the
 //! kernel side is `src/bpf/breakdown.bpf.c`. Beside it stand [`culprit`]: who or what made the slowest
 //! requests slow, and [`who`]: who else runs on some CPUs.
@@ -14,6 +16,7 @@ pub mod counts;
 pub mod culprit;
 pub mod describe;
 pub mod framing;
+pub mod how;
 pub mod reasons;
 pub mod record;
 pub mod refusal;
@@ -24,11 +27,16 @@ pub mod target;
 pub mod text;
 pub mod verdict;
 pub mod who;
+pub mod window;
 
 pub mod cpu_samples;
 pub mod hooks;
 pub mod records;
 
+#[cfg(feature = "bpf")]
+mod attach;
+#[cfg(feature = "bpf")]
+mod control;
 #[cfg(feature = "bpf")]
 mod kernel;
 #[cfg(feature = "bpf")]
@@ -41,3 +49,7 @@ pub mod program;
 mod read;
 #[cfg(feature = "bpf")]
 pub mod session;
+#[cfg(feature = "bpf")]
+mod shared;
+#[cfg(feature = "bpf")]
+mod whole;

@@ -5,10 +5,11 @@ use libbpf_rs::{Map, MapCore as _, Object, OpenObject, ProgramMut};
 use sojourn_base::Fault;
 
 use crate::hooks::{READY_FENTRY, TRACEPOINTS};
+use crate::how::How;
 use crate::record;
 use crate::session::{Options, open, refused};
 use crate::target::Target;
-use crate::{bins, kernel, read, refusal};
+use crate::{bins, control, kernel, read, refusal};
 
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
 
@@ -143,7 +144,7 @@ fn choose_programs(object: &mut OpenObject) -> Result<(), Fault> {
             continue;
         }
         let Some(hook) = TRACEPOINTS.iter().find(|hook| hook.program == name) else { continue };
-        if name == "on_end" || has(hook.point) {
+        if has(hook.point) {
             continue;
         }
         if hook.lost.is_empty() && name != "on_ready" {
@@ -172,7 +173,12 @@ fn settings(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
     }
     let mut bytes: Vec<u8> = ports.iter().flat_map(|word| word.to_ne_bytes()).collect();
     bytes.extend(classes);
-    bytes.extend([u8::from(options.is_full), u8::from(has_stamps), 0, 0, 0, 0, 0, 0]);
+    bytes.extend([u8::from(options.is_full), u8::from(has_stamps), 0, 0]);
+    let sample_below = match options.how {
+        How::Sample { one_in, .. } => u32::MAX / one_in,
+        How::Windows { .. } | How::All => 0,
+    };
+    bytes.extend(sample_below.to_ne_bytes());
     bytes
 }
 
@@ -183,12 +189,13 @@ pub fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
 }
 
 /// Sizes that both sides must agree on: map name, bytes of a value.
-pub fn sizes() -> [(&'static str, usize); 4] {
+pub fn sizes() -> [(&'static str, usize); 5] {
     let stages = crate::stages::COUNT;
     [
         ("rows", 40 + 8 * stages + 4 * stages * bins::STAGE.count()),
         ("thread_rows", 4 * bins::ROWS),
         (".bss.tally", read::TALLY),
+        (".data.control", control::BYTES),
         ("peeks", 8 + read::PEEK_BYTES),
     ]
 }

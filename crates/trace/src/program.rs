@@ -12,6 +12,7 @@ use crate::cli::Args;
 use crate::culprit::result::Blamed;
 use crate::culprit::svg::Panel;
 use crate::culprit::{flame, svg};
+use crate::how::How;
 use crate::reasons::Weight;
 use crate::record::Record;
 use crate::result::{Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest};
@@ -19,6 +20,7 @@ use crate::session::{self, Options, Outcome};
 use crate::stages::{RESIDUAL, STAGES};
 use crate::target::{self, Target};
 use crate::verdict::{self, Bounds};
+use crate::window::{Cost, judge};
 use crate::{bins, chrome, culprit, describe, kernel, summary, text, who};
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
@@ -63,6 +65,7 @@ fn act(
     let bounds = args.bounds()?;
     let options = Options {
         duration_ns: args.duration_ns()?,
+        how: args.how()?,
         ring_bytes: args.ring_bytes()?,
         is_full: args.records.is_some(),
         worst: args.worst,
@@ -192,6 +195,12 @@ fn incomplete(dropped: u64) -> Option<String> {
 /// The outcome as it is written.
 fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outcome) -> TraceResult {
     let counts = &outcome.counts;
+    let mut sampling = std::mem::take(&mut outcome.sampling);
+    let mut failures = std::mem::take(&mut outcome.failures);
+    if !matches!(options.how, How::All) {
+        sampling.accuracy = Some(outcome.clusters.accuracy(summary::row_at(counts, 0.99)));
+        failures.extend(judge::doubts(counts, &sampling));
+    }
     let all = counts.from_row(0);
     let residual = summary::stage_times(&all, RESIDUAL);
     let unmatched = counts.weighing(Weight::Unmatched);
@@ -200,6 +209,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
     let tail = summary::tail(counts, 0.99);
     let mut warnings = std::mem::take(&mut outcome.warnings);
     warnings.extend(incomplete(counts.reason("worst_dropped")));
+    warnings.extend(sampling.cost.as_ref().and_then(dear));
     warnings.extend(pipelining(counts.reason("many_segments"), counts.matched()));
     TraceResult {
         schema: SCHEMA.into(),
@@ -214,7 +224,8 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         started_unix_ns: outcome.started_unix_ns,
         started_ns: outcome.started_ns,
         duration_ns: counts.duration_ns,
-        mode: if options.is_full { "records" } else { "aggregate" }.into(),
+        mode: options.how.word(options.is_full).into(),
+        sampling,
         requests: counts.matched() + unmatched + cut_off,
         matched: counts.matched(),
         unmatched: summary::by_reason(counts, &[Weight::Unmatched]),
@@ -222,12 +233,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         cut_off: summary::by_reason(counts, &[Weight::InFlight]),
         dropped: counts.weighing(Weight::Dropped),
         notes: summary::by_reason(counts, &[Weight::Note, Weight::Defect]),
-        verdict: verdict::judge(
-            counts,
-            (residual.share, tail.residual.share),
-            bounds,
-            std::mem::take(&mut outcome.failures),
-        ),
+        verdict: verdict::judge(counts, (residual.share, tail.residual.share), bounds, failures),
         answer: summary::answer(&tail),
         total: summary::total_times(&all, &counts.totals),
         residual,
@@ -246,6 +252,18 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         worst: outcome.worst.iter().map(worst).collect(),
         blame: outcome.blamed.as_ref().map(|blamed| blamed.blame.clone()),
     }
+}
+
+/// The cost that was asked for lies below what was surely taken.
+fn dear(cost: &Cost) -> Option<String> {
+    let low = cost.interval?.low + cost.tracer_cpu_ratio;
+    (low > cost.asked).then(|| {
+        format!(
+            "tracing took more than the {:.1} % that were asked for: at least {:.1} %, the tracer's own CPU time included",
+            cost.asked * 100.0,
+            low * 100.0
+        )
+    })
 }
 
 /// One exchange may hold several requests of a pipelining client; say so when it looks like it.

@@ -5,14 +5,16 @@ use sojourn_base::Fault;
 
 use crate::counts::{Connection, Counts, CpuSamples, Reads, Row, Thread};
 use crate::cpu_samples::SoftirqCode;
-use crate::hooks::{READY_FENTRY, SAMPLER, TRACEPOINTS};
+use crate::hooks;
 use crate::reasons::REASONS;
 use crate::session::refused;
+use crate::shared::Shared;
 use crate::stages::COUNT;
+use crate::window::clusters::{Head, Snapshot};
 use crate::{bins, framing, kernel, load, result};
 
 /// Bytes of the kernel's `struct thread` and of `struct tally`.
-const THREAD: usize = 1168;
+const THREAD: usize = 1184;
 const TALLY_HEAD: usize = 8 + 32 + 8 * bins::TOTAL.count();
 const MAX_THREADS: usize = 1024;
 pub const TALLY: usize = TALLY_HEAD + THREAD * MAX_THREADS;
@@ -37,9 +39,8 @@ pub fn check_sizes(object: &Object) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads everything of a trace that began at `started_ns` and had the length in `counts`.
-pub fn counts(object: &Object, counts: &mut Counts, started_ns: u64) -> Result<(), Fault> {
-    let times = (started_ns, started_ns + counts.duration_ns);
+/// Reads everything that was counted.
+pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
     counts.rows = rows(object)?;
     counts.reasons = reasons(object)?;
     counts.cpu = stacks(object)?;
@@ -53,7 +54,7 @@ pub fn counts(object: &Object, counts: &mut Counts, started_ns: u64) -> Result<(
     counts.totals = words(40, bins::TOTAL.count()).map(|at| u64_at(&tally, at)).collect();
     let threads = (u64_at(&tally, 0) as usize).min(MAX_THREADS - 1);
     counts.threads =
-        (1..=threads).map(|slot| thread(object, &tally, slot, times)).collect::<Result<_, _>>()?;
+        (1..=threads).map(|slot| thread(object, &tally, slot)).collect::<Result<_, _>>()?;
     Ok(())
 }
 
@@ -144,7 +145,7 @@ fn stacks(object: &Object) -> Result<CpuSamples, Fault> {
     Ok(cpu)
 }
 
-fn thread(object: &Object, tally: &[u8], slot: usize, times: (u64, u64)) -> Result<Thread, Fault> {
+fn thread(object: &Object, tally: &[u8], slot: usize) -> Result<Thread, Fault> {
     // Small fields first, then times, stamps and sums; see shapes.h.
     let at = TALLY_HEAD + THREAD * slot;
     let rows = value(object, "thread_rows", &(slot as u32).to_ne_bytes())?;
@@ -153,17 +154,68 @@ fn thread(object: &Object, tally: &[u8], slot: usize, times: (u64, u64)) -> Resu
         tgid: u32_at(tally, at + 4),
         requests: u64_at(tally, at + REQUESTS),
         total_ns: u64_at(tally, at + REQUESTS + 8),
-        run_ns: u64_at(tally, at + REQUESTS + 32) + running_ns(tally, at, times),
+        run_ns: u64_at(tally, at + REQUESTS + 32),
         rows: (0..bins::ROWS).map(|row| u64::from(u32_at(&rows, 4 * row))).collect(),
         ..Thread::default()
     })
 }
 
-/// What a thread that is on its CPU at the end ran since it came there.
-fn running_ns(tally: &[u8], at: usize, (started_ns, ended_ns): (u64, u64)) -> u64 {
-    let (off_kind, in_ns) = (u32_at(tally, at + 16), u64_at(tally, at + REQUESTS + 40));
-    let is_running = off_kind == 0 && in_ns > 0;
-    if is_running { ended_ns.saturating_sub(in_ns.max(started_ns)) } else { 0 }
+/// The kernel's memory that is read after every window.
+pub struct Memory {
+    rows: Shared,
+    tally: Shared,
+}
+
+impl Memory {
+    /// Maps it; nothing is copied.
+    pub fn new(object: &Object) -> Result<Self, Fault> {
+        let rows = load::map(object, "rows")?;
+        let bytes = rows.value_size() as usize * bins::ROWS;
+        let tally = Shared::new(&load::map(object, ".bss.tally")?, TALLY)?;
+        Ok(Self { rows: Shared::new(&rows, bytes)?, tally })
+    }
+
+    /// What was counted so far, without histograms of stages.
+    pub fn snapshot(&self) -> Snapshot {
+        let row_bytes = self.rows.bytes() / bins::ROWS;
+        let head = |number: usize| {
+            let word = |k: usize| self.rows.word(number * row_bytes + 8 * k);
+            Head {
+                requests: word(0),
+                total_ns: word(1),
+                stage_ns: std::array::from_fn(|k| word(5 + k)),
+            }
+        };
+        Snapshot {
+            rows: (0..bins::ROWS).map(head).collect(),
+            totals: (0..bins::TOTAL.count()).map(|k| self.tally.word(40 + 8 * k)).collect(),
+        }
+    }
+
+    /// Adds what threads that are still on their CPU have run of a window since they came there, ns, by
+    /// slot from 1 on: the hooks add a run when it ends.
+    pub fn still_running(
+        &self,
+        epoch: u64,
+        (started_ns, ended_ns): (u64, u64),
+        by_slot: &mut Vec<u64>,
+    ) {
+        let ran = |slot: usize| {
+            let word = |at| self.tally.word(TALLY_HEAD + THREAD * slot + at);
+            let (in_ns, seed) = (word(REQUESTS + 40), word(REQUESTS + 56));
+            let is_seen = word(REQUESTS + 48) == epoch;
+            let is_running = if is_seen {
+                word(16) as u32 == 0 && in_ns > 0
+            } else {
+                seed >> 32 == epoch && (seed >> 8) % 4 == 0 // ON_CPU
+            };
+            let from_ns = if is_seen { in_ns.max(started_ns) } else { started_ns };
+            if is_running { ended_ns.saturating_sub(from_ns) } else { 0 }
+        };
+        let threads = (self.tally.word(0) as usize).min(MAX_THREADS - 1);
+        by_slot.resize(threads.max(by_slot.len()), 0);
+        (1..=threads).zip(by_slot).for_each(|(slot, ns)| *ns += ran(slot));
+    }
 }
 
 /// Offset of `requests` in `struct thread`: 48 bytes of small fields, 8 times, 9 stamps, 3 times.
@@ -183,7 +235,7 @@ pub fn connections(bytes: &[u8]) -> Vec<Connection> {
 
 /// Fills in what each hook missed, and what it cost if the kernel measured it.
 pub fn costs(object: &Object, is_measured: bool, hooks: &mut [result::Hook]) {
-    for hook in TRACEPOINTS.iter().chain([&READY_FENTRY, &SAMPLER]) {
+    for hook in hooks::all() {
         let Some(program) = load::program(object, hook.program) else { continue };
         let Ok(cost) = kernel::program_cost(&program) else { continue };
         let Some(line) = hooks.iter_mut().find(|line| line.name == hook.point) else { continue };
@@ -197,9 +249,7 @@ pub fn costs(object: &Object, is_measured: bool, hooks: &mut [result::Hook]) {
 
 /// Instructions the verifier went through, per program.
 pub fn verifier_costs(object: &Object) -> Vec<(String, u32)> {
-    TRACEPOINTS
-        .iter()
-        .chain([&READY_FENTRY, &SAMPLER])
+    hooks::all()
         .filter_map(|hook| {
             let program = load::program(object, hook.program)?;
             Some((hook.program.to_owned(), kernel::program_cost(&program).ok()?.verified))

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::culprit::result::Blame;
 use crate::stages::Cause;
+use crate::window::Sampling;
 
 /// Version of the result's form.
 pub const SCHEMA: &str = "sojourn.trace.result/1";
@@ -29,8 +30,10 @@ pub struct TraceResult {
     pub started_ns: u64,
     /// Length, ns.
     pub duration_ns: u64,
-    /// `aggregate` or `records`.
+    /// `windows`, `sample` (of flows), or of every request: `aggregate` or `records`.
     pub mode: String,
+    /// Which requests were traced, what that cost, and how well the numbers are known from them.
+    pub sampling: Sampling,
     /// Requests seen: matched, unmatched, and those in service at either end of the trace.
     pub requests: u64,
     /// Requests whose stages are all known; everything below is about these.
@@ -220,7 +223,7 @@ pub struct ThreadTimes {
     pub p99_ns: Option<u64>,
     /// Its share of the requests at and above the service's p99.
     pub tail_share: f64,
-    /// Time on a CPU ÷ length of the trace.
+    /// Time on a CPU ÷ time in which it was looked at.
     pub busy_ratio: f64,
 }
 

@@ -4,42 +4,43 @@
 //! also by `kill -9`.
 
 use std::cell::RefCell;
-use std::io::Read as _;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use libbpf_rs::{
-    Iter, Link, MapCore as _, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder,
-};
+use libbpf_rs::{MapCore as _, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
+use crate::attach::noted_iterators;
+use crate::control::Control;
 use crate::counts::Counts;
 use crate::culprit::keep::Keep;
 use crate::culprit::result::{Asked, Blamed};
 use crate::culprit::watch::Watch;
-use crate::hooks::{Hook, READY_FENTRY, SAMPLER, TRACEPOINTS};
-use crate::pace::Pace;
+use crate::how::How;
 use crate::record::{Record, Worst};
 use crate::result;
 use crate::target::Target;
-use crate::{bins, culprit, kernel, load, read};
+use crate::window::clusters::Clusters;
+use crate::window::{self, Sampling};
+use crate::{bins, culprit, kernel, load, read, whole};
 
 const ANOTHER: &str =
     "another sojourn-trace was running: its cost is inside these numbers, and ours in its";
-/// CPU samples a second; a prime, so that it keeps no step with anything periodic.
-const SAMPLE_HZ: u64 = 997;
+/// So that the end of the server and ^C are noticed soon.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// What is asked for: how long, and how much of each request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Length, ns.
     pub duration_ns: u64,
+    /// Which requests.
+    pub how: How,
     /// Size of the ring, bytes.
     pub ring_bytes: u32,
-    /// A record of every request.
+    /// A record of every request that is traced.
     pub is_full: bool,
     /// Slowest requests to keep.
     pub worst: usize,
@@ -70,9 +71,16 @@ pub struct Outcome {
     pub was_interrupted: bool,
     /// Who made the slowest requests slow, if that was asked.
     pub blamed: Option<Blamed>,
+    /// Which requests were traced.
+    pub sampling: Sampling,
+    /// What came in each window; empty where all requests were traced.
+    pub clusters: Clusters,
+    /// What threads that were on their CPU at a window's end had run since they came there, ns, by slot
+    /// from 1 on: the hooks add a run when it ends.
+    pub(crate) still_ran: Vec<u64>,
 }
 
-/// Traces `target`; `begun` is called when counting has begun, `sink` gets every record in full mode.
+/// Traces `target`; `begun` is called when the trace has begun, `sink` gets every record in full mode.
 pub fn run(
     target: &Target,
     options: Options,
@@ -86,17 +94,19 @@ pub fn run(
     if only.is_none() {
         outcome.warnings.push(ANOTHER.into());
     }
-    let stamps = kernel::receive_stamps();
-    if let Err(error) = &stamps {
+    let has_stamps = !matches!(options.how, How::Sample { .. });
+    if let Some(Err(error)) = has_stamps.then(kernel::receive_stamps) {
         outcome.warnings.push(format!("no receive stamps ({error}): rx counts as 0"));
     }
-    let object = load::object(load::OBJECT, target, options, stamps.is_ok())?;
+    let object = load::object(load::OBJECT, target, options, has_stamps)?;
     let _stats = options.hook_cost.then(kernel::enable_bpf_stats);
     for pid in &target.pids {
         let map = load::map(&object, "tgids")?;
         map.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
     }
-    let attached = attach(&object, &mut outcome)?;
+    let control = Control::new(&object)?;
+    outcome.hooks.extend(noted_iterators(control.iterators()));
+    control.enrol()?;
     let watch = options.blame.map(|_| Watch::begin(&load::map(&object, "tgids")?)).transpose()?;
     let taken = RefCell::new(Taken {
         worst: Worst::new(options.worst),
@@ -104,22 +114,35 @@ pub fn run(
         sink,
         count: 0,
     });
-    let ring = ring(&object, &taken)?;
-    let floors_ns = taken.borrow_mut().floors_ns(options);
-    watch.as_ref().map_or(Ok(()), |watch| watch.enable(true))?;
+    let live = Live {
+        object: &object,
+        target,
+        options,
+        stop,
+        control,
+        watch: watch.as_ref(),
+        ring: ring(&object, &taken)?,
+        taken: &taken,
+    };
+    live.tell_floors();
+    live.watch(true)?;
     outcome.started_unix_ns = unix_ns();
     outcome.started_ns = Monotonic.now_ns();
-    control(&object, outcome.started_ns, 0, floors_ns)?;
-    begun();
-    wait(&object, target, options, stop, (&ring, watch.as_ref(), &taken), &mut outcome)?;
-    watch.as_ref().map_or(Ok(()), |watch| watch.enable(false))?;
+    match options.how {
+        How::Windows { cost, seed } => window::run::run(&live, (cost, seed), begun, &mut outcome)?,
+        How::Sample { .. } | How::All => whole::run(&live, begun, &mut outcome)?,
+    }
+    live.watch(false)?;
     if only.is_some_and(|only| kernel::was_joined(&only)) {
         outcome.warnings.push(ANOTHER.into());
     }
-    drain(&object, &mut outcome)?;
-    ring.consume().map_err(refused)?;
-    drop(ring);
-    read::counts(&object, &mut outcome.counts, outcome.started_ns)?;
+    outcome.counts.connections = read::connections(&live.control.list()?);
+    live.look_into_ring()?;
+    drop(live);
+    read::counts(&object, &mut outcome.counts)?;
+    for (thread, ns) in outcome.counts.threads.iter_mut().zip(&outcome.still_ran) {
+        thread.run_ns += ns;
+    }
     read::costs(&object, options.hook_cost, &mut outcome.hooks);
     let Taken { worst, keep, .. } = taken.into_inner();
     outcome.worst = worst.into_sorted();
@@ -128,7 +151,6 @@ pub fn run(
         outcome.hooks.extend(watch.hooks(options.hook_cost));
         outcome.blamed = Some(blame(watch, keep, &outcome)?);
     }
-    drop((attached, stamps));
     Ok(outcome)
 }
 
@@ -142,115 +164,57 @@ pub(crate) fn refused(error: libbpf_rs::Error) -> Fault {
     )
 }
 
-/// Dropping it detaches everything.
-#[derive(Default)]
-struct Attached {
-    links: Vec<Link>,
-    clocks: Vec<OwnedFd>,
+/// A trace that is loaded and may begin.
+pub(crate) struct Live<'a, 's> {
+    pub object: &'a Object,
+    pub target: &'a Target,
+    pub options: Options,
+    stop: &'a AtomicBool,
+    pub control: Control,
+    watch: Option<&'a Watch>,
+    ring: RingBuffer<'a>,
+    taken: &'a RefCell<Taken<'s>>,
 }
 
-fn attach(object: &Object, outcome: &mut Outcome) -> Result<Attached, Fault> {
-    let mut attached = Attached::default();
-    for hook in TRACEPOINTS.iter().chain([&READY_FENTRY]) {
-        let Some(program) = load::program(object, hook.program) else {
-            if hook.program != READY_FENTRY.program {
-                note(outcome, hook, false);
-            }
-            continue;
-        };
-        if hook.program == "on_end" {
-            note(outcome, hook, true); // run once, at the end
-            continue;
-        }
-        match program.attach() {
-            Ok(link) => {
-                attached.links.push(link);
-                note(outcome, hook, true);
-            }
-            Err(_) if !hook.lost.is_empty() => note(outcome, hook, false),
-            Err(error) => return Err(refused(error).within(hook.point)),
-        }
+impl Live<'_, '_> {
+    /// Takes what is in the ring; how many records that were.
+    pub fn look_into_ring(&self) -> Result<u64, Fault> {
+        self.ring.consume().map_err(refused)?;
+        self.watch.map_or(Ok(()), Watch::consume)?;
+        let came = std::mem::take(&mut self.taken.borrow_mut().count);
+        self.tell_floors();
+        Ok(came)
     }
-    let clocks = kernel::cpu_clocks(kernel::cpus(), SAMPLE_HZ);
-    if let (Some(program), Ok(clocks)) = (load::program(object, SAMPLER.program), clocks) {
-        let links: Result<Vec<Link>, _> =
-            clocks.iter().map(|clock| program.attach_perf_event(clock.as_raw_fd())).collect();
-        note(outcome, &SAMPLER, links.is_ok());
-        attached.links.extend(links.unwrap_or_default());
-        attached.clocks = clocks;
-    } else {
-        note(outcome, &SAMPLER, false);
+
+    /// Tells the hooks which totals are wanted.
+    fn tell_floors(&self) {
+        self.control.want(self.taken.borrow_mut().floors_ns(self.options));
     }
-    Ok(attached)
-}
 
-fn note(outcome: &mut Outcome, hook: &Hook, is_attached: bool) {
-    outcome.hooks.push(result::Hook {
-        name: hook.point.into(),
-        attached: is_attached,
-        lost: if is_attached { String::new() } else { hook.lost.into() },
-        missed: 0,
-        runs: None,
-        run_ns: None,
-    });
-}
+    /// Begins or ends the look at what ran and waited, if that is asked for.
+    fn watch(&self, is_on: bool) -> Result<(), Fault> {
+        self.watch.map_or(Ok(()), |watch| watch.enable(is_on))
+    }
 
-/// What user space tells the hooks: the kernel's `struct control`.
-fn control(
-    object: &Object,
-    started_ns: u64,
-    ended_ns: u64,
-    (worst_ns, blame_ns): (u64, u64),
-) -> Result<(), Fault> {
-    let is_enabled = u64::from(ended_ns == 0);
-    let offset_ns = kernel::real_minus_mono_ns() as u64;
-    let words = [is_enabled, started_ns, offset_ns, worst_ns, ended_ns, blame_ns];
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let map = load::map(object, ".data.control")?;
-    map.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY).map_err(refused)
-}
-
-fn wait(
-    object: &Object,
-    target: &Target,
-    options: Options,
-    stop: &AtomicBool,
-    (ring, watch, taken): (&RingBuffer, Option<&Watch>, &RefCell<Taken>),
-    outcome: &mut Outcome,
-) -> Result<(), Fault> {
-    let started_ns = outcome.started_ns;
-    let end_ns = started_ns + options.duration_ns;
-    let floors_ns = || taken.borrow_mut().floors_ns(options);
-    let mut told_ns = floors_ns();
-    let mut pace = Pace::new(options.ring_bytes);
-    loop {
-        let now_ns = Monotonic.now_ns();
-        outcome.was_interrupted = stop.load(Ordering::Relaxed);
-        if now_ns >= end_ns || outcome.was_interrupted {
-            break;
+    /// Sleeps until then, for some time at most; false if the trace is to end now.
+    pub fn sleep_until(&self, until_ns: u64, longest: Duration, outcome: &mut Outcome) -> bool {
+        outcome.was_interrupted = self.stop.load(Ordering::Relaxed);
+        if outcome.was_interrupted || !outcome.failures.is_empty() {
+            return false;
         }
-        if !kernel::lives(target.pid) {
+        if !kernel::lives(self.target.pid) {
             outcome.failures.push(format!(
                 "process {} ended after {:.1} s of {:.1} s",
-                target.pid,
-                (now_ns - started_ns) as f64 / 1e9,
-                options.duration_ns as f64 / 1e9
+                self.target.pid,
+                (Monotonic.now_ns() - outcome.started_ns) as f64 / 1e9,
+                self.options.duration_ns as f64 / 1e9
             ));
-            break;
+            return false;
         }
-        std::thread::sleep(pace.pause().min(Duration::from_nanos(end_ns - now_ns)));
-        ring.consume().map_err(refused)?;
-        watch.map_or(Ok(()), Watch::consume)?;
-        pace.came(std::mem::take(&mut taken.borrow_mut().count));
-        if floors_ns() != told_ns {
-            told_ns = floors_ns();
-            control(object, started_ns, 0, told_ns)?;
-        }
+        let left = Duration::from_nanos(until_ns.saturating_sub(Monotonic.now_ns()));
+        std::thread::sleep(left.min(longest).min(LONGEST_SLEEP));
+        true
     }
-    let ended_ns = Monotonic.now_ns();
-    control(object, started_ns, ended_ns, floors_ns())?;
-    outcome.counts.duration_ns = ended_ns - started_ns;
-    Ok(())
 }
 
 /// What comes out of the ring, and where it goes.
@@ -290,20 +254,6 @@ fn ring<'a>(object: &Object, taken: &'a RefCell<Taken>) -> Result<RingBuffer<'a>
     let mut builder = RingBufferBuilder::new();
     builder.add(&map, take).map_err(refused)?;
     builder.build().map_err(refused)
-}
-
-/// Closes the exchanges still open, and lists the connections.
-fn drain(object: &Object, outcome: &mut Outcome) -> Result<(), Fault> {
-    let Some(program) = load::program(object, "on_end") else { return Ok(()) };
-    let map = load::map(object, "conns")?;
-    let link = program.attach_iter(map.as_fd()).map_err(refused)?;
-    let mut bytes = Vec::new();
-    let mut iter = Iter::new(&link).map_err(refused)?;
-    iter.read_to_end(&mut bytes).map_err(|error| {
-        Fault::failed(format!("cannot list connections: {error}"), "bpf_iter", "report it")
-    })?;
-    outcome.counts.connections = read::connections(&bytes);
-    Ok(())
 }
 
 fn name_threads(outcome: &mut Outcome) {
@@ -357,9 +307,13 @@ pub fn check_host() -> Result<(), Fault> {
 /// every program.
 pub fn verifier_costs(object: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
     kernel::listen_to_libbpf();
-    let options = Options { ring_bytes: 1 << 20, is_full: true, worst: 1, ..Options::default() };
+    let options =
+        |how| Options { how, ring_bytes: 1 << 20, is_full: true, worst: 1, ..Options::default() };
     let bytes = object.unwrap_or(load::OBJECT);
-    let object = load::object(bytes, &Target::default(), options, true)?;
+    // The verifier goes through one way to trace at a time; a sample has more code than the others.
+    drop(load::object(bytes, &Target::default(), options(How::All), true)?);
+    let sample = options(How::Sample { one_in: 2, seed: 0 });
+    let object = load::object(bytes, &Target::default(), sample, true)?;
     Ok(read::verifier_costs(&object))
 }
 

@@ -87,7 +87,7 @@ pub fn causes(row: &Row) -> Vec<CauseShare> {
 }
 
 /// The row that holds quantile `q` of the total.
-fn row_at(counts: &Counts, q: f64) -> usize {
+pub fn row_at(counts: &Counts, q: f64) -> usize {
     let rank = (q * counts.matched() as f64).ceil().max(1.0) as u64;
     let mut below = 0;
     for (number, row) in &counts.rows {
@@ -132,7 +132,7 @@ pub fn threads(counts: &Counts) -> Vec<ThreadTimes> {
         mean_ns: mean(thread.total_ns, thread.requests),
         p99_ns: quantile_by_row(&thread.rows, 0.99),
         tail_share: share(in_tail(thread), tail),
-        busy_ratio: share(thread.run_ns, counts.duration_ns),
+        busy_ratio: share(thread.run_ns, counts.traced_ns),
     };
     let mut list: Vec<ThreadTimes> = counts.threads.iter().map(times).collect();
     list.sort_by(|a, b| b.busy_ratio.total_cmp(&a.busy_ratio));

@@ -8,11 +8,19 @@ use crate::culprit;
 use crate::result::{Times, TraceResult, VerdictWord};
 use crate::summary::cause_word;
 
+/// Writing to a string cannot fail.
+macro_rules! put {
+    ($page:expr, $($arg:tt)*) => { let _ = writeln!($page, $($arg)*); };
+}
+
+mod sampled;
+
 /// The whole result as a page of text for people.
 pub fn page(result: &TraceResult) -> String {
     let mut page = String::new();
     head(&mut page, result);
     table(&mut page, result);
+    sampled::accuracy(&mut page, result);
     causes(&mut page, result);
     if let Some(blame) = &result.blame {
         page.push_str(&culprit::text::page(blame));
@@ -22,20 +30,17 @@ pub fn page(result: &TraceResult) -> String {
     page
 }
 
-/// Writing to a string cannot fail.
-macro_rules! put {
-    ($page:expr, $($arg:tt)*) => { let _ = writeln!($page, $($arg)*); };
-}
-
 fn head(page: &mut String, result: &TraceResult) {
     let seconds = result.duration_ns as f64 / 1e9;
+    let one_in = f64::from(result.sampling.one_in.unwrap_or(1));
     put!(
         page,
         "{} (pid {}), {seconds:.1} s, {} requests/s",
         result.target.name,
         result.target.pid,
-        show_count(result.matched as f64 / seconds)
+        show_count(result.matched as f64 * one_in * 1e9 / result.sampling.traced_ns.max(1) as f64)
     );
+    sampled::head(page, result);
     put!(
         page,
         "{} requests: {} matched, {:.3} % unmatched, {} dropped",

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use sojourn_trace::how::How;
 use sojourn_trace::reasons::Weight;
 use sojourn_trace::record::Record;
 use sojourn_trace::result::VerdictWord;
@@ -63,6 +64,7 @@ fn a_ring_that_is_too_small_drops_and_says_so() {
     let target = target::find(std::path::Path::new("/proc"), pid, &[]).unwrap();
     let options = Options {
         duration_ns: 2_000_000_000,
+        how: How::All,
         ring_bytes: 4096,
         is_full: true,
         worst: 0,

@@ -95,7 +95,7 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
     before, others = context.moment(live), {}
     try:
         with (
-            traced.beside(live, point, folder, session.journal),
+            traced.beside(live, spec, point, folder, session.journal),
             meanwhile.seen(live, point) as others,
         ):
             watcher = _Server(live, point, session.show)

@@ -1,7 +1,9 @@
 """What runs beside the load of a traced point: the tracer, and the task that disturbs.
 
 The tracer is attached before the load begins and told to end when the load has ended, so it sees
-the warm-up too; both are offered the same load. It stays off the server's CPUs.
+the warm-up too; both are offered the same load. It stays off the server's CPUs. It traces in random
+windows for its own default cost; where the stages themselves are what is asked for (the goal
+"breakdown": one request at a time, in one column), it traces every request.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from sojourn.run.live import Live
 from sojourn.run.watch import Deadline
 from sojourn.services import process
 from sojourn.services.process import Ledger, Process
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import Goal, ServiceSpec, Study
 
 PROGRAM = "sojourn-trace"
 TRACE = "trace.json"
@@ -58,7 +60,9 @@ def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
 
 
 @contextlib.contextmanager
-def beside(live: Live, point: Point, folder: Path, ledger: Ledger) -> Iterator[None]:
+def beside(
+    live: Live, spec: ServiceSpec, point: Point, folder: Path, ledger: Ledger
+) -> Iterator[None]:
     """While load runs: the point's disturbing task, and the tracer if it is a traced point."""
     if point.phase is not Phase.TRACE:
         yield
@@ -69,8 +73,19 @@ def beside(live: Live, point: Point, folder: Path, ledger: Ledger) -> Iterator[N
             task = _start(f"disturber {number}", argv, folder, ledger, (cpu,))
             stack.callback(_end, task)
         if is_traced:
-            stack.enter_context(_tracer(live, folder, ledger))
+            stack.enter_context(_tracer(live, price(spec), folder, ledger))
         yield
+
+
+def price(spec: ServiceSpec) -> tuple[str, ...]:
+    """The tracer's words for which requests it traces; none are its default.
+
+    >>> price(ServiceSpec(kind="memcached", measure=(Goal.BREAKDOWN,)))
+    ('--all',)
+    >>> price(ServiceSpec(kind="memcached", measure=(Goal.SWEEP,)))
+    ()
+    """
+    return ("--all",) if Goal.BREAKDOWN in spec.measure else ()
 
 
 def _disturbers(name: str, live: Live) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -87,10 +102,10 @@ def _disturbers(name: str, live: Live) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 @contextlib.contextmanager
-def _tracer(live: Live, folder: Path, ledger: Ledger) -> Iterator[None]:
+def _tracer(live: Live, asked: tuple[str, ...], folder: Path, ledger: Ledger) -> Iterator[None]:
     assert live.process is not None  # noqa: S101  # a traced point has a real service
     words = ("--pid", str(live.process.pid), "--duration", LONGEST, "--json", str(folder / TRACE))
-    argv = (str(programs.find(PROGRAM)), *words)
+    argv = (str(programs.find(PROGRAM)), *words, *asked)
     with signals.deaf():
         tracer = process.start(
             PROGRAM,

@@ -12,6 +12,8 @@ int BPF_PROG(on_backlog, struct sk_buff *skb)
 	u64 address;
 	u16 port;
 
+	if (!control.is_enabled)
+		return 0;
 	if (bpf_probe_read_kernel(&port, sizeof(port), skb->head + skb->transport_header + 2))
 		return 0;
 	port = __builtin_bswap16(port);
@@ -40,6 +42,8 @@ int BPF_PROG(on_receive, struct sk_buff *skb)
 	struct cpu *cpu = this_cpu();
 	u64 address = address_of(cpu, skb);
 
+	if (!control.is_enabled)
+		return 0;
 	if ((*packet_at(address) & 0xffff) != packet_tag(address) && skb->dev->flags & IFF_LOOPBACK)
 		return 0;	/* a reply on its way to the client */
 	cpu->skb = address;
@@ -51,16 +55,21 @@ int BPF_PROG(on_receive, struct sk_buff *skb)
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(on_tcp, struct sock *sk, struct sk_buff *skb)
 {
+	struct tcp_sock *tp;
 	struct cpu *cpu;
 	u64 now_ns, address;
 
-	if (!is_ours(sk))
+	if (!control.is_enabled || !is_wanted(sk))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
 		return 0;
 	cpu = this_cpu();
 	address = address_of(cpu, skb);
 	now_ns = bpf_ktime_get_ns();
 	cpu->probe_sk = (u64)sk;
 	cpu->tcp_ns = now_ns;
+	cpu->probe_seq = tp->rcv_nxt;
 	cpu->probe_receive_ns = cpu->skb == address ? cpu->receive_ns : 0;
 	cpu->probe_rx_ns = backlog_ns(address, now_ns);
 	if (cpu->probe_rx_ns)
@@ -83,6 +92,8 @@ static __always_inline void stamp_segment(struct segment *seg, struct cpu *cpu, 
 		return;
 	}
 	cpu->probe_sk = 0;
+	if (settings.sample_below)	/* nothing below TCP is looked at */
+		rx_ns = receive_ns = tcp_ns;
 	if (!rx_ns || rx_ns > tcp_ns || tcp_ns - rx_ns > 10000000000ULL) {
 		seg->is_stamp_missing = 1;
 		rx_ns = receive_ns ? receive_ns : tcp_ns;
@@ -101,11 +112,38 @@ static __always_inline void stamp_segment(struct segment *seg, struct cpu *cpu, 
  * the request, its history of intervals is gone through instead. */
 static __always_inline void remember_thread(struct segment *seg, u32 slot)
 {
-	struct stamp then = stamp_from_afar(thread_at(slot), seg->ready_ns);
+	struct thread *t = thread_at(slot);
+	struct stamp then;
 
+	if (is_seen(t))
+		then = stamp_from_afar(t, seg->ready_ns);
+	else if (!unseen_stamp(t, seg->ready_ns, &then))
+		slot = 0;
 	seg->thread = slot;
+	if (!slot)
+		return;
 	seg->runq_ns = then.runq_ns;
 	seg->stopped_ns = then.stopped_ns;
+}
+
+/* A connection that was not known before this segment. What came before it and has not been read is
+ * left out, or its wait would count from now on. */
+static __always_inline struct conn *meet(struct sock *sk, const struct tcp_sock *tp)
+{
+	struct cpu *cpu = this_cpu();
+	bool is_probed = cpu->probe_sk == (u64)sk;
+	u32 read_seq = tp->copied_seq, come_seq = cpu->probe_seq;
+	struct conn *c;
+
+	if (settings.sample_below && !is_probed)
+		return 0;
+	hide(come_seq);		/* else one load of either pointer, which the verifier refuses */
+	if (!is_probed)
+		come_seq = read_seq;
+	c = new_conn(sk, read_seq, come_seq);
+	if (c)
+		follow(c);
+	return c;
 }
 
 /* TCP ends: the bytes can be read. Under the socket's lock, as are reads and writes. */
@@ -115,36 +153,39 @@ static __always_inline int data_ready(struct sock *sk)
 	struct tcp_sock *tp;
 	struct segment *seg;
 	struct conn *c;
-	u32 end_seq;
+	u32 start_seq, end_seq;
+	bool is_out;
 
-	if (!is_ours(sk) || (state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT))
+	if (!control.is_enabled || !is_wanted(sk) || (state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
 	end_seq = tp->rcv_nxt - (state == TCP_CLOSE_WAIT);	/* the client's FIN counts as a byte */
-	c = bpf_sk_storage_get(&conns, sk, 0, 0);
-	if (!c) {
-		c = new_conn(sk, tp->copied_seq, tp->copied_seq);
-		if (!c)
-			return 0;
-	}
+	is_out = !is_chosen(peer_port_of(sk));
+	c = conn_of(sk);
+	if (!c && !is_out)
+		c = meet(sk, tp);
+	if (!c)
+		return 0;
+	if (!after(end_seq, c->come_seq))	/* no new bytes: a window update, or woken twice */
+		return 0;
+	start_seq = c->come_seq;
+	c->come_seq = end_seq;
 	if (c->seg_push - c->seg_pop >= SEGMENTS) {
 		seg = &c->segs[wrapped(c->seg_push - 1, SEGMENTS)];
 		seg->end_seq = end_seq;
 		seg->merged++;
 		return 0;
 	}
-	seg = &c->segs[wrapped(c->seg_push - 1, SEGMENTS)];
-	if (!after(end_seq, seg->end_seq))	/* no new bytes: a window update, or woken twice */
-		return 0;
-	u32 start_seq = seg->end_seq;
-
+	if (c->seg_push == c->seg_pop)	/* from the beginning, whose cache lines are warm */
+		c->seg_push = c->seg_pop = 0;
 	seg = &c->segs[wrapped(c->seg_push, SEGMENTS)];
 	seg->start_seq = start_seq;
 	seg->end_seq = end_seq;
 	seg->ready_ns = bpf_ktime_get_ns();
 	seg->idle_ns = idle_time(seg->ready_ns);
+	seg->is_out = is_out;
 	remember_thread(seg, c->req.thread);
 	stamp_segment(seg, this_cpu(), sk);
 	c->seg_push++;

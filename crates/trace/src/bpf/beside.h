@@ -42,7 +42,39 @@ int on_sample(void *ctx)
 	return 0;
 }
 
-/* After the trace: closes the exchanges that no further request closed. */
+/* A reply that has been quiet for so long, ns, and of which nothing waits to be sent, is taken as whole
+ * where no further request says so. */
+#define QUIET_NS 1000000
+
+static __always_inline bool is_whole(const struct conn *c, const struct tcp_sock *tp)
+{
+	if (c->req.state != REPLYING)
+		return false;
+	/* Nothing was open when the hooks still looked: what has been written since is another reply. */
+	if (control.sweep != SWEEP_COUNT && !control.open_n)
+		return true;
+	return tp && !after(tp->write_seq, c->sent_seq) && bpf_ktime_get_ns() > c->req.queued.ns + QUIET_NS;
+}
+
+/* Segments of the window of which nothing has been read: each may be a request. Unrolled, for an
+ * iterator's value takes only offsets that are constant. */
+static __always_inline u32 unread(const struct conn *c)
+{
+	u32 n = 0;
+
+#pragma clang loop unroll(full)
+	for (u32 i = 0; i < SEGMENTS; i++) {
+		const struct segment *seg = &c->segs[i];
+		u32 place = (i - c->seg_pop) % SEGMENTS;
+
+		if (place < c->seg_push - c->seg_pop && !after(c->read_seq, seg->start_seq) && !is_outside(seg))
+			n++;
+	}
+	return n;
+}
+
+/* At the end of a window: closes the exchanges that no further request closed. Until then: counts what
+ * is open. No hook runs beside the closing. */
 SEC("iter/bpf_sk_storage_map")
 int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -50,15 +82,27 @@ int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
 	struct sock *sk = ctx->sk;
 	struct conn_line line;
 	struct tcp_sock *tp;
+	bool is_open;
 
 	if (!sk || !c)
 		return 0;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (c->req.state == REPLYING && tp && !after(tp->write_seq, c->sent_seq))
-		finish(c);
-	else if (c->req.state == READING || c->req.state == REPLYING)
-		count(UN_IN_FLIGHT);
-	count_many(UN_IN_FLIGHT, c->seg_push - c->seg_pop);
+	if (c->epoch == (u32)control.epoch) {
+		tp = bpf_skc_to_tcp_sock(sk);
+		is_open = c->req.state == READING || c->req.state == REPLYING;
+		if (is_open && is_whole(c, tp)) {
+			is_open = false;
+			if (control.sweep != SWEEP_COUNT)
+				finish(c);
+		}
+		if (control.sweep == SWEEP_COUNT) {
+			control.open_n += is_open + unread(c);
+			return 0;
+		}
+		count_many(UN_IN_FLIGHT, is_open + unread(c));
+		c->epoch = 0;
+	}
+	if (control.sweep != SWEEP_LIST)
+		return 0;
 	line.requests = c->requests;
 	line.total_sum_ns = c->total_sum_ns;
 	line.total_max_ns = c->total_max_ns;

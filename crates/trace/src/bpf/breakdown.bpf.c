@@ -14,6 +14,8 @@
 #include "bounds.h"
 #include "shapes.h"
 #include "state.h"
+#include "window.h"
+#include "sample.h"
 #include "threads.h"
 #include "aggregate.h"
 #include "request.h"
@@ -22,5 +24,6 @@
 #include "reply.h"
 #include "sched.h"
 #include "beside.h"
+#include "look.h"
 
 char licence[] SEC("license") = "Dual BSD/GPL";

@@ -41,6 +41,7 @@ enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
 	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1 << 10,
 	BPF_SK_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
 };
@@ -58,6 +59,7 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
+	int on_cpu;
 	char comm[16];
 };
 
@@ -114,6 +116,11 @@ struct bpf_iter_meta {
 	struct seq_file *seq;
 	u64 session_id;
 	u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 struct bpf_map;

@@ -26,9 +26,9 @@ int BPF_PROG(on_queue, struct sk_buff *skb)
 	__be32 th[4];	/* the TCP header: [1] sequence number, [3] data offset and flags */
 	u64 now_ns;
 
-	if (!sk || !is_ours(sk) || !control.is_enabled)
+	if (!control.is_enabled || !sk || !is_followed(sk))
 		return 0;
-	c = bpf_sk_storage_get(&conns, sk, 0, 0);
+	c = conn_of(sk);
 	if (!c || (c->req.state != READING && c->req.state != REPLYING))
 		return 0;
 	if (bpf_probe_read_kernel(th, sizeof(th), skb->head + skb->transport_header))
@@ -66,9 +66,9 @@ int BPF_PROG(on_sent, struct sk_buff *skb)
 	struct sock *sk = skb->sk;
 	struct conn *c;
 
-	if (!sk || !is_ours(sk))
+	if (!control.is_enabled || !sk || !is_ours(sk))
 		return 0;
-	c = bpf_sk_storage_get(&conns, sk, 0, 0);
+	c = conn_of(sk);
 	if (c && c->req.state == REPLYING && !c->skip_sent)
 		c->req.sent_ns = bpf_ktime_get_ns();
 	return 0;
@@ -80,10 +80,10 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 {
 	struct conn *c;
 
-	if (new_state != TCP_CLOSE)
+	if (new_state != TCP_CLOSE || !control.is_enabled)
 		return 0;
-	c = bpf_sk_storage_get(&conns, sk, 0, 0);
-	if (!c || !control.is_enabled)
+	c = conn_of(sk);
+	if (!c)
 		return 0;
 	if (c->req.state == REPLYING)
 		finish(c);
@@ -91,6 +91,7 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 		count(UN_NO_REPLY);
 	c->req.state = IDLE;
 	count_unread(c, UN_CLOSED_UNREAD);
+	leave(c);
 	return 0;
 }
 

@@ -83,18 +83,24 @@ static __always_inline void count_unread(struct conn *c, enum reason reason)
 
 		if (c->seg_pop == c->seg_push)
 			break;
-		if (!after(c->read_seq, seg->start_seq) && seg->rx_ns >= control.started_ns)
+		if (!after(c->read_seq, seg->start_seq) && seg->rx_ns >= control.started_ns && !is_outside(seg))
 			count(reason);
 		c->seg_pop++;
 	}
 }
 
-/* What was read up to here cannot be matched: counted once, however many reads take the rest. */
-static __always_inline void lose(struct conn *c, enum reason reason, u32 copied_seq, u32 write_seq)
+/* What was read up to here is not looked at, nor is the rest of it. */
+static __always_inline void pass_over(struct conn *c, u32 copied_seq, u32 write_seq)
 {
 	consume(c, copied_seq);
 	c->req.state = LOST;
 	c->req.reply_base = write_seq;
+}
+
+/* What was read up to here cannot be matched: counted once, however many reads take the rest. */
+static __always_inline void lose(struct conn *c, enum reason reason, u32 copied_seq, u32 write_seq)
+{
+	pass_over(c, copied_seq, write_seq);
 	count(reason);
 }
 
@@ -221,8 +227,17 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	struct segment *seg = first_unread(c);
 	u64 queue_ns, idle_ns;
 
+	if (after(c->first_seq, c->read_seq)) {
+		lose(c, UN_BEGAN_BEFORE, copied_seq, write_seq);
+		return 0;
+	}
+	c->first_seq = c->read_seq;	/* sequence numbers wrap */
 	if (!seg || after(seg->start_seq, c->read_seq)) {
 		lose(c, UN_NO_SEGMENT, copied_seq, write_seq);
+		return 0;
+	}
+	if (is_outside(seg)) {
+		pass_over(c, copied_seq, write_seq);
 		return 0;
 	}
 	if (seg->merged && seg->start_seq != c->read_seq) {

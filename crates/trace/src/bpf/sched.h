@@ -10,9 +10,11 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	struct thread *t = thread_at(slot);
 	u64 now_ns;
 
-	if (!slot || t->tid != tid)
+	if (!slot || t->tid != tid || !control.is_enabled)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
+	if (!is_seen(t))
+		see(t);
 	if (t->off_kind == OFF_ASLEEP || t->off_kind == OFF_STOPPED) {
 		if (!t->waking_ns)
 			t->waking_ns = now_ns;
@@ -31,6 +33,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	u32 out = prev->pid, in = next->pid, from = cpu->slot, to = 0;
 	u64 now_ns;
 
+	if (!control.is_enabled)
+		return 0;
 	if (!cpu->is_known || cpu->tid != out)
 		from = out ? slot_for(out, prev->tgid) : 0;
 	if (in)
@@ -42,9 +46,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	if (from)
-		switch_out(thread_at(from), preempt, prev->__state, now_ns);
+		switch_out(seen_at(from), preempt, prev->__state, now_ns);
 	if (to)
-		switch_in(thread_at(to), now_ns);
+		switch_in(seen_at(to), now_ns);
 	return 0;
 }
 
@@ -55,7 +59,7 @@ int BPF_PROG(on_switched, bool is_switch)
 	struct cpu *cpu = this_cpu();
 	struct thread *t;
 
-	if (!is_switch || !cpu->is_known || !cpu->slot)
+	if (!is_switch || !control.is_enabled || !cpu->is_known || !cpu->slot)
 		return 0;
 	t = thread_at(cpu->slot);
 	if (t->in.ns && !t->on_ns)
@@ -73,7 +77,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* A thread id may be used again by anybody. */
+/* A thread id may be used again by anybody. This hook and the one before stay between windows. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
 {
@@ -81,7 +85,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 
 	if (slot && thread_at(slot)->tid == tid) {
 		slot_of[wrapped(tid, TIDS)] = 0;
-		if (thread_at(slot)->is_idle)
+		if (control.is_enabled && is_seen(thread_at(slot)) && thread_at(slot)->is_idle)
 			idle_ends(thread_at(slot), bpf_ktime_get_ns());
 	}
 	return 0;

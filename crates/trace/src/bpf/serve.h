@@ -83,9 +83,12 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
 	struct cpu *cpu = this_cpu();
-	u32 slot = slot_here(cpu);
 	struct thread *t;
+	u32 slot;
 
+	if (!control.is_enabled)
+		return 0;
+	slot = slot_here(cpu);
 	if (!slot)
 		return 0;
 	cpu->probe_sk = 0;
@@ -114,10 +117,13 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	u32 slot = slot_here(this_cpu());
 	struct read_exit *e;
 	struct thread *t;
+	u32 slot;
 
+	if (!control.is_enabled)
+		return 0;
+	slot = slot_here(this_cpu());
 	if (!slot)
 		return 0;
 	t = thread_at(slot);
@@ -164,32 +170,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	return 0;
 }
 
-/* Bytes have been copied to the service: fires after every piece, under the socket's lock. */
-SEC("tp_btf/tcp_rcv_space_adjust")
-int BPF_PROG(on_read, struct sock *sk)
+/* Takes what a thread has read of a connection, up to here. */
+static __always_inline void serve(struct conn *c, u32 slot, const struct tcp_sock *tp)
 {
-	struct tcp_sock *tp;
+	u32 copied_seq = tp->copied_seq;
 	struct thread *t;
-	struct conn *c;
-	u32 slot, copied_seq;
 	bool goes_on;
 
-	if (!control.is_enabled || !is_ours(sk))
-		return 0;
-	slot = slot_here(this_cpu());
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp)
-		return 0;
-	copied_seq = tp->copied_seq;
-	c = bpf_sk_storage_get(&conns, sk, 0, 0);
-	if (!c) {	/* its bytes were waiting when the trace began */
-		c = new_conn(sk, copied_seq, tp->rcv_nxt);
-		if (c)
-			lose(c, UN_BEGAN_BEFORE, copied_seq, tp->write_seq);
-		return 0;
-	}
-	if (copied_seq == c->read_seq)
-		return 0;
 	goes_on = (c->req.state == READING || c->req.state == LOST) && tp->write_seq == c->req.reply_base;
 	if (!goes_on) {
 		if (c->req.state == READING || (c->req.state == REPLYING && after(tp->write_seq, c->sent_seq)))
@@ -203,20 +190,59 @@ int BPF_PROG(on_read, struct sock *sk)
 			consume(c, copied_seq);
 		else
 			lose(c, UN_THREAD_UNKNOWN, copied_seq, tp->write_seq);
-		return 0;
+		return;
 	}
 	t = thread_at(slot);
-	if (!t->is_worker) {
-		t->is_worker = 1;
-		__sync_fetch_and_add(&workers, 1);
-	}
 	if (!goes_on)
 		begin(c, t, slot, copied_seq, tp->write_seq);
 	else if (c->req.state == READING)
 		extend(c, t, slot, copied_seq);
 	else
 		consume(c, copied_seq);
+}
+
+/* The call that the thread is in reads a request, of whatever flow. */
+static __always_inline void reads_request(struct thread *t)
+{
 	t->did_read = 1;
+	if (!t->is_worker) {
+		t->is_worker = 1;
+		__sync_fetch_and_add(&workers, 1);
+	}
+}
+
+/* Bytes have been copied to the service: fires after every piece, under the socket's lock. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(on_read, struct sock *sk)
+{
+	struct tcp_sock *tp;
+	struct conn *c;
+	u32 slot;
+
+	if (!control.is_enabled || !is_ours(sk))
+		return 0;
+	slot = slot_here(this_cpu());
+	c = is_followed(sk) ? conn_of(sk) : 0;
+	if (slot && !c)
+		reads_request(thread_at(slot));
+	if (!c && settings.sample_below)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	if (!c) {
+		/* its bytes were waiting when the window began */
+		c = new_conn(sk, tp->copied_seq, tp->rcv_nxt);
+		if (c)
+			lose(c, UN_BEGAN_BEFORE, tp->copied_seq, tp->write_seq);
+		return 0;
+	}
+	if (tp->copied_seq == c->read_seq)
+		return 0;
+	if (slot)
+		reads_request(thread_at(slot));
+	serve(c, slot, tp);
+	leave_if_done(c);
 	return 0;
 }
 

@@ -166,6 +166,8 @@ struct thread {
 	u64 sched_sum_ns;
 	u64 run_ns;		/* time on CPU, service or not */
 	u64 switched_in_ns;
+	u64 epoch;		/* window in which a hook saw it last: see window.h */
+	u64 seed;		/* what it did when the window began, until then */
 	struct off offs[OFFS];
 };
 
@@ -173,8 +175,9 @@ struct segment {
 	u32 start_seq;
 	u32 end_seq;
 	u32 merged;		/* segments folded into this one because the queue was full */
-	u16 is_split_lost;	/* what its request will lack, if it is the first one */
-	u16 is_stamp_missing;
+	u8 is_split_lost;	/* what its request will lack, if it is the first one */
+	u8 is_stamp_missing;
+	u16 is_out;		/* came while its flow was not in the sample */
 	u64 rx_ns;
 	u64 receive_ns;
 	u64 tcp_ns;
@@ -216,6 +219,10 @@ struct conn {
 	u32 sent_seq;		/* reply bytes given to the device up to here */
 	u32 skip_sent;		/* the segment on its way to the driver is none of ours */
 	u32 peer_port;
+	u32 epoch;		/* window in which all this is true */
+	u32 first_seq;		/* bytes below came before the hooks looked at the connection */
+	u32 come_seq;		/* bytes up to here have come */
+	u32 pad;
 	u64 id;			/* address of the socket */
 	u64 requests;
 	u64 total_sum_ns;
@@ -277,17 +284,37 @@ struct settings {
 	u8 syscall_class[MAX_SYSCALL];	/* enum sys_class */
 	u8 full_records;		/* every request goes through the ring */
 	u8 has_rx_stamps;		/* the kernel stamps received packets */
-	u8 pad[6];
+	u8 pad[2];
+	u32 sample_below;		/* flows whose hash lies below are in the sample; 0: all are */
 };
 
 /* Written by user space while the trace runs. */
 struct control {
-	u64 is_enabled;			/* requests are counted only while this is set */
-	u64 started_ns;			/* when it was set: data that came earlier is not judged */
+	u64 is_enabled;			/* the hooks do nothing while this is not set */
+	u64 started_ns;			/* requests that arrived from here on are counted ... */
 	s64 real_minus_mono_ns;		/* CLOCK_REALTIME - CLOCK_MONOTONIC, for skb->tstamp */
 	u64 worst_floor_ns;		/* totals from here on are wanted for the worst list; 0: none */
-	u64 ended_ns;			/* when it was cleared again; 0: not yet */
 	u64 blame_floor_ns;		/* totals from here on are looked into, and a sample; 0: none */
+	u64 ended_ns;			/* ... up to here; 0: without end */
+	u64 epoch;			/* number of the window, from 1 */
+	u64 seen_ns;			/* the hooks see everything from here on, before started_ns */
+	u64 salt;			/* of the sample's hash */
+	u64 sweep;			/* enum sweep */
+	u64 look;			/* enum look */
+	u64 open_n;			/* written by on_end: requests of the window that had not ended */
+};
+
+/* What on_end does with each connection. */
+enum sweep {
+	SWEEP_COUNT,	/* its open requests */
+	SWEEP_CLOSE,	/* ends the window for it */
+	SWEEP_LIST,	/* the same, and lists it */
+};
+
+/* What on_task does with each thread. */
+enum look {
+	LOOK_ENROL,	/* gives it a slot; before the hooks are enabled */
+	LOOK_SEED,	/* notes what it does; after that */
 };
 
 /* Written by the hooks, read by user space. */

@@ -34,11 +34,13 @@ static __always_inline u64 exit_tag(u32 slot, u64 read_no)
 {
 	return (u64)slot << 48 | (read_no + 1);
 }
+/* True of the moment only: user space clears the section before each window, when no hook runs. */
+#define OF_THE_MOMENT SEC(".bss.moment")
 
 /* Workers asleep in epoll_wait. Time with at least one of them is what imbalance is made of. */
-s32 idle_workers;
-u64 idle_since_ns;
-u64 idle_sum_ns;
+s32 idle_workers OF_THE_MOMENT;
+u64 idle_since_ns OF_THE_MOMENT;
+u64 idle_sum_ns OF_THE_MOMENT;
 
 /* Threads that have served a request. */
 u32 workers;
@@ -56,15 +58,16 @@ struct cpu {
 	u64 tcp_ns;		/* when it came there, and what was known of the packet */
 	u64 probe_rx_ns;
 	u64 probe_receive_ns;
+	u32 probe_seq;		/* bytes up to here had come before */
 } __attribute__((aligned(64)));
 
-struct cpu cpus[MAX_CPUS];
+struct cpu cpus[MAX_CPUS] OF_THE_MOMENT;
 
 /* Packets on a CPU's backlog: when they were put there. One word each, so that it is read whole:
  * 48 bits of the time, 16 bits of the address. A collision loses a stamp and never gives a wrong one
  * but for an address that agrees in 28 bits within the same moment. */
 #define PACKETS 4096
-u64 packets[PACKETS];
+u64 packets[PACKETS] OF_THE_MOMENT;
 
 static __always_inline u64 *packet_at(u64 address)
 {
@@ -92,6 +95,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);	/* its heads are read after each window */
 	__uint(max_entries, ROWS);
 	__type(key, u32);
 	__type(value, struct row);
@@ -208,15 +212,29 @@ static __always_inline bool after(u32 a, u32 b)
 	return (s32)(a - b) > 0;
 }
 
-/* The state of a connection; made if there is none, with the bytes up to these already read. */
+/* The state of a connection, 0 if nothing is known of it in this window. */
+static __always_inline struct conn *conn_of(struct sock *sk)
+{
+	struct conn *c = bpf_sk_storage_get(&conns, sk, 0, 0);
+
+	return c && c->epoch == (u32)control.epoch ? c : 0;
+}
+
+/* A connection seen for the first time in this window: bytes up to these have been read, up to those
+ * have come. Only what is summed up outlives a window. */
 static __always_inline struct conn *new_conn(struct sock *sk, u32 read_seq, u32 come_seq)
 {
 	struct conn *c = bpf_sk_storage_get(&conns, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (!c)
 		return 0;
+	c->epoch = control.epoch;
+	c->seg_push = 0;
+	c->seg_pop = 0;
+	c->req.state = IDLE;
 	c->read_seq = read_seq;
-	c->segs[SEGMENTS - 1].end_seq = come_seq;
+	c->first_seq = come_seq;
+	c->come_seq = come_seq;
 	c->peer_port = __builtin_bswap16(sk->__sk_common.skc_dport);
 	c->id = (u64)sk;
 	return c;

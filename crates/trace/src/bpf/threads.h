@@ -194,7 +194,7 @@ static __noinline int resync(struct cpu *cpu, u64 id)
 	if (cpu->is_known && (was | cpu->slot))
 		count(NOTE_SWITCH_UNSEEN);
 	cpu->is_known = 1;
-	t = thread_at(cpu->slot);
+	t = seen_at(cpu->slot);
 	if (cpu->slot && t->off_kind != ON_CPU)
 		switch_in(t, bpf_ktime_get_ns());
 	return 0;

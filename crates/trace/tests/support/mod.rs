@@ -4,6 +4,7 @@
 
 pub mod calm;
 pub mod echo;
+pub mod log;
 pub mod real;
 pub mod server;
 
@@ -15,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use sojourn_base::Fault;
+use sojourn_trace::how::How;
 use sojourn_trace::record::Record;
 use sojourn_trace::session::{self, Options, Outcome};
 use sojourn_trace::stages::STAGES;
@@ -80,11 +82,17 @@ impl Drop for Sets<'_> {
     }
 }
 
-/// Traces the process `pid` while `client` runs.
+/// Traces every request of the process `pid` while `client` runs.
 pub fn trace(pid: u32, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
+    trace_how(How::All, pid, client)
+}
+
+/// The same of the requests that one way to trace chooses.
+pub fn trace_how(how: How, pid: u32, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
     let target = target::find(Path::new("/proc"), pid, &[]).unwrap();
     let options = Options {
         duration_ns: 60_000_000_000,
+        how,
         ring_bytes: 16 << 20,
         is_full: true,
         worst: 3,

@@ -1,0 +1,116 @@
+//! How many requests are traced: the price is a choice.
+
+use sojourn_base::{Fault, rng};
+
+/// Cost that is accepted where none is asked for.
+pub const COST: f64 = 0.02;
+const COSTS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
+
+/// Which requests are traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum How {
+    /// All that arrive in random windows; nothing is attached between them.
+    Windows {
+        /// Share of the service's CPU time that tracing may take.
+        cost: f64,
+        /// Of the windows' places and lengths.
+        seed: u64,
+    },
+    /// Those of one flow in so many, other ones all the time.
+    Sample {
+        /// 64 means 1/64.
+        one_in: u32,
+        /// Of the flows.
+        seed: u64,
+    },
+    /// Every request.
+    #[default]
+    All,
+}
+
+impl How {
+    /// From what was asked for; `None` is what was not. Records mean all, if nothing else was said.
+    ///
+    /// # Errors
+    /// A share or a fraction that is none.
+    pub fn read(
+        cost: Option<&str>,
+        sample: Option<&str>,
+        wants_all: bool,
+        seed: Option<u64>,
+    ) -> Result<Self, Fault> {
+        let seed = seed.unwrap_or_else(rng::fresh_seed);
+        match (cost, sample) {
+            (_, Some(text)) => Ok(Self::Sample { one_in: one_in(text)?, seed }),
+            (Some(text), _) => Ok(Self::Windows { cost: share(text)?, seed }),
+            _ if wants_all => Ok(Self::All),
+            _ => Ok(Self::Windows { cost: COST, seed }),
+        }
+    }
+
+    /// As it stands in the result.
+    pub fn word(self, is_full: bool) -> &'static str {
+        match self {
+            Self::Windows { .. } => "windows",
+            Self::Sample { .. } => "sample",
+            Self::All if is_full => "records",
+            Self::All => "aggregate",
+        }
+    }
+}
+
+/// `2%` or `0.02`.
+fn share(text: &str) -> Result<f64, Fault> {
+    let (number, unit) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(value) if COSTS.contains(&(value * unit)) => Ok(value * unit),
+        _ => Err(Fault::usage(
+            format!("'{text}' is no cost to trace at"),
+            "--cost",
+            "give 0.1% to 50%, or --all",
+        )),
+    }
+}
+
+/// `1/64`.
+fn one_in(text: &str) -> Result<u32, Fault> {
+    match text.split_once('/').map(|(one, n)| (one.trim(), n.trim().parse::<u32>())) {
+        Some(("1", Ok(n @ 2..=65536))) => Ok(n),
+        _ => Err(Fault::usage(
+            format!("'{text}' is no sample of flows"),
+            "--sample",
+            "give 1/2 to 1/65536: 1/64 traces one flow in 64",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(cost: Option<&str>, sample: Option<&str>, wants_all: bool) -> Result<How, String> {
+        How::read(cost, sample, wants_all, Some(7)).map_err(|fault| fault.at)
+    }
+
+    #[test]
+    fn two_per_cent_is_what_is_taken_where_nothing_is_said() {
+        assert_eq!(read(None, None, false), Ok(How::Windows { cost: COST, seed: 7 }));
+        assert_eq!(read(None, None, true), Ok(How::All), "records want all");
+        assert_eq!(read(Some("5 %"), None, true), Ok(How::Windows { cost: 0.05, seed: 7 }));
+        assert_eq!(read(Some("0.5"), None, false), Ok(How::Windows { cost: 0.5, seed: 7 }));
+        assert_eq!(read(None, Some("1/64"), true), Ok(How::Sample { one_in: 64, seed: 7 }));
+    }
+
+    #[test]
+    fn what_is_no_share_is_refused_with_its_flag() {
+        for text in ["", "%", "0", "0.01%", "51%", "2", "-2%", "nan", "inf%"] {
+            assert_eq!(read(Some(text), None, false), Err("--cost".into()), "{text}");
+        }
+        for text in ["", "64", "1/1", "2/64", "1/0", "1/65537", "1/x"] {
+            assert_eq!(read(None, Some(text), false), Err("--sample".into()), "{text}");
+        }
+    }
+}

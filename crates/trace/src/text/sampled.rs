@@ -1,0 +1,81 @@
+//! Which requests were traced, at which price, and how well the numbers are known from them.
+
+use std::fmt::Write as _;
+
+use sojourn_base::units::show_ns;
+
+use crate::result::TraceResult;
+use crate::window::{Cost, Interval};
+
+/// Stages whose share in the tail gets an interval: the largest.
+const STAGES: usize = 2;
+
+/// Windows or flows, and the cost.
+pub fn head(page: &mut String, result: &TraceResult) {
+    let sampling = &result.sampling;
+    if let Some(windows) = sampling.windows {
+        put!(
+            page,
+            "{windows} windows of {} in the mean, hooks attached {:.1} % of the time",
+            show_ns(sampling.traced_ns as f64 / windows.max(1) as f64),
+            sampling.duty * 100.0
+        );
+    }
+    if let Some(one_in) = sampling.one_in {
+        put!(page, "one flow in {one_in}, another one every 50 ms");
+    }
+    if let Some(price) = &sampling.cost {
+        cost(page, price);
+    }
+}
+
+fn cost(page: &mut String, cost: &Cost) {
+    let percent = |share: f64| format!("{:.1}", share * 100.0);
+    let measured = match (cost.measured, cost.interval) {
+        (Some(share), Some(Interval { low, high: Some(high) })) => {
+            format!("measured {} % ({} to {})", percent(share), percent(low), percent(high))
+        }
+        _ => "not measured, for the service did too little".into(),
+    };
+    put!(
+        page,
+        "cost: asked {} %, {measured} of the service's CPU time\n  tracer itself {} % of a CPU; hooks {} % while \
+         attached{}",
+        percent(cost.asked),
+        percent(cost.tracer_cpu_ratio),
+        percent(cost.while_attached),
+        if cost.is_assumed { ", as assumed" } else { "" }
+    );
+}
+
+/// Intervals of the mean, of p99, and of the largest stages of the tail.
+pub fn accuracy(page: &mut String, result: &TraceResult) {
+    let Some(accuracy) = &result.sampling.accuracy else { return };
+    let times = |interval: Option<Interval>| match interval {
+        Some(Interval { low, high: Some(high) }) => {
+            format!("{} to {}", show_ns(low), show_ns(high))
+        }
+        Some(Interval { low, high: None }) => format!("{} or more", show_ns(low)),
+        None => "unknown".into(),
+    };
+    put!(
+        page,
+        "\n{:.0} % intervals from {} {}: mean {}, p99 {}",
+        accuracy.confidence * 100.0,
+        accuracy.clusters,
+        if result.sampling.windows.is_some() { "windows" } else { "half seconds" },
+        times(accuracy.mean_ns),
+        times(accuracy.p99_ns)
+    );
+    let mut largest: Vec<_> = result.tail.stages.iter().collect();
+    largest.sort_by(|a, b| b.times.share.total_cmp(&a.times.share));
+    let known = |name: &str| accuracy.stages.iter().find(|s| s.name == name)?.tail_share;
+    let shares = largest.iter().take(STAGES).filter_map(|stage| {
+        let Interval { low, high } = known(&stage.name)?;
+        Some(format!("{} {:.1} to {:.1} %", stage.name, low * 100.0, high? * 100.0))
+    });
+    let shares: Vec<String> = shares.collect();
+    if !shares.is_empty() {
+        put!(page, "  of the p99 tail: {}", shares.join(", "));
+    }
+}

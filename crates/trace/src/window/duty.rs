@@ -1,0 +1,175 @@
+//! How long windows are and how often they come, so that tracing takes what it may and no more.
+//!
+//! What a window takes is seen on the spot: the service's CPU time per TCP segment while hooks are
+//! attached, against the same between windows. Until a few windows have been, a share is assumed that is
+//! above what a saturated memcached loses ([`ASSUMED`]); it is outvoted as windows come. The tracer's
+//! own CPU time (mostly attaching and detaching) counts as if it were taken from the service, as it is
+//! where both share a CPU.
+
+use crate::window::Cost;
+use crate::window::estimate::{Estimate, jackknife};
+use crate::window::work::Work;
+
+/// Share of the service's CPU time that is lost while the hooks are attached, until it is known. A
+/// saturated memcached of one thread lost 0.22: the journal's entry on the tracer.
+const ASSUMED: f64 = 0.25;
+/// The assumption weighs as much as so many windows.
+const ASSUMED_WINDOWS: f64 = 4.0;
+/// Of the standard error, at most so much is added for safety.
+const SAFETY_MAX: f64 = 0.2;
+/// Least price: noise may say that tracing costs nothing.
+const PRICE_MIN: f64 = 0.02;
+/// What the tracer itself takes for a window, and for how long the hooks stay attached beside it, until
+/// both are known, ns.
+const OWN_NS: f64 = 6e6;
+const BESIDE_NS: f64 = 1e7;
+/// Mean length of a window, ns.
+const SHORTEST_NS: f64 = 2e7;
+const LONGEST_NS: f64 = 1.5e8;
+/// Windows are made longer as long as one comes every so many ns: twenty in a trace of ten seconds.
+const SLOT_NS: f64 = 5e8;
+/// Largest share of the time with hooks attached.
+const DUTY_MAX: f64 = 0.5;
+/// More turns than this are put together, two by two.
+const MOST: usize = 512;
+
+/// One window, and the gap before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Turn {
+    /// What the service did in the gap.
+    pub outside: Work,
+    /// What it did from before attaching until after detaching.
+    pub inside: Work,
+    /// Length of the window, ns.
+    pub length_ns: f64,
+    /// From before attaching until after detaching, ns.
+    pub attached_ns: f64,
+    /// CPU time of the tracer for it, ns.
+    pub own_ns: f64,
+}
+
+/// Follows the cost that was asked for.
+#[derive(Debug)]
+pub struct Duty {
+    asked: f64,
+    /// CPU time and segments, inside and outside, by window.
+    turns: Vec<[f64; 4]>,
+    windows: f64,
+    length_ns: f64,
+    attached_ns: f64,
+    own_ns: f64,
+}
+
+impl Duty {
+    /// For a share of the service's CPU time.
+    pub fn new(asked: f64) -> Self {
+        let none = 0.0;
+        Self {
+            asked,
+            turns: Vec::new(),
+            windows: none,
+            length_ns: none,
+            attached_ns: none,
+            own_ns: none,
+        }
+    }
+
+    /// A window is over.
+    pub fn add(&mut self, turn: &Turn) {
+        let Turn { outside, inside, .. } = *turn;
+        if inside.segments > 0.0 || outside.segments > 0.0 {
+            self.turns.push([inside.cpu_ns, inside.segments, outside.cpu_ns, outside.segments]);
+        }
+        if self.turns.len() == MOST {
+            let pairs = self.turns.chunks(2);
+            let add =
+                |two: &[[f64; 4]]| std::array::from_fn(|k| two.iter().map(|turn| turn[k]).sum());
+            self.turns = pairs.map(add).collect();
+        }
+        self.windows += 1.0;
+        self.length_ns += turn.length_ns;
+        self.attached_ns += turn.attached_ns;
+        self.own_ns += turn.own_ns;
+    }
+
+    /// Share of the service's CPU time that is lost while the hooks are attached, on the safe side.
+    fn price(&self) -> f64 {
+        let seen = jackknife(&self.turns, lost_inside)
+            .map_or(ASSUMED, |Estimate { value, se, .. }| {
+                (value + se.min(SAFETY_MAX)).clamp(PRICE_MIN, 1.0)
+            });
+        let windows = self.turns.len() as f64;
+        (ASSUMED_WINDOWS * ASSUMED + windows * seen) / (ASSUMED_WINDOWS + windows)
+    }
+
+    /// Attached before and after a window, ns.
+    fn beside_ns(&self) -> f64 {
+        (BESIDE_NS + self.attached_ns - self.length_ns) / (1.0 + self.windows)
+    }
+
+    fn own_per_window_ns(&self) -> f64 {
+        (OWN_NS + self.own_ns) / (1.0 + self.windows)
+    }
+
+    /// Mean length of the next window, ns.
+    pub fn window_ns(&self) -> f64 {
+        let affords_ns = SLOT_NS * self.asked - self.own_per_window_ns();
+        (affords_ns / self.price() - self.beside_ns()).clamp(SHORTEST_NS, LONGEST_NS)
+    }
+
+    /// What a window of this length needs of its slot, ns.
+    pub fn needed_ns(&self, window_ns: f64) -> f64 {
+        window_ns + self.beside_ns()
+    }
+
+    /// Length of the next slot, in which one window lies, ns.
+    pub fn slot_ns(&self) -> f64 {
+        let attached_ns = self.needed_ns(self.window_ns());
+        self.time_for(attached_ns, self.own_per_window_ns())
+    }
+
+    /// When the next slot begins, ns from the beginning: by then what was spent has been earned.
+    pub fn due_ns(&self) -> f64 {
+        self.time_for(self.attached_ns, self.own_ns)
+    }
+
+    /// How long a trace must be in which so much is spent.
+    fn time_for(&self, attached_ns: f64, own_ns: f64) -> f64 {
+        ((self.price() * attached_ns + own_ns) / self.asked).max(attached_ns / DUTY_MAX)
+    }
+
+    /// Time with hooks attached, ns.
+    pub fn attached_ns(&self) -> f64 {
+        self.attached_ns
+    }
+
+    /// What it came to in `elapsed_ns`, of which the tracer itself took `own_ns` of CPU time.
+    pub fn cost(&self, elapsed_ns: f64, own_ns: f64) -> Cost {
+        let measured = jackknife(&self.turns, lost_of_all);
+        Cost {
+            asked: self.asked,
+            measured: measured.map(|found| found.value),
+            interval: measured.map(Estimate::interval),
+            while_attached: self.price(),
+            is_assumed: (self.turns.len() as f64) < ASSUMED_WINDOWS,
+            tracer_cpu_ratio: own_ns / elapsed_ns.max(1.0),
+        }
+    }
+}
+
+/// CPU time inside beyond what the same segments take outside, ÷ CPU time inside.
+fn lost_inside(sums: &[f64; 4]) -> f64 {
+    extra_ns(sums) / sums[0]
+}
+
+/// The same ÷ all CPU time.
+fn lost_of_all(sums: &[f64; 4]) -> f64 {
+    extra_ns(sums) / (sums[0] + sums[2])
+}
+
+fn extra_ns([inside_ns, inside_segments, outside_ns, outside_segments]: &[f64; 4]) -> f64 {
+    inside_ns - inside_segments * outside_ns / outside_segments
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! The windows of one trace, one after the other.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sojourn_base::Fault;
+use sojourn_base::clock::{Clock as _, Monotonic};
+
+use crate::attach::{Attached, Clocks};
+use crate::read::Memory;
+use crate::session::{Live, Outcome};
+use crate::window::DRAIN_MAX_NS;
+use crate::window::draw::Draw;
+use crate::window::duty::{Duty, Turn};
+use crate::window::work::{Work, own_cpu_ns};
+
+/// Between two windows at least: an attachment that just went may still be on its way out.
+const GAP_MIN_NS: u64 = 10_000_000;
+/// First look for requests that have not ended, after a window; each further one twice as late.
+const DRAIN_LOOK: Duration = Duration::from_millis(2);
+const DRAIN_LOOK_MAX: Duration = Duration::from_millis(20);
+/// Inside a window records must not fill the ring.
+const RING_LOOK: Duration = Duration::from_millis(30);
+
+/// Traces in windows that cost `asked` of the service's CPU time, drawn from `seed`.
+pub(crate) fn run(
+    live: &Live<'_, '_>,
+    (asked, seed): (f64, u64),
+    begun: &mut dyn FnMut(),
+    outcome: &mut Outcome,
+) -> Result<(), Fault> {
+    let lives = Attached::lives(live.object)?;
+    let (clocks, clock) = Clocks::new(live.object);
+    let memory = Memory::new(live.object)?;
+    outcome.hooks.extend(lives.hooks.iter().cloned());
+    outcome.hooks.push(clock);
+    outcome.sampling.seed = Some(seed);
+    let (duty, draw) = (Duty::new(asked), Draw::new(seed));
+    let work = live.work();
+    let mut windows = Windows { live, clocks, memory, duty, draw, work, epoch: 0 };
+    outcome.started_ns = Monotonic.now_ns();
+    let own_ns = own_cpu_ns();
+    begun();
+    while let Some(length_ns) = windows.wait_for_next(outcome) {
+        windows.one(length_ns, outcome)?;
+    }
+    let elapsed_ns = Monotonic.now_ns() - outcome.started_ns;
+    outcome.counts.duration_ns = elapsed_ns;
+    outcome.counts.traced_ns = outcome.sampling.traced_ns;
+    outcome.sampling.windows = Some(windows.epoch);
+    outcome.sampling.duty = windows.duty.attached_ns() / elapsed_ns.max(1) as f64;
+    outcome.sampling.cost = Some(windows.duty.cost(elapsed_ns as f64, own_cpu_ns() - own_ns));
+    Ok(())
+}
+
+struct Windows<'a, 's> {
+    live: &'a Live<'a, 's>,
+    clocks: Clocks,
+    memory: Memory,
+    duty: Duty,
+    draw: Draw,
+    /// When the last window was over.
+    work: Work,
+    /// Number of the last window.
+    epoch: u64,
+}
+
+impl Windows<'_, '_> {
+    /// Sleeps until the next window; its length, or `None` at the end of the trace.
+    fn wait_for_next(&mut self, outcome: &mut Outcome) -> Option<u64> {
+        let length_ns = self.draw.length_ns(self.duty.window_ns());
+        let needed_ns = self.duty.needed_ns(length_ns as f64);
+        let place_ns = self.draw.place_ns(self.duty.slot_ns(), needed_ns);
+        let from_ns = outcome.started_ns + self.duty.due_ns() as u64 + place_ns;
+        let end_ns = outcome.started_ns + self.live.options.duration_ns;
+        // A trace that is shorter than a slot has one window all the same.
+        let latest_ns = if self.epoch == 0 { end_ns.saturating_sub(length_ns) } else { u64::MAX };
+        let from_ns = from_ns.min(latest_ns).max(Monotonic.now_ns() + GAP_MIN_NS);
+        let fits = from_ns + length_ns <= end_ns;
+        let is_on = self.sleep_until(if fits { from_ns } else { end_ns }, outcome);
+        (fits && is_on).then_some(length_ns)
+    }
+
+    fn sleep_until(&self, until_ns: u64, outcome: &mut Outcome) -> bool {
+        while Monotonic.now_ns() < until_ns {
+            if !self.live.sleep_until(until_ns, Duration::MAX, outcome) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// One window: attach, count arrivals, wait for the last of them, detach, take what came.
+    fn one(&mut self, length_ns: u64, outcome: &mut Outcome) -> Result<(), Fault> {
+        let (before, own_ns, from_ns) = (self.live.work(), own_cpu_ns(), Monotonic.now_ns());
+        self.epoch += 1;
+        let attached = Attached::requests(self.live.object, self.live.options.how)?;
+        if self.epoch == 1 {
+            outcome.hooks.extend(attached.hooks.iter().cloned());
+        }
+        self.clocks.tick(true);
+        let started_ns = self.live.control.begin(self.epoch)?;
+        while Monotonic.now_ns() < started_ns + length_ns {
+            if !self.live.sleep_until(started_ns + length_ns, RING_LOOK, outcome) {
+                break;
+            }
+            if self.live.options.is_full {
+                self.live.look_into_ring()?;
+            }
+        }
+        let ended_ns = self.live.control.end();
+        self.clocks.tick(false);
+        let drained_ns = self.drain(ended_ns, outcome)?;
+        self.live.control.disable();
+        let times = (started_ns, ended_ns);
+        self.memory.still_running(self.epoch, times, &mut outcome.still_ran);
+        self.live.control.close()?;
+        drop(attached);
+        let to_ns = Monotonic.now_ns();
+        let after = self.live.work();
+        self.live.look_into_ring()?;
+        outcome.clusters.add(self.memory.snapshot());
+        let seen = &mut outcome.sampling;
+        seen.traced_ns += ended_ns - started_ns;
+        seen.drain_max_ns = Some(seen.drain_max_ns.unwrap_or(0).max(drained_ns));
+        self.duty.add(&Turn {
+            outside: before.since(self.work),
+            inside: after.since(before),
+            length_ns: (ended_ns - started_ns) as f64,
+            attached_ns: (to_ns - from_ns) as f64,
+            own_ns: own_cpu_ns() - own_ns,
+        });
+        self.work = after;
+        Ok(())
+    }
+
+    /// Waits until what arrived in the window has ended, or for as long as that is waited for.
+    fn drain(&self, ended_ns: u64, outcome: &mut Outcome) -> Result<u64, Fault> {
+        let (mut pause, until_ns) = (DRAIN_LOOK, ended_ns + DRAIN_MAX_NS);
+        loop {
+            let is_on = self.live.sleep_until(until_ns, pause, outcome);
+            self.live.look_into_ring()?;
+            let now_ns = Monotonic.now_ns();
+            if self.live.control.open()? == 0
+                || now_ns >= until_ns
+                || !is_on && was_given_time(pause)
+            {
+                return Ok(now_ns - ended_ns);
+            }
+            if !is_on {
+                std::thread::sleep(pause);
+            }
+            pause = (2 * pause).min(DRAIN_LOOK_MAX);
+        }
+    }
+}
+
+/// A trace that is told to end waits for the last requests a little, and no longer.
+fn was_given_time(pause: Duration) -> bool {
+    pause >= DRAIN_LOOK_MAX
+}
+
+impl Live<'_, '_> {
+    fn work(&self) -> Work {
+        Work::read(Path::new("/proc"), &self.target.pids)
+    }
+}

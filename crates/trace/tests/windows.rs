@@ -1,0 +1,238 @@
+//! What is traced in windows, or of a sample of flows, is right request by request, whatever was known
+//! before and is not true any more.
+
+#![allow(clippy::unwrap_used)] // a test that cannot start has failed
+
+mod support;
+
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sojourn_trace::how::How;
+use sojourn_trace::program;
+use sojourn_trace::reasons::Weight;
+use sojourn_trace::session::Outcome;
+use support::calm::{Judged, calmly, judge};
+use support::echo;
+use support::log::Log;
+use support::server::Server;
+use support::{alone, index, median, trace_how};
+
+/// Half of the time in windows of about 150 ms.
+const WINDOWS: How = How::Windows { cost: 0.5, seed: 5 };
+/// One flow in four.
+const SAMPLE: How = How::Sample { one_in: 4, seed: 5 };
+const LENGTH: Duration = Duration::from_secs(5);
+
+/// Milliseconds between 0 and `most`, different each time, the same in every run.
+fn pause(k: u64, most: u64) -> Duration {
+    Duration::from_millis(k.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % (most + 1))
+}
+
+/// Connections that call now and then, each in a thread of its own, until time is over.
+fn callers(server: &Server, log: &Log, n: u64, call: impl Fn(&mut TcpStream, u64) + Sync) {
+    let end = Instant::now() + LENGTH;
+    thread::scope(|scope| {
+        for each in 0..n {
+            let call = &call;
+            scope.spawn(move || {
+                let mut stream = server.connect();
+                let mut k = each << 32;
+                while Instant::now() < end {
+                    call(&mut stream, k);
+                    k += 1;
+                }
+            });
+        }
+    });
+    assert!(log.len() > 50, "too little was done");
+}
+
+/// Nothing is wrong or unexplained; only requests at the edges are left out.
+fn clean(outcome: &Outcome) -> Judged {
+    let counts = &outcome.counts;
+    let unmatched = counts.weighing(Weight::Unmatched);
+    judge(unmatched == 0, || format!("{unmatched} unmatched: {:?}", counts.reasons))?;
+    let history = counts.reason("thread_history");
+    judge(history == 0, || format!("{history} requests' threads had not been seen"))
+}
+
+/// Workers that sleep in `epoll_wait` when a window begins and connections that were used in another
+/// window last: every record is a request of its client, and nothing is left unexplained.
+#[test]
+fn what_was_known_in_another_window_is_not_used() {
+    let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let server = echo::start(&["4"]);
+        let log = Log::default();
+        let (outcome, records) = trace_how(WINDOWS, server.pid(), || {
+            callers(&server, &log, 12, |stream, k| {
+                log.call(stream, 3000 * u32::from(k % 3 == 0));
+                thread::sleep(pause(k, 400));
+            });
+        });
+        let late = log.check(&records);
+        let windows = outcome.sampling.windows.unwrap();
+        assert!(windows >= 8, "{windows} windows");
+        judge(records.len() > 30, || format!("{} of {}", records.len(), log.len()))?;
+        judge(late == 0, || format!("{late} of {} arrived late", records.len()))?;
+        clean(&outcome)?;
+        let residual: u64 = records.iter().map(|r| r.stage_ns[index("residual")]).sum();
+        judge(residual == 0, || format!("{residual} ns in no stage"))
+    });
+}
+
+/// Requests that take longer than a window, and than the gap after it: those that arrive inside are
+/// counted in full, those that were under way are not counted.
+#[test]
+fn a_request_that_outlasts_its_window_is_counted_and_one_under_way_is_not() {
+    let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let server = echo::start(&["8"]);
+        let log = Log::default();
+        let (outcome, records) = trace_how(WINDOWS, server.pid(), || {
+            callers(&server, &log, 8, |stream, k| {
+                log.call(stream, if k % 2 == 0 { 250_000 } else { 1000 });
+                thread::sleep(pause(k, 100));
+            });
+        });
+        log.check(&records);
+        clean(&outcome)?;
+        let share = |long: bool, n: usize| {
+            let is_long = |r: &&sojourn_trace::record::Record| (r.total_ns > 240_000_000) == long;
+            records.iter().filter(is_long).count() as f64 / n as f64
+        };
+        // As many calls of each kind: each has the same chance to arrive in a window.
+        let (long, short) = (share(true, log.len() / 2), share(false, log.len() / 2));
+        let traced = outcome.sampling.traced_ns as f64 / outcome.counts.duration_ns as f64;
+        // Sixty or so of each: five sigma of a binomial share.
+        judge((long - short).abs() < 0.35, || format!("{long} of the long, {short} of the short"))?;
+        judge(long > traced * 0.4, || format!("{long} of the long in {traced} of the time"))?;
+        let drain_ns = outcome.sampling.drain_max_ns.unwrap();
+        judge(drain_ns < 900_000_000, || format!("waited for {drain_ns} ns"))
+    });
+}
+
+/// Bytes that were waiting when a window began do not count as arriving with the next ones.
+#[test]
+fn requests_that_waited_since_before_the_window_do_not_arrive_in_it() {
+    let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let server = echo::start(&["4"]);
+        let log = Log::default();
+        let (outcome, records) = trace_how(WINDOWS, server.pid(), || {
+            // Each request is sent while the one before is in service and more wait.
+            callers(&server, &log, 4, |stream, k| {
+                let asks: Vec<_> = (0..4)
+                    .map(|_| {
+                        thread::sleep(Duration::from_millis(15));
+                        log.send(stream, 25_000)
+                    })
+                    .collect();
+                for ask in asks {
+                    log.receive(stream, ask);
+                }
+                thread::sleep(pause(k, 60));
+            });
+        });
+        let late = log.check(&records);
+        assert!(records.len() > 20, "{} of {}", records.len(), log.len());
+        judge(late == 0, || format!("{late} of {} arrived late", records.len()))?;
+        let waited = records.iter().filter(|r| r.total_ns > 40_000_000).count();
+        judge(waited > 10, || format!("{waited} waited: nothing was proved"))?;
+        assert!(outcome.counts.reason("began_before") > 0, "no window began in a wait");
+        Ok(())
+    });
+}
+
+/// A known delay is in its stage also where only windows are looked at.
+#[test]
+fn a_known_delay_stands_in_its_stage() {
+    let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let server = echo::start(&["2"]);
+        let log = Log::default();
+        let (outcome, records) = trace_how(WINDOWS, server.pid(), || {
+            callers(&server, &log, 2, |stream, _| log.call(stream, 3000));
+        });
+        log.check(&records);
+        clean(&outcome)?;
+        let rest: Vec<u64> =
+            records.iter().map(|r| r.total_ns - r.stage_ns[index("application")]).collect();
+        judge(median(rest.clone()) < 1_000_000, || format!("{} ns elsewhere", median(rest)))?;
+        // Replies that are written once the hooks are off do not cut the last request of a window off.
+        let (cut_off, windows) =
+            (outcome.counts.reason("in_flight"), outcome.sampling.windows.unwrap());
+        judge(cut_off * 4 <= windows, || format!("{cut_off} cut off in {windows} windows"))?;
+        let busy = outcome.counts.threads.iter().map(|t| t.run_ns).max().unwrap();
+        assert!(busy <= outcome.counts.traced_ns, "{busy} ns in {} ns", outcome.counts.traced_ns);
+        Ok(())
+    });
+}
+
+/// Flows enter and leave the sample all the time, most of them in the middle of a request.
+#[test]
+fn a_sample_of_flows_has_its_share_of_long_and_short_requests_and_no_wrong_one() {
+    let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let server = echo::start(&["16"]);
+        let log = Log::default();
+        let (outcome, records) = trace_how(SAMPLE, server.pid(), || {
+            callers(&server, &log, 16, |stream, k| {
+                log.call(stream, if k % 2 == 0 { 120_000 } else { 500 });
+                thread::sleep(pause(k, 20));
+            });
+        });
+        log.check(&records);
+        clean(&outcome)?;
+        let long = records.iter().filter(|r| r.total_ns > 100_000_000).count();
+        let short = records.len() - long;
+        let expected = log.len() as f64 / 8.0;
+        // 16 flows, a hundred choices: five sigma of a binomial of 16 · 100 at a quarter is 7 %; calls of
+        // one flow within one choice are alike.
+        for (n, what) in [(long, "long"), (short, "short")] {
+            let ratio = n as f64 / expected;
+            judge((0.6..1.4).contains(&ratio), || {
+                format!("{n} {what} ones of {expected} expected")
+            })?;
+        }
+        assert!(outcome.counts.reason("in_flight") <= 16, "{:?}", outcome.counts.reasons);
+        Ok(())
+    });
+}
+
+/// As the program does it: in windows by default, with the cost; too short a look is unknown.
+#[test]
+fn the_result_says_what_was_asked_what_it_cost_and_how_sure_it_is() {
+    let Some(_alone) = alone() else { return };
+    let server = echo::start(&["1"]);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let (mut out, mut talk) = (Vec::new(), Vec::new());
+    let words = format!("sojourn-trace --pid {} --duration 2s --json - --seed 3", server.pid());
+    let exit = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut stream = server.connect();
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                echo::Ask::default().call(&mut stream);
+            }
+        });
+        let never = std::sync::atomic::AtomicBool::new(false);
+        let words = words.split(' ').map(Into::into);
+        let exit = program::main(words, &never, &mut out, &mut talk);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        exit
+    });
+    let result: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(exit, 3, "two seconds have too few windows: {result}");
+    assert_eq!(result["mode"], "windows");
+    let sampling = &result["sampling"];
+    assert_eq!((&sampling["seed"], &sampling["cost"]["asked"]), (&3.into(), &0.02.into()));
+    let windows = sampling["windows"].as_u64().unwrap();
+    assert!((1..=5).contains(&windows), "{windows}");
+    assert!(result["matched"].as_u64().unwrap() > 50);
+    let traced = sampling["traced_ns"].as_f64().unwrap();
+    assert!(traced > 1e7 && traced < 0.2 * result["duration_ns"].as_f64().unwrap(), "{traced}");
+    let reasons = result["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("--all"), "{reasons}");
+}
