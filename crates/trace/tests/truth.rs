@@ -51,11 +51,11 @@ fn a_pause_between_read_and_write_is_application() {
     calmly(|| {
         let server = echo::start(&["4"]);
         let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
-        let (_, records) = trace(server.pid(), || {
+        let (outcome, records) = trace(server.pid(), || {
             rounds(&server, ask, 260);
         });
         let (paused, others) = split(&records);
-        assert!(paused.len() >= 20);
+        assert!(paused.len() >= 20, "{} of 20, {:?}", paused.len(), outcome.counts.reasons);
         pause_in("application", &paused)?;
         let other = median(others.iter().map(|r| r.stage_ns[index("application")]).collect());
         judge(other < PAUSE_NS / 20, || format!("{other} ns without a pause"))
