@@ -81,7 +81,11 @@ fn by_many(weights: &Weights) -> String {
     if share < TOLD {
         return String::new();
     }
-    format!(", {:.0} % of it run-queue delay behind {} tasks", share * 100.0, tasks.len())
+    let whom = match tasks.len() {
+        1 => "one task, once or twice".into(),
+        n => format!("{n} tasks"),
+    };
+    format!(", {:.0} % of it run-queue delay behind {whom}", share * 100.0)
 }
 
 /// The stage that the service itself took longest for.
