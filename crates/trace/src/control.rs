@@ -180,7 +180,7 @@ mod tests {
         let body = include_str!("bpf/shapes.h").split_once(head).unwrap().1;
         let body = body.split_once("};").unwrap().0;
         let code = body.lines().filter_map(|line| line.split("/*").next());
-        let names = code.flat_map(|line| line.split_whitespace().last());
+        let names = code.filter_map(|line| line.split_whitespace().last());
         names
             .map(|name| name.trim_end_matches([';', ',']).to_owned())
             .filter(|n| n != "{")

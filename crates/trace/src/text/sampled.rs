@@ -33,13 +33,14 @@ fn cost(page: &mut String, cost: &Cost) {
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     let measured = match (cost.measured, cost.interval) {
         (Some(share), Some(Interval { low, high: Some(high) })) => {
-            format!("measured {} % ({} to {})", percent(share), percent(low), percent(high))
+            let range = format!("({} to {})", percent(low), percent(high));
+            format!("measured {} % {range} of the service's CPU time", percent(share))
         }
         _ => "not measured, for the service did too little".into(),
     };
     put!(
         page,
-        "cost: asked {} %, {measured} of the service's CPU time\n  tracer itself {} % of a CPU; hooks {} % while \
+        "cost: asked {} %, {measured}\n  tracer itself {} % of a CPU; hooks {} % while \
          attached{}",
         percent(cost.asked),
         percent(cost.tracer_cpu_ratio),
