@@ -16,7 +16,7 @@ use crate::attach::noted_iterators;
 use crate::control::Control;
 use crate::counts::Counts;
 use crate::culprit::keep::Keep;
-use crate::culprit::result::{Asked, Blamed};
+use crate::culprit::result::Blamed;
 use crate::culprit::watch::Watch;
 use crate::how::How;
 use crate::record::{Record, Worst};
@@ -24,7 +24,7 @@ use crate::result;
 use crate::target::Target;
 use crate::window::clusters::Clusters;
 use crate::window::{self, Sampling};
-use crate::{bins, culprit, kernel, load, read, whole};
+use crate::{kernel, load, read, whole};
 
 const ANOTHER: &str =
     "another sojourn-trace was running: its cost is inside these numbers, and ours in its";
@@ -149,7 +149,7 @@ pub fn run(
     name_threads(&mut outcome);
     if let (Some(watch), Some(keep)) = (watch, keep) {
         outcome.hooks.extend(watch.hooks(options.hook_cost));
-        outcome.blamed = Some(blame(watch, keep, &outcome)?);
+        outcome.blamed = Some(watch.blame(keep, &outcome.counts, outcome.started_ns)?);
     }
     Ok(outcome)
 }
@@ -272,30 +272,8 @@ fn name_threads(outcome: &mut Outcome) {
 }
 
 /// Slots become thread ids: slot 1 is the first.
-fn tid_of(tids: &[u32], slot: u32) -> u32 {
+pub(crate) fn tid_of(tids: &[u32], slot: u32) -> u32 {
     tids.get((slot as usize).wrapping_sub(1)).copied().unwrap_or(0)
-}
-
-/// Joins the slowest requests with what was seen meanwhile.
-fn blame(watch: Watch, keep: Keep, outcome: &Outcome) -> Result<Blamed, Fault> {
-    let (counts, q) = (&outcome.counts, keep.quantile());
-    // The edge of the quantile's bin, from which on the kernel's own count is exact.
-    let bin = bins::TOTAL.quantile(&counts.totals, 0, q).map_or(0, |ns| bins::TOTAL.of(ns));
-    let from_ns = bins::TOTAL.low(bin);
-    let mut kept = keep.split(from_ns);
-    let tids: Vec<u32> = counts.threads.iter().map(|thread| thread.tid).collect();
-    for record in kept.tail.iter_mut().chain(&mut kept.body) {
-        record.thread = tid_of(&tids, record.thread);
-        record.writer = tid_of(&tids, record.writer);
-    }
-    let asked = Asked {
-        q,
-        from_ns,
-        requests: counts.totals.iter().skip(bin).sum(),
-        span: (outcome.started_ns, outcome.started_ns + counts.duration_ns),
-        threads: &counts.threads,
-    };
-    Ok(culprit::result::blame(asked, &kept, &watch.end()?))
 }
 
 /// Refuses what this machine cannot do, before anything is loaded.

@@ -8,11 +8,14 @@ use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::{Link, Map, MapCore as _, MapFlags, Object, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
 
+use super::keep::Keep;
+use super::result::{Asked, Blamed, blame};
 use super::seen::Seen;
 use super::{FLOOR_NS, IRQ_NS, symbols};
+use crate::counts::Counts;
 use crate::result::Hook;
-use crate::session::{open, refused};
-use crate::{kernel, load};
+use crate::session::{open, refused, tid_of};
+use crate::{bins, kernel, load};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/culprit.bpf.o"));
 
@@ -123,8 +126,30 @@ impl Watch {
         self.ring.consume().map_err(refused)
     }
 
+    /// Detaches, and joins the slowest requests of a trace with what was seen meanwhile.
+    pub fn blame(self, keep: Keep, counts: &Counts, started_ns: u64) -> Result<Blamed, Fault> {
+        let q = keep.quantile();
+        // The edge of the quantile's bin, from which on the kernel's own count is exact.
+        let bin = bins::TOTAL.quantile(&counts.totals, 0, q).map_or(0, |ns| bins::TOTAL.of(ns));
+        let from_ns = bins::TOTAL.low(bin);
+        let mut kept = keep.split(from_ns);
+        let tids: Vec<u32> = counts.threads.iter().map(|thread| thread.tid).collect();
+        for record in kept.tail.iter_mut().chain(&mut kept.body) {
+            record.thread = tid_of(&tids, record.thread);
+            record.writer = tid_of(&tids, record.writer);
+        }
+        let asked = Asked {
+            q,
+            from_ns,
+            requests: counts.totals.iter().skip(bin).sum(),
+            span: (started_ns, started_ns + counts.duration_ns),
+            threads: &counts.threads,
+        };
+        Ok(blame(asked, &kept, &self.end()?))
+    }
+
     /// Detaches, and answers everything that was told, with names.
-    pub fn end(self) -> Result<Seen, Fault> {
+    fn end(self) -> Result<Seen, Fault> {
         self.enable(false)?;
         drop(self.links);
         self.ring.consume().map_err(refused)?;

@@ -105,6 +105,7 @@ void bpf_ringbuf_submit(void *submitted, u64 flags)
 }
 
 long bpf_get_stackid(void *ctx, const void *map, u64 flags) { return -1; }
+long bpf_task_pt_regs(const void *task) { return 0; }
 long bpf_seq_write(const void *seq, const void *data, u32 bytes) { return 0; }
 
 /* A packet of the connection, from `seq` on. */
@@ -204,7 +205,7 @@ int main(void)
 	char line[128], verb[16];
 	unsigned long long us;
 
-	control.is_enabled = control.started_ns = 1;
+	control.is_enabled = control.started_ns = control.epoch = 1;
 	for (u32 i = 1; i < THREADS; i++)
 		tasks[i] = (struct task_struct){ .pid = PID + i, .tgid = PID };
 	for (u32 i = 0; i < CONNS; i++) {

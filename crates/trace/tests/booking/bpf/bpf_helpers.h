@@ -23,6 +23,7 @@ long bpf_probe_read_user(void *to, u32 bytes, const void *from);
 void *bpf_ringbuf_reserve(const void *ring, u64 bytes, u64 flags);
 void bpf_ringbuf_submit(void *record, u64 flags);
 long bpf_get_stackid(void *ctx, const void *map, u64 flags);
+long bpf_task_pt_regs(const void *task);
 long bpf_seq_write(const void *seq, const void *data, u32 bytes);
 
 #endif
