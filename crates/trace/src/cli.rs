@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", conflicts_with_all = ["sample", "all", "who"], help_heading = "Which requests, at which price")]
     pub cost: Option<String>,
     /// Trace one flow in N all the time, another one every 50 ms: for stalls that windows may miss.
-    /// Costs a saturated service a tenth of its throughput; without rx, ip and tx.
+    /// Costs a saturated service an eighth of its throughput; without rx, ip and tx.
     #[arg(long, value_name = "1/N", conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
     pub sample: Option<String>,
     /// Trace every request; costs a saturated service a fifth of its throughput.
