@@ -171,7 +171,7 @@ fn connections_on_one_worker_are_one_queue() {
 fn no_formula_stands_beside_what_it_does_not_describe() {
     let formulas = |discipline: &str, arrivals: &str| {
         let (discipline, arrivals) = (discipline.into(), arrivals.into());
-        let asked = Job { discipline, arrivals, ..job(0.5, "exponential:1", 2) };
+        let asked = Job { arrivals, discipline, ..job(0.5, "exponential:1", 2) };
         run(&Job { requests: "100k".into(), ..asked }).unwrap().closed.len()
     };
     assert!(formulas("fcfs", "poisson") > 0 && formulas("placed:64", "poisson") > 0);
