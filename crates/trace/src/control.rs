@@ -48,7 +48,7 @@ enum Look {
     Seed,
 }
 
-/// The hooks' reins.
+/// What user space sets while hooks run, and its two iterators; shared memory, no system call.
 pub struct Control {
     words: Shared,
     moment: Shared,
@@ -141,7 +141,7 @@ impl Control {
         self.set(Word::BlameFloorNs, blame_ns);
     }
 
-    /// Another choice of flows.
+    /// Chooses other flows: those whose port and `salt` hash below the sample's share.
     pub fn salt(&self, salt: u64) {
         self.set(Word::Salt, salt);
     }

@@ -6,7 +6,7 @@ use sojourn_base::{Fault, rng};
 pub const COST: f64 = 0.02;
 const COSTS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
-/// Which requests are traced.
+/// Which of the server's requests are traced, and so at what price.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum How {
     /// All that arrive in random windows; nothing is attached between them.

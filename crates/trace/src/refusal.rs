@@ -10,7 +10,7 @@ const LINES: usize = 12;
 const BEGIN: &str = ": -- BEGIN PROG LOAD LOG --\n";
 const END: &str = "-- END PROG LOAD LOG --";
 
-/// Who refused.
+/// Who or what in the kernel refused to load a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The verifier went through a program and did not take it.

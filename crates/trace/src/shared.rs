@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use libbpf_rs::{Map, MapCore as _};
 use sojourn_base::Fault;
 
-/// Unmapped when dropped.
+/// A map's memory, mapped here until this is dropped.
 pub struct Shared {
     at: *mut libc::c_void,
     bytes: usize,
@@ -31,7 +31,7 @@ impl Shared {
         Ok(Self { at, bytes })
     }
 
-    /// Its length.
+    /// Length of the mapped memory, bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -56,7 +56,7 @@ impl Shared {
         self.atomic(at).store(word, Ordering::Release);
     }
 
-    /// Zeros, word by word.
+    /// Sets all of it to zero, word by word, as others may read meanwhile.
     pub fn clear(&self) {
         (0..self.bytes / 8).for_each(|k| self.atomic(8 * k).store(0, Ordering::Relaxed));
     }

@@ -74,7 +74,7 @@ impl Duty {
         }
     }
 
-    /// A window is over.
+    /// Takes in what a window and the gap before it saw.
     pub fn add(&mut self, turn: &Turn) {
         let Turn { outside, inside, .. } = *turn;
         if inside.segments > 0.0 || outside.segments > 0.0 {

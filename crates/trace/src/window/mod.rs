@@ -96,7 +96,7 @@ pub struct StageAccuracy {
     pub tail_share: Option<Interval>,
 }
 
-/// From where to where.
+/// A range that holds the true value with the confidence beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
