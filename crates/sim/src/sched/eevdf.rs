@@ -170,3 +170,52 @@ pub(super) const KIND: PolicyKind = PolicyKind {
         Box::new(Eevdf { knobs: *knobs, entities, queued, current, last_average })
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tasks 0 and 1 awake, 2 asleep with a lag of 60.
+    fn three(weights: [u64; 3]) -> Eevdf {
+        let entity = |(k, weight)| Entity {
+            virtual_time: [1000, 1300, 0][k],
+            deadline: 0,
+            lag: [0, 0, 60][k],
+            weight,
+            is_spent: false,
+        };
+        Eevdf {
+            knobs: Knobs {
+                latency_ns: 0,
+                min_granularity_ns: 0,
+                wakeup_granularity_ns: 0,
+                tick_ns: 1,
+                grace_ns: 0,
+                slice_ns: 3000,
+            },
+            entities: weights.into_iter().enumerate().map(entity).collect(),
+            queued: vec![0],
+            current: Some(1),
+            last_average: 7,
+        }
+    }
+
+    #[test]
+    fn the_average_is_weighed_and_of_those_awake() {
+        assert_eq!(three([1024, 1024, 9]).average(), 1150);
+        assert_eq!(three([1024, 2048, 9]).average(), 1200);
+        let alone = Eevdf { queued: vec![], current: None, ..three([1, 1, 1]) };
+        assert_eq!(alone.average(), 7, "where it stood when the last one slept");
+    }
+
+    /// Stoica and Abdel-Wahab, equation 18 ff.: whoever joins moves V, and has its own lag after that.
+    #[test]
+    fn a_task_that_wakes_has_the_lag_that_it_slept_with() {
+        for weights in [[1024, 1024, 1024], [1024, 2048, 512], [512, 512, 4096]] {
+            let mut tasks = three(weights);
+            tasks.wake(2, 0);
+            let lag = tasks.average() - tasks.entities[2].virtual_time;
+            assert!((59..=61).contains(&lag), "{weights:?}: {lag}");
+        }
+    }
+}
