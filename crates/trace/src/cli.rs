@@ -44,10 +44,10 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", conflicts_with_all = ["sample", "all", "who"], help_heading = "Which requests, at which price")]
     pub cost: Option<String>,
     /// Trace one flow in N all the time, another one every 50 ms: for stalls that windows may miss.
-    /// Costs a saturated service an eighth of its throughput; without rx, ip and tx.
+    /// Costs a saturated service a sixth of its throughput; without rx, ip and tx.
     #[arg(long, value_name = "1/N", conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
     pub sample: Option<String>,
-    /// Trace every request; costs a saturated service a fifth of its throughput.
+    /// Trace every request; costs a saturated service up to a third of its throughput.
     #[arg(long, conflicts_with = "who", help_heading = "Which requests, at which price")]
     pub all: bool,
     /// Seed of windows and flows; drawn anew if not given, and written in the result.
