@@ -21,6 +21,7 @@ SERVER_CPU = 0
 LOOK_S = 0.25
 STEAL_MAX = 0.02
 FOREIGN_MAX = 0.05
+USER_MIN_S = 0.08  # 20 ticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,10 @@ class Row:
 
     Both are taken while the load ran, so that no tool pays for its start, its prefill or its
     summary. `told_rps` is what the tool itself reports, `verdict` what it says of its own numbers
-    ("" if it says nothing). Shares are of one CPU's time: `server_busy` what the server used,
-    `foreign_share` what neither tool, server nor this bench used of either CPU.
+    ("" if it says nothing). `user_us_per_request` is CPU time outside the kernel: counted by its
+    clock ticks (4 ms at 250 Hz), so 10 s of a busy tool tell a share of 7 % to within a tenth;
+    `None`: fewer than 20 ticks were seen. Shares are of one CPU's time: `server_busy` what the
+    server used, `foreign_share` what neither tool, server nor this bench used of either CPU.
     """
 
     round: int
@@ -39,6 +42,7 @@ class Row:
     rps: float
     told_rps: float
     cpu_us_per_request: float
+    user_us_per_request: float | None
     p50_us: float | None
     p99_us: float | None
     requests: int
@@ -61,6 +65,7 @@ class Look:
 
     Attributes:
         cpu_s: of the tool.
+        user_s: the part of it that was not in the kernel.
         requests: that the server has seen.
         server_s: of the server, all its processes.
         used_s: of anybody, on the tool's and the server's CPU.
@@ -69,6 +74,7 @@ class Look:
 
     at_s: float
     cpu_s: float
+    user_s: float
     requests: int
     server_s: float
     used_s: float
@@ -96,7 +102,9 @@ def measure(case: Case, peer: Peer, server: tuple[int, int], seconds: int, numbe
     foreign_s = spent.used_s - spent.cpu_s - spent.server_s - spent.own_s
     return Row(
         round=number, case=case.name, peer=peer.name, rps=requests / wall_s, told_rps=reading.rps,
-        cpu_us_per_request=cpu_s / requests * 1e6, p50_us=reading.p50_us, p99_us=reading.p99_us,
+        cpu_us_per_request=cpu_s / requests * 1e6,
+        user_us_per_request=spent.user_s / requests * 1e6 if spent.user_s >= USER_MIN_S else None,
+        p50_us=reading.p50_us, p99_us=reading.p99_us,
         requests=requests, cpu_s=cpu_s, wall_s=wall_s, steal_share=(steal_ticks() - steal) / ticks,
         server_busy=spent.server_s / wall_s, foreign_share=max(foreign_s, 0.0) / wall_s,
         verdict=reading.verdict,
@@ -150,12 +158,13 @@ def run(
 
 def look(tool: int, protocol: str, port: int, serving: list[int]) -> Look:
     """All counters, as close together as they can be read."""
-    own = os.times()
+    own, (user_s, system_s) = os.times(), times_s(tool)
     return Look(
         at_s=time.monotonic(),
-        cpu_s=cpu_s(tool),
+        cpu_s=user_s + system_s,
+        user_s=user_s,
         requests=requests_seen(protocol, port),
-        server_s=sum(cpu_s(pid) for pid in serving),
+        server_s=sum(sum(times_s(pid)) for pid in serving),
         used_s=used_s(),
         own_s=own.user + own.system + own.children_user + own.children_system,
     )
@@ -183,11 +192,11 @@ def used_s() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def cpu_s(pid: int) -> float:
-    """CPU time that the process has had so far, all its threads, s."""
+def times_s(pid: int) -> tuple[float, float]:
+    """CPU time of a process so far, all its threads, in user mode and in the kernel, s."""
     after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     user, system = int(after_name[11]), int(after_name[12])
-    return (user + system) / os.sysconf("SC_CLK_TCK")
+    return user / os.sysconf("SC_CLK_TCK"), system / os.sysconf("SC_CLK_TCK")
 
 
 def steal_ticks() -> int:

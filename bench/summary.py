@@ -13,7 +13,7 @@ from statistics import median
 from measure import Row
 
 OURS = "sojourn-load"
-FIELDS = ("rps", "cpu_us_per_request", "p50_us", "p99_us")
+FIELDS = ("rps", "cpu_us_per_request", "user_us_per_request", "p50_us", "p99_us")
 NO_DOUBT = ("", "holds")
 
 
@@ -65,12 +65,15 @@ def show(rows: list[Row], blind: set[str]) -> str:
     for case, tools in medians(rows).items():
         lines += [
             f"\n{case}",
-            f"  {'tool':<28}{'rps':>9}{'CPU µs/req':>12}{'p50 µs':>9}{'p99 µs':>9}",
+            f"  {'tool':<28}{'rps':>9}{'CPU µs/req':>12}{'of it user':>12}"
+            f"{'p50 µs':>9}{'p99 µs':>9}",
         ]
         for tool, fields in tools.items():
             cells = [number(fields[name]) for name in FIELDS]
             note = "  (measures no latency)" if tool in blind else ""
-            lines.append(f"  {tool:<28}{cells[0]:>9}{cells[1]:>12}{cells[2]:>9}{cells[3]:>9}{note}")
+            widths = (9, 12, 12, 9, 9)
+            text = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+            lines.append(f"  {tool:<28}{text}{note}")
     lines.append("\nratios ours / theirs, same round: least, median, most")
     for case, ours, peer, field, low, mid, high in ratios(rows):
         lines.append(
