@@ -14,6 +14,8 @@ from measure import Row
 
 OURS = "sojourn-load"
 FIELDS = ("rps", "cpu_us_per_request", "user_us_per_request", "p50_us", "p99_us")
+HEADS = ("rps", "CPU µs/req", "of it user", "p50 µs", "p99 µs")
+WIDTHS = (9, 12, 12, 9, 9)
 NO_DOUBT = ("", "holds")
 
 
@@ -63,16 +65,12 @@ def show(rows: list[Row], blind: set[str]) -> str:
     """The tables that people read; `blind` tools measure no latency and set no target."""
     lines: list[str] = [counted(rows)]
     for case, tools in medians(rows).items():
-        lines += [
-            f"\n{case}",
-            f"  {'tool':<28}{'rps':>9}{'CPU µs/req':>12}{'of it user':>12}"
-            f"{'p50 µs':>9}{'p99 µs':>9}",
-        ]
+        heads = "".join(f"{head:>{width}}" for head, width in zip(HEADS, WIDTHS, strict=True))
+        lines += [f"\n{case}", f"  {'tool':<28}{heads}"]
         for tool, fields in tools.items():
             cells = [number(fields[name]) for name in FIELDS]
             note = "  (measures no latency)" if tool in blind else ""
-            widths = (9, 12, 12, 9, 9)
-            text = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+            text = "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
             lines.append(f"  {tool:<28}{text}{note}")
     lines.append("\nratios ours / theirs, same round: least, median, most")
     for case, ours, peer, field, low, mid, high in ratios(rows):
