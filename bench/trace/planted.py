@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import json
 import os
+import runpy
 import shutil
 import socket
 import subprocess
@@ -29,9 +30,11 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 HERE = Path(__file__).parent
+servers = SimpleNamespace(**runpy.run_path(str(HERE.parent / "servers.py")))
 SERVER_CPU, CLIENT_CPU = "0", "1"
 RATES = {"memcached": 10_000, "nginx": 3_000}
 GROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
@@ -98,9 +101,7 @@ class Row:
 @contextlib.contextmanager
 def started(name: str) -> Iterator[Server]:
     """A server on the server's CPU, once it listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = servers.free_port()
     folder = Path(tempfile.mkdtemp(prefix="sojourn-planted-"))
     folder.chmod(0o755)
     (folder / "www").mkdir()
@@ -115,21 +116,12 @@ def started(name: str) -> Iterator[Server]:
     command = ["taskset", "-c", SERVER_CPU, *words.split()]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
-            _await_port(port)
+            servers.await_port(port)
             yield Server(name, process.pid, port, folder)
         finally:
             process.terminate()
             process.wait()
             shutil.rmtree(folder)
-
-
-def _await_port(port: int) -> None:
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.02)
-    raise TimeoutError(f"no server on 127.0.0.1:{port}")
 
 
 @contextlib.contextmanager

@@ -51,6 +51,19 @@ fn run_until(job: Job, stop: &Arc<AtomicBool>) -> Measured {
     measure(&resolved, stop, &mut Progress::new(Form::Off)).unwrap()
 }
 
+/// The flag of a signal, and who sets it after so many ms.
+fn stop_after(ms: u64) -> (Arc<AtomicBool>, thread::JoinHandle<()>) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopper = thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || {
+            thread::sleep(Duration::from_millis(ms));
+            stop.store(true, Relaxed);
+        }
+    });
+    (stop, stopper)
+}
+
 /// Transports with sockets that this kernel offers.
 fn usable() -> Vec<&'static str> {
     let target = Target::parse("memcache://h").unwrap();
@@ -219,14 +232,7 @@ fn a_server_that_never_answers_costs_the_drain_and_no_more() {
 fn a_signal_ends_the_run_with_what_was_due_until_then() {
     for transport in usable() {
         let server = Server::start(Behaviour::Good);
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopper = thread::spawn({
-            let stop = Arc::clone(&stop);
-            move || {
-                thread::sleep(Duration::from_millis(400));
-                stop.store(true, Relaxed);
-            }
-        });
+        let (stop, stopper) = stop_after(400);
         let start = Instant::now();
         let got = run_until(Job { duration: "60s".into(), ..job(&server, transport) }, &stop);
         stopper.join().unwrap();
@@ -308,14 +314,7 @@ fn in_segments_what_breaks_and_what_is_never_answered_counts_as_in_one_piece() {
 fn in_segments_a_signal_ends_the_run_with_what_was_due_until_then() {
     for transport in usable() {
         let server = Server::start(Behaviour::Good);
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopper = thread::spawn({
-            let stop = Arc::clone(&stop);
-            move || {
-                thread::sleep(Duration::from_millis(700));
-                stop.store(true, Relaxed);
-            }
-        });
+        let (stop, stopper) = stop_after(700);
         let hour = Job { duration: "1h".into(), ..job(&server, transport) };
         let (hour, path) = in_segments(hour, "signal");
         let got = run_until(hour, &stop);
