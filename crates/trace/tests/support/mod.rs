@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // every test program uses its part
 
+pub mod account;
 pub mod calm;
 pub mod echo;
 pub mod log;
