@@ -10,6 +10,7 @@
 //! requests slow, and [`who`]: who else runs on some CPUs.
 
 pub mod bins;
+pub mod bytes;
 pub mod chrome;
 pub mod cli;
 pub mod counts;
@@ -17,6 +18,7 @@ pub mod culprit;
 pub mod describe;
 pub mod framing;
 pub mod how;
+pub mod jackknife;
 pub mod reasons;
 pub mod record;
 pub mod refusal;

@@ -3,6 +3,7 @@
 use libbpf_rs::{MapCore as _, MapFlags, Object};
 use sojourn_base::Fault;
 
+use crate::bytes::{u32_at, u64_at};
 use crate::counts::{Connection, Counts, CpuSamples, Reads, Row, Thread};
 use crate::cpu_samples::SoftirqCode;
 use crate::hooks;
@@ -61,14 +62,6 @@ pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
 fn value(object: &Object, name: &str, key: &[u8]) -> Result<Vec<u8>, Fault> {
     let found = load::map(object, name)?.lookup(key, MapFlags::ANY).map_err(refused)?;
     Ok(found.unwrap_or_default())
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }
 
 fn rows(object: &Object) -> Result<Vec<(usize, Row)>, Fault> {

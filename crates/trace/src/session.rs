@@ -94,10 +94,13 @@ pub fn run(
     if only.is_none() {
         outcome.warnings.push(ANOTHER.into());
     }
-    let has_stamps = !matches!(options.how, How::Sample { .. });
-    if let Some(Err(error)) = has_stamps.then(kernel::receive_stamps) {
+    let wants_stamps = !matches!(options.how, How::Sample { .. });
+    let stamps = wants_stamps.then(kernel::receive_stamps);
+    if let Some(Err(error)) = &stamps {
         outcome.warnings.push(format!("no receive stamps ({error}): rx counts as 0"));
     }
+    let has_stamps = matches!(stamps, Some(Ok(_)));
+    drop(stamps); // hooks ask for them while they are attached, and not between windows
     let object = load::object(load::OBJECT, target, options, has_stamps)?;
     let _stats = options.hook_cost.then(kernel::enable_bpf_stats);
     for pid in &target.pids {

@@ -13,7 +13,7 @@ use crate::session::{Live, Outcome};
 use crate::window::draw::Draw;
 
 /// Other flows are chosen every so often.
-const SALT_NS: u64 = 50_000_000;
+const SALT: Duration = Duration::from_millis(50);
 /// Of a sample, what is one draw: requests of one flow at one time are alike, those of half a second
 /// come from ten choices of flows.
 const SLICE_NS: u64 = 500_000_000;
@@ -55,9 +55,8 @@ fn wait(
     let end_ns = outcome.started_ns + live.options.duration_ns;
     let mut pace = Pace::new(live.options.ring_bytes);
     while Monotonic.now_ns() < end_ns {
-        let longest =
-            if flows.draw.is_some() { Duration::from_nanos(SALT_NS) } else { pace.pause() };
-        if !live.sleep_until(end_ns, longest.min(pace.pause()), outcome) {
+        let pause = if flows.draw.is_some() { pace.pause().min(SALT) } else { pace.pause() };
+        if !live.sleep_until(end_ns, pause, outcome) {
             break;
         }
         pace.came(live.look_into_ring()?);
@@ -98,7 +97,7 @@ impl Flows {
         if self.draw.is_none() {
             return;
         }
-        if now_ns >= self.salted_ns + SALT_NS {
+        if now_ns >= self.salted_ns + SALT.as_nanos() as u64 {
             self.salt(live);
             self.salted_ns = now_ns;
         }

@@ -3,6 +3,8 @@
 //! The kernel's side sends every request from `floor_ns` on, and one in sixteen whatever it took.
 //! At first the floor lets all through; it rises when the sample tells where the quantile lies.
 
+use sojourn_base::rng::{self, Rng, RngExt as _};
+
 use crate::bins;
 use crate::record::{Record, Worst};
 
@@ -26,7 +28,7 @@ pub struct Keep {
     totals: Vec<u64>,
     first: Vec<Record>,
     has_risen: bool,
-    random: u64,
+    rng: Rng,
 }
 
 /// What was kept, when the quantile is known.
@@ -49,7 +51,7 @@ impl Keep {
             totals: vec![0; bins::TOTAL.count()],
             first: Vec::new(),
             has_risen: false,
-            random: 0x9e37_79b9_7f4a_7c15,
+            rng: rng::stream(0, "body", 0),
         }
     }
 
@@ -73,7 +75,7 @@ impl Keep {
             self.sample.push(record.clone());
             return;
         }
-        let at = (self.next() % self.sampled) as usize;
+        let at = self.rng.random_range(0..self.sampled) as usize;
         if let Some(place) = self.sample.get_mut(at) {
             *place = record.clone();
         }
@@ -99,15 +101,6 @@ impl Keep {
         body.retain(below);
         body.truncate(SAMPLE);
         Kept { tail, body }
-    }
-
-    /// Splitmix64.
-    fn next(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

@@ -18,6 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::join::{BLOCKS, Block, Group};
 use super::suspect::Suspect;
+use crate::jackknife;
 
 /// Requests of the tail that are needed to name anybody.
 pub const REQUESTS: u64 = 20;
@@ -119,7 +120,7 @@ pub fn weigh(tail: &Group, body: &Group) -> Weights {
             let of = |means: &Means<'_>| means.of.get(suspect).copied().unwrap_or(0.0);
             let share_all = share(suspect, &all_tail, &all_body);
             let shares: Vec<f64> = without.iter().map(|(t, b)| share(suspect, t, b)).collect();
-            let share_low = share_all - ERRORS * jackknife_error(&shares);
+            let share_low = share_all - ERRORS * jackknife::error(&shares);
             let (tail_ns, body_ns) = (of(&all_tail), of(&all_body));
             let is_named = is_tail
                 && suspect.is_nameable()
@@ -140,15 +141,4 @@ pub fn weigh(tail: &Group, body: &Group) -> Weights {
         .collect();
     suspects.sort_by(|a, b| b.share.total_cmp(&a.share));
     Weights { tail_ns: all_tail.total_ns, body_ns: all_body.total_ns, suspects }
-}
-
-/// Standard error from the values without each piece (Efron, "The Jackknife", 1982, section 3).
-fn jackknife_error(without: &[f64]) -> f64 {
-    let n = without.len() as f64;
-    if n < 2.0 {
-        return f64::INFINITY;
-    }
-    let mean = without.iter().sum::<f64>() / n;
-    let squares: f64 = without.iter().map(|value| (value - mean).powi(2)).sum();
-    ((n - 1.0) / n * squares).sqrt()
 }

@@ -1,6 +1,7 @@
 //! From the ring's bytes, the kernel's `struct told`, to what was seen.
 
 use super::seen::{File, Irq, Off, OffKind, Run, Seen, Waker};
+use crate::bytes::{u32_at, u64_at};
 
 /// Bytes of a `struct told`.
 pub const SIZE: usize = 144;
@@ -94,14 +95,6 @@ fn irq(bytes: &[u8]) -> Irq {
 fn text(bytes: &[u8]) -> String {
     let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(text).into_owned()
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::keep::Keep;
 use super::result::{Asked, Blamed, blame};
 use super::seen::Seen;
 use super::{FLOOR_NS, IRQ_NS, symbols};
+use crate::bytes::u64_at;
 use crate::counts::Counts;
 use crate::result::Hook;
 use crate::session::{open, refused, tid_of};
@@ -158,12 +159,7 @@ impl Watch {
         let counts = load::map(&self.object, ".bss.culprit")?;
         let bytes = counts.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
         let bytes = bytes.unwrap_or_default();
-        let word = |at: usize| {
-            bytes
-                .get(8 * at..8 * at + 8)
-                .and_then(|b| b.try_into().ok())
-                .map_or(0, u64::from_ne_bytes)
-        };
+        let word = |number: usize| u64_at(&bytes, 8 * number);
         seen.losses.told = word(0).saturating_sub(seen.losses.lost);
         seen.losses.lost += word(1);
         seen.losses.history_full = word(2);

@@ -9,6 +9,7 @@ use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
 use super::{LONG_NS, MAX_CPUS, Seen, WhoTask};
+use crate::bytes::{u32_at, u64_at};
 use crate::session::{open, refused};
 use crate::{kernel, load};
 
@@ -211,12 +212,4 @@ fn task(tid: u32, value: &[u8]) -> WhoTask {
         longest_ns: u64_at(value, 32),
         ..WhoTask::default()
     }
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }

@@ -10,6 +10,7 @@
 //! Sources: Efron and Stein, Annals of Statistics 9 (1981); Woodruff, JASA 47 (1952); Korn and Graubard,
 //! Survey Methodology 24 (1998); Lohr, Sampling: Design and Analysis, 3rd ed. (2021), 5.2 and 9.5.
 
+use crate::jackknife;
 use crate::window::Interval;
 
 /// Of every interval.
@@ -55,9 +56,7 @@ pub fn jackknife<const N: usize>(
     }
     let without = |part: &[f64; N]| of(&std::array::from_fn(|k| sums[k] - part[k]));
     let left_out: Vec<f64> = parts.iter().map(without).collect();
-    let mean = left_out.iter().sum::<f64>() / n as f64;
-    let squares: f64 = left_out.iter().map(|value| (value - mean).powi(2)).sum();
-    let se = (squares * (n - 1) as f64 / n as f64).sqrt();
+    let se = jackknife::error(&left_out);
     let value = of(&sums);
     (value.is_finite() && se.is_finite()).then_some(Estimate { value, se, n })
 }
