@@ -39,6 +39,7 @@ pub(crate) fn run(
     let ended_ns = live.control.end();
     live.control.disable();
     memory.still_running(1, (outcome.started_ns, ended_ns), &mut outcome.still_ran);
+    live.control.close()?; // before the hooks are detached, which takes long: who closes meanwhile is lost
     outcome.counts.duration_ns = ended_ns - outcome.started_ns;
     outcome.counts.traced_ns = outcome.counts.duration_ns;
     outcome.sampling.traced_ns = outcome.counts.traced_ns;
