@@ -3,8 +3,8 @@
 Neither has the tracepoint that this machine's kernel has for "data ready" (6.1) or for the end of a
 context switch; both have kprobes and fentry. The tests that run there are those of crates/trace:
 pauses put into a server must appear in the right stage and nowhere else: our own server, and
-memcached with a shim before its C library. Times are as long as a translated CPU needs, and only
-ratios to the pauses are judged.
+memcached with a shim before its C library. Real servers get loads of many shapes too. Times are as
+long as a translated CPU needs, and only ratios to the pauses are judged.
 """
 
 from __future__ import annotations
@@ -45,6 +45,14 @@ done
 /t/examples/echo 1 > /tmp/port & sleep 1
 sojourn-trace --pid $! --duration 2s; echo "exit $?"
 """
+SHAPES = ("three_hundred_connections", "replies_of_a_megabyte", "requests_in_forty_segments")
+SERVERS = ("memcached", "nginx", "redis-server")
+SHAPES_SCRIPT = """
+cd /t/deps
+for test in {tests}; do
+    ./shapes --nocapture --exact $test 2>&1 | grep -E "^test |panicked|skipped|unknown|matched"
+done
+"""
 
 
 @pytest.fixture(scope="session")
@@ -70,6 +78,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         "truth": newest("truth"),
         "shims": newest("shims"),
+        "shapes": newest("shapes"),
         "shim.so": made / "shim.so",
         "passwd": made / "passwd",
         "verifier": newest("verifier"),
@@ -112,3 +121,24 @@ def test_the_stages_hold_on_another_kernel(
     assert "no costs are recorded" not in console, console
     assert "no request was matched" in console, console
     assert "exit 3" in console, console
+
+
+def test_every_shape_of_load_is_matched_on_another_kernel(
+    built: dict[str, Path], tmp_path: Path
+) -> None:
+    servers = [shutil.which(name) for name in SERVERS]
+    if None in servers:
+        pytest.skip(f"not all of {SERVERS} are installed")
+    try:
+        kernel = vm.kernel("6.12")
+        programs = [built["sojourn-trace"], *(Path(server) for server in servers if server)]
+        files = {"/t/deps/shapes": built["shapes"], "/etc/passwd": built["passwd"]}
+        script = SHAPES_SCRIPT.format(tests=" ".join(SHAPES))
+        image = vm.initramfs(tmp_path, programs, files, script)
+        console = vm.boot(kernel, image, within_s=BOOT_S_MAX)
+    except vm.UnavailableError as lack:
+        pytest.skip(f"no VM: {lack}")
+    assert vm.DONE in console, console
+    for test in SHAPES:
+        assert f"test {test} ... ok" in console, console
+    assert console.count(" matched, ") >= len(SHAPES) * len(SERVERS), console
