@@ -81,3 +81,51 @@ pub(super) fn push_number(number: u32, out: &mut Vec<u8>) {
     }
     out.extend_from_slice(&digits[at..]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `Lines` of at most 4 bytes makes of these pieces in turn: a line, nothing yet, or too much.
+    fn found(pieces: &[&str]) -> Vec<Option<Result<String, ()>>> {
+        let mut lines = Lines::new(4);
+        let look = |piece: &&str| match lines.find(piece.as_bytes()) {
+            Found::Line(line, _) => Some(Ok(String::from_utf8_lossy(line).into_owned())),
+            Found::Part => None,
+            Found::TooLong => Some(Err(())),
+        };
+        pieces.iter().map(look).collect()
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_was_said_in_one_piece_or_many() {
+        assert_eq!(found(&["abcd\nx"]), [Some(Ok("abcd".into()))]);
+        assert_eq!(found(&["abcde\n"]), [Some(Err(()))]);
+        assert_eq!(found(&["ab", "c\r\n"]), [None, Some(Ok("abc".into()))]);
+        assert_eq!(found(&["ab", "cd\n"]), [None, Some(Ok("abcd".into()))]);
+        assert_eq!(found(&["a", "bcde\n"]), [None, Some(Err(()))]);
+        assert_eq!(found(&["abcd", "e"]), [None, Some(Err(()))]);
+    }
+
+    #[test]
+    fn a_line_uses_its_bytes_and_its_end_and_no_more() {
+        let mut lines = Lines::new(4);
+        assert!(matches!(lines.find(b"ab\r\ncd\n"), Found::Line(b"ab", 4)));
+        assert!(matches!(lines.find(b"cd"), Found::Part));
+        assert!(matches!(lines.find(b"\nef"), Found::Line(b"cd", 1)));
+        lines.clear();
+        assert!(matches!(lines.find(b"ef\n"), Found::Line(b"ef", 3)));
+    }
+
+    #[test]
+    fn numbers_have_one_to_nine_digits() {
+        let texts = ["0", "999999999", "", "1000000000", "12345678901", "1x", "-1", " 1"];
+        let read = texts.map(|text| number(text.as_bytes()));
+        assert_eq!(read, [Some(0), Some(999_999_999), None, None, None, None, None, None]);
+        for wanted in [0, 9, 10, 4_294_967_295] {
+            let mut out = b"$".to_vec();
+            push_number(wanted, &mut out);
+            assert_eq!(out, format!("${wanted}").into_bytes());
+        }
+    }
+}

@@ -6,6 +6,9 @@ use sojourn_base::rng::{Rng, RngExt, stream};
 use super::*;
 use crate::job::Job;
 
+mod edges;
+mod requests;
+
 fn set_up(target: &str, change: impl FnOnce(&mut Job)) -> Arc<dyn Protocol> {
     let mut job = Job { target: target.into(), items: 50, ..Job::default() };
     change(&mut job);

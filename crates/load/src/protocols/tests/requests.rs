@@ -1,0 +1,97 @@
+//! What goes out: each request byte for byte, and how long the longest is.
+
+use super::*;
+
+fn bytes(protocol: &dyn Protocol, asked: Asked) -> Vec<u8> {
+    let mut out = Vec::new();
+    protocol.encode(asked, &mut out);
+    out
+}
+
+#[test]
+fn frames_are_a_header_and_what_is_in_it() {
+    let null = set_up("null:", |_| ());
+    assert_eq!(bytes(null.as_ref(), asked(Op::Get, 7)), [0]);
+    let echo = set_up("echo://h", |job| job.value_size = "5".into());
+    let frame = [&[0, 0, 0, 0, 0, 0, 1, 44, 0, 0, 0, 5], &value(1).as_bytes()[..5]].concat();
+    assert_eq!(bytes(echo.as_ref(), Asked { op: Op::Get, item: 1, id: 300 }), frame);
+    let [plain, udp] = ["memcache://h", "memcache+udp://h"].map(|at| set_up(at, |_| ()));
+    let asked = Asked { op: Op::Get, item: 1, id: 65_536 + 0x102 };
+    let framed = [&[1, 2, 0, 0, 0, 1, 0, 0], &bytes(plain.as_ref(), asked)[..]].concat();
+    assert_eq!(bytes(udp.as_ref(), asked), framed, "the id's lower half");
+    assert_eq!(udp.request_bytes_max(), plain.request_bytes_max() + 8);
+    let resp = set_up("resp://h", |_| ());
+    let get = format!("*2\r\n$3\r\nGET\r\n$30\r\n{}\r\n", key(1));
+    assert_eq!(bytes(resp.as_ref(), asked), get.into_bytes());
+}
+
+/// Buffers are made for the longest request: none is longer, and little room is wasted.
+#[test]
+fn the_longest_request_fits_and_hardly_more() {
+    let job = |share: f64, keys: u32| {
+        move |job: &mut Job| {
+            (job.multiget_share, job.multiget_keys, job.set_share) = (share, keys, 0.5);
+            (job.key_size, job.value_size) = ("250".into(), "5".into());
+        }
+    };
+    for (target, share, longest, most) in [
+        ("memcache://h", 0.0, asked(Op::Set, 1), 64),
+        ("memcache://h", 0.5, asked(Op::MultiGet, 1), 64),
+        ("memcache+udp://h", 0.5, asked(Op::MultiGet, 1), 64),
+        ("resp://h", 0.0, asked(Op::Set, 1), 64),
+        ("echo://h", 0.0, asked(Op::Get, 1), 0),
+        ("null:", 0.0, asked(Op::Get, 1), 0),
+    ] {
+        let protocol = set_up(target, job(share, 10));
+        let (longest, max) =
+            (bytes(protocol.as_ref(), longest).len(), protocol.request_bytes_max());
+        assert!((longest..=longest + most).contains(&max), "{target}: {longest}, {max}");
+    }
+    let items = 4_000_000_000;
+    let http = |paths: &[&str], last: u32| {
+        let paths = paths.iter().map(|path| (*path).into()).collect();
+        let protocol = set_up("http://h/", |job| (job.paths, job.items) = (paths, items));
+        (bytes(protocol.as_ref(), asked(Op::Get, last)).len(), protocol.request_bytes_max())
+    };
+    let (longest, max) = http(&["/{}"], 3_999_999_999);
+    assert_eq!(max, longest, "a number of ten digits");
+    let (longest, max) = http(&["/a/longer/path", "/"], 0);
+    assert_eq!(max, longest, "the longer one");
+}
+
+/// Two fixed paths, then ten numbers of each of three: every item asks for another path.
+#[test]
+fn each_item_has_a_path_of_its_own() {
+    let paths = ["/a", "/x{}", "/b", "/y{}.html", "/z/{}"];
+    let http = set_up("http://h:81/", |job| {
+        (job.paths, job.items) = (paths.iter().map(|&path| path.into()).collect(), 10);
+    });
+    let path_of = |item| {
+        let text = String::from_utf8(bytes(http.as_ref(), asked(Op::Get, item))).unwrap();
+        text.split(' ').nth(1).unwrap().to_string()
+    };
+    let mut wanted = vec!["/a".to_string(), "/b".into()];
+    for (before, after) in [("/x", ""), ("/y", ".html"), ("/z/", "")] {
+        wanted.extend((0..10).map(|number| format!("{before}{number}{after}")));
+    }
+    assert_eq!((0..32).map(path_of).collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused() {
+    let of = |target: &str, change: &dyn Fn(&mut Job)| {
+        let mut job = Job { target: target.into(), items: 5, ..Job::default() };
+        change(&mut job);
+        build(&job, &Target::parse(target).unwrap()).map(|_| ()).map_err(|fault| fault.at)
+    };
+    let keys = |share, keys| {
+        of("memcache://h", &|job: &mut Job| {
+            (job.multiget_share, job.multiget_keys) = (share, keys);
+        })
+    };
+    assert_eq!(keys(0.5, 6), Err("multiget_keys".into()), "six of five");
+    assert_eq!((keys(0.5, 5), keys(0.0, 6)), (Ok(()), Ok(())));
+    assert_eq!(of("http://h/", &|job: &mut Job| job.paths.clear()), Err("paths".into()));
+    let both = |job: &mut Job| job.paths = vec!["/".into(), "/{}".into()];
+    assert_eq!(of("http://[::1]/", &both), Ok(()));
+}
