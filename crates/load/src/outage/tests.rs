@@ -146,3 +146,80 @@ fn overlapping_outages_count_once() {
     let merged = union(vec![outage(10, 5), outage(12, 10), outage(40, 1)]);
     assert_eq!(merged, vec![outage(10, 12), outage(40, 1)]);
 }
+
+#[test]
+fn a_sentinel_of_a_service_is_refuted_by_replies_alone() {
+    let mut run = run_of(&[(10, 11), (50, 56), (90, 91)], vec![]);
+    run.sentinels = vec![Watch { outages: vec![outage(48, 10)], ..Watch::default() }];
+    assert_eq!(log(&run).unwrap(), vec![outage(48, 10)], "its sending says nothing, 56 is alive");
+    run.job.outage_over = "2ms".into();
+    assert_eq!(log(&run).unwrap(), vec![outage(48, 8)], "from 56 to 58 is no longer than 2 ms");
+    run.sentinels[0].threads = vec![1];
+    assert_eq!(log(&run).unwrap(), vec![outage(48, 10)], "of another thread");
+}
+
+#[test]
+fn windows_hold_their_first_moment_and_not_their_end() {
+    let windows = Windows::from(vec![outage(10, 10), outage(40, 10)]);
+    let within = |from: u64, to: u64| -> Vec<(u64, u64)> {
+        windows.within(from * MS, to * MS).map(|(a, b)| (a / MS, b / MS)).collect()
+    };
+    assert_eq!((within(0, 10), within(20, 40)), (vec![], vec![]));
+    assert_eq!((within(15, 18), within(0, 100)), (vec![(15, 18)], vec![(10, 20), (40, 50)]));
+    assert_eq!((within(19, 41), within(0, 11)), (vec![(19, 20), (40, 41)], vec![(10, 11)]));
+    let touches = |from: u64, to: u64| windows.touches(from * MS, to * MS);
+    assert!(!touches(0, 10) && !touches(20, 40) && !touches(50, 60));
+    assert!(touches(0, 11) && touches(19, 20) && touches(19, 21) && touches(12, 13));
+    assert!(touches(30, 41) && touches(0, 100) && touches(49, 50));
+}
+
+/// Eight of half to twice the length decide by their upper quartile, fewer by nothing.
+#[test]
+fn recoveries_are_judged_by_peers_of_similar_length() {
+    let of = |lengths: &[u64]| -> Vec<f64> {
+        let own: Vec<Recovery> = lengths
+            .iter()
+            .zip(1..)
+            .map(|(&length_ns, nth)| Recovery { length_ns, factor: f64::from(nth) })
+            .collect();
+        typical_factors(&own)
+    };
+    let first = |edges: [u64; 2]| of(&[100, 100, 100, 100, 100, 100, edges[0], edges[1]])[0];
+    assert_eq!(first([50, 200]), 7.0, "the seventh of eight");
+    assert_eq!((first([49, 200]), first([50, 201])), (1.0, 1.0), "seven are too few");
+    assert_eq!(of(&[100; 12])[0], 10.0, "the tenth of twelve");
+    assert_eq!(of(&[10, 100, 100]), [1.0, 2.0, 3.0]);
+    assert_eq!(of(&[1000, 10, 10, 10, 10, 10, 10, 10, 10])[0], 1.0, "none is like it");
+}
+
+/// Of [10, 20): one before it, one over its start, one over its end, one after it.
+#[test]
+fn the_report_counts_what_reaches_into_the_measured_part() {
+    let of = |start_ns, length_ns| Outage { start_ns, length_ns };
+    let log = [of(0, 10), of(5, 10), of(18, 12), of(20, 5)];
+    let all = Tally { requests: 8, kept: 6, ..Tally::default() };
+    let found = report(&log, &all, (10, 20));
+    assert_eq!((found.count, found.total_ns, found.longest_ns), (2, 22, 12));
+    assert_eq!((found.share_time, found.share_excluded), (0.7, 0.25));
+    assert_eq!(found.log, [[-5, 10], [8, 12]]);
+}
+
+/// 120 ms to recover from 100, 10 from 20; looked back for no longer than the outage, and not before 0.
+#[test]
+fn windows_reach_from_before_an_outage_to_its_recovery() {
+    struct Known;
+    impl Backlog for Known {
+        fn look_back_ns(&self) -> u64 {
+            30 * MS
+        }
+        fn median_away_from(&self, log: &[Outage]) -> usize {
+            log.len()
+        }
+        fn recovered_ns(&self, outage: &Outage, typical: usize) -> u64 {
+            assert_eq!(typical, 2, "asked about the whole log");
+            outage.end_ns() + if outage.length_ns == 100 * MS { 120 * MS } else { 10 * MS }
+        }
+    }
+    let windows = Windows::around(&[outage(10, 20), outage(1000, 100)], &Known);
+    assert_eq!(windows.0, [outage(0, 40), outage(970, 250)]);
+}

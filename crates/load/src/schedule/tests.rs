@@ -1,5 +1,7 @@
 use super::*;
 
+mod exact;
+
 fn job() -> Job {
     Job { seed: 42, rate: "20k".into(), duration: "2s".into(), ..Job::default() }
 }

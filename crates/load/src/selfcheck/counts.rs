@@ -56,7 +56,17 @@ mod tests {
         let (even, within) = dispersion(&vec![10; 10_000]).unwrap();
         assert!(even == 0.0 && (within - 0.1).abs() < 1e-12);
         let clumped: Vec<u32> = (0..1000).map(|i| if i % 2 == 0 { 0 } else { 20 }).collect();
-        assert!((dispersion(&clumped).unwrap().0 - 10.0).abs() < 0.02, "100 · n/(n−1) / 10");
+        let index = dispersion(&clumped).unwrap().0;
+        assert!((index - 10.0 * 1000.0 / 999.0).abs() < 1e-9, "100 · n/(n−1) / 10: {index}");
+    }
+
+    /// 36 windows of 2 and 6 in turn: 3.3 √((2 + ¼)/36) is 0.825.
+    #[test]
+    fn the_limit_is_the_scatter_of_good_runs() {
+        let counts: Vec<u32> = (0..36).map(|i| if i % 2 == 0 { 2 } else { 6 }).collect();
+        let (index, within) = dispersion(&counts).unwrap();
+        assert!((index - 36.0 / 35.0).abs() < 1e-12 && (within - 0.825).abs() < 1e-12, "{within}");
+        assert!(dispersion(&[1; 30]).is_some() && dispersion(&[0; 100]).is_none());
     }
 
     #[test]

@@ -121,4 +121,31 @@ mod tests {
         let [a, b] = [gaps, scaled].map(|gaps| anderson_darling(gaps).unwrap());
         assert!((a - b).abs() < 1e-9);
     }
+
+    /// A² = n ∫ (Fₙ − F)²/(F (1 − F)) dF, between two gaps in closed form: with Fₙ = c the integrand is
+    /// c²/u + (1 − c)²/(1 − u) − 1.
+    #[test]
+    fn it_is_the_integral_that_defines_it() {
+        for n in [100, 317] {
+            let gaps: Vec<f64> = exponential(4, n).iter().map(|gap| gap.powf(1.2)).collect();
+            let mean = gaps.iter().sum::<f64>() / n as f64;
+            let mut below: Vec<f64> = gaps.iter().map(|gap| 1.0 - (-gap / mean).exp()).collect();
+            below.sort_by(f64::total_cmp);
+            let n = n as f64;
+            let part = |c: f64, u: f64| {
+                let left = if c > 0.0 { c * c * u.ln() } else { 0.0 };
+                let right = if c < 1.0 { (1.0 - c).powi(2) * (1.0 - u).ln() } else { 0.0 };
+                left - right - u
+            };
+            let edges: Vec<f64> = [&[0.0], &below[..], &[1.0]].concat();
+            let pieces = edges.windows(2).zip(0..).map(|(edge, k)| {
+                let c = f64::from(k) / n;
+                part(c, edge[1]) - part(c, edge[0])
+            });
+            let wanted = n * pieces.sum::<f64>() * (1.0 + 0.6 / n);
+            let got = anderson_darling(gaps).unwrap();
+            assert!((got / wanted - 1.0).abs() < 1e-6, "{n}: {got} {wanted}");
+        }
+        assert!(anderson_darling(vec![1.0; 99]).is_none());
+    }
 }

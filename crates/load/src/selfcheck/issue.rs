@@ -255,3 +255,6 @@ fn backlog_max(run: &Run, index: usize) -> u64 {
         .max()
         .unwrap_or(0) as u64
 }
+
+#[cfg(test)]
+mod tests;

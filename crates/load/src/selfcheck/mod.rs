@@ -222,3 +222,6 @@ fn broken(run: &Run) -> (u64, u64) {
         _ => (garbled, closed),
     })
 }
+
+#[cfg(test)]
+mod tests;

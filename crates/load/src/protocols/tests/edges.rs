@@ -175,7 +175,11 @@ fn heads_say_when_a_body_ends_and_when_the_connection_does() {
     assert_eq!(outcome("304", "Content-Length: 5", ""), Some(Outcome::Status), "has no body");
     assert_eq!(outcome("410", "Content-Length: 5", "hello"), Some(Outcome::Miss));
     let both = "Content-Length: 9\r\nTransfer-Encoding: chunked";
-    assert_eq!(outcome("200", both, "5\r\nhello\r\n0\r\n\r\n"), Some(Outcome::Hit), "RFC 9112, 6.3");
+    assert_eq!(
+        outcome("200", both, "5\r\nhello\r\n0\r\n\r\n"),
+        Some(Outcome::Hit),
+        "RFC 9112, 6.3"
+    );
     assert_eq!(outcome("200", "X: chunked\r\nContent-Length: 5", "hello"), Some(Outcome::Hit));
 }
 
