@@ -154,4 +154,21 @@ mod tests {
         assert_eq!(group(12_000, "fixed:1"), 64, "a server each");
         assert_eq!(group(1, "fixed:1"), 3125, "64 parts of 200,000");
     }
+
+    /// Every server and hour draws from a stream of its own, in whichever piece it stands.
+    #[test]
+    fn no_two_servers_or_hours_draw_the_same() {
+        let job = Job { servers: 300, load_by_hour: vec![0.5; 3], ..Job::default() };
+        let fleet = Fleet { kept: 1, ..Fleet::new(&job).unwrap() };
+        let pieces = (0..3).flat_map(|hour| [0, 1].map(|piece| (hour, piece)));
+        let pieces: Vec<Piece> =
+            pieces.map(|(hour, piece)| fleet.servers_of(hour, piece)).collect();
+        let counts: Vec<usize> = pieces.iter().map(|piece| piece.samples.len()).collect();
+        assert_eq!(counts, [256, 44, 256, 44, 256, 44]);
+        let mut all: Vec<u32> =
+            pieces.iter().flat_map(|piece| piece.samples.iter().map(|ns| ns.to_bits())).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert!(all.len() > 890, "{} of 900 differ", all.len());
+    }
 }

@@ -91,4 +91,20 @@ mod tests {
         assert!((slow - 0.75).abs() < 5.0 * (0.1875_f64 / 10_000.0).sqrt(), "five sigma: {slow}");
         assert_ne!(times.above(2), fleet(&job).roots(4, &[2.0, 2.0, 8.0, 8.0], 2).above(2));
     }
+
+    /// Pieces of 256 and hours draw from streams of their own: none repeats another.
+    #[test]
+    fn pieces_and_hours_do_not_repeat_each_other() {
+        let samples: Vec<f32> = (1..=1000_u16).map(f32::from).collect();
+        let tree = vec![Level::default()];
+        let of = |roots, hour| {
+            let job = Job { servers: 2, roots, tree: tree.clone(), ..Job::default() };
+            let fleet = Fleet { kept: 500, ..Fleet::new(&job).unwrap() };
+            let times = fleet.roots(hour, &samples, 1);
+            (1..1000).map(|ns| times.above(ns)).collect::<Vec<u64>>()
+        };
+        let once = of(256, 0);
+        assert_ne!(of(512, 0), once.iter().map(|above| 2 * above).collect::<Vec<u64>>());
+        assert!(of(256, 1) != once && of(256, 2) != of(256, 1));
+    }
 }

@@ -108,3 +108,50 @@ fn build(servers: u32, numbers: &[f64]) -> Result<Built, Fault> {
     let queue = Epoll { now: 0.0, last: 0.0, connections, loop_ns, wake_ns, workers };
     Ok((Box::new(queue), if free { Form::SplitFcfs } else { Form::None }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Service 10, loop 2, wake-up 3. One comes at 0, two more while it is served, one in their batch,
+    /// one long after: its loop and wake-up cost it 5.
+    #[test]
+    fn a_worker_takes_batch_after_batch() {
+        let mut worker = Worker::default();
+        let waits = [0.0, 1.0, 2.0, 20.0, 100.0, 114.9, 115.0].map(|now| {
+            worker.turn(now, 2.0);
+            worker.place(now, 10.0, 2.0, 3.0)
+        });
+        // Batches end at 15, 15 + 2 + 20 = 37 and 37 + 2 + 10 = 49; then at 115.
+        let batches = [(5.0, 0.0), (16.0, 0.0), (15.0, 10.0), (19.0, 0.0), (5.0, 0.0)];
+        assert_eq!(waits[..5], batches);
+        let (epoll, dispatch) = waits[5];
+        assert!((epoll - 2.1).abs() < 1e-9 && dispatch == 0.0, "{epoll}");
+        assert_eq!(waits[6], (12.0 + 2.0, 0.0), "its batch has just begun");
+    }
+
+    /// Sojourn times and the waits they are made of, for two workers of two connections.
+    #[test]
+    fn requests_keep_to_their_workers() {
+        let numbers = [2.0, 20.0, 30.0];
+        let (mut queue, form) = build(2, &numbers).unwrap();
+        assert_eq!(form, Form::None);
+        let (mut rng, mut tally) = (sojourn_base::rng::stream(1, "pick", 0), Tally::new(0, 40));
+        for _ in 0..40 {
+            queue.arrive(1e6, 100.0, &mut rng, &mut tally);
+        }
+        let (summary, cycles, [epoll, dispatch]) = tally.finish_run();
+        assert_eq!((summary.span.p50, summary.span.max), (Some(150), Some(150)), "all alone");
+        assert_eq!((epoll, dispatch, cycles.cycles), (40.0 * 50.0, 0.0, 39));
+    }
+
+    #[test]
+    fn a_formula_needs_a_loop_for_nothing_and_even_connections() {
+        let form =
+            |connections, loop_ns, wake_ns| build(2, &[connections, loop_ns, wake_ns]).unwrap().1;
+        assert_eq!((form(64.0, 0.0, 0.0), form(63.0, 0.0, 0.0)), (Form::SplitFcfs, Form::None));
+        for (loop_ns, wake_ns) in [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+            assert_eq!(form(64.0, loop_ns, wake_ns), Form::None, "{loop_ns} {wake_ns}");
+        }
+    }
+}

@@ -89,4 +89,37 @@ mod tests {
             replace_first(&mut heap, last + x);
         }
     }
+
+    /// The times in a heap are those of a sorted list whose least was replaced.
+    #[test]
+    fn a_heap_holds_what_a_sorted_list_holds() {
+        for servers in 1..=9 {
+            let (mut heap, mut list) = (vec![0.0; servers], vec![0.0; servers]);
+            let mut x = 1.0_f64;
+            for _ in 0..300 {
+                x = (x * 7919.0 + 13.0) % 101.0;
+                replace_first(&mut heap, x);
+                list[0] = x;
+                list.sort_by(f64::total_cmp);
+                assert_eq!(heap[0], list[0], "{servers}: the least");
+                let mut sorted = heap.clone();
+                sorted.sort_by(f64::total_cmp);
+                assert_eq!(sorted, list, "{servers}");
+            }
+        }
+    }
+
+    /// Two servers, service 10: at 0, 1, 2 (waits 8), 30 (both idle), 40 (just free).
+    #[test]
+    fn the_first_server_that_falls_free_is_taken() {
+        let (mut queue, _) = (KIND.build)(2, &[]).unwrap();
+        let mut rng = sojourn_base::rng::stream(1, "none", 0);
+        let mut tally = Tally::new(0, 5);
+        for gap in [0.0, 1.0, 1.0, 28.0, 10.0] {
+            queue.arrive(gap, 10.0, &mut rng, &mut tally);
+        }
+        let (summary, cycles, _) = tally.finish_run();
+        assert_eq!((summary.span.p50, summary.span.max), (Some(10), Some(18)));
+        assert_eq!((summary.span.mean, cycles.cycles), (Some(11.6), 2), "begun at 0, 30 and 40");
+    }
 }

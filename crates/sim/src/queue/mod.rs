@@ -117,3 +117,38 @@ fn rebase(now: &mut f64, times: &mut [f64]) {
         *now = 0.0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_whole_numbers_from_one_to_a_billion() {
+        for text in ["placed:1", "placed:1G", "epoll: 64 , 1us, 0", "fcfs"] {
+            assert!(parse(text, 4).is_ok(), "{text}");
+        }
+        for text in [
+            "placed:0",
+            "placed:0.5",
+            "placed:1.5",
+            "placed:1.1G",
+            "placed",
+            "placed:1,2",
+            "fcfs:1",
+        ] {
+            assert_eq!(parse(text, 4).unwrap_err().at, "discipline", "{text}");
+        }
+        assert!(parse("fifs", 4).unwrap_err().fix.contains("fcfs"));
+        assert_eq!(parse("fcfs", 0).unwrap_err().at, "servers");
+    }
+
+    #[test]
+    fn a_clock_is_set_back_with_all_it_is_compared_with() {
+        let (mut now, mut times) = (REBASE_NS, [REBASE_NS + 5.0, 1.0]);
+        rebase(&mut now, &mut times);
+        assert_eq!((now, times), (REBASE_NS, [REBASE_NS + 5.0, 1.0]), "not yet");
+        now += 2.0;
+        rebase(&mut now, &mut times);
+        assert_eq!((now, times), (0.0, [3.0, -1.0 - REBASE_NS]));
+    }
+}

@@ -100,3 +100,50 @@ pub(super) const KIND: QueueKind = QueueKind {
         Ok((Box::new(queue), Form::Sharing))
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Quantiles of the sojourn times of (gap, service) in turn, and how many found nobody there.
+    fn shared(servers: u32, requests: &[(f64, f64)], qs: &[f64]) -> (Vec<Option<u64>>, u64) {
+        let (mut queue, form) = (KIND.build)(servers, &[]).unwrap();
+        assert_eq!(form, Form::Sharing);
+        let mut rng = sojourn_base::rng::stream(1, "none", 0);
+        let mut tally = Tally::new(0, requests.len() as u64);
+        for &(gap, service) in requests {
+            queue.arrive(gap, service, &mut rng, &mut tally);
+        }
+        queue.drain(&mut tally);
+        let (summary, cycles, _) = tally.finish_run();
+        assert_eq!(summary.span.count, requests.len() as u64);
+        let of = |q: &f64| match q {
+            q if *q < 0.6 => summary.span.p50,
+            _ => summary.span.max,
+        };
+        (qs.iter().map(of).collect(), cycles.cycles)
+    }
+
+    /// By hand: 1,000 alone for 400; then at half speed beside 200, which takes 400; then alone.
+    #[test]
+    fn a_short_request_passes_a_long_one() {
+        let requests = [(0.0, 1000.0), (400.0, 200.0)];
+        assert_eq!(shared(1, &requests, &[0.5, 1.0]), (vec![Some(400), Some(1200)], 0));
+        assert_eq!(shared(2, &requests, &[0.5, 1.0]), (vec![Some(200), Some(1000)], 0));
+    }
+
+    /// Three of 600 on two servers go at ⅔; of those who come later each finds the place empty.
+    #[test]
+    fn more_than_servers_share_them_and_fewer_have_one_each() {
+        let three = [(0.0, 600.0); 3];
+        assert_eq!(shared(2, &three, &[0.5, 1.0]).0, [Some(900), Some(900)]);
+        assert_eq!(shared(3, &three, &[0.5, 1.0]).0, [Some(600), Some(600)]);
+        let apart = [(0.0, 600.0), (600.0, 600.0), (601.0, 600.0), (599.0, 600.0)];
+        let (times, cycles) = shared(1, &apart, &[0.5, 1.0]);
+        assert_eq!(
+            (times, cycles),
+            (vec![Some(600), Some(601)], 2),
+            "the last came a ns too early"
+        );
+    }
+}

@@ -125,3 +125,79 @@ impl Book {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Measured from 1,000 to 4,200: sections of 100.
+    fn books() -> Books {
+        let (measured_from, measured_to) = (1000, 4200);
+        let (switch_ns, smt_slowdown, in_flight_max) = (0.0, 1.0, 9);
+        let facts = Facts { switch_ns, smt_slowdown, in_flight_max, measured_from, measured_to };
+        Books::new(1, 2, &facts)
+    }
+
+    fn request(arrived_ns: u64, is_measured: bool) -> Request {
+        let [ready_ns, taken_ns] = [2, 7].map(|ns| arrived_ns + ns);
+        let (service_ns, softirq_ns, worker) = (1.0, 0.0, 1);
+        Request { arrived_ns, ready_ns, taken_ns, service_ns, softirq_ns, worker, is_measured }
+    }
+
+    fn result(books: Books) -> (ServiceResult, Vec<String>) {
+        let mut reasons = Vec::new();
+        let book = books.services.into_iter().next().unwrap();
+        (book.result("s".into(), 2.0, 0.5, &mut reasons), reasons)
+    }
+
+    #[test]
+    fn stages_add_up_and_only_what_counts_is_in_them() {
+        let mut books = books();
+        for (arrived, done, is_measured) in
+            [(900, 1000, false), (1100, 1120, true), (4100, 4199, true), (4190, 4200, true)]
+        {
+            if is_measured {
+                books.arrived(0, 1);
+            }
+            assert_eq!(books.is_waiting(), is_measured);
+            books.done(0, &request(arrived, is_measured), done);
+            assert!(!books.is_waiting() && books.services[0].in_flight == [0, 0]);
+        }
+        let (found, reasons) = result(books);
+        assert!(!reasons.iter().any(|why| why.contains("infinite")), "{reasons:?}");
+        assert_eq!((found.offered_rps, found.achieved_rps), (1.5, 1.5), "4,200 is beyond the end");
+        assert_eq!((found.softirq_ns_mean, found.epoll_ns_mean), (2.0, 5.0));
+        assert!((found.after_ns_mean - (13.0 + 92.0 + 3.0) / 3.0).abs() < 1e-12);
+        assert_eq!((found.sojourn_ns.count, found.sojourn_ns.max), (3, Some(99)));
+    }
+
+    #[test]
+    fn what_is_lost_or_missing_is_infinite_and_nothing_is_waited_for_twice() {
+        let mut books = books();
+        (0..5).for_each(|_| books.arrived(0, 1));
+        books.lost(0, &request(1000, true));
+        books.lost(0, &request(900, false));
+        books.done(0, &request(1000, true), 1010);
+        assert!(books.is_waiting() && books.services[0].in_flight == [0, 3]);
+        for _ in 0..2 {
+            books.lost(0, &request(1000, true));
+        }
+        assert!(books.is_waiting());
+        let (found, reasons) = result(books);
+        assert_eq!((found.sojourn_ns.count, found.sojourn_ns.lost), (5, 4));
+        assert!(reasons[0].starts_with("s: 4 of 5 requests were not finished"), "{reasons:?}");
+        let none = result(self::books()).0;
+        assert_eq!((none.softirq_ns_mean, none.offered_rps, none.sojourn_ns.count), (0.0, 0.0, 0));
+    }
+
+    #[test]
+    fn the_last_one_lost_ends_the_wait() {
+        let mut books = books();
+        books.arrived(0, 1);
+        books.arrived(0, 0);
+        books.lost(0, &request(1000, true));
+        assert!(books.is_waiting());
+        books.done(0, &Request { worker: 0, ..request(1000, true) }, 1010);
+        assert!(!books.is_waiting());
+    }
+}

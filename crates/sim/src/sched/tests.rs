@@ -9,6 +9,7 @@ use crate::closed::MmN;
 use crate::result::Verdict;
 
 mod costs;
+mod places;
 
 const US: f64 = 1e3;
 

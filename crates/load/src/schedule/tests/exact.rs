@@ -101,7 +101,7 @@ fn operations_are_those_asked_for_whichever_there_are() {
 fn more_requests_than_may_be_are_refused() {
     let most = |threads, requests_max, rate: &str, arrivals: &str| {
         let (rate, arrivals) = (rate.into(), arrivals.into());
-        draw(&Job { threads, requests_max, rate, arrivals, ..job() }, 0)
+        draw(&Job { rate, threads, arrivals, requests_max, ..job() }, 0)
     };
     assert!(most(4, 60_000, "20k", "poisson").is_ok() && most(4, 60_000, "20k", "fixed").is_ok());
     let fault = most(4, 59_999, "20k", "poisson").unwrap_err();

@@ -18,7 +18,9 @@ fn request(due: u64, sent: u64) -> Request {
 fn the_pace_is_that_of_the_gaps_between_first_and_last() {
     let error = |requests: &[(u64, u64)]| {
         let mut pace = Pace::default();
-        requests.iter().for_each(|&(due, sent)| pace.add(&request(due, sent)));
+        for &(due, sent) in requests {
+            pace.add(&request(due, sent));
+        }
         pace.error()
     };
     let ten_in_eleven = 10.0 / 11.0 - 1.0;
@@ -45,6 +47,7 @@ fn view<'a>(run: &'a Run, timetable: &'a Timetable, windows: &'a Windows) -> Vie
     View { run, timetable, windows, measured: run.measured(timetable) }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the form of `issued_ns`")]
 fn intended(request: &Request) -> Option<u64> {
     Some(request.intended_ns)
 }

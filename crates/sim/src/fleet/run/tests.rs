@@ -2,6 +2,8 @@ use super::*;
 use crate::closed::{MmN, max_of};
 use crate::fleet::job::{Level, Platform};
 
+mod limits;
+
 fn small() -> Job {
     Job { servers: 600, load_by_hour: vec![0.7], roots: 40_000, ..Job::default() }
 }

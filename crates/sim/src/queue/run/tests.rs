@@ -191,3 +191,50 @@ fn the_waits_of_an_event_loop_and_service_are_the_whole() {
     let waits = found.epoll_ns_mean.unwrap() + found.dispatch_ns_mean.unwrap();
     assert!((waits + 1e9 - found.sojourn_ns.mean.unwrap()).abs() < 1e6);
 }
+
+/// One worker's event loop without cost is one queue too, also in its cycles, after the clock was set back.
+#[test]
+fn the_cycles_of_an_event_loop_are_those_of_its_queue() {
+    let of = |discipline: &str| {
+        let asked = Job { discipline: discipline.into(), ..job(0.9, "exponential:1", 1) };
+        let found = run(&Job { requests: "200k".into(), ..asked }).unwrap();
+        (found.regenerative.unwrap(), found.reasons)
+    };
+    let ((epoll, doubts), (fcfs, same)) = (of("epoll:1,0,0"), of("fcfs"));
+    assert_eq!((epoll.cycles, doubts), (fcfs.cycles, same));
+    assert!((epoll.mean.unwrap().mid / fcfs.mean.unwrap().mid - 1.0).abs() < 1e-9);
+}
+
+/// Half the requests a second of two servers that take 1 s each; a tenth as many as count come before.
+#[test]
+fn load_and_warm_up_are_what_was_asked_for() {
+    let asked = Job { requests: "20k".into(), ..job(0.5, "exponential:1", 2) };
+    let found = run(&asked).unwrap();
+    assert_eq!((found.utilisation, found.offered_rps, found.requests), (0.5, 1.0, 20_000));
+    let with = |warmup: &str| run(&Job { warmup: warmup.into(), ..asked.clone() }).unwrap();
+    assert_eq!(with("2k").sojourn_ns, found.sojourn_ns);
+    assert_ne!(with("1999").sojourn_ns, found.sojourn_ns);
+    assert_eq!((found.epoll_ns_mean, found.dispatch_ns_mean), (None, None));
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_and_what_was_cut_is_said() {
+    let base = Job { requests: "1k".into(), ..job(0.5, "fixed:1", 1) };
+    let fault = |change: &dyn Fn(&mut Job)| {
+        let mut job = base.clone();
+        change(&mut job);
+        run(&job).map_err(|fault| fault.at)
+    };
+    assert_eq!(fault(&|job| job.rate = "0".into()), Err("rate".into()));
+    assert_eq!(fault(&|job| job.requests = "-1".into()), Err("requests".into()));
+    assert!(fault(&|job| (job.rate, job.discipline) = ("9".into(), "null".into())).is_ok());
+    let full =
+        run(&Job { rate: "8".into(), servers: 4, service: "fixed:0.5".into(), ..base.clone() });
+    assert!(full.unwrap_err().fix.starts_with("offer less than 8.000000 requests/s"));
+    let slow = |s: &str| {
+        let (service, rate) = (format!("fixed:{s}"), "0.0001".into());
+        let found = run(&Job { service, rate, arrivals: "fixed".into(), ..base.clone() }).unwrap();
+        found.reasons.iter().any(|why| why.contains("above 1 h were cut"))
+    };
+    assert!(slow("3601") && slow("3600") && !slow("3590"));
+}

@@ -1,0 +1,83 @@
+//! Where each limit lies, and what is said of hours that are beyond one.
+
+use super::*;
+
+#[test]
+fn a_job_may_go_to_its_limits_and_no_further() {
+    let at = |change: &dyn Fn(&mut Job)| {
+        let mut job = Job::default();
+        change(&mut job);
+        job.check().map_err(|fault| fault.at)
+    };
+    let shares = |shares: [f64; 2]| {
+        let platforms = shares.map(|share| Platform { share, ..Platform::default() }).to_vec();
+        at(&|job| job.platforms.clone_from(&platforms))
+    };
+    assert_eq!((shares([0.0, 1.0]), shares([-0.5, 1.5])), (Ok(()), Err("platforms".into())));
+    assert_eq!(at(&|job| job.servers = 10_000_000), Ok(()));
+    assert_eq!(at(&|job| job.platforms[0].price_usd = 0.0), Ok(()));
+    assert_eq!(at(&|job| job.tree[1].fanout = 1_000_000), Ok(()));
+    assert_eq!(at(&|job| job.load_by_hour = vec![0.0, 0.999]), Ok(()));
+    for (slowdown, cv, is_right) in
+        [(1.0, 0.0, true), (100.0, 2.0, true), (100.1, 0.0, false), (1.0, -0.1, false)]
+    {
+        let found = at(&|job| (job.neighbour_slowdown, job.imbalance_cv) = (slowdown, cv));
+        assert_eq!(found.is_ok(), is_right, "{slowdown} {cv}");
+    }
+    let table = |table: &[[f64; 2]]| at(&|job| job.neighbour_throughput = table.to_vec()).is_ok();
+    assert!(table(&[[0.0, 0.0], [0.1, 1.0]]) && !table(&[[0.1, 0.5], [0.1, 0.4]]));
+    assert!(!table(&[[0.1, -0.1]]));
+    assert_eq!(at(&|job| (job.samples, job.roots) = (1, 1)), Ok(()));
+}
+
+/// Three hours of which the second is the worst: at its limit nothing is said, beyond it its name.
+#[test]
+fn reasons_name_the_worst_hour_beyond_each_limit() {
+    let job = Job { servers: 2, roots: 10, load_by_hour: vec![0.1, 0.2, 0.3], ..Job::default() };
+    let fleet = Fleet::new(&job).unwrap();
+    let said = |change: &dyn Fn(&mut HourFound, f64)| {
+        let mut hours: Vec<HourFound> = (0..3).map(|hour| fleet.hour(hour, 1)).collect();
+        for (found, part) in hours.iter_mut().zip([0.5, 1.0, 1.0]) {
+            (found.cold_share, found.hour.unstable_share) = (0.0, 0.0);
+            (found.server_half_width, found.root_half_width) = (0.0, 0.0);
+            change(found, part);
+        }
+        reasons(&hours)
+    };
+    let server =
+        |times: f64| said(&|it, part| it.server_half_width = times * part * HALF_WIDTH_MAX);
+    let root = |times: f64| said(&|it, part| it.root_half_width = times * part * HALF_WIDTH_MAX);
+    assert_eq!((server(1.0), root(1.0), said(&|_, _| ())), (vec![], vec![], vec![]));
+    for (found, whose, knob) in [(server(1.5), "server", "samples"), (root(1.5), "root", "roots")] {
+        let [said] = &found[..] else { panic!("{found:?}") };
+        assert!(said.starts_with(&format!("{whose} times are known to ±4.5 % (95 %) in hour 1")));
+        assert!(said.ends_with(&format!("ask for 3 times the {knob}")), "{said}");
+    }
+    let cold = said(&|it, part| it.cold_share = part / 4.0);
+    assert!(cold.len() == 1 && cold[0].starts_with("cold: in hour 1 25.00 % of"), "{cold:?}");
+    assert!(cold[0].ends_with("less than this load of 0.2"), "{cold:?}");
+    let unstable = said(&|it, part| it.hour.unstable_share = part / 4.0);
+    assert!(unstable.len() == 1 && unstable[0].contains("worst hour 25.00 %"), "{unstable:?}");
+}
+
+/// Twice the speed at a tenth of the load: nobody waits, and half the service time is left.
+#[test]
+fn a_faster_platform_serves_in_less_time() {
+    let platforms = vec![Platform { speed: 2.0, ..Platform::default() }];
+    let job = Job { platforms, load_by_hour: vec![0.1], ..small() };
+    let mean = run(&job, 2).unwrap().server_ns.mean.unwrap();
+    assert!((mean / 5450.0 - 1.0).abs() < 0.02, "{mean}");
+}
+
+/// What has no steady state is unstable, and not cold besides, however service is made.
+#[test]
+fn an_unstable_server_is_not_cold_too() {
+    for service in ["fixed:10", "exponential:10"] {
+        let (placement, service) = ("all".into(), service.into());
+        let job = Job { placement, service, neighbour_slowdown: 2.0, servers: 20, ..small() };
+        let found = run(&job, 2).unwrap();
+        assert!(found.reasons[0].starts_with("unstable"), "{:?}", found.reasons);
+        assert!(!found.reasons.iter().any(|why| why.starts_with("cold")), "{:?}", found.reasons);
+        assert!((found.hours[0].service_load - 0.7).abs() < 1e-12);
+    }
+}
