@@ -34,7 +34,7 @@ fn the_end_is_waited_for_by_a_fifth_of_the_run() {
             ..service("1.1111111", &format!("fixed:{service_ms}"))
         };
         let (warmup, duration) = ("0.5s".into(), "0.5s".into());
-        let job = Job { warmup, duration, ..job("fifo", vec![only], vec![]) };
+        let job = Job { duration, warmup, ..job("fifo", vec![only], vec![]) };
         let found = run(&job).unwrap();
         assert_eq!(found.services[0].offered_rps, 2.0, "one in half a second");
         assert_eq!(found.services[0].achieved_rps, 0.0, "not within the measured part");
@@ -50,7 +50,7 @@ fn warm_up_and_measured_part_are_told_apart() {
     let only =
         ServiceJob { arrivals: "fixed".into(), unit: "ms".into(), ..service("10", "fixed:60") };
     let (warmup, duration) = ("0.95s".into(), "1s".into());
-    let found = run(&Job { warmup, duration, ..job("fifo", vec![only], vec![]) }).unwrap();
+    let found = run(&Job { duration, warmup, ..job("fifo", vec![only], vec![]) }).unwrap();
     // Arrivals at 0.1 s, 0.2 s, …: of those from 1.0 to 1.9 the last is done at 1.96, that of 0.9 at 0.96.
     let service = &found.services[0];
     assert_eq!((service.offered_rps, service.achieved_rps), (10.0, 10.0));
