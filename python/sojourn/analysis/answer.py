@@ -15,7 +15,7 @@ from sojourn.analysis.findings import (
     ServiceFinding,
 )
 from sojourn.analysis.method import Method
-from sojourn.analysis.words import percent, percentile
+from sojourn.analysis.words import load_share, percent, percentile
 from sojourn.plan.points import Verdict
 from sojourn.units import show_count, show_ns, show_s
 
@@ -203,8 +203,9 @@ def growth(found: ServiceFinding, q: float) -> str:
         return ""
     (low, low_mean, low_tail), (high, high_mean, high_tail) = known[0], known[-1]
     return (
-        f"from {percent(low)} to {percent(high)} load the mean goes from {show_ns(low_mean)} to "
-        f"{show_ns(high_mean)}, {percentile(q)} from {show_ns(low_tail)} to {show_ns(high_tail)}."
+        f"from {load_share(low)} to {load_share(high)} load the mean goes from "
+        f"{show_ns(low_mean)} to {show_ns(high_mean)}, {percentile(q)} from {show_ns(low_tail)} "
+        f"to {show_ns(high_tail)}."
     )
 
 
@@ -215,16 +216,18 @@ def load_range(points: Sequence[LoadPoint], max_load: MaxLoad | None) -> str:
         return _percents(border.fraction)
     found = bracket(points)
     if found.holds and found.violated:
-        return f"between {percent(found.holds.fraction)} and {percent(found.violated.fraction)}"
+        return (
+            f"between {load_share(found.holds.fraction)} and {load_share(found.violated.fraction)}"
+        )
     if found.holds:
-        return f"at least {percent(found.holds.fraction)}"
+        return f"at least {load_share(found.holds.fraction)}"
     if found.violated:
-        return f"below {percent(found.violated.fraction)}"
+        return f"below {load_share(found.violated.fraction)}"
     return "unknown"
 
 
 def _at(point: LoadPoint) -> str:
-    return f"{show_count(point.offered_rps)} requests/s ({percent(point.fraction)})"
+    return f"{show_count(point.offered_rps)} requests/s ({load_share(point.fraction)})"
 
 
 def _why(point: LoadPoint) -> str:

@@ -16,7 +16,7 @@ from sojourn.analysis import paper_stages
 from sojourn.analysis.findings import Breakdown, Cost, Gap, ServiceFinding, Stages
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.method import Method
-from sojourn.analysis.words import percent
+from sojourn.analysis.words import load_share
 from sojourn.plan import traced
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.traced import Condition
@@ -77,7 +77,7 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
     ours = both or sound
     twins = [m for m in believed or measured if not traced.of(m.outcome.point)[1]]
     traces = [m.traced for m in ours if m.traced]
-    name = _NAMES.get(condition.name, f"{percent(condition.fraction)} load")
+    name = _NAMES.get(condition.name, f"{load_share(condition.fraction)} load")
     return Stages(
         name=name,
         condition=condition.name,

@@ -19,7 +19,7 @@ from sojourn.analysis.findings import (
 )
 from sojourn.analysis.given import Given
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.words import percent, percentile
+from sojourn.analysis.words import load_share, percentile
 from sojourn.plan import evidence
 from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
@@ -166,7 +166,7 @@ def _verdict(
         reasons.append("the study was not finished: run it again, it resumes")
     unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
     for what, kind in (("not believed", False), ("undecided", True)):
-        loads = ", ".join(percent(p.fraction) for p in unknown if p.is_believed is kind)
+        loads = ", ".join(load_share(p.fraction) for p in unknown if p.is_believed is kind)
         if loads:
             reasons.append(f"{what} at {loads} load")
     if found is not None:

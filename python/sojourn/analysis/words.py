@@ -20,3 +20,12 @@ def percent(share: float) -> str:
     """
     value = 100 * share
     return f"{value:.0f} %" if abs(value) >= 10 or value == 0 else f"{value:.2g} %"
+
+
+def load_share(share: float) -> str:
+    """A load as a share of max RPS, with the digits by which loads of a study differ.
+
+    >>> load_share(0.7), load_share(0.125), load_share(0.901), load_share(0.904)
+    ('70 %', '12.5 %', '90.1 %', '90.4 %')
+    """
+    return f"{100 * share:.4g} %"

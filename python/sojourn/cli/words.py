@@ -12,7 +12,7 @@ from sojourn.units import show_count, show_ns
 
 def point_words(point: Point) -> str:
     """`memcached sweep  70 %  84.0k/s`: what is measured."""
-    share = "" if point.fraction is None else f"{point.fraction:5.0%}".replace("%", " %")
+    share = "" if point.fraction is None else f"{100 * point.fraction:4.3g} %"
     if point.offered_rps is None:
         return f"{point.service} {point.phase} closed loop"
     return f"{point.service} {point.phase} {share} {show_count(point.offered_rps)}/s"
