@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pytest
 
-from sojourn import pipeline, report, spec, store
+from sojourn import pipeline, spec, store
 from sojourn import run as runs
 from sojourn.cli.app import main
 from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.plan import Point, Verdict
-from sojourn.run import turn
 from sojourn.samples import made
-from sojourn.spec import Study
+from sojourn.testing import CAPACITY_RPS, Lab, installed
 
-CAPACITY_RPS = 20_000.0
 SMALL = (
     "run.measure_s=0.5", "run.repeats=1", "run.fractions=[0.2,0.5,0.8]", "run.peak_s=0.2",
     "run.search.probe_s=0.5", "run.search.budget_s=30", "run.search.confirm_s=0.5",
@@ -29,54 +26,9 @@ SMALL = (
 )  # fmt: skip
 
 
-class Lab:
-    """Stands in for `run`: measures an M/M/1 queue in no time, and can be told to fail."""
-
-    def __init__(self) -> None:
-        self.points: list[Point] = []
-        self.trouble: Callable[[Point, int], None] = lambda _point, _number: None
-
-    def execute(self, _study: Study, point: Point, folder: Path, _session: object) -> None:
-        self.points.append(point)
-        self.trouble(point, len(self.points))
-        offered = point.offered_rps or CAPACITY_RPS
-        rng = np.random.default_rng(point.seed)
-        size = max(1, round(min(offered, CAPACITY_RPS) * point.measure_s))
-        mean_ns = 1e9 / (CAPACITY_RPS - offered) if offered < CAPACITY_RPS else 1e9
-        times = np.maximum(1.0, rng.exponential(mean_ns, size))
-        job = {"qos_bound": "", "qos_quantile": 0.0, **dict(point.overrides)}
-        load = made.result(
-            times, job=job, offered_rps=offered, achieved_rps=min(offered, CAPACITY_RPS)
-        )
-        made.put(folder, point, load)
-        made.put_raw(folder, times)
-        service = {"schema": "sojourn.service/1", "setup": [["items", "few"]], "workers": 1}
-        (folder / "service.json").write_text(json.dumps(service), encoding="utf-8")
-
-
-class Session:
-    """Starts nothing."""
-
-    def __init__(self, _facts: object, **_: Any) -> None: ...
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-
 @pytest.fixture
 def lab(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    lab = Lab()
-    locks = tmp_path_factory.mktemp("locks")
-    locks.chmod(0o1777)
-    monkeypatch.setattr(turn, "FOLDERS", (locks,))
-    monkeypatch.setattr(runs, "ready", lambda *_, **__: runs.Ready())
-    monkeypatch.setattr(runs, "execute", lab.execute)
-    monkeypatch.setattr(runs, "Session", Session)
-    monkeypatch.setattr(runs, "check", lambda *_: None)
-    monkeypatch.setattr(report, "write", lambda _findings, path: [path / "report.html"])
-    return lab
+    return installed(monkeypatch, tmp_path_factory.mktemp("locks"))
 
 
 def sojourn(*arguments: str, results: Path) -> int:

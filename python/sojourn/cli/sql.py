@@ -25,11 +25,12 @@ def sql(
 ) -> None:
     """Query all results: tables outcomes (as measured) and points (as planned); times in ns.
 
-    Only reads, and sees nothing but the results.
+    Only reads, and sees nothing but the results. Each factor of the points' settings is a column.
 
     \b
     Examples:
       sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes order by key"
+      sojourn sql "select load, avg(p99_ns) from outcomes where phase = 'sweep' group by load"
       sojourn sql "select service, max(achieved_rps) from outcomes group by service" --json
       sojourn sql "describe outcomes"
     """

@@ -5,6 +5,10 @@ import pytest
 
 from sojourn import spec
 from sojourn.cli import words
+from sojourn.plan import Point, sweep
+from sojourn.plan.axis import Axis
+from sojourn.plan.rehearse import imagine
+from sojourn.spec import MaxRps
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,18 @@ def test_the_answer_so_far_has_its_interval(
     monkeypatch.setattr(words, "progress", lambda *_: SimpleNamespace(search=search))
     study = spec.load("latency_vs_load")
     assert words.so_far(study, study.services[0].label, ()) == said
+
+
+def test_loads_that_differ_are_said_to_differ() -> None:
+    study = spec.load("latency_vs_load", overrides=["run.fractions=[0.125, 0.901, 0.904]"])
+    axis = Axis(rps=1e5, lo_rps=1, hi_rps=2, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_valid=True)
+    made: list[Point] = []
+    while len(made) < 3:
+        outcomes = [imagine(point) for point in made]
+        point = sweep.next_run(study, study.services[0], outcomes, axis, None, is_late=False)
+        assert point is not None
+        made.append(point)
+    assert sorted(words.point_words(point) for point in made) == [
+        "memcached sweep 12.5 % 12.5k/s", "memcached sweep 90.1 % 90.1k/s",
+        "memcached sweep 90.4 % 90.4k/s",
+    ]  # fmt: skip

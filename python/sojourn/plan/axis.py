@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from sojourn.plan import make
-from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.plan.points import Cell, Outcome, Phase, Point, Verdict
+from sojourn.plan.setting import LOAD, Setting
 from sojourn.spec import MaxRps, QosRule, ServiceSpec, Study
 
 LOST_MAX = 0.01  # of the requests of a closed-loop run
@@ -57,17 +58,16 @@ class Target:
 
 def next_peak(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Point | None:
     """The next closed-loop run; None when there are enough."""
-    done = make.by_key(outcomes)
+    done = make.Tried(outcomes, Phase.PEAK)
     for repeat in range(study.run.peak_repeats):
-        key = f"{service.label}/peak/r{repeat}"
-        tried = make.attempts(key, done)
+        cell = Cell(service.label, Phase.PEAK, repeat)  # no load is set: as fast as it goes
+        tried = done.at(repeat, cell.setting)
         if make.is_open(tried, study.run.retries):
             return make.point(
                 study,
-                make.attempt(key, len(tried)),
-                Phase.PEAK,
+                cell,
+                len(tried),
                 measure_s=study.run.peak_s,
-                repeat=repeat,
                 overrides=(("find_max", True),),
             )
     return None
@@ -104,9 +104,9 @@ def _failed(outcome: Outcome) -> tuple[str, ...]:
     return (f"{share:.0%} of the closed loop's requests failed",) if share > LOST_MAX else ()
 
 
-def base_key(service: ServiceSpec) -> str:
-    """Key of the run at low load from which a QoS bound is derived."""
-    return f"{service.label}/base"
+def _low_load(outcomes: Sequence[Outcome], setting: Setting) -> Sequence[Outcome]:
+    """All attempts at the run at low load from which a QoS bound is derived."""
+    return make.Tried(outcomes, Phase.PEAK).at(0, setting)
 
 
 def next_base(
@@ -115,13 +115,14 @@ def next_base(
     """The run at low load, if the QoS bound has to be measured and is not yet."""
     if service.qos is None or service.qos.rule is QosRule.GIVEN:
         return None
-    tried = make.attempts(base_key(service), make.by_key(outcomes))
+    setting = Setting.of({LOAD: service.qos.at_fraction})
+    tried = _low_load(outcomes, setting)
     if not make.is_open(tried, study.run.retries):
         return None
     return make.point(
         study,
-        make.attempt(base_key(service), len(tried)),
-        Phase.PEAK,
+        Cell(service.label, Phase.PEAK, 0, setting),
+        len(tried),
         measure_s=study.run.measure_s,
         offered_rps=service.qos.at_fraction * top.rps,
         fraction=service.qos.at_fraction,
@@ -135,7 +136,7 @@ def target(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Target | None:
         return None
     if qos.bound_ns is not None:
         return Target(q=qos.q, bound_ns=float(qos.bound_ns), rule=qos.rule)
-    tried = make.attempts(base_key(service), make.by_key(outcomes))
+    tried = _low_load(outcomes, Setting.of({LOAD: qos.at_fraction}))
     valid = [o for o in tried if o.verdict is not Verdict.UNKNOWN]
     measured = _low_load_ns(valid[-1], qos.rule, qos.q) if valid else None
     if measured is None:

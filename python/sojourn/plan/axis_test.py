@@ -22,8 +22,8 @@ TOP = Axis(rps=100e3, lo_rps=1, hi_rps=2, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_
 
 def peak(rps: float, *, lost: float = 0.0, verdict: Verdict = Verdict.HOLDS, n: int = 0) -> Outcome:
     point = Point(
-        key=f"memcached/peak/r{n}", service="memcached", phase=Phase.PEAK, offered_rps=None,
-        measure_s=1.0, warmup_s=0.0, seed=1,
+        key=f"memcached/peak/b{n}", service="memcached", phase=Phase.PEAK, offered_rps=None,
+        measure_s=1.0, warmup_s=0.0, seed=1, repeat=n,
     )  # fmt: skip
     found = imagine(point, capacity_rps=rps)
     return replace(
@@ -66,7 +66,7 @@ def test_what_is_no_closed_loop_of_this_service_is_no_peak() -> None:
 def test_the_next_peak_is_the_first_that_is_not_made() -> None:
     first = axis.next_peak(OF, SERVICE, [])
     assert first is not None
-    assert (first.key, first.repeat, first.offered_rps) == ("memcached/peak/r0", 0, None)
+    assert (first.key, first.repeat, first.offered_rps) == ("memcached/peak/b0", 0, None)
     assert first.overrides == (("find_max", True),)
     assert first.measure_s == OF.run.peak_s
     done = [peak(1e5, n=n) for n in range(OF.run.peak_repeats)]
@@ -74,16 +74,16 @@ def test_the_next_peak_is_the_first_that_is_not_made() -> None:
     spoiled = [replace(done[0], verdict=Verdict.UNKNOWN), *done[1:]]
     again = axis.next_peak(OF, SERVICE, spoiled)
     assert again is not None
-    assert (again.key, again.repeat) == ("memcached/peak/r0~1", 0)
+    assert (again.key, again.repeat) == ("memcached/peak/b0~1", 0)
 
 
-def base(verdict: Verdict = Verdict.HOLDS, attempt: str = "") -> Outcome:
+def base(verdict: Verdict = Verdict.HOLDS) -> Outcome:
     service = BASE.service("memcached")
     point = axis.next_base(BASE, service, [], TOP)
     assert point is not None
     assert point.offered_rps == 20e3
     assert point.fraction == 0.2
-    found = imagine(replace(point, key=point.key + attempt), capacity_rps=100e3)
+    found = imagine(point, capacity_rps=100e3)
     return replace(found, verdict=verdict, p95_ns=1e4, p99_ns=9e4, mean_ns=3e3)
 
 
@@ -94,7 +94,7 @@ def test_a_bound_is_the_multiple_of_the_last_run_at_low_load_that_can_be_believe
     of = study("services.memcached.qos.bound=''", f"services.memcached.qos.rule={rule}",
                "services.memcached.qos.q=0.95")  # fmt: skip
     service = of.service("memcached")
-    found = axis.target(service, [base(Verdict.UNKNOWN), base(attempt="~1")])
+    found = axis.target(service, [base(Verdict.UNKNOWN), base()])
     assert found == Target(q=0.95, bound_ns=wanted, rule=QosRule(rule))
     assert found.overrides == (("qos_quantile", 0.95), ("qos_bound", f"{wanted:.0f}ns"))
     assert axis.target(service, [base(Verdict.UNKNOWN)]) is None
@@ -108,4 +108,4 @@ def test_a_given_bound_needs_no_run_and_a_measured_one_no_second() -> None:
     assert axis.next_base(BASE, service, [base()], TOP) is None
     again = axis.next_base(BASE, service, [base(Verdict.UNKNOWN)], TOP)
     assert again is not None
-    assert again.key == "memcached/base~1"
+    assert again.key == "memcached/peak/b0/load=0.2~1"

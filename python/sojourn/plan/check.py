@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from sojourn import units
 from sojourn.plan import make
-from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.setting import LOAD, RATE, Setting
 from sojourn.spec import Check, ServiceSpec, Study
 
 _STEADY = 0.8  # utilisation at which a check takes `run.check_s`
@@ -17,31 +18,31 @@ def next_check(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) 
     """The next check; None when all are made."""
     if service.check is None:
         return None
-    done = make.by_key(outcomes)
+    done = make.Tried(outcomes, Phase.CHECK)
     for repeat in range(study.run.check_repeats):
-        block = f"{service.label}/check/b{repeat}"
+        block = Cell(service.label, Phase.CHECK, repeat).key()
         loads = list(_loads(service.check))
         random.Random(make.seed_of(study, block)).shuffle(loads)  # noqa: S311 - not a secret
-        for name, rho, rps in loads:
-            tried = make.attempts(f"{block}/{name}", done)
+        for rho, rps in loads:
+            setting = Setting.of({RATE: rps} if rho is None else {LOAD: rho})
+            tried = done.at(repeat, setting)
             if make.is_open(tried, study.run.retries):
                 return make.point(
                     study,
-                    make.attempt(f"{block}/{name}", len(tried)),
-                    Phase.CHECK,
+                    Cell(service.label, Phase.CHECK, repeat, setting),
+                    len(tried),
                     measure_s=_length_s(study, rho),
                     offered_rps=rps,
                     fraction=rho,
-                    repeat=repeat,
                 )
     return None
 
 
-def _loads(check: Check) -> Sequence[tuple[str, float | None, float]]:
-    """(name, utilisation, requests/s) of every load."""
+def _loads(check: Check) -> Sequence[tuple[float | None, float]]:
+    """(utilisation, requests/s) of every load."""
     if check.system == "null":
-        return [(f"rate{rate}", None, units.parse_count(rate)) for rate in check.rates]
-    return [(f"rho{rho:.2f}", rho, rho * check.servers / check.service_s) for rho in check.rho]
+        return [(None, units.parse_count(rate)) for rate in check.rates]
+    return [(rho, rho * check.servers / check.service_s) for rho in check.rho]
 
 
 def _length_s(study: Study, rho: float | None) -> float:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
+from sojourn.plan import older
 from sojourn.plan.points import Phase, Point
+from sojourn.plan.setting import Setting
 
-SCHEMA = "sojourn.point/1"
+# Version 2: a point has a setting; its key, which had to be taken apart before, says no more.
+FORM, MAJOR, OLDEST = "sojourn.point", 2, 1
+SCHEMA = f"{FORM}/{MAJOR}"
+_FIELDS = frozenset(field.name for field in fields(Point))
 
 
 def to_json(point: Point) -> dict[str, Any]:
     """The point as plain JSON values, with the version of this form."""
     table = asdict(point)
-    return {"schema": SCHEMA, **table, "overrides": dict(point.overrides)}
+    return {
+        "schema": SCHEMA,
+        **table,
+        "setting": dict(point.setting),
+        "overrides": dict(point.overrides),
+    }
 
 
 def dumps(point: Point) -> str:
@@ -25,7 +35,12 @@ def dumps(point: Point) -> str:
 
 def from_json(table: Mapping[str, Any]) -> Point:
     """The point that `to_json` wrote; KeyError, TypeError or ValueError if it is none."""
-    fields = {key: value for key, value in table.items() if key != "schema"}
-    fields["phase"] = Phase(fields["phase"])
-    fields["overrides"] = tuple(dict(fields["overrides"]).items())
-    return Point(**fields)
+    given = {key: value for key, value in table.items() if key in _FIELDS}
+    given["phase"] = phase = Phase(given["phase"])
+    given["overrides"] = tuple(dict(given["overrides"]).items())
+    if "setting" in given:
+        given["setting"] = Setting.of(dict(given["setting"]))
+    else:
+        of = (given["key"], phase, given.get("fraction"), given["offered_rps"])
+        given["setting"] = older.setting_of(*of)
+    return Point(**given)

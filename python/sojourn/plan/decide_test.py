@@ -19,14 +19,14 @@ from sojourn.plan.decide import (
     smallest_sample,
 )
 from sojourn.plan.make import point as make_point
-from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.points import Cell, Outcome, Phase, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.spec import load
 
 
 def outcome(*, n: int, k: int, correlation: float = 1.0, valid: bool = True) -> Outcome:
     study = load("max_load_memcached")
-    point = make_point(study, "memcached/search/r0/p00", Phase.SEARCH, measure_s=1, offered_rps=1)
+    point = make_point(study, Cell("memcached", Phase.SEARCH), measure_s=1, offered_rps=1)
     verdict = Verdict.HOLDS if valid else Verdict.UNKNOWN
     return replace(
         imagine(point), requests=n, over_bound=k, correlation=correlation, verdict=verdict

@@ -15,6 +15,7 @@ from sojourn.plan.haste import haste
 from sojourn.plan.ladder import Rules
 from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.rounds import bracket, probe_of, rounds_of
+from sojourn.plan.setting import RATE
 from sojourn.spec import MaxRps, ServiceSpec, Study
 
 BEYOND = 2.0  # times the budget of a search
@@ -35,17 +36,17 @@ def no_drop(
         retries=study.run.retries,
         scale=top.rps,
     )
-    prefix = f"{service.label}/drop"
-    spent_s = sum(o.wall_s for o in outcomes if o.point.key.startswith(f"{prefix}/"))
+    # Other runs of this phase are a closed loop, or at a share of max RPS.
+    probes = [o for o in outcomes if o.point.phase is Phase.PEAK and RATE in o.point.setting]
+    spent_s = sum(o.wall_s for o in probes)
     rounds = rounds_of(
-        prefix,
-        outcomes,
+        probes,
         wanted=study.run.peak_repeats,
         first=(START * top.rps, rules),
         later=rules,
         time=haste(spent_s, late_s=spec.budget_s, over_s=BEYOND * spec.budget_s),
     )
-    probe = probe_of(study, prefix, Phase.PEAK, rounds, outcomes, axis=top)
+    probe = probe_of(study, service.label, Phase.PEAK, rounds, probes, axis=top)
     found = bracket(rounds)
     if probe or found is None or not found.lo or not found.hi:
         return probe, None

@@ -1,11 +1,12 @@
-"""Makes points: keys that stay over resumes, seeds that follow from them."""
+"""Makes points of cells, attempt by attempt: keys that stay over resumes, seeds that follow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
-from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.plan.points import Cell, Outcome, Phase, Point, Verdict
+from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 
 
@@ -17,23 +18,24 @@ def seed_of(study: Study, key: str) -> int:
 
 def point(
     study: Study,
-    key: str,
-    phase: Phase,
+    cell: Cell,
+    attempt: int = 0,
     *,
     measure_s: float,
     offered_rps: float | None = None,
     fraction: float | None = None,
-    repeat: int = 0,
     overrides: tuple[tuple[str, str | float | int | bool], ...] = (),
 ) -> Point:
-    """One point; `key` begins with the label of its service."""
+    """One point: an attempt, from 0, at a cell."""
+    key = cell.key(attempt)
     return Point(
         key=key,
-        service=key.partition("/")[0],
-        phase=phase,
+        service=cell.service,
+        phase=cell.phase,
+        setting=cell.setting,
         offered_rps=None if offered_rps is None else rounded(offered_rps),
         fraction=fraction,
-        repeat=repeat,
+        repeat=cell.repeat,
         measure_s=measure_s,
         warmup_s=study.run.warmup_s,
         seed=seed_of(study, key),
@@ -46,22 +48,23 @@ def rounded(rps: float) -> float:
     return float(f"{rps:.4g}")
 
 
-def by_key(outcomes: Iterable[Outcome]) -> dict[str, Outcome]:
-    """Outcomes by the key of their point; the last one of a key counts."""
-    return {outcome.point.key: outcome for outcome in outcomes}
+class Tried:
+    """What became of the cells of one service in one phase, attempt by attempt.
 
+    The plan asks for every cell at every point, so cells are found by number and text, which
+    Python compares without a call.
+    """
 
-def attempt(key: str, number: int) -> str:
-    """Key of the n-th attempt at a point: `…/f0.70`, `…/f0.70~1`, `…/f0.70~2`."""
-    return f"{key}~{number}" if number else key
+    def __init__(self, outcomes: Iterable[Outcome], phase: Phase) -> None:
+        self._runs: dict[tuple[int, str], list[Outcome]] = {}
+        for outcome in outcomes:
+            point = outcome.point
+            if point.phase is phase:
+                self._runs.setdefault((point.repeat, point.setting.text), []).append(outcome)
 
-
-def attempts(key: str, done: Mapping[str, Outcome]) -> Sequence[Outcome]:
-    """What became of a point, attempt by attempt."""
-    found: list[Outcome] = []
-    while (name := attempt(key, len(found))) in done:
-        found.append(done[name])
-    return found
+    def at(self, repeat: int, setting: Setting) -> Sequence[Outcome]:
+        """All attempts at the cell of this block and setting, in order."""
+        return self._runs.get((repeat, setting.text), ())
 
 
 def is_open(tried: Sequence[Outcome], retries: int) -> bool:

@@ -75,14 +75,14 @@ def test_every_fraction_is_measured_once_a_block_in_orders_that_differ() -> None
 
 def test_unknown_runs_of_a_sweep_are_made_again_at_the_end_of_their_block() -> None:
     of = study(name="latency_vs_load", profile="quick")
-    first = next(o.point.key for o in play(of, imagine) if o.point.phase is Phase.SWEEP)
+    first = next(o.point for o in play(of, imagine) if o.point.phase is Phase.SWEEP)
 
     def flaky(point: Point) -> Outcome:
         outcome = imagine(point)
-        return replace(outcome, verdict=Verdict.UNKNOWN) if point.key == first else outcome
+        return replace(outcome, verdict=Verdict.UNKNOWN) if point.key == first.key else outcome
 
-    keys = [o.point.key for o in play(of, flaky) if "memcached/sweep/b0" in o.point.key]
-    assert keys[-1] == f"{first}~1"
+    keys = [o.point.key for o in play(of, flaky) if o.point.life == first.life]
+    assert keys[-1] == f"{first.key}~1"
     assert len(keys) == len(of.run.fractions) + 1
 
 
@@ -104,8 +104,7 @@ def test_check_points_follow_rho_and_last_longer_near_saturation() -> None:
 
 def test_two_services_do_not_see_each_other() -> None:
     of = study(name="latency_vs_load", profile="quick")
-    keys = [o.point.key for o in play(of, imagine)]
-    order = [key.partition("/")[0] for key in keys]
+    order = [o.point.service for o in play(of, imagine)]
     assert order == sorted(order, key=["memcached", "nginx"].index)
     alone = replace_services(of)
     assert [o.point for o in play(alone, imagine)] == [

@@ -7,8 +7,13 @@ again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import WithJsonSchema
+
+from sojourn.plan.setting import Setting
 
 
 class Verdict(StrEnum):
@@ -31,13 +36,46 @@ class Phase(StrEnum):
     TRACE = "trace"  # where the time of each request goes, with the tracer and without (M21)
 
 
+LEVELS = WithJsonSchema(
+    {
+        "type": "object",
+        "additionalProperties": {"type": ["boolean", "integer", "number", "string"]},
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What makes a point the one it is: all attempts at it share a cell, and nobody else does.
+
+    Attributes:
+        service: label of the service in the study.
+        phase: why it is measured.
+        repeat: block (round) of the randomised order, from 0.
+        setting: what it is measured under.
+    """
+
+    service: str
+    phase: Phase
+    repeat: int = 0
+    setting: Setting = field(default_factory=Setting)
+
+    def key(self, attempt: int = 0) -> str:
+        """Its text: `memcached/sweep/b2/load=0.7`, of later attempts `…/load=0.7~1`."""
+        names = [self.service, str(self.phase), f"b{self.repeat}", self.setting.text]
+        text = "/".join(name for name in names if name)
+        return f"{text}~{attempt}" if attempt else text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One measurement to be made.
 
     Attributes:
-        key: unique in the study and stable over resumes, such as `memcached/sweep/b2/f0.70`.
+        key: text of its cell and attempt, unique in the study and stable over resumes; it is
+            written by `Cell.key` and read by people only.
         service: label of the service in the study.
+        setting: what it is measured under: the level of every factor.
         offered_rps: offered load, requests/s; None: closed loop, as fast as it goes.
         fraction: the same as a share of max RPS, where the plan knows it.
         repeat: block (round) of the randomised order, from 0; the service is restarted for each.
@@ -49,6 +87,7 @@ class Point:
     key: str
     service: str
     phase: Phase
+    setting: Annotated[Setting, LEVELS] = field(default_factory=Setting)
     offered_rps: float | None
     fraction: float | None = None
     repeat: int = 0
@@ -56,6 +95,11 @@ class Point:
     warmup_s: float
     seed: int
     overrides: tuple[tuple[str, str | float | int | bool], ...] = ()
+
+    @property
+    def cell(self) -> Cell:
+        """What makes it the point it is, whichever attempt this one is."""
+        return Cell(self.service, self.phase, self.repeat, self.setting)
 
     @property
     def life(self) -> str:

@@ -80,11 +80,8 @@ def _with_later_probes(
     )
     each_s = point.measure_s + point.warmup_s + fresh_s
     count = max(1, int((study.run.search.budget_s - spent_s) / each_s + 1e-9))
-    start = point.key.rpartition("p")[0]
-    return [
-        replace(point, key=f"{start}p{point.repeat + n:02d}", repeat=point.repeat + n)
-        for n in range(count)
-    ]
+    later = (replace(point, repeat=point.repeat + n) for n in range(count))
+    return [replace(one, key=one.cell.key()) for one in later]
 
 
 def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:

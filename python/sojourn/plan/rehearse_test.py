@@ -93,7 +93,7 @@ def test_a_probe_stands_for_those_that_its_search_still_has_the_time_for() -> No
     made = [replace(imagine(replace(probe, repeat=n)), wall_s=4.0) for n in range(3)]
     other = replace(imagine(POINT), wall_s=99.0)  # no probe
     found = _with_later_probes(of, probe, [*made, other], 1.5)
-    assert [p.key for p in found] == [f"s/search/p{n:02d}" for n in range(3, 10)]
+    assert [p.key for p in found] == [f"s/search/b{n}" for n in range(3, 10)]
     assert [p.repeat for p in found] == list(range(3, 10))
     assert len(_with_later_probes(of, probe, [replace(made[0], wall_s=500.0)], 1.5)) == 1
     assert _with_later_probes(of, POINT, made, 1.5) == [POINT]

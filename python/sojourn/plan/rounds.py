@@ -22,7 +22,8 @@ from sojourn.plan import make
 from sojourn.plan.axis import Axis
 from sojourn.plan.haste import Haste
 from sojourn.plan.ladder import TIME, Round, Rules, climb
-from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.setting import RATE, Setting
 from sojourn.spec import Study
 
 EXTRA = 2  # rounds more than asked, for those that ended without a border
@@ -49,7 +50,6 @@ class Bracket:
 
 
 def rounds_of(
-    prefix: str,
     outcomes: Sequence[Outcome],
     *,
     wanted: int,
@@ -60,8 +60,7 @@ def rounds_of(
     """All rounds that were begun, and the one to begin next, if any is wanted.
 
     Args:
-        prefix: of the rounds' keys, such as `memcached/search`.
-        outcomes: of the whole study, in order.
+        outcomes: of this search, in order.
         wanted: rounds that enclose the border.
         first: start (requests/s) and rules of the first round.
         later: rules of the others, which start at the median border so far.
@@ -70,7 +69,7 @@ def rounds_of(
     """
     found: list[Round] = []
     while _wants_another(found, wanted):
-        mine = [o for o in outcomes if o.point.key.startswith(f"{prefix}/r{len(found)}/")]
+        mine = [o for o in outcomes if o.point.repeat == len(found)]
         if not mine and (time is Haste.OVER or (time and _borders(found) >= LEAST)):
             break
         middles = [r.middle for r in found if r.middle is not None]
@@ -98,7 +97,7 @@ def _wants_another(found: Sequence[Round], wanted: int) -> bool:
 
 def probe_of(
     study: Study,
-    prefix: str,
+    label: str,
     phase: Phase,
     found: Sequence[Round],
     outcomes: Sequence[Outcome],
@@ -106,20 +105,21 @@ def probe_of(
     axis: Axis,
     overrides: tuple[tuple[str, str | float | int | bool], ...] = (),
 ) -> Point | None:
-    """The run that the last round wants; None when all rounds are over."""
+    """The run that the last round wants; None when all rounds are over.
+
+    `label` is that of the service, `outcomes` are those of this search.
+    """
     if not found or found[-1].next_rps is None or found[-1].next_s is None:
         return None
-    number = len(found) - 1
-    start = f"{prefix}/r{number}/"
-    made = sum(o.point.key.startswith(start) for o in outcomes)
+    rate = make.rounded(found[-1].next_rps)
+    number, setting = len(found) - 1, Setting.of({RATE: rate})
     return make.point(
         study,
-        f"{start}p{made:02d}",
-        phase,
+        Cell(label, phase, number, setting),
+        len(make.Tried(outcomes, phase).at(number, setting)),
         measure_s=found[-1].next_s,
         offered_rps=found[-1].next_rps,
         fraction=round(found[-1].next_rps / axis.rps, 4),
-        repeat=number,
         overrides=overrides,
     )
 

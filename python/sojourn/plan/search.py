@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.evidence import EXCURSION, Trial, trials
-from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.posterior import Posterior, border
+from sojourn.plan.setting import RATE, Setting
 from sojourn.spec import MaxRps, ServiceSpec, Study
 
 QUANTILES = (0.5, 0.5, 0.2, 0.8, 0.35, 0.65, 0.1, 0.9)  # of the border, probe by probe
@@ -130,15 +131,13 @@ class _Asked:
 
     def point(self, phase: Phase, rps: float, measure_s: float) -> Point:
         """The next run of a phase, from a fresh start of the service."""
-        number = len(self.made(phase))
+        setting = Setting.of({RATE: make.rounded(rps)})
         return make.point(
             self.study,
-            f"{self.label}/{phase}/p{number:02d}",
-            phase,
+            Cell(self.label, phase, len(self.made(phase)), setting),
             measure_s=measure_s,
             offered_rps=rps,
             fraction=round(rps / self.axis.rps, 4),
-            repeat=number,
             overrides=self.target.overrides,
         )
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.setting import LOAD, Setting
 from sojourn.spec import ServiceSpec, Study
 
 
@@ -26,13 +27,11 @@ def next_run(
     is_late: bool,
 ) -> Point | None:
     """The next run of the sweep; None when it is complete. Late sweeps repeat nothing."""
-    done = make.by_key(outcomes)
+    done = make.Tried(outcomes, Phase.SWEEP)
+    settings = {fraction: Setting.of({LOAD: fraction}) for fraction in study.run.fractions}
     for block in range(study.run.repeats):
-        name = f"{service.label}/sweep/b{block}"
-        tried = {
-            fraction: make.attempts(f"{name}/f{fraction:.2f}", done)
-            for fraction in order(study, name)
-        }
+        name = Cell(service.label, Phase.SWEEP, block).key()
+        tried = {load: done.at(block, settings[load]) for load in order(study, name)}
         fresh = [fraction for fraction, runs in tried.items() if not runs]
         again = [
             fraction
@@ -42,12 +41,11 @@ def next_run(
         for fraction in fresh or again:
             return make.point(
                 study,
-                make.attempt(f"{name}/f{fraction:.2f}", len(tried[fraction])),
-                Phase.SWEEP,
+                Cell(service.label, Phase.SWEEP, block, settings[fraction]),
+                len(tried[fraction]),
                 measure_s=study.run.measure_s,
                 offered_rps=fraction * axis.rps,
                 fraction=fraction,
-                repeat=block,
                 overrides=target.overrides if target else (),
             )
     return None

@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict, sweep
 from sojourn.plan.rehearse import imagine
-from sojourn.plan.simulated import study
+from sojourn.plan.simulated import play, study
 from sojourn.spec import MaxRps, QosRule
 
 OF = study("run.fractions=[0.2, 0.5, 0.8]", "run.repeats=3", "run.retries=2",
@@ -49,7 +49,17 @@ def test_a_load_is_repeated_at_the_end_of_its_block_as_often_as_the_study_says()
     points = run(lost=0.5)
     assert len(points) == 9 + 3 * 2
     keys = [p.key for p in points if p.repeat == 0]
-    assert keys[3:] == ["memcached/sweep/b0/f0.50~1", "memcached/sweep/b0/f0.50~2"]
+    assert keys[3:] == ["memcached/sweep/b0/load=0.5~1", "memcached/sweep/b0/load=0.5~2"]
+
+
+def test_loads_that_differ_by_little_are_points_of_their_own() -> None:
+    of = study("run.fractions=[0.901, 0.904, 0.125]", "run.repeats=2",
+               'services.memcached.measure=["sweep"]')  # fmt: skip
+    made = [o.point for o in play(of, imagine) if o.point.phase is Phase.SWEEP]
+    found = sorted((p.repeat, p.setting["load"]) for p in made)
+    assert found == [(block, load) for block in (0, 1) for load in (0.125, 0.901, 0.904)]
+    assert len({p.offered_rps for p in made}) == 3
+    assert len({p.key for p in made}) == len({p.seed for p in made}) == len(made) == 6
 
 
 def test_a_late_sweep_repeats_nothing() -> None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis
-from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.setting import CONDITION, LOAD, TRACER, Setting
 from sojourn.spec import Goal, ServiceSpec, Study
 
 UNLOADED = "unloaded"
@@ -37,10 +38,9 @@ class Condition:
     name: str
     fraction: float
 
-    @property
-    def key(self) -> str:
-        """As it stands in a point's key."""
-        return f"{self.name}-f{self.fraction:.2f}"
+    def setting(self, *, is_traced: bool) -> Setting:
+        """What a point under it is measured under, with the tracer or without."""
+        return Setting.of({CONDITION: self.name, LOAD: self.fraction, TRACER: is_traced})
 
 
 def conditions(study: Study, service: ServiceSpec) -> tuple[Condition, ...]:
@@ -60,10 +60,9 @@ def conditions(study: Study, service: ServiceSpec) -> tuple[Condition, ...]:
 
 
 def of(point: Point) -> tuple[Condition, bool]:
-    """The condition of a traced point, and whether the tracer runs; ValueError if it is none."""
-    *_, condition, which = point.key.split("/")
-    name, _, fraction = condition.partition("-f")
-    return Condition(name, float(fraction)), which.partition("~")[0] == "with"
+    """The condition of a traced point, and whether the tracer runs; KeyError if it is none."""
+    levels = point.setting
+    return Condition(str(levels[CONDITION]), float(levels[LOAD])), levels[TRACER] is True
 
 
 def is_disturbed(point: Point) -> bool:
@@ -86,36 +85,36 @@ def next_run(
     is_late: bool,
 ) -> Point | None:
     """The next traced point, or its untraced twin; None when there are enough."""
-    done = make.by_key(outcomes)
+    done = make.Tried(outcomes, Phase.TRACE)
     retries = 0 if is_late else study.run.retries
     for block in range(study.run.repeats if conditions(study, service) else 0):
-        for condition, key in order(study, service, block):
-            tried = make.attempts(key, done)
+        for condition, is_traced in order(study, service, block):
+            setting = condition.setting(is_traced=is_traced)
+            tried = done.at(block, setting)
             if make.is_open(tried, retries):
                 return make.point(
                     study,
-                    make.attempt(key, len(tried)),
-                    Phase.TRACE,
+                    Cell(service.label, Phase.TRACE, block, setting),
+                    len(tried),
                     measure_s=study.run.measure_s,
                     offered_rps=condition.fraction * axis.rps,
                     fraction=condition.fraction,
-                    repeat=block,
                     overrides=_overrides(condition),
                 )
     return None
 
 
-def order(study: Study, service: ServiceSpec, block: int) -> list[tuple[Condition, str]]:
-    """Conditions and keys of one block, in the order in which they are measured."""
-    prefix = f"{service.label}/trace/b{block}"
-    drawn = random.Random(make.seed_of(study, prefix))  # noqa: S311 - not a secret
+def order(study: Study, service: ServiceSpec, block: int) -> list[tuple[Condition, bool]]:
+    """Conditions of one block, with the tracer and without, in the order of measurement."""
+    name = Cell(service.label, Phase.TRACE, block).key()
+    drawn = random.Random(make.seed_of(study, name))  # noqa: S311 - not a secret
     wanted = list(conditions(study, service))
     drawn.shuffle(wanted)
-    found: list[tuple[Condition, str]] = []
+    found: list[tuple[Condition, bool]] = []
     for condition in wanted:
-        pair = ["with", "without"]
+        pair = [True, False]
         drawn.shuffle(pair)
-        found += [(condition, f"{prefix}/{condition.key}/{which}") for which in pair]
+        found += [(condition, is_traced) for is_traced in pair]
     return found
 
 

@@ -196,8 +196,13 @@ def read_json(path: Path) -> Mapping[str, Any]:
     return table
 
 
-def check_version(table: Mapping[str, Any], form: str, major: int, *, at: Path) -> None:
-    """Refuse what is no `form`, and what is a newer one than `major`."""
+def check_version(
+    table: Mapping[str, Any], form: str, major: int, *, at: Path, oldest: int | None = None
+) -> None:
+    """Refuse what is no `form`, what is newer than `major`, and what is older than `oldest`.
+
+    Without `oldest` no version but `major` is read.
+    """
     name, _, version = str(table.get("schema", "")).partition("/")
     number = version.partition(".")[0]
     if name != form or not number.isdigit():
@@ -206,7 +211,7 @@ def check_version(table: Mapping[str, Any], form: str, major: int, *, at: Path) 
             at=str(at),
             fix="give a file or folder that this lab wrote",
         )
-    if int(number) != major:
+    if not (major if oldest is None else oldest) <= int(number) <= major:
         age = "newer" if int(number) > major else "older"
         raise StoreFault(
             f"the file has version {version} of {form}, this program reads {major}",

@@ -122,6 +122,29 @@ def put_raw(
     pq.write_table(pa.table(columns), folder / "raw.parquet")
 
 
+def put_host(folder: Path, *, length_s: float, server_cpu_s: float) -> None:
+    """Write `host.json`: how long the point took and what CPU time the server used, s."""
+    table = {"length_s": length_s, "server_cpu_s": server_cpu_s}
+    (folder / "host.json").write_text(json.dumps(table), encoding="utf-8")
+
+
+def put_trace(folder: Path, *, mean_ns: float, requests: int) -> None:
+    """Write `trace.json`: two stages, 7 to 3, and no residual."""
+    times = {"mean_ns": mean_ns, "p50_ns": mean_ns, "p95_ns": 2 * mean_ns, "p99_ns": 3 * mean_ns}
+    groups = [{"name": "EPoll", "mean_ns": 0.7 * mean_ns},
+              {"name": "application", "mean_ns": 0.3 * mean_ns}]  # fmt: skip
+    causes = [{"cause": "queuing", "share": 0.6}, {"cause": "work", "share": 0.4}]
+    table = {
+        "schema": "sojourn.trace.result/1", "requests": requests, "matched": requests,
+        "unmatched_share": 0.0, "dropped": 0, "verdict": {"verdict": "holds", "reasons": []},
+        "answer": "", "total": times, "residual": {**times, "mean_ns": 0.0}, "groups": groups,
+        "causes": causes,
+        "tail": {"q": 0.99, "requests": 10, "total": times, "groups": groups, "causes": causes},
+        "cpu": {"user_share": 0.2, "kernel_share": 0.8, "softirq_share_of_kernel": 0.3},
+    }  # fmt: skip
+    (folder / "trace.json").write_text(json.dumps(table), encoding="utf-8")
+
+
 def put_hlog(folder: Path, seconds: Sequence[Sequence[float] | NDArray[np.float64]]) -> None:
     """Write `load.hlog` with sojourn times, ns, of each second from 0 on."""
     lines = ["#[Histogram log format version 1.3]", '"StartTimestamp","Interval_Length","x","y"']

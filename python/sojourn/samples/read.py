@@ -122,7 +122,7 @@ def shield(at: Path) -> str:
 def read_point(path: Path) -> Point:
     """The point of a `point.json`."""
     table = read_json(path)
-    check_version(table, "sojourn.point", 1, at=path)
+    check_version(table, codec.FORM, codec.MAJOR, oldest=codec.OLDEST, at=path)
     try:
         return codec.from_json(table)
     except (KeyError, TypeError, ValueError) as error:

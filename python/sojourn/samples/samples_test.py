@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sojourn import samples, spec
 from sojourn.errors import StoreFault
 from sojourn.plan import Phase, Point, Verdict, codec, next_point
+from sojourn.plan.setting import Setting
 from sojourn.samples import dependence, made
 from sojourn.samples.intervals import intervals
 
@@ -29,7 +30,10 @@ def point() -> Point:
 
 
 def test_a_point_survives_its_file(point: Point) -> None:
-    full = replace(point, offered_rps=1.5, fraction=0.5, overrides=(("a", 1), ("b", "x")))
+    setting = Setting.of({"load": 0.125, "tracer": True, "services.s.params.threads": 2})
+    full = replace(
+        point, offered_rps=1.5, fraction=0.5, setting=setting, overrides=(("a", 1), ("b", "x"))
+    )
     for one in (point, full):
         assert codec.from_json(json.loads(codec.dumps(one))) == one
 
@@ -62,17 +66,17 @@ def test_a_failed_self_check_is_carried_with_its_reasons(point: Point, tmp_path:
     [
         ((Phase.SEARCH, ""), "holds", "holds"), ((Phase.CONFIRM, ""), "violated", "unknown"),
         ((Phase.SWEEP, ""), "holds", "unknown"),
-        ((Phase.TRACE, "loaded-f0.50/with"), "holds", "unknown"),
-        ((Phase.TRACE, "context_switch-f0.01/without"), "holds", "holds"),
-        ((Phase.TRACE, "interference-f0.90/with~1"), "holds", "holds"),
+        ((Phase.TRACE, "loaded"), "holds", "unknown"),
+        ((Phase.TRACE, "context_switch"), "holds", "holds"),
+        ((Phase.TRACE, "interference"), "holds", "holds"),
     ],
 )  # fmt: skip
 def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
     point: Point, tmp_path: Path, what: tuple[Phase, str], verdict: str, believed: str
 ) -> None:
     phase, condition = what
-    key = f"{point.service}/trace/b0/{condition}" if condition else point.key
-    asked = replace(point, phase=phase, key=key)
+    setting = Setting.of(condition=condition, load=0.5, tracer=True) if condition else Setting()
+    asked = replace(point, phase=phase, setting=setting)
     folder = made.put(tmp_path, asked, made.result([1e6], verdict=verdict))
     (folder / "host.json").write_text('{"others_on_server_share": 0.06}')
     outcome = samples.read(folder)
@@ -167,6 +171,29 @@ def test_what_breaks_the_contract_is_named_with_its_file(
         samples.read(tmp_path)
     assert "load.json" in caught.value.at
     assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"schema": "sojourn.point/3"}, "version 3"),
+        ({"schema": "sojourn.point/0"}, "version 0"),
+        ({"setting": None}, "point cannot be read"),
+        ({"setting": {"load": [0.5]}}, "point cannot be read"),
+        ({"setting": {"a,b": 1}}, "point cannot be read"),
+    ],
+)
+def test_a_point_of_another_version_or_without_its_setting_is_refused(
+    point: Point, tmp_path: Path, change: dict[str, Any], what: str
+) -> None:
+    folder = made.put(tmp_path, point, made.result([1e6]))
+    table = codec.to_json(point)
+    (folder / "point.json").write_text(json.dumps({**table, "something_new": 1}))
+    assert samples.read(folder).point == point
+    (folder / "point.json").write_text(json.dumps({**table, **change}))
+    with pytest.raises(StoreFault, match=what) as caught:
+        samples.read(folder)
+    assert "point.json" in caught.value.at
 
 
 @pytest.mark.parametrize("name", ["point.json", "load.json"])

@@ -12,12 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn.errors import StoreFault
+from sojourn.plan import older
 from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.plan.setting import Setting, level_of, level_text
 from sojourn.samples.clusters import alike
 from sojourn.samples.contract import load_result
 from sojourn.samples.read import LOAD, older_clusters
 
-FORM, MAJOR = "sojourn.outcome", 1
+# Version 2: a point has a setting, and its key says no more than that.
+FORM, MAJOR, OLDEST = "sojourn.outcome", 2, 1
 
 _MISSES = pa.struct(
     [("requests", pa.int64()), ("over", pa.int64()), ("clusters", pa.list_(pa.int64()))]
@@ -51,6 +54,7 @@ SCHEMA = pa.schema(
         ("clusters", pa.list_(pa.int64())),
         ("undisturbed", _MISSES),
         ("shield", pa.string()),
+        ("setting", pa.map_(pa.string(), pa.string())),
     ],
     metadata={"schema": f"{FORM}/{MAJOR}"},
 )
@@ -76,6 +80,7 @@ def to_table(outcome: Outcome) -> pa.Table:
         "clusters": list(outcome.clusters),
         "undisturbed": outcome.undisturbed and asdict(outcome.undisturbed),
         "shield": outcome.shield,
+        "setting": as_kept(point.setting),
     }
     return pa.Table.from_pylist([row], schema=SCHEMA)
 
@@ -102,7 +107,7 @@ _FIX = "remove this point's folder and run the study again: it resumes there"
 
 def _check_version(metadata: Mapping[bytes, bytes], path: Path) -> None:
     name, _, version = metadata.get(b"schema", b"").decode().partition("/")
-    if name != FORM or version.partition(".")[0] != str(MAJOR):
+    if name != FORM or version.partition(".")[0] not in map(str, range(OLDEST, MAJOR + 1)):
         raise StoreFault(
             f"the outcome has form '{name}/{version}', this program reads {FORM}/{MAJOR}",
             at=str(path),
@@ -114,6 +119,7 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
     point = Point(
         **{name: row[name] for name in _PLANNED},
         phase=Phase(row["phase"]),
+        setting=setting_of(row),
         offered_rps=row["point_rps"],
         overrides=tuple(json.loads(row["overrides"]).items()),
     )
@@ -126,6 +132,19 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
         undisturbed=_misses(row.get("undisturbed")),
         shield=row.get("shield") or "none",
     )
+
+
+def as_kept(setting: Setting) -> list[tuple[str, str]]:
+    """A setting as the rows of a column of maps."""
+    return [(factor, level_text(level)) for factor, level in setting.items()]
+
+
+def setting_of(row: Mapping[str, Any]) -> Setting:
+    """As kept; that of a record from before there was any follows from the other columns."""
+    kept = row.get("setting")
+    if kept is not None:
+        return Setting(tuple((factor, level_of(text)) for factor, text in kept))
+    return older.setting_of(row["key"], Phase(row["phase"]), row["fraction"], row["point_rps"])
 
 
 def _clusters(row: Mapping[str, Any], folder: Path) -> tuple[int, ...]:

@@ -4,7 +4,7 @@
         study.toml        resolved; reproduces the run
         manifest.json     version, machine, environment, command (M25)
         lock              who writes into it
-        points/0007-sweep-b0-f0.70/
+        points/0007-memcached-sweep-b0-load-0.7/
             point.json  load.json  load.hlog  raw.parquet  …     written by the run
             outcome.parquet                                      written last: the point counts
         resumed-….json    what was known of the machine when the run went on
@@ -39,6 +39,7 @@ from sojourn.store import columns, files
 FORM, MAJOR = "sojourn.record", 1
 STUDY, MANIFEST, COMPLETE, POINTS = "study.toml", "manifest.json", "complete.json", "points"
 ANSWER = "answer.json"
+NAME_MAX = 120  # of a key in a folder's name; its number alone tells folders apart
 OUTCOME, SERVICE = "outcome.parquet", "service.json"
 
 
@@ -168,5 +169,9 @@ def _number(path: Path) -> int:
 
 
 def _plain(key: str) -> str:
-    """A key as part of a folder's name: `memcached/sweep/b0/f0.70` → `memcached-sweep-b0-f0.70`."""
-    return re.sub(r"[^A-Za-z0-9._~-]+", "-", key)
+    """A key as part of a folder's name, cut where a file system's names end.
+
+    >>> _plain("memcached/sweep/b0/load=0.7~1")
+    'memcached-sweep-b0-load-0.7~1'
+    """
+    return re.sub(r"[^A-Za-z0-9._~-]+", "-", key)[:NAME_MAX]

@@ -1,5 +1,7 @@
 """All outcomes of all records as tables for DuckDB: `points` (as planned) and `outcomes`.
 
+Both have a point's setting as a map, and a column for every factor that any point has.
+
 A query may come from anywhere (a page, a colleague), and the lab often runs as root. So it gets a
 database in memory that holds the outcomes and nothing else: the files are read before it is run,
 and from then on DuckDB opens no file, loads no extension and sees no variable of this program.
@@ -7,12 +9,16 @@ and from then on DuckDB opens no file, loads no extension and sees no variable o
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from sojourn.errors import SpecFault
-from sojourn.store.columns import SCHEMA
+from sojourn.plan.setting import LOAD, RATE, Level, level_of, level_text
+from sojourn.store.columns import SCHEMA, as_kept, setting_of
 from sojourn.store.find import read, records
 from sojourn.store.record import OUTCOME, POINTS
 
@@ -25,7 +31,10 @@ ALONE = {
 }
 CLOSED = ("enable_external_access = false", "lock_configuration = true")
 READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
-_PLANNED = "key, service, phase, repeat, fraction, point_rps, measure_s, warmup_s, seed, overrides"
+_MEASURED = SCHEMA.names[SCHEMA.names.index("verdict") : SCHEMA.names.index("setting")]
+_SAYS = ("filename", "key", "phase", "fraction", "point_rps")  # the setting, where none is kept
+_NOT_KEPT = {"filename", "setting", "older"}  # as they are
+_OLDER = pa.schema([("filename", pa.string()), ("older", SCHEMA.field("setting").type)])
 
 
 def connect(results: Path) -> duckdb.DuckDBPyConnection:
@@ -41,16 +50,69 @@ def connect(results: Path) -> duckdb.DuckDBPyConnection:
     else:
         base.register("nothing", SCHEMA.empty_table())
         base.execute("CREATE VIEW files AS SELECT *, '' AS filename FROM nothing")
-    base.execute(
-        "CREATE TABLE outcomes AS SELECT parse_path(filename)[-6] AS study, "
-        "parse_path(filename)[-5] AS machine, parse_path(filename)[-4] AS record, "
-        "* EXCLUDE (filename) FROM files"
-    )
-    base.execute("DROP VIEW files")
-    base.execute(f"CREATE VIEW points AS SELECT study, machine, record, {_PLANNED} FROM outcomes")  # noqa: S608
+    _keep_with_settings(base)
+    base.execute(f"CREATE TABLE outcomes AS SELECT {', '.join(_columns(base))} FROM kept")  # noqa: S608
+    base.execute("DROP TABLE kept")
+    is_there = {name for name, *_ in base.execute("DESCRIBE outcomes").fetchall()}
+    measured = ", ".join(name for name in _MEASURED if name in is_there)
+    base.execute(f"CREATE VIEW points AS SELECT * EXCLUDE ({measured}) FROM outcomes")  # noqa: S608
     for setting in CLOSED:
         base.execute(f"SET {setting}")
     return base
+
+
+def _keep_with_settings(base: duckdb.DuckDBPyConnection) -> None:
+    """A table of the files' rows, with settings also where a file is from before there were any."""
+    names = [name for name, *_ in base.execute("DESCRIBE files").fetchall()]
+    without, kept = "", "older"
+    if "setting" in names:
+        without, kept = "WHERE setting IS NULL", "coalesce(setting, older)"
+    rows = base.execute(f"SELECT {', '.join(_SAYS)} FROM files {without}").fetchall()  # noqa: S608
+    found = [dict(zip(_SAYS, row, strict=True)) for row in rows]
+    older = [{"filename": row["filename"], "older": as_kept(setting_of(row))} for row in found]
+    base.register("olders", pa.Table.from_pylist(older, schema=_OLDER))
+    left_out = ", ".join(name for name in (*names, "older") if name in _NOT_KEPT)
+    where_from = ", ".join(
+        f"parse_path(filename)[{at}] AS {name}"
+        for at, name in ((-6, "study"), (-5, "machine"), (-4, "record"))
+    )
+    base.execute(
+        f"CREATE TABLE kept AS SELECT {where_from}, * EXCLUDE ({left_out}), {kept} AS setting "  # noqa: S608
+        "FROM files LEFT JOIN olders USING (filename)"
+    )
+    base.execute("DROP VIEW files")
+    base.unregister("olders")
+
+
+def _columns(base: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """What `outcomes` is made of: all that is kept, and each factor by its name."""
+    levels: dict[str, list[Level]] = defaultdict(list, {LOAD: [], RATE: []})
+    pairs = base.execute(
+        "SELECT DISTINCT e.key, e.value FROM (SELECT unnest(map_entries(setting)) AS e FROM kept)"
+    ).fetchall()
+    for factor, text in sorted(pairs):
+        levels[factor].append(level_of(text))
+    yield "*"
+    taken = {name.lower() for name, *_ in base.execute("DESCRIBE kept").fetchall()}
+    for factor, seen in levels.items():
+        name = f"setting.{factor}" if factor.lower() in taken else factor
+        yield f'{_column(factor, seen)} AS "{name}"'
+
+
+def _column(factor: str, seen: list[Level]) -> str:
+    """A factor's levels in the type that all of them have."""
+    text = f"setting['{factor}']"  # a factor's name has no quotes
+    if all(isinstance(level, bool) for level in seen) and seen:
+        return f"CAST({text} AS BOOLEAN)"
+    if not any(isinstance(level, bool | str) for level in seen):
+        return f"CAST({text} AS DOUBLE)"
+    quoted = [level for level in seen if isinstance(level, str) and level_text(level) != level]
+    cases = " ".join(f"WHEN {_quote(level_text(level))} THEN {_quote(level)}" for level in quoted)
+    return f"CASE {text} {cases} ELSE {text} END" if cases else text
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def query(results: Path, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:

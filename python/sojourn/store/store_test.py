@@ -22,6 +22,7 @@ from sojourn.errors import SpecFault, StoreFault
 from sojourn.plan import Outcome, Verdict, next_point
 from sojourn.plan.points import Misses
 from sojourn.plan.rehearse import imagine
+from sojourn.plan.setting import Level, Setting
 from sojourn.samples import made
 from sojourn.spec import Study
 from sojourn.store import files
@@ -63,12 +64,18 @@ def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path
         over_bound=None, folder="points/1",
     )  # fmt: skip
     undisturbed = Misses(requests=7, over=3, clusters=(2, 1))
+    levels: dict[str, Level] = {
+        "load": 0.125, "tracer": True, "size": "2", "policy": "a 'b', \"c\"", "threads": 2,
+    }  # fmt: skip
+    under = replace(point, setting=Setting.of(levels))
     shielded = replace(
-        outcome, over_bound=5, clusters=(2, 3), undisturbed=undisturbed, shield="priority"
-    )
+        outcome, point=under, over_bound=5, clusters=(2, 3), undisturbed=undisturbed,
+        shield="priority",
+    )  # fmt: skip
     for one in (outcome, shielded):
         pq.write_table(to_table(one), tmp_path / "x.parquet")
         assert read(tmp_path / "x.parquet") == one
+    assert dict(read(tmp_path / "x.parquet").point.setting) == levels  # with their types
 
 
 def test_a_record_from_before_there_were_clusters_has_them_by_its_other_files(
@@ -197,9 +204,9 @@ def test_an_outcome_of_a_newer_version_is_refused(study: Study, tmp_path: Path) 
     with store.open(tmp_path, study) as record:
         kept = measure(record, study, 1)[0]
     path = record.folder_of(kept) / OUTCOME
-    newer = to_table(kept).replace_schema_metadata({"schema": "sojourn.outcome/2"})
+    newer = to_table(kept).replace_schema_metadata({"schema": "sojourn.outcome/3"})
     pq.write_table(newer, path)
-    with pytest.raises(StoreFault, match="outcome/2"):
+    with pytest.raises(StoreFault, match="outcome/3"):
         store.read(record.path).outcomes()
     path.write_bytes(b"nonsense")
     with pytest.raises(StoreFault) as caught:
@@ -263,6 +270,42 @@ def test_sql_sees_every_record_and_an_empty_folder(study: Study, tmp_path: Path)
     with pytest.raises(SpecFault) as caught:
         store.query(tmp_path, "select nix from outcomes")
     assert "nix" in caught.value.what
+
+
+def test_sql_has_a_column_per_factor_of_the_type_of_its_levels(
+    study: Study, tmp_path: Path
+) -> None:
+    settings = (
+        Setting.of(load=0.125, threads=2, policy="cfs", tracer=True, shield="own"),
+        Setting.of(load=1, threads=4, policy="a 'b'", tracer=False, size=1),
+        Setting.of(load=0.5, size="few", policy="true"),
+    )
+    with store.open(tmp_path, study) as record:
+        for setting in settings:
+            point = next_point(study, record.outcomes())
+            assert point is not None
+            under = replace(point, setting=setting, key=setting.text)
+            record.add(replace(imagine(under), folder=str(record.folder(under))))
+    names = ("load", "threads", "policy", "tracer", "size", '"setting.shield"', "rate")
+    for table in ("points", "outcomes"):
+        _, rows = store.query(tmp_path, f"select {', '.join(names)} from {table} order by load")  # noqa: S608
+        assert rows == [
+            (0.125, 2, "cfs", True, None, "own", None),
+            (0.5, None, "true", None, "few", None, None),
+            (1, 4, "a 'b'", False, "1", None, None),
+        ]  # fmt: skip
+    _, rows = store.query(tmp_path, "select max(setting['threads']) from points")
+    assert rows == [("4",)]
+
+
+def test_a_key_longer_than_a_file_name_may_be_still_has_its_folder(
+    study: Study, tmp_path: Path
+) -> None:
+    point = next_point(study, [])
+    assert point is not None
+    with store.open(tmp_path, study) as record:
+        folders = {record.folder(replace(point, key="k" * 400)) for _ in range(2)}
+    assert len(folders) == 2
 
 
 @pytest.mark.parametrize(

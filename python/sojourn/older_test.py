@@ -1,0 +1,120 @@
+"""Records of version 1, from before points had settings, are read and reported as they were."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn import analysis, samples, store
+from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.analysis.stored import given
+from sojourn.plan import Phase, next_point, traced
+from sojourn.plan.setting import Setting
+
+GOLDEN = Path(__file__).parent / "store" / "golden"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    with tarfile.open(GOLDEN / "record-1.tar.xz") as packed:
+        packed.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def record(results: Path) -> store.Record:
+    return store.read(store.resolve(results, None))
+
+
+def test_it_is_reported_as_by_the_program_that_wrote_it(record: store.Record) -> None:
+    found = analysis.study(given(record))
+    assert numbers(found) == json.loads((GOLDEN / "record-1.json").read_text(encoding="utf-8"))
+
+
+def test_its_points_have_the_settings_they_were_measured_under(record: store.Record) -> None:
+    points = [outcome.point for outcome in record.outcomes()]
+    said = {point.key: point.setting for point in points}
+    assert said["memcached/peak/r0"] == Setting()
+    assert said["memcached/base"] == Setting.of(load=0.2)
+    assert said["memcached/drop/r0/p01"] == Setting.of(rate=3360)
+    assert said["memcached/sweep/b1/f0.90"] == Setting.of(load=0.9)
+    assert said["mm1/check/b0/rho0.50"] == Setting.of(load=0.5)
+    assert said["null/check/b0/rate1k"] == Setting.of(rate=1000)
+    again = said["memcached/trace/b1/unloaded-f0.01/without~1"]
+    assert again == Setting.of(condition="unloaded", load=0.01, tracer=False)
+    disturbed = {p.key.split("/")[3] for p in points if traced.is_disturbed(p)}
+    assert disturbed == {"interference-f0.90", "context_switch-f0.01"}
+    for outcome in record.outcomes():
+        assert samples.read(record.folder_of(outcome)).point == outcome.point
+
+
+def test_it_goes_on_wherever_it_was_stopped(record: store.Record) -> None:
+    """Nothing is measured again, although keys were other texts then."""
+    outcomes = record.outcomes()
+    retried = (30, 31)  # a point of which the first attempt was not believed
+    for done in (*range(14), 17, 19, 24, *retried, 36, 41):
+        following = next_point(record.study, outcomes[:done])
+        assert following is not None
+        assert following.cell == outcomes[done].point.cell
+        attempts = [o for o in outcomes[:done] if o.point.cell == following.cell]
+        assert following.key == following.cell.key(len(attempts))
+    assert next_point(record.study, outcomes) is None
+
+
+def test_sql_has_its_factors(results: Path) -> None:
+    asked = "select load, tracer, condition, rate, setting from points where key like '{}'"
+    _, rows = store.query(results, asked.format("%/b1/loaded-f0.90/with"))
+    levels = {"condition": "loaded", "load": "0.9", "tracer": "true"}
+    assert rows == [(0.9, True, "loaded", None, levels)]
+    counted = "select phase, count(load), count(rate), count(*) from outcomes group by phase"
+    _, rows = store.query(results, counted)
+    assert {phase: counts for phase, *counts in rows} == {
+        Phase.PEAK: [1, 7, 9], Phase.SWEEP: [4, 0, 4], Phase.SEARCH: [0, 6, 6],
+        Phase.CONFIRM: [0, 1, 1], Phase.TRACE: [21, 0, 21], Phase.CHECK: [1, 1, 2],
+    }  # fmt: skip
+
+
+def numbers(found: Findings) -> dict[str, Any]:
+    """What a report says, in numbers, verdicts and its answer."""
+    return {
+        "answer": found.answer,
+        "verdict": str(found.verdict),
+        "reasons": list(found.reasons),
+        "checks": [
+            [row.system, row.rho, row.quantity, row.estimate.value, str(row.verdict)]
+            for row in found.checks
+        ],
+        "services": {service.service: of_service(service) for service in found.services},
+    }
+
+
+def of_service(found: ServiceFinding) -> dict[str, Any]:
+    border = found.max_load.border if found.max_load else None
+    return {
+        "max_rps": found.max_rps,
+        "bound_ns": found.qos.bound_ns if found.qos else None,
+        "points": [
+            [
+                p.fraction, p.offered_rps, str(p.verdict), p.mean.value,
+                [[e.q, e.value] for e in p.quantiles],
+                [[run.key, run.repeat, str(run.verdict), run.mean_ns] for run in p.runs],
+            ]
+            for p in found.points
+        ],
+        "border": border and [
+            border.estimate_rps, border.interval_rps.lo, border.interval_rps.hi, border.runs,
+            border.starts,
+        ],
+        "columns": found.breakdown and [
+            [
+                c.name, c.condition, c.fraction, c.requests, c.runs, c.mean_ns, str(c.verdict),
+                c.cost.pairs, c.cost.p99,
+            ]
+            for c in found.breakdown.columns
+        ],
+    }  # fmt: skip
