@@ -1,4 +1,4 @@
-"""Records: whole points only, resumption, one writer, versions, full disks, queries."""
+"""Records: whole points only, resumption, one writer, versions, full disks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn import spec, store
-from sojourn.errors import SpecFault, StoreFault
+from sojourn.errors import StoreFault
 from sojourn.plan import Outcome, Verdict, next_point
 from sojourn.plan.points import Misses
 from sojourn.plan.rehearse import imagine
@@ -258,46 +258,6 @@ def test_people_name_records_by_study_by_part_or_not_at_all(study: Study, tmp_pa
         store.resolve(tmp_path, "nix")
 
 
-def test_sql_sees_every_record_and_an_empty_folder(study: Study, tmp_path: Path) -> None:
-    names, rows = store.query(tmp_path / "none", "select count(*) as n from points")
-    assert (names, rows) == (["n"], [(0,)])
-    for machine in ("a", "b"):
-        with store.open(tmp_path, study, machine=machine) as record:
-            measure(record, study, 3)
-    statement = "select machine, count(*), max(study) from outcomes group by machine order by 1"
-    _, rows = store.query(tmp_path, statement)
-    assert rows == [("a", 3, study.name), ("b", 3, study.name)]
-    with pytest.raises(SpecFault) as caught:
-        store.query(tmp_path, "select nix from outcomes")
-    assert "nix" in caught.value.what
-
-
-def test_sql_has_a_column_per_factor_of_the_type_of_its_levels(
-    study: Study, tmp_path: Path
-) -> None:
-    settings = (
-        Setting.of(load=0.125, threads=2, policy="cfs", tracer=True, shield="own"),
-        Setting.of(load=1, threads=4, policy="a 'b'", tracer=False, size=1),
-        Setting.of(load=0.5, size="few", policy="true"),
-    )
-    with store.open(tmp_path, study) as record:
-        for setting in settings:
-            point = next_point(study, record.outcomes())
-            assert point is not None
-            under = replace(point, setting=setting, key=setting.text)
-            record.add(replace(imagine(under), folder=str(record.folder(under))))
-    names = ("load", "threads", "policy", "tracer", "size", '"setting.shield"', "rate")
-    for table in ("points", "outcomes"):
-        _, rows = store.query(tmp_path, f"select {', '.join(names)} from {table} order by load")  # noqa: S608
-        assert rows == [
-            (0.125, 2, "cfs", True, None, "own", None),
-            (0.5, None, "true", None, "few", None, None),
-            (1, 4, "a 'b'", False, "1", None, None),
-        ]  # fmt: skip
-    _, rows = store.query(tmp_path, "select max(setting['threads']) from points")
-    assert rows == [("4",)]
-
-
 def test_a_key_longer_than_a_file_name_may_be_still_has_its_folder(
     study: Study, tmp_path: Path
 ) -> None:
@@ -306,42 +266,6 @@ def test_a_key_longer_than_a_file_name_may_be_still_has_its_folder(
     with store.open(tmp_path, study) as record:
         folders = {record.folder(replace(point, key="k" * 400)) for _ in range(2)}
     assert len(folders) == 2
-
-
-@pytest.mark.parametrize(
-    ("statement", "what"),
-    [
-        ("copy outcomes to '{}/stolen'", "changes something"),
-        ("explain analyze copy outcomes to '{}/stolen'", "Cannot access"),
-        ("select content from read_text('{}/secret')", "Cannot access"),
-        ("select content from read_text('/etc/passwd')", "Cannot access"),
-        ("from '{}/secret.csv'", "Cannot access"),
-        ("select * from glob('{}/*')", "Cannot access"),
-        ("attach '{}/stolen' as other", "changes something"),
-        ("set enable_external_access = true", "changes something"),
-        ("select 1; set threads = 1", "changes something"),
-        ("delete from outcomes", "changes something"),
-        ("install httpfs", "changes something"),
-        ("select * from SCHEMA", "does not exist"),  # a variable of the program
-    ],
-)
-def test_sql_reads_the_results_and_nothing_else(
-    study: Study, tmp_path: Path, statement: str, what: str
-) -> None:
-    (tmp_path / "secret").write_text("precious", encoding="utf-8")
-    (tmp_path / "secret.csv").write_text("precious", encoding="utf-8")
-    results = tmp_path / "results"
-    with store.open(results, study) as record:
-        measure(record, study, 1)
-    with pytest.raises(SpecFault, match=what):
-        store.query(results, statement.format(tmp_path))
-    assert not (tmp_path / "stolen").exists()
-
-
-@pytest.mark.parametrize("statement", ["describe outcomes", "show tables", "explain select 1"])
-def test_sql_answers_what_the_tables_are(tmp_path: Path, statement: str) -> None:
-    _, rows = store.query(tmp_path / "none", statement)
-    assert rows
 
 
 def test_manifest_keeps_what_it_is_given_but_not_over_its_own_keys(
