@@ -4,10 +4,14 @@ A study with `trace = true` has its loads traced after everything else. The goal
 the other columns of the papers' tables: one request at a time, the same with a CPU-bound task on
 the core, and the highest load with a task that streams through memory (L12, C8, C9). The order of
 conditions, and of "with" and "without" in each, is drawn anew for every block (M16).
+
+A point is as long as its tracer needs to answer: windows have to be several, and whoever is to be
+named must show in several pieces of the time.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +28,16 @@ LOADED = "loaded"
 INTERFERENCE = "interference"
 DISTURBED = frozenset({CONTEXT_SWITCH, INTERFERENCE})  # by a task of ours, on purpose
 UNLOADED_SHARE = 0.01  # of max RPS, on one connection: next to never two requests at once
+
+# The tracer's windows at its default cost of 2 %: one in every SLOT_S, WINDOW_S long or longer, if
+# the service loses a quarter while hooks are attached (`crates/trace/src/window/duty.rs`). It
+# believes no result of fewer than five windows, nor p99 of fewer than 1000 requests.
+SLOT_S, WINDOW_S = 0.7, 0.02
+WINDOWS, IN_WINDOWS = 12, 1500
+WINDOWED_S_MAX = 30.0  # at a load so small that even this is too short, the point is unknown
+# Whoever is named must show in more than one piece of half a second, of which there are twenty
+# (`crates/trace/src/culprit/rule.rs`): one stall is no culprit.
+BLAMED_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,22 @@ def conditions(study: Study, service: ServiceSpec) -> tuple[Condition, ...]:
     )
 
 
+def is_blamed(service: ServiceSpec, condition: Condition) -> bool:
+    """Whether it is asked who made the slowest requests slow: where requests meet others."""
+    return Goal.BREAKDOWN in service.measure and condition.name in {LOADED, INTERFERENCE}
+
+
+def length_s(study: Study, service: ServiceSpec, condition: Condition, offered_rps: float) -> float:
+    """Measured part of a traced point and of its twin, s: the study's, or what the tracer needs."""
+    asked_s = study.run.measure_s
+    if is_blamed(service, condition):
+        return max(asked_s, BLAMED_S)
+    if Goal.BREAKDOWN in service.measure:  # every request is traced
+        return asked_s
+    windows = max(WINDOWS, math.ceil(IN_WINDOWS / max(1.0, offered_rps * WINDOW_S)))
+    return max(asked_s, min(WINDOWED_S_MAX, math.ceil(windows * SLOT_S)))
+
+
 def of(point: Point) -> tuple[Condition, bool]:
     """The condition of a traced point, and whether the tracer runs; KeyError if it is none."""
     levels = point.setting
@@ -92,12 +122,13 @@ def next_run(
             setting = condition.setting(is_traced=is_traced)
             tried = done.at(block, setting)
             if make.is_open(tried, retries):
+                offered_rps = condition.fraction * axis.rps
                 return make.point(
                     study,
                     Cell(service.label, Phase.TRACE, block, setting),
                     len(tried),
-                    measure_s=study.run.measure_s,
-                    offered_rps=condition.fraction * axis.rps,
+                    measure_s=length_s(study, service, condition, offered_rps),
+                    offered_rps=offered_rps,
                     fraction=condition.fraction,
                     overrides=_overrides(condition),
                 )

@@ -7,6 +7,7 @@ import pytest
 
 from sojourn import spec
 from sojourn.plan import Axis, Phase, Verdict, traced
+from sojourn.plan.rehearse import rehearse
 from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import MaxRps, Study
 
@@ -99,3 +100,48 @@ def test_a_point_of_which_no_run_is_believed_is_made_again_unless_it_is_late() -
     assert late is not None
     assert again.key == f"{first.key}~1"
     assert late.cell != first.cell
+
+
+def test_a_traced_point_is_long_enough_for_its_windows_and_so_is_its_twin() -> None:
+    asked = study("latency_vs_load", "run.fractions=[0.02, 0.3]", "trace=true")
+    played = [o.point for o in play(asked, Simulated().measure)]
+    points = [p for p in played if p.phase is Phase.TRACE]
+    for point in points:
+        assert point.offered_rps is not None
+        windows = point.measure_s / traced.SLOT_S
+        assert windows >= 10  # the tracer believes five, and some find no requests
+        assert windows * traced.WINDOW_S * point.offered_rps >= 1000  # it believes p99 from here on
+    lengths = {p.fraction: p.measure_s for p in points}
+    assert {p.measure_s for p in points} == set(lengths.values())  # with and without alike
+    assert lengths[0.02] > lengths[0.3]  # fewer requests come in each window
+    assert {p.measure_s for p in played if p.phase is Phase.SWEEP} == {asked.run.measure_s}
+
+
+def test_longer_points_stay_as_long_as_the_study_says_and_small_loads_have_an_end() -> None:
+    long = study("latency_vs_load", "trace=true", "run.measure_s=60")
+    loaded = traced.Condition(traced.LOADED, 0.5)
+    service = long.service("memcached")
+    assert traced.length_s(long, service, loaded, 5e4) == 60
+    short = study("latency_vs_load", "trace=true")
+    assert traced.length_s(short, service, loaded, 10.0) == traced.WINDOWED_S_MAX
+
+
+def test_who_is_to_blame_is_asked_under_load_and_of_ten_seconds() -> None:
+    of = study("breakdown", "run.fractions=[0.5, 0.9]")
+    service = of.service("memcached")
+    lengths = {c.name: traced.length_s(of, service, c, 1e4) for c in traced.conditions(of, service)}
+    assert lengths == {
+        traced.UNLOADED: of.run.measure_s, traced.CONTEXT_SWITCH: of.run.measure_s,
+        traced.LOADED: traced.BLAMED_S, traced.INTERFERENCE: traced.BLAMED_S,
+    }  # fmt: skip
+    sweep = study("latency_vs_load", "trace=true").service("memcached")
+    assert not traced.is_blamed(sweep, traced.Condition(traced.LOADED, 0.9))
+
+
+def test_what_is_promised_holds_the_length_of_traced_points() -> None:
+    short, long = study("latency_vs_load"), study("latency_vs_load", "trace=true")
+    ahead = rehearse(long)
+    points = [p for p in ahead.points if p.phase is Phase.TRACE]
+    more_s = sum(p.measure_s + p.warmup_s for p in points)
+    assert points
+    assert ahead.wall_s - rehearse(short).wall_s >= more_s

@@ -3,7 +3,8 @@
 The tracer is attached before the load begins and told to end when the load has ended, so it sees
 the warm-up too; both are offered the same load. It stays off the server's CPUs. It traces in random
 windows for its own default cost; where the stages themselves are what is asked for (the goal
-"breakdown": one request at a time, in one column), it traces every request.
+"breakdown": one request at a time, in one column), it traces every request, and under load it also
+names who made the slowest ones slow.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
-from sojourn.host import Facts
+from sojourn.host import Facts, Placement
 from sojourn.plan import Phase, Point, traced
-from sojourn.run import signals
+from sojourn.plan.traced import Condition
+from sojourn.run import shield, signals
 from sojourn.run.live import Live
 from sojourn.run.watch import Deadline
 from sojourn.services import process
@@ -28,7 +30,9 @@ from sojourn.services.process import Ledger, Process
 from sojourn.spec import Goal, ServiceSpec, Study
 
 PROGRAM = "sojourn-trace"
-TRACE = "trace.json"
+TRACE, FOLDED = "trace.json", "tail.folded"
+ALL = ("--all",)  # sums are made in the kernel: the tracer sleeps until the end
+FLAME = "flame.svg"  # the tracer's own picture, for whoever opens the point's folder
 ATTACH_S_MAX = 15.0
 END_S_MAX = 20.0
 LONGEST = "6h"  # it is ended by a signal long before
@@ -73,19 +77,47 @@ def beside(
             task = _start(f"disturber {number}", argv, folder, ledger, (cpu,))
             stack.callback(_end, task)
         if is_traced:
-            stack.enter_context(_tracer(live, price(spec), folder, ledger))
+            stack.enter_context(_tracer(live, price(spec, condition), folder, ledger))
         yield
 
 
-def price(spec: ServiceSpec) -> tuple[str, ...]:
-    """The tracer's words for which requests it traces; none are its default.
+def price(spec: ServiceSpec, condition: Condition) -> tuple[str, ...]:
+    """The tracer's words for which requests it traces, and for whom it names; none: its default.
 
-    >>> price(ServiceSpec(kind="memcached", measure=(Goal.BREAKDOWN,)))
+    Files are named relative to the point's folder, in which it runs.
+
+    >>> asked = ServiceSpec(kind="memcached", measure=(Goal.BREAKDOWN,))
+    >>> price(asked, Condition(traced.UNLOADED, 0.01))
     ('--all',)
-    >>> price(ServiceSpec(kind="memcached", measure=(Goal.SWEEP,)))
+    >>> price(asked, Condition(traced.LOADED, 0.9))
+    ('--blame=p99', '--folded', 'tail.folded', '--flame', 'flame.svg')
+    >>> price(ServiceSpec(kind="memcached", measure=(Goal.SWEEP,)), Condition(traced.LOADED, 0.9))
     ()
     """
-    return ("--all",) if Goal.BREAKDOWN in spec.measure else ()
+    if traced.is_blamed(spec, condition):  # of every request, too
+        return ("--blame=p99", "--folded", FOLDED, "--flame", FLAME)
+    return ALL if Goal.BREAKDOWN in spec.measure else ()
+
+
+def place(where: Placement, *, is_shielded: bool) -> tuple[tuple[int, ...], bool]:
+    """The tracer's CPUs, and whether it goes before others there if it has work meanwhile.
+
+    A window ends when the tracer comes to run, and what it is told of culprits is lost if it does
+    not. Beside a client that spins, and that goes before others, it gets a hundredth of a CPU: a
+    window of 20 ms took 150. So it stays off both server and client if it can. If not, a shielded
+    server is the better neighbour: its real-time threads never wait for the tracer, while what the
+    client is kept from sending comes all at once in the beginning of the window.
+
+    Args:
+        where: who runs where.
+        is_shielded: the server's threads have real-time priority on their CPUs.
+    """
+    free = tuple(c for c in where.housekeeping if c not in {*where.server, *where.client})
+    if free:
+        return free, False
+    if is_shielded:
+        return where.server, True  # before others there; no priority of this kind is real-time
+    return tuple(c for c in where.housekeeping if c not in where.server) or where.housekeeping, True
 
 
 def _disturbers(name: str, live: Live) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -106,6 +138,7 @@ def _tracer(live: Live, asked: tuple[str, ...], folder: Path, ledger: Ledger) ->
     assert live.process is not None  # noqa: S101  # a traced point has a real service
     words = ("--pid", str(live.process.pid), "--duration", LONGEST, "--json", str(folder / TRACE))
     argv = (str(programs.find(PROGRAM)), *words, *asked)
+    cpus, is_first = place(live.placement, is_shielded=live.shield.name != shield.NONE)
     with signals.deaf():
         tracer = process.start(
             PROGRAM,
@@ -113,9 +146,9 @@ def _tracer(live: Live, asked: tuple[str, ...], folder: Path, ledger: Ledger) ->
             cwd=folder,
             ledger=ledger,
             log=folder / "trace.log",
-            cpus=[c for c in live.placement.housekeeping if c not in live.placement.server]
-            or live.placement.housekeeping,
+            cpus=cpus,
             has_stderr_pipe=True,
+            is_first=is_first and asked != ALL,
         )
     try:
         said = _await(tracer)
