@@ -3,6 +3,7 @@
 from sojourn.analysis import (
     answer,
     breakdown,
+    culprits,
     independence,
     lowess,
     lqos,
@@ -30,6 +31,7 @@ KINDS: tuple[Method, ...] = (
     oracle.METHOD,
     paper.METHOD,
     breakdown.METHOD,
+    culprits.METHOD,
     answer.METHOD,
 )
 

@@ -12,15 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from sojourn.analysis import paper_stages
-from sojourn.analysis.findings import Breakdown, Cost, Gap, ServiceFinding, Stages
+from sojourn.analysis import culprits, paper_stages, traced_cost
+from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.method import Method
+from sojourn.analysis.traced_findings import Breakdown, Stages
 from sojourn.analysis.words import load_share
 from sojourn.plan import traced
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.traced import Condition
-from sojourn.samples.traced import CauseShare, Group, Times, TraceResult
+from sojourn.samples.traced import CauseShare, Group, TraceResult
 from sojourn.spec import Goal, ServiceSpec
 from sojourn.units import show_ns
 
@@ -48,7 +49,14 @@ def attach(found: ServiceFinding, given: Given, spec: ServiceSpec) -> ServiceFin
         if measured.outcome.point.phase is Phase.TRACE:
             by[traced.of(measured.outcome.point)[0]].append(measured)
     columns = tuple(_column(c, by[c]) for c in wanted if c in by)
-    breakdown = Breakdown(columns=columns, answer=_answer(found.service, columns))
+    top = _top(columns)
+    accused = _accused(columns, top)
+    breakdown = Breakdown(
+        columns=columns,
+        answer=_answer(found.service, columns, top, accused),
+        top=top.name if top else "",
+        accused=accused.name if accused else "",
+    )
     found = replace(
         found,
         breakdown=breakdown,
@@ -78,6 +86,7 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
     twins = [m for m in believed or measured if not traced.of(m.outcome.point)[1]]
     traces = [m.traced for m in ours if m.traced]
     name = _NAMES.get(condition.name, f"{load_share(condition.fraction)} load")
+    cost, windows = traced_cost.ratios(ours, twins), traced_cost.of_windows(traces)
     return Stages(
         name=name,
         condition=condition.name,
@@ -95,10 +104,14 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
         causes=_causes(traces, lambda t: (t.matched, t.causes)),
         tail_causes=_causes(traces, lambda t: (t.tail.requests, t.tail.causes)),
         cpu=_cpu(traces),
-        gaps=_gaps(ours),
-        cost=_cost(ours, twins),
+        gaps=traced_cost.gaps(ours),
+        cost=cost,
         verdict=Verdict.HOLDS if both else Verdict.UNKNOWN,
         reasons=() if both else _why(measured),
+        client_wait=next((m.client_wait for m in ours if m.client_wait), ""),
+        windows=windows,
+        culprits=culprits.pooled(ours),
+        remarks=tuple(traced_cost.remarks(cost, windows)) if traces else (),
     )
 
 
@@ -125,12 +138,7 @@ def _causes(
 
 
 def _quantile(traces: Sequence[TraceResult], field: str) -> float | None:
-    return _median([value for t in traces if (value := _at(t.total, field)) is not None])
-
-
-def _at(times: Times, field: str) -> float | None:
-    value = getattr(times, field)
-    return None if value is None else float(value)
+    return _median([v for t in traces if (v := traced_cost.at(t.total, field)) is not None])
 
 
 def _cpu(traces: Sequence[TraceResult]) -> tuple[tuple[str, float], ...]:
@@ -141,46 +149,6 @@ def _cpu(traces: Sequence[TraceResult]) -> tuple[tuple[str, float], ...]:
     return tuple((name, median(values)) for name, values in pairs if values)
 
 
-def _gaps(measured: Sequence[Measured]) -> tuple[Gap, ...]:
-    """The client's wire time less the server's total: mean, and quantile against quantile."""
-    found: list[Gap] = []
-    for q, name, field in ((None, "mean", "mean_ns"), (0.5, "p50", "p50_ns"),
-                           (0.95, "p95", "p95_ns"), (0.99, "p99", "p99_ns")):  # fmt: skip
-        pairs = [
-            (float(wire), inside)
-            for m in measured
-            if m.traced
-            and (wire := dict(m.wire_ns).get(name)) is not None
-            and (inside := _at(m.traced.total, field)) is not None
-        ]
-        if pairs:
-            found.append(
-                Gap(
-                    q=q,
-                    wire_ns=median(wire for wire, _ in pairs),
-                    server_ns=median(inside for _, inside in pairs),
-                )
-            )
-    return tuple(found)
-
-
-def _cost(ours: Sequence[Measured], twins: Sequence[Measured]) -> Cost:
-    """Medians with the tracer over medians without: the points took turns."""
-
-    def ratio(of: Callable[[Measured], float | None]) -> float | None:
-        with_it = _median([v for m in ours if (v := of(m)) is not None])
-        without = _median([v for m in twins if (v := of(m)) is not None])
-        return with_it / without if with_it is not None and without else None
-
-    return Cost(
-        pairs=min(len(ours), len(twins)),
-        throughput=ratio(lambda m: m.outcome.achieved_rps),
-        mean=ratio(lambda m: m.outcome.mean_ns),
-        p99=ratio(lambda m: m.outcome.p99_ns),
-        cpu=ratio(lambda m: m.cpu_ns_per_request),
-    )
-
-
 def _why(measured: Sequence[Measured]) -> tuple[str, ...]:
     """One reason per check that failed; each point's folder has all."""
     said = [r for m in measured if m.traced for r in m.traced.verdict.reasons]
@@ -188,13 +156,35 @@ def _why(measured: Sequence[Measured]) -> tuple[str, ...]:
     return tuple({r.partition(":")[0]: r for r in said}.values()) or ("not measured",)
 
 
-def _answer(service: str, columns: Sequence[Stages]) -> str:
-    """The heaviest load's answer, and the unloaded one's beside it."""
+def _top(columns: Sequence[Stages]) -> Stages | None:
+    """The heaviest load that is believed and that the tracer left as it was, or the next best."""
     known = [c for c in columns if c.stages and c.condition == traced.LOADED]
-    if not known:
-        return f"Where the time of {service}'s requests goes is unknown."
     sure = [c for c in known if c.verdict is Verdict.HOLDS]
-    top = (sure or known)[-1]
+    carried = [c for c in sure if traced_cost.is_carried(c.cost)]
+    best = carried or sure or known
+    return best[-1] if best else None
+
+
+def _accused(columns: Sequence[Stages], top: Stages | None) -> Stages | None:
+    """Where culprits are told of first: there too, if they are known there, or the next best."""
+    known = [
+        c
+        for c in columns
+        if c.culprits and c.condition == traced.LOADED and c.culprits.verdict is Verdict.HOLDS
+    ]
+    if top in known or (top and top.culprits and not known):
+        return top
+    carried = [c for c in known if traced_cost.is_carried(c.cost)]
+    best = carried or known
+    return best[-1] if best else None
+
+
+def _answer(
+    service: str, columns: Sequence[Stages], top: Stages | None, accused: Stages | None
+) -> str:
+    """What makes up the tail there, who made it slow, and the unloaded answer beside it."""
+    if top is None:
+        return f"Where the time of {service}'s requests goes is unknown."
     stage, ns = max(top.tail, key=lambda pair: pair[1])
     share = ns / top.tail_mean_ns if top.tail_mean_ns else 0.0
     text = (
@@ -210,7 +200,16 @@ def _answer(service: str, columns: Sequence[Stages]) -> str:
             f"; a request alone takes {show_ns(alone.mean_ns)} in the server, "
             f"there {show_ns(top.mean_ns)}"
         )
-    return f"{text}." if sure else f"{text}; this is in doubt, see the reasons."
+    is_sure = top.verdict is Verdict.HOLDS
+    text = f"{text}." if is_sure else f"{text}; this is in doubt, see the reasons."
+    if accused is None or accused.culprits is None:
+        return text
+    where = "" if accused is top else f"At {accused.name} "
+    return f"{text} {where}{_ended(accused.culprits.answer)}"
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith(".") else f"{sentence}."
 
 
 def _mean(parts: Sequence[tuple[int, float | None]]) -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sojourn.analysis.traced_findings import Breakdown
 from sojourn.plan.points import Verdict
 
 
@@ -214,81 +215,6 @@ class MaxLoad:
     shield: str = ""
     stall_s: float | None = None
     settle: Settle | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """What the client sees beyond the server (M21): network, client, and what no hook covers.
-
-    Attributes:
-        q: quantile that is compared with the same quantile; None for the mean.
-        wire_ns: from sent to done, at the client.
-        server_ns: from first segment received to last segment sent, in the server's kernel.
-    """
-
-    q: float | None
-    wire_ns: float
-    server_ns: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """What tracing costs, measured on the spot: with it over without it, points taking turns.
-
-    Attributes:
-        pairs: runs with and without, the smaller number.
-        throughput, mean, p99, cpu: ratios of medians; `cpu` is the server's CPU time per request.
-    """
-
-    pairs: int
-    throughput: float | None
-    mean: float | None
-    p99: float | None
-    cpu: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stages:
-    """Where the time of requests goes under one condition (L12, C8, C9).
-
-    Attributes:
-        name: for people: "unloaded", "90 % load", …
-        condition: of `plan.traced`.
-        stages, tail: mean time per stage, ns, of all requests and of those at and above p99.
-        mean_ns, tail_mean_ns: mean total of the same; the stages, residual included, add to it.
-        quantiles: of the total, (q, ns): medians over runs.
-        causes, tail_causes: share of the time by cause (L3).
-        cpu: user, kernel, and softIRQ's share of the kernel (L11).
-    """
-
-    name: str
-    condition: str
-    fraction: float
-    offered_rps: float
-    requests: int
-    unmatched_share: float | None
-    runs: int
-    stages: tuple[tuple[str, float], ...]
-    tail: tuple[tuple[str, float], ...]
-    mean_ns: float | None
-    tail_mean_ns: float | None
-    residual_ns: float | None
-    quantiles: tuple[tuple[float, float | None], ...]
-    causes: tuple[tuple[str, float], ...]
-    tail_causes: tuple[tuple[str, float], ...]
-    cpu: tuple[tuple[str, float], ...]
-    gaps: tuple[Gap, ...]
-    cost: Cost
-    verdict: Verdict
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
-    """Stage by stage, a column per condition in the order of the papers' tables."""
-
-    columns: tuple[Stages, ...]
-    answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

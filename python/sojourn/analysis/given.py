@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.points import Outcome
-from sojourn.samples.traced import TraceResult
+from sojourn.samples.traced import Folded, TraceResult
 from sojourn.spec import Study
 
 
@@ -43,6 +43,8 @@ class Measured:
             little of the whole; it adds as much to those of the sojourn time at most (M3).
         timely_ratio, outage_share, excluded_share: None without a result.
         traced: what the tracer found; None if it did not run.
+        stacks: time by stack of the requests whose culprits were asked for.
+        client_wait: "spin" or "sleep": how the client of a traced point waits for replies.
         wire_ns: ("mean" | "p50" | "p95" | "p99", ns) of a traced point or its untraced twin.
         cpu_ns_per_request: the server's, of the same.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
@@ -63,6 +65,8 @@ class Measured:
     lateness_ns: Mapping[float | None, float] = field(default_factory=dict)
     errors: Mapping[str, int] = field(default_factory=dict)
     traced: TraceResult | None = None
+    stacks: Folded = ()
+    client_wait: str = ""
     wire_ns: tuple[tuple[str, float | None], ...] = ()
     cpu_ns_per_request: float | None = None
     culprits: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sojourn.analysis.findings import Stages
+from sojourn.analysis.traced_findings import Stages
 from sojourn.plan import traced
 
 Row = tuple[str, str, str, str]

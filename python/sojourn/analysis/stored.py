@@ -19,7 +19,7 @@ from sojourn.samples import (
     read_json,
 )
 from sojourn.samples.read import HLOG, HOST, LOAD, RAW
-from sojourn.samples.traced import trace_result
+from sojourn.samples.traced import folded, trace_result
 from sojourn.store.record import Record
 
 SERVICE = "service.json"
@@ -114,6 +114,8 @@ def _traced(folder: Path, outcome: Outcome) -> Measured:
     return Measured(
         outcome=outcome,
         traced=trace_result(folder),
+        stacks=folded(folder),
+        client_wait=result.cost.wait,
         wire_ns=tuple((name, getattr(wire, name)) for name in ("mean", "p50", "p95", "p99")),
         cpu_ns_per_request=1e9 * float(host["server_cpu_s"]) / done if done else None,
     )

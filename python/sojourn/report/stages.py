@@ -1,20 +1,30 @@
-"""The breakdown in words: a line per stage, a column per condition; the text that holds it."""
+"""The breakdown in words: a line per stage, a column per condition; who made the tail slow."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 
-from sojourn.analysis.findings import Breakdown, Stages
+from sojourn.analysis.traced_findings import Breakdown, Culprits, Stages, Suspect, Windows
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 
 NAME = 12
-CELL = 11
+CELL = 13  # holds `interference`
+SUSPECTS = 6  # in the table; the others explain next to nothing
 CPU = {
     "user_share": "CPU user",
     "kernel_share": "CPU kernel",
     "softirq_share_of_kernel": "its softIRQ",
+}
+RESIDUAL = "residual"  # shown also where there is none; other stages that take no time are not
+SPIN, SLEEP = "spin", "sleep"
+_GAP = "gap: the client's wire time less the server's total, quantile against quantile; "
+_CLIENT = {
+    SPIN: "the client spins, so it holds the client's and the network's work and no wake-up",
+    SLEEP: "the client sleeps until a reply comes, so it also holds the client's wake-up",
+    "": "whether the client spins or sleeps is not known",
 }
 
 
@@ -25,15 +35,61 @@ def lines(found: Breakdown, width: int) -> Iterator[str]:
     for first in range(0, len(columns), at_once):
         yield ""
         yield from _table(columns[first : first + at_once])
-    for column in found.columns:
-        if column.reasons:
-            line = f"- {column.name} ?: {show.sentences(column.reasons)}"
-            yield from textwrap.wrap(line, width, subsequent_indent="  ")
+    said = [f"{c.name} ?: {show.sentences(c.reasons)}" for c in found.columns if c.reasons]
+    said += [f"{c.name}, {answer(c.culprits)}" for c in blamed(found) if c.culprits]
+    for line in (*said, *notes(found)):
+        yield from textwrap.wrap(f"- {line}", width, subsequent_indent="  ")
 
 
 def known(found: Breakdown | None) -> tuple[Stages, ...]:
     """The columns that hold something."""
     return tuple(c for c in found.columns if c.stages) if found else ()
+
+
+def blamed(found: Breakdown | None) -> tuple[Stages, ...]:
+    """The columns in which it was asked who made the slowest requests slow."""
+    return tuple(c for c in known(found) if c.culprits)
+
+
+def answer(culprits: Culprits) -> str:
+    """Who made the slowest slow, in one sentence."""
+    return culprits.answer.rstrip(".")
+
+
+def suspects(culprits: Culprits) -> list[Suspect]:
+    """Those that are worth a line: the named ones, then the largest."""
+    ranked = sorted(culprits.suspects, key=lambda s: (not s.is_named, -s.share))
+    return ranked[:SUSPECTS]
+
+
+def price(column: Stages) -> str:
+    """What the tracer cost at this very point, which was measured with culprits asked for."""
+    cost = column.cost
+    pairs = f"{cost.pairs} pair{'' if cost.pairs == 1 else 's'} of runs"
+    return (
+        f"With the tracer the client's p99 is {_ratio(cost.p99)}, the server's CPU time per"
+        f" request {_ratio(cost.cpu)}, throughput {_ratio(cost.throughput)} ({pairs})."
+    )
+
+
+def percent(share: float) -> str:
+    """A share without decimals: `71 %`."""
+    return f"{100 * share:.0f} %"
+
+
+def notes(found: Breakdown | None) -> list[str]:
+    """What to know of the numbers: remarks, with the conditions they are about, and the gap."""
+    columns = known(found)
+    by: dict[str, list[str]] = defaultdict(list)
+    for column in columns:
+        for remark in column.remarks:
+            by[remark].append(column.name)
+    said = [
+        remark if len(names) == len(columns) else f"{', '.join(names)}: {remark}"
+        for remark, names in by.items()
+    ]
+    waits = list(dict.fromkeys(c.client_wait for c in columns if c.gaps))
+    return [*said, *(_GAP + _CLIENT[wait] for wait in waits)]
 
 
 def _table(columns: Sequence[Stages]) -> Iterator[str]:
@@ -47,13 +103,14 @@ def _table(columns: Sequence[Stages]) -> Iterator[str]:
 def rows(columns: Sequence[Stages], *, is_tail: bool = False) -> list[tuple[str, list[str]]]:
     """(name, a cell per column): stages and what they add to; of all requests, or at p99 and above.
 
-    For all requests also the client's p99, the tracer's cost, and who used the CPU (L11); for the
-    tail its causes (L3).
+    For all requests also the client's p99 and its gap to the server's, the tracer's cost, and who
+    used the CPU (L11); for the tail its causes (L3).
     """
     found: list[tuple[str, list[str]]] = []
     for at, (stage, _) in enumerate(columns[0].tail if is_tail else columns[0].stages):
         times = [(c.tail if is_tail else c.stages)[at][1] for c in columns]
-        found.append((stage, [show.time(ns) for ns in times]))
+        if any(times) or stage == RESIDUAL:
+            found.append((stage, [show.time(ns) for ns in times]))
     if is_tail:
         found.append(("total", [show.time(c.tail_mean_ns) for c in columns]))
         return found + _shares([c.tail_causes for c in columns])
@@ -62,11 +119,41 @@ def rows(columns: Sequence[Stages], *, is_tail: bool = False) -> list[tuple[str,
         ("total", [show.time(c.mean_ns) for c in columns]),
         ("total p99", [show.time(dict(c.quantiles).get(0.99)) for c in columns]),
         ("client p99", [_wire(c, 0.99) for c in columns]),
+        ("gap p50", [_gap(c, 0.5) for c in columns]),
+        ("gap p99", [_gap(c, 0.99) for c in columns]),
         ("worst cause", [_cause(c) for c in columns]),
         ("cost p99", [_ratio(c.cost.p99) for c in columns]),
         ("cost CPU", [_ratio(c.cost.cpu) for c in columns]),
+        *_of_windows([c.windows for c in columns]),
         *_shares([c.cpu for c in columns]),
     ]
+
+
+def _of_windows(columns: Sequence[Windows | None]) -> list[tuple[str, list[str]]]:
+    """What the tracer measured of itself, where it traced in windows."""
+    if not any(columns):
+        return []
+
+    def cells(of: Callable[[Windows], str]) -> list[str]:
+        return [of(found) if found else "–" for found in columns]
+
+    return [
+        ("windows", cells(lambda w: show.whole(w.count))),
+        ("asked", cells(lambda w: show.share(w.asked))),
+        ("measured", cells(lambda w: _percent(w.measured))),
+        ("  95 %", cells(_interval)),
+        ("in a window", cells(lambda w: _percent(w.while_attached))),
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _interval(found: Windows) -> str:
+    if found.lo is None or found.hi is None:
+        return "–"
+    return f"{100 * found.lo:.1f}–{100 * found.hi:.1f} %"
 
 
 def _shares(columns: Sequence[Sequence[tuple[str, float]]]) -> list[tuple[str, list[str]]]:
@@ -88,6 +175,15 @@ def _row(name: str, cells: Sequence[str]) -> str:
 
 def _wire(column: Stages, q: float) -> str:
     return show.time(next((gap.wire_ns for gap in column.gaps if gap.q == q), None))
+
+
+def _gap(column: Stages, q: float) -> str:
+    """Below 0 where the requests that were traced took longer than those that were not."""
+    found = next((gap for gap in column.gaps if gap.q == q), None)
+    if found is None:
+        return "–"
+    ns = found.wire_ns - found.server_ns
+    return show.time(ns) if ns >= 0 else f"−{show.time(-ns)}"
 
 
 def _cause(column: Stages) -> str:

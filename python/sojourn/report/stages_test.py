@@ -6,36 +6,15 @@ import pytest
 
 from sojourn import spec
 from sojourn.analysis.breakdown import attach
-from sojourn.analysis.findings import Breakdown, ServiceFinding
+from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.service import find
+from sojourn.analysis.testing_traced import STAGES, trace
+from sojourn.analysis.traced_findings import Breakdown
 from sojourn.plan import Outcome, Phase, Verdict, traced
 from sojourn.plan.simulated import Simulated, play
 from sojourn.report import stages as report_stages
 from sojourn.report.figures import stages as figures
-from sojourn.samples.traced import TraceResult
-
-STAGES = (("RX", 1e3), ("EPoll", 6e3), ("application", 2e3), ("residual", 1e3))
-
-
-def trace(
-    scale: float, *, requests: int = 1000, verdict: str = "holds", reason: str = ""
-) -> TraceResult:
-    total = scale * sum(ns for _, ns in STAGES)
-    times = {"mean_ns": total, "p50_ns": total, "p95_ns": 2 * total, "p99_ns": 3 * total}
-    groups = [{"name": name, "mean_ns": scale * ns} for name, ns in STAGES]
-    causes = [{"cause": "queuing", "share": 0.6}, {"cause": "work", "share": 0.4}]
-    return TraceResult.model_validate(
-        {
-            "requests": requests, "matched": requests, "unmatched_share": 0.0, "dropped": 0,
-            "verdict": {"verdict": verdict, "reasons": [reason] if reason else []},
-            "answer": "", "total": times, "groups": groups, "causes": causes,
-            "residual": {**times, "mean_ns": scale * 1e3},
-            "tail": {"q": 0.99, "requests": 10, "total": times, "groups": groups,
-                     "causes": causes},
-            "cpu": {"user_share": 0.2, "kernel_share": 0.8, "softirq_share_of_kernel": 0.3},
-        }
-    )  # fmt: skip
 
 
 def measured(outcome: Outcome, scale: float = 1.0, **of_trace: str) -> Measured:
@@ -132,9 +111,11 @@ def test_the_papers_columns_stand_beside_ours() -> None:
 
 def test_the_report_shows_all_of_it() -> None:
     finding, breakdown = found()
-    mean, tail, overview = figures.draw(finding)
-    assert mean.chart is not None
-    assert tail.chart is not None
+    bars, overview = figures.draw(finding)
+    assert bars.chart is not None
+    sides = [(row[0], row[1]) for row in bars.table.rows[:: len(STAGES)]]
+    assert sides[:2] == [("unloaded", "all"), ("unloaded", "≥ p99")]  # side by side
+    assert len(sides) == 10
     assert len(overview.table.rows) == 5
     text = "\n".join(report_stages.lines(breakdown, 80))
     assert "× 1.10" in text
@@ -142,6 +123,9 @@ def test_the_report_shows_all_of_it() -> None:
     mean_rows = dict(report_stages.rows(report_stages.known(breakdown)))
     assert mean_rows["EPoll"] == ["9 µs"] * 5
     assert mean_rows["CPU kernel"] == ["80 %"] * 5  # L11
+    assert mean_rows["gap p50"] == ["5 µs"] * 5
+    assert mean_rows["gap p99"] == ["5 µs"] * 5
+    assert "windows" not in mean_rows  # every request was traced
     tail_rows = dict(report_stages.rows(report_stages.known(breakdown), is_tail=True))
     assert tail_rows["queuing"] == ["60 %"] * 5
     assert "client p99" not in tail_rows

@@ -1,13 +1,20 @@
-"""The tracer's result as it is read: `trace.json` beside a traced point."""
+"""The tracer's result as it is read: `trace.json` and `tail.folded` beside a traced point.
+
+Records from before windows and culprits lack `mode`, `sampling` and `blame`: every request was
+traced then, and nobody was blamed.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from sojourn.errors import StoreFault
 from sojourn.plan.points import Verdict
 from sojourn.samples.contract import Table, table_of
 
 FORM, MAJOR, TRACE = "sojourn.trace.result", 1, "trace.json"
+FOLDED = "tail.folded"
+Folded = tuple[tuple[tuple[str, ...], float], ...]
 
 
 class Times(Table):
@@ -58,6 +65,82 @@ class Trust(Table):
     reasons: tuple[str, ...]
 
 
+class Bounds(Table):
+    """A 95 % interval from window to window; no upper end: too few requests lie above."""
+
+    low: float
+    high: float | None = None
+
+
+class Price(Table):
+    """What tracing in windows took, as the tracer measured it between windows.
+
+    Attributes:
+        asked, measured: share of the service's CPU time; None: the service did too little to tell.
+        while_attached: share that is lost while the hooks are attached.
+        is_assumed: `while_attached` rests on an assumption more than on what was seen.
+        tracer_cpu_ratio: CPU time of the tracer itself over the length of the trace.
+    """
+
+    asked: float
+    measured: float | None = None
+    interval: Bounds | None = None
+    while_attached: float
+    is_assumed: bool
+    tracer_cpu_ratio: float
+
+
+class Accuracy(Table):
+    """How well numbers are known from windows."""
+
+    clusters: int
+    p99_ns: Bounds | None = None
+
+
+class Sampling(Table):
+    """Which requests were traced: `windows` is None where all were."""
+
+    windows: int | None = None
+    duty: float = 1.0
+    cost: Price | None = None
+    accuracy: Accuracy | None = None
+
+
+class SuspectShare(Table):
+    """Who or what made requests of the tail slow, and how much of their excess it explains.
+
+    Attributes:
+        kind: "task", "softirq", "futex", "block_io", …, "unseen", or "stage": the rest.
+        about: it in words, as part of a sentence.
+        tail_mean_ns, body_mean_ns: per request of the tail, and of the others.
+        share, share_low: of the excess; its lower bound (99.5 %, over twentieths of the trace).
+        is_named: a culprit by the tracer's rule.
+    """
+
+    kind: str
+    about: str
+    tail_mean_ns: float
+    body_mean_ns: float
+    share: float
+    share_low: float
+    is_named: bool
+
+
+class Blame(Table):
+    """Who or what made the slowest requests slow."""
+
+    q: float
+    tail_requests: int
+    body_requests: int
+    tail_mean_ns: float | None = None
+    body_mean_ns: float | None = None
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    answer: str
+    suspects: tuple[SuspectShare, ...]
+    unexplained_share: float
+
+
 class TraceResult(Table):
     """One run of the tracer."""
 
@@ -73,6 +156,9 @@ class TraceResult(Table):
     causes: tuple[CauseShare, ...]
     tail: Tail
     cpu: CpuSplit
+    mode: str = "aggregate"
+    sampling: Sampling = Sampling()
+    blame: Blame | None = None
 
 
 def trace_result(folder: Path) -> TraceResult | None:
@@ -85,3 +171,33 @@ def trace_result(folder: Path) -> TraceResult | None:
     if not at.is_file():
         return None
     return table_of(TraceResult, at, FORM, MAJOR, what="trace")
+
+
+def folded(folder: Path) -> Folded:
+    """Time by stack, µs: the first frame says which requests, then the thread, then the frames.
+
+    Raises:
+        StoreFault: the file is damaged.
+    """
+    at = folder / FOLDED
+    if not at.is_file():
+        return ()
+    try:
+        lines = at.read_text(encoding="utf-8").splitlines()
+        return tuple(_stack(line) for line in lines if line)
+    except (OSError, ValueError) as error:
+        raise StoreFault(
+            f"the stacks cannot be read: {error}",
+            at=str(at),
+            fix="remove this point's folder and run the study again: it resumes there",
+        ) from None
+
+
+def _stack(line: str) -> tuple[tuple[str, ...], float]:
+    """One line: frames, then their time.
+
+    >>> _stack("p99;memcached;waits for a CPU;behind xz (cgroup batch) 120")
+    (('p99', 'memcached', 'waits for a CPU', 'behind xz (cgroup batch)'), 120.0)
+    """
+    frames, _, us = line.rpartition(" ")
+    return tuple(frames.split(";")), float(us)

@@ -32,6 +32,17 @@ LIGHT: Mapping[str, str] = {
     "series-3": "#7a4fbf",
     "series-4": "#8a6100",
     "series-5": "#5b6470",
+    "stage-irq-0": "#1f5fbf",
+    "stage-irq-1": "#4a8ad4",
+    "stage-wait-0": "#b84300",
+    "stage-wait-1": "#d07600",
+    "stage-call-0": "#2e7d4f",
+    "stage-call-1": "#5a9430",
+    "stage-call-2": "#0f8a80",
+    "stage-user": "#7a4fbf",
+    "stage-rest-0": "#8a6100",
+    "stage-rest-1": "#57606a",
+    "stage-rest-2": "#858d97",
 }
 DARK: Mapping[str, str] = {
     "paper": "#14181d",
@@ -54,6 +65,17 @@ DARK: Mapping[str, str] = {
     "series-3": "#b79af0",
     "series-4": "#e0b040",
     "series-5": "#a0a8b2",
+    "stage-irq-0": "#7aaeff",
+    "stage-irq-1": "#4a86d8",
+    "stage-wait-0": "#ff8a4c",
+    "stage-wait-1": "#ffc04d",
+    "stage-call-0": "#6cc57b",
+    "stage-call-1": "#b0d96a",
+    "stage-call-2": "#4fb8ae",
+    "stage-user": "#b79af0",
+    "stage-rest-0": "#c9a27a",
+    "stage-rest-1": "#d5dbe1",
+    "stage-rest-2": "#a0a8b2",
 }
 
 # Light load to heavy load, ten steps cut from viridis so that both ends stay visible.

@@ -1,4 +1,4 @@
-"""Where the time of requests goes: bars stacked by stage over load, mean and tail (C10).
+"""Where the time of requests goes: bars stacked by stage over load, mean beside tail (C10).
 
 Shares stand on a linear axis beside the times: on a log axis the parts of a bar could not be
 compared, and on a linear one the unloaded column would vanish beside the loaded one.
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from sojourn.analysis.findings import Breakdown, ServiceFinding, Stages
+from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.traced_findings import Breakdown, Stages, Windows
 from sojourn.report import show
 from sojourn.report.draw import marks, palette
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
@@ -18,29 +19,38 @@ from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.table import Record, from_records
 from sojourn.report.stages import known, named
 
-COLUMNS = ("condition", "requests", "stage", "mean_ns", "time_share")
+COLUMNS = ("condition", "of", "requests", "stage", "mean_ns", "time_share")
+MEAN, TAIL = WHO = ("all", "≥ p99")
+ABOVE = 1.35  # of the axis: room for the totals, upright
+# What takes a stage's time (C10), and its colour.
+PARTS = {
+    "RX": ("IRQ", "stage-irq-0"), "TCP/IP": ("IRQ", "stage-irq-1"),
+    "EPoll": ("queuing delay", "stage-wait-0"), "libevent": ("queuing delay", "stage-wait-1"),
+    "Read": ("system call", "stage-call-0"), "Open": ("system call", "stage-call-1"),
+    "Send": ("system call", "stage-call-2"), "application": ("user", "stage-user"),
+    "client": ("not sent yet", "stage-rest-0"), "stopped": ("signal", "stage-rest-1"),
+    "residual": ("not explained", "stage-rest-2"),
+}  # fmt: skip
 OVERVIEW = (
     "condition", "requests", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "residual_ns",
     "wire_p50_ns", "gap_p50_ns", "wire_p99_ns", "gap_p99_ns",
-    "throughput_ratio", "cost_p99_ratio", "cpu_ratio", "pairs", "verdict",
+    "client_wait", "throughput_ratio", "cost_p99_ratio", "cpu_ratio", "pairs",
+    "windows", "asked_share", "measured_share", "measured_lo_share", "measured_hi_share",
+    "in_window_share", "p99_lo_ns", "p99_hi_ns", "verdict",
 )  # fmt: skip
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
-    """Two figures and a table; none if the study did not trace."""
+    """A figure and a table; none if the study did not trace."""
     found = service.breakdown
-    if found is None:
-        return []
-    return [_bars(service, found, is_tail=False), _bars(service, found, is_tail=True),
-            _overview(service, found)]  # fmt: skip
+    return [] if found is None else [_bars(service, found), _overview(service, found)]
 
 
-def _bars(service: ServiceFinding, found: Breakdown, *, is_tail: bool) -> Figure:
-    who = "requests at and above p99" if is_tail else "all requests"
-    title = f"{service.service}: where the time of {who} goes"
+def _bars(service: ServiceFinding, found: Breakdown) -> Figure:
+    title = f"{service.service}: where the time of requests goes, by load"
     columns = known(found)
-    records = [record for column in columns for record in _records(column, is_tail=is_tail)]
-    name = slug(f"{service.service}-stages{'-tail' if is_tail else ''}")
+    records = [r for column in columns for who in WHO for r in _records(column, who)]
+    name = slug(f"{service.service}-stages")
     table = from_records(COLUMNS, records)
     if not records:
         return Figure(
@@ -50,25 +60,30 @@ def _bars(service: ServiceFinding, found: Breakdown, *, is_tail: bool) -> Figure
         name=name,
         title=title,
         caption=(
-            f"Mean time per stage of {who}, as shares of their mean total, which stands above each"
-            " bar. The stages, in the papers' words (L12, C8, C9), add to the total; what no stage"
-            " explains is `residual`. From the first segment received to the last one sent, in the"
-            " server's kernel: the client and its own kernel are not in it. `?`: in doubt, see the"
-            " reasons."
+            "Two bars for each condition: all requests, and those at and above p99. Mean time per"
+            " stage as a share of their mean total, which stands above each bar. The stages, in the"
+            " papers' words (L12, C8, C9), are coloured by what takes the time (C10): interrupts,"
+            " queuing delay, system calls, the service itself; they add to the total, and what no"
+            " stage explains is `residual`. From the first segment received to the last one sent,"
+            " in the server's kernel, while it is traced: the client and its own kernel are not in"
+            " it. `?`: in doubt, see the reasons."
         ),
         alt=found.answer,
         table=table,
-        chart=_chart(records, columns, title, is_tail=is_tail),
+        chart=_chart(_drawn(records), columns, title),
     )
 
 
-def _records(column: Stages, *, is_tail: bool) -> list[Record]:
+def _records(column: Stages, who: str) -> list[Record]:
+    is_tail = who == TAIL
     total = (column.tail_mean_ns if is_tail else column.mean_ns) or 0.0
     return [
         {
             "condition": named(column),
+            "of": who,
             "requests": column.requests,
             "stage": stage,
+            "part": _part(stage),
             "order": order,
             "mean_ns": ns,
             "time_share": ns / total if total else 0.0,
@@ -79,41 +94,59 @@ def _records(column: Stages, *, is_tail: bool) -> list[Record]:
     ]
 
 
-def _chart(records: list[Record], columns: Sequence[Stages], title: str, *, is_tail: bool) -> Spec:
+def _drawn(records: Sequence[Record]) -> list[Record]:
+    """Without stages that nowhere take any time: they would only fill the legend."""
+    seen = {record["stage"] for record in records if record["mean_ns"]}
+    return [record for record in records if record["stage"] in seen]
+
+
+def _part(stage: str) -> str:
+    """A stage with what takes its time: `EPoll (queuing delay)`."""
+    return f"{stage} ({PARTS[stage][0]})" if stage in PARTS else stage
+
+
+def _chart(records: list[Record], columns: Sequence[Stages], title: str) -> Spec:
     sheet = Sheet()
     stages = list(dict.fromkeys(str(r["stage"]) for r in records))
-    colours = [palette.load(at, len(stages)) for at in range(len(stages))]
+    colours = [palette.role(PARTS[s][1] if s in PARTS else "series-5") for s in stages]
     x = alt.X(
         "condition:N", title=None, sort=[named(c) for c in columns], axis=alt.Axis(labelAngle=-40)
     )
-    share = alt.Axis(format="~%", tickCount=5)
+    side = alt.XOffset("of:N", sort=list(WHO))
+    y = alt.Y("time_share:Q", title="share of the time", scale=alt.Scale(domain=[0, ABOVE]),
+              axis=alt.Axis(format="~%", values=[0, 0.2, 0.4, 0.6, 0.8, 1]))  # fmt: skip
     bars = (
         sheet.chart("stages", records)
         .mark_bar(stroke=palette.role("paper"), strokeWidth=0.5)
         .encode(
             x=x,
-            y=alt.Y("time_share:Q", title="share of the time", scale=alt.Scale(domain=[0, 1.08]),
-                    axis=share),
-            color=alt.Color("stage:N", scale=alt.Scale(domain=stages, range=colours), title=None),
+            xOffset=side,
+            y=y,
+            color=alt.Color(
+                "part:N",
+                scale=alt.Scale(domain=[_part(s) for s in stages], range=colours),
+                title=None,
+            ),
             order=alt.Order("order:Q"),
-            tooltip=marks.tooltip("condition", "stage", "shown", "share"),
+            tooltip=marks.tooltip("condition", "of", "stage", "shown", "share"),
         )
-    )  # fmt: skip
+    )
     totals: list[Record] = [
-        {
-            "condition": named(c),
-            "time_share": 1.0,
-            "total": show.time(c.tail_mean_ns if is_tail else c.mean_ns),
-        }
+        {"condition": named(c), "of": who, "time_share": 1.0, "total": _total(c, who)}
         for c in columns
+        for who in WHO
     ]
     labels = (
         sheet.chart("totals", totals)
-        .mark_text(dy=-8, color=palette.role("ink"))
-        .encode(x=x, y=alt.Y("time_share:Q"), text="total:N")
+        .mark_text(angle=270, align="left", dx=5, fontSize=11, color=palette.role("ink"))
+        .encode(x=x, xOffset=side, y=y, text="total:N")
     )
     chart = alt.layer(bars, labels).properties(width="container", height=HEIGHT)
     return finish(chart, sheet, title=title)
+
+
+def _total(column: Stages, who: str) -> str:
+    return f"{who} {show.time(column.tail_mean_ns if who == TAIL else column.mean_ns)}"
 
 
 def _overview(service: ServiceFinding, found: Breakdown) -> Figure:
@@ -127,8 +160,9 @@ def _overview(service: ServiceFinding, found: Breakdown) -> Figure:
         table=from_records(OVERVIEW, [_line(column) for column in found.columns]),
         missing=(
             "Numbers only, in its CSV. Wire time is the client's, from sent to done; the gap to the"
-            " server's total, quantile against quantile, is the client's and the network's share."
-            " Ratios are medians with the tracer over medians without, taking turns (M21)."
+            " server's total, quantile against quantile, is the client's and the network's share,"
+            " with its wake-up if it sleeps. Ratios are medians with the tracer over medians"
+            " without, taking turns (M21); the tracer's own measure of windows stands beside them."
         ),
     )
 
@@ -145,7 +179,9 @@ def _line(column: Stages) -> Record:
         "cost_p99_ratio": column.cost.p99,
         "cpu_ratio": column.cost.cpu,
         "pairs": column.cost.pairs,
+        "client_wait": column.client_wait,
         "verdict": str(column.verdict),
+        **(_windows(column.windows) if column.windows else {}),
     }
     for q, name in ((0.5, "p50"), (0.95, "p95"), (0.99, "p99")):
         line[f"{name}_ns"] = quantiles.get(q)
@@ -153,6 +189,19 @@ def _line(column: Stages) -> Record:
         line[f"wire_{name}_ns"] = gap.wire_ns if gap else None
         line[f"gap_{name}_ns"] = gap.wire_ns - gap.server_ns if gap else None
     return line
+
+
+def _windows(found: Windows) -> Record:
+    return {
+        "windows": found.count,
+        "asked_share": found.asked,
+        "measured_share": found.measured,
+        "measured_lo_share": found.lo,
+        "measured_hi_share": found.hi,
+        "in_window_share": found.while_attached,
+        "p99_lo_ns": found.p99_lo_ns,
+        "p99_hi_ns": found.p99_hi_ns,
+    }
 
 
 def _missing(found: Breakdown) -> str:

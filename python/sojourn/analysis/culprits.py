@@ -1,0 +1,169 @@
+"""Who made the slowest requests slow: what the tracer found in each run, put together.
+
+Times are means over the requests of all runs, and shares follow from these. A suspect is named if
+the tracer's own rule names it in more than half of the runs: a restart is the unit here (M15), and
+what strikes one of them is an event, no cause.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sojourn.analysis.given import Measured
+from sojourn.analysis.method import Method
+from sojourn.analysis.traced_findings import Culprits, Suspect
+from sojourn.analysis.words import percentile
+from sojourn.plan.points import Verdict
+from sojourn.samples.traced import Blame, Folded, SuspectShare
+from sojourn.units import show_ns
+
+METHOD = Method(
+    name="culprits",
+    about="who or what made the slowest requests slow, by share of their excess over the others",
+    ids=("M21", "M15", "L3"),
+    source="docs/howto/trace.md, Who is to blame for the tail; the rule is the tracer's",
+)
+NAMED = 3  # in the sentence
+TOLD_MIN = 0.1  # share from which on what is not named is told
+_NOBODY = "nobody can be named"
+
+
+def pooled(measured: Sequence[Measured]) -> Culprits | None:
+    """The runs of one condition together; None if in none of them anybody was asked for."""
+    asked = [(m.traced.blame, m.stacks) for m in measured if m.traced and m.traced.blame]
+    if not asked:
+        return None
+    sure = [(blame, stacks) for blame, stacks in asked if blame.verdict is Verdict.HOLDS]
+    blames = [blame for blame, _ in sure]
+    q = asked[0][0].q
+    tail_ns = _mean([(b.tail_requests, b.tail_mean_ns) for b in blames])
+    body_ns = _mean([(b.body_requests, b.body_mean_ns) for b in blames])
+    reasons = tuple(dict.fromkeys(r for blame, _ in asked for r in blame.reasons))
+    if not sure or tail_ns <= body_ns:
+        why = reasons[0] if reasons else "they take no longer than the others"
+        return _none(q, f"{percentile(q)}: {_NOBODY}: {why}", reasons)
+    suspects = _suspects(blames, tail_ns - body_ns)
+    unexplained = _unexplained(blames, tail_ns - body_ns)
+    found = Culprits(
+        q=q,
+        answer="",
+        runs=len(sure),
+        requests=sum(b.tail_requests for b in blames),
+        others=sum(b.body_requests for b in blames),
+        tail_ns=tail_ns,
+        body_ns=body_ns,
+        suspects=suspects,
+        unexplained_share=unexplained,
+        stacks=_added([stacks for _, stacks in sure]),
+        verdict=Verdict.HOLDS,
+        reasons=(),
+    )
+    return replace(found, answer=blames[0].answer if len(sure) == 1 else _sentence(found))
+
+
+def _none(q: float, answer: str, reasons: tuple[str, ...]) -> Culprits:
+    return Culprits(
+        q=q, answer=answer, runs=0, requests=0, others=0, tail_ns=0.0, body_ns=0.0, suspects=(),
+        unexplained_share=0.0, stacks=(), verdict=Verdict.UNKNOWN, reasons=reasons,
+    )  # fmt: skip
+
+
+def _suspects(blames: Sequence[Blame], excess_ns: float) -> tuple[Suspect, ...]:
+    """Each of them over all runs; a run that does not list one holds next to nothing of it."""
+    by: dict[tuple[str, str], dict[int, SuspectShare]] = defaultdict(dict)
+    for run, blame in enumerate(blames):
+        for suspect in blame.suspects:
+            by[suspect.kind, suspect.about][run] = suspect
+    found = [_suspect(kind, about, each, blames, excess_ns) for (kind, about), each in by.items()]
+    return tuple(sorted(found, key=lambda s: -s.share))
+
+
+def _suspect(
+    kind: str,
+    about: str,
+    each: dict[int, SuspectShare],
+    blames: Sequence[Blame],
+    excess_ns: float,
+) -> Suspect:
+    of = dict(enumerate(blames))
+    tail_ns = _mean([(b.tail_requests, _tail(each.get(run))) for run, b in of.items()])
+    body_ns = _mean([(b.body_requests, _body(each.get(run))) for run, b in of.items()])
+    named = sum(suspect.is_named for suspect in each.values())
+    lows = [suspect.share_low for suspect in each.values()]
+    return Suspect(
+        kind=kind,
+        about=about,
+        tail_ns=tail_ns,
+        body_ns=body_ns,
+        share=(tail_ns - body_ns) / excess_ns,
+        share_low=min([*lows, 0.0] if len(each) < len(blames) else lows),
+        named=named,
+        is_named=2 * named > len(blames),
+    )
+
+
+def _tail(suspect: SuspectShare | None) -> float:
+    return suspect.tail_mean_ns if suspect else 0.0
+
+
+def _body(suspect: SuspectShare | None) -> float:
+    return suspect.body_mean_ns if suspect else 0.0
+
+
+def _unexplained(blames: Sequence[Blame], excess_ns: float) -> float:
+    """Share of the excess of which nothing is known."""
+    each = [
+        (b.tail_requests, b.unexplained_share * ((b.tail_mean_ns or 0.0) - (b.body_mean_ns or 0.0)))
+        for b in blames
+    ]
+    return _mean(each) / excess_ns
+
+
+def _added(runs: Sequence[Folded]) -> Folded:
+    """Time by stack over all runs: each holds the sums over its requests."""
+    sums: dict[tuple[str, ...], float] = defaultdict(float)
+    for stacks in runs:
+        for frames, us in stacks:
+            sums[frames] += us
+    return tuple(sums.items())
+
+
+def _sentence(found: Culprits) -> str:
+    """Who, and how much of the excess; in how many runs."""
+    head = percentile(found.q)
+    own = next((s for s in found.suspects if s.kind == "stage"), None)
+    told = [f"{_percent(own.share)} {own.about}"] if own and own.share >= TOLD_MIN else []
+    named = [s for s in found.suspects if s.is_named][:NAMED]
+    if not named:
+        longer = show_ns(found.tail_ns - found.body_ns)
+        whole = f"{head}: nobody is to blame in {found.runs} runs"
+        return f"{whole}: these requests take {longer} longer{_by_many(found.suspects, told)}"
+    first, *others = [
+        (_percent(s.share), f"{s.about} (in {s.named} of {found.runs} runs)") for s in named
+    ]
+    parts = [f"{first[0]} of the excess is {first[1]}", *map(" ".join, others), *told]
+    return f"{head}: {', '.join(parts)}, {_percent(max(0.0, found.unexplained_share))} unexplained"
+
+
+def _by_many(suspects: Sequence[Suspect], told: Sequence[str]) -> str:
+    """What the service did itself; or several tasks, none of which may be named by itself."""
+    tasks = [s.share for s in suspects if s.kind == "task"]
+    if told:
+        return f", of it {told[0]}"
+    if sum(tasks) < TOLD_MIN:
+        return ""
+    whom = "one task" if len(tasks) == 1 else f"{len(tasks)} tasks"
+    return f", of it {_percent(sum(tasks))} run-queue delay behind {whom}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _mean(parts: Sequence[tuple[int, float | None]]) -> float:
+    """Mean over the requests of all runs; 0 without any."""
+    known = [(n, value) for n, value in parts if value is not None]
+    total = sum(n for n, _ in known)
+    return sum(n * value for n, value in known) / total if total else 0.0

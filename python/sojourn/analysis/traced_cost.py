@@ -1,0 +1,119 @@
+"""What stands beside stages: what tracing cost, and what the client saw beyond the server (M21)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from sojourn.analysis.given import Measured
+from sojourn.analysis.traced_findings import Cost, Gap, Windows
+from sojourn.analysis.words import percent
+from sojourn.samples.traced import Price, Times, TraceResult
+
+CARRIED = 0.97  # share of the untraced throughput below which the tracer overloads the service
+LONGER = 1.5  # p99 with the tracer over p99 without it, above which times are not to be compared
+
+
+def ratios(ours: Sequence[Measured], twins: Sequence[Measured]) -> Cost:
+    """Medians with the tracer over medians without: the points took turns."""
+
+    def ratio(of: Callable[[Measured], float | None]) -> float | None:
+        with_it = _median([v for m in ours if (v := of(m)) is not None])
+        without = _median([v for m in twins if (v := of(m)) is not None])
+        return with_it / without if with_it is not None and without else None
+
+    return Cost(
+        pairs=min(len(ours), len(twins)),
+        throughput=ratio(lambda m: m.outcome.achieved_rps),
+        mean=ratio(lambda m: m.outcome.mean_ns),
+        p99=ratio(lambda m: m.outcome.p99_ns),
+        cpu=ratio(lambda m: m.cpu_ns_per_request),
+    )
+
+
+def of_windows(traces: Sequence[TraceResult]) -> Windows | None:
+    """What the tracer measured of itself; None where it traced every request."""
+    prices = [t.sampling.cost for t in traces if t.sampling.windows is not None]
+    known = [price for price in prices if price is not None]
+    if not known:
+        return None
+    seen = [t.sampling.accuracy for t in traces if t.sampling.accuracy]
+    p99 = [accuracy.p99_ns for accuracy in seen if accuracy.p99_ns]
+    lo, hi = _widest(known)
+    return Windows(
+        count=sum(accuracy.clusters for accuracy in seen),
+        duty=median(t.sampling.duty for t in traces),
+        asked=known[0].asked,
+        measured=_median([p.measured for p in known if p.measured is not None]),
+        lo=lo,
+        hi=hi,
+        while_attached=median(p.while_attached for p in known),
+        p99_lo_ns=min((bounds.low for bounds in p99), default=None),
+        p99_hi_ns=None
+        if any(bounds.high is None for bounds in p99)
+        else max((bounds.high for bounds in p99 if bounds.high is not None), default=None),
+    )
+
+
+def _widest(prices: Sequence[Price]) -> tuple[float | None, float | None]:
+    known = [price.interval for price in prices if price.interval is not None]
+    highs = [interval.high for interval in known if interval.high is not None]
+    is_bounded = bool(known) and len(highs) == len(known)
+    return min((i.low for i in known), default=None), max(highs) if is_bounded else None
+
+
+def gaps(measured: Sequence[Measured]) -> tuple[Gap, ...]:
+    """The client's wire time less the server's total: mean, and quantile against quantile."""
+    found: list[Gap] = []
+    for q, name, field in ((None, "mean", "mean_ns"), (0.5, "p50", "p50_ns"),
+                           (0.95, "p95", "p95_ns"), (0.99, "p99", "p99_ns")):  # fmt: skip
+        pairs = [
+            (float(wire), inside)
+            for m in measured
+            if m.traced
+            and (wire := dict(m.wire_ns).get(name)) is not None
+            and (inside := at(m.traced.total, field)) is not None
+        ]
+        if pairs:
+            found.append(
+                Gap(
+                    q=q,
+                    wire_ns=median(wire for wire, _ in pairs),
+                    server_ns=median(inside for _, inside in pairs),
+                )
+            )
+    return tuple(found)
+
+
+def is_carried(cost: Cost) -> bool:
+    """Whether the traced service kept up with the load that it carries untraced."""
+    return cost.throughput is None or cost.throughput >= CARRIED
+
+
+def remarks(cost: Cost, windows: Windows | None) -> Iterator[str]:
+    """What to know of stages that were bought at this price."""
+    if not is_carried(cost) and cost.throughput is not None:
+        yield (
+            f"traced, the service completes {percent(cost.throughput)} of what it completes "
+            "untraced: these are the stages of a service that does not keep up"
+        )
+    elif cost.p99 is not None and cost.p99 >= LONGER:
+        yield (
+            f"the client's p99 is {cost.p99:.1f} times as long with the tracer: "
+            "read the shares, not the times"
+        )
+    if windows is not None:
+        yield (
+            "numbers are of the service while it is traced: of requests that came in windows, in "
+            "which hooks slow it; no interval knows of that"
+        )
+
+
+def at(times: Times, field: str) -> float | None:
+    """One field of a trace's times, ns."""
+    value = getattr(times, field)
+    return None if value is None else float(value)
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return median(values) if values else None

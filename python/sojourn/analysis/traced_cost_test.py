@@ -1,0 +1,47 @@
+"""What tracing cost, by hand-made traces."""
+
+from __future__ import annotations
+
+from sojourn.analysis import traced_cost
+from sojourn.analysis.testing_traced import trace, windowed
+from sojourn.analysis.traced_findings import Cost, Windows
+from sojourn.samples.traced import TraceResult
+
+FREE = Cost(pairs=1, throughput=1.0, mean=1.0, p99=1.0, cpu=1.0)
+
+
+def of(*traces: TraceResult) -> Windows:
+    found = traced_cost.of_windows(traces)
+    assert found is not None
+    return found
+
+
+def test_windows_of_several_runs_add_and_their_intervals_are_the_widest() -> None:
+    found = of(windowed(0.01, 0.0, 0.02, 40e3), windowed(0.03, 0.01, 0.05, 30e3))
+    assert (found.count, found.asked, found.measured) == (24, 0.02, 0.02)
+    assert (found.lo, found.hi) == (0.0, 0.05)
+    assert (found.p99_lo_ns, found.p99_hi_ns) == (25e3, 40e3)
+
+
+def test_an_end_that_one_run_does_not_know_is_not_known() -> None:
+    found = of(windowed(None, 0.0, None, None), windowed(0.03, 0.01, 0.05, 30e3))
+    assert (found.measured, found.hi, found.p99_hi_ns) == (0.03, None, None)
+
+
+def test_where_every_request_is_traced_there_are_no_windows() -> None:
+    assert traced_cost.of_windows([trace(1.0)]) is None
+
+
+def test_what_the_tracer_did_to_the_service_is_said() -> None:
+    def said(cost: Cost, windows: Windows | None = None) -> str:
+        return " / ".join(traced_cost.remarks(cost, windows))
+
+    assert said(FREE) == ""
+    overloaded = Cost(pairs=1, throughput=0.71, mean=9.0, p99=9.0, cpu=1.4)
+    assert "71 %" in said(overloaded)
+    assert "does not keep up" in said(overloaded)
+    assert not traced_cost.is_carried(overloaded)
+    slower = Cost(pairs=1, throughput=1.0, mean=1.2, p99=2.34, cpu=1.4)
+    assert "2.3 times" in said(slower)
+    assert traced_cost.is_carried(slower)
+    assert "hooks slow it" in said(FREE, of(windowed(0.01, 0.0, 0.02, 40e3)))

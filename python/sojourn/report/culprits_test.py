@@ -1,0 +1,158 @@
+"""Culprits, flame graph and the price of windows, in the terminal and on the page."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from sojourn import spec
+from sojourn.analysis.breakdown import attach
+from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.given import Given, Measured
+from sojourn.analysis.service import find
+from sojourn.analysis.testing_traced import SENTENCE, STACKS, XZ, blamed, trace, windowed
+from sojourn.plan import Outcome, Phase, traced
+from sojourn.plan.simulated import Simulated, play
+from sojourn.report import figures as all_figures
+from sojourn.report import page, stages, testing
+from sojourn.report.figures import flame
+from sojourn.report.files import pictures
+from sojourn.samples.traced import TraceResult
+
+OVERLOADED = 0.9  # of max RPS: what the tracer makes too much
+
+
+def found(
+    of: Callable[[], TraceResult] = blamed, study: str = "breakdown", wait: str = "spin"
+) -> ServiceFinding:
+    """memcached at 10, 50 and 90 % load, the last of which it does not carry when traced."""
+    sets = ["run.fractions=[0.1, 0.5, 0.9]", "run.repeats=1", "trace=true"]
+    asked = spec.load(study, profile="quick", overrides=sets)
+    service = asked.service("memcached")
+    runs = [o for o in play(asked, Simulated().measure) if o.point.service == service.label]
+    given = Given(study=asked, measured=tuple(_measured(run, of, wait) for run in runs))
+    finding = attach(find(given, service), given, service)
+    assert finding.breakdown is not None
+    return finding
+
+
+def _measured(outcome: Outcome, of: Callable[[], TraceResult], wait: str) -> Measured:
+    if outcome.point.phase is not Phase.TRACE:
+        return Measured(outcome=outcome)
+    condition, is_traced = traced.of(outcome.point)
+    is_slow = is_traced and condition.fraction == OVERLOADED
+    is_loaded = condition.name == traced.LOADED
+    achieved = (0.7 if is_slow else 1.0) * outcome.offered_rps
+    return Measured(
+        outcome=replace(outcome, achieved_rps=achieved, p99_ns=30e3),
+        traced=(of() if is_loaded else trace(1.0)) if is_traced else None,
+        stacks=STACKS if is_traced and is_loaded else (),
+        client_wait=wait,
+        wire_ns=(("p50", 15e3), ("p99", 25e3)),
+    )
+
+
+def page_of(finding: ServiceFinding) -> str:
+    findings = replace(testing.findings(), services=(finding,))
+    drawn = {finding.service: all_figures.of_service(finding)}
+    return page.html(findings, of_services=drawn, of_study=[])
+
+
+def test_the_answer_names_who_is_to_blame_where_the_tracer_left_the_load_as_it_was() -> None:
+    finding = found()
+    assert finding.breakdown is not None
+    assert (finding.breakdown.top, finding.breakdown.accused) == ("50 % load", "50 % load")
+    assert finding.answer.endswith(f"{SENTENCE}.")
+    assert finding.answer.startswith("At 50 % load")
+
+
+def test_culprits_that_are_known_at_another_load_only_are_said_with_it() -> None:
+    loads = iter((trace(1.0), blamed(), trace(1.0)))
+    finding = found(lambda: next(loads))
+    assert finding.breakdown is not None
+    known = [c.name for c in stages.blamed(finding.breakdown)]
+    assert [finding.breakdown.accused] == known
+    if finding.breakdown.top not in known:
+        assert f"At {known[0]} {SENTENCE}." in finding.answer
+
+
+def test_the_terminal_says_the_sentence_and_what_the_tracer_did() -> None:
+    breakdown = found().breakdown
+    assert breakdown is not None
+    text = "\n".join(stages.lines(breakdown, 80))
+    assert max(map(len, text.splitlines())) <= 80
+    flat = " ".join(text.split())
+    for load in ("10 %", "50 %", "90 %"):
+        assert f"- {load} load, {SENTENCE}" in flat
+    assert "90 % load, interference: traced, the service completes 70 % of what" in flat
+
+
+def test_the_page_has_the_sentence_the_suspects_and_the_flame_graph() -> None:
+    html = page_of(found())
+    assert html.count(f"<summary>50 % load: {SENTENCE}") == 1
+    assert html.count('<details class="numbers" open>') == 1  # the others are folded
+    assert f"★ {XZ}" in html
+    assert "<td>71 %</td><td>60 %</td>" in html  # with its lower bound
+    assert 'data-figure="memcached-flame"' in html
+    assert "throughput × 0.70" in html  # the price of that very point
+
+
+def test_a_name_from_the_machine_stays_text() -> None:
+    evil = "</script><script>alert(1)</script>"
+    html = page_of(found(lambda: blamed(evil, f"p99: {evil}")))
+    assert "<script>alert(1)" not in html
+
+
+def test_a_flame_graph_is_as_wide_as_the_time_and_keeps_all_of_it() -> None:
+    [figure] = flame.draw(found())
+    assert figure.chart is not None
+    assert figure.alt == SENTENCE
+    sets = cast("dict[str, list[dict[str, object]]]", figure.chart["datasets"])
+    rows: dict[tuple[str, int], float] = defaultdict(float)
+    for box in sets["frames"]:
+        rows[str(box["of"]), int(cast("int", box["low"]))] += float(cast("float", box["wide"]))
+    assert list(rows.values()) == [pytest.approx(1.0)] * 6  # three levels, each with all the time
+    waits = next(b for b in sets["frames"] if b["frame"] == "waits for a CPU")
+    assert waits["wide"] == pytest.approx(0.71)
+    assert waits["time"] == "71.0 µs a request"  # 710 µs over ten requests
+    assert sum(float(str(row[2])) for row in figure.table.rows) == pytest.approx(100e3 + 10e3)
+    svg = next(content for suffix, content in pictures(figure) if suffix == "svg").decode()
+    assert "behind xz (cgroup batch)" in svg
+    assert "NaN" not in svg
+    assert "var(--" not in json.dumps(svg)
+
+
+def test_without_culprits_nothing_is_drawn_or_said_of_them() -> None:
+    finding = found(lambda: trace(1.0))
+    assert flame.draw(finding) == []
+    assert "p99: " not in finding.answer
+    assert "Who makes the slowest" not in page_of(finding)
+
+
+def test_windows_say_what_they_took_and_what_their_numbers_are_of() -> None:
+    breakdown = found(lambda: windowed(0.012, 0.004, 0.021, 40e3), "latency_vs_load").breakdown
+    assert breakdown is not None
+    rows = dict(stages.rows(stages.known(breakdown)))
+    assert rows["windows"] == ["12"] * 3
+    assert rows["asked"] == ["2 %"] * 3
+    assert rows["measured"] == ["1.2 %"] * 3
+    assert rows["  95 %"] == ["0.4–2.1 %"] * 3
+    assert rows["in a window"] == ["20.0 %"] * 3
+    assert any("service while it is traced" in note for note in stages.notes(breakdown))
+
+
+@pytest.mark.parametrize(("wait", "words"), [("spin", "no wake-up"), ("sleep", "its wake-up"),
+                                             ("", "is not known")])  # fmt: skip
+def test_the_gap_says_whether_the_client_slept(wait: str, words: str) -> None:
+    breakdown = found(wait=wait).breakdown
+    assert breakdown is not None
+    [note] = [n for n in stages.notes(breakdown) if n.startswith("gap")]
+    assert words.replace("its wake-up", "the client's wake-up") in note
+    rows = dict(stages.rows(stages.known(breakdown)))
+    assert set(rows["gap p50"]) == {"5 µs"}
+    assert set(rows["gap p99"]) == {"−5 µs"}  # the server's p99 is 30 µs, of 25 at the client

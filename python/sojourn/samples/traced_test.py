@@ -1,0 +1,91 @@
+"""`trace.json` as the tracer writes it now, and as it was before windows and culprits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.errors import StoreFault
+from sojourn.plan.points import Verdict
+from sojourn.samples import traced
+
+TIMES = {"mean_ns": 10e3, "p50_ns": 9e3, "p95_ns": 20e3, "p99_ns": 30e3, "share": 1.0}
+GROUPS = [{"name": "EPoll", "mean_ns": 10e3, "share": 1.0}]
+OLD: dict[str, Any] = {
+    "schema": "sojourn.trace.result/1", "requests": 12, "matched": 10, "unmatched_share": 0.0,
+    "dropped": 0, "verdict": {"verdict": "holds", "reasons": []}, "answer": "", "total": TIMES,
+    "residual": TIMES, "groups": GROUPS, "causes": [{"cause": "work", "share": 1.0}],
+    "tail": {"q": 0.99, "requests": 1, "total": TIMES, "groups": GROUPS, "causes": []},
+    "cpu": {"user_share": 0.5, "kernel_share": 0.5, "softirq_share_of_kernel": None},
+}  # fmt: skip
+SUSPECT = {
+    "kind": "task", "name": "xz", "cgroup": "batch", "is_kernel": False, "is_own": False,
+    "waker": None, "tids": [7], "tail_mean_ns": 71e3, "body_mean_ns": 0.0, "share": 0.71,
+    "share_low": 0.6, "requests": 1, "is_named": True, "waker_did": [],
+    "about": "run-queue delay behind `xz` (cgroup batch)",
+}  # fmt: skip
+BLAME = {
+    "q": 0.99, "from_ns": 1, "tail_requests": 100, "body_requests": 900, "tail_mean_ns": 110e3,
+    "body_mean_ns": 10e3, "verdict": "holds", "reasons": [],
+    "answer": "p99: 71 % of the excess is run-queue delay behind `xz` (cgroup batch)",
+    "suspects": [SUSPECT], "endpoints": [], "unexplained_share": 0.05, "told": 1, "lost": 0,
+    "history_full": 0,
+}  # fmt: skip
+
+
+def read(folder: Path, **more: object) -> traced.TraceResult:
+    (folder / traced.TRACE).write_text(json.dumps({**OLD, **more}))
+    found = traced.trace_result(folder)
+    assert found is not None
+    return found
+
+
+def test_a_record_from_before_windows_and_culprits_still_reads(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert found.mode == "aggregate"
+    assert found.sampling.windows is None
+    assert found.sampling.cost is None
+    assert found.blame is None
+    assert traced.folded(tmp_path) == ()
+
+
+def test_what_windows_took_is_read_with_its_interval(tmp_path: Path) -> None:
+    cost = {
+        "asked": 0.02, "measured": 0.011, "interval": {"low": 0.004, "high": 0.018},
+        "while_attached": 0.22, "is_assumed": False, "tracer_cpu_ratio": 0.008,
+    }  # fmt: skip
+    accuracy = {"confidence": 0.95, "clusters": 12, "p99_ns": {"low": 25e3}, "stages": []}
+    sampling = {"windows": 13, "duty": 0.05, "cost": cost, "accuracy": accuracy, "traced_ns": 9}
+    found = read(tmp_path, mode="windows", sampling=sampling).sampling
+    assert found.cost is not None
+    assert found.cost.interval is not None
+    assert (found.cost.interval.low, found.cost.interval.high) == (0.004, 0.018)
+    assert found.accuracy is not None
+    assert found.accuracy.p99_ns is not None
+    assert found.accuracy.p99_ns.high is None  # too few requests lie above
+
+
+def test_culprits_are_read_with_their_stacks(tmp_path: Path) -> None:
+    (tmp_path / traced.FOLDED).write_text(
+        "p99;memcached;waits for a CPU;behind xz (cgroup batch) 7100\n"
+        "others;memcached;works;read 9\n"
+    )
+    blame = read(tmp_path, blame=BLAME).blame
+    assert blame is not None
+    assert blame.verdict is Verdict.HOLDS
+    assert [(s.about, s.share, s.is_named) for s in blame.suspects] == [
+        ("run-queue delay behind `xz` (cgroup batch)", 0.71, True)
+    ]
+    assert traced.folded(tmp_path)[0] == (
+        ("p99", "memcached", "waits for a CPU", "behind xz (cgroup batch)"), 7100.0,
+    )  # fmt: skip
+
+
+def test_damaged_stacks_are_a_fault_that_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / traced.FOLDED).write_text("p99;memcached;works\n")
+    with pytest.raises(StoreFault, match="stacks cannot be read") as fault:
+        traced.folded(tmp_path)
+    assert fault.value.at.endswith(traced.FOLDED)
