@@ -98,7 +98,7 @@ def test_the_page_has_the_sentence_the_suspects_and_the_flame_graph() -> None:
     assert html.count('<details class="numbers" open>') == 1  # the others are folded
     assert f"★ {XZ}" in html
     assert "<td>71 %</td><td>60 %</td>" in html  # with its lower bound
-    assert 'data-figure="memcached-flame"' in html
+    assert '<figure id="memcached-flame" class="wide">' in html
     assert "throughput × 0.70" in html  # the price of that very point
 
 
@@ -112,6 +112,7 @@ def test_a_flame_graph_is_as_wide_as_the_time_and_keeps_all_of_it() -> None:
     [figure] = flame.draw(found())
     assert figure.chart is not None
     assert figure.alt == SENTENCE
+    assert figure.is_wide
     sets = cast("dict[str, list[dict[str, object]]]", figure.chart["datasets"])
     rows: dict[tuple[str, int], float] = defaultdict(float)
     for box in sets["frames"]:

@@ -157,7 +157,7 @@ def _interval(found: Windows) -> str:
 
 
 def _shares(columns: Sequence[Sequence[tuple[str, float]]]) -> list[tuple[str, list[str]]]:
-    names = list(dict.fromkeys(name for column in columns for name, _ in column))
+    names = list(dict.fromkeys(name for column in columns for name, share in column if share))
     return [
         (CPU.get(name, name), [show.share(dict(column).get(name)) for column in columns])
         for name in names

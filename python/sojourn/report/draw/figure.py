@@ -32,6 +32,7 @@ class Figure:
         facet_min: narrowest panel of small multiples, px; 0 for a single panel.
         panels: how many panels the small multiples have.
         is_detail: for those who doubt: the page folds it away.
+        is_wide: it needs the whole width of the page.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Figure:
     facet_min: int = 0
     panels: int = 1
     is_detail: bool = False
+    is_wide: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,6 +85,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
             alt=column.culprits.answer,
             table=table,
             chart=_chart(column.culprits, title),
+            is_wide=True,
         )
     ]
 

@@ -71,6 +71,7 @@ def _bars(service: ServiceFinding, found: Breakdown) -> Figure:
         alt=found.answer,
         table=table,
         chart=_chart(_drawn(records), columns, title),
+        is_wide=True,
     )
 
 
