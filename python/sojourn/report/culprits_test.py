@@ -144,7 +144,16 @@ def test_windows_say_what_they_took_and_what_their_numbers_are_of() -> None:
     assert rows["measured"] == ["1.2 %"] * 3
     assert rows["  95 %"] == ["0.4–2.1 %"] * 3
     assert rows["in a window"] == ["20.0 %"] * 3
+    assert rows["p99, 95 %"] == ["25.0–40.0 µs"] * 3
     assert any("service while it is traced" in note for note in stages.notes(breakdown))
+
+
+def test_an_interval_that_is_open_above_or_goes_below_nothing_says_so() -> None:
+    breakdown = found(lambda: windowed(0.01, -0.01, 0.02, None), "latency_vs_load").breakdown
+    assert breakdown is not None
+    rows = dict(stages.rows(stages.known(breakdown)))
+    assert rows["  95 %"] == ["−1.0–2.0 %"] * 3
+    assert rows["p99, 95 %"] == ["≥ 25.0 µs"] * 3
 
 
 @pytest.mark.parametrize(("wait", "words"), [("spin", "no wake-up"), ("sleep", "its wake-up"),

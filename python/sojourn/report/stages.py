@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
+from sojourn.analysis.findings import Interval
 from sojourn.analysis.traced_findings import Breakdown, Culprits, Stages, Suspect, Windows
 from sojourn.plan.points import Verdict
 from sojourn.report import show
@@ -138,6 +140,7 @@ def _of_windows(columns: Sequence[Windows | None]) -> list[tuple[str, list[str]]
         return [of(found) if found else "–" for found in columns]
 
     return [
+        ("p99, 95 %", cells(_p99)),
         ("windows", cells(lambda w: show.whole(w.count))),
         ("asked", cells(lambda w: show.share(w.asked))),
         ("measured", cells(lambda w: _percent(w.measured))),
@@ -153,7 +156,14 @@ def _percent(share: float | None) -> str:
 def _interval(found: Windows) -> str:
     if found.lo is None or found.hi is None:
         return "–"
-    return f"{100 * found.lo:.1f}–{100 * found.hi:.1f} %"
+    return f"{100 * found.lo:.1f}–{100 * found.hi:.1f} %".replace("-", "−")
+
+
+def _p99(found: Windows) -> str:
+    if found.p99_lo_ns is None:
+        return "–"
+    hi = math.inf if found.p99_hi_ns is None else found.p99_hi_ns
+    return show.times(Interval(lo=found.p99_lo_ns, hi=hi))
 
 
 def _shares(columns: Sequence[Sequence[tuple[str, float]]]) -> list[tuple[str, list[str]]]:
