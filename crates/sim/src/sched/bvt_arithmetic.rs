@@ -59,6 +59,14 @@ mod tests {
         assert_eq!(cost(1_000_000, 2048), 500_000);
         assert_eq!(real_ns(500_000, 2048), 1_000_000);
         assert_eq!(cost(u64::MAX / 4, 1024), i64::MAX / 2);
+        assert_eq!((cost(3, 2048), real_ns(1, 1), real_ns(0, 9), real_ns(-5, 1024)), (1, 1, 0, 0));
+    }
+
+    #[test]
+    fn nothing_comes_before_itself() {
+        assert!(!before(5, 5) && before(4, 5) && !before(5, 4));
+        assert_eq!((later(3, 4), later(4, 3), place(7, 9, 2)), (4, 4, 7));
+        assert!(!preempts(1, 5, 4) && preempts(0, 5, 4));
     }
 
     /// Fig. 7: B wakes L behind A and preempts. Fig. 10: with warp(A) > L it does not.
