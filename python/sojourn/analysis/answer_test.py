@@ -192,3 +192,120 @@ def test_one_load_has_no_growth() -> None:
 def test_beside_a_target_the_growth_is_a_sentence_of_its_own() -> None:
     said = answer.service(memcached(load(0.1, HOLDS), load(0.9, HOLDS)), 1)
     assert " From 10 % to 90 % load the mean goes from 63.2 µs to 400 µs, " in said
+
+
+def bracketed(*points: LoadPoint) -> tuple[float | None, float | None]:
+    found = answer.bracket(points)
+    ends = (found.holds, found.violated)
+    return tuple(end and round(end.fraction, 9) for end in ends)  # type: ignore[return-value]
+
+
+def test_the_border_lies_between_the_last_that_holds_and_the_first_that_does_not() -> None:
+    loads = [load(0.7, VIOLATED), load(0.3, HOLDS), load(0.9, VIOLATED), load(0.5, HOLDS)]
+    assert bracketed(*loads) == (0.5, 0.7)
+    assert bracketed(*loads, load(0.2, VIOLATED)) == (None, 0.2)
+    assert bracketed(load(0.5, UNKNOWN)) == (None, None)
+    assert bracketed(load(0.5, HOLDS), load(0.8, HOLDS), load(0.6, UNKNOWN)) == (0.8, None)
+
+
+def test_one_load_between_is_one_and_the_next_above_says_why() -> None:
+    found = memcached(load(0.5, HOLDS), load(0.6, UNKNOWN), load(0.8, VIOLATED))
+    assert answer.headline(found, None).endswith("; between them 1 load stayed unknown.")
+    above = [load(0.6, UNKNOWN, "first"), load(0.7, UNKNOWN, "second")]
+    said = answer.headline(memcached(load(0.5, HOLDS), *above), 2)
+    assert said.startswith("memcached on 2 threads keeps p99 ≤ 1 ms up to 67.5k requests/s (50 %)")
+    assert said.endswith("decided; above that it is unknown: first.")
+    silent = memcached(load(0.5, HOLDS), load(0.6, UNKNOWN))
+    assert answer.headline(silent, 1).endswith("is unknown: its self-check failed.")
+
+
+def test_an_axis_without_a_peak_is_not_named_and_another_rule_is_by_its_name() -> None:
+    loads = (load(0.5, HOLDS), load(0.6, VIOLATED))
+    nameless = replace(memcached(*loads), max_rps=None)
+    assert answer.headline(nameless, 1).endswith("misses it at 81.0k requests/s (60 %).")
+    own = replace(memcached(*loads), max_rps_rule="by hand")
+    assert answer.headline(own, 1).endswith("(60 %) of its by hand of 135k.")
+
+
+def test_the_instrument_s_cost_is_said_by_load_or_unknown() -> None:
+    null = replace(memcached(load(0.1, HOLDS), load(0.2, HOLDS)), max_rps_rule=answer.NULL_RULE)
+    assert answer.headline(null, None) == (
+        "The instrument itself costs: mean 63.2 µs, p99 263 µs at 13.5k requests/s; "
+        "mean 70.6 µs, p99 294 µs at 27.0k requests/s."
+    )
+    mute = replace(load(0.1, HOLDS), quantiles=(estimate(0.95, 1.0),))
+    assert answer.instrument(replace(null, points=(mute,))) == (
+        "What the instrument itself costs is unknown: no run of it can be believed."
+    )
+
+
+def test_a_search_that_was_not_begun_has_no_reason_of_its_own() -> None:
+    assert answer.headline(memcached(max_load=most(None, UNKNOWN)), 1).endswith(
+        "is unknown: the search was not begun."
+    )
+
+
+def test_an_interval_open_at_both_ends_has_no_number_and_no_share() -> None:
+    nothing = border(0, math.inf)
+    assert answer.fits(nothing) == "an unknown number of"
+    assert not answer.is_closed(nothing)
+    said = answer.headline(memcached(max_load=most(nothing)), 1)
+    assert said.endswith("up to an unknown number of requests/s (36 runs, 82 s).")
+    shareless = replace(border(96_000, 101_000), fraction=None)
+    assert "(36 runs, 82 s)." in answer.headline(memcached(max_load=most(shareless)), 1)
+
+
+def test_the_undisturbed_answer_and_a_nameless_culprit_stand_beside_the_number() -> None:
+    bare = Scheduled(border=border(50_000, 95_000, 70_000), quantile_ns=None, at_rps=1, pairs=0)
+    found = replace(
+        most(border(96_000, 101_000)), scheduled=bare, undisturbed=border(99_000, 120_000, 110_000)
+    )
+    said = answer.headline(memcached(max_load=found), 1)
+    assert "(50.0k–95.0k, 90 %) as this machine schedules it. " in said
+    assert said.endswith("by the machine it would be ≈ 110k (99.0k–120k, 90 %).")
+    sure = replace(most(border(96_000, 101_000), HOLDS, "a reason"), settle=None)
+    assert "Too wide" not in answer.headline(memcached(max_load=sure), 1)
+    silent = replace(most(border(96_000, 101_000), UNKNOWN), settle=None)
+    assert answer.headline(memcached(max_load=silent), 1).endswith("of its achieved peak of 135k).")
+
+
+def test_the_shield_matters_from_a_ratio_on() -> None:
+    def apart(with_rps: float, without_rps: float, hi: float = 2_000) -> bool:
+        bare = Scheduled(border=border(1, hi, without_rps), quantile_ns=None, at_rps=1, pairs=0)
+        return answer.is_apart(replace(most(border(1, 2, with_rps)), scheduled=bare), 1.5)
+
+    assert apart(1_500, 1_000)
+    assert not apart(1_499, 1_000)
+    assert not apart(3_000, 1_000, math.inf)
+    assert not answer.is_apart(most(border(1, 2)), 1.5)
+    lost = Scheduled(border=None, quantile_ns=None, at_rps=1, pairs=0)
+    assert not answer.is_apart(replace(most(border(1, 2)), scheduled=lost), 1.5)
+    assert not answer.is_apart(replace(most(None), scheduled=lost), 1.5)
+
+
+def test_growth_is_from_the_lowest_to_the_highest_load_with_a_finite_tail() -> None:
+    loads = [load(0.9, HOLDS), load(0.5, HOLDS), load(0.1, HOLDS), load(0.7, HOLDS)]
+    loads[0] = replace(loads[0], quantiles=(estimate(0.99, math.inf),))
+    loads[2] = replace(loads[2], quantiles=(estimate(0.95, 1.0),))
+    assert answer.growth(memcached(*loads), 0.99) == (
+        "from 50 % to 70 % load the mean goes from 109 µs to 171 µs, p99 from 455 µs to 714 µs."
+    )
+    assert answer.growth(memcached(*loads), 0.95) == ""
+
+
+@pytest.mark.parametrize(
+    ("points", "found", "words"),
+    [
+        ([], border(54_000, 81_000), "40–60 %"),
+        ([load(0.5, HOLDS)], border(54_000, math.inf), "at least 50 %"),
+        ([load(0.5, HOLDS), load(0.6, VIOLATED)], None, "between 50 % and 60 %"),
+        ([load(0.6, VIOLATED)], None, "below 60 %"),
+        ([load(0.6, UNKNOWN)], None, "unknown"),
+    ],
+)
+def test_the_range_of_loads_for_a_table(
+    points: list[LoadPoint], found: Border | None, words: str
+) -> None:
+    assert answer.load_range(points, most(found) if found else None) == words
+    assert answer.load_range(points, most(None)) == (words if found is None else
+                                                     answer.load_range(points, None))  # fmt: skip

@@ -128,3 +128,65 @@ def test_the_distribution_is_drawn_no_further_than_ten_requests_carry() -> None:
     middle = [(share, ns) for share, ns in drawn if 0.3 < share < 0.9]
     for share, ns in middle:
         assert ns == pytest.approx(-1e5 * math.log(1 - share), rel=0.05)
+
+
+def test_restarts_in_two_groups_and_one_that_is_not_steady_are_told() -> None:
+    means = (1e5, 1.01e5, 1.02e5, 1.6e5, 1.61e5)
+    judged = [run(mean, seed=n) for n, mean in enumerate(means)]
+    assert gathered(*judged).is_bimodal
+    assert not gathered(*judged[:3], run(1e5, seed=5), run(1e5, seed=6)).is_bimodal
+    assert gathered(*judged).is_steady
+    assert gathered(*(replace(j, is_steady=None) for j in judged)).is_steady
+    assert not gathered(*judged[:4], replace(judged[4], is_steady=False)).is_steady
+
+
+def test_two_groups_are_sought_in_the_quantile_that_decides() -> None:
+    """p99 falls into two groups, p95 does not."""
+    judged = []
+    for n, factor in enumerate((1.0, 1.01, 1.02, 2.0, 2.02)):
+        made = run(1e5, seed=n)
+        told = tuple((q, ns and (factor * 5e5 if q == 0.99 else 3e5 + n * 5e3))
+                     for q, ns in made.run.quantiles)  # fmt: skip
+        judged.append(replace(made, run=replace(made.run, quantiles=told)))
+    assert gathered(*judged).is_bimodal
+    for q, is_split in ((0.99, True), (0.95, False)):
+        qos = Qos(q=q, bound_ns=1e9, rule="")
+        assert load_point.gather(judged, qos, None, None).is_bimodal is is_split
+
+
+def test_offered_and_achieved_are_means_over_the_runs() -> None:
+    runs_of = [run(1e5), run(1e5, seed=1)]
+    fast = replace(runs_of[1].run, offered_rps=7_000.0, achieved_rps=6_000.0)
+    judged = [runs_of[0], replace(runs_of[1], run=fast)]
+    point = gathered(*judged)
+    assert (point.offered_rps, point.achieved_rps) == (6_000, 5_500)
+
+
+def test_the_distribution_has_steps_of_a_20th_of_a_decade_in_the_tail() -> None:
+    shares = load_point._SHARES
+    assert shares[0] == pytest.approx(0.01)
+    assert np.diff(shares)[:59] == pytest.approx(0.89 / 59)
+    assert 1 - shares[59] == pytest.approx(0.1)
+    tail = 1 - shares[59:]
+    assert tail[1:] / tail[:-1] == pytest.approx(10 ** (-1 / 20))
+    assert tail[-1] == pytest.approx(1e-6)
+    ten = gathered(run(1e5)).distribution  # of 10,000 the last has exactly ten above it: 99.9 %
+    assert ten[-1][0] == pytest.approx(1 - 10**-2.95) or ten[-1][0] == pytest.approx(0.999)
+
+
+def test_what_no_run_knows_is_no_number_with_its_reason() -> None:
+    point = gathered(doubted(run(1e5)), doubted(run(1e5, seed=1)))
+    for estimate in (point.mean, *point.quantiles):
+        assert (estimate.requests, estimate.effective) == (0, 0)
+        assert estimate.refused == "no run at this load can be believed"
+    assert point.distribution == ()
+    assert (point.mean.q, point.quantiles[0].q) == (None, 0.5)
+
+
+def test_the_most_frequent_reason_comes_first() -> None:
+    def because(*reasons: str) -> Judged:
+        made = doubted(run(1e5))
+        return replace(made, run=replace(made.run, reasons=reasons))
+
+    point = gathered(because("a"), because("b", "c"), because("b"))
+    assert point.reasons == ("b", "a", "c")

@@ -90,3 +90,91 @@ def test_a_line_reaches_over_six_tenths_at_least_and_over_all_of_three_loads() -
 def test_three_loads_make_no_curve() -> None:
     load = np.repeat([0.1, 0.5, 0.9], 5)
     assert lowess.fit(load, np.full(15, 1e5)) is None
+
+
+def test_four_loads_make_a_curve_and_times_of_nothing_are_left_out() -> None:
+    load = np.repeat([0.1, 0.3, 0.5, 0.7], 2)
+    times = 1e5 * np.exp(load)
+    assert lowess.fit(load, times) is not None
+    times[:2] = 0.0
+    assert lowess.fit(load, times) is None
+    times[:2] = np.nan
+    assert lowess.fit(load, times) is None
+
+
+def test_the_means_of_a_load_are_geometric_and_runs_come_in_any_order() -> None:
+    load = np.array([0.4, 0.1, 0.3, 0.1, 0.2, 0.2])
+    times = np.array([32.0, 1.0, 8.0, 4.0, 3.0, 3.0])
+    curve = lowess.fit(load, times)
+    assert curve is not None
+    assert curve.loads == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert curve.means[0] == pytest.approx([2.0, 3.0, 8.0, 32.0])
+    assert curve.means.shape == (1 + len(curve.resampled), 4)
+    assert curve.x[[0, -1]] == pytest.approx([0.1, 0.4])
+
+
+def test_a_dot_errs_as_its_repeats_do_but_not_less_than_all_repeats_together() -> None:
+    """Squares 2·1, 2·9 and a lone dot: pooled √(20/2); the lone dot's from the curve."""
+    x = np.array([1.0, 1.0, 2.0, 2.0, 3.0])
+    y = np.array([1.0, 3.0, 10.0, 16.0, 7.0])
+    at_dots = np.full((5, 5), 0.1)
+    at_dots[4, 4] = 0.6
+    found = lowess._residuals(x, y, at_dots)
+    pooled = math.sqrt(20 / 2)
+    fitted = 0.1 * (1 + 3 + 10 + 16) + 0.6 * 7
+    assert found == pytest.approx(
+        [pooled, pooled, math.sqrt(18), math.sqrt(18), abs(7 - fitted) / 0.4]
+    )
+    sure = np.eye(3)  # a curve through every dot: the leverage counts as 0.9
+    sure[1, 1] = 1.5
+    assert lowess._residuals(np.arange(3.0), np.array([1.0, 2.0, 3.0]), sure) == pytest.approx(
+        [0.0, 10.0, 0.0]
+    )
+
+
+def test_a_line_rises_above_the_bound_where_its_chord_does() -> None:
+    x, y = np.array([0.2, 0.4, 0.8]), np.array([1.0, 10.0, 1000.0])
+    assert lowess._first_above(x, y, 100.0) == pytest.approx(0.6)  # half-way on the logarithm
+    # On the reciprocal: 1/10 − 1/100 of 1/10 − 1/1000.
+    assert lowess._first_above(x, y, 100.0, is_reciprocal=True) == pytest.approx(
+        0.4 + 0.4 * 0.09 / 0.099
+    )
+    assert lowess._first_above(x, y, 0.5) == 0.2
+    assert lowess._first_above(x, y, 10.0) == pytest.approx(0.4)
+    assert lowess._first_above(x, y, 1000.0) == math.inf
+    assert lowess._first_above(x, np.array([1.0, 10.0, 5.0]), 4.0) == pytest.approx(
+        0.2 + 0.2 * math.log(4) / math.log(10)
+    )
+
+
+def drawn(crossings: Floats, means_at: float) -> lowess.Curve:
+    """Curves that rise in one step at each of `crossings`, and means that do at `means_at`."""
+    x = np.linspace(0.0, 1.0, 1001)
+    rows = np.where(x[None, :] < crossings[:, None], 1.0, 100.0)
+    loads = np.array([0.0, means_at - 1e-6, means_at, 1.0])
+    means = np.tile([1.0, 1.0, 100.0, 100.0], (len(crossings) + 1, 1))
+    return lowess.Curve(x=x, y=rows[0], resampled=rows, loads=loads, means=means)
+
+
+def test_the_interval_leaves_out_a_fortieth_at_either_side_and_holds_all_three_curves() -> None:
+    """400 resamples that cross at 0.3 to 0.7: the eleventh and the last but ten."""
+    at = np.linspace(0.3, 0.7, 401)
+    found = lowess.crossing(drawn(at, 0.5), 50.0)
+    assert (found.interval.lo, found.interval.hi) == pytest.approx((0.31, 0.69), abs=2e-3)
+    assert found.at == pytest.approx(0.3, abs=1.1e-3)
+    narrow = lowess.crossing(drawn(at, 0.5), 50.0, confidence=0.5)
+    assert (narrow.interval.lo, narrow.interval.hi) == pytest.approx((0.4, 0.6), abs=2e-3)
+    low, high = (lowess.crossing(drawn(at, mean), 50.0).interval for mean in (0.1, 0.9))
+    assert (low.lo, low.hi) == pytest.approx((0.1, 0.69), abs=2e-3)
+    assert (high.lo, high.hi) == pytest.approx((0.31, 0.9), abs=2e-3)
+
+
+@pytest.mark.parametrize(("never", "is_open"), [(9, False), (12, True)])
+def test_the_upper_end_is_open_where_more_than_a_fortieth_never_cross(
+    never: int, *, is_open: bool
+) -> None:
+    at = np.full(400, 0.5)
+    at[400 - never :] = 2.0
+    found = lowess.crossing(drawn(at, 0.5), 50.0)
+    assert found.is_open is is_open
+    assert found.interval.hi == pytest.approx(1.0 if is_open else 0.5, abs=2e-3)

@@ -278,3 +278,109 @@ def test_without_an_axis_or_a_target_there_is_no_answer() -> None:
     of = quick()
     given = Given(study=of, measured=())
     assert max_load.judge(given, (), progress(of, of.services[0], ()), QOS) is None
+
+
+class Said:
+    """A posterior whose interval and middle are given."""
+
+    def __init__(self, lo: float, hi: float) -> None:
+        self.rps, self.holds = (100.0, 500.0, 1_000.0), (0.9, 0.5, 0.1)
+        self.ends = (lo, hi)
+
+    def interval(self) -> tuple[float, float]:
+        return self.ends
+
+    def within(self, p: float) -> float:
+        return {0.5: 600.0}[p]
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "estimate"),
+    [
+        (500, 700, 600),
+        (0, 700, 700),
+        (0, 50, 100),  # nothing below the least load of the grid can be offered
+        (500, math.inf, 500),
+        (0, math.inf, 600),  # nothing is known: the model's middle
+    ],
+)
+def test_the_estimate_is_the_middle_or_the_end_that_is_known(
+    lo: float, hi: float, estimate: float
+) -> None:
+    of = quick()
+    axis = progress(of, of.services[0], play(of, imagine)).axis
+    assert axis
+    found = max_load._border(Said(lo, hi), (), replace(axis, rps=1_000.0))  # type: ignore[arg-type]
+    assert found.estimate_rps == estimate
+    assert found.fraction == Interval(lo=lo / 1_000, hi=hi / 1_000)
+    assert found.curve == ((100.0, 0.9), (500.0, 0.5), (1_000.0, 0.1))
+    assert (found.runs, found.starts, found.measured_s, found.level) == (0, 0, 0, 0.9)
+
+
+def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None:
+    of = quick()
+    outcomes = play(of, lambda point: imagine(point, capacity_rps=100_000))
+    stands = progress(of, of.services[0], outcomes)
+    assert stands.search
+    assert stands.search.at_rps
+    at = stands.search.at_rps
+    seen = next(o for o in outcomes if o.point.phase is Phase.CONFIRM)
+
+    def times(phase: Phase, *each: float | None, rps: float = at) -> list[Outcome]:
+        point = replace(seen.point, phase=phase, offered_rps=rps)
+        return [replace(seen, point=point, p99_ns=ns, p95_ns=1.0) for ns in each]
+
+    doubted = [replace(o, verdict=Verdict.UNKNOWN) for o in times(Phase.CONFIRM, 9e9)]
+    mixed = [
+        *times(Phase.CONFIRM, 3e5, 1e5, 2e5, None),
+        *doubted,
+        *times(Phase.CONFIRM, 9e9, rps=at + 1),
+        *times(Phase.SCHEDULED, 5e5, 4e5),
+    ]
+    assert stands.axis
+    assert stands.target
+    measured = [Measured(outcome=o, culprits=("a", "b")) for o in mixed]
+    found = max_load._scheduled(measured, stands.search, stands.axis, stands.target, 0.99)
+    assert found
+    assert (found.quantile_ns, found.pairs, found.at_rps) == ((2e5, 4.5e5), 2, at)
+    assert found.culprits == ("a", "b")
+    assert max_load._quantiles(mixed, Phase.CONFIRM, at, 0.95) == [1.0] * 4
+    assert max_load._quantiles(mixed, Phase.CONFIRM, at, 0.9) == []
+    alone = [m for m in measured if m.outcome.point.phase is Phase.CONFIRM]
+    assert max_load._scheduled(alone, stands.search, stands.axis, stands.target, 0.99) is None
+
+
+def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> None:
+    of = quick()
+    whole = play(of, imagine)
+    probes = [o for o in whole if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
+    found = judged(of, whole)
+    assert [rps for rps, _ in found.probes] == [o.offered_rps for o in probes]
+    assert {word for _, word in found.probes} == {"pass", "fail"}
+    moved = [replace(o, shield="move" if o is probes[-1] else "none") for o in whole]
+    assert judged(of, moved).shield == "move"
+
+
+def test_the_command_is_the_user_s_own_without_his_budget() -> None:
+    of = quick()
+    typed = "sojourn run x --set run.search.budget_s=5 --set seed=1"
+    given = Given(study=of, measured=(), command=typed)
+    assert max_load._command(given) == "sojourn run x --set seed=1"
+
+
+def test_seconds_are_rounded_up_to_ten_and_from_ten_minutes_to_whole_ones() -> None:
+    assert [max_load._rounded(s) for s in (1.0, 591.0, 601.0)] == [10.0, 600.0, 660.0]
+
+
+def test_the_time_near_the_border_is_that_within_15_percent() -> None:
+    of = quick()
+    search = progress(of, of.services[0], play(of, imagine)).search
+    assert search
+    trial = search.trials[0]
+    trials = [replace(trial, rps=rps, seconds=s) for rps, s in
+              ((1_149.0, 1.0), (1_151.0, 10.0), (871.0, 100.0), (868.0, 1e3))]  # fmt: skip
+    found = max_load._stall_s(replace(search, trials=tuple(trials)), border(900, 1_100))
+    assert found == pytest.approx(101 / 3)
+    far = replace(search, trials=tuple(trials[1::2]))
+    assert max_load._stall_s(far, border(900, 1_100)) is None
+    assert max_load._stall_s(search, None) is None

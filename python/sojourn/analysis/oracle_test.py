@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from sojourn.analysis import oracle
+from sojourn.analysis import effect, oracle, queueing, runs
+from sojourn.analysis.findings import Estimate, Interval
+from sojourn.analysis.given import Measured
 from sojourn.analysis.study import study
-from sojourn.analysis.testing import ideal, run_oracle, study_of
-from sojourn.plan.points import Verdict
+from sojourn.analysis.testing import ideal, measured, mg1, run_oracle, study_of
+from sojourn.analysis.times import from_values
+from sojourn.plan.points import Phase, Point, Verdict
 from sojourn.spec import Check, ServiceSpec
 
 
@@ -66,3 +73,106 @@ def test_the_family_keeps_its_confidence() -> None:
     count = oracle.comparisons([Check.model_validate({"system": "M/M/1"})] * 3)
     assert count == 36
     assert count * (1 - oracle.confidence(count)) == pytest.approx(0.05)
+
+
+def check(system: str, **more: object) -> Check:
+    return Check.model_validate({"system": system, "service_time": "1ms", **more})
+
+
+def test_theory_is_that_of_the_system_by_name() -> None:
+    md1, mm4 = check("M/D/1"), check("M/M/n", servers=4)
+    assert oracle.theory(md1, 0.6, None) == pytest.approx(1e6 * (1 + 0.6 / 0.8))
+    assert oracle.theory(md1, 0.6, 0.99) == 1e6 * queueing.md1_quantile(0.99, 0.6, 1.0)
+    assert oracle.theory(mm4, 0.6, None) == pytest.approx(1e6 * queueing.mmn_mean(4, 0.6, 1.0))
+    assert oracle.theory(mm4, 0.6, 0.99) == pytest.approx(
+        1e6 * queueing.mmn_quantile(0.99, 4, 0.6, 1.0)
+    )
+
+
+def test_comparisons_are_three_for_each_load_and_none_of_the_null_service() -> None:
+    two = [check("M/M/1", rho=(0.5, 0.8)), check("null", rates=("1k",), rho=(0.5,))]
+    assert oracle.comparisons(two) == 6
+    assert oracle.confidence(0) == oracle.confidence(1) == pytest.approx(0.95)
+    assert oracle.rows(two[1], [], 6, 0.0) == ()
+
+
+def estimated(lo: float | None, hi: float, value: float = 100.0) -> Estimate:
+    interval = None if lo is None else Interval(lo=lo, hi=hi)
+    return Estimate(q=0.99, value=None if lo is None else value, interval=interval,
+                    across_restarts=None, requests=9, effective=9, refused="few")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "verdict", "words"),
+    [
+        (90, 110, "holds", "interval at 99.00%: all 5 comparisons together keep 95 %"),
+        (100, 110, "holds", "interval at"),
+        (90, 100, "holds", "interval at"),
+        (90, 99.9, "violated", "measured +20.0% off theory, outside the interval"),
+        (100.1, 110, "violated", "measured +20.0% off theory"),
+        (80, 120, "holds", "interval at"),
+        (79, 121, "unknown", "the interval spans ±21 % of theory, more than 20 %"),
+        (90, math.inf, "unknown", "the interval has no upper end"),
+        (None, 0, "unknown", "few"),
+    ],
+)
+def test_theory_has_to_lie_in_an_interval_that_could_have_seen_an_error(
+    lo: float | None, hi: float, verdict: str, words: str
+) -> None:
+    found, reasons = oracle._verdict(estimated(lo, hi, 120.0), 100.0, 7_000.0, 0.99, 5)
+    assert found == verdict
+    assert reasons[0].startswith(words)
+    if lo is not None:
+        assert reasons[-1] == "theory includes 7 µs of path through the kernel"
+
+
+def point(rho: float, *, verdict: str = "holds", reason: str = "") -> Measured:
+    """A run of M/M/1 at 1 ms a request, ten seconds of it, on a path of 20 µs."""
+    planned = Point(
+        key=f"mm1/check/f{rho}", service="mm1", phase=Phase.CHECK, offered_rps=rho * 1e3,
+        fraction=rho, measure_s=200.0, warmup_s=0.0, seed=1,
+    )  # fmt: skip
+    times = 1e6 * mg1(np.random.default_rng(3), rho, 100_000) + 20e3
+    reasons = (reason,) if reason else ()
+    return measured(planned, times, verdict=Verdict(verdict), reasons=reasons, seconds=20)
+
+
+def test_a_row_is_theory_shifted_by_the_path_beside_what_was_measured() -> None:
+    system = check("M/M/1", rho=(0.5, 0.7))
+    low, late = point(0.5), point(0.7, verdict="unknown", reason="late")
+    found = oracle.rows(system, [late, low], 6, 20e3)
+    assert [(r.rho, r.quantity) for r in found] == [
+        (rho, name) for rho in (0.5, 0.7) for name in ("mean", "p95", "p99")
+    ]
+    for row, q in zip(found, (None, 0.95, 0.99) * 2, strict=True):
+        assert row.theory_ns == oracle.theory(system, row.rho, q) + 20e3
+        assert row.system == "M/M/1"
+    assert all(row.verdict is not Verdict.VIOLATED for row in found[:3])
+    assert found[0].estimate.value == pytest.approx(2e6, rel=0.05)
+    # n / n_eff by theory, or the run's own where that is more.
+    own = runs.judge(low, None, confidence=oracle.confidence(6)).ratios
+    for row, q in zip(found[:3], (None, 0.95, 0.99), strict=True):
+        over = None if q is None else oracle.theory(system, 0.5, q) / 1e6
+        ratio = max(effect.ratio("M/M/1", 0.5, over), own[q].ratio)
+        assert row.estimate.effective == pytest.approx(100_000 / ratio)
+    for row in found[3:]:
+        assert (row.verdict, row.reasons) == (Verdict.UNKNOWN, ("late",))
+        assert (row.estimate.value, row.estimate.refused) == (None, "no run can be believed")
+    (mean, *_) = oracle.rows(check("M/M/n", servers=2, rho=(0.9,)), [], 6, 0.0)
+    assert (mean.system, mean.reasons) == ("M/M/2", ("not measured",))
+
+
+def test_the_path_is_what_the_tenth_that_waited_least_shows_at_the_lowest_load() -> None:
+    system = check("M/M/1")
+    late = point(0.3, verdict="unknown")
+    times = [point(rho).sojourn for rho in (0.5, 0.7)]
+    p10 = [t.at_rank(10_000)[0] for t in times]
+    found = oracle.path_ns(system, [point(0.7), late, point(0.5)])
+    assert found == pytest.approx(p10[0] - oracle.theory(system, 0.5, 0.1))
+    assert found == pytest.approx(20e3, rel=0.5)
+    quick = replace(point(0.5), sojourn=from_values(np.full(10, 5.0)))
+    assert oracle.path_ns(system, [quick]) == 0.0
+    assert oracle.path_ns(system, [late]) == oracle.path_ns(system, []) == 0.0
+    both = oracle.path_ns(system, [point(0.5), replace(quick, sojourn=from_values(
+        np.full(10, p10[0] + 8e3)))])  # fmt: skip
+    assert both == pytest.approx(found + 4e3)

@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from sojourn.analysis import quantiles
-from sojourn.analysis.times import from_values
+from sojourn.analysis.findings import Interval
+from sojourn.analysis.times import EMPTY, from_values
 
 
 @pytest.mark.parametrize(("q", "n"), [(0.95, 110), (0.99, 563), (0.999, 5_661), (0.9999, 56_646)])
@@ -99,3 +100,72 @@ def test_a_bin_gives_its_width_to_the_interval() -> None:
     assert exact is not None
     assert wide is not None
     assert wide.lo <= exact.lo <= exact.hi <= wide.hi
+
+
+@pytest.mark.parametrize(("confidence", "t"), [(0.95, 2.009575), (0.9, 1.676551)])
+def test_the_mean_has_student_s_interval_on_the_effective_number(
+    confidence: float, t: float
+) -> None:
+    """0 to 199 count as 50: t with 49 degrees of freedom, deviation √(200·201/12)."""
+    times = from_values(np.arange(200.0))
+    found = quantiles.mean_estimate(times, correlation=4, confidence=confidence)
+    assert (found.q, found.value, found.requests, found.effective) == (None, 99.5, 200, 50)
+    half = t * math.sqrt(200 * 201 / 12 / 50)
+    assert found.interval is not None
+    assert (found.interval.lo, found.interval.hi) == pytest.approx((99.5 - half, 99.5 + half))
+
+
+def test_a_mean_of_times_is_not_negative_and_needs_thirty() -> None:
+    skewed = np.zeros(30)
+    skewed[0] = 3_000.0
+    found = quantiles.mean_estimate(from_values(skewed)).interval
+    assert found is not None
+    assert (found.lo, found.hi) == pytest.approx((0.0, 100 + 2.04523 * 100), rel=1e-4)
+    few = quantiles.mean_estimate(from_values(np.arange(29.0)))
+    assert few.interval is None
+    assert few.refused == (
+        "too few requests: the mean needs 30 independent ones, the 29 measured here count as 29"
+    )
+    assert quantiles.mean_estimate(from_values(np.arange(100.0)), correlation=5).value is None
+    assert quantiles.mean_estimate(EMPTY).refused == "nothing was measured"
+    lost = quantiles.mean_estimate(from_values(np.full(3, math.inf)))
+    assert lost.refused == "no request completed"
+    # A ratio below 1 would make more of the requests than there are.
+    assert quantiles.mean_estimate(from_values(skewed), correlation=0.1).effective == 30
+    assert quantiles.estimate(from_values(np.arange(9.0)), 0.5, correlation=0.1).effective == 9
+
+
+def test_ranks_of_fewer_effective_requests_are_stretched_outward() -> None:
+    """Values that are their own ranks; 10,000 count as 2,500, ranks of these four times as far."""
+    times = from_values(np.arange(1.0, 10_001))
+    found = quantiles.estimate(times, 0.99, correlation=4).interval
+    lower, upper = quantiles.ranks(2_500, 0.99)
+    assert found is not None
+    assert (found.lo, found.hi) == (4 * lower, 4 * upper)
+    odd = quantiles.estimate(times, 0.99, correlation=3).interval
+    lower, upper = quantiles.ranks(10_000 / 3, 0.99)
+    assert odd is not None
+    assert (odd.lo, odd.hi) == (3 * lower, 3 * upper)
+
+
+def test_the_last_quantile_that_is_given_has_two_independent_requests_above_it() -> None:
+    times = from_values(np.arange(10_000.0))
+    assert quantiles.estimate(times, 0.99, correlation=49.9).value is not None
+    assert quantiles.estimate(times, 0.99, correlation=50.1).value is None
+    open_ = quantiles.estimate(times, 0.99, correlation=49.9).interval
+    assert open_ is not None
+    assert open_.hi == math.inf
+    # From 563 independent ones on p99 is bounded from above (a few more with parts of one).
+    closed = quantiles.estimate(times, 0.99, correlation=10_000 / 570).interval
+    assert closed is not None
+    assert math.isfinite(closed.hi)
+    below = quantiles.estimate(times, 0.99, correlation=10_000 / 562).interval
+    assert below is not None
+    assert below.hi == math.inf
+
+
+def test_what_is_known_across_restarts_is_handed_through() -> None:
+    across = Interval(lo=1.0, hi=2.0)
+    times = from_values(np.arange(1_000.0))
+    assert quantiles.estimate(times, 0.5, across_restarts=across).across_restarts == across
+    assert quantiles.mean_estimate(times, across_restarts=across).across_restarts == across

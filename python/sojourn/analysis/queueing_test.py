@@ -105,3 +105,34 @@ def test_a_queue_without_steady_state_is_refused() -> None:
             queueing.mmn_quantile(0.99, 1, rho, 1.0)
         with pytest.raises(ValueError, match="no steady state"):
             queueing.md1_quantile(0.99, rho, 1.0)
+
+
+def test_a_constant_service_alone_is_the_quantile_of_those_who_do_not_wait() -> None:
+    """In M/D/1 a share 1 − ρ does not wait."""
+    for q in (0.1, 0.4, 0.6):
+        assert queueing.md1_quantile(q, 0.4, 3.0) == 3.0
+    assert queueing.md1_quantile(0.61, 0.4, 3.0) > 3.0
+    for rho in (0.2, 0.95):
+        at = queueing.md1_quantile(0.97, rho, 1.0) - 1
+        assert float(queueing.md1_waiting(rho, np.array([at]))[0]) == pytest.approx(0.97)
+
+
+def test_every_formula_refuses_a_queue_without_steady_state() -> None:
+    for rho in (0.0, 1.0):
+        for refused in (
+            lambda rho: queueing.erlang_c(2, rho),
+            lambda rho: queueing.mmn_mean(2, rho, 1.0),
+            lambda rho: queueing.md1_mean(rho, 1.0),
+            lambda rho: queueing.md1_waiting(rho, np.array([1.0])),
+        ):
+            with pytest.raises(ValueError, match="no steady state"):
+                refused(rho)
+
+
+def test_the_number_in_an_md1_system_is_that_of_its_generating_function() -> None:
+    """p₁ = (1 − ρ)(e^ρ − 1); the mean is Pollaczek and Khinchine's by Little's law."""
+    rho = 0.7
+    p = queueing._md1_number(rho, 200)
+    assert p[:2] == pytest.approx([1 - rho, (1 - rho) * (math.exp(rho) - 1)])
+    assert p.sum() == pytest.approx(1.0)
+    assert float(np.arange(201) @ p) == pytest.approx(rho * queueing.md1_mean(rho, 1.0))

@@ -101,3 +101,23 @@ def test_the_gap_is_sought_with_two_values_on_either_side() -> None:
 def test_groups_without_any_spread_are_as_far_apart_as_can_be() -> None:
     assert restarts.is_bimodal([10, 10, 20, 20, 20])
     assert not restarts.is_bimodal([10, 10, 10.9, 10.9, 10.9])  # 9 % apart
+
+
+def test_groups_count_from_a_tenth_of_the_lower_one_on() -> None:
+    assert restarts.is_bimodal([100, 100, 111, 111, 111])
+    assert not restarts.is_bimodal([100, 100, 109, 109, 109])
+    assert restarts.is_bimodal([1_000, 1_001, 1_150, 1_151, 1_152])
+
+
+def test_groups_are_apart_beyond_the_one_percent_point_of_their_own_number() -> None:
+    for n in (5, 8):
+        rows = np.sort(np.random.default_rng(99).standard_normal((4_000, n)), axis=1)
+        beyond = float((restarts._ashman(rows)[0] > restarts._limit(n)).mean())
+        assert beyond == pytest.approx(0.01, abs=0.0075)  # 4.5 sigma of both draws together
+
+
+def test_precision_is_that_of_the_level_that_is_asked_for() -> None:
+    """Half-width 4.30 or, at 80 %, 1.886 · 4/√3 of 100."""
+    values = [96.0, 100.0, 104.0]
+    assert not restarts.is_precise(values)
+    assert restarts.is_precise(values, confidence=0.8)

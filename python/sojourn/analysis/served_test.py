@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from sojourn.analysis import queueing
 from sojourn.analysis.served import QUEUES, Queue, Served
-from sojourn.plan import Outcome, Point
+from sojourn.plan import Outcome, Phase, Point
+from sojourn.plan.rehearse import AROUND_S, RESTART_S
 from sojourn.plan.simulated import play, search_of, study
 
 MM1, MD1, STALL, VAC, SLOW = QUEUES
@@ -73,3 +76,98 @@ def test_whoever_counts_clustered_misses_singly_is_surer_than_he_may_be() -> Non
     pooled = [found(STALL, seed) for seed in seeds]
     width = [statistics.median(math.log(hi / lo) for lo, hi in of) for of in (single, pooled)]
     assert width[0] < 0.8 * width[1]
+
+
+class Never(np.random.Generator):
+    """Draws that are known: the middle of every range, and as many as are expected."""
+
+    def __init__(self, value: float = 0.5) -> None:
+        super().__init__(np.random.PCG64(1))
+        self.value = value
+
+    def random(self, size: int | None = None) -> Any:  # type: ignore[override]
+        return self.value if size is None else (np.arange(size) + self.value) / size
+
+    def poisson(self, lam: float = 1.0, size: None = None) -> Any:  # type: ignore[override]
+        return round(lam)
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: int = 1) -> Any:  # type: ignore[override]
+        return np.full(size, (low + high) / 2)
+
+
+def test_a_slow_phase_comes_once_in_every_from_a_random_moment_on() -> None:
+    """A tenth of a second at 0.6 every 2 s, from 1 s on, until twice the run and 50 s."""
+    begins = [b for b, _, _ in SLOW._slower(60.0, Never())]
+    assert begins == pytest.approx(np.arange(1.0, 60.0, 2.0))
+    time, able = SLOW._capacity(5.0, Never())
+    assert time[-1] == pytest.approx(60.0 + 1e5)
+    for until, lost in ((1.0, 0.0), (1.05, 0.02), (1.1, 0.04), (3.0, 0.04), (3.1, 0.08)):
+        assert float(np.interp(until, time, able)) == pytest.approx(until - lost)
+
+
+def test_a_stall_does_no_work_and_the_next_begins_after_it() -> None:
+    """1.7 a second of 60 s: 102 stalls of 3 ms, evenly drawn."""
+    stalls = STALL._slower(60.0, Never())
+    assert len(stalls) == 102
+    assert [round(u - b, 12) for b, u, _ in stalls] == [0.003] * 102
+    time, able = STALL._capacity(5.0, Never())
+    assert float(able[-1]) == pytest.approx(60.0 + 1e5 - 102 * 0.003)
+    dense = replace(STALL, stalls=(10.0, 0.5, 0.5))  # as long as five of the gaps between them
+    time, able = dense._capacity(5.0, Never())
+    assert np.all(np.diff(time) >= 0)
+    # The first begins at 0.05 s; then it stands still until the last one's end.
+    assert float(np.interp(40.0, time, able)) == pytest.approx(0.05)
+    assert float(np.interp(61.0, time, able)) == pytest.approx(0.05 + 61.0 - 60.45)
+    assert MM1._slower(60.0, Never()) == []
+
+
+def test_requests_are_served_in_turn_at_the_rate_that_is_left() -> None:
+    """10 requests/s at half a second's distance 0.1 apart: each of 0.2 s waits for those before."""
+    queue = Queue(name="x", rate_rps=10.0, bound_s=1.0, border=1.0, is_fixed=True)
+    at, sojourn = queue.run(10.0, 1.0, Never(), capacity=0.5)
+    assert at == pytest.approx(0.05 + 0.1 * np.arange(10))
+    assert sojourn == pytest.approx(0.2 + 0.1 * np.arange(10))
+    _, idle = queue.run(4.0, 1.0, Never())
+    assert idle == pytest.approx([0.1] * 4)
+
+
+def test_one_percent_misses_the_bound_at_the_border_of_the_table() -> None:
+    """Closed forms: M/M/1 by the exponential, M/D/1 by Franx's sum."""
+    assert [queue.name for queue in QUEUES] == ["mm1", "md1", "stall", "vac", "slow"]
+    assert MM1.border * MM1.rate_rps == pytest.approx(MM1.rate_rps - math.log(100) / MM1.bound_s)
+    md1 = queueing.md1_quantile(0.99, MD1.border, 1 / MD1.rate_rps)
+    assert md1 == pytest.approx(MD1.bound_s, rel=0.02)  # .909 of .9103: three digits of a run
+
+
+def test_stalls_at_the_border_of_the_table_make_one_percent_miss() -> None:
+    """What a stall of length L puts above the bound: (L − b)/(1 − ρ), once 1/(1 − ρ) is little.
+
+    Stalls that overlap add to it: within 6 % for stalls that take half a per cent of the time.
+    """
+    for queue, off in ((STALL, 0.06), (VAC, 0.06)):
+        assert queue.stalls is not None
+        each_s, shortest, longest = queue.stalls
+        excess = each_s * ((shortest + longest) / 2 - queue.bound_s)
+        assert excess / (1 - queue.border) == pytest.approx(0.01, rel=off)
+
+
+def test_an_outcome_counts_misses_after_the_warm_up_and_a_restart_takes_its_time() -> None:
+    served = Served(queue=MM1, restart_sd=0.0)
+    point = Point(
+        key="s/search/p0", service="s", phase=Phase.SEARCH, offered_rps=49_000.0, fraction=0.9,
+        measure_s=2.0, warmup_s=1.0, seed=4, repeat=1,
+    )  # fmt: skip
+    first, second = served.measure(point), served.measure(point)
+    assert first.wall_s - second.wall_s == pytest.approx(RESTART_S)
+    assert second.wall_s == pytest.approx(3.0 + AROUND_S)
+    rng = np.random.default_rng([1, 4])
+    rng.standard_normal()
+    at, sojourn = MM1.run(49_000.0, 3.0, rng)
+    kept = at >= 1.0
+    assert first.requests == int(kept.sum())
+    assert first.over_bound == int((sojourn[kept] > 1e-3).sum()) > 0
+    assert sum(first.clusters) == first.over_bound
+    slow = Served(queue=replace(MM1, rate_rps=10.0), restart_sd=100.0, lives={})
+    closed = slow.measure(replace(point, offered_rps=None))
+    assert closed.achieved_rps >= 0.5 * 10.0  # no start is worse than half
+    assert closed.wall_s == pytest.approx(3.0 + AROUND_S + RESTART_S)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sojourn.analysis import KINDS
-from sojourn.analysis.findings import Findings, LoadPoint
+from sojourn.analysis import KINDS, oracle
+from sojourn.analysis.findings import Breakdown, CheckRow, Estimate, Findings, LoadPoint
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run_study, study_of
 from sojourn.analysis.times import merge
 from sojourn.plan.points import Phase, Verdict
 from sojourn.spec import Goal
+
+study_module = sys.modules[study.__module__]  # the package exports the function under its name
 
 LATE = "the client was late: 91 % timely, 97.5 % needed"
 
@@ -189,3 +192,63 @@ def test_every_method_is_in_the_table() -> None:
     stated = {p.stem for p in folder.glob("*.py") if "\nMETHOD = Method(" in p.read_text()}
     assert {kind.name for kind in KINDS} == stated
     assert all(kind.about and kind.ids and kind.source for kind in KINDS)
+
+
+def row(verdict: str, name: str = "p99", *, theory_ns: float = 1.0, reason: str = "") -> CheckRow:
+    number = Estimate(q=0.99, value=None, interval=None, across_restarts=None, requests=0,
+                      effective=0)  # fmt: skip
+    return CheckRow(
+        system="M/M/1", rho=0.8, quantity=name, theory_ns=theory_ns, estimate=number,
+        verdict=Verdict(verdict), reasons=(reason, "more") if reason else (),
+    )  # fmt: skip
+
+
+def test_the_selfcheck_counts_what_agreed_what_did_not_and_what_could_not_be_told() -> None:
+    held = "of 5 quantities of the ideal queues were measured as theory has them"
+    rows = [row("holds"), row("holds"), row("violated", "p95"), row("violated"), row("unknown")]
+    assert study_module._words(rows) == [
+        f"2 {held}; not so: p95 of M/M/1 at ρ = 0.8, p99 of M/M/1 at ρ = 0.8; 1 could not be told."
+    ]
+    assert study_module._words([row("holds")] * 5) == [f"5 {held}."]
+    assert study_module._words([row("unknown")] * 5) == [f"0 {held}; 5 could not be told."]
+    assert study_module._words([row("holds", theory_ns=0.0)]) == []
+    assert study_module._words([]) == []
+
+
+def test_doubts_are_the_first_reasons_of_rows_that_do_not_hold() -> None:
+    rows = [row("holds", reason="a"), row("violated", reason="b"), row("unknown", "mean")]
+    assert study_module._doubts(rows) == ("M/M/1 ρ = 0.8 p99: b",)
+
+
+def test_the_worst_verdict_is_the_study_s() -> None:
+    holds, violated, unknown = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN
+    assert study_module._worst([holds, violated, unknown]) is unknown
+    assert study_module._worst([holds, violated]) is violated
+    assert study_module._worst([holds, holds]) is holds
+    assert study_module._worst([]) is unknown
+
+
+def test_a_breakdown_alone_has_its_own_answer(played: Given, found: Findings) -> None:
+    service = found.services[0]
+    told = replace(service, breakdown=Breakdown(columns=(), answer="stages"), points=())
+    assert study_module._headline(told, 1) == "stages"
+    assert study_module._headline(replace(told, points=service.points), 1) != "stages"
+    assert study_module._headline(replace(service, points=()), 1) != "stages"
+
+
+def test_the_path_is_that_of_the_constant_service_or_each_system_s_own() -> None:
+    """Constant service is asked first; without it each system has its own path."""
+    specs = [ideal("M/M/1", service_time="50us", rho=(0.5,)),
+             ideal("M/D/1", service_time="50us", rho=(0.5,))]  # fmt: skip
+    both = run_oracle(study_of(*specs, name="selfcheck"), seed=4, path_ns=30_000)
+    alone = run_oracle(study_of(specs[0], name="selfcheck"), seed=4, path_ns=30_000)
+    (mm1, md1), (own,) = (study_module._checks(g)[::3] for g in (both, alone))
+    of = specs[1].check
+    assert of is not None
+    path = oracle.path_ns(of, both.of("md1"))
+    assert mm1.theory_ns == pytest.approx(100_000 + path)
+    assert md1.theory_ns == pytest.approx(75_000 + path)
+    check = specs[0].check
+    assert check is not None
+    assert own.theory_ns == pytest.approx(100_000 + oracle.path_ns(check, alone.of("mm1")))
+    assert "all 3 comparisons" in " ".join(own.reasons)
