@@ -1,12 +1,27 @@
+import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from sojourn import programs
 from sojourn.errors import SpecFault
-from sojourn.models.calibrate import Setup, calibrate
+from sojourn.models.calibrate import (
+    Costs,
+    Setup,
+    _costs,
+    _misfit,
+    _notes,
+    _simplex,
+    _start,
+    calibrate,
+)
+from sojourn.models.calibrate import _Model as Model
 from sojourn.models.points import QUANTITIES, Measured
-from sojourn.models.simulator import Simulator
+from sojourn.models.simulator import Command, Result, Simulator
 
 needs_sim = pytest.mark.skipif(programs.maybe("sojourn-sim") is None, reason="needs sojourn-sim")
 QUICK = Setup(requests=30_000, steps=40, bound=0.25)
@@ -89,3 +104,183 @@ def test_too_few_points_and_wrong_settings_are_refused() -> None:
         with pytest.raises(SpecFault):
             Setup(**wrong)
     assert Setup(quantities=QUANTITIES, fit_up_to=1.0, workers=1, connections=1).peak_rps is None
+
+
+class Closed(Simulator):
+    """A queue of two equally likely times: service and set-up, and twice that over 1 − ρ."""
+
+    asked: ClassVar[list[dict[str, Any]]] = []
+
+    def run(self, command: Command, job: Mapping[str, Any], *options: str) -> Result:
+        self.asked.append(dict(job))
+        service_us = float(job["service"].removeprefix("gamma:").partition(",")[0])
+        setup_us = float(job["discipline"].rpartition(",")[2].removesuffix("us"))
+        rho = float(job["rate"]) * service_us / 1e6 / int(job["servers"])
+        short = 1e3 * (service_us + setup_us)
+        histogram = HdrHistogram(1, 1_000_000_000, 3)
+        for ns in (short, 2 * short / (1 - rho)):
+            histogram.record_value(round(ns), 50)
+        return {"sojourn_ns": {"hdr": histogram.encode().decode()}}
+
+
+def point(rate: float, p50: float = 50e3, **change: Any) -> Measured:
+    known = {"mean": None, "p95": None, "p99": None, "p50": p50, **change}
+    return Measured(rate_rps=rate, **known)
+
+
+def model(lowest: Measured, **change: Any) -> Model:
+    Closed.asked.clear()
+    return Model(Closed("unused", 1), replace(QUICK, **change), lowest)
+
+
+def test_what_the_simulator_is_asked_is_the_service_and_the_loads() -> None:
+    of = model(point(1e4), workers=2, connections=32, requests=1_000)
+    of.times([point(5e4)], Costs(10.0, 3.0, 4.0, 0.5))
+    assert Closed.asked == [
+        {"rate": repr(rate), "unit": "us", "servers": 2, "service": "gamma:10.000000,0.5000",
+         "requests": "1000", "discipline": "epoll:32,0us,7.0000us"}
+        for rate in (1e4, 5e4)
+    ]  # fmt: skip
+    assert of._job(1.0, Costs(10.0, 3.0, 4.0, 0.01))["service"] == "gamma:10.000000,0.0200"
+
+
+def test_a_load_is_what_lies_outside_plus_the_queue() -> None:
+    """Outside: 50 µs less the lowest load's median of 10; at ρ = 0.5 the queue has 10 and 40."""
+    of = model(point(1.0))
+    (times,) = of.times([point(5e4)], Costs(10.0, 0.0, 0.0, 0.5))
+    assert times is not None
+    assert times["mean"] == pytest.approx(25e3 + 35e3, rel=2e-3)
+    assert times["p95"] == times["p99"] == pytest.approx(40e3 + 35e3, rel=2e-3)
+    known = model(replace(point(1.0), shape=tuple(1e3 * k for k in (10, 14, 30, 90))))
+    (times,) = known.times([point(5e4)], Costs(10.0, 0.0, 0.0, 0.5))
+    assert times is not None
+    # Less 15, the middle of 10 and 20: 0, 0, 15, 75 µs, each with 10 or 40.
+    assert times["mean"] == pytest.approx(25e3 + 22.5e3, rel=2e-3)
+    assert times["p99"] == pytest.approx(40e3 + 75e3, rel=2e-3)
+    short = model(point(1.0, p50=1.0)).times([point(5e4)], Costs(10.0, 0.0, 0.0, 0.5))[0]
+    assert short is not None
+    assert short["mean"] == pytest.approx(25e3, rel=2e-3)
+
+
+def test_a_load_beyond_995_thousandths_has_no_steady_state() -> None:
+    of = model(point(1e4), workers=2)
+    costs = Costs(10.0, 0.0, 0.0, 0.5)
+    found = of.times([point(1.98e5), point(1.995e5), point(1e5)], costs)
+    assert [times is None for times in found] == [False, True, False]
+    assert model(point(2e5), workers=2).times([point(1e4)], costs) == [None]
+
+
+def test_the_misfit_is_the_sum_of_the_logarithms_errors() -> None:
+    """p50 and p95 of one point twice and half as long as measured; an unstable one costs three."""
+    of = model(point(1.0), quantities=("p50", "p95"))
+    line = (10.0, 0.0)
+    logs = np.log([1e-9, 0.5])
+    (times,) = of.times([point(5e4)], Costs(10.0, 0.0, 0.0, 0.5))
+    assert times is not None
+    exact = point(5e4, p50=times["p50"], p95=times["p95"])
+    assert _misfit(of, [exact], line)(logs) == pytest.approx(0.0, abs=1e-6)
+    off = replace(exact, p50=2 * times["p50"], p95=times["p95"] / 2)
+    assert _misfit(of, [off, exact], line)(logs) == pytest.approx(2 * math.log(2), rel=1e-3)
+    unstable = replace(exact, rate_rps=1e6)
+    assert _misfit(of, [unstable], line)(logs) == 6.0
+    assert _misfit(of, [replace(unstable, p95=None)], line)(logs) == 3.0
+
+
+def test_where_the_fit_starts_and_what_it_may_be() -> None:
+    points = [point(1e4, p50=20e3), point(9e4)]
+    assert _start(QUICK, points, (10.0, 3.0)) == [4.0, 0.5]
+    # Half of 20 µs would be full at 100k/s; 0.9 of what 90k/s leave is 10 µs.
+    assert _start(QUICK, points, None) == pytest.approx([10.0, 2.0, 0.5])
+    slow = [point(1e4, p50=40e3), point(9e4)]
+    assert _start(QUICK, slow, None) == pytest.approx([10.0, 4.0, 0.5])
+    assert _start(replace(QUICK, workers=4), slow, None) == pytest.approx([20.0, 4.0, 0.5])
+    blind = [replace(point(1e4), p50=None, mean=30e3), point(2e4)]
+    assert _start(QUICK, blind, (10.0, 3.0)) == [6.0, 0.5]
+    assert _simplex(np.array([1.0, 2.0])).tolist() == [[1.0, 2.0], [1.5, 2.0], [1.0, 2.5]]
+    assert _costs(np.array([4.0, 9.0]), (10.0, 3.0)) == Costs(10.0, 3.0, 4.0, 5.0)
+    assert _costs(np.array([8.0, 4.0, 0.7]), None) == Costs(8.0, 0.0, 4.0, 0.7)
+    assert Costs(1.0, 2.0, 3.0, 0.5).setup_us == 5.0
+
+
+FEW = replace(QUICK, steps=6)
+
+
+def closed_points() -> list[Measured]:
+    """A service of 10 µs with a wake-up of 3 in the model's own closed form; outside 40 µs."""
+    Closed.asked.clear()
+    costs, rates = Costs(10.0, 3.0, 0.0, 0.5), [k * 1e4 for k in range(1, 10)]
+    of = model(point(1.0, p50=53e3))
+    return [
+        replace(point(rate, cpu_share=_busy(rate)), **times)  # type: ignore[arg-type]
+        for rate, times in zip(rates, of.times([point(r) for r in rates], costs), strict=True)
+        if times is not None
+    ]
+
+
+def test_a_fit_on_the_lower_loads_is_held_against_the_higher_ones() -> None:
+    points = closed_points()
+    found = calibrate(Closed("unused", 1), points[::-1], replace(FEW, peak_rps=1e5, steps=24))
+    assert found.verdict == "holds"
+    assert found.parameters["service_us"] == pytest.approx(10.0)
+    assert found.parameters["wake_us"] == pytest.approx(3.0)
+    assert found.capacity_rps == pytest.approx(1e5)
+    assert found.axis == "the closed-loop peak"
+    assert [p.rate_rps for p in found.predictions[::4]] == [p.rate_rps for p in points]
+    assert [p.is_fitted for p in found.predictions[::4]] == [True] * 6 + [False] * 3
+    assert [p.share for p in found.predictions[::4]] == pytest.approx(
+        [k / 10 for k in range(1, 10)]
+    )
+    judged = [abs(p.error or 0) for p in found.predictions
+              if not p.is_fitted and p.quantity in QUICK.quantities]  # fmt: skip
+    assert found.worst_held_out == max(judged)
+    for p in found.predictions:
+        assert p.predicted_ns is not None
+        assert p.error == pytest.approx(p.predicted_ns / p.measured_ns - 1)
+        assert (p.lo_ns, p.hi_ns) == (None, None)
+    assert found.notes[0] == "service time from the closed-loop peak: full at 100,000 requests/s"
+
+
+def test_nothing_held_out_is_unknown_and_what_is_unstable_is_violated() -> None:
+    points = closed_points()
+    whole = calibrate(Closed("unused", 1), points, replace(FEW, fit_up_to=1.0))
+    assert (whole.verdict, whole.worst_held_out, whole.axis) == (
+        "unknown",
+        None,
+        "the highest load",
+    )
+    assert whole.notes[0].startswith("service time from CPU time: full at ")
+    beyond = [*points, replace(points[-1], rate_rps=1.2e5, cpu_share=None)]
+    full = calibrate(Closed("unused", 1), beyond, FEW)
+    assert (full.verdict, full.worst_held_out) == ("violated", math.inf)
+    last = full.predictions[-1]
+    assert (last.predicted_ns, last.error, last.share) == (None, None, 1.0)
+    assert any("less than the highest measured load, 120,000" in note for note in full.notes)
+    assert not any("less than the highest" in note for note in whole.notes)
+    with pytest.raises(SpecFault, match="2 loads lie at or below 20% of the highest load"):
+        calibrate(Closed("unused", 1), beyond, replace(QUICK, fit_up_to=0.2))
+
+
+def test_runs_that_differ_are_told_by_how_much() -> None:
+    spread = {"p50": (10e3, 25e3), "p95": (10e3, 11e3), "mean": (1e3, 9e3)}
+    points = [replace(point(1e4), spread=spread), point(9e4)]
+    notes = _notes(points, (10.0, 3.0), 1e5, QUICK)
+    assert notes[-1].startswith("runs at the same load differ by up to 2.5 times")
+    assert len(notes) == 2
+    (first, second) = _notes([point(1e4)], None, 1e5, QUICK)
+    assert first == "service time from latencies alone: full at 100,000 requests/s"
+    assert second.startswith("the data do not identify wake_us apart from halt_us")
+    # 99.5 % of the capacity is the most that the model can carry.
+    assert len(_notes([point(99_400.0)], (10.0, 3.0), 1e5, QUICK)) == 1
+    assert len(_notes([point(99_600.0)], (10.0, 3.0), 1e5, QUICK)) == 2
+
+
+def test_settings_are_refused_beyond_their_limits_and_not_at_them() -> None:
+    for right in ({"connections": 1}, {"fit_up_to": 1.0}, {"peak_rps": 0.5}, {"bound": 0.01}):
+        Setup(**right)
+    for wrong in ({"connections": 0}, {"fit_up_to": 1.01}, {"peak_rps": 0.0}, {"bound": -1.0}):
+        with pytest.raises(SpecFault) as caught:
+            Setup(**wrong)
+        assert caught.value.fix
+    plain = Setup()
+    assert (plain.workers, plain.connections, plain.fit_up_to, plain.bound) == (1, 64, 0.67, 0.3)
+    assert (plain.requests, plain.steps, plain.quantities) == (100_000, 60, ("p50", "p95"))

@@ -45,3 +45,31 @@ def test_what_does_not_matter_at_all_is_any_value() -> None:
 def test_the_steps_can_tell_a_range_that_is_identified() -> None:
     assert Range(name="x", low=1 / FACTORS[2], high=FACTORS[2]).is_identified
     assert not Range(name="x", low=1 / FACTORS[3], high=FACTORS[3]).is_identified
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_identified", "words"),
+    [
+        (1.0, 2.0, True, "x: 1 to 2 fits equally"),
+        (1.0, 2.1, False, "x: 1 to 2.1 fits equally"),
+        (0.0, 1.0, False, "x: 0 to 1 fits equally"),
+        (3.0, math.inf, False, "x: 3 or more fits equally"),
+        (0.0, math.inf, False, "x: any value fits equally"),
+    ],
+)
+def test_a_range_of_a_factor_of_two_is_known(
+    low: float, high: float, words: str, *, is_identified: bool
+) -> None:
+    found = Range(name="x", low=low, high=high)
+    assert (found.is_identified, str(found)) == (is_identified, words)
+
+
+def test_a_walk_ends_at_the_last_value_that_fits_on_either_side() -> None:
+    """Around e: up to 1.35 times and down to a third of it."""
+
+    def misfit(logs: NDArray[np.float64]) -> float:
+        off = float(logs[0]) - 1.0
+        return off / math.log(1.4) if off > 0 else -off / math.log(3.1)
+
+    (found,) = profile(misfit, np.ones(1), ("x",), slack=1.0, steps=10)
+    assert (found.low, found.high) == pytest.approx((math.e / 3, 1.35 * math.e))

@@ -6,7 +6,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from sojourn.errors import SpecFault
-from sojourn.models.points import GRID, Measured, read_peak, read_points, together
+from sojourn.models.points import GRID, Measured, read_peak, read_points, shape_of, together
 
 
 def _run(rate: float, p50: float, *, is_believed: bool = True) -> Measured:
@@ -91,3 +91,89 @@ def test_what_is_no_table_of_points_is_refused(
         (tmp_path / name).write_text(text)
     with pytest.raises(SpecFault, match=said):
         read_points(tmp_path / name)
+
+
+def test_loads_up_to_4_percent_above_the_lowest_of_them_are_one() -> None:
+    rates = (1000, 1039, 1041, 1082, 1083.5)
+    found = together([_run(rate, 5) for rate in rates])
+    assert [(p.runs, p.rate_rps) for p in found] == [(2, 1019.5), (2, 1061.5), (1, 1083.5)]
+
+
+def test_the_lower_of_the_two_in_the_middle_counts_and_a_missing_number_is_infinite() -> None:
+    runs = [replace(_run(1000, p50), p95=p95, p99=None, cpu_share=share) for p50, p95, share in
+            ((4, 9.0, 0.1), (8, None, 0.2), (6, 7.0, 0.4), (5, None, 0.3))]  # fmt: skip
+    (point,) = together(runs)
+    assert (point.mean, point.p50, point.p95, point.p99) == (5, 5, 9.0, None)
+    assert (point.cpu_share, point.runs) == (0.2, 4)
+    assert point.spread == {"mean": (4, 8), "p50": (4, 8), "p95": (7.0, float("inf")),
+                            "cpu_share": (0.1, 0.4)}  # fmt: skip
+    (lost,) = together([replace(run, p95=None) for run in runs])
+    assert lost.p95 is None
+
+
+def test_the_shape_is_that_of_the_run_whose_median_is_in_the_middle() -> None:
+    shapes = [(1.0, 9.0, 10.0), (1.0, 2.0, 90.0), (1.0, 5.0, 50.0), (), (0.5, 6.0, 7.0)]
+    (point,) = together([replace(_run(1000, 5), shape=shape) for shape in shapes])
+    assert point.shape == (1.0, 5.0, 50.0)
+    (bare,) = together([_run(1000, 5), _run(1000, 5)])
+    assert bare.shape == ()
+
+
+def test_quiet_runs_are_those_with_the_least_cpu_time_per_request_rounded_up() -> None:
+    """Half of three is two; at a higher rate the same share is less per request."""
+    busy = ((1000, 5, 0.30), (1030, 6, 0.303), (1000, 7, 0.9), (1000, 8, None))
+    runs = [replace(_run(rate, p50), cpu_share=share) for rate, p50, share in busy]
+    (point,) = together(runs, quiet=0.5)
+    assert (point.runs, point.spread and point.spread["p50"]) == (2, (5, 6))
+    (one,) = together(runs, quiet=0.3)
+    assert (one.runs, one.p50) == (1, 6)
+    (whole,) = together(runs, quiet=1.0)
+    assert whole.runs == 4
+    (blind,) = together([_run(1000, 5), _run(1000, 6)], quiet=0.5)
+    assert blind.runs == 2
+    for wrong in (-0.1, 1.1):
+        with pytest.raises(SpecFault, match="quiet"):
+            together(runs, quiet=wrong)
+
+
+def test_a_histogram_s_places_are_the_middles_of_equal_parts() -> None:
+    """Of 100 and 300 requests the first quarter of the places has the first."""
+    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+    histogram.record_value(1_000, 100)
+    histogram.record_value(2_000, 300)
+    found = shape_of(histogram.encode().decode())
+    assert len(found) == GRID == 400
+    assert (found[99], found[100]) == (
+        pytest.approx(1_000, rel=1e-3),
+        pytest.approx(2_000, rel=1e-3),
+    )
+    empty = HdrHistogram(1, 3_600_000_000_000, 3)
+    assert shape_of(empty.encode().decode()).size == 0
+
+
+def test_the_peak_is_the_median_of_the_whole_ones(tmp_path: Path) -> None:
+    for k, rps in enumerate((7_000, 9_000, 8_000, 1)):
+        folder = tmp_path / "points" / f"{k}-x-peak-r{k}"
+        folder.mkdir(parents=True)
+        (folder / "load.json").write_text(json.dumps({"achieved_rps": rps}))
+        if rps > 1:
+            (folder / "outcome.parquet").touch()
+    assert read_peak(tmp_path) == 8_000
+    (tmp_path / "points" / "0-x-peak-r0" / "load.json").write_text("{}")
+    with pytest.raises(SpecFault, match="cannot read the peak"):
+        read_peak(tmp_path)
+
+
+def test_a_run_that_the_lab_does_not_believe_is_read_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("rate_rps,mean_ns,verdict\n1000,5,unknown\n2000,6,violated\n")
+    assert [p.is_believed for p in read_points(path)] == [False, True]
+    span = {"mean": 5.0, "p50": 4, "p95": 9, "p99": 12}
+    for name, verdict in (("a", "unknown"), ("b", "holds")):
+        result = {"offered_rps": 1000 if name == "a" else 2000, "sojourn_ns": span,
+                  "verdict": verdict}  # fmt: skip
+        (tmp_path / f"{name}.json").write_text(json.dumps(result))
+    (tmp_path / "points.csv").unlink()
+    assert [p.is_believed for p in read_points(tmp_path)] == [False, True]
+    assert [p.cpu_share for p in read_points(tmp_path)] == [None, None]
+    assert Measured(rate_rps=1, mean=1, p50=1, p95=1, p99=1).is_believed

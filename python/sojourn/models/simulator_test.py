@@ -1,9 +1,11 @@
 import math
+import os
+from pathlib import Path
 
 import pytest
 
 from sojourn import programs
-from sojourn.errors import SpecFault
+from sojourn.errors import Exit, RunFault, SpecFault
 from sojourn.models.fleet import compare
 from sojourn.models.simulator import Simulator
 from sojourn.models.tco import Costs
@@ -69,3 +71,61 @@ def test_a_shared_fleet_costs_less_than_two_clusters_and_the_sum_is_the_papers(
     assert found.utilisation == pytest.approx(1.0)
     assert found.utilisation_apart == pytest.approx(0.5)
     assert found.neighbour_servers == pytest.approx(300 * 0.30)
+
+
+def program(folder: Path, script: str) -> Simulator:
+    """A program that runs `script`; its job comes on stdin."""
+    path = folder / "sim"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return Simulator(str(path), 2)
+
+
+def test_a_job_goes_in_on_stdin_and_its_result_comes_back(tmp_path: Path) -> None:
+    sim = program(tmp_path, 'printf \'{"asked": "%s", "job": %s}\' "$*" "$(cat)"')
+    assert sim.run("queue", {"rate": "1"}, "--quick") == {
+        "asked": "queue --job - --json - --quick", "job": {"rate": "1"},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "is_answer"), [(0, True), (int(Exit.UNKNOWN), True), (1, False)])
+def test_an_answer_that_is_not_known_is_one_too(
+    tmp_path: Path, code: int, *, is_answer: bool
+) -> None:
+    sim = program(tmp_path, f"echo '{{\"x\": 1}}'; exit {code}")
+    if is_answer:
+        assert sim.run("queue", {}) == {"x": 1}
+    else:
+        with pytest.raises(RunFault, match="ended with 1"):
+            sim.run("queue", {})
+
+
+def test_the_program_s_own_words_are_the_fault(tmp_path: Path) -> None:
+    said = 'printf "error: too fast\\n  at: rate\\n  fix: ask for less\\n  fix: no\\n" >&2'
+    with pytest.raises(SpecFault, match="too fast") as caught:
+        program(tmp_path, f"{said}; exit {int(Exit.USAGE)}").run("queue", {})
+    assert (caught.value.at, caught.value.fix) == ("rate", "ask for less")
+    with pytest.raises(RunFault, match="too fast"):
+        program(tmp_path, f"{said}; exit 9").run("queue", {})
+    sim = program(tmp_path, "echo boom >&2; exit 0")
+    with pytest.raises(RunFault, match="ended with 0: boom") as dumb:
+        sim.run("queue", {})
+    assert (dumb.value.at, dumb.value.fix) == (sim.program, "see sojourn-sim --describe")
+    with pytest.raises(RunFault, match="did not end"):
+        Simulator(str(tmp_path / "nothing"), 1).run("queue", {})
+
+
+def test_jobs_side_by_side_are_counted_and_keep_their_order(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    sim = program(tmp_path, "cat")
+    counting = Simulator(sim.program, 0, lambda done, of: told.append((done, of)))
+    assert counting.runs("queue", [{"k": k} for k in range(5)]) == [{"k": k} for k in range(5)]
+    assert told == [(k, 5) for k in range(1, 6)]
+
+
+def test_as_many_run_at_once_as_are_asked_for_or_as_there_are_cpus(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(programs, "find", lambda name: f"/bin/{name}")
+    assert Simulator.find(jobs=3) == Simulator("/bin/sojourn-sim", 3)
+    assert Simulator.find().parallel == len(os.sched_getaffinity(0))

@@ -87,3 +87,76 @@ def test_gain_falls_when_the_neighbour_achieves_less() -> None:
     gains = [tco.gain(Costs(), 0.5, s / 10) for s in range(11)]
     assert gains == sorted(gains)
     assert gains[0] < 0, "a neighbour that does nothing only burns power"
+
+
+def test_energy_is_that_of_the_idle_and_the_busy_share() -> None:
+    """0.3 kW · (0.5 + 0.5 · 0.4) for three years of 8,760 hours."""
+    assert Costs().energy_kwh(0.4) == pytest.approx(0.3 * 0.7 * 8_760 * 3)
+    assert Costs(idle_ratio=0.2).energy_kwh(0.5) == pytest.approx(0.3 * 0.6 * 8_760 * 3)
+    assert Costs(cooling_load=0.5, cooling_burden=0.4, delivery_burden=1.0).burden == (
+        pytest.approx(2.7)
+    )
+
+
+def test_a_tornado_s_bars_are_gains_at_a_fifth_more_and_less() -> None:
+    swings = {swing.name: swing for swing in tco.tornado(Costs(), 0.3, 0.47)}
+    price = swings["price_usd"]
+    assert (price.low, price.high) == pytest.approx((1_600, 2_400))
+    for value, found in ((1_600, price.gain_low), (2_400, price.gain_high)):
+        assert found == pytest.approx(tco.gain(Costs(price_usd=value), 0.3, 0.47))
+    assert price.width == pytest.approx(abs(price.gain_high - price.gain_low))
+    assert price.gain_low != pytest.approx(price.gain_high)
+    through = swings["throughput"]
+    assert (through.low, through.high) == pytest.approx((0.376, 0.564))
+    assert through.width == pytest.approx(0.188)  # a server more or less, per server
+    wide = {s.name: s for s in tco.tornado(Costs(idle_ratio=0.9), 0.3, 0.9, share=0.5)}
+    assert (wide["idle_ratio"].low, wide["idle_ratio"].high) == (0.45, 1.0)
+    assert (wide["throughput"].low, wide["throughput"].high) == (0.45, 1.0)
+    assert len(wide) == 9
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        lambda: Costs(idle_ratio=1.0),
+        lambda: Costs(price_usd=tco.LARGEST),
+        lambda: Costs(years=0.5),
+        lambda: Costs().with_pue(1.0),
+        lambda: tco.gain(Costs(), 0.5, 0.0),
+        lambda: tco.gain(Costs(), 0.5, 1.0),
+        lambda: tco.shared_gain(Costs(), 0.5, 0.0),
+        lambda: tco.shared_gain(Costs(), 0.5, 1.0),
+        lambda: tco.shared_gain(Costs(), 0.5, 0.5, 0.0),
+    ],
+)
+def test_numbers_at_their_limits_are_taken(right: Callable[[], object]) -> None:
+    assert right() is not None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Costs(price_usd=1.1 * tco.LARGEST),
+        lambda: Costs(price_usd=float("inf")),
+        lambda: Costs(years=0.0),
+        lambda: Costs(idle_ratio=1.01),
+        lambda: Costs().with_pue(float("inf")),
+        lambda: Costs().server_usd(-0.1),
+        lambda: tco.gain(Costs(), 0.5, 1.1),
+        lambda: tco.shared_gain(Costs(), 0.0, 0.5),
+        lambda: tco.shared_gain(Costs(), 0.5, -0.1),
+        lambda: tco.shared_gain(Costs(), 0.5, 0.5, 1.1),
+        lambda: tco.tornado(Costs(), 0.5, 0.3, share=1.0),
+    ],
+)
+def test_numbers_beyond_them_are_not(wrong: Callable[[], object]) -> None:
+    with pytest.raises(SpecFault) as caught:
+        wrong()
+    assert caught.value.fix
+
+
+def test_a_discount_is_what_the_gain_takes_off_the_price() -> None:
+    assert tco.discount(1.0) == 0.5
+    assert tco.discount(-0.5) == -1.0
+    assert tco.discount(-1.5) is None
+    assert tco.LARGEST == 1e12
