@@ -219,7 +219,9 @@ def closed_points() -> list[Measured]:
 
 def test_a_fit_on_the_lower_loads_is_held_against_the_higher_ones() -> None:
     points = closed_points()
-    found = calibrate(Closed("unused", 1), points[::-1], replace(FEW, peak_rps=1e5, steps=24))
+    found = calibrate(
+        Closed("unused", 1), points[::-1], replace(FEW, peak_rps=1e5, steps=24, fit_up_to=0.6)
+    )
     assert found.verdict == "holds"
     assert found.parameters["service_us"] == pytest.approx(10.0)
     assert found.parameters["wake_us"] == pytest.approx(3.0)

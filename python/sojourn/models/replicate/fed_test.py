@@ -204,6 +204,7 @@ def test_l7_each_probe_breaks_the_tail_early_and_leaves_the_median() -> None:
         Word.ARITHMETIC, Word.ARITHMETIC, Word.HOLDS, Word.ARITHMETIC, Word.VIOLATED,
         Word.ARITHMETIC,
     ]  # fmt: skip
+    assert found.checks[2].tolerance == "0% to 80%"
     assert [c.name for c in found.curves[:4]] == [
         "no probe, p95", "no probe, p50", "13 threads on 12 cores, p95",
         "13 threads on 12 cores, p50",

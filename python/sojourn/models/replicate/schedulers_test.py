@@ -154,6 +154,9 @@ def test_c22_cells_lie_by_row_and_column_in_both_matrices() -> None:
     assert found.checks[0].ours.endswith("of 49 cells differ; 10 good for both")
     assert (found.checks[2].paper, found.checks[2].ours) == ("50%", "50%")
     assert found.checks[3].ours == "0.70 times"
+    assert [check.tolerance for check in found.checks] == [
+        "0 to 5", "0 to 5", "45% to 55%", "1.2 to inf",
+    ]  # fmt: skip
     assert [check.holds for check in found.checks] == [True, False, True, False]
     assert c22._cell([{"sojourn_ns": {"p99": None}}, {"sojourn_ns": {"p99": 1.0}}]) == "N"
 
