@@ -112,9 +112,10 @@ def test_the_lower_of_the_two_in_the_middle_counts_and_a_missing_number_is_infin
 
 
 def test_the_shape_is_that_of_the_run_whose_median_is_in_the_middle() -> None:
-    shapes = [(1.0, 9.0, 10.0), (1.0, 2.0, 90.0), (1.0, 5.0, 50.0), (), (0.5, 6.0, 7.0)]
-    (point,) = together([replace(_run(1000, 5), shape=shape) for shape in shapes])
-    assert point.shape == (1.0, 5.0, 50.0)
+    a, b = (1.0, 1.0, 2.0, 7.0), (1.0, 4.5, 5.0, 50.0)
+    c, d = (1.0, 2.0, 6.0, 9.0), (0.0, 3.0, 9.0, 9.0)
+    (point,) = together([replace(_run(1000, 5), shape=shape) for shape in (d, a, (), b, c)])
+    assert point.shape == b  # of 2, 5, 6 and 9 the lower in the middle
     (bare,) = together([_run(1000, 5), _run(1000, 5)])
     assert bare.shape == ()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sojourn.models.coverage import NUMBERS
 from sojourn.models.replicate import l5, l7, l12, l14, l15, l17, l21
 from sojourn.models.replicate.kind import Curve, Replica, Word
 from sojourn.models.replicate.theory_test import fed
@@ -57,6 +58,26 @@ def test_l5_most_lie_within_their_interval_and_all_within_two() -> None:
     assert agreement(0.5, 1.5, -0.5)[1] == (
         "2 of 3 within; the farthest 1.50 half-widths; largest error up to p99 2.00%"
     )
+
+
+def test_l5_hits_and_widths_are_told_beside_what_they_may_be() -> None:
+    """Estimates 99 and 101 by turns scatter by √(50/49); half-widths are 2.04 of it, one more."""
+    sd = math.sqrt(50 / 49)
+    half = {"mean": 2.04 * sd, "p999": 1.1 * 2.04 * sd}
+    rows = []
+    for seed in range(50):
+        mid = 99.0 + 2 * (seed % 2)
+        reach = {q: half.get(q, 2.04 * sd) for q in NUMBERS}
+        found = {q: {"lo": mid - r, "mid": mid, "hi": mid + r} for q, r in reach.items()}
+        closed = [{"exact": True, **dict.fromkeys(NUMBERS, 100.0)}]
+        rows.append({"intervals": found, "closed": closed})
+    check = l5._coverage(0.5, rows)
+    hits = ", ".join(f"{q} 50 of 50" for q in NUMBERS)
+    assert check.ours == f"{hits}; widths 1.00 to 1.10"
+    assert check.tolerance == (
+        "43 to 50 of 50, and half-widths 0.74 to 1.26 of what the scatter asks for"
+    )
+    assert check.holds is True
 
 
 def loop(ratio: float, waiting: float) -> Any:
