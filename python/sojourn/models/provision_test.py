@@ -271,3 +271,22 @@ def test_a_row_is_refused_beyond_its_limits(change: dict[str, Any], *, is_right:
 def test_a_row_stands_there_once() -> None:
     with pytest.raises(ValidationError, match="stands there twice"):
         _table(("x", 0.1, 1.0), ("y", 0.1, 1.0), ("x", 0.1, 2.0))
+
+
+def test_what_is_wrong_with_a_table_s_file_is_said_by_its_key(tmp_path: Path) -> None:
+    with pytest.raises(SpecFault) as caught:
+        load("L3")
+    assert caught.value.fix.startswith("did you mean L")
+    with pytest.raises(SpecFault) as caught:
+        load("nothing of the kind")
+    assert caught.value.fix.startswith("known: L28, L33;")
+    path = tmp_path / "table.json"
+    path.write_text(L33.model_dump_json(by_alias=True).replace('"q":0.95', '"q":95'))
+    with pytest.raises(SpecFault, match="error: q: "):
+        load(str(path))
+    path.write_text("[]")
+    with pytest.raises(SpecFault, match="error: the table: "):
+        load(str(path))
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(SpecFault, match="cannot read"):
+        load(str(path))

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from sojourn.models.replicate import c11, c20, l7, l14, l15, l21, l29, l34
+from sojourn.models.replicate import c11, c20, l7, l14, l15, l17, l18, l21, l29, l34
 from sojourn.models.replicate.kind import Check, Curve, Replica, Word
+from sojourn.models.replicate.paper import SERVICE_US
 from sojourn.models.replicate.theory_test import dealt, fed
 from sojourn.models.simulator import Result, Simulator
 
@@ -181,3 +182,44 @@ def test_l34_other_servers_or_costs_give_other_figures(monkeypatch: pytest.Monke
     assert verdict(found, "servers saved") is Word.VIOLATED
     assert verdict(found, "matches the free memory") is Word.VIOLATED
     assert verdict(found, "highest load") is Word.ARITHMETIC
+
+
+def endless(job: Mapping[str, Any]) -> Result:
+    """From half load on no tail is finite; below it is 90 µs."""
+    (service,) = job["services"]
+    mean = float(service["service"].removeprefix("exponential:"))
+    load = float(service["rate"]) * mean / 1e6 / service.get("workers", 1)
+    ns = None if load > 0.499 else 90e3
+    span = {"p50": ns, "p95": ns}
+    return {"services": [{"sojourn_ns": span, "achieved_rps": 0.875e6 / mean}]}
+
+
+def test_a_tail_that_is_not_finite_is_no_point_of_a_curve_and_no_time_of_zero() -> None:
+    alone, wave = l18.sweep(fed(endless), l18.CASES[:2], (0.4, 0.5, 0.6), 1.0).values()
+    assert alone.y == wave.y == (90.0, None, None)
+    assert wave.achieved == pytest.approx((0.875, 0.875, 0.875))
+    for name, curve in {c.name: c for c in l7.run(fed(endless), 1.0).curves}.items():
+        at = 0.5 if "13" not in name else 0.55  # 13 threads: 0.5 · 12/13 of each
+        assert curve.y == tuple(90.0 if x < at else None for x in curve.x)
+    found = l17.run(fed(endless), 1.0)
+    outside = 100 - SERVICE_US / 0.9
+    for curve in found.curves:
+        assert curve.y == tuple(pytest.approx(90 + outside) if x < 0.5 else None for x in curve.x)
+    assert [check.holds for check in found.checks] == [False, True]
+    assert [check.ours for check in found.checks] == [
+        "1.00 to inf times",
+        "up to inf times that alone",
+    ]
+
+
+def test_l18_throughput_s_cap_is_the_most_at_any_load_and_its_notes_have_the_warps() -> None:
+    found = l18.run(fed(endless), 1.0)
+    caps = [check for check in found.checks if "capped" in check.what]
+    assert [(check.ours, check.holds) for check in caps] == [("87.5%", True)] * 2
+    assert [check.tolerance for check in caps] == ["86.0% to 89.5%"] * 2
+    breaks = [check for check in found.checks if "departs" in check.what]
+    assert [check.ours for check in breaks] == ["never"] * 4  # alone is not finite there either
+    assert [check.tolerance for check in breaks] == ["10% to 15%"] * 2 + ["45% to 55%"] * 2
+    assert found.notes[0].startswith("BVT, rules as in the paper's text: its break at 50 % holds")
+    assert found.notes[1].startswith("BVT, rules as in the kernel: its break at 50 % holds")
+    assert [c.name for c in found.curves] == [case.name for case in l18.CASES]

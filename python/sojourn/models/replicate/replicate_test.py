@@ -114,3 +114,18 @@ def test_quick_simulated_experiments_come_out_as_published(name: str, verdict: s
     counted = found.counts[Word.ARITHMETIC]
     assert counted == ARITHMETIC.get(name, counted)
     assert all(check.tolerance or check.is_arithmetic for check in found.checks)
+
+
+def test_an_id_that_has_no_experiment_says_what_there_is_instead() -> None:
+    with pytest.raises(SpecFault, match="is simulated, but not under this name") as caught:
+        replicate.find("L16")
+    assert caught.value.fix.startswith("sojourn-sim queue")
+    with pytest.raises(SpecFault, match="says nothing that could be replicated") as caught:
+        replicate.find("l8")
+    assert caught.value.fix.startswith("simulated or computed are: L5, L7, L12, L13")
+    with pytest.raises(SpecFault) as caught:
+        replicate.find("L118")
+    assert caught.value.fix.startswith("did you mean L")
+    with pytest.raises(SpecFault) as caught:
+        replicate.find("nothing of the kind")
+    assert caught.value.fix == "see `sojourn replicate --list`"
