@@ -101,3 +101,9 @@ def test_the_line_s_end_is_known_to_what_its_slope_leaves() -> None:
     ends = [float(np.median(cost - slope * idle)) for slope in (wake.high, wake.low)]
     assert (service.low, service.high) == pytest.approx(ends)
     assert service.low < service.high
+
+
+def test_a_service_of_less_than_a_microsecond_is_one() -> None:
+    """0.4 µs and 3 for a wake-up: u = λ(s + w(1 − u))."""
+    points = [replace(p, cpu_share=p.rate_rps * 3.4 / (1e6 + 3 * p.rate_rps)) for p in _points()]
+    assert cpu_line(points, 1, None) == pytest.approx((0.4, 3.0))
