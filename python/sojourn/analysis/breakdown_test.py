@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sojourn.analysis import breakdown
-from sojourn.analysis.findings import Cost, Gap, Stages
 from sojourn.analysis.given import Measured
+from sojourn.analysis.traced_findings import Cost, Gap, Stages
 from sojourn.plan import Outcome, Phase, Point, Verdict, traced
 from sojourn.plan.traced import Condition
 from sojourn.samples.traced import TraceResult
@@ -55,7 +55,8 @@ def run(
     """A traced point (`seen`), or its twin."""
     which = "with" if seen else "without"
     point = Point(
-        key=f"s/trace/b0/{LOADED.key}/{which}", service="s", phase=Phase.TRACE, offered_rps=rps,
+        key=f"s/trace/b0/{which}", service="s", setting=LOADED.setting(is_traced=bool(seen)),
+        phase=Phase.TRACE, offered_rps=rps,
         fraction=0.9, measure_s=1.0, warmup_s=0.0, seed=1,
     )  # fmt: skip
     outcome = Outcome(
@@ -145,22 +146,26 @@ def test_columns_are_named_for_people(name: str, words: str) -> None:
     assert breakdown._column(Condition(name, 0.05), [run(trace(1_000, 1.0))]).name == words
 
 
+def answer(*columns: Stages) -> str:
+    return breakdown._answer("s", columns, breakdown._top(columns), None)
+
+
 def test_the_answer_is_the_largest_stage_of_the_heaviest_load_that_is_sure() -> None:
     low, high = column(run(trace(1_000, 1.0))), column(run(trace(1_000, 2.0)))
     low = replace(low, name="10 % load")
     alone = replace(low, condition=traced.UNLOADED, mean_ns=4e3)
-    assert breakdown._answer("s", [alone, low, high]) == (
+    assert answer(alone, low, high) == (
         "At 90 % load 80 % of the time of s's requests at and above p99 is EPoll, by cause 70 % "
         "is queuing; a request alone takes 4 µs in the server, there 10.0 µs."
     )
     doubtful = replace(high, verdict=Verdict.UNKNOWN, tail_causes=())
-    assert breakdown._answer("s", [low, doubtful]).startswith("At 10 % load 80 %")
-    assert breakdown._answer("s", [doubtful]) == (
+    assert answer(low, doubtful).startswith("At 10 % load 80 %")
+    assert answer(doubtful) == (
         "At 90 % load 80 % of the time of s's requests at and above p99 is EPoll"
         "; this is in doubt, see the reasons."
     )
     unmeasured = replace(high, tail_mean_ns=None, mean_ns=None)
-    assert breakdown._answer("s", [alone, unmeasured]).startswith("At 90 % load 0 % of")
-    assert "alone takes" not in breakdown._answer("s", [alone, unmeasured])
+    assert answer(alone, unmeasured).startswith("At 90 % load 0 % of")
+    assert "alone takes" not in answer(alone, unmeasured)
     unknown = "Where the time of s's requests goes is unknown."
-    assert breakdown._answer("s", [alone, replace(high, stages=())]) == unknown
+    assert answer(alone, replace(high, stages=())) == unknown

@@ -14,7 +14,7 @@ from dataclasses import replace
 from sojourn.analysis.given import Measured
 from sojourn.analysis.method import Method
 from sojourn.analysis.traced_findings import Culprits, Suspect
-from sojourn.analysis.words import percentile
+from sojourn.analysis.words import percent, percentile
 from sojourn.plan.points import Verdict
 from sojourn.samples.traced import Blame, Folded, SuspectShare
 from sojourn.units import show_ns
@@ -134,17 +134,17 @@ def _sentence(found: Culprits) -> str:
     """Who, and how much of the excess; in how many runs."""
     head = percentile(found.q)
     own = next((s for s in found.suspects if s.kind == "stage"), None)
-    told = [f"{_percent(own.share)} {own.about}"] if own and own.share >= TOLD_MIN else []
+    told = [f"{percent(own.share)} {own.about}"] if own and own.share >= TOLD_MIN else []
     named = [s for s in found.suspects if s.is_named][:NAMED]
     if not named:
         longer = show_ns(found.tail_ns - found.body_ns)
         whole = f"{head}: nobody is to blame in {found.runs} runs"
         return f"{whole}: these requests take {longer} longer{_by_many(found.suspects, told)}"
     first, *others = [
-        (_percent(s.share), f"{s.about} (in {s.named} of {found.runs} runs)") for s in named
+        (percent(s.share), f"{s.about} (in {s.named} of {found.runs} runs)") for s in named
     ]
     parts = [f"{first[0]} of the excess is {first[1]}", *map(" ".join, others), *told]
-    return f"{head}: {', '.join(parts)}, {_percent(max(0.0, found.unexplained_share))} unexplained"
+    return f"{head}: {', '.join(parts)}, {percent(max(0.0, found.unexplained_share))} unexplained"
 
 
 def _by_many(suspects: Sequence[Suspect], told: Sequence[str]) -> str:
@@ -155,11 +155,7 @@ def _by_many(suspects: Sequence[Suspect], told: Sequence[str]) -> str:
     if sum(tasks) < TOLD_MIN:
         return ""
     whom = "one task" if len(tasks) == 1 else f"{len(tasks)} tasks"
-    return f", of it {_percent(sum(tasks))} run-queue delay behind {whom}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f", of it {percent(sum(tasks))} run-queue delay behind {whom}"
 
 
 def _mean(parts: Sequence[tuple[int, float | None]]) -> float:

@@ -8,7 +8,8 @@ import pytest
 
 from sojourn.analysis import paper, paper_stages
 from sojourn.analysis.answer_test import HOLDS, VIOLATED, load, memcached
-from sojourn.analysis.findings import Cost, Estimate, Line, LoadPoint, Qos, ServiceFinding, Stages
+from sojourn.analysis.findings import Estimate, Line, LoadPoint, Qos, ServiceFinding
+from sojourn.analysis.traced_findings import Cost, Stages
 from sojourn.plan import Verdict, traced
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import KINDS, oracle
-from sojourn.analysis.findings import Breakdown, CheckRow, Estimate, Findings, LoadPoint
+from sojourn.analysis.findings import CheckRow, Estimate, Findings, LoadPoint
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run_study, study_of
 from sojourn.analysis.times import merge
+from sojourn.analysis.traced_findings import Breakdown
 from sojourn.plan.points import Phase, Verdict
 from sojourn.spec import Goal
 

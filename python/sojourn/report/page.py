@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 import sojourn
 from sojourn import units
+from sojourn.analysis import words
 from sojourn.analysis.findings import Findings
 from sojourn.report import facts, headline, people, show, stages, tiles
 from sojourn.report.draw import palette
@@ -81,6 +82,7 @@ def _templates() -> Environment:
         "units": units,
         "people": people,
         "stages": stages,
+        "percent": words.percent,
         "facts": facts.of_service,
         "tiles": tiles,
         "headline": headline,

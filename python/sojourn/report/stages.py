@@ -74,11 +74,6 @@ def price(column: Stages) -> str:
     )
 
 
-def percent(share: float) -> str:
-    """A share without decimals: `71 %`."""
-    return f"{100 * share:.0f} %"
-
-
 def notes(found: Breakdown | None) -> list[str]:
     """What to know of the numbers: remarks, with the conditions they are about, and the gap."""
     columns = known(found)
