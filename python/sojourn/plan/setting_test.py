@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.plan.setting import Level, Setting, level_of, level_text
@@ -17,6 +17,7 @@ LEVELS = st.one_of(
 MAPS = st.dictionaries(st.from_regex(r"[a-z][a-z0-9_.-]{0,5}", fullmatch=True), LEVELS, max_size=4)
 
 
+@settings(deadline=None)
 @given(LEVELS)
 def test_a_level_is_read_from_its_text_as_it_was(level: Level) -> None:
     back = level_of(level_text(level))
@@ -24,6 +25,7 @@ def test_a_level_is_read_from_its_text_as_it_was(level: Level) -> None:
     assert isinstance(back, bool | str) == isinstance(level, bool | str)
 
 
+@settings(deadline=None)
 @given(MAPS, MAPS)
 def test_texts_are_equal_for_equal_settings_only(
     one: dict[str, Level], two: dict[str, Level]
