@@ -52,7 +52,7 @@ class Lab:
 
 
 class Session:
-    """Starts nothing."""
+    """Stands in for `run.Session`: starts nothing, so nothing has to be ended."""
 
     def __init__(self, _facts: object, **_: Any) -> None: ...
 
