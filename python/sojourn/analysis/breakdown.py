@@ -87,6 +87,7 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
     traces = [m.traced for m in ours if m.traced]
     name = _NAMES.get(condition.name, f"{load_share(condition.fraction)} load")
     cost, windows = traced_cost.ratios(ours, twins), traced_cost.of_windows(traces)
+    gaps = traced_cost.gaps(ours)
     return Stages(
         name=name,
         condition=condition.name,
@@ -104,14 +105,14 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
         causes=_causes(traces, lambda t: (t.matched, t.causes)),
         tail_causes=_causes(traces, lambda t: (t.tail.requests, t.tail.causes)),
         cpu=_cpu(traces),
-        gaps=traced_cost.gaps(ours),
+        gaps=gaps,
         cost=cost,
         verdict=Verdict.HOLDS if both else Verdict.UNKNOWN,
         reasons=() if both else _why(measured),
         client_wait=next((m.client_wait for m in ours if m.client_wait), ""),
         windows=windows,
         culprits=culprits.pooled(ours),
-        remarks=tuple(traced_cost.remarks(cost, windows)) if traces else (),
+        remarks=tuple(traced_cost.remarks(cost, windows, gaps)) if traces else (),
     )
 
 

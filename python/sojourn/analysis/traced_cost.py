@@ -9,8 +9,10 @@ from sojourn.analysis.given import Measured
 from sojourn.analysis.traced_findings import Cost, Gap, Windows
 from sojourn.analysis.words import percent
 from sojourn.samples.traced import Price, Times, TraceResult
+from sojourn.units import show_ns
 
 CARRIED = 0.97  # share of the untraced throughput below which the tracer overloads the service
+WORST_Q, SLOWED = 0.99, 1.2  # where the server's quantile may exceed the client's by so much
 LONGER = 1.5  # p99 with the tracer over p99 without it, above which times are not to be compared
 
 
@@ -90,7 +92,7 @@ def is_carried(cost: Cost) -> bool:
     return cost.throughput is None or cost.throughput >= CARRIED
 
 
-def remarks(cost: Cost, windows: Windows | None) -> Iterator[str]:
+def remarks(cost: Cost, windows: Windows | None, gaps: Sequence[Gap] = ()) -> Iterator[str]:
     """What to know of stages that were bought at this price."""
     if not is_carried(cost) and cost.throughput is not None:
         yield (
@@ -107,6 +109,18 @@ def remarks(cost: Cost, windows: Windows | None) -> Iterator[str]:
             "numbers are of the service while it is traced: of requests that came in windows, in "
             "which hooks slow it; no interval knows of that"
         )
+        yield from _slowed(gaps)
+
+
+def _slowed(gaps: Sequence[Gap]) -> Iterator[str]:
+    """No request takes longer in the server than at its client: windows then saw slower ones."""
+    for gap in gaps:
+        if gap.q == WORST_Q and gap.server_ns > SLOWED * gap.wire_ns:
+            yield (
+                f"p99 in the server is {show_ns(gap.server_ns)} in windows, and "
+                f"{show_ns(gap.wire_ns)} at the client over all requests: windows slowed theirs, "
+                "or met slower ones; read the shares, not the times"
+            )
 
 
 def at(times: Times, field: str) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn.analysis import traced_cost
 from sojourn.analysis.testing_traced import trace, windowed
-from sojourn.analysis.traced_findings import Cost, Windows
+from sojourn.analysis.traced_findings import Cost, Gap, Windows
 from sojourn.samples.traced import TraceResult
 
 FREE = Cost(pairs=1, throughput=1.0, mean=1.0, p99=1.0, cpu=1.0)
@@ -45,3 +45,15 @@ def test_what_the_tracer_did_to_the_service_is_said() -> None:
     assert "2.3 times" in said(slower)
     assert traced_cost.is_carried(slower)
     assert "hooks slow it" in said(FREE, of(windowed(0.01, 0.0, 0.02, 40e3)))
+
+
+def test_windows_that_saw_slower_requests_than_the_client_say_so() -> None:
+    windows = of(windowed(0.01, 0.0, 0.02, 40e3))
+
+    def said(server_ns: float, windows: Windows | None = windows) -> bool:
+        gap = Gap(q=0.99, wire_ns=200e3, server_ns=server_ns)
+        return any("at the client" in r for r in traced_cost.remarks(FREE, windows, [gap]))
+
+    assert said(600e3)
+    assert not said(210e3)  # as well as quantiles of a few thousand requests agree
+    assert not said(600e3, None)  # every request was traced: the client's p99 stands beside it
