@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sojourn.analysis import breakdown
-from sojourn.analysis.given import Measured
+from sojourn.analysis.answer_test import memcached
+from sojourn.analysis.given import Given, Measured
+from sojourn.analysis.testing import memcached as service
+from sojourn.analysis.testing import study_of
 from sojourn.analysis.traced_findings import Cost, Gap, Stages
 from sojourn.plan import Outcome, Phase, Point, Verdict, traced
 from sojourn.plan.traced import Condition
 from sojourn.samples.traced import TraceResult
+from sojourn.spec import Goal
 
 LOADED = Condition(traced.LOADED, 0.9)
 
@@ -169,3 +174,15 @@ def test_the_answer_is_the_largest_stage_of_the_heaviest_load_that_is_sure() -> 
     assert "alone takes" not in answer(alone, unmeasured)
     unknown = "Where the time of s's requests goes is unknown."
     assert answer(alone, replace(high, stages=())) == unknown
+
+
+def test_each_condition_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traced runs and their twins of one condition together; one that was not measured lacks."""
+    unloaded = Condition(traced.UNLOADED, 0.01)
+    monkeypatch.setattr(traced, "conditions", lambda *_: (unloaded, LOADED))
+    spec: Any = SimpleNamespace(label="s", measure=(Goal.BREAKDOWN,))
+    given = Given(study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)))
+    found = breakdown.attach(memcached(), given, spec)
+    assert found.breakdown is not None
+    assert [(c.name, c.cost.pairs) for c in found.breakdown.columns] == [("90 % load", 1)]
+    assert found.verdict is Verdict.UNKNOWN  # the other condition was asked for, too
