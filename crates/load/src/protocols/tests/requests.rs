@@ -31,7 +31,7 @@ fn the_longest_request_fits_and_hardly_more() {
     let job = |share: f64, keys: u32| {
         move |job: &mut Job| {
             (job.multiget_share, job.multiget_keys, job.set_share) = (share, keys, 0.5);
-            (job.key_size, job.value_size) = ("250".into(), "5".into());
+            (job.key_size, job.value_size) = ("250".into(), "500".into());
         }
     };
     for (target, share, longest, most) in [
