@@ -1,4 +1,5 @@
-//! Standard errors from a number's values without one piece of the data each.
+//! Standard errors from a number's values without one piece of the data each, and how many of them to
+//! either side an interval from so few pieces takes.
 
 /// Standard error of a number whose values without each piece in turn are `left_out`; infinite for fewer
 /// than two pieces. Source: Efron, The Jackknife, the Bootstrap and Other Resampling Plans (1982), ch. 3.
@@ -10,6 +11,34 @@ pub fn error(left_out: &[f64]) -> f64 {
     let mean = left_out.iter().sum::<f64>() / n;
     let squares: f64 = left_out.iter().map(|value| (value - mean).powi(2)).sum();
     (squares * (n - 1.0) / n).sqrt()
+}
+
+/// Where Student's distribution with so many degrees of freedom has `p` below it, `p` from 0.5 on;
+/// infinite without any.
+pub fn student(p: f64, freedom: usize) -> f64 {
+    if freedom == 0 {
+        return f64::INFINITY;
+    }
+    // As an angle, for the distribution of one degree has no end: t = sqrt(freedom) · tan(angle).
+    let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if 0.5 + within(middle, freedom) / 2.0 < p { low = middle } else { high = middle }
+    }
+    (freedom as f64).sqrt() * low.tan()
+}
+
+/// Probability between -t and t: its closed form for whole degrees of freedom. Source: Abramowitz and
+/// Stegun, 26.7.3 and 26.7.4.
+fn within(angle: f64, freedom: usize) -> f64 {
+    let (sin, cos) = angle.sin_cos();
+    let is_odd = freedom % 2 == 1;
+    let (mut term, mut sum) = if is_odd { (cos, 0.0) } else { (1.0, 0.0) };
+    for k in (usize::from(is_odd)..freedom.saturating_sub(1)).step_by(2) {
+        sum += term;
+        term *= cos * cos * (k + 1) as f64 / (k + 2) as f64;
+    }
+    if is_odd { (angle + sin * sum) * std::f64::consts::FRAC_2_PI } else { sin * sum }
 }
 
 #[cfg(test)]
@@ -24,5 +53,27 @@ mod tests {
         let left_out: Vec<f64> = values.iter().map(|value| (sum - value) / (n - 1.0)).collect();
         assert!((error(&left_out) - (36.0_f64 / 4.0 / 5.0).sqrt()).abs() < 1e-12);
         assert!(error(&left_out[..1]).is_infinite());
+    }
+
+    /// Tables of the distribution: 97.5 % and 99.5 %.
+    #[test]
+    fn students_quantiles_are_those_of_the_tables() {
+        for (freedom, t_975, t_995) in [
+            (1, 12.706, 63.657),
+            (2, 4.303, 9.925),
+            (3, 3.182, 5.841),
+            (4, 2.776, 4.604),
+            (9, 2.262, 3.250),
+            (19, 2.093, 2.861),
+            (30, 2.042, 2.750),
+            (120, 1.980, 2.617),
+            (10_000, 1.960, 2.576),
+        ] {
+            for (p, expected) in [(0.975, t_975), (0.995, t_995)] {
+                let found = student(p, freedom);
+                assert!((found - expected).abs() < 6e-4, "{freedom}, {p}: {found}");
+            }
+        }
+        assert!(student(0.975, 0).is_infinite());
     }
 }

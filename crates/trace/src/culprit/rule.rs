@@ -32,8 +32,8 @@ pub const LEAST_NS: f64 = 200_000.0;
 pub const OVER: f64 = 3.0;
 /// What the lower bound of the share must exceed.
 pub const LOWER: f64 = 0.02;
-/// Standard errors below the share: 99.5 % of Student's t with 19 degrees of freedom.
-const ERRORS: f64 = 2.86;
+/// Confidence of the lower bound: of so many pieces of time as were used, Student's t.
+const CONFIDENCE: f64 = 0.995;
 
 /// A suspect, and what it weighs in the excess.
 #[derive(Clone, Debug)]
@@ -110,6 +110,7 @@ pub fn weigh(tail: &Group, body: &Group) -> Weights {
         .iter()
         .map(|&b| (means(&tail.blocks, Some(b)), means(&body.blocks, Some(b))))
         .collect();
+    let errors = jackknife::student(CONFIDENCE, used.len().saturating_sub(1));
     let is_tail = all_tail.requests >= REQUESTS as f64
         && all_body.requests > 0.0
         && all_tail.total_ns >= LONGER * all_body.total_ns;
@@ -120,7 +121,7 @@ pub fn weigh(tail: &Group, body: &Group) -> Weights {
             let of = |means: &Means<'_>| means.of.get(suspect).copied().unwrap_or(0.0);
             let share_all = share(suspect, &all_tail, &all_body);
             let shares: Vec<f64> = without.iter().map(|(t, b)| share(suspect, t, b)).collect();
-            let share_low = share_all - ERRORS * jackknife::error(&shares);
+            let share_low = share_all - errors * jackknife::error(&shares);
             let (tail_ns, body_ns) = (of(&all_tail), of(&all_body));
             let is_named = is_tail
                 && suspect.is_nameable()

@@ -30,7 +30,7 @@ pub struct Estimate {
 impl Estimate {
     /// Value and interval at [`CONFIDENCE`].
     pub fn interval(self) -> Interval {
-        let half = t_975(self.n - 1) * self.se;
+        let half = jackknife::student(0.975, self.n - 1) * self.se;
         Interval { low: self.value - half, high: Some(self.value + half) }
     }
 
@@ -101,26 +101,10 @@ fn limits(parts: &[[f64; 2]]) -> Option<(f64, f64)> {
     }
     let Estimate { value, se, n } = ratio(parts)?;
     // As many independent ones vary by as much; no more than there are.
-    let worth = (value / se).powi(2).min(above) * (Z / t_975(n - 1)).powi(2);
+    let worth = (value / se).powi(2).min(above) * (Z / jackknife::student(0.975, n - 1)).powi(2);
     // Poisson's limits by Byar's approximation: Rothman and Boice, 1979.
     let byar = |k: f64, z: f64| k * (1.0 - 1.0 / (9.0 * k) + z / (3.0 * k.sqrt())).max(0.0).powi(3);
     Some((value * byar(worth, -Z) / worth, value * byar(worth + 1.0, Z) / worth))
-}
-
-/// The 97.5 % quantile of Student's distribution: tabulated, from 30 on by its expansion.
-fn t_975(freedom: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-        2.052, 2.048, 2.045, 2.042,
-    ];
-    const Z: f64 = 1.959_964;
-    match freedom {
-        0 => f64::INFINITY,
-        1..=30 => TABLE[freedom - 1],
-        // Abramowitz and Stegun 26.7.5, its first term.
-        _ => Z + (Z.powi(3) + Z) / (4.0 * freedom as f64),
-    }
 }
 
 #[cfg(test)]

@@ -148,3 +148,26 @@ fn many_small_ones_are_told_together() {
     let said = "100 % of it run-queue delay behind 20 tasks";
     assert!(blame.answer.ends_with(said), "{}", blame.answer);
 }
+
+/// A tail that lies in three pieces of the trace, `xz` in each with so much of every request's 4 ms.
+fn in_three_pieces(taken_us: [u64; 3]) -> Blame {
+    let mut number = 0;
+    let slow = |_, seen: &mut Seen| {
+        let (piece, at_ns) = (number % 3, SPAN.0 + number % 3 * 500 * MS + number * 4 * MS);
+        number += 1;
+        let ns = taken_us[piece as usize] * US;
+        seen.offs.push(preempted(at_ns, ns));
+        seen.runs.push(run("xz", "", at_ns, ns));
+        request(at_ns, &[("application", 4 * MS - ns), ("runq_delay", ns)])
+    };
+    Scene::new(slow, nothing).blame()
+}
+
+/// How much three pieces differ is known badly: Student's t is 9.9 then, and not the 2.9 of twenty.
+#[test]
+fn few_pieces_must_agree_better_than_many() {
+    assert_eq!(named(&in_three_pieces([2400, 2400, 2400])), ["task xz"]);
+    let blame = in_three_pieces([1800, 2400, 3000]);
+    assert!((blame.suspects[0].share - 0.6).abs() < 0.02, "{:?}", blame.suspects[0]);
+    assert_eq!(named(&blame), [""; 0]);
+}
