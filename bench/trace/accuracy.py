@@ -1,18 +1,23 @@
-"""How far windows and a sample of flows are from the whole: three tracers of the same minute.
+"""How far windows and a sample of flows can be trusted, in two questions that are asked apart.
 
-One tracer keeps a record of every request, one works in windows, one samples flows; all look at the
-same server under the same steady load, so that what differs is which requests they see. Printed for
-each server: the largest error of a stage's share, of all requests and of those at and above p99, in
-points; p99 over that of all; how many of the stated 95 % intervals hold what all requests say; and
-the cost, as the tracer in windows measured it. Needs root and the servers; kept under
-bench/trace/runs.
+1. **Draw and estimator.** All requests of a server are recorded; windows and samples are drawn from
+   the records again and again by the tracer's own code (`crates/trace/examples/redraw.rs`), and how
+   often each stated 95 % interval holds what all records say is counted. No hook is in the way.
+2. **What hooks do.** The client alone says how long requests took that it sent while the tracer
+   counted arrivals, against those it sent between windows: nothing but windows is attached. Beside
+   it stands what the tracer itself estimates (`sampling.slowing`), and the same by milliseconds
+   from a window's begin: what attaching leaves behind is seen there.
 
-    .venv/bin/python bench/trace/accuracy.py [--duration 60] [--only memcache] [--cost 2%]
+Two tracers at once, as was done before, mix both up: each slows what the other sees. Needs root,
+the servers, `cargo build --release -p sojourn-trace --example redraw`; kept under bench/trace/runs.
+
+    .venv/bin/python bench/trace/accuracy.py [--duration 30] [--only memcache] [--draws 100]
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import runpy
@@ -21,92 +26,117 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
+import numpy as np
+
 HERE = Path(__file__).parent
 servers = SimpleNamespace(**runpy.run_path(str(HERE.parent / "servers.py")))
 RATES = {"memcache": 40_000, "http": 10_000, "resp": 40_000}  # requests/s, about half of a CPU
 SETTLE_S = 2.0
+REDRAW = HERE.parent.parent / "target/release/examples/redraw"
+OFFSETS_MS = (0, 1, 2, 5, 10, 20, 50, 200)
+AFTER_NS = 5_000_000  # after a window, what it left behind is no "between"
+QUANTILES = (0.5, 0.95, 0.99)
 
 
-def url(protocol: str, port: int) -> str:
-    return f"{protocol}://127.0.0.1:{port}" + ("/4k" if protocol == "http" else "")
-
-
-def load(bin_dir: Path, protocol: str, port: int, duration_s: float) -> subprocess.Popen[bytes]:
-    """An open-loop client on CPU 1."""
+@contextmanager
+def loaded(args: argparse.Namespace, protocol: str, folder: Path) -> Iterator[int]:
+    """A server under steady load from a client on the other CPU, which logs every request."""
     words = f"--rate {RATES[protocol]} --connections 64 --cpus 1 --wait sleep --warmup 1s"
+    words += f" --duration {args.duration + 2 * SETTLE_S + 1:.0f}s --raw-max 8M"
     fill = [] if protocol == "http" else ["--preload", "--items", "1000"]
-    return subprocess.Popen(
-        [str(bin_dir / "sojourn-load"), url(protocol, port), *fill, *words.split(),
-         "--duration", f"{duration_s:.0f}s"],
+    with servers.started(protocol, 0) as (pid, port):
+        url = f"{protocol}://127.0.0.1:{port}" + ("/4k" if protocol == "http" else "")
+        files = ["--json", str(folder / "load"), "--raw", str(folder / "raw.parquet")]
+        with subprocess.Popen(
+            [str(args.bin / "sojourn-load"), url, *fill, *words.split(), *files],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as client:
+            time.sleep(SETTLE_S)
+            yield pid
+            client.wait()
+
+
+def traced(args: argparse.Namespace, pid: int, folder: Path, *words: str) -> dict[str, Any]:
+    """The tracer's result; it runs beside the client, where it disturbs the service least."""
+    command = [str(args.bin / "sojourn-trace"), "--pid", str(pid), "--duration"]
+    kept = folder / "trace"
+    subprocess.run(
+        ["taskset", "-c", "1", *command, f"{args.duration}s", *words, "--json", str(kept)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        check=False,  # an unknown verdict is a result
+    )
+    found: dict[str, Any] = json.loads(kept.read_text())
+    return found
 
 
-def traced(protocol: str, args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """What each tracer says of one server: results by name."""
-    ways = {
-        "all": ["--records", str(folder / f"{protocol}.parquet")],
-        "windows": ["--cost", args.cost],
-        "sample": ["--sample", args.sample],
-    }
-    with servers.started(protocol, 0) as (pid, port):
-        client = load(args.bin, protocol, port, args.duration + 3 * SETTLE_S + 5)
-        time.sleep(SETTLE_S)
-        ours = [str(args.bin / "sojourn-trace"), "--pid", str(pid)]
-        length = ["--duration", f"{args.duration}s"]
-        tracers = {
-            name: subprocess.Popen(
-                ["taskset", "-c", "1", *ours, *length, *words, "--json", str(folder / name)],
-                stdout=subprocess.DEVNULL,
-            )
-            for name, words in ways.items()
-        }
-        for tracer in tracers.values():
-            tracer.wait()
-        client.kill()
-        client.wait()
-    return {name: json.loads((folder / name).read_text()) for name in tracers}
+def redrawn(args: argparse.Namespace, protocol: str, folder: Path) -> dict[str, Any]:
+    """How often each interval holds, by way to draw."""
+    records = folder / "records.parquet"
+    with loaded(args, protocol, folder) as pid:
+        whole = traced(args, pid, folder, "--records", str(records), "--ring", "256MiB")
+    found: dict[str, Any] = {"verdict": whole["verdict"], "p99_ns": whole["total"]["p99_ns"]}
+    for how in ("windows", "sample"):
+        command = [str(REDRAW), str(records), how, str(args.draws)]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        numbers = [json.loads(line) for line in lines.splitlines()]
+        held, stated = (sum(number[key] for number in numbers) for key in ("held", "stated"))
+        found[how] = {"held": held, "stated": stated, "numbers": numbers}
+    return found
 
 
-def shares(result: dict[str, Any]) -> dict[str, float]:
-    """Share of each stage in the time of all requests, or of a tail."""
-    return {stage["name"]: stage["share"] for stage in result["stages"]}
+def times(took_ns: np.ndarray, which: np.ndarray) -> dict[str, Any]:
+    """Mean and quantiles of some requests, ns."""
+    took = took_ns[which]
+    at = np.quantile(took, QUANTILES) if took.size else [None] * len(QUANTILES)
+    named = {f"p{100 * q:g}_ns": value for q, value in zip(QUANTILES, at, strict=True)}
+    return {"requests": int(took.size), "mean_ns": took.mean() if took.size else None, **named}
 
 
-def compared(part: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """One tracer that saw a part against the one that saw all."""
-    mean, tail = shares(whole), shares(whole["tail"])
-    found = part["sampling"]["accuracy"]
-    held, stated = 0, 0
-    for stage in found["stages"]:
-        for interval, truth in (
-            (stage["share"], mean.get(stage["name"])),
-            (stage["tail_share"], tail.get(stage["name"])),
-        ):
-            if interval and truth is not None and truth >= 0.01:
-                stated += 1
-                held += interval["low"] <= truth <= (interval["high"] or 1.0)
-    p99, interval = whole["total"]["p99_ns"], found["p99_ns"]
-    cost = part["sampling"]["cost"]
+def slowed(args: argparse.Namespace, protocol: str, folder: Path) -> dict[str, Any]:
+    """The client's times inside windows and between them, and what the tracer says of that."""
+    with loaded(args, protocol, folder) as pid:
+        since_boot = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
+        trace = traced(args, pid, folder)
+    zero = json.loads((folder / "load").read_text())["started_unix_ns"] - since_boot
+    log = folder / "raw.parquet"
+    sql = f"select sent_ns, done_ns from '{log}' where done_ns is not null order by 1"  # noqa: S608
+    columns = duckdb.sql(sql).fetchnumpy()
+    sent, took = columns["sent_ns"] + zero, columns["done_ns"] - columns["sent_ns"]
+    begin = trace["started_ns"]
+    between = (sent >= begin) & (sent < begin + trace["duration_ns"])
+    since = np.full(sent.size, -1.0)  # ms from the window's begin
+    for place in trace["sampling"]["places"]:
+        around = slice(
+            *np.searchsorted(sent, [place["attached_ns"], place["detached_ns"] + AFTER_NS])
+        )
+        between[around] = False
+        inside = slice(*np.searchsorted(sent, [place["started_ns"], place["ended_ns"]]))
+        since[inside] = (sent[inside] - place["started_ns"]) / 1e6
+    in_windows, outside = (times(took, which) for which in (since >= 0, between))
     return {
-        "verdict": part["verdict"],
-        "requests": part["matched"],
-        "of": whole["matched"],
-        "clusters": found["clusters"],
-        "unmatched_share": part["unmatched_share"],
-        "share_error_max": max(abs(v - mean[k]) for k, v in shares(part).items()),
-        "tail_share_error_max": max(abs(v - tail[k]) for k, v in shares(part["tail"]).items()),
-        "p99_ratio": part["total"]["p99_ns"] / p99,
-        "p99_interval": interval,
-        "p99_held": bool(interval and interval["low"] <= p99 <= (interval["high"] or 1e18)),
-        "intervals_held": f"{held} of {stated}",
-        "cost": cost,
+        "verdict": trace["verdict"],
+        "slowing": trace["sampling"]["slowing"],
+        "cost": trace["sampling"]["cost"],
+        "windows": len(trace["sampling"]["places"]),
+        "in_windows": in_windows,
+        "between": outside,
+        "ratio": {k: in_windows[k] / outside[k] for k in outside if k.endswith("_ns")},
+        "by_offset_ms": {
+            f"{low} to {high}": times(took, (since >= low) & (since < high))
+            for low, high in itertools.pairwise(OFFSETS_MS)
+        },
+        "total": trace["total"],
+        "accuracy": trace["sampling"]["accuracy"],
     }
 
 
@@ -114,22 +144,22 @@ def main() -> None:
     """Measures, prints and keeps."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
-    parser.add_argument("--duration", type=int, default=60)
-    parser.add_argument("--cost", default="2%")
-    parser.add_argument("--sample", default="1/64")
+    parser.add_argument("--duration", type=int, default=30)
+    parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--only", action="append", choices=RATES)
     parser.add_argument("--runs", type=Path, default=HERE / "runs")
     args = parser.parse_args()
     found: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as folder:
-        for protocol in args.only or RATES:
-            results = traced(protocol, args, Path(folder))
-            whole = results.pop("all")
-            found[protocol] = {
-                "all": {"verdict": whole["verdict"], "p99_ns": whole["total"]["p99_ns"]},
-                **{name: compared(part, whole) for name, part in results.items()},
-            }
-            print(json.dumps({protocol: found[protocol]}, indent=2), flush=True)
+    for protocol in args.only or RATES:
+        with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as folder:
+            hooks = slowed(args, protocol, Path(folder))
+            draws = redrawn(args, protocol, Path(folder))
+        found[protocol] = {"draws": draws, "hooks": hooks}
+        for how in ("windows", "sample"):
+            held, stated = draws[how]["held"], draws[how]["stated"]
+            print(f"{protocol}: {how} drawn from records: {held} of {stated} intervals hold")
+        shown = {key: hooks[key] for key in ("ratio", "slowing", "verdict")}
+        print(f"{protocol}: client in windows ÷ between: {json.dumps(shown, indent=2)}", flush=True)
     args.runs.mkdir(parents=True, exist_ok=True)
     kept = args.runs / f"accuracy-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
     command = ["bench/trace/accuracy.py", *sys.argv[1:]]

@@ -20,7 +20,7 @@ use crate::session::{self, Options, Outcome};
 use crate::stages::{RESIDUAL, STAGES};
 use crate::target::{self, Target};
 use crate::verdict::{self, Bounds};
-use crate::window::{Cost, judge};
+use crate::window::{Cost, judge, slowing};
 use crate::{bins, chrome, culprit, describe, kernel, summary, text, who};
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
@@ -197,16 +197,22 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
     let counts = &outcome.counts;
     let mut sampling = std::mem::take(&mut outcome.sampling);
     let mut failures = std::mem::take(&mut outcome.failures);
-    if !matches!(options.how, How::All) {
-        sampling.accuracy = Some(outcome.clusters.accuracy(summary::row_at(counts, 0.99)));
-        failures.extend(judge::doubts(counts, &sampling));
-    }
     let all = counts.from_row(0);
     let residual = summary::stage_times(&all, RESIDUAL);
     let unmatched = counts.weighing(Weight::Unmatched);
     let cut_off = counts.weighing(Weight::InFlight);
     let threads = summary::threads(counts);
     let tail = summary::tail(counts, 0.99);
+    if sampling.windows.is_some() {
+        let workers = threads.iter().filter(|thread| thread.requests > 0);
+        let busy = workers.map(|thread| thread.busy_ratio).fold(0.0, f64::max);
+        let causes = summary::causes(&all);
+        sampling.slowing = Some(slowing::slowing(outcome.cpu_ratio, busy, &causes, &tail.causes));
+    }
+    if !matches!(options.how, How::All) {
+        sampling.accuracy = Some(outcome.clusters.accuracy(summary::row_at(counts, 0.99)));
+        failures.extend(judge::doubts(counts, &sampling));
+    }
     let mut warnings = std::mem::take(&mut outcome.warnings);
     warnings.extend(incomplete(counts.reason("worst_dropped")));
     warnings.extend(sampling.cost.as_ref().and_then(dear));

@@ -23,6 +23,7 @@ use crate::record::{Record, Worst};
 use crate::result;
 use crate::target::Target;
 use crate::window::clusters::Clusters;
+use crate::window::estimate::Estimate;
 use crate::window::{self, Sampling};
 use crate::{kernel, load, read, whole};
 
@@ -75,6 +76,8 @@ pub struct Outcome {
     pub sampling: Sampling,
     /// What came in each window; empty where all requests were traced.
     pub clusters: Clusters,
+    /// CPU time per TCP segment in windows ÷ between them.
+    pub cpu_ratio: Option<Estimate>,
     /// What threads that were on their CPU at a window's end had run since they came there, ns, by slot
     /// from 1 on: the hooks add a run when it ends.
     pub(crate) still_ran: Vec<u64>,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use sojourn_base::units::show_ns;
 
 use crate::result::TraceResult;
+use crate::window::slowing::Slowing;
 use crate::window::{Cost, Interval};
 
 /// Stages whose share in the tail gets an interval: the largest.
@@ -61,7 +62,7 @@ pub fn accuracy(page: &mut String, result: &TraceResult) {
     };
     put!(
         page,
-        "\n{:.0} % intervals from {} {}: mean {}, p99 {}",
+        "\nwhile traced, {:.0} % intervals from {} {}:\n  mean {}, p99 {}",
         accuracy.confidence * 100.0,
         accuracy.clusters,
         if result.sampling.windows.is_some() { "windows" } else { "half seconds" },
@@ -79,4 +80,19 @@ pub fn accuracy(page: &mut String, result: &TraceResult) {
     if !shares.is_empty() {
         put!(page, "  of the p99 tail: {}", shares.join(", "));
     }
+    put!(page, "  {}", slowing(result.sampling.slowing.as_ref()));
+}
+
+/// How far the service while traced is from the service untraced.
+fn slowing(slowing: Option<&Slowing>) -> String {
+    let Some(Slowing { cpu_ratio: Some(ratio), busy, mean_ratio, tail_ratio, .. }) = slowing else {
+        return "by how much hooks slow the service is not known here".into();
+    };
+    let times = |ratio: &Option<f64>| ratio.map_or("unknown".into(), |r| format!("×{r:.2}"));
+    format!(
+        "hooks: CPU ×{ratio:.2}, busiest worker {:.0} %; estimated mean {}, p99 tail {}",
+        busy * 100.0,
+        times(mean_ratio),
+        times(tail_ratio)
+    )
 }

@@ -2,7 +2,7 @@
 
 use crate::bins;
 use crate::stages::{COUNT, STAGES};
-use crate::window::estimate::{self, CONFIDENCE, ratio};
+use crate::window::estimate::{self, CONFIDENCE, Estimate, ratio};
 use crate::window::{Accuracy, Interval, StageAccuracy};
 
 /// More windows than this are put together, two by two: an hour has thousands.
@@ -36,12 +36,26 @@ impl Head {
 }
 
 /// The kernel's counts so far: rows by number, totals by bin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// One for each of [`bins::ROWS`]; fewer mean that the others are empty.
+    /// One for each of [`bins::ROWS`].
     pub rows: Vec<Head>,
     /// One for each bin of [`bins::TOTAL`].
     pub totals: Vec<u64>,
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self { rows: vec![Head::default(); bins::ROWS], totals: vec![0; bins::TOTAL.count()] }
+    }
+}
+
+impl Snapshot {
+    /// Counts one request: what `add_to_row` does in the kernel.
+    pub fn count(&mut self, total_ns: u64, stage_ns: [u64; COUNT]) {
+        self.rows[bins::row_of(total_ns)].add(&Head { requests: 1, total_ns, stage_ns });
+        self.totals[bins::TOTAL.of(total_ns)] += 1;
+    }
 }
 
 /// Requests of one window, or of several that were put together.
@@ -54,16 +68,13 @@ pub struct Cluster {
 impl Cluster {
     /// What came between two snapshots.
     fn between(before: &Snapshot, now: &Snapshot) -> Self {
-        let none = Head::default();
-        let was = |k: usize| before.rows.get(k).unwrap_or(&none);
-        let more =
-            |k: usize, head: &Head| (head.requests > was(k).requests).then(|| head.less(was(k)));
-        let bin = |k: usize| before.totals.get(k).copied().unwrap_or(0);
+        let more = |was: &Head, head: &Head| (head.requests > was.requests).then(|| head.less(was));
+        let rows = before.rows.iter().zip(&now.rows).enumerate();
+        let totals = before.totals.iter().zip(&now.totals).enumerate();
         Self {
-            rows: (0..).zip(&now.rows).filter_map(|(k, head)| Some((k, more(k, head)?))).collect(),
-            totals: (0..)
-                .zip(&now.totals)
-                .map(|(k, n)| (k, n - bin(k)))
+            rows: rows.filter_map(|(k, (was, head))| Some((k, more(was, head)?))).collect(),
+            totals: totals
+                .map(|(k, (was, n))| (k, n - was))
                 .filter(|(_, more)| *more > 0)
                 .collect(),
         }
@@ -154,16 +165,17 @@ impl Clusters {
         self.list.len()
     }
 
-    /// How well all numbers are known, where the tail begins at row `tail_row`.
+    /// How well all numbers are known, where the tail begins in row `tail_row`.
     pub fn accuracy(&self, tail_row: usize) -> Accuracy {
-        let heads = |first| self.list.iter().map(move |c| c.rows_from(first)).collect::<Vec<_>>();
-        let (all, tail) = (heads(0), heads(tail_row));
+        let all = self.heads(0);
         let means: Vec<[f64; 2]> =
             all.iter().map(|head| [head.total_ns as f64, head.requests as f64]).collect();
+        let p99_ns = self.quantile(0.99);
+        let tails = self.tails(tail_row, p99_ns);
         let stages = STAGES.iter().enumerate().map(|(k, stage)| StageAccuracy {
             name: stage.name.into(),
-            share: share(&all, k),
-            tail_share: share(&tail, k),
+            share: share(&all, k).map(|share| share.interval_up_to(1.0)),
+            tail_share: hull(&tails, k),
         });
         Accuracy {
             confidence: CONFIDENCE,
@@ -171,9 +183,21 @@ impl Clusters {
             mean_ns: ratio(&means).map(|mean| mean.interval_up_to(f64::INFINITY)),
             p50_ns: self.quantile(0.5),
             p95_ns: self.quantile(0.95),
-            p99_ns: self.quantile(0.99),
+            p99_ns,
             stages: stages.collect(),
         }
+    }
+
+    fn heads(&self, first_row: usize) -> Vec<Head> {
+        self.list.iter().map(|cluster| cluster.rows_from(first_row)).collect()
+    }
+
+    /// The tail as it begins where p99 seems to lie, and at either end of where it may lie; nothing if
+    /// that has no upper end: then the tail may be what no window saw.
+    fn tails(&self, first_row: usize, p99_ns: Option<Interval>) -> Vec<Vec<Head>> {
+        let Some(Interval { low, high: Some(high) }) = p99_ns else { return Vec::new() };
+        let rows = [bins::row_of(low as u64), first_row, bins::row_of(high as u64)];
+        rows.map(|row| self.heads(row)).to_vec()
     }
 
     /// To the width of a bin.
@@ -186,73 +210,33 @@ impl Clusters {
     }
 }
 
-/// Share of stage `k` in the time of what these windows saw.
-fn share(heads: &[Head], k: usize) -> Option<Interval> {
+/// Share of stage `k` in the time of what these windows saw; `None` also if they saw nothing of it: that
+/// it is nowhere does not follow.
+fn share(heads: &[Head], k: usize) -> Option<Estimate> {
     let parts: Vec<[f64; 2]> = heads
         .iter()
         .filter(|head| head.requests > 0)
         .map(|head| [head.stage_ns[k] as f64, head.total_ns as f64])
         .collect();
-    ratio(&parts).map(|share| share.interval_up_to(1.0))
+    let is_seen = parts.iter().any(|[part, _]| *part > 0.0);
+    ratio(&parts).filter(|_| is_seen)
+}
+
+/// Where the share in the tail lies, wherever the tail begins. Few windows make up most of a tail, so
+/// there are as many draws as windows of equal weight would vary by as much (Kish, Survey Sampling, 1965,
+/// 11.7). Simulated queues and redrawn records: with p99 as it seems and all windows as draws, intervals
+/// at 95 % held in 53 to 85 of 100 cases.
+fn hull(tails: &[Vec<Head>], k: usize) -> Option<Interval> {
+    let known = |heads: &Vec<Head>| {
+        let weights: Vec<f64> = heads.iter().map(|head| head.total_ns as f64).collect();
+        let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let n = weights.iter().sum::<f64>().powi(2) / squares;
+        Some(Estimate { n: (n as usize).max(2), ..share(heads, k)? }.interval_up_to(1.0))
+    };
+    let each: Vec<Interval> = tails.iter().map(known).collect::<Option<_>>()?;
+    let low = each.iter().map(|interval| interval.low).reduce(f64::min)?;
+    Some(Interval { low, high: each.iter().filter_map(|interval| interval.high).reduce(f64::max) })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::stages::RESIDUAL;
-
-    /// Counts after `n` windows, the k-th of which had k + 1 requests of 1 ms, 10 (k + 1) us of them
-    /// in the first stage.
-    fn after(n: u64) -> Snapshot {
-        let mut now = Snapshot {
-            rows: vec![Head::default(); bins::ROWS],
-            totals: vec![0; bins::TOTAL.count()],
-        };
-        for k in 1..=n {
-            let mut stage_ns = [0; COUNT];
-            stage_ns[0] = k * k * 10_000;
-            stage_ns[RESIDUAL] = k * 1_000_000 - stage_ns[0];
-            let head = Head { requests: k, total_ns: k * 1_000_000, stage_ns };
-            now.rows[bins::row_of(1_000_000)].add(&head);
-            now.totals[bins::TOTAL.of(1_000_000)] += k;
-        }
-        now
-    }
-
-    #[test]
-    fn a_window_holds_what_came_in_it() {
-        let mut clusters = Clusters::default();
-        for n in [0, 1, 2, 2, 3] {
-            clusters.add(after(n));
-        }
-        assert_eq!(clusters.count(), 3, "those in which nothing came say nothing");
-        let requests: Vec<u64> = clusters.list.iter().map(|c| c.rows_from(0).requests).collect();
-        assert_eq!(requests, [1, 2, 3]);
-    }
-
-    #[test]
-    fn intervals_hold_the_ratio_of_the_sums() {
-        let mut clusters = Clusters::default();
-        (1..=10).for_each(|n| clusters.add(after(n)));
-        let accuracy = clusters.accuracy(0);
-        // Σ k² · 10 us ÷ Σ k · 1 ms = 0.07: not the mean of the windows' shares, which is 0.055.
-        let Interval { low, high } = accuracy.stages[0].share.unwrap();
-        let middle = f64::midpoint(low, high.unwrap());
-        assert!((middle - 0.07).abs() < 1e-9 && low > 0.04, "{low} {high:?}");
-        assert_eq!(accuracy.stages[0].tail_share, accuracy.stages[0].share, "all are the tail");
-        let mean = accuracy.mean_ns.unwrap();
-        assert!((mean.low - 1e6).abs() < 1e-3, "they do not differ: {mean:?}");
-        assert_eq!(accuracy.stages.len(), COUNT);
-    }
-
-    #[test]
-    fn thousands_of_windows_are_kept_in_bounded_memory_and_lose_nothing() {
-        let mut clusters = Clusters::default();
-        let n = 5 * MOST as u64 + 3;
-        (1..=n).for_each(|k| clusters.add(after(k)));
-        assert!(clusters.count() < MOST, "{}", clusters.count());
-        let requests: u64 = clusters.list.iter().map(|c| c.rows_from(0).requests).sum();
-        assert_eq!(requests, n * (n + 1) / 2);
-        assert_eq!(clusters.stride, 8);
-    }
-}
+mod tests;

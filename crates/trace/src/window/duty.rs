@@ -7,6 +7,7 @@
 //! where both share a CPU.
 
 use crate::window::Cost;
+use crate::window::draw::Draw;
 use crate::window::estimate::{Estimate, jackknife};
 use crate::window::work::Work;
 
@@ -22,7 +23,7 @@ const PRICE_MIN: f64 = 0.02;
 /// What the tracer itself takes for a window, and for how long the hooks stay attached beside it, until
 /// both are known, ns.
 const OWN_NS: f64 = 6e6;
-const BESIDE_NS: f64 = 1e7;
+const BESIDE_NS: f64 = 2e7;
 /// Mean length of a window, ns.
 const SHORTEST_NS: f64 = 2e7;
 const LONGEST_NS: f64 = 1.5e8;
@@ -40,6 +41,8 @@ pub struct Turn {
     pub outside: Work,
     /// What it did from before attaching until after detaching.
     pub inside: Work,
+    /// What it did while arrivals were counted.
+    pub traced: Work,
     /// Length of the window, ns.
     pub length_ns: f64,
     /// From before attaching until after detaching, ns.
@@ -52,8 +55,8 @@ pub struct Turn {
 #[derive(Debug)]
 pub struct Duty {
     asked: f64,
-    /// CPU time and segments, inside and outside, by window.
-    turns: Vec<[f64; 4]>,
+    /// CPU time and segments, inside, outside and while arrivals were counted, by window.
+    turns: Vec<[f64; 6]>,
     windows: f64,
     length_ns: f64,
     attached_ns: f64,
@@ -76,14 +79,15 @@ impl Duty {
 
     /// Takes in what a window and the gap before it saw.
     pub fn add(&mut self, turn: &Turn) {
-        let Turn { outside, inside, .. } = *turn;
+        let Turn { outside, inside, traced, .. } = *turn;
         if inside.segments > 0.0 || outside.segments > 0.0 {
-            self.turns.push([inside.cpu_ns, inside.segments, outside.cpu_ns, outside.segments]);
+            let sums = [inside, outside, traced].map(|work| [work.cpu_ns, work.segments]);
+            self.turns.push(std::array::from_fn(|k| sums[k / 2][k % 2]));
         }
         if self.turns.len() == MOST {
             let pairs = self.turns.chunks(2);
             let add =
-                |two: &[[f64; 4]]| std::array::from_fn(|k| two.iter().map(|turn| turn[k]).sum());
+                |two: &[[f64; 6]]| std::array::from_fn(|k| two.iter().map(|turn| turn[k]).sum());
             self.turns = pairs.map(add).collect();
         }
         self.windows += 1.0;
@@ -112,25 +116,33 @@ impl Duty {
     }
 
     /// Mean length of the next window, ns.
-    pub fn window_ns(&self) -> f64 {
+    fn window_ns(&self) -> f64 {
         let affords_ns = SLOT_NS * self.asked - self.own_per_window_ns();
         (affords_ns / self.price() - self.beside_ns()).clamp(SHORTEST_NS, LONGEST_NS)
     }
 
     /// What a window of this length needs of its slot, ns.
-    pub fn needed_ns(&self, window_ns: f64) -> f64 {
+    fn needed_ns(&self, window_ns: f64) -> f64 {
         window_ns + self.beside_ns()
     }
 
     /// Length of the next slot, in which one window lies, ns.
-    pub fn slot_ns(&self) -> f64 {
+    fn slot_ns(&self) -> f64 {
         let attached_ns = self.needed_ns(self.window_ns());
         self.time_for(attached_ns, self.own_per_window_ns())
     }
 
     /// When the next slot begins, ns from the beginning: by then what was spent has been earned.
-    pub fn due_ns(&self) -> f64 {
+    fn due_ns(&self) -> f64 {
         self.time_for(self.attached_ns, self.own_ns)
+    }
+
+    /// Draws the next window: when it begins at the earliest, ns from the beginning of the trace, and
+    /// its length, ns.
+    pub fn next(&self, draw: &mut Draw) -> (u64, u64) {
+        let length_ns = draw.length_ns(self.window_ns());
+        let place_ns = draw.place_ns(self.slot_ns(), self.needed_ns(length_ns as f64));
+        (self.due_ns() as u64 + place_ns, length_ns)
     }
 
     /// How long a trace must be in which so much is spent.
@@ -141,6 +153,11 @@ impl Duty {
     /// Time with hooks attached, ns.
     pub fn attached_ns(&self) -> f64 {
         self.attached_ns
+    }
+
+    /// How many times as much CPU time a segment takes while arrivals are counted.
+    pub fn cpu_ratio(&self) -> Option<Estimate> {
+        jackknife(&self.turns, ratio_traced)
     }
 
     /// What it came to in `elapsed_ns`, of which the tracer itself took `own_ns` of CPU time.
@@ -158,16 +175,23 @@ impl Duty {
 }
 
 /// CPU time inside beyond what the same segments take outside, ÷ CPU time inside.
-fn lost_inside(sums: &[f64; 4]) -> f64 {
+fn lost_inside(sums: &[f64; 6]) -> f64 {
     extra_ns(sums) / sums[0]
 }
 
 /// The same ÷ all CPU time.
-fn lost_of_all(sums: &[f64; 4]) -> f64 {
+fn lost_of_all(sums: &[f64; 6]) -> f64 {
     extra_ns(sums) / (sums[0] + sums[2])
 }
 
-fn extra_ns([inside_ns, inside_segments, outside_ns, outside_segments]: &[f64; 4]) -> f64 {
+/// CPU time per segment while arrivals are counted ÷ the same outside.
+fn ratio_traced(
+    [_, _, outside_ns, outside_segments, traced_ns, traced_segments]: &[f64; 6],
+) -> f64 {
+    (traced_ns / traced_segments) / (outside_ns / outside_segments)
+}
+
+fn extra_ns([inside_ns, inside_segments, outside_ns, outside_segments, ..]: &[f64; 6]) -> f64 {
     inside_ns - inside_segments * outside_ns / outside_segments
 }
 

@@ -2,6 +2,7 @@
 
 use crate::counts::Counts;
 use crate::window::Sampling;
+use crate::window::slowing::Slowing;
 
 /// Of fewer windows it cannot be told how much they differ.
 const CLUSTERS_MIN: usize = 5;
@@ -48,6 +49,7 @@ pub fn doubts(counts: &Counts, sampling: &Sampling) -> Vec<String> {
             matched + cut_off
         ));
     }
+    doubts.extend(sampling.slowing.as_ref().and_then(Slowing::doubt));
     doubts
 }
 
@@ -79,6 +81,27 @@ mod tests {
         ] {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(found[0].contains(word) && found[0].contains("--all"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_tail_that_hooks_made_is_doubted_and_another_is_not() {
+        for (tail_ratio, is_doubted) in [(1.09, false), (1.11, true)] {
+            let slowing = Slowing {
+                cpu_ratio: Some(1.1),
+                tail_ratio: Some(tail_ratio),
+                ..Slowing::default()
+            };
+            let row = Row { requests: 1000, ..Row::default() };
+            let counts = Counts {
+                rows: vec![(1, row)],
+                reasons: vec![0; REASONS.len()],
+                ..Counts::default()
+            };
+            let p99_ns = Some(Interval { low: 1.0, high: Some(2.0) });
+            let accuracy = Some(Accuracy { clusters: 9, p99_ns, ..Accuracy::default() });
+            let sampling = Sampling { accuracy, slowing: Some(slowing), ..Sampling::default() };
+            assert_eq!(doubts(&counts, &sampling).len(), usize::from(is_doubted));
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! [`draw`] says where they lie, [`duty`] how long and how often they may be for the cost that was
 //! asked for, [`clusters`] keeps what each of them saw, [`estimate`] how well the whole is known from
-//! them, [`judge`] whether that is enough. All of these are pure. [`work`] reads what the service did,
+//! them, [`slowing`] what hooks do to what they see, [`judge`] whether that is enough. All of these are pure. [`work`] reads what the service did,
 //! and `run` holds them together.
 //!
 //! A request counts if its first segment arrived inside a window, however long it takes: after the end
@@ -16,6 +16,7 @@ pub mod estimate;
 pub mod judge;
 #[cfg(feature = "bpf")]
 pub(crate) mod run;
+pub mod slowing;
 pub mod work;
 
 use schemars::JsonSchema;
@@ -23,6 +24,9 @@ use serde::{Deserialize, Serialize};
 
 /// How long the hooks wait for the last requests of a window, at most.
 pub const DRAIN_MAX_NS: u64 = 1_000_000_000;
+/// Places that a result keeps; an hour has thousands.
+#[cfg(feature = "bpf")]
+const PLACES: usize = 1000;
 
 /// Which requests were traced, what that cost, and how well the numbers are known from them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,10 +44,32 @@ pub struct Sampling {
     pub duty: f64,
     /// Longest wait for the last requests of a window, ns; `null`: no windows.
     pub drain_max_ns: Option<u64>,
+    /// Where the first 1000 windows lay.
+    #[serde(default)]
+    pub places: Vec<Place>,
     /// What tracing took from the service; `null`: not measured in this way.
     pub cost: Option<Cost>,
-    /// How well the numbers are known; `null`: every request was traced.
+    /// What hooks do to the service in windows: all numbers are of the service while traced; `null`: not
+    /// measured, for nothing was seen without hooks.
+    #[serde(default)]
+    pub slowing: Option<slowing::Slowing>,
+    /// How well the numbers are known, as those of the service while traced; `null`: every request was
+    /// traced.
     pub accuracy: Option<Accuracy>,
+}
+
+/// One window, `CLOCK_MONOTONIC`, ns: its hooks are there for longer than arrivals are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The first hook is about to be attached.
+    pub attached_ns: u64,
+    /// Arrivals count from here on.
+    pub started_ns: u64,
+    /// They count no more.
+    pub ended_ns: u64,
+    /// The last hook is gone.
+    pub detached_ns: u64,
 }
 
 /// What tracing took, from the service's CPU time per TCP segment inside windows and between them.
@@ -90,9 +116,10 @@ pub struct Accuracy {
 pub struct StageAccuracy {
     /// The stage.
     pub name: String,
-    /// Of its share in the time of all requests.
+    /// Of its share in the time of all requests; `null`: none of it was seen.
     pub share: Option<Interval>,
-    /// Of its share in the time of those at and above p99, as `tail` bounds them.
+    /// Of its share in the time of the slowest hundredth; `null` also where that comes from too few
+    /// windows.
     pub tail_share: Option<Interval>,
 }
 

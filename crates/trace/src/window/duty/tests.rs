@@ -1,5 +1,4 @@
 use super::*;
-use crate::window::draw::Draw;
 use sojourn_base::rng::{self, RngExt as _};
 
 /// A saturated service on which hooks take a share of its time while they are attached; attaching and
@@ -27,15 +26,16 @@ impl Machine {
         let (mut duty, mut draw) = (Duty::new(asked), Draw::new(9));
         let (mut now, mut attached) = (0.0, 0.0);
         loop {
-            let length = draw.length_ns(duty.window_ns()) as f64;
-            let place = draw.place_ns(duty.slot_ns(), duty.needed_ns(length)) as f64;
-            let start = (duty.due_ns() + place).max(now + 1e7);
+            let (from, length) = duty.next(&mut draw);
+            let (start, length) = ((from as f64).max(now + 1e7), length as f64);
             if start + length > seconds * 1e9 {
                 return (duty, attached);
             }
             let attached_ns = length + 5e6 + drain_ns;
             let (outside, inside) = (self.runs(start - now, false), self.runs(attached_ns, true));
-            duty.add(&Turn { outside, inside, length_ns: length, attached_ns, own_ns: 5e6 });
+            let traced = self.runs(length, true);
+            let own_ns = 5e6;
+            duty.add(&Turn { outside, inside, traced, length_ns: length, attached_ns, own_ns });
             (now, attached) = (start + attached_ns, attached + attached_ns);
         }
     }
@@ -81,6 +81,8 @@ fn the_cost_is_measured_with_an_interval_that_holds_it() {
     assert!(interval.low < truth && truth < interval.high.unwrap(), "{truth} {cost:?}");
     assert!((cost.measured.unwrap() / truth - 1.0).abs() < 0.3, "{truth} {cost:?}");
     assert!(!cost.is_assumed);
+    let Estimate { value, se, .. } = duty.cpu_ratio().unwrap();
+    assert!((value - 1.0 / (1.0 - 0.22)).abs() < 4.0 * se && se < 0.05, "{value} {se}");
 }
 
 /// An idle service says nothing of what hooks cost it: it is assumed, and that is said.
