@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parent / "store" / "golden"
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     with tarfile.open(GOLDEN / "record-1.tar.xz") as packed:
-        packed.extractall(folder, filter="data")
+        packed.extractall(folder)  # noqa: S202 - our own; Python 3.11.2 knows no filters
     return folder
 
 
