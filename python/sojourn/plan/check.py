@@ -24,7 +24,7 @@ def next_check(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) 
         loads = list(_loads(service.check))
         random.Random(make.seed_of(study, block)).shuffle(loads)  # noqa: S311 - not a secret
         for rho, rps in loads:
-            setting = Setting.of({RATE: rps} if rho is None else {LOAD: rho})
+            setting = Setting.of({RATE: make.rounded(rps)} if rho is None else {LOAD: rho})
             tried = done.at(repeat, setting)
             if make.is_open(tried, study.run.retries):
                 return make.point(

@@ -22,7 +22,6 @@ CONDITION = "condition"  # what runs beside a traced point
 TRACER = "tracer"  # whether it is traced, or the twin that is not
 _FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _PLAIN = re.compile(r"(?!(?:true|false)$)[A-Za-z_][A-Za-z0-9_.:+-]*")  # needs no quotes
-_EXACT = 2**53  # below it a whole number is the same as int and as float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -51,7 +50,7 @@ class Setting(Mapping[str, Level]):
         if len(set(names)) < len(names):
             raise ValueError(f"a factor comes twice: {', '.join(names)}")
         for name in names:
-            if not _FACTOR.fullmatch(name):
+            if not is_factor(name):
                 raise ValueError(f"'{name}' is no name of a factor")
         object.__setattr__(self, "levels", ordered)
         text = ",".join(f"{name}={level_text(level)}" for name, level in ordered)
@@ -84,6 +83,11 @@ class Setting(Mapping[str, Level]):
         return f"Setting({self.text})"
 
 
+def is_factor(name: str) -> bool:
+    """Whether a factor may have this name: letters, digits and `_.-`, a letter first."""
+    return bool(_FACTOR.fullmatch(name))
+
+
 def level_text(level: Level) -> str:
     """A level with all its digits; `level_of` reads it.
 
@@ -97,14 +101,14 @@ def level_text(level: Level) -> str:
     if isinstance(level, float):
         if not math.isfinite(level):
             raise ValueError(f"a level is a finite number, not {level}")
-        return str(int(level)) if level.is_integer() and abs(level) < _EXACT else repr(level)
+        return str(int(level)) if level.is_integer() else repr(level)
     if isinstance(level, str):
         return level if _PLAIN.fullmatch(level) else json.dumps(level)
     raise ValueError(f"a level is a number, a text or true or false, not {level!r}")
 
 
 def level_of(text: str) -> Level:
-    """The level whose text this is.
+    """The level whose text this is; ValueError if it is that of none.
 
     >>> [level_of(text) for text in ('0.7', '2', 'true', 'cfs', '"true"')]
     [0.7, 2, True, 'cfs', 'true']

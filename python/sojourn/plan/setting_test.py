@@ -41,6 +41,13 @@ def test_texts_are_equal_for_equal_settings_only(
     assert Setting(tuple(reversed(list(one.items())))) == first
 
 
+@pytest.mark.parametrize("level", [2**53, 2**53 + 1, 10**22])
+def test_a_large_whole_number_is_the_same_as_int_and_as_float(level: int) -> None:
+    whole = float(level)
+    assert (Setting.of(a=level) == Setting.of(a=whole)) == (level == whole)
+    assert level_of(level_text(whole)) == whole
+
+
 def test_a_text_is_for_people_too() -> None:
     setting = Setting.of({"services.memcached.params.threads": 2, "load": 0.904}, policy="cfs")
     assert setting.text == "load=0.904,policy=cfs,services.memcached.params.threads=2"

@@ -22,7 +22,7 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.host import Facts, Placement
 from sojourn.plan import Phase, Point, traced
 from sojourn.plan.traced import Condition
-from sojourn.run import shield, signals
+from sojourn.run import signals
 from sojourn.run.live import Live
 from sojourn.run.watch import Deadline
 from sojourn.services import process
@@ -105,8 +105,9 @@ def place(where: Placement, *, is_shielded: bool) -> tuple[tuple[int, ...], bool
     A window ends when the tracer comes to run, and what it is told of culprits is lost if it does
     not. Beside a client that spins, and that goes before others, it gets a hundredth of a CPU: a
     window of 20 ms took 150. So it stays off both server and client if it can. If not, a shielded
-    server is the better neighbour: its real-time threads never wait for the tracer, while what the
-    client is kept from sending comes all at once in the beginning of the window.
+    server is the better neighbour: its real-time threads do not wait for the tracer but for the few
+    per cent that the kernel keeps for others, while what the client is kept from sending comes all
+    at once in the beginning of the window.
 
     Args:
         where: who runs where.
@@ -138,7 +139,7 @@ def _tracer(live: Live, asked: tuple[str, ...], folder: Path, ledger: Ledger) ->
     assert live.process is not None  # noqa: S101  # a traced point has a real service
     words = ("--pid", str(live.process.pid), "--duration", LONGEST, "--json", str(folder / TRACE))
     argv = (str(programs.find(PROGRAM)), *words, *asked)
-    cpus, is_first = place(live.placement, is_shielded=live.shield.name != shield.NONE)
+    cpus, is_first = place(live.placement, is_shielded=bool(live.shield.given))
     with signals.deaf():
         tracer = process.start(
             PROGRAM,

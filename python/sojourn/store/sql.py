@@ -16,8 +16,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from sojourn.errors import SpecFault
-from sojourn.plan.setting import LOAD, RATE, Level, level_of, level_text
+from sojourn.errors import SpecFault, StoreFault
+from sojourn.plan.setting import LOAD, RATE, Level, is_factor, level_of, level_text
 from sojourn.store.columns import SCHEMA, as_kept, setting_of
 from sojourn.store.find import read, records
 from sojourn.store.record import OUTCOME, POINTS
@@ -29,7 +29,7 @@ ALONE = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",  # else a table's name may be a variable of the caller
 }
-CLOSED = ("enable_external_access = false", "lock_configuration = true")
+NO_FILES, LOCKED = "enable_external_access = false", "lock_configuration = true"
 READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 _MEASURED = SCHEMA.names[SCHEMA.names.index("verdict") : SCHEMA.names.index("setting")]
 _SAYS = ("filename", "key", "phase", "fraction", "point_rps")  # the setting, where none is kept
@@ -51,13 +51,14 @@ def connect(results: Path) -> duckdb.DuckDBPyConnection:
         base.register("nothing", SCHEMA.empty_table())
         base.execute("CREATE VIEW files AS SELECT *, '' AS filename FROM nothing")
     _keep_with_settings(base)
-    base.execute(f"CREATE TABLE outcomes AS SELECT {', '.join(_columns(base))} FROM kept")  # noqa: S608
+    base.execute(f"SET {NO_FILES}")  # from here on texts of the records become part of statements
+    columns = ", ".join(_columns(base, results))
+    base.execute(f"CREATE TABLE outcomes AS SELECT {columns} FROM kept")  # noqa: S608
     base.execute("DROP TABLE kept")
     is_there = {name for name, *_ in base.execute("DESCRIBE outcomes").fetchall()}
     measured = ", ".join(name for name in _MEASURED if name in is_there)
     base.execute(f"CREATE VIEW points AS SELECT * EXCLUDE ({measured}) FROM outcomes")  # noqa: S608
-    for setting in CLOSED:
-        base.execute(f"SET {setting}")
+    base.execute(f"SET {LOCKED}")
     return base
 
 
@@ -84,24 +85,45 @@ def _keep_with_settings(base: duckdb.DuckDBPyConnection) -> None:
     base.unregister("olders")
 
 
-def _columns(base: duckdb.DuckDBPyConnection) -> Iterator[str]:
+def _columns(base: duckdb.DuckDBPyConnection, results: Path) -> Iterator[str]:
     """What `outcomes` is made of: all that is kept, and each factor by its name."""
     levels: dict[str, list[Level]] = defaultdict(list, {LOAD: [], RATE: []})
     pairs = base.execute(
         "SELECT DISTINCT e.key, e.value FROM (SELECT unnest(map_entries(setting)) AS e FROM kept)"
     ).fetchall()
     for factor, text in sorted(pairs):
-        levels[factor].append(level_of(text))
+        levels[factor].append(_level(factor, text, results))
     yield "*"
     taken = {name.lower() for name, *_ in base.execute("DESCRIBE kept").fetchall()}
     for factor, seen in levels.items():
-        name = f"setting.{factor}" if factor.lower() in taken else factor
+        name = factor
+        while name.lower() in taken:  # names of columns know no case
+            name = f"setting.{name}"
+        taken.add(name.lower())
         yield f'{_column(factor, seen)} AS "{name}"'
+
+
+def _level(factor: str, text: str, results: Path) -> Level:
+    """A level as it is kept; its factor's name may be part of a statement after this.
+
+    Raises:
+        StoreFault: the lab has written neither.
+    """
+    try:
+        if is_factor(factor):
+            return level_of(text)
+    except ValueError:
+        pass
+    raise StoreFault(
+        f"the setting {factor!r} = {text!r} of a point cannot be read",
+        at=str(results),
+        fix="take the record that holds it out of the folder; it was damaged or not written here",
+    )
 
 
 def _column(factor: str, seen: list[Level]) -> str:
     """A factor's levels in the type that all of them have."""
-    text = f"setting['{factor}']"  # a factor's name has no quotes
+    text = f"setting[{_quote(factor)}]"
     if all(isinstance(level, bool) for level in seen) and seen:
         return f"CAST({text} AS BOOLEAN)"
     if not any(isinstance(level, bool | str) for level in seen):

@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sojourn import spec, store
-from sojourn.errors import SpecFault
+from sojourn.errors import SpecFault, StoreFault
 from sojourn.plan import next_point
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 from sojourn.store.record import OpenRecord
+
+FORGED = (
+    "x'] AS VARCHAR) AS y, (SELECT content FROM read_text('/etc/hostname')) AS z, CAST(setting['x"
+)
 
 
 @pytest.fixture
@@ -66,6 +72,39 @@ def test_sql_has_a_column_per_factor_of_the_type_of_its_levels(
         ]  # fmt: skip
     _, rows = store.query(tmp_path, "select max(setting['threads']) from points")
     assert rows == [("4",)]
+
+
+def test_factors_that_differ_by_case_have_a_column_each(study: Study, tmp_path: Path) -> None:
+    settings = (Setting.of({"Load": 1, "load": 2, "setting.key": "a", "key": "b"}), Setting())
+    with store.open(tmp_path, study) as record:
+        for setting in settings:
+            point = next_point(study, record.outcomes())
+            assert point is not None
+            under = replace(point, setting=setting, key=setting.text or "none")
+            record.add(replace(imagine(under), folder=str(record.folder(under))))
+    names, rows = store.query(tmp_path, "select * from points where load is not null")
+    assert len({name.lower() for name in names}) == len(names)
+    row = dict(zip(names, rows[0], strict=True))
+    assert (row["load"], row["setting.Load"], row["key"]) == (2, 1, settings[0].text)
+    assert {row["setting.key"], row["setting.setting.key"]} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("factor", "level"),
+    [(FORGED, "1"), ("load", "zz zz"), ('a"b', "1")],
+)
+def test_a_setting_that_nobody_wrote_is_refused(
+    study: Study, tmp_path: Path, factor: str, level: str
+) -> None:
+    with store.open(tmp_path, study) as record:
+        measure(record, study, 1)
+    path = next(tmp_path.rglob("outcome.parquet"))
+    table = pq.read_table(path)
+    at = table.schema.get_field_index("setting")
+    forged = pa.array([[(factor, level)]], type=table.schema.field("setting").type)
+    pq.write_table(table.set_column(at, table.schema.field(at), forged), path)
+    with pytest.raises(StoreFault, match="cannot be read"):
+        store.query(tmp_path, "select * from points")
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,10 @@ fn push(path: &mut String, frame: &str) {
     path.push_str(&clean(frame));
 }
 
-/// A frame cannot hold what parts frames.
+/// A frame cannot hold what parts frames or lines, whatever reader parts them.
 fn clean(name: &str) -> String {
-    name.replace(';', ":").replace(['\n', '\r'], " ")
+    let parts_lines = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    name.replace(';', ":").replace(parts_lines, " ")
 }
 
 /// Lines of `frames time`, the time in µs, of both groups: the first frame says which.
@@ -136,5 +137,17 @@ impl Node {
     pub fn depth(&self, least_ns: u64) -> usize {
         let deep = self.children.values().filter(|child| child.ns >= least_ns);
         deep.map(|child| 1 + child.depth(least_ns)).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Python parts lines at more than `\n`: a thread's name must not part them anywhere.
+    #[test]
+    fn no_name_parts_frames_or_lines() {
+        assert_eq!(clean("a;b\nc\x0bd\u{85}e\u{2028}f\x1cg"), "a:b c d e f g");
+        assert_eq!(clean("tokio-runtime-w é"), "tokio-runtime-w é");
     }
 }

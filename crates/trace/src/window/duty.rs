@@ -122,7 +122,7 @@ impl Duty {
     }
 
     /// What a window of this length needs of its slot, ns.
-    fn needed_ns(&self, window_ns: f64) -> f64 {
+    pub fn needed_ns(&self, window_ns: f64) -> f64 {
         window_ns + self.beside_ns()
     }
 

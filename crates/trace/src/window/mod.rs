@@ -2,8 +2,8 @@
 //!
 //! [`draw`] says where they lie, [`duty`] how long and how often they may be for the cost that was
 //! asked for, [`clusters`] keeps what each of them saw, [`estimate`] how well the whole is known from
-//! them, [`slowing`] what hooks do to what they see, [`judge`] whether that is enough. All of these are pure. [`work`] reads what the service did,
-//! and `run` holds them together.
+//! them, [`slowing`] what hooks do to what they see, [`judge`] whether that is enough. All of these are
+//! pure. [`work`] reads what the service did, and `run` holds them together.
 //!
 //! A request counts if its first segment arrived inside a window, however long it takes: after the end
 //! the hooks stay until the last of them has ended, at most for [`DRAIN_MAX_NS`]. To count those that

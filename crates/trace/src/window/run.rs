@@ -78,10 +78,12 @@ impl Windows<'_, '_> {
         let (place_ns, length_ns) = self.duty.next(&mut self.draw);
         let from_ns = outcome.started_ns + place_ns;
         let end_ns = outcome.started_ns + self.live.options.duration_ns;
+        let needed_ns = self.duty.needed_ns(length_ns as f64) as u64;
         // A trace that is shorter than a slot has one window all the same.
-        let latest_ns = if self.epoch == 0 { end_ns.saturating_sub(length_ns) } else { u64::MAX };
+        let is_first = self.epoch == 0;
+        let latest_ns = if is_first { end_ns.saturating_sub(needed_ns) } else { u64::MAX };
         let from_ns = from_ns.min(latest_ns).max(Monotonic.now_ns() + GAP_MIN_NS);
-        let fits = from_ns + length_ns <= end_ns;
+        let fits = from_ns + if is_first { length_ns } else { needed_ns } <= end_ns;
         let is_on = self.sleep_until(if fits { from_ns } else { end_ns }, outcome);
         (fits && is_on).then_some(length_ns)
     }

@@ -52,10 +52,11 @@ pub fn slowing(
 ) -> Slowing {
     // Noise may say that hooks make a service faster.
     let ratio = cpu_ratio.map(|found| found.value.max(1.0));
-    let wait_ratio = ratio
-        .filter(|_| busy <= BUSY_MAX)
-        .map(|ratio| ratio * ratio * (1.0 - busy / ratio) / (1.0 - busy));
-    let longer = |causes: &[CauseShare]| Some(longer(causes, ratio?, wait_ratio?));
+    let wait_ratio = ratio.and_then(|ratio| {
+        let longer = || ratio * ratio * (1.0 - busy / ratio) / (1.0 - busy);
+        if ratio <= 1.0 { Some(1.0) } else { (busy <= BUSY_MAX).then(longer) }
+    });
+    let longer = |causes: &[CauseShare]| longer(causes, ratio?, wait_ratio);
     Slowing {
         cpu_ratio: cpu_ratio.map(|found| found.value),
         interval: cpu_ratio.map(Estimate::interval),
@@ -67,22 +68,31 @@ pub fn slowing(
     }
 }
 
-/// How many times as long as untraced these requests are.
-fn longer(causes: &[CauseShare], ratio: f64, wait_ratio: f64) -> f64 {
-    let untraced = |cause: &CauseShare| match cause.cause {
-        Cause::Queuing | Cause::Imbalance => cause.share / wait_ratio,
-        Cause::Work => cause.share / ratio,
-        Cause::Scheduling | Cause::Stopped | Cause::Client | Cause::Residual => cause.share,
-    };
-    let all: f64 = causes.iter().map(|cause| cause.share).sum();
-    if all > 0.0 { all / causes.iter().map(untraced).sum::<f64>() } else { 1.0 }
+/// How many times as long as untraced these requests are; `None` if they wait behind others and it is
+/// not known how much longer.
+fn longer(causes: &[CauseShare], ratio: f64, wait_ratio: Option<f64>) -> Option<f64> {
+    let (mut all, mut untraced) = (0.0, 0.0);
+    for cause in causes.iter().filter(|cause| cause.share > 0.0) {
+        all += cause.share;
+        untraced += match cause.cause {
+            Cause::Queuing | Cause::Imbalance => cause.share / wait_ratio?,
+            Cause::Work => cause.share / ratio,
+            Cause::Scheduling | Cause::Stopped | Cause::Client | Cause::Residual => cause.share,
+        };
+    }
+    Some(if all > 0.0 { all / untraced } else { 1.0 })
 }
 
 impl Slowing {
     /// Why p99 and its tail are not those of the untraced service.
     pub fn doubt(&self) -> Option<String> {
         const REMEDY: &str = "take p99 from the client, or trace where load is lower";
-        let ratio = self.cpu_ratio?;
+        let Some(ratio) = self.cpu_ratio else {
+            return Some(format!(
+                "too little was done between windows to tell by how much hooks slow the service: give a \
+                 longer --duration; {REMEDY}"
+            ));
+        };
         let busy = self.busy * 100.0;
         let Some(tail_ratio) = self.tail_ratio else {
             return Some(format!(

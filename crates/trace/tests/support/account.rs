@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Summed over its threads.
+/// Summed over the threads that it has then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// On a CPU, ns.
@@ -17,9 +17,9 @@ impl Account {
     /// What came since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
-            ran_ns: self.ran_ns - earlier.ran_ns,
-            waited_ns: self.waited_ns - earlier.waited_ns,
-            turns: self.turns - earlier.turns,
+            ran_ns: self.ran_ns.saturating_sub(earlier.ran_ns),
+            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
+            turns: self.turns.saturating_sub(earlier.turns),
         }
     }
 }
@@ -31,7 +31,9 @@ impl Account {
 pub fn of(pid: u32) -> Account {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     tasks.fold(Account::default(), |sum, task| {
-        let text = fs::read_to_string(task.unwrap().path().join("schedstat")).unwrap();
+        let Ok(text) = fs::read_to_string(task.unwrap().path().join("schedstat")) else {
+            return sum; // it has just ended
+        };
         let words: Vec<u64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
         let &[ran_ns, waited_ns, turns] = words.as_slice() else { panic!("schedstat: {text}") };
         Account {

@@ -53,12 +53,17 @@ fn a_worker_without_idle_time_has_a_tail_of_no_known_length() {
     let full = seen(1.2, 0.99, &[(Cause::Queuing, 1.0)]);
     assert_eq!((full.wait_ratio, full.tail_ratio), (None, None));
     assert!(full.doubt().unwrap().contains("99 % busy"));
+    let free = seen(1.0, 0.99, &[(Cause::Queuing, 1.0)]);
+    assert_eq!((free.tail_ratio, free.doubt()), (Some(1.0), None), "hooks that cost nothing");
+    let alone = seen(1.05, 0.99, &[(Cause::Scheduling, 0.5), (Cause::Work, 0.5)]);
+    assert_eq!(alone.doubt(), None, "nothing waits behind others");
 }
 
 #[test]
-fn noise_makes_nothing_faster_and_no_measure_no_doubt() {
+fn noise_makes_nothing_faster_and_what_is_not_measured_is_doubted() {
     let faster = seen(0.9, 0.5, &[(Cause::Queuing, 1.0)]);
     assert_eq!((faster.cpu_ratio, faster.tail_ratio), (Some(0.9), Some(1.0)));
     let unknown = slowing(None, 0.0, &[], &[]);
-    assert_eq!((unknown.tail_ratio, unknown.doubt()), (None, None));
+    assert_eq!(unknown.tail_ratio, None);
+    assert!(unknown.doubt().unwrap().contains("too little"));
 }
