@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_tail_that_hooks_made_is_doubted_and_another_is_not() {
-        for (tail_ratio, is_doubted) in [(1.09, false), (1.11, true)] {
+        for (tail_ratio, is_doubted) in [(1.49, false), (1.51, true)] {
             let slowing = Slowing {
                 cpu_ratio: Some(1.1),
                 tail_ratio: Some(tail_ratio),

@@ -43,9 +43,9 @@ fn a_tail_of_queuing_is_doubted_and_one_of_other_tasks_is_not() {
     let preempted = seen(1.2, 0.6, &[(Cause::Scheduling, 0.9), (Cause::Queuing, 0.1)]);
     assert!(preempted.tail_ratio.unwrap() < 1.05, "{preempted:?}");
     assert_eq!(preempted.doubt(), None);
-    // The same tail at two loads: 1.0816 · (1 − ρ ÷ 1.04) ÷ (1 − ρ) = 1.09 and 1.12.
-    assert_eq!(seen(1.04, 0.2, &[(Cause::Queuing, 1.0)]).doubt(), None);
-    assert!(seen(1.04, 0.5, &[(Cause::Queuing, 1.0)]).doubt().is_some());
+    // The same tail at two loads: 1.44 · (1 − ρ ÷ 1.2) ÷ (1 − ρ) = 1.46 and 1.62.
+    assert_eq!(seen(1.2, 0.08, &[(Cause::Queuing, 1.0)]).doubt(), None);
+    assert!(seen(1.2, 0.43, &[(Cause::Queuing, 1.0)]).doubt().is_some());
 }
 
 #[test]
