@@ -7,6 +7,7 @@ median: bins of different runs are not merged here, and quantiles are never aver
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ METHOD = Method(
     source="Leverich and Kozyrakis, EuroSys 2014, table 1; Chen et al., ISPASS 2017, II and III",
 )
 _QS = ((0.5, "p50_ns"), (0.95, "p95_ns"), (0.99, "p99_ns"))
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _NAMES = {
     traced.UNLOADED: "unloaded",
     traced.CONTEXT_SWITCH: "context switch",
@@ -81,8 +83,10 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
     believed = [m for m in measured if m.outcome.verdict is not Verdict.UNKNOWN]
     both = [m for m in sound if m.outcome.verdict is not Verdict.UNKNOWN]
     # Where only the client doubts itself, the server's stages are shown, and said to be in doubt:
-    # they are those of the load that was offered, which may not be the one that was planned.
-    ours = both or sound
+    # they are those of the load that was offered, which may not be the one that was planned. So are
+    # those of a service that the hooks slow: its shares say what its p99 does not.
+    slowed = [m for m in measured if m.traced and m.traced.is_only_slowed]
+    ours = both or sound or slowed
     twins = [m for m in believed or measured if not traced.of(m.outcome.point)[1]]
     traces = [m.traced for m in ours if m.traced]
     name = _NAMES.get(condition.name, f"{load_share(condition.fraction)} load")
@@ -151,10 +155,11 @@ def _cpu(traces: Sequence[TraceResult]) -> tuple[tuple[str, float], ...]:
 
 
 def _why(measured: Sequence[Measured]) -> tuple[str, ...]:
-    """One reason per check that failed; each point's folder has all."""
+    """One reason per check that failed, whatever its numbers; each point's folder has all."""
     said = [r for m in measured if m.traced for r in m.traced.verdict.reasons]
     said += [r for m in measured for r in m.outcome.reasons]
-    return tuple({r.partition(":")[0]: r for r in said}.values()) or ("not measured",)
+    by_check = {_NUMBER.sub("", r.partition(":")[0]): r for r in said}
+    return tuple(by_check.values()) or ("not measured",)
 
 
 def _top(columns: Sequence[Stages]) -> Stages | None:
@@ -201,12 +206,20 @@ def _answer(
             f"; a request alone takes {show_ns(alone.mean_ns)} in the server, "
             f"there {show_ns(top.mean_ns)}"
         )
-    is_sure = top.verdict is Verdict.HOLDS
-    text = f"{text}." if is_sure else f"{text}; this is in doubt, see the reasons."
+    text = f"{text}{_doubt(top)}."
     if accused is None or accused.culprits is None:
         return text
     where = "" if accused is top else f"At {accused.name} "
     return f"{text} {where}{_ended(accused.culprits.answer)}"
+
+
+def _doubt(column: Stages) -> str:
+    """What to do with an answer that is in doubt; "" if it is not."""
+    if column.verdict is Verdict.HOLDS:
+        return ""
+    if column.windows and column.windows.is_tail_slowed:
+        return f"; {traced_cost.slowed_tail(column.windows)}"
+    return "; this is in doubt, see the reasons"
 
 
 def _ended(sentence: str) -> str:

@@ -13,6 +13,7 @@ from sojourn.analysis.answer_test import memcached
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.testing import memcached as service
 from sojourn.analysis.testing import study_of
+from sojourn.analysis.testing_traced import slowed
 from sojourn.analysis.traced_findings import Cost, Gap, Stages
 from sojourn.plan import Outcome, Phase, Point, Verdict, traced
 from sojourn.plan.traced import Condition
@@ -140,6 +141,35 @@ def test_only_runs_that_believe_themselves_count_and_doubtful_ones_if_there_is_n
     off = run(None, p99_ns=1e3, verdict="unknown")
     assert column(sound, twin, off).cost.p99 == pytest.approx(3.0)
     assert column(late, off).cost.p99 == pytest.approx(30.0)
+
+
+def test_a_service_that_hooks_slow_is_shown_as_doubted() -> None:
+    """Its shares, its windows and their price stand; where another run is sound, it is left out."""
+    found = column(run(slowed(1.2)), run(slowed(1.25)), run(None))
+    assert (found.runs, found.requests, found.verdict) == (2, 2_000, Verdict.UNKNOWN)
+    assert found.mean_ns == 10e3
+    assert dict(found.tail_causes) == pytest.approx({"queuing": 0.6, "work": 0.4})
+    assert found.cost.cpu == 1.25
+    assert found.windows is not None
+    assert (found.windows.mean_ratio, found.windows.tail_ratio) == (1.05, 1.25)
+    [reason] = found.reasons  # said once, whatever its numbers
+    assert "×1.25" in reason
+    told = "hooks make the tail ×1.25 as long by estimate: read shares, take p99 from the client"
+    assert f"while traced, {told}" in found.remarks
+    assert answer(found).endswith(f"; while traced, {told}.")
+    sound = column(run(slowed(1.2)), run(trace(1_000, 1.0)))
+    assert (sound.runs, sound.verdict) == (1, Verdict.HOLDS)
+
+
+def test_a_worker_without_idle_time_is_shown_too_but_no_further_doubt_is_let_pass() -> None:
+    found = column(run(slowed(None)), run(None))
+    assert (found.runs, found.verdict) == (1, Verdict.UNKNOWN)
+    assert found.windows is not None
+    assert found.windows.tail_ratio is None
+    assert "nobody can tell by how much" in answer(found)
+    assert column(run(slowed(1.2, "3 % of the requests are lost"))).stages == ()
+    assert column(run(slowed(1.05))).stages == ()  # then the reason is another one
+    assert column(run(slowed(None, cpu_ratio=None))).stages == ()
 
 
 @pytest.mark.parametrize(

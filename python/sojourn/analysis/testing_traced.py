@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sojourn.samples.traced import Blame, Folded, Sampling, TraceResult
+from sojourn.plan.points import Verdict
+from sojourn.samples.traced import Blame, Folded, Sampling, Slowing, TraceResult, Trust
 
 STAGES = (("RX", 1e3), ("EPoll", 6e3), ("application", 2e3), ("residual", 1e3))
 
@@ -63,3 +64,19 @@ def windowed(measured: float | None, lo: float, hi: float | None, p99: float | N
     table = {"windows": 13, "duty": 0.05, "cost": cost, "accuracy": accuracy}
     sampling = Sampling.model_validate(table)
     return trace(1.0).model_copy(update={"mode": "windows", "sampling": sampling})
+
+
+def slowed(tail_ratio: float | None, *more: str, cpu_ratio: float | None = 1.12) -> TraceResult:
+    """A trace in windows that doubts itself because of what hooks do to the tail, and `more`."""
+    slowing = Slowing(
+        cpu_ratio=cpu_ratio, busy=0.8, mean_ratio=tail_ratio and 1.05, tail_ratio=tail_ratio,
+        tail_ratio_max=1.1,
+    )  # fmt: skip
+    reason = f"hooks make the requests at and above p99 ×{tail_ratio} as long: take the client's"
+    usual = windowed(0.01, 0.0, 0.02, 40e3)
+    return usual.model_copy(
+        update={
+            "sampling": usual.sampling.model_copy(update={"slowing": slowing}),
+            "verdict": Trust(verdict=Verdict.UNKNOWN, reasons=(reason, *more)),
+        }
+    )

@@ -42,6 +42,7 @@ def of_windows(traces: Sequence[TraceResult]) -> Windows | None:
     seen = [t.sampling.accuracy for t in traces if t.sampling.accuracy]
     p99 = [accuracy.p99_ns for accuracy in seen if accuracy.p99_ns]
     lo, hi = _widest(known)
+    slowings = [t.sampling.slowing for t in traces if t.sampling.slowing]
     return Windows(
         count=sum(accuracy.clusters for accuracy in seen),
         duty=median(t.sampling.duty for t in traces),
@@ -54,7 +55,16 @@ def of_windows(traces: Sequence[TraceResult]) -> Windows | None:
         p99_hi_ns=None
         if any(bounds.high is None for bounds in p99)
         else max((bounds.high for bounds in p99 if bounds.high is not None), default=None),
+        mean_ratio=_worst([slowing.mean_ratio for slowing in slowings]),
+        tail_ratio=_worst([slowing.tail_ratio for slowing in slowings]),
+        is_tail_slowed=any(slowing.is_doubted for slowing in slowings),
     )
+
+
+def _worst(ratios: Sequence[float | None]) -> float | None:
+    """The largest; None where one is not known, for it may be larger."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    return max(known) if known and len(known) == len(ratios) else None
 
 
 def _widest(prices: Sequence[Price]) -> tuple[float | None, float | None]:
@@ -109,7 +119,18 @@ def remarks(cost: Cost, windows: Windows | None, gaps: Sequence[Gap] = ()) -> It
             "numbers are of the service while it is traced: of requests that came in windows, in "
             "which hooks slow it; no interval knows of that"
         )
+        if windows.is_tail_slowed:
+            yield slowed_tail(windows)
         yield from _slowed(gaps)
+
+
+def slowed_tail(windows: Windows) -> str:
+    """Where the tracer does not take the tail for that of the untraced service, and what to do."""
+    if windows.tail_ratio is None:
+        how = "nobody can tell by how much hooks make the tail longer, for no worker's time is idle"
+    else:
+        how = f"hooks make the tail ×{windows.tail_ratio:.2f} as long by estimate"
+    return f"while traced, {how}: read shares, take p99 from the client"
 
 
 def _slowed(gaps: Sequence[Gap]) -> Iterator[str]:

@@ -52,6 +52,9 @@ class Windows:
         lo, hi: 95 % interval of `measured` from window to window, the widest of the runs.
         while_attached: share that is lost while the hooks are attached.
         p99_lo_ns, p99_hi_ns: the same of the total's p99; it knows nothing of what hooks add.
+        mean_ratio, tail_ratio: how many times as long hooks make all requests, and those at and
+            above p99, by estimate: of the worst run; None: not to be told.
+        is_tail_slowed: by so much that the tracer does not take the tail for the untraced one.
     """
 
     count: int
@@ -63,6 +66,9 @@ class Windows:
     while_attached: float
     p99_lo_ns: float | None
     p99_hi_ns: float | None
+    mean_ratio: float | None = None
+    tail_ratio: float | None = None
+    is_tail_slowed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from sojourn.analysis.breakdown import attach
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.service import find
-from sojourn.analysis.testing_traced import SENTENCE, STACKS, XZ, blamed, trace, windowed
+from sojourn.analysis.testing_traced import SENTENCE, STACKS, XZ, blamed, slowed, trace, windowed
 from sojourn.plan import Outcome, Phase, traced
 from sojourn.plan.simulated import Simulated, play
 from sojourn.report import figures as all_figures
@@ -146,6 +146,19 @@ def test_windows_say_what_they_took_and_what_their_numbers_are_of() -> None:
     assert rows["in a window"] == ["20.0 %"] * 3
     assert rows["p99, 95 %"] == ["25.0–40.0 µs"] * 3
     assert any("service while it is traced" in note for note in stages.notes(breakdown))
+
+
+def test_what_hooks_do_to_the_tail_stands_beside_the_price_of_windows() -> None:
+    breakdown = found(lambda: slowed(1.2), "latency_vs_load").breakdown
+    assert breakdown is not None
+    columns = stages.known(breakdown)
+    assert [stages.named(c) for c in columns] == ["10 % load ?", "50 % load ?", "90 % load ?"]
+    rows = dict(stages.rows(columns))
+    assert rows["est. mean"] == ["× 1.05"] * 3
+    assert rows["est. tail"] == ["× 1.20"] * 3
+    assert rows["in a window"] == ["20.0 %"] * 3
+    text = " ".join("\n".join(stages.lines(breakdown, 80)).split())
+    assert "while traced, hooks make the tail ×1.20 as long by estimate: read shares" in text
 
 
 def test_an_interval_that_is_open_above_or_goes_below_nothing_says_so() -> None:

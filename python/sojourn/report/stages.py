@@ -141,6 +141,8 @@ def _of_windows(columns: Sequence[Windows | None]) -> list[tuple[str, list[str]]
         ("measured", cells(lambda w: _percent(w.measured))),
         ("  95 %", cells(_interval)),
         ("in a window", cells(lambda w: _percent(w.while_attached))),
+        ("est. mean", cells(lambda w: _ratio(w.mean_ratio))),
+        ("est. tail", cells(lambda w: _ratio(w.tail_ratio))),
     ]
 
 

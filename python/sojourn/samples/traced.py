@@ -97,6 +97,32 @@ class Accuracy(Table):
     p99_ns: Bounds | None = None
 
 
+class Slowing(Table):
+    """What hooks do to the service that is seen in windows, by the tracer's estimate.
+
+    Attributes:
+        cpu_ratio: CPU time of the same work in windows over that between them; None: too little of
+            it to tell.
+        busy: share of the busiest worker in windows.
+        mean_ratio, tail_ratio: how many times as long requests are, all of them and those at and
+            above p99; None: not to be told, as where the busiest worker has no idle time.
+        tail_ratio_max: the tracer doubts itself where `tail_ratio` is larger.
+    """
+
+    cpu_ratio: float | None = None
+    busy: float
+    mean_ratio: float | None = None
+    tail_ratio: float | None = None
+    tail_ratio_max: float
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the tail is not that of the untraced service: the tracer's own rule."""
+        if self.cpu_ratio is None:
+            return False
+        return self.tail_ratio is None or self.tail_ratio > self.tail_ratio_max
+
+
 class Sampling(Table):
     """Which requests were traced: `windows` is None where all were."""
 
@@ -104,6 +130,7 @@ class Sampling(Table):
     duty: float = 1.0
     cost: Price | None = None
     accuracy: Accuracy | None = None
+    slowing: Slowing | None = None
 
 
 class SuspectShare(Table):
@@ -159,6 +186,14 @@ class TraceResult(Table):
     mode: str = "aggregate"
     sampling: Sampling = Sampling()
     blame: Blame | None = None
+
+    @property
+    def is_only_slowed(self) -> bool:
+        """Whether the tracer doubts itself for nothing but what its hooks do to the tail."""
+        slowing = self.sampling.slowing
+        is_slowed = slowing is not None and slowing.is_doubted
+        has_no_other = len(self.verdict.reasons) == 1
+        return self.verdict.verdict is Verdict.UNKNOWN and is_slowed and has_no_other
 
 
 def trace_result(folder: Path) -> TraceResult | None:

@@ -68,6 +68,24 @@ def test_what_windows_took_is_read_with_its_interval(tmp_path: Path) -> None:
     assert found.accuracy.p99_ns.high is None  # too few requests lie above
 
 
+def test_only_what_hooks_do_to_the_tail_is_told_from_other_doubts(tmp_path: Path) -> None:
+    slowing = {"cpu_ratio": 1.1, "interval": None, "busy": 0.9, "wait_ratio": 1.3,
+               "mean_ratio": 1.1, "tail_ratio": 1.2, "tail_ratio_max": 1.1}  # fmt: skip
+    unsure = {"verdict": "unknown", "reasons": ["hooks make the requests at and above p99 longer"]}
+
+    def is_only_slowed(trust: dict[str, Any], **change: object) -> bool:
+        sampling = {"windows": 9, "slowing": {**slowing, **change}}
+        return read(tmp_path, sampling=sampling, verdict=trust).is_only_slowed
+
+    assert is_only_slowed(unsure)
+    assert is_only_slowed(unsure, tail_ratio=None)
+    assert not is_only_slowed(unsure, tail_ratio=1.1)
+    assert not is_only_slowed(unsure, tail_ratio=None, cpu_ratio=None)
+    assert not is_only_slowed({**unsure, "reasons": [*unsure["reasons"], "too few"]})
+    assert not is_only_slowed({"verdict": "holds", "reasons": []})
+    assert not read(tmp_path, verdict=unsure).is_only_slowed
+
+
 def test_culprits_are_read_with_their_stacks(tmp_path: Path) -> None:
     (tmp_path / traced.FOLDED).write_text(
         "p99;memcached;waits for a CPU;behind xz (cgroup batch) 7100\n"

@@ -36,7 +36,8 @@ OVERVIEW = (
     "wire_p50_ns", "gap_p50_ns", "wire_p99_ns", "gap_p99_ns",
     "client_wait", "throughput_ratio", "cost_p99_ratio", "cpu_ratio", "pairs",
     "windows", "asked_share", "measured_share", "measured_lo_share", "measured_hi_share",
-    "in_window_share", "p99_lo_ns", "p99_hi_ns", "verdict",
+    "in_window_share", "p99_lo_ns", "p99_hi_ns", "slowed_mean_ratio", "slowed_tail_ratio",
+    "verdict",
 )  # fmt: skip
 
 
@@ -202,6 +203,8 @@ def _windows(found: Windows) -> Record:
         "in_window_share": found.while_attached,
         "p99_lo_ns": found.p99_lo_ns,
         "p99_hi_ns": found.p99_hi_ns,
+        "slowed_mean_ratio": found.mean_ratio,
+        "slowed_tail_ratio": found.tail_ratio,
     }
 
 
