@@ -22,7 +22,7 @@ from sojourn.report import figures as all_figures
 from sojourn.report import page, stages, testing
 from sojourn.report.figures import flame
 from sojourn.report.files import pictures
-from sojourn.samples.traced import TraceResult
+from sojourn.samples.traced import Folded, TraceResult
 
 OVERLOADED = 0.9  # of max RPS: what the tracer makes too much
 
@@ -126,6 +126,32 @@ def test_a_flame_graph_is_as_wide_as_the_time_and_keeps_all_of_it() -> None:
     assert "behind xz (cgroup batch)" in svg
     assert "NaN" not in svg
     assert "var(--" not in json.dumps(svg)
+
+
+def stacked(stacks: Folded, answer: str = SENTENCE) -> ServiceFinding:
+    finding = found(lambda: blamed(answer=answer))
+    assert finding.breakdown is not None
+    columns = tuple(
+        replace(c, culprits=c.culprits and replace(c.culprits, stacks=stacks))
+        for c in finding.breakdown.columns
+    )
+    return replace(finding, breakdown=replace(finding.breakdown, columns=columns))
+
+
+def test_threads_are_drawn_however_many_share_the_time() -> None:
+    stacks = tuple(((of, f"t{n}", "works"), 1.0) for of in ("p99", "others") for n in range(200))
+    [figure] = flame.draw(stacked(stacks))
+    assert figure.chart is not None
+    sets = cast("dict[str, list[dict[str, object]]]", figure.chart["datasets"])
+    assert len(sets["frames"]) == 400
+    assert {box["low"] for box in sets["frames"]} == {0}
+
+
+@pytest.mark.parametrize("stacks", [(), ((("p99",), 5.0),), ((("p95", "m", "works"), 5.0),)])
+def test_without_frames_the_flame_graph_says_why(stacks: Folded) -> None:
+    [figure] = flame.draw(stacked(stacks, f"{SENTENCE}."))
+    assert figure.chart is None
+    assert figure.missing == f"No stacks were kept: {SENTENCE}."
 
 
 def test_without_culprits_nothing_is_drawn_or_said_of_them() -> None:

@@ -6,6 +6,7 @@ traced then, and nobody was blamed.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from sojourn.errors import StoreFault
@@ -14,6 +15,10 @@ from sojourn.samples.contract import Table, table_of
 
 FORM, MAJOR, TRACE = "sojourn.trace.result", 1, "trace.json"
 FOLDED = "tail.folded"
+_NEXT = re.compile(r"\n(?=(?:p[0-9.]+|others);)")  # a stack begins: not within a thread's name
+_TIME = re.compile(r" ([0-9]+(?:\.[0-9]+)?)\Z")
+# What no line and no XML may hold.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 Folded = tuple[tuple[tuple[str, ...], float], ...]
 
 
@@ -211,21 +216,30 @@ def trace_result(folder: Path) -> TraceResult | None:
 def folded(folder: Path) -> Folded:
     """Time by stack, µs: the first frame says which requests, then the thread, then the frames.
 
+    Threads name themselves, with control characters too: these become �, and a name of several
+    lines stays one. A stack whose time cannot be read is kept, with no time.
+
     Raises:
-        StoreFault: the file is damaged.
+        StoreFault: the file cannot be read, or no stack in it has a time.
     """
     at = folder / FOLDED
     if not at.is_file():
         return ()
     try:
-        lines = at.read_text(encoding="utf-8").splitlines()
-        return tuple(_stack(line) for line in lines if line)
-    except (OSError, ValueError) as error:
-        raise StoreFault(
-            f"the stacks cannot be read: {error}",
-            at=str(at),
-            fix="remove this point's folder and run the study again: it resumes there",
-        ) from None
+        text = at.read_bytes().decode("utf-8", errors="replace").strip("\n")
+    except OSError as error:
+        raise _damaged(at, str(error)) from None
+    if text and not any(map(_TIME.search, text.splitlines())):
+        raise _damaged(at, "none of them has a time")
+    return tuple(map(_stack, _NEXT.split(text))) if text else ()
+
+
+def _damaged(at: Path, why: str) -> StoreFault:
+    return StoreFault(
+        f"the stacks cannot be read: {why}",
+        at=str(at),
+        fix="remove this point's folder and run the study again: it resumes there",
+    )
 
 
 def _stack(line: str) -> tuple[tuple[str, ...], float]:
@@ -234,5 +248,7 @@ def _stack(line: str) -> tuple[tuple[str, ...], float]:
     >>> _stack("p99;memcached;waits for a CPU;behind xz (cgroup batch) 120")
     (('p99', 'memcached', 'waits for a CPU', 'behind xz (cgroup batch)'), 120.0)
     """
-    frames, _, us = line.rpartition(" ")
-    return tuple(frames.split(";")), float(us)
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", line)
+    time = _TIME.search(text)
+    frames = text[: time.start()] if time else text
+    return tuple(frames.split(";")), float(time[1]) if time else 0.0

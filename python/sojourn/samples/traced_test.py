@@ -102,6 +102,25 @@ def test_culprits_are_read_with_their_stacks(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\r", "\n", "\x00"])
+def test_a_threads_name_may_hold_any_character(tmp_path: Path, mark: str) -> None:
+    text = f"p99;a{mark}b;works;read 7100\nothers;a{mark}b;works 9\n"
+    (tmp_path / traced.FOLDED).write_bytes(text.encode())
+    assert traced.folded(tmp_path) == (
+        (("p99", "a�b", "works", "read"), 7100.0), (("others", "a�b", "works"), 9.0),
+    )  # fmt: skip
+
+
+def test_a_stack_without_a_time_is_kept_as_text(tmp_path: Path) -> None:
+    (tmp_path / traced.FOLDED).write_bytes(b"p99;m;works 5\np99;m;\xff 1x\nothers;m;nan nan\n")
+    assert traced.folded(tmp_path) == (
+        (("p99", "m", "works"), 5.0), (("p99", "m", "� 1x"), 0.0),
+        (("others", "m", "nan nan"), 0.0),
+    )  # fmt: skip
+    (tmp_path / traced.FOLDED).write_text("")
+    assert traced.folded(tmp_path) == ()
+
+
 def test_damaged_stacks_are_a_fault_that_names_the_file(tmp_path: Path) -> None:
     (tmp_path / traced.FOLDED).write_text("p99;memcached;works\n")
     with pytest.raises(StoreFault, match="stacks cannot be read") as fault:

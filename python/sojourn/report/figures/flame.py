@@ -67,8 +67,9 @@ def draw(service: ServiceFinding) -> list[Figure]:
     title = f"{service.service}: what the slowest requests wait for, {column.name}"
     name = slug(f"{service.service}-flame")
     table = from_records(COLUMNS, list(_lines(column.culprits)))
-    if not table.rows:
-        why = f"No stacks were kept: {column.culprits.answer}."
+    chart = _chart(column.culprits, title)
+    if chart is None:
+        why = f"No stacks were kept: {column.culprits.answer.rstrip('.')}."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=why)]
     return [
         Figure(
@@ -79,12 +80,12 @@ def draw(service: ServiceFinding) -> list[Figure]:
                 " served them, what the thread waited behind or slept in (the program's functions,"
                 " then the kernel's, ending in _[k]), what interrupted it, and the stages in which"
                 " it worked. What is wide on the left and narrow on the right is what slow requests"
-                " have more of. Frames narrower than 0.6 % are in the CSV alone; flame.svg in the"
-                " folder of each traced point is the tracer's own picture."
+                " have more of. Frames narrower than 0.6 %, threads apart, are in the CSV alone;"
+                " flame.svg in the folder of each traced point is the tracer's own picture."
             ),
             alt=column.culprits.answer,
             table=table,
-            chart=_chart(column.culprits, title),
+            chart=chart,
             is_wide=True,
         )
     ]
@@ -133,7 +134,7 @@ def _frames(node: Node, at: Frame) -> Iterator[Frame]:
     for name, child in sorted(node.children.items()):
         wide = at.wide * child.us / node.us if node.us else 0.0
         level = at.level + 1
-        if wide >= LEAST:
+        if wide >= LEAST or level == 0:
             kind = ROOT if level == 0 else name if level == 1 else at.kind
             frame = Frame(name, kind, x, wide, level)
             yield frame
@@ -141,7 +142,8 @@ def _frames(node: Node, at: Frame) -> Iterator[Frame]:
         x += wide
 
 
-def _chart(found: Culprits, title: str) -> Spec:
+def _chart(found: Culprits, title: str) -> Spec | None:
+    """Both groups; None if there is no frame in either."""
     boxes: list[Record] = []
     heads: list[Record] = []
     for at, (first, name, requests) in enumerate(groups(found)):
@@ -152,6 +154,8 @@ def _chart(found: Culprits, title: str) -> Spec:
         boxes += [_box(frame, name, each_ns) for frame in frames]
         heads.append({"x": left, "text": f"{name}: {requests:,}, {show.time(each_ns)} each"})
     tops = [box["top"] for box in boxes]
+    if not boxes:
+        return None
     rows = HEAD + max(int(top) for top in tops if top is not None)
     return _drawn(boxes, [{**head, "y": rows - 1} for head in heads], rows, title)
 
