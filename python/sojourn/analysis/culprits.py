@@ -1,7 +1,9 @@
 """Who made the slowest requests slow: what the tracer found in each run, put together.
 
-Times are means over the requests of all runs, and shares follow from these. A suspect is named if
-the tracer's own rule names it in more than half of the runs: a restart is the unit here (M15), and
+Times are means over the requests of the runs that list a suspect. The tracer leaves out those with
+next to no share of the excess, whatever time they take: so shares are over the excess of all runs,
+and those that do not list it add nothing. A suspect is named if the tracer's own rule names it in
+more than half of the runs that were asked, believed or not: a restart is the unit here (M15), and
 what strikes one of them is an event, no cause.
 """
 
@@ -27,6 +29,7 @@ METHOD = Method(
 )
 NAMED = 3  # in the sentence
 TOLD_MIN = 0.1  # share from which on what is not named is told
+LISTED_MIN = 0.005  # of the excess: the tracer lists no less (`crates/trace/src/culprit/result.rs`)
 _NOBODY = "nobody can be named"
 
 
@@ -41,11 +44,9 @@ def pooled(measured: Sequence[Measured]) -> Culprits | None:
     tail_ns = _mean([(b.tail_requests, b.tail_mean_ns) for b in blames])
     body_ns = _mean([(b.body_requests, b.body_mean_ns) for b in blames])
     reasons = tuple(dict.fromkeys(r for blame, _ in asked for r in blame.reasons))
-    if not sure or tail_ns <= body_ns:
-        why = reasons[0] if reasons else "they take no longer than the others"
+    if tail_ns <= body_ns or not any(map(_weight, blames)):
+        why = reasons[0] if reasons and not sure else "they take no longer than the others"
         return _none(q, f"{percentile(q)}: {_NOBODY}: {why}", reasons)
-    suspects = _suspects(blames, tail_ns - body_ns)
-    unexplained = _unexplained(blames, tail_ns - body_ns)
     found = Culprits(
         q=q,
         answer="",
@@ -54,13 +55,14 @@ def pooled(measured: Sequence[Measured]) -> Culprits | None:
         others=sum(b.body_requests for b in blames),
         tail_ns=tail_ns,
         body_ns=body_ns,
-        suspects=suspects,
-        unexplained_share=unexplained,
+        suspects=_suspects(blames, len(asked)),
+        unexplained_share=_of_excess(blames, [b.unexplained_share for b in blames]),
         stacks=_added([stacks for _, stacks in sure]),
         verdict=Verdict.HOLDS,
         reasons=(),
     )
-    return replace(found, answer=blames[0].answer if len(sure) == 1 else _sentence(found))
+    is_alone = len(asked) == 1
+    return replace(found, answer=blames[0].answer if is_alone else _sentence(found, len(asked)))
 
 
 def _none(q: float, answer: str, reasons: tuple[str, ...]) -> Culprits:
@@ -70,13 +72,13 @@ def _none(q: float, answer: str, reasons: tuple[str, ...]) -> Culprits:
     )  # fmt: skip
 
 
-def _suspects(blames: Sequence[Blame], excess_ns: float) -> tuple[Suspect, ...]:
-    """Each of them over all runs; a run that does not list one holds next to nothing of it."""
+def _suspects(blames: Sequence[Blame], asked: int) -> tuple[Suspect, ...]:
+    """Each of them over all runs that are believed, of so many that were asked."""
     by: dict[tuple[str, str], dict[int, SuspectShare]] = defaultdict(dict)
     for run, blame in enumerate(blames):
         for suspect in blame.suspects:
             by[suspect.kind, suspect.about][run] = suspect
-    found = [_suspect(kind, about, each, blames, excess_ns) for (kind, about), each in by.items()]
+    found = [_suspect(kind, about, each, blames, asked) for (kind, about), each in by.items()]
     return tuple(sorted(found, key=lambda s: -s.share))
 
 
@@ -85,40 +87,33 @@ def _suspect(
     about: str,
     each: dict[int, SuspectShare],
     blames: Sequence[Blame],
-    excess_ns: float,
+    asked: int,
 ) -> Suspect:
-    of = dict(enumerate(blames))
-    tail_ns = _mean([(b.tail_requests, _tail(each.get(run))) for run, b in of.items()])
-    body_ns = _mean([(b.body_requests, _body(each.get(run))) for run, b in of.items()])
+    shares = [each[run].share if run in each else 0.0 for run in range(len(blames))]
     named = sum(suspect.is_named for suspect in each.values())
     lows = [suspect.share_low for suspect in each.values()]
     return Suspect(
         kind=kind,
         about=about,
-        tail_ns=tail_ns,
-        body_ns=body_ns,
-        share=(tail_ns - body_ns) / excess_ns,
+        tail_ns=_mean([(blames[run].tail_requests, s.tail_mean_ns) for run, s in each.items()]),
+        body_ns=_mean([(blames[run].body_requests, s.body_mean_ns) for run, s in each.items()]),
+        share=_of_excess(blames, shares),
         share_low=min([*lows, 0.0] if len(each) < len(blames) else lows),
         named=named,
-        is_named=2 * named > len(blames),
+        is_named=2 * named > asked,
     )
 
 
-def _tail(suspect: SuspectShare | None) -> float:
-    return suspect.tail_mean_ns if suspect else 0.0
+def _weight(blame: Blame) -> float:
+    """Excess of all requests of its tail, ns."""
+    excess_ns = (blame.tail_mean_ns or 0.0) - (blame.body_mean_ns or 0.0)
+    return blame.tail_requests * max(0.0, excess_ns)
 
 
-def _body(suspect: SuspectShare | None) -> float:
-    return suspect.body_mean_ns if suspect else 0.0
-
-
-def _unexplained(blames: Sequence[Blame], excess_ns: float) -> float:
-    """Share of the excess of which nothing is known."""
-    each = [
-        (b.tail_requests, b.unexplained_share * ((b.tail_mean_ns or 0.0) - (b.body_mean_ns or 0.0)))
-        for b in blames
-    ]
-    return _mean(each) / excess_ns
+def _of_excess(blames: Sequence[Blame], shares: Sequence[float]) -> float:
+    """A share of the excess of all runs, from the share in each."""
+    weights = [_weight(blame) for blame in blames]
+    return sum(w * share for w, share in zip(weights, shares, strict=True)) / sum(weights)
 
 
 def _added(runs: Sequence[Folded]) -> Folded:
@@ -130,18 +125,20 @@ def _added(runs: Sequence[Folded]) -> Folded:
     return tuple(sums.items())
 
 
-def _sentence(found: Culprits) -> str:
-    """Who, and how much of the excess; in how many runs."""
+def _sentence(found: Culprits, asked: int) -> str:
+    """Who, and how much of the excess; in how many of the runs that were asked."""
     head = percentile(found.q)
     own = next((s for s in found.suspects if s.kind == "stage"), None)
     told = [f"{percent(own.share)} {own.about}"] if own and own.share >= TOLD_MIN else []
     named = [s for s in found.suspects if s.is_named][:NAMED]
     if not named:
         longer = show_ns(found.tail_ns - found.body_ns)
-        whole = f"{head}: nobody is to blame in {found.runs} runs"
+        few = f"more than half of {asked} runs ({found.runs} could be asked)"
+        runs = few if found.runs < asked else f"{asked} runs"
+        whole = f"{head}: nobody is to blame in {runs}"
         return f"{whole}: these requests take {longer} longer{_by_many(found.suspects, told)}"
     first, *others = [
-        (percent(s.share), f"{s.about} (in {s.named} of {found.runs} runs)") for s in named
+        (percent(s.share), f"{s.about} (in {s.named} of {asked} runs)") for s in named
     ]
     parts = [f"{first[0]} of the excess is {first[1]}", *map(" ".join, others), *told]
     return f"{head}: {', '.join(parts)}, {percent(max(0.0, found.unexplained_share))} unexplained"
@@ -149,7 +146,7 @@ def _sentence(found: Culprits) -> str:
 
 def _by_many(suspects: Sequence[Suspect], told: Sequence[str]) -> str:
     """What the service did itself; or several tasks, none of which may be named by itself."""
-    tasks = [s.share for s in suspects if s.kind == "task"]
+    tasks = [s.share for s in suspects if s.kind == "task" and s.share >= LISTED_MIN]
     if told:
         return f", of it {told[0]}"
     if sum(tasks) < TOLD_MIN:

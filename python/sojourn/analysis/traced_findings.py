@@ -78,11 +78,11 @@ class Suspect:
     Attributes:
         kind: "task", "softirq", "futex", …, "unseen"; "stage": what the stage itself took.
         about: it in words: "run-queue delay behind `xz` (cgroup batch)".
-        tail_ns, body_ns: mean per request of the tail, and of the others.
-        share: of the tail's excess over the others; shares of all suspects add to 1.
+        tail_ns, body_ns: mean per request of the tail, and of the others, in the runs that list it.
+        share: of the tail's excess over the others, of all runs; shares of all suspects add to 1.
         share_low: lower bound of that (99.5 %), the least of the runs.
         named: runs in which the rule names it.
-        is_named: in more than half of them.
+        is_named: in more than half of those that were asked.
     """
 
     kind: str
