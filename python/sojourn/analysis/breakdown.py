@@ -116,6 +116,7 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
         client_wait=next((m.client_wait for m in ours if m.client_wait), ""),
         windows=windows,
         culprits=culprits.pooled(ours),
+        tail_requests=sum(t.tail.requests for t in traces),
         remarks=tuple(traced_cost.remarks(cost, windows, gaps)) if traces else (),
     )
 
@@ -124,10 +125,11 @@ def _groups(
     traces: Sequence[TraceResult], of: Callable[[TraceResult], tuple[int, Sequence[Group]]]
 ) -> tuple[tuple[str, float], ...]:
     """Mean time per stage over the requests of all runs, ns, in the order of the papers."""
-    parts = [of(t) for t in traces]
-    names = [group.name for group in parts[0][1]] if parts else []
-    means = (_mean([(n, groups[at].mean_ns) for n, groups in parts]) for at in range(len(names)))
-    return tuple((name, mean or 0.0) for name, mean in zip(names, means, strict=True))
+    means: dict[str, list[tuple[int, float | None]]] = defaultdict(list)
+    for n, groups in map(of, traces):
+        for group in groups:
+            means[group.name].append((n, group.mean_ns))
+    return tuple((name, _mean(each) or 0.0) for name, each in means.items())
 
 
 def _causes(

@@ -86,6 +86,7 @@ def test_stages_are_means_over_all_requests_and_quantiles_medians_of_runs() -> N
     found = column(run(trace(1_000, 1.0)), run(trace(3_000, 2.0)), run(None))
     assert (found.name, found.condition, found.fraction) == ("90 % load", traced.LOADED, 0.9)
     assert (found.requests, found.runs, found.offered_rps) == (4_000, 2, 9_000)
+    assert found.tail_requests == 400
     assert found.unmatched_share == pytest.approx(0.02)
     assert found.stages == (("RX", 1.75e3), ("EPoll", 5.25e3), ("residual", 1.75e3))
     assert found.tail == (("RX", 1.75e3), ("EPoll", 14e3), ("residual", 1.75e3))
@@ -95,6 +96,13 @@ def test_stages_are_means_over_all_requests_and_quantiles_medians_of_runs() -> N
     assert dict(found.tail_causes) == pytest.approx({"queuing": 0.7})
     assert dict(found.cpu) == pytest.approx({"user_share": 0.3, "softirq_share_of_kernel": 0.5})
     assert (found.verdict, found.reasons) == (Verdict.HOLDS, ())
+
+
+def test_stages_are_put_together_by_name_in_whatever_order_they_stand() -> None:
+    one = trace(1_000, 1.0)
+    rx, epoll, rest = one.groups
+    other = one.model_copy(update={"groups": (epoll, rest, rx)})
+    assert dict(column(run(one), run(other)).stages) == {"RX": 1e3, "EPoll": 3e3, "residual": 1e3}
 
 
 def test_what_tracing_costs_is_medians_with_it_over_medians_without() -> None:

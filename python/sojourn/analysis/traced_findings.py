@@ -128,7 +128,8 @@ class Stages:
     Attributes:
         name: for people: "unloaded", "90 % load", …
         condition: of `plan.traced`.
-        stages, tail: mean time per stage, ns, of all requests and of those at and above p99.
+        requests, tail_requests: all that were traced, and those of them at and above p99.
+        stages, tail: mean time per stage, ns, of both.
         mean_ns, tail_mean_ns: mean total of the same; the stages, residual included, add to it.
         quantiles: of the total, (q, ns): medians over runs.
         causes, tail_causes: share of the time by cause (L3).
@@ -162,6 +163,7 @@ class Stages:
     client_wait: str = ""
     windows: Windows | None = None
     culprits: Culprits | None = None
+    tail_requests: int = 0
     remarks: tuple[str, ...] = ()
 
 

@@ -188,9 +188,10 @@ def test_what_hooks_do_to_the_tail_stands_beside_the_price_of_windows() -> None:
 
 
 def test_an_interval_that_is_open_above_or_goes_below_nothing_says_so() -> None:
-    breakdown = found(lambda: windowed(0.01, -0.01, 0.02, None), "latency_vs_load").breakdown
+    breakdown = found(lambda: windowed(-0.003, -0.01, 0.02, None), "latency_vs_load").breakdown
     assert breakdown is not None
     rows = dict(stages.rows(stages.known(breakdown)))
+    assert rows["measured"] == ["−0.3 %"] * 3
     assert rows["  95 %"] == ["−1.0–2.0 %"] * 3
     assert rows["p99, 95 %"] == ["≥ 25.0 µs"] * 3
 

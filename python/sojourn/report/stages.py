@@ -104,8 +104,9 @@ def rows(columns: Sequence[Stages], *, is_tail: bool = False) -> list[tuple[str,
     used the CPU (L11); for the tail its causes (L3).
     """
     found: list[tuple[str, list[str]]] = []
-    for at, (stage, _) in enumerate(columns[0].tail if is_tail else columns[0].stages):
-        times = [(c.tail if is_tail else c.stages)[at][1] for c in columns]
+    each = [dict(c.tail if is_tail else c.stages) for c in columns]
+    for stage in dict.fromkeys(name for column in each for name in column):
+        times = [column.get(stage) for column in each]
         if any(times) or stage == RESIDUAL:
             found.append((stage, [show.time(ns) for ns in times]))
     if is_tail:
@@ -147,7 +148,7 @@ def _of_windows(columns: Sequence[Windows | None]) -> list[tuple[str, list[str]]
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:.1f} %".replace("-", "−")
 
 
 def _interval(found: Windows) -> str:

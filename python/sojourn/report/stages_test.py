@@ -62,6 +62,16 @@ def test_columns_stand_in_the_order_of_the_papers_and_stages_add_to_the_total() 
     assert "queuing" in finding.answer
 
 
+def test_columns_whose_stages_stand_in_another_order_or_lack_one_are_joined_by_name() -> None:
+    one, other = found()[1].columns[:2]
+    other = replace(other, stages=other.stages[:0:-1], tail=other.tail[:0:-1])
+    for is_tail in (False, True):
+        rows = dict(report_stages.rows((one, other), is_tail=is_tail))
+        assert rows["RX"] == ["1.50 µs", "–"]
+        assert rows["application"] == ["3 µs", "3 µs"]
+        assert rows["EPoll"] == ["9 µs", "9 µs"]
+
+
 def test_cost_and_gap_are_measured_not_assumed() -> None:
     column = found()[1].columns[-1]
     assert column.cost.p99 == pytest.approx(1.1)
@@ -116,6 +126,8 @@ def test_the_report_shows_all_of_it() -> None:
     sides = [(row[0], row[1]) for row in bars.table.rows[:: len(STAGES)]]
     assert sides[:2] == [("unloaded", "all"), ("unloaded", "≥ p99")]  # side by side
     assert len(sides) == 10
+    requests = {row[1]: row[2] for row in bars.table.rows}
+    assert requests == {"all": 2000, "≥ p99": 20}  # two restarts
     assert len(overview.table.rows) == 5
     text = "\n".join(report_stages.lines(breakdown, 80))
     assert "× 1.10" in text

@@ -83,7 +83,7 @@ def _records(column: Stages, who: str) -> list[Record]:
         {
             "condition": named(column),
             "of": who,
-            "requests": column.requests,
+            "requests": column.tail_requests if is_tail else column.requests,
             "stage": stage,
             "part": _part(stage),
             "order": order,
