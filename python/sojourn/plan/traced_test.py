@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -115,6 +117,30 @@ def test_a_traced_point_is_long_enough_for_its_windows_and_so_is_its_twin() -> N
     assert {p.measure_s for p in points} == set(lengths.values())  # with and without alike
     assert lengths[0.02] > lengths[0.3]  # fewer requests come in each window
     assert {p.measure_s for p in played if p.phase is Phase.SWEEP} == {asked.run.measure_s}
+
+
+DUTY = Path(__file__).parents[3] / "crates" / "trace" / "src" / "window" / "duty.rs"
+
+
+@pytest.mark.skipif(not DUTY.is_file(), reason="without the tracer's source")
+def test_windows_come_as_often_as_the_tracer_makes_them() -> None:
+    text = DUTY.read_text(encoding="utf-8")
+
+    def constant(name: str) -> float:
+        [value] = re.findall(rf"^const {name}: f64 = ([\d.e]+);", text, re.MULTILINE)
+        return float(value)
+
+    shortest_ns, price, cost = constant("SHORTEST_NS"), constant("ASSUMED"), 0.02
+    attached_ns = shortest_ns + constant("BESIDE_NS")
+    slot_s = 1e-9 * (price * attached_ns + constant("OWN_NS")) / cost
+    assert 1e-9 * shortest_ns == pytest.approx(traced.WINDOW_S)
+    # With room for attaching that takes half as long again as it expects.
+    late_s = 1e-9 * price * 0.5 * constant("BESIDE_NS") / cost
+    assert slot_s + late_s <= traced.SLOT_S <= 2 * slot_s
+    asked = study("latency_vs_load", "trace=true")
+    loaded = traced.Condition(traced.LOADED, 0.9)
+    length_s = traced.length_s(asked, asked.service("memcached"), loaded, 1e5)
+    assert length_s / (slot_s + late_s) >= 10
 
 
 def test_longer_points_stay_as_long_as_the_study_says_and_small_loads_have_an_end() -> None:
