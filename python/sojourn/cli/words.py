@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from sojourn.analysis.words import load_share
 from sojourn.plan import Outcome, Point, Verdict, progress
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns
@@ -12,7 +13,7 @@ from sojourn.units import show_count, show_ns
 
 def point_words(point: Point) -> str:
     """`memcached sweep  70 %  84.0k/s`: what is measured."""
-    share = "" if point.fraction is None else f"{100 * point.fraction:4.3g} %"
+    share = "" if point.fraction is None else f"{load_share(point.fraction):>6}"
     if point.offered_rps is None:
         return f"{point.service} {point.phase} closed loop"
     return f"{point.service} {point.phase} {share} {show_count(point.offered_rps)}/s"

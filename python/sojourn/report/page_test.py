@@ -229,3 +229,13 @@ def test_the_first_chart_is_near_the_top_at_every_width(html: str, tmp_path: Pat
 def test_what_is_not_drawn_says_why() -> None:
     text = Parsed(built(testing.degenerate()["no points"])).text
     assert "memcached: p99 sojourn time against offered load: No load was swept." in text
+
+
+def test_loads_that_differ_by_little_look_different_on_the_page() -> None:
+    findings = testing.findings()
+    service = findings.services[0]
+    near = tuple(replace(service.points[0], fraction=share) for share in (0.9904, 0.9905))
+    drawn = replace(findings, services=(replace(service, points=near),))
+    html = page.html(drawn, of_services={service.service: []}, of_study=[])
+    assert '<th scope="row">99.04 %' in html
+    assert '<th scope="row">99.05 %' in html

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from sojourn import units
 from sojourn.analysis.findings import Border, Estimate, Interval
+from sojourn.analysis.words import load_share
 from sojourn.plan.points import Verdict
 
 # A verdict is told by a word and a sign; colour only repeats it.
@@ -78,6 +79,15 @@ def share(part: float | None) -> str:
         return "∞"
     percent = float(f"{100 * part:.3g}")
     return f"{percent:g} %" if abs(percent) >= 1e-3 or percent == 0 else "<0.001 %"
+
+
+def load(fraction: float) -> str:
+    """A load as a share of max RPS: loads that differ look different, in every table and label.
+
+    >>> load(0.7), load(0.9904), load(0.9905)
+    ('70 %', '99.04 %', '99.05 %')
+    """
+    return load_share(fraction)
 
 
 def shares(interval: Interval | None) -> str:

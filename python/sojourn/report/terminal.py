@@ -79,7 +79,7 @@ def _table(service: ServiceFinding) -> Iterator[str]:
     for point in service.points:
         found = of_point(point, q)
         yield form.format(
-            show.share(point.fraction),
+            show.load(point.fraction),
             show.count(point.offered_rps),
             show.count(point.achieved_rps),
             *(_short(point, asked) for asked in (None, 0.5, q)),

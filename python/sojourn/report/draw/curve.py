@@ -65,7 +65,7 @@ def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:
             "reason": show.sentences((refused, *point.reasons)),
             "status": marks.status(point, value),
             "at_least_ns": limits.of_load(point, q) if q and value is None else None,
-            "offered": f"{show.share(point.fraction)} of max RPS,"
+            "offered": f"{show.load(point.fraction)} of max RPS,"
             f" {show.count(point.offered_rps)} requests/s",
             "shown": show.estimate(found),
             "interval": show.times(inner),

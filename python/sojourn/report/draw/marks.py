@@ -53,7 +53,7 @@ def colours(statuses: Sequence[str]) -> list[str]:
 def run_tooltip(run: Run, fraction: float) -> dict[str, Cell]:
     """The fields that every run's tooltip shows."""
     return {
-        "offered": f"{show.share(fraction)} of max RPS, {show.count(run.offered_rps)} requests/s",
+        "offered": f"{show.load(fraction)} of max RPS, {show.count(run.offered_rps)} requests/s",
         "restart": run.repeat + 1,
         "run": run.key,
         "verdict": word(run),

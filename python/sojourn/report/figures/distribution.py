@@ -47,8 +47,8 @@ def draw(service: ServiceFinding) -> list[Figure]:
                 " by one label is ten times rarer. A line that ends at the top edge was cut there"
                 " by requests that never completed. Dashed: loads without a verdict."
             ),
-            alt=f"{len(points)} distributions, from {show.share(points[0].fraction)} to "
-            f"{show.share(points[-1].fraction)} of max RPS; higher load lies higher.",
+            alt=f"{len(points)} distributions, from {show.load(points[0].fraction)} to "
+            f"{show.load(points[-1].fraction)} of max RPS; higher load lies higher.",
             table=table,
             chart=_chart(service, points, title),
         )
@@ -79,7 +79,7 @@ def _rows(point: LoadPoint) -> list[Record]:
 
 def _drawn(point: LoadPoint, axis: TimeAxis) -> list[Record]:
     """The line, thinned evenly on the axis, up to the first request that never completed."""
-    label = show.share(point.fraction)
+    label = show.load(point.fraction)
     found: list[Record] = []
     last = -math.inf
     deepest = max(
@@ -125,7 +125,7 @@ def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec
             labelSeparation=6,
         ),
     )
-    labels = [show.share(point.fraction) for point in points]
+    labels = [show.load(point.fraction) for point in points]
     colours = [load(i, len(points)) for i in range(len(points))]
     lines = (
         sheet.chart("shares", rows)

@@ -108,7 +108,7 @@ def _cells(fraction: float, run: Run, again: str) -> list[Record]:
     return [
         common
         | {
-            "row": f"{show.share(fraction)} #{run.repeat + 1}{again} {marks.word(run)}",
+            "row": f"{show.load(fraction)} #{run.repeat + 1}{again} {marks.word(run)}",
             "measure": measure,
             "text": text,
             "status": marks.word(run),

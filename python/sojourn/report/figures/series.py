@@ -27,7 +27,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     if not any(r["p99_ns"] is not None for r in records):
         missing = "No second has a p99." if records else "No per-second series was kept."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
-    drifting = [show.share(p.fraction) for p in service.points if not p.is_steady]
+    drifting = [show.load(p.fraction) for p in service.points if not p.is_steady]
     drift = f" Not steady: {', '.join(drifting)}." if drifting else " All loads are steady."
     return [
         Figure(
@@ -54,7 +54,7 @@ def _records(service: ServiceFinding) -> list[Record]:
 
 
 def _panel(fraction: float, *, is_steady: bool) -> str:
-    return f"{show.share(fraction)} load" + ("" if is_steady else ", not steady")
+    return f"{show.load(fraction)} load" + ("" if is_steady else ", not steady")
 
 
 def _seconds(run: Run) -> list[Record]:
