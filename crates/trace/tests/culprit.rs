@@ -260,7 +260,13 @@ fn packets_to_another_port_are_soft_irq_time() {
             return Ok(());
         }
         let blame = look(&server, 0.91, Ask { app_us: 3000, ..Ask::default() }).blame;
-        if named(&blame, "softirq", "NET_RX").is_some() { Ok(()) } else { Err(Box::new(blame)) }
+        // What holds up every request for a third as long as the slowest is everybody's lot, and is not
+        // named: how much of CPU 0 the packets take is the machine's to decide.
+        let is_told = |s: &SuspectShare| {
+            let is_lot = s.tail_mean_ns < 3.0 * s.body_mean_ns && s.share > 0.1;
+            s.kind == "softirq" && s.name == "NET_RX" && (s.is_named || is_lot)
+        };
+        if blame.suspects.iter().any(is_told) { Ok(()) } else { Err(Box::new(blame)) }
     });
 }
 
