@@ -68,6 +68,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     deps = target / "release/deps"
     made = tmp_path_factory.mktemp("shim")
     (made / "passwd").write_text("root:x:0:0::/:/bin/sh\n")  # memcached changes to a user by name
+    (made / "group").write_text("root:x:0:\n")  # and NGINX to a group
     shim = ["cc", "-shared", "-fPIC", "-O2", "crates/trace/tests/shims/shim.c", "-o"]
     subprocess.run([*shim, made / "shim.so"], cwd=vm.ROOT, check=True, timeout=60)
 
@@ -81,6 +82,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "shapes": newest("shapes"),
         "shim.so": made / "shim.so",
         "passwd": made / "passwd",
+        "group": made / "group",
         "verifier": newest("verifier"),
         "echo": target / "release/examples/echo",
         "sojourn-trace": target / "release/sojourn-trace",
@@ -132,7 +134,11 @@ def test_every_shape_of_load_is_matched_on_another_kernel(
     try:
         kernel = vm.kernel("6.12")
         programs = [built["sojourn-trace"], *(Path(server) for server in servers if server)]
-        files = {"/t/deps/shapes": built["shapes"], "/etc/passwd": built["passwd"]}
+        files = {
+            "/t/deps/shapes": built["shapes"],
+            "/etc/passwd": built["passwd"],
+            "/etc/group": built["group"],
+        }
         script = SHAPES_SCRIPT.format(tests=" ".join(SHAPES))
         image = vm.initramfs(tmp_path, programs, files, script)
         console = vm.boot(kernel, image, within_s=BOOT_S_MAX)
