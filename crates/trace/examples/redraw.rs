@@ -12,6 +12,7 @@ use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use sojourn_trace::stages::{COUNT, STAGES};
+use sojourn_trace::summary::row_holding;
 use sojourn_trace::window::clusters::{Clusters, Snapshot};
 use sojourn_trace::window::draw::Draw;
 use sojourn_trace::window::duty::{Duty, Turn};
@@ -62,7 +63,8 @@ fn main() {
             "windows" => windows(&requests, seed),
             _ => flows(&requests, seed),
         };
-        let accuracy = clusters.accuracy(tail_row(&snapshot));
+        let rows = snapshot.rows.iter().map(|row| row.requests).enumerate();
+        let accuracy = clusters.accuracy(row_holding(0.99, rows));
         for (k, number) in numbers.iter().enumerate() {
             let Some(Interval { low, high }) = (number.of)(&accuracy) else { continue };
             stated[k] += 1;
@@ -139,18 +141,6 @@ fn is_chosen(peer_port: u16, salt: u32) -> bool {
     hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
     hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
     hash ^ hash >> 16 < u32::MAX / ONE_IN
-}
-
-/// The row in which p99 of what was counted lies, where the tail begins.
-fn tail_row(snapshot: &Snapshot) -> usize {
-    let all: u64 = snapshot.rows.iter().map(|row| row.requests).sum();
-    let rank = (0.99 * all as f64).ceil() as u64;
-    let mut below = 0;
-    let is_beyond = |requests: u64| {
-        below += requests;
-        below >= rank.max(1)
-    };
-    snapshot.rows.iter().map(|row| row.requests).position(is_beyond).unwrap_or(0)
 }
 
 /// What all requests say: of the tail, what the slowest hundredth does.

@@ -1,6 +1,8 @@
 //! Standard errors from a number's values without one piece of the data each, and how many of them to
 //! either side an interval from so few pieces takes.
 
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
 /// Standard error of a number whose values without each piece in turn are `left_out`; infinite for fewer
 /// than two pieces. Source: Efron, The Jackknife, the Bootstrap and Other Resampling Plans (1982), ch. 3.
 pub fn error(left_out: &[f64]) -> f64 {
@@ -13,32 +15,9 @@ pub fn error(left_out: &[f64]) -> f64 {
     (squares * (n - 1.0) / n).sqrt()
 }
 
-/// Where Student's distribution with so many degrees of freedom has `p` below it, `p` from 0.5 on;
-/// infinite without any.
+/// Where Student's distribution with so many degrees of freedom has `p` below it; infinite without any.
 pub fn student(p: f64, freedom: usize) -> f64 {
-    if freedom == 0 {
-        return f64::INFINITY;
-    }
-    // As an angle, for the distribution of one degree has no end: t = sqrt(freedom) · tan(angle).
-    let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if 0.5 + within(middle, freedom) / 2.0 < p { low = middle } else { high = middle }
-    }
-    (freedom as f64).sqrt() * low.tan()
-}
-
-/// Probability between -t and t: its closed form for whole degrees of freedom. Source: Abramowitz and
-/// Stegun, 26.7.3 and 26.7.4.
-fn within(angle: f64, freedom: usize) -> f64 {
-    let (sin, cos) = angle.sin_cos();
-    let is_odd = freedom % 2 == 1;
-    let (mut term, mut sum) = if is_odd { (cos, 0.0) } else { (1.0, 0.0) };
-    for k in (usize::from(is_odd)..freedom.saturating_sub(1)).step_by(2) {
-        sum += term;
-        term *= cos * cos * (k + 1) as f64 / (k + 2) as f64;
-    }
-    if is_odd { (angle + sin * sum) * std::f64::consts::FRAC_2_PI } else { sin * sum }
+    StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(p))
 }
 
 #[cfg(test)]

@@ -88,12 +88,18 @@ pub fn causes(row: &Row) -> Vec<CauseShare> {
 
 /// The row that holds quantile `q` of the total.
 pub fn row_at(counts: &Counts, q: f64) -> usize {
-    let rank = (q * counts.matched() as f64).ceil().max(1.0) as u64;
+    row_holding(q, counts.rows.iter().map(|(number, row)| (*number, row.requests)))
+}
+
+/// The same of any rows: their numbers, ascending, and how many requests each holds. 0: none holds any.
+pub fn row_holding(q: f64, rows: impl Iterator<Item = (usize, u64)> + Clone) -> usize {
+    let all: u64 = rows.clone().map(|(_, requests)| requests).sum();
+    let rank = (q * all as f64).ceil().max(1.0) as u64;
     let mut below = 0;
-    for (number, row) in &counts.rows {
-        below += row.requests;
+    for (number, requests) in rows {
+        below += requests;
         if below >= rank {
-            return *number;
+            return number;
         }
     }
     0

@@ -17,6 +17,7 @@ from sojourn.analysis import culprits, paper_stages, traced_cost
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.method import Method
+from sojourn.analysis.pooled import mean, middle
 from sojourn.analysis.traced_findings import Breakdown, Stages
 from sojourn.analysis.words import load_share
 from sojourn.plan import traced
@@ -96,15 +97,15 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
         name=name,
         condition=condition.name,
         fraction=condition.fraction,
-        offered_rps=_median([m.outcome.offered_rps for m in measured]) or 0.0,
+        offered_rps=middle([m.outcome.offered_rps for m in measured]) or 0.0,
         requests=sum(t.matched for t in traces),
         unmatched_share=max((t.unmatched_share for t in traces), default=None),
         runs=len(traces),
         stages=_groups(traces, lambda t: (t.matched, t.groups)),
         tail=_groups(traces, lambda t: (t.tail.requests, t.tail.groups)),
-        mean_ns=_mean([(t.matched, t.total.mean_ns) for t in traces]),
-        tail_mean_ns=_mean([(t.tail.requests, t.tail.total.mean_ns) for t in traces]),
-        residual_ns=_mean([(t.matched, t.residual.mean_ns) for t in traces]),
+        mean_ns=mean([(t.matched, t.total.mean_ns) for t in traces]),
+        tail_mean_ns=mean([(t.tail.requests, t.tail.total.mean_ns) for t in traces]),
+        residual_ns=mean([(t.matched, t.residual.mean_ns) for t in traces]),
         quantiles=tuple((q, _quantile(traces, field)) for q, field in _QS),
         causes=_causes(traces, lambda t: (t.matched, t.causes)),
         tail_causes=_causes(traces, lambda t: (t.tail.requests, t.tail.causes)),
@@ -129,7 +130,7 @@ def _groups(
     for n, groups in map(of, traces):
         for group in groups:
             means[group.name].append((n, group.mean_ns))
-    return tuple((name, _mean(each) or 0.0) for name, each in means.items())
+    return tuple((name, mean(each) or 0.0) for name, each in means.items())
 
 
 def _causes(
@@ -141,11 +142,11 @@ def _causes(
     for n, causes in map(of, traces):
         for each in causes:
             shares[each.cause].append((n, each.share))
-    return tuple((name, _mean(each) or 0.0) for name, each in shares.items())
+    return tuple((name, mean(each) or 0.0) for name, each in shares.items())
 
 
 def _quantile(traces: Sequence[TraceResult], field: str) -> float | None:
-    return _median([v for t in traces if (v := traced_cost.at(t.total, field)) is not None])
+    return middle([v for t in traces if (v := traced_cost.at(t.total, field)) is not None])
 
 
 def _cpu(traces: Sequence[TraceResult]) -> tuple[tuple[str, float], ...]:
@@ -226,14 +227,3 @@ def _doubt(column: Stages) -> str:
 
 def _ended(sentence: str) -> str:
     return sentence if sentence.endswith(".") else f"{sentence}."
-
-
-def _mean(parts: Sequence[tuple[int, float | None]]) -> float | None:
-    """Mean over all requests: each part with its number of requests."""
-    known = [(n, value) for n, value in parts if value is not None]
-    total = sum(n for n, _ in known)
-    return sum(n * value for n, value in known) / total if total else None
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return median(values) if values else None

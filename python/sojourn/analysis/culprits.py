@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from sojourn.analysis.given import Measured
 from sojourn.analysis.method import Method
+from sojourn.analysis.pooled import mean
 from sojourn.analysis.traced_findings import Culprits, Suspect
 from sojourn.analysis.words import percent, percentile
 from sojourn.plan.points import Verdict
@@ -157,6 +158,4 @@ def _by_many(suspects: Sequence[Suspect], told: Sequence[str]) -> str:
 
 def _mean(parts: Sequence[tuple[int, float | None]]) -> float:
     """Mean over the requests of all runs; 0 without any."""
-    known = [(n, value) for n, value in parts if value is not None]
-    total = sum(n for n, _ in known)
-    return sum(n * value for n, value in known) / total if total else 0.0
+    return mean(parts) or 0.0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from sojourn.analysis.given import Measured
+from sojourn.analysis.pooled import middle
 from sojourn.analysis.traced_findings import Cost, Gap, Windows
 from sojourn.analysis.words import percent
 from sojourn.samples.traced import Price, Times, TraceResult
@@ -20,8 +21,8 @@ def ratios(ours: Sequence[Measured], twins: Sequence[Measured]) -> Cost:
     """Medians with the tracer over medians without: the points took turns."""
 
     def ratio(of: Callable[[Measured], float | None]) -> float | None:
-        with_it = _median([v for m in ours if (v := of(m)) is not None])
-        without = _median([v for m in twins if (v := of(m)) is not None])
+        with_it = middle([v for m in ours if (v := of(m)) is not None])
+        without = middle([v for m in twins if (v := of(m)) is not None])
         return with_it / without if with_it is not None and without else None
 
     return Cost(
@@ -47,7 +48,7 @@ def of_windows(traces: Sequence[TraceResult]) -> Windows | None:
         count=sum(accuracy.clusters for accuracy in seen),
         duty=median(t.sampling.duty for t in traces),
         asked=known[0].asked,
-        measured=_median([p.measured for p in known if p.measured is not None]),
+        measured=middle([p.measured for p in known if p.measured is not None]),
         lo=lo,
         hi=hi,
         while_attached=median(p.while_attached for p in known),
@@ -148,7 +149,3 @@ def at(times: Times, field: str) -> float | None:
     """One field of a trace's times, ns."""
     value = getattr(times, field)
     return None if value is None else float(value)
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return median(values) if values else None

@@ -122,7 +122,10 @@ class Slowing(Table):
 
     @property
     def is_doubted(self) -> bool:
-        """Whether the tail is not that of the untraced service: the tracer's own rule."""
+        """Whether the tail is known not to be that of the untraced service, by the tracer's rule.
+
+        Where too little was done to tell the tracer doubts itself too, for want of data.
+        """
         if self.cpu_ratio is None:
             return False
         return self.tail_ratio is None or self.tail_ratio > self.tail_ratio_max
