@@ -103,8 +103,13 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         process.communicate()
 
 
+def traces(said: bytes) -> bool:
+    """Whether a tracer of any make has said so."""
+    return b"tracing" in said or b"Attaching" in said
+
+
 def attach(start: Start, server: Memcached) -> subprocess.Popen[bytes]:
-    """A tracer, once it says that it traces: its first line.
+    """A tracer, once it says that it traces, whatever it warned of before.
 
     Raises:
         RuntimeError: it ended, or said nothing in time.
@@ -112,10 +117,10 @@ def attach(start: Start, server: Memcached) -> subprocess.Popen[bytes]:
     process = start(server)
     assert process.stdout is not None  # noqa: S101  # it was asked for
     pipe, said, end = process.stdout.fileno(), b"", time.monotonic() + ATTACH_S_MAX
-    while b"\n" not in said and time.monotonic() < end and process.poll() is None:
+    while not traces(said) and time.monotonic() < end and process.poll() is None:
         if select.select([pipe], [], [], 0.1)[0]:
             said += os.read(pipe, 4096)
-    if b"tracing" not in said and b"Attaching" not in said:
+    if not traces(said):
         stop(process)
         raise RuntimeError(f"no tracer: {said.decode(errors='replace')}")
     if b"Attaching" in said:
