@@ -26,7 +26,8 @@ from typing import Any
 from servers import started
 
 from sojourn import host
-from sojourn.services import priority, proc
+from sojourn.places import proc
+from sojourn.services import priority
 from sojourn.services.priority import Rank
 
 SERVERS = {"memcached": "memcache", "nginx": "http"}

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import pytest
 
 from sojourn import host, run
+from sojourn.places import proc
 from sojourn.run import journal
-from sojourn.services import proc
 
 pytestmark = pytest.mark.e2e
 

@@ -21,7 +21,7 @@ import pytest
 
 from sojourn import programs
 from sojourn.errors import Exit
-from sojourn.services import ports
+from sojourn.places import ports
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 

@@ -17,8 +17,8 @@ import pytest
 
 from sojourn import programs, run, samples
 from sojourn.errors import Exit, HostFault, RunFault
+from sojourn.places import ports, proc
 from sojourn.plan import Point
-from sojourn.services import ports, proc
 from sojourn.spec import Study
 
 pytestmark = pytest.mark.e2e

@@ -22,9 +22,9 @@ import pytest
 
 from sojourn import store
 from sojourn.errors import Exit, RunFault
+from sojourn.places import proc
 from sojourn.plan import Point
 from sojourn.run import fill
-from sojourn.services import proc
 from sojourn.spec import Study
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]

@@ -33,7 +33,7 @@ class Lab:
         run = {m: importlib.import_module(f"sojourn.run.{m}") for m in ("journal", "moving")}
         self.journal, self.moving = run["journal"].Journal, run["moving"]
         self.restore = importlib.import_module("sojourn.run.restore").restore
-        self.room = self.moving.Room(server=(SERVER,), client=(CLIENT,), usable=(CLIENT, SERVER))
+        self.room = self.moving.CpuSets(server=(SERVER,), client=(CLIENT,), usable=(CLIENT, SERVER))
         self.tree = importlib.import_module("sojourn.host.tree").Tree()
 
     def begin(self, book: Any) -> Any:

@@ -15,7 +15,7 @@ from sojourn.analysis import (
     restarts,
     steady,
 )
-from sojourn.analysis.given import Given, Measured, Second
+from sojourn.analysis.data import Measured, Second, StudyData
 from sojourn.analysis.method import Method
 from sojourn.analysis.study import study
 
@@ -35,4 +35,4 @@ KINDS: tuple[Method, ...] = (
     answer.METHOD,
 )
 
-__all__ = ["KINDS", "Given", "Measured", "Method", "Second", "study"]
+__all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "study"]

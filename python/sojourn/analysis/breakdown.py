@@ -14,8 +14,8 @@ from dataclasses import replace
 from statistics import median
 
 from sojourn.analysis import culprits, paper_stages, traced_cost
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.method import Method
 from sojourn.analysis.pooled import mean, middle
 from sojourn.analysis.traced_findings import Breakdown, Stages
@@ -42,7 +42,7 @@ _NAMES = {
 }
 
 
-def attach(found: ServiceFinding, given: Given, spec: ServiceSpec) -> ServiceFinding:
+def attach(found: ServiceFinding, given: StudyData, spec: ServiceSpec) -> ServiceFinding:
     """The finding with its breakdown, if the study asked for one."""
     wanted = traced.conditions(given.study, spec)
     if not wanted:

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn.analysis import breakdown
 from sojourn.analysis.answer_test import memcached
-from sojourn.analysis.given import Given, Measured
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.testing import memcached as service
 from sojourn.analysis.testing import study_of
 from sojourn.analysis.testing_traced import slowed
@@ -219,7 +219,7 @@ def test_each_condition_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPa
     unloaded = Condition(traced.UNLOADED, 0.01)
     monkeypatch.setattr(traced, "conditions", lambda *_: (unloaded, LOADED))
     spec: Any = SimpleNamespace(label="s", measure=(Goal.BREAKDOWN,))
-    given = Given(study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)))
+    given = StudyData(study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)))
     found = breakdown.attach(memcached(), given, spec)
     assert found.breakdown is not None
     assert [(c.name, c.cost.pairs) for c in found.breakdown.columns] == [("90 % load", 1)]

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sojourn.analysis.given import Measured
+from sojourn.analysis.data import Measured
 from sojourn.analysis.method import Method
 from sojourn.analysis.pooled import mean
 from sojourn.analysis.traced_findings import Culprits, Suspect

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sojourn.analysis import culprits
-from sojourn.analysis.given import Measured
+from sojourn.analysis.data import Measured
 from sojourn.analysis.testing_traced import XZ, trace
 from sojourn.analysis.traced_findings import Culprits
 from sojourn.plan.points import Outcome, Phase, Point, Verdict

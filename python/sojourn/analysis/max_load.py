@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from statistics import median
 
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import Border, Interval, MaxLoad, Qos, Scheduled, Settle
-from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.method import Method
 from sojourn.analysis.words import percent
 from sojourn.plan.axis import Axis, Target
@@ -38,7 +38,9 @@ STALLS = 3  # in the time near the border; rarer ones cannot be excluded
 _QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 
 
-def judge(given: Given, measured: Sequence[Measured], stands: Progress, qos: Qos) -> MaxLoad | None:
+def judge(
+    given: StudyData, measured: Sequence[Measured], stands: Progress, qos: Qos
+) -> MaxLoad | None:
     """What the search of one service found; None if it was not begun.
 
     Args:
@@ -189,7 +191,7 @@ def _saw(outcome: Outcome, q: float) -> str:
     return "pass" if outcome.over_bound <= (1 - q) * outcome.requests else "fail"
 
 
-def _settle(given: Given, found: Border | None, outcomes: Sequence[Outcome]) -> Settle | None:
+def _settle(given: StudyData, found: Border | None, outcomes: Sequence[Outcome]) -> Settle | None:
     """The study once more with the time that the interval wants: its width falls as 1/√time."""
     if found is None:
         return None
@@ -219,7 +221,7 @@ def _rounded(seconds: float) -> float:
     return step * math.ceil(seconds / step)
 
 
-def _command(given: Given) -> str:
+def _command(given: StudyData) -> str:
     """What the user typed, without a budget of his own."""
     asked = given.command or f"sojourn run {given.study.name} --profile {given.study.run.profile}"
     return re.sub(r" --set run\.search\.budget_s=\S+", "", asked)

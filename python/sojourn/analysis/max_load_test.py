@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from sojourn.analysis import max_load
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import Border, Interval, MaxLoad, Qos, Settle
-from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.served import QUEUES, Served
 from sojourn.plan import Outcome, Phase, Point, Verdict, progress
 from sojourn.plan.points import Misses
@@ -25,7 +25,7 @@ def judged(of: Study, outcomes: list[Outcome], *culprits: str) -> MaxLoad:
         Measured(outcome=o, culprits=culprits if o.point.phase is Phase.SCHEDULED else ())
         for o in outcomes
     )
-    given = Given(study=of, measured=measured)
+    given = StudyData(study=of, measured=measured)
     found = max_load.judge(given, measured, progress(of, of.services[0], outcomes), QOS)
     assert found is not None
     return found
@@ -186,7 +186,7 @@ def settle(lo: float, hi: float, *, spent: int = 0, budget_s: float = 60) -> Set
     probes = [o for o in play(of, imagine) if o.point.phase is Phase.SEARCH][:1] * spent
     peaks = [o for o in play(of, imagine) if o.point.phase is Phase.PEAK][:1]
     outcomes = [replace(o, wall_s=10.0) for o in (*probes, *peaks)]
-    return max_load._settle(Given(study=of, measured=()), border(lo, hi), outcomes)
+    return max_load._settle(StudyData(study=of, measured=()), border(lo, hi), outcomes)
 
 
 def test_what_is_narrow_or_violated_is_settled() -> None:
@@ -276,7 +276,7 @@ def test_an_answer_with_one_open_end_is_the_end_that_is_known() -> None:
 
 def test_without_an_axis_or_a_target_there_is_no_answer() -> None:
     of = quick()
-    given = Given(study=of, measured=())
+    given = StudyData(study=of, measured=())
     assert max_load.judge(given, (), progress(of, of.services[0], ()), QOS) is None
 
 
@@ -364,7 +364,7 @@ def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> No
 def test_the_command_is_the_user_s_own_without_his_budget() -> None:
     of = quick()
     typed = "sojourn run x --set run.search.budget_s=5 --set seed=1"
-    given = Given(study=of, measured=(), command=typed)
+    given = StudyData(study=of, measured=(), command=typed)
     assert max_load._command(given) == "sojourn run x --set seed=1"
 
 

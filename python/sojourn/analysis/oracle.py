@@ -27,8 +27,8 @@ from dataclasses import replace
 
 from sojourn import units
 from sojourn.analysis import effect, quantiles, queueing, runs
+from sojourn.analysis.data import Measured
 from sojourn.analysis.findings import CheckRow, Estimate
-from sojourn.analysis.given import Measured
 from sojourn.analysis.method import Method
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.words import percent, percentile

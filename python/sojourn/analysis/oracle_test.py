@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import effect, oracle, queueing, runs
+from sojourn.analysis.data import Measured
 from sojourn.analysis.findings import Estimate, Interval
-from sojourn.analysis.given import Measured
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import ideal, measured, mg1, run_oracle, study_of
 from sojourn.analysis.times import from_values

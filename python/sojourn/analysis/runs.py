@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sojourn.analysis import independence, quantiles, steady
+from sojourn.analysis.data import Measured
 from sojourn.analysis.findings import Qos, Run
-from sojourn.analysis.given import Measured
 from sojourn.analysis.independence import Batched, widened
 from sojourn.analysis.times import Times, from_values, merge
 from sojourn.analysis.words import percent, percentile

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import load_point, runs
+from sojourn.analysis.data import Second
 from sojourn.analysis.findings import Qos
-from sojourn.analysis.given import Second
 from sojourn.analysis.independence import Batched
 from sojourn.analysis.testing import measured, mg1
 from sojourn.analysis.times import EMPTY, from_values

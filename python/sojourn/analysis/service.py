@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from sojourn.analysis import answer, load_point, lowess, lqos, max_load, overlay, paper, runs
+from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import (
     Interval,
     Line,
@@ -17,7 +18,6 @@ from sojourn.analysis.findings import (
     Qos,
     ServiceFinding,
 )
-from sojourn.analysis.given import Given
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.words import load_share, percentile
 from sojourn.plan import evidence
@@ -29,7 +29,7 @@ from sojourn.plan.search import border_of
 from sojourn.spec import ServiceSpec
 
 
-def find(given: Given, spec: ServiceSpec) -> ServiceFinding:
+def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
     """What the study found about one service."""
     measured = given.of(spec.label)
     outcomes = [m.outcome for m in measured]
@@ -69,7 +69,7 @@ def find(given: Given, spec: ServiceSpec) -> ServiceFinding:
     )
 
 
-def null(given: Given, spec: ServiceSpec) -> ServiceFinding:
+def null(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
     """What the instrument itself costs: nothing answers, so there is no theory and no peak."""
     judged = [runs.judge(m, None) for m in given.of(spec.label)]
     top = max((j.run.offered_rps for j in judged), default=None)

@@ -9,8 +9,8 @@ import pytest
 
 from sojourn.analysis import load_point, lowess, runs, service
 from sojourn.analysis.answer_test import HOLDS, UNKNOWN, VIOLATED, load
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import Interval, LoadPoint, MaxLoad, Qos
-from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.testing import ideal, measured, study_of
 from sojourn.plan import Phase, Point, Verdict
@@ -135,15 +135,17 @@ def test_what_the_instrument_costs_is_told_by_load() -> None:
         return replace(made, outcome=late)
 
     study = study_of(spec, name="selfcheck")
-    found = service.null(Given(study=study, measured=(run(4e3, 1), run(1e3, 2), run(1e3, 3))), spec)
+    found = service.null(
+        StudyData(study=study, measured=(run(4e3, 1), run(1e3, 2), run(1e3, 3))), spec
+    )
     assert [(p.offered_rps, p.fraction, len(p.runs)) for p in found.points] == [
         (1e3, 0.25, 2), (4e3, 1.0, 1),
     ]  # fmt: skip
     assert (found.max_rps, found.verdict, found.reasons) == (4e3, HOLDS, ())
-    doubted = Given(study=study, measured=(run(4e3, 1), run(1e3, 2, doubt=True)))
+    doubted = StudyData(study=study, measured=(run(4e3, 1), run(1e3, 2, doubt=True)))
     late = service.null(doubted, spec)
     assert (late.verdict, late.reasons) == (UNKNOWN, ("late",))
-    nothing = service.null(Given(study=study, measured=()), spec)
+    nothing = service.null(StudyData(study=study, measured=()), spec)
     assert (nothing.verdict, nothing.max_rps, nothing.points) == (UNKNOWN, None, ())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.analysis import times
-from sojourn.analysis.given import Given, Measured, Second
+from sojourn.analysis.data import Measured, Second, StudyData
 from sojourn.plan.points import Outcome, Phase
 from sojourn.samples import (
     Interval,
@@ -26,7 +26,7 @@ SERVICE = "service.json"
 HOUR_NS = 3.6e12
 
 
-def given(record: Record) -> Given:
+def given(record: Record) -> StudyData:
     """Everything measured so far in a record.
 
     Raises:
@@ -35,7 +35,7 @@ def given(record: Record) -> Given:
     outcomes = record.outcomes()
     manifest = record.manifest
     served = _served(record, outcomes)
-    return Given(
+    return StudyData(
         study=record.study,
         measured=tuple(_measured(record.folder_of(outcome), outcome) for outcome in outcomes),
         setups={label: _setup(facts) for label, facts in served.items()},

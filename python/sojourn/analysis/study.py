@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sojourn.analysis import answer, breakdown, oracle, service
+from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import CheckRow, Findings, ServiceFinding
-from sojourn.analysis.given import Given
 from sojourn.plan.points import Verdict
 from sojourn.spec import Goal, ServiceSpec
 
 
-def study(given: Given) -> Findings:
+def study(given: StudyData) -> Findings:
     """What a study found.
 
     Args:
@@ -46,7 +46,7 @@ def _is_oracle(spec: ServiceSpec) -> bool:
     return spec.check is not None and Goal.CHECK in spec.measure and spec.check.system != "null"
 
 
-def _service(given: Given, spec: ServiceSpec) -> ServiceFinding:
+def _service(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
     if Goal.CHECK in spec.measure:
         return service.null(given, spec)
     return breakdown.attach(service.find(given, spec), given, spec)
@@ -59,7 +59,7 @@ def _headline(found: ServiceFinding, workers: int | None) -> str:
     return answer.headline(found, workers)
 
 
-def _checks(given: Given) -> tuple[CheckRow, ...]:
+def _checks(given: StudyData) -> tuple[CheckRow, ...]:
     systems = [
         (s.check, given.of(s.label)) for s in given.study.services if _is_oracle(s) and s.check
     ]

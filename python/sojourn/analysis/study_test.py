@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import KINDS, oracle
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import CheckRow, Estimate, Findings, LoadPoint
-from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run_study, study_of
 from sojourn.analysis.times import merge
@@ -26,7 +26,7 @@ LATE = "the client was late: 91 % timely, 97.5 % needed"
 
 
 @pytest.fixture(scope="module")
-def played() -> Given:
+def played() -> StudyData:
     asked = study_of(memcached(measure=[Goal.SWEEP]))
     loads = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
     changes = {"fractions": loads, "repeats": 2, "measure_s": 4.0}
@@ -35,7 +35,7 @@ def played() -> Given:
 
 
 @pytest.fixture(scope="module")
-def found(played: Given) -> Findings:
+def found(played: StudyData) -> Findings:
     return study(played)
 
 
@@ -51,7 +51,7 @@ def test_the_answer_brackets_the_truth_in_words(found: Findings) -> None:
     assert found.verdict is Verdict.HOLDS
 
 
-def test_quantiles_are_those_of_merged_requests(played: Given, found: Findings) -> None:
+def test_quantiles_are_those_of_merged_requests(played: StudyData, found: Findings) -> None:
     runs = [m for m in played.measured if m.outcome.point.fraction == 0.5]
     point = at(found, 0.5)
     p99 = next(e for e in point.quantiles if e.q == 0.99)
@@ -104,7 +104,7 @@ def spoil(m: Measured) -> Measured:
     return replace(m, outcome=outcome)
 
 
-def test_a_run_that_failed_its_self_check_is_shown_and_decides_nothing(played: Given) -> None:
+def test_a_run_that_failed_its_self_check_is_shown_and_decides_nothing(played: StudyData) -> None:
     """One run at 90 % is late, and its times would have met the target."""
     low = next(m for m in played.measured if m.outcome.point.fraction == 0.1)
     swept = [m.outcome.point for m in played.measured if m.outcome.point.phase is Phase.SWEEP]
@@ -123,7 +123,7 @@ def test_a_run_that_failed_its_self_check_is_shown_and_decides_nothing(played: G
     assert p99.value == dict(believed.quantiles)[0.99]
 
 
-def test_a_load_of_which_no_run_is_believed_is_unknown_with_the_reason(played: Given) -> None:
+def test_a_load_of_which_no_run_is_believed_is_unknown_with_the_reason(played: StudyData) -> None:
     spoiled = tuple(
         spoil(m) if m.outcome.point.phase is Phase.SWEEP else m for m in played.measured
     )
@@ -138,7 +138,7 @@ def test_a_load_of_which_no_run_is_believed_is_unknown_with_the_reason(played: G
 
 
 def test_loads_that_are_all_unknown_above_the_last_that_holds_leave_the_question_open(
-    played: Given,
+    played: StudyData,
 ) -> None:
     spoiled = tuple(
         spoil(m) if (m.outcome.point.fraction or 0) > 0.5 else m for m in played.measured
@@ -149,7 +149,7 @@ def test_loads_that_are_all_unknown_above_the_last_that_holds_leave_the_question
     assert any("not believed at" in reason for reason in found.reasons)
 
 
-def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: Given) -> None:
+def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: StudyData) -> None:
     hurt = []
     for m in played.measured:
         raw = m.raw_sojourn_ns
@@ -165,13 +165,13 @@ def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: Given)
     assert "never completed" in point.mean.refused
 
 
-def test_an_unfinished_study_is_unknown_and_says_how_to_go_on(played: Given) -> None:
+def test_an_unfinished_study_is_unknown_and_says_how_to_go_on(played: StudyData) -> None:
     found = study(replace(played, measured=played.measured[:5]))
     assert found.verdict is Verdict.UNKNOWN
     assert any("run it again" in reason for reason in found.reasons)
 
 
-def test_nothing_measured_gives_findings_all_the_same(played: Given) -> None:
+def test_nothing_measured_gives_findings_all_the_same(played: StudyData) -> None:
     found = study(replace(played, measured=()))
     assert found.verdict is Verdict.UNKNOWN
     assert found.services[0].points == ()
@@ -229,7 +229,7 @@ def test_the_worst_verdict_is_the_study_s() -> None:
     assert study_module._worst([]) is unknown
 
 
-def test_a_breakdown_alone_has_its_own_answer(played: Given, found: Findings) -> None:
+def test_a_breakdown_alone_has_its_own_answer(played: StudyData, found: Findings) -> None:
     service = found.services[0]
     told = replace(service, breakdown=Breakdown(columns=(), answer="stages"), points=())
     assert study_module._headline(told, 1) == "stages"

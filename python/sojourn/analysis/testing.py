@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 
-from sojourn.analysis.given import Given, Measured, Second
+from sojourn.analysis.data import Measured, Second, StudyData
 from sojourn.analysis.times import Floats, from_values
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Point, Verdict
@@ -96,7 +96,9 @@ def finite(value: float | None) -> float | None:
     return None if value is None or math.isinf(value) else value
 
 
-def run_study(study: Study, *, capacity_rps: float, seed: int = 1, spread: float = 0.03) -> Given:
+def run_study(
+    study: Study, *, capacity_rps: float, seed: int = 1, spread: float = 0.03
+) -> StudyData:
     """Plays a whole study against an M/M/1 whose capacity changes with every restart.
 
     Args:
@@ -113,7 +115,7 @@ def run_study(study: Study, *, capacity_rps: float, seed: int = 1, spread: float
         if life not in lives:
             lives[life] = capacity_rps * math.exp(spread * rng.standard_normal())
         done.append(_play(study, point, lives[life], rng))
-    return Given(
+    return StudyData(
         study=study, measured=tuple(done), workers={s.label: 1 for s in study.services},
         started="2026-01-01T00:00:00Z", wall_s=sum(m.outcome.wall_s for m in done),
     )  # fmt: skip
@@ -158,7 +160,9 @@ def ideal(system: str, **check: object) -> ServiceSpec:
     )
 
 
-def run_oracle(study: Study, *, seed: int = 1, slow: float = 1.0, path_ns: float = 0.0) -> Given:
+def run_oracle(
+    study: Study, *, seed: int = 1, slow: float = 1.0, path_ns: float = 0.0
+) -> StudyData:
     """Plays a selfcheck study against simulated ideal queues.
 
     Args:
@@ -181,4 +185,4 @@ def run_oracle(study: Study, *, seed: int = 1, slow: float = 1.0, path_ns: float
             times = mg1(rng, rho, n + warm, service=service)
         sojourn_ns = times[warm:] * check.service_s * 1e9 * slow + path_ns
         done.append(measured(point, sojourn_ns, seconds=int(point.measure_s)))
-    return Given(study=study, measured=tuple(done))
+    return StudyData(study=study, measured=tuple(done))

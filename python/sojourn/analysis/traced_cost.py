@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
-from sojourn.analysis.given import Measured
+from sojourn.analysis.data import Measured
 from sojourn.analysis.pooled import middle
 from sojourn.analysis.traced_findings import Cost, Gap, Windows
 from sojourn.analysis.words import percent

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sojourn.plan import time_budget
 from sojourn.plan.axis import Axis
 from sojourn.plan.decide import drops_nothing
-from sojourn.plan.haste import haste
 from sojourn.plan.ladder import Rules
 from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.rounds import bracket, probe_of, rounds_of
@@ -44,7 +44,7 @@ def no_drop(
         wanted=study.run.peak_repeats,
         first=(START * top.rps, rules),
         later=rules,
-        time=haste(spent_s, late_s=spec.budget_s, over_s=BEYOND * spec.budget_s),
+        time=time_budget.after(spent_s, late_s=spec.budget_s, over_s=BEYOND * spec.budget_s),
     )
     probe = probe_of(study, service.label, Phase.PEAK, rounds, probes, axis=top)
     found = bracket(rounds)

@@ -20,10 +20,10 @@ from statistics import median
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis
-from sojourn.plan.haste import Haste
 from sojourn.plan.ladder import TIME, Round, Rules, climb
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.setting import RATE, Setting
+from sojourn.plan.time_budget import TimeBudget
 from sojourn.spec import Study
 
 EXTRA = 2  # rounds more than asked, for those that ended without a border
@@ -55,7 +55,7 @@ def rounds_of(
     wanted: int,
     first: tuple[float, Rules],
     later: Rules,
-    time: Haste,
+    time: TimeBudget,
 ) -> tuple[Round, ...]:
     """All rounds that were begun, and the one to begin next, if any is wanted.
 
@@ -70,12 +70,12 @@ def rounds_of(
     found: list[Round] = []
     while _wants_another(found, wanted):
         mine = [o for o in outcomes if o.point.repeat == len(found)]
-        if not mine and (time is Haste.OVER or (time and _borders(found) >= LEAST)):
+        if not mine and (time is TimeBudget.OVER or (time and _borders(found) >= LEAST)):
             break
         middles = [r.middle for r in found if r.middle is not None]
         start, rules = (median(middles), later) if middles else first
-        now = climb(make.rounded(start), mine, replace(rules, is_hurried=time > Haste.NONE))
-        if time is Haste.OVER and not now.is_over:
+        now = climb(make.rounded(start), mine, replace(rules, is_hurried=time > TimeBudget.IN_TIME))
+        if time is TimeBudget.OVER and not now.is_over:
             now = replace(now, next_rps=None, next_s=None, ended=TIME)
         found.append(now)
         if not now.is_over:

@@ -12,8 +12,8 @@ import pytest
 
 from sojourn import spec
 from sojourn.analysis.breakdown import attach
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.service import find
 from sojourn.analysis.testing_traced import SENTENCE, STACKS, XZ, blamed, slowed, trace, windowed
 from sojourn.plan import Outcome, Phase, traced
@@ -35,7 +35,7 @@ def found(
     asked = spec.load(study, profile="quick", overrides=sets)
     service = asked.service("memcached")
     runs = [o for o in play(asked, Simulated().measure) if o.point.service == service.label]
-    given = Given(study=asked, measured=tuple(_measured(run, of, wait) for run in runs))
+    given = StudyData(study=asked, measured=tuple(_measured(run, of, wait) for run in runs))
     finding = attach(find(given, service), given, service)
     assert finding.breakdown is not None
     return finding

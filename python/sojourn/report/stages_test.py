@@ -6,8 +6,8 @@ import pytest
 
 from sojourn import spec
 from sojourn.analysis.breakdown import attach
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.analysis.given import Given, Measured
 from sojourn.analysis.service import find
 from sojourn.analysis.testing_traced import STAGES, trace
 from sojourn.analysis.traced_findings import Breakdown
@@ -34,7 +34,7 @@ def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
         "breakdown", profile="quick", overrides=["run.fractions=[0.1, 0.9]", "run.repeats=2"]
     )
     points = [o for o in play(study, Simulated().measure) if o.point.service == "memcached"]
-    given = Given(
+    given = StudyData(
         study=study,
         measured=tuple(
             measured(o, 2.0 if o.point.repeat else 1.0, **of_trace)
@@ -98,7 +98,7 @@ def test_where_only_the_client_doubts_itself_the_stages_are_shown_as_doubtful() 
         else Measured(outcome=o)
         for o in points
     )
-    given, service = Given(study=study, measured=doubted), study.service("memcached")
+    given, service = StudyData(study=study, measured=doubted), study.service("memcached")
     finding = attach(find(given, service), given, service)
     assert finding.verdict is Verdict.UNKNOWN
     assert finding.breakdown is not None

@@ -10,8 +10,8 @@ from typing import Any
 from sojourn.host import Placement
 from sojourn.host.activity import STEAL, cpu_ticks
 from sojourn.host.tree import Tree
-from sojourn.run.live import Live
-from sojourn.services import proc
+from sojourn.places import proc
+from sojourn.run.live import RunningService
 
 TREE = Tree()
 IRQ, SOFTIRQ = 5, 6  # fields of /proc/stat after the name, proc(5)
@@ -34,7 +34,7 @@ class Moment:
     server_wait_ns: int = 0
 
 
-def moment(live: Live) -> Moment:
+def moment(live: RunningService) -> Moment:
     """Read the counters of the CPUs in use, of memory and of the server, now."""
     cpus = {*live.placement.server, *live.placement.client, *live.placement.housekeeping}
     load = (TREE.text("/proc/loadavg") or "").split()
@@ -115,7 +115,7 @@ def _totals() -> dict[str, int]:
     return found
 
 
-def _switches(live: Live) -> tuple[int, int]:
+def _switches(live: RunningService) -> tuple[int, int]:
     """Switches of all the server's threads: those it chose and those it did not."""
     sums = [0, 0]
     for task in proc.tasks(live.process.pid) if live.process else ():
@@ -125,7 +125,7 @@ def _switches(live: Live) -> tuple[int, int]:
     return sums[0], sums[1]
 
 
-def _wait_ns(live: Live) -> int:
+def _wait_ns(live: RunningService) -> int:
     """Run-queue delay of the server's threads that live, ns: what a shield is felt by (M23)."""
     total = 0
     for task in proc.tasks(live.process.pid) if live.process else ():

@@ -17,13 +17,13 @@ from typing import Any
 
 from sojourn import units
 from sojourn.errors import Fault, RunFault
+from sojourn.places import users
 from sojourn.plan import Point
 from sojourn.run import context, generator, meanwhile, record, shielded, traced
 from sojourn.run.generator import Files, Watcher
-from sojourn.run.live import Live
+from sojourn.run.live import RunningService
 from sojourn.run.session import Session
 from sojourn.run.watch import Event, Show
-from sojourn.services import users
 from sojourn.spec import ServiceSpec, Study
 
 STALL_S_MAX = 5.0  # without a single reply, before the server is asked directly
@@ -33,7 +33,7 @@ TIMEOUT_NS_MIN = 1_000_000_000  # of a request in a study
 class _Server(Watcher):
     """Watches the server while load runs."""
 
-    def __init__(self, live: Live, point: Point, show: Show) -> None:
+    def __init__(self, live: RunningService, point: Point, show: Show) -> None:
         self._live = live
         self._point = point
         self._show = show
@@ -110,7 +110,7 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
 
 
 def job(
-    live: Live, spec: ServiceSpec, point: Point, folder: Path, *, raw_max: int
+    live: RunningService, spec: ServiceSpec, point: Point, folder: Path, *, raw_max: int
 ) -> dict[str, Any]:
     """The generator's job: what follows from the machine, then the study, then the point."""
     rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
@@ -139,7 +139,7 @@ def _timeout(point: Point) -> str:
     return f"{max(TIMEOUT_NS_MIN, 10 * bound_ns)}ns"
 
 
-def facts(live: Live, spec: ServiceSpec) -> dict[str, Any]:
+def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
     """`service.json`: what served, for the report and for whoever repeats it by hand."""
     user = users.server_user()
     where = live.placement

@@ -13,12 +13,14 @@ from sojourn.run.journal import Journal
 from sojourn.run.watch import Deadline
 
 if TYPE_CHECKING:
-    from sojourn.run.live import Live
+    from sojourn.run.live import RunningService
 
 WARM_S_MAX = 60.0
 
 
-def preload(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
+def preload(
+    live: RunningService, journal: Journal, folder: Path, client: Mapping[str, Any]
+) -> None:
     """Set every item, where the service holds items."""
     if live.service.is_preloaded:
         job = {**live.client(), **client, "preload": True, "rate": "1000", **_brief("100ms")}
@@ -30,7 +32,7 @@ def _brief(duration: str) -> dict[str, Any]:
     return {"duration": duration, "warmup": "0s", "raw": "", "hlog": "", "probe_rate": 0.0}
 
 
-def warm(live: Live, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
+def warm(live: RunningService, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
     """Ask as fast as it answers until the caches are as full as they get."""
     wanted, done = live.service.warm_requests, 0
     deadline = Deadline(WARM_S_MAX)

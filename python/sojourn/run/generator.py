@@ -20,10 +20,10 @@ from typing import Any
 
 from sojourn import programs, units
 from sojourn.errors import Exit, Fault, RunFault, SpecFault
+from sojourn.places import process
+from sojourn.places.process import Ended, Ledger, Process
 from sojourn.run import record, signals
 from sojourn.run.watch import Deadline
-from sojourn.services import process
-from sojourn.services.process import Ended, Ledger, Process
 
 PROGRAM = "sojourn-load"
 JOB_SCHEMA = "sojourn.load.job/1"

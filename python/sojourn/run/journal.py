@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from sojourn.errors import RunFault
+from sojourn.places import proc
 from sojourn.run.record import disk_fault
-from sojourn.services import proc
 
 STATE = "SOJOURN_STATE"
 

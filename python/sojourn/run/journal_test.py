@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import RunFault
+from sojourn.places import proc
+from sojourn.places.proc import is_alive, members
 from sojourn.run import journal, work
 from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
-from sojourn.services import proc
-from sojourn.services.proc import is_alive, members
 
 
 @pytest.fixture

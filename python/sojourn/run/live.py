@@ -15,13 +15,14 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
+from sojourn.places import ports, proc, process, theirs, users
+from sojourn.places.process import Process
 from sojourn.run import fill, shield, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.moving import Moved
 from sojourn.run.shield import Shield, Wish
 from sojourn.run.watch import Deadline, Event, Show
-from sojourn.services import Service, ports, proc, process, theirs, users
-from sojourn.services.process import Process
+from sojourn.services import Service
 
 READY_S_MAX = 30.0
 SETTLE_S_MAX = 60.0
@@ -31,7 +32,7 @@ LOG = "service.log"
 
 
 @dataclass(slots=True, kw_only=True)
-class Live:
+class RunningService:
     """One life of a service, from start to end.
 
     Attributes:
@@ -130,7 +131,7 @@ class Live:
 
 
 def begin(
-    live: Live, journal: Journal, folder: Path, show: Show, client: Mapping[str, Any]
+    live: RunningService, journal: Journal, folder: Path, show: Show, client: Mapping[str, Any]
 ) -> None:
     """Bring a service to the point where it can be measured.
 
@@ -168,7 +169,7 @@ def begin(
         live.took_s[step] = round(time.monotonic() - started, 3)
 
 
-def _start(live: Live, journal: Journal) -> None:
+def _start(live: RunningService, journal: Journal) -> None:
     """Start it on its port; a port that is lost to another program is tried again elsewhere."""
     wanted = live.service.wanted_port
     check_port(live.label, wanted)
@@ -195,7 +196,7 @@ def check_port(label: str, port: int) -> None:
         )
 
 
-def _launch(live: Live, journal: Journal) -> None:
+def _launch(live: RunningService, journal: Journal) -> None:
     assert live.service.program is not None  # noqa: S101  # `begin` starts no other
     user = users.server_user()
     with work.readable_by_others():
@@ -215,7 +216,7 @@ def _launch(live: Live, journal: Journal) -> None:
         )
 
 
-def _is_ready(live: Live) -> bool:
+def _is_ready(live: RunningService) -> bool:
     """Wait until it answers and the port is its own.
 
     Returns:
@@ -240,7 +241,7 @@ def _is_ready(live: Live) -> bool:
     )
 
 
-def _check(live: Live) -> None:
+def _check(live: RunningService) -> None:
     deadline = Deadline(SETTLE_S_MAX)
     while not live.service.is_settled(live.port):
         if deadline.is_over:
@@ -253,7 +254,7 @@ def _check(live: Live) -> None:
     live.notes = live.service.check(live.port)
 
 
-def _pin(live: Live) -> None:
+def _pin(live: RunningService) -> None:
     """Put the workers on the server's CPUs, one each, in turn where there are fewer (L23)."""
     assert live.process is not None  # noqa: S101  # it answered
     workers = live.service.pinned(proc.tasks(live.process.pid))

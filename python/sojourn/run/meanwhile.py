@@ -14,9 +14,9 @@ from typing import Any
 
 from sojourn.host import culprits
 from sojourn.host.culprits import Culprit, Sight
+from sojourn.places import proc
 from sojourn.plan import Phase, Point
-from sojourn.run.live import Live
-from sojourn.services import proc
+from sojourn.run.live import RunningService
 
 LOOK_S_MAX = 5.0
 KEPT_MAX = 20
@@ -25,7 +25,9 @@ Look = Callable[[Sequence[int], float, Sequence[int]], Sight]
 
 
 @contextlib.contextmanager
-def seen(live: Live, point: Point, look: Look = culprits.look) -> Iterator[dict[str, Any]]:
+def seen(
+    live: RunningService, point: Point, look: Look = culprits.look
+) -> Iterator[dict[str, Any]]:
     """While load runs: look at the server's CPUs.
 
     Args:

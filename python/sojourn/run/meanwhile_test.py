@@ -11,7 +11,7 @@ from sojourn.host import Placement
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.plan import Phase, Point
 from sojourn.run import meanwhile
-from sojourn.run.live import Live
+from sojourn.run.live import RunningService
 
 WHERE = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=())
 
@@ -23,9 +23,9 @@ def culprit(name: str, longest_ns: int | None = 8_000_000) -> Culprit:
     )  # fmt: skip
 
 
-def live() -> Live:
+def live() -> RunningService:
     """Stands for a service whose only process is this test."""
-    made = Live(
+    made = RunningService(
         label="s",
         life="s/scheduled/0",
         service=None,  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ SURVEYS_MAX = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class CpuSets:
     """Where everything is to leave from and where it may go.
 
     Attributes:
@@ -106,7 +106,7 @@ class Moved:
         self.refused += [(setting, why) for setting, why in tried if why]
 
 
-def begin(room: Room, journal: Journal, tree: Tree) -> Moved:
+def begin(room: CpuSets, journal: Journal, tree: Tree) -> Moved:
     """Move everything that can be moved off the server's CPUs.
 
     Args:
@@ -138,28 +138,28 @@ def restore(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> tuple[tuple[
     return tuple((setting, why) for setting, why in (*tried, *late) if why)
 
 
-def survey(room: Room, tree: Tree) -> Iterator[Setting]:
+def survey(room: CpuSets, tree: Tree) -> Iterator[Setting]:
     """Everything that may run on the server's CPUs and can be put elsewhere."""
     yield from _work(room, tree)
     yield from _interrupts(room, tree)
     yield from _tasks(room, tree)
 
 
-def _work(room: Room, tree: Tree) -> Iterator[Setting]:
+def _work(room: CpuSets, tree: Tree) -> Iterator[Setting]:
     """Kernel work that belongs to no CPU: the mask of all, and of queues that have their own."""
     paths = [f"{WORK}/cpumask", *(f"{WORK}/{name}/cpumask" for name in tree.names(WORK))]
     for path in paths:
         yield from _file("kernel work", path, room, tree)
 
 
-def _interrupts(room: Room, tree: Tree) -> Iterator[Setting]:
+def _interrupts(room: CpuSets, tree: Tree) -> Iterator[Setting]:
     yield from _file("interrupts to come", f"{IRQ}/default_smp_affinity", room, tree)
     for name in tree.names(IRQ):
         if name.isdigit():
             yield from _file(f"interrupt {name}", f"{IRQ}/{name}/smp_affinity_list", room, tree)
 
 
-def _file(what: str, path: str, room: Room, tree: Tree) -> Iterator[Setting]:
+def _file(what: str, path: str, room: CpuSets, tree: Tree) -> Iterator[Setting]:
     text = tree.text(path)
     cpus = settings.file_cpus(path, text) if text else ()
     instead = room.instead(cpus)
@@ -167,7 +167,7 @@ def _file(what: str, path: str, room: Room, tree: Tree) -> Iterator[Setting]:
         yield Setting(kind=FILE, what=what, path=path, old=cpu_text(cpus), new=cpu_text(instead))
 
 
-def _tasks(room: Room, tree: Tree) -> Iterator[Setting]:
+def _tasks(room: CpuSets, tree: Tree) -> Iterator[Setting]:
     own = _descendants(os.getpid(), tree)
     for pid, tid, fields in _threads(tree):
         flags, cpus = int(fields[FLAGS]), _affinity(tid)

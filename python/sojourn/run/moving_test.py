@@ -17,12 +17,12 @@ import pytest
 from sojourn.host.tree import Tree
 from sojourn.run import journal, moving, settings
 from sojourn.run.journal import Journal
-from sojourn.run.moving import Room
+from sojourn.run.moving import CpuSets
 from sojourn.run.restore import restore
 from sojourn.run.settings import Setting
 
-ROOM = Room(server=(1,), client=(0,), usable=(0, 1))
-BIG = Room(server=(2, 3), client=(1,), usable=(0, 1, 2, 3))
+ROOM = CpuSets(server=(1,), client=(0,), usable=(0, 1))
+BIG = CpuSets(server=(2, 3), client=(1,), usable=(0, 1, 2, 3))
 FILES = {
     "/proc/irq/default_smp_affinity": "3",
     "/proc/irq/24/smp_affinity_list": "0-1",
@@ -48,7 +48,7 @@ from sojourn.host.tree import Tree
 from sojourn.run import moving
 from sojourn.run.journal import Journal
 root, state = Path(sys.argv[1]), Path(sys.argv[2])
-room = moving.Room(server=(1,), client=(0,), usable=(0, 1))
+room = moving.CpuSets(server=(1,), client=(0,), usable=(0, 1))
 moving.begin(room, Journal.create(state), Tree(root))
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -193,7 +193,7 @@ def test_a_process_is_moved_and_comes_back_with_what_it_started_meanwhile(
 ) -> None:
     before = os.sched_getaffinity(shell.pid)
     server = max(before)
-    room = Room(server=(server,), client=(), usable=tuple(before))
+    room = CpuSets(server=(server,), client=(), usable=tuple(before))
     mine = os.sched_getaffinity(0)
     moved = moving.begin(room, notes, Tree(root))
     assert moved.facts["tasks"] == 1
@@ -216,7 +216,7 @@ def test_a_kernel_worker_of_one_cpu_that_was_made_meanwhile_keeps_it(
     root: Path, notes: Journal, shell: subprocess.Popen[str]
 ) -> None:
     before = os.sched_getaffinity(shell.pid)
-    room = Room(server=(max(before),), client=(), usable=tuple(before))
+    room = CpuSets(server=(max(before),), client=(), usable=tuple(before))
     moved = moving.begin(room, notes, Tree(root))
     assert shell.stdin is not None
     assert shell.stdout is not None
@@ -272,7 +272,7 @@ def test_where_things_may_run_instead(cpus: tuple[int, ...], instead: tuple[int,
 
 
 def test_there_may_be_no_other_cpu() -> None:
-    assert Room(server=(0,), client=(0,), usable=(0,)).instead((0,)) == ()
+    assert CpuSets(server=(0,), client=(0,), usable=(0,)).instead((0,)) == ()
 
 
 @pytest.mark.parametrize("cpus", [(0,), (1, 31), (0, 32, 65), (63,)])

@@ -10,7 +10,7 @@ from sojourn.host import Facts
 from sojourn.plan import next_point
 from sojourn.run import generator
 from sojourn.run.execute import job
-from sojourn.run.live import Live
+from sojourn.run.live import RunningService
 from sojourn.run.session import settle
 from sojourn.spec import ServiceSpec, Study
 
@@ -42,7 +42,7 @@ def _check(spec: ServiceSpec, study: Study, facts: Facts) -> None:
     alone = study.model_copy(update={"services": (spec,)})
     first = next_point(alone, [])
     assert first is not None  # noqa: S101  # a study without outcomes has a first point
-    live = Live(
+    live = RunningService(
         label=spec.label, life=first.life, service=service, placement=where, work=Path(), port=1
     )
     asked = job(live, spec, first, Path(), raw_max=0)

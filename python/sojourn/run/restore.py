@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.host.tree import Tree
+from sojourn.places import proc
 from sojourn.run import journal, moving, settings
 from sojourn.run.journal import Entry, Left
 from sojourn.run.settings import Setting
 from sojourn.run.work import MARK, PREFIX
-from sojourn.services import proc
 
 GONE_S_MAX = 5.0
 

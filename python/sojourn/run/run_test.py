@@ -14,12 +14,12 @@ import pytest
 
 from sojourn import host, services
 from sojourn.errors import RunFault
+from sojourn.places.users import User
 from sojourn.plan import Phase, Point
 from sojourn.run import context, record, session, signals, work
 from sojourn.run.execute import job as job_of
-from sojourn.run.live import Live
-from sojourn.services import Room
-from sojourn.services.users import User
+from sojourn.run.live import RunningService
+from sojourn.services import Allowance
 from sojourn.spec import ServiceSpec
 from sojourn.spec.profiles import PROFILES
 
@@ -114,8 +114,8 @@ def test_the_point_beats_the_study_and_the_study_the_machine(
 ) -> None:
     facts = host.read(fake_host("two_cpus"))
     asked = spec(load={"connections": 64, "wait": "sleep"})
-    service = services.build("null", {}, Room(cpus=1, memory_bytes=1 << 30))
-    live = Live(
+    service = services.build("null", {}, Allowance(cpus=1, memory_bytes=1 << 30))
+    live = RunningService(
         label="null",
         life="null/sweep/0",
         service=service,

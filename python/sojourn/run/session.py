@@ -20,13 +20,14 @@ from typing import Self
 
 from sojourn import services
 from sojourn.host import Facts, Placement, place
+from sojourn.places import theirs, users
 from sojourn.plan import Point
 from sojourn.run import live as lives
 from sojourn.run import restore, shield, signals, traced, work
 from sojourn.run.journal import Journal
-from sojourn.run.live import Live
+from sojourn.run.live import RunningService
 from sojourn.run.watch import Event, Show, nothing
-from sojourn.services import Room, Service, theirs, users
+from sojourn.services import Allowance, Service
 from sojourn.spec import ServiceSpec, Study
 
 #: Share of the papers' data sets by profile: a restart has to fit into the profile's time.
@@ -56,7 +57,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     traced.check(study, spec, facts)
     where = placement(spec, facts)
     disk_bytes, disk_files = work.room(users.server_user())
-    room = Room(
+    allowance = Allowance(
         cpus=len(where.server),
         memory_bytes=facts.memory.free_bytes,
         open_files=facts.rights.open_files_max,
@@ -66,7 +67,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
         profile=study.run.profile,
     )
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
-    service = services.build(spec.kind, params, room)
+    service = services.build(spec.kind, params, allowance)
     lives.check_port(spec.label, service.wanted_port)
     return service, where
 
@@ -78,7 +79,7 @@ class Session:
         self.facts = facts
         self.show = show
         self._state = state
-        self._live: Live | None = None
+        self._live: RunningService | None = None
         self._last: Path | None = None
         self._settled: dict[str, tuple[Service, Placement]] = {}
         self._folders: dict[str, tuple[Path, int]] = {}
@@ -106,7 +107,7 @@ class Session:
                 for folder, entry in self._folders.values():
                     work.remove(folder, entry, self.journal)
 
-    def live(self, study: Study, point: Point, folder: Path) -> Live:
+    def live(self, study: Study, point: Point, folder: Path) -> RunningService:
         """The service of a point, ready to be measured; kept or started anew.
 
         Args:
@@ -124,7 +125,7 @@ class Session:
         if spec.label not in self._settled:
             self._settled[spec.label] = settle(spec, study, self.facts)
         service, where = self._settled[spec.label]
-        live = Live(
+        live = RunningService(
             label=spec.label,
             life=point.life,
             service=service,

@@ -18,8 +18,9 @@ from typing import Any
 
 from sojourn.host import Placement
 from sojourn.host.tree import Tree
+from sojourn.places import proc
 from sojourn.plan import Phase, Point, traced
-from sojourn.services import Service, priority, proc
+from sojourn.services import Service, priority
 from sojourn.spec import ServiceSpec, Study
 
 NONE, PRIORITY, MOVE = "none", "priority", "move"

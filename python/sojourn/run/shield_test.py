@@ -9,11 +9,12 @@ import pytest
 from sojourn import services
 from sojourn.host import Placement
 from sojourn.host.tree import Tree
+from sojourn.places import proc
+from sojourn.places.task import Task
 from sojourn.plan import Phase, Point
 from sojourn.run import shield
 from sojourn.run.shield import PRIORITY, Shield, Wish
-from sojourn.services import Room, Service, priority, proc
-from sojourn.services.kind import Task
+from sojourn.services import Allowance, Service, priority
 from sojourn.services.priority import Rank
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
@@ -88,14 +89,14 @@ def test_workers_that_take_turns_keep_the_kernels_turns() -> None:
 
 
 def test_the_instruments_own_service_is_not_shielded() -> None:
-    room = Room(cpus=1, memory_bytes=1 << 30)
+    allowance = Allowance(cpus=1, memory_bytes=1 << 30)
     asked = study()
     point = Point(
         key="k", service="null", phase=Phase.CHECK, offered_rps=1.0, measure_s=1.0, warmup_s=0.0,
         seed=1,
     )  # fmt: skip
     try:
-        service = services.build("synthetic", {}, room)
+        service = services.build("synthetic", {}, allowance)
     except Exception:  # noqa: BLE001  # not built here
         pytest.skip("needs sojourn-serve: make build")
     assert "instrument" in shield.wish(asked, asked.services[0], point, service, APART).refused

@@ -9,29 +9,29 @@ from sojourn.run import moving, shield, signals
 from sojourn.run.journal import Journal
 
 if TYPE_CHECKING:
-    from sojourn.run.live import Live
+    from sojourn.run.live import RunningService
 
 
-def begin(live: Live, journal: Journal) -> None:
+def begin(live: RunningService, journal: Journal) -> None:
     """Keep its CPUs for it (M32), before the warming finds the steady state that is measured."""
     assert live.process is not None  # noqa: S101  # it answered
     where = live.placement
     live.shield = shield.put_up(live.wish, live.process.pid, where.server)
     if live.wish.name == shield.MOVE:
-        room = moving.Room(server=where.server, client=where.client, usable=live.usable)
+        room = moving.CpuSets(server=where.server, client=where.client, usable=live.usable)
         with signals.deaf():
             live.moved = moving.begin(room, journal, shield.TREE)
         live.shield = replace(live.shield, moved=live.moved.facts)
 
 
-def renew(live: Live) -> None:
+def renew(live: RunningService) -> None:
     """Before a run: cover threads that came since the last one."""
     if live.process is not None:
         cpus = live.placement.server
         live.shield = shield.renew(live.shield, live.wish, live.process.pid, cpus)
 
 
-def look(live: Live, busy_s: float, length_s: float) -> None:
+def look(live: RunningService, busy_s: float, length_s: float) -> None:
     """After a run: keep what was in force at its end.
 
     Args:

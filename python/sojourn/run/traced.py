@@ -20,13 +20,13 @@ from pathlib import Path
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Facts, Placement
+from sojourn.places import process
+from sojourn.places.process import Ledger, Process
 from sojourn.plan import Phase, Point, traced
 from sojourn.plan.traced import Condition
 from sojourn.run import signals
-from sojourn.run.live import Live
+from sojourn.run.live import RunningService
 from sojourn.run.watch import Deadline
-from sojourn.services import process
-from sojourn.services.process import Ledger, Process
 from sojourn.spec import Goal, ServiceSpec, Study
 
 PROGRAM = "sojourn-trace"
@@ -65,7 +65,7 @@ def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
 
 @contextlib.contextmanager
 def beside(
-    live: Live, spec: ServiceSpec, point: Point, folder: Path, ledger: Ledger
+    live: RunningService, spec: ServiceSpec, point: Point, folder: Path, ledger: Ledger
 ) -> Iterator[None]:
     """While load runs: the point's disturbing task, and the tracer if it is a traced point."""
     if point.phase is not Phase.TRACE:
@@ -121,7 +121,7 @@ def place(where: Placement, *, is_shielded: bool) -> tuple[tuple[int, ...], bool
     return tuple(c for c in where.housekeeping if c not in where.server) or where.housekeeping, True
 
 
-def _disturbers(name: str, live: Live) -> Iterator[tuple[tuple[str, ...], int]]:
+def _disturbers(name: str, live: RunningService) -> Iterator[tuple[tuple[str, ...], int]]:
     """(command, CPU) of each task that disturbs; they give way to everybody (L17: nice)."""
     nice = (str(programs.find("nice", fix="apt install coreutils")), "-n", "19")
     where = live.placement
@@ -135,7 +135,9 @@ def _disturbers(name: str, live: Live) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 @contextlib.contextmanager
-def _tracer(live: Live, asked: tuple[str, ...], folder: Path, ledger: Ledger) -> Iterator[None]:
+def _tracer(
+    live: RunningService, asked: tuple[str, ...], folder: Path, ledger: Ledger
+) -> Iterator[None]:
     assert live.process is not None  # noqa: S101  # a traced point has a real service
     words = ("--pid", str(live.process.pid), "--duration", LONGEST, "--json", str(folder / TRACE))
     argv = (str(programs.find(PROGRAM)), *words, *asked)

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sojourn.errors import HostFault
+from sojourn.places import theirs
+from sojourn.places.users import User
 from sojourn.run.journal import Journal
 from sojourn.run.record import disk_fault
-from sojourn.services import theirs
-from sojourn.services.users import User
 
 PREFIX = "sojourn-"
 MARK = ".sojourn-work"  # `restore` removes no folder without it

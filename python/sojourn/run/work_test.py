@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.places.users import User
 from sojourn.run import work
-from sojourn.services.users import User
 
 NOBODY = User("nobody", 65534, 65534)
 

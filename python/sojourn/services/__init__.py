@@ -9,8 +9,9 @@ import difflib
 from collections.abc import Mapping
 
 from sojourn.errors import SpecFault
+from sojourn.places.task import Task
 from sojourn.services import memcached, nginx, null, synthetic
-from sojourn.services.kind import Room, Service, ServiceKind, Task
+from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 
 #: Every kind of service, in reading order.
@@ -18,7 +19,17 @@ KINDS: Mapping[str, ServiceKind] = {
     module.KIND.name: module.KIND for module in (null, memcached, nginx, synthetic)
 }
 
-__all__ = ["KINDS", "Param", "Room", "Service", "ServiceKind", "Task", "Value", "build", "kind"]
+__all__ = [
+    "KINDS",
+    "Allowance",
+    "Param",
+    "Service",
+    "ServiceKind",
+    "Task",
+    "Value",
+    "build",
+    "kind",
+]
 
 
 def kind(name: str) -> ServiceKind:
@@ -37,11 +48,11 @@ def kind(name: str) -> ServiceKind:
     )
 
 
-def build(name: str, params: Mapping[str, Value], room: Room) -> Service:
+def build(name: str, params: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle a service for this machine.
 
     Raises:
         SpecFault: an unknown kind or parameter, or a value out of range.
         HostFault: its program is missing, or it does not fit this machine.
     """
-    return kind(name).build(params, room)
+    return kind(name).build(params, allowance)

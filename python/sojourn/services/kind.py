@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from sojourn.places.task import Task
 from sojourn.services.params import Param, Value
 
 Json: TypeAlias = str | int | float | bool | list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Allowance:
     """What a service may take of this machine.
 
     Attributes:
@@ -38,16 +39,6 @@ class Room:
     disk_files: int | None = None
     scale: float = 1.0
     profile: str = "full"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One thread or process of a running service."""
-
-    pid: int
-    tid: int
-    name: str
-    command: str
 
 
 class Service(ABC):
@@ -158,7 +149,7 @@ class ServiceKind:
         needs: programs and rights it needs of the host, as people install them.
         source: where its defaults come from.
         width: the parameter that says how many CPUs it would like; None: one.
-        build: parameters and room to a settled service; raises SpecFault or HostFault.
+        build: parameters and allowance to a settled service; raises SpecFault or HostFault.
     """
 
     name: str
@@ -167,4 +158,4 @@ class ServiceKind:
     needs: tuple[str, ...]
     source: str
     width: str | None = "threads"
-    build: Callable[[Mapping[str, Value], Room], Service]
+    build: Callable[[Mapping[str, Value], Allowance], Service]

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
-from sojourn.services import ports
-from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
+from sojourn.places import ports
+from sojourn.places.task import Task
+from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 
@@ -211,30 +212,30 @@ def item_bytes(key_bytes: int, value_bytes: int) -> int:
     return pieces * CHUNK_BYTES_MAX + share + HASH_BYTES_PER_ITEM
 
 
-def build(given: Mapping[str, Value], room: Room) -> Service:
+def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
     got = settle(NAME, PARAMS, given)
     path = programs.find(NAME, fix="apt install memcached")
     key, value = int(got["key_bytes"] or 0), int(got["value_bytes"] or 0)
     each = item_bytes(key, value)
-    fits = int((room.memory_bytes * MEMORY_SHARE - FIXED_BYTES) / each)
+    fits = int((allowance.memory_bytes * MEMORY_SHARE - FIXED_BYTES) / each)
     items = got["items"]
     if items is not None and int(items) > fits:
         raise HostFault(
             f"{items} items take {int(items) * each >> 20} MiB, this machine has "
-            f"{int(room.memory_bytes * MEMORY_SHARE) >> 20} MiB for them",
+            f"{int(allowance.memory_bytes * MEMORY_SHARE) >> 20} MiB for them",
             at=f"service memcached, items = {items}",
             fix=f"give at most {max(fits, 0)} items, smaller values, or free memory",
         )
-    data = scaled("items", items, ITEMS_PAPER, room, fits=fits, limit="memory")
-    threads = scaled("threads", got["threads"], THREADS_PAPER, room, cpus=room.cpus)
+    data = scaled("items", items, ITEMS_PAPER, allowance, fits=fits, limit="memory")
+    threads = scaled("threads", got["threads"], THREADS_PAPER, allowance, cpus=allowance.cpus)
     return Memcached(
         path=path,
         threads=threads.value,
         items=data.value,
         key_bytes=key,
         value_bytes=value,
-        connections_max=connections_max(got["connections_max"], room),
+        connections_max=connections_max(got["connections_max"], allowance),
         udp=bool(got["udp"]),
         port=int(got["port"] or 0),
         why=(*data.text, *threads.text),

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
-from sojourn.services import ports, theirs
-from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
+from sojourn.places import ports, theirs
+from sojourn.places.task import Task
+from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 
@@ -245,23 +246,23 @@ def version(path: Path) -> str:
     return found.group(0) if found else ""
 
 
-def file_room(file_bytes: int, room: Room) -> tuple[int, str]:
+def file_room(file_bytes: int, allowance: Allowance) -> tuple[int, str]:
     """How many files fit, and what runs out first."""
     stored = max(1, math.ceil(file_bytes / BLOCK_BYTES)) * BLOCK_BYTES
-    limits = [(int(room.memory_bytes * SHARE / (stored + 1024)), "memory")]
-    if room.disk_bytes is not None:
-        limits.append((int(room.disk_bytes * SHARE / stored), "disk"))
-    if room.disk_files is not None:
-        limits.append((int(room.disk_files * SHARE), "inodes"))
+    limits = [(int(allowance.memory_bytes * SHARE / (stored + 1024)), "memory")]
+    if allowance.disk_bytes is not None:
+        limits.append((int(allowance.disk_bytes * SHARE / stored), "disk"))
+    if allowance.disk_files is not None:
+        limits.append((int(allowance.disk_files * SHARE), "inodes"))
     return min(limits)
 
 
-def build(given: Mapping[str, Value], room: Room) -> Service:
+def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
     got = settle(NAME, PARAMS, given)
     path = programs.find(NAME, fix="apt install nginx-light")
     file_bytes = int(got["file_bytes"] or 0)
-    fits, limit = file_room(file_bytes, room)
+    fits, limit = file_room(file_bytes, allowance)
     files = got["files"]
     if files is not None and int(files) > fits:
         raise HostFault(
@@ -269,9 +270,9 @@ def build(given: Mapping[str, Value], room: Room) -> Service:
             at=f"service nginx, files = {files}",
             fix=f"give at most {fits} files or smaller ones, or set TMPDIR to a larger disk",
         )
-    data = scaled("files", files, FILES_PAPER, room, fits=fits, limit=limit)
-    connections = connections_max(got["connections_max"], room)
-    workers = scaled("workers", got["workers"], WORKERS_PAPER, room, cpus=room.cpus)
+    data = scaled("files", files, FILES_PAPER, allowance, fits=fits, limit=limit)
+    connections = connections_max(got["connections_max"], allowance)
+    workers = scaled("workers", got["workers"], WORKERS_PAPER, allowance, cpus=allowance.cpus)
     return Nginx(
         path=path,
         processes=workers.value,
@@ -281,7 +282,7 @@ def build(given: Mapping[str, Value], room: Room) -> Service:
         access_log=bool(got["access_log"]),
         reuseport=bool(got["reuseport"]),
         connections_max=connections,
-        cached_max=max(1, min(data.value, room.open_files - connections - FILES_SPARE)),
+        cached_max=max(1, min(data.value, allowance.open_files - connections - FILES_SPARE)),
         port=int(got["port"] or 0),
         why=(*data.text, *workers.text),
     )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.services.kind import Json, Room, Service, ServiceKind
+from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Value, settle
 
 NAME = "null"
@@ -54,9 +54,9 @@ class Null(Service):
         return True
 
 
-def build(given: Mapping[str, Value], room: Room) -> Service:
+def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     """Refuse parameters; there are none."""
-    del room
+    del allowance
     settle(NAME, (), given)
     return Null()
 

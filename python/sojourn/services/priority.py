@@ -19,8 +19,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.services import proc
-from sojourn.services.kind import Task
+from sojourn.places import proc
+from sojourn.places.task import Task
 
 POLICY, PRIORITY = os.SCHED_RR, 1
 NAMES = {0: "SCHED_OTHER", 1: "SCHED_FIFO", 2: "SCHED_RR", 3: "SCHED_BATCH", 5: "SCHED_IDLE"}

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sojourn.services import priority, proc
-from sojourn.services.kind import Task
+from sojourn.places import proc
+from sojourn.places.task import Task
+from sojourn.services import priority
 from sojourn.services.priority import Rank
 
 Give = Callable[[int], int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sojourn.errors import HostFault
-from sojourn.services.kind import Room
+from sojourn.services.kind import Allowance
 from sojourn.services.params import Value
 
 SMALLEST = 1_000  # fewer items would all lie in the first-level caches of most machines
@@ -13,19 +13,19 @@ CONNECTIONS_MAX = 8192
 FILES_SPARE = 128  # logs, listening sockets, event queues
 
 
-def connections_max(given: Value | None, room: Room) -> int:
+def connections_max(given: Value | None, allowance: Allowance) -> int:
     """How many connections a server process takes.
 
     Raises:
         HostFault: more are asked for than it may have files open.
     """
     if given is None:
-        return max(16, min(CONNECTIONS_MAX, room.open_files // 2))
-    if int(given) + FILES_SPARE > room.open_files:
+        return max(16, min(CONNECTIONS_MAX, allowance.open_files // 2))
+    if int(given) + FILES_SPARE > allowance.open_files:
         raise HostFault(
-            f"{given} connections need as many open files, {room.open_files} are allowed",
+            f"{given} connections need as many open files, {allowance.open_files} are allowed",
             at=f"service parameter connections_max = {given}",
-            fix=f"give at most {room.open_files - FILES_SPARE}, or raise `ulimit -Hn`",
+            fix=f"give at most {allowance.open_files - FILES_SPARE}, or raise `ulimit -Hn`",
         )
     return int(given)
 
@@ -42,7 +42,7 @@ def scaled(
     name: str,
     given: Value | None,
     paper: int,
-    room: Room,
+    allowance: Allowance,
     *,
     fits: int | None = None,
     limit: str = "",
@@ -54,7 +54,7 @@ def scaled(
         name: of the parameter.
         given: by the study; it is taken as it is.
         paper: the paper's value (C4).
-        room: what the machine has.
+        allowance: what the machine has.
         fits: how many the machine can hold; then the profile's share applies.
         limit: what runs out beyond `fits`.
         cpus: CPUs of the server; then the size is a number of threads (L23: at most one a CPU).
@@ -69,11 +69,11 @@ def scaled(
         value = min(paper, cpus)
         short = f"{value} of C4's {paper}: one per server CPU (L23)"
         return Scaled(value=value, text=((name, f"{value} (C4)" if value == paper else short),))
-    return _share(name, paper, room, fits, limit)
+    return _share(name, paper, allowance, fits, limit)
 
 
-def _share(name: str, paper: int, room: Room, fits: int | None, limit: str) -> Scaled:
-    share = max(SMALLEST, round(paper * room.scale))
+def _share(name: str, paper: int, allowance: Allowance, fits: int | None, limit: str) -> Scaled:
+    share = max(SMALLEST, round(paper * allowance.scale))
     value = share if fits is None else min(share, fits)
     if value < 1:
         raise HostFault(
@@ -84,7 +84,7 @@ def _share(name: str, paper: int, room: Room, fits: int | None, limit: str) -> S
     if value == paper:
         why = "C4"
     elif value == share:
-        why = f"{_ratio(paper, value)} of C4's {_number(paper)}: profile {room.profile}"
+        why = f"{_ratio(paper, value)} of C4's {_number(paper)}: profile {allowance.profile}"
     else:
         why = f"{_ratio(paper, value)} of C4's {_number(paper)}: all that {limit} allows"
     return Scaled(value=value, text=((name, f"{_number(value)} ({why})"),))

@@ -7,18 +7,17 @@ import pytest
 
 from sojourn import programs, services
 from sojourn.errors import HostFault, SpecFault
-from sojourn.services import KINDS, Room, memcached, nginx, ports
-from sojourn.services.kind import Task
+from sojourn.places import ports
+from sojourn.places.task import Task
+from sojourn.services import KINDS, Allowance, memcached, nginx
 from sojourn.services.memcached import Memcached
 from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
 
 GIB = 1 << 30
-ROOMY = Room(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
+ROOMY = Allowance(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
 NO_KIND = {
-    *("__init__", "kind", "params", "ports", "priority", "proc", "process", "scaling", "users"),
-    "theirs",
-    "warden",
+    *("__init__", "kind", "params", "priority", "scaling"),
 }
 
 
@@ -28,8 +27,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
 
 
-def built(name: str, room: Room, **params: services.Value) -> services.Service:
-    return services.build(name, params, room)
+def built(name: str, allowance: Allowance, **params: services.Value) -> services.Service:
+    return services.build(name, params, allowance)
 
 
 def test_the_table_lists_every_file_of_the_folder() -> None:
@@ -60,7 +59,7 @@ def test_with_room_the_defaults_are_the_papers() -> None:
 
 
 def test_the_scaling_is_stated() -> None:
-    small = Room(cpus=2, memory_bytes=64 * GIB, scale=1 / 32, profile="quick")
+    small = Allowance(cpus=2, memory_bytes=64 * GIB, scale=1 / 32, profile="quick")
     service = built("memcached", small)
     assert isinstance(service, Memcached)
     assert (service.items, service.threads) == (200_000, 2)
@@ -71,8 +70,8 @@ def test_the_scaling_is_stated() -> None:
 
 
 def test_memory_limits_what_the_profile_asks_for() -> None:
-    room = Room(cpus=7, memory_bytes=GIB, profile="full")
-    service = built("memcached", room)
+    allowance = Allowance(cpus=7, memory_bytes=GIB, profile="full")
+    service = built("memcached", allowance)
     assert isinstance(service, Memcached)
     assert service.items < 6_400_000
     assert "all that memory allows" in dict(service.why)["items"]
@@ -80,30 +79,30 @@ def test_memory_limits_what_the_profile_asks_for() -> None:
 
 
 def test_what_does_not_fit_is_refused_with_what_would() -> None:
-    room = Room(cpus=7, memory_bytes=GIB)
+    allowance = Allowance(cpus=7, memory_bytes=GIB)
     with pytest.raises(HostFault) as caught:
-        built("memcached", room, items=100_000_000)
+        built("memcached", allowance, items=100_000_000)
     fits = int(caught.value.fix.split()[3])
-    assert isinstance(built("memcached", room, items=fits), Memcached)
+    assert isinstance(built("memcached", allowance, items=fits), Memcached)
     with pytest.raises(HostFault):
-        built("memcached", room, items=fits + 1)
+        built("memcached", allowance, items=fits + 1)
 
 
 def test_disk_and_inodes_limit_the_files() -> None:
-    room = Room(cpus=7, memory_bytes=64 * GIB, disk_bytes=64 * GIB, disk_files=10_000)
-    assert nginx.file_room(4096, room) == (5_000, "inodes")
+    allowance = Allowance(cpus=7, memory_bytes=64 * GIB, disk_bytes=64 * GIB, disk_files=10_000)
+    assert nginx.file_room(4096, allowance) == (5_000, "inodes")
     with pytest.raises(HostFault, match="inodes allows 5000"):
-        built("nginx", room, files=5_001)
+        built("nginx", allowance, files=5_001)
 
 
 def test_open_files_limit_connections_and_the_cache_of_open_files() -> None:
-    tight = Room(cpus=7, memory_bytes=64 * GIB, open_files=20_000)
+    tight = Allowance(cpus=7, memory_bytes=64 * GIB, open_files=20_000)
     web = built("nginx", tight)
     assert isinstance(web, Nginx)
     assert web.open_files == 20_000
     assert f"max={web.cached_max} " in web.config(1)
     assert "of 100 000 files: more may not be open" in dict(web.setup)["open_file_cache"]
-    cache = built("memcached", Room(cpus=7, memory_bytes=64 * GIB, open_files=1024))
+    cache = built("memcached", Allowance(cpus=7, memory_bytes=64 * GIB, open_files=1024))
     assert isinstance(cache, Memcached)
     assert cache.open_files <= 1024
     with pytest.raises(HostFault, match="20000 connections"):
@@ -111,7 +110,7 @@ def test_open_files_limit_connections_and_the_cache_of_open_files() -> None:
 
 
 def test_threads_that_must_take_turns_are_named() -> None:
-    got = scaled("threads", 8, 7, Room(cpus=2, memory_bytes=GIB), cpus=2)
+    got = scaled("threads", 8, 7, Allowance(cpus=2, memory_bytes=GIB), cpus=2)
     assert got.value == 8
     assert got.text == (
         ("threads", "8, as the study says (C4: 7); 8 on 2 CPUs: they take turns (L23)"),

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import programs
-from sojourn.services import ports
-from sojourn.services.kind import Json, Room, Service, ServiceKind, Task
+from sojourn.places import ports
+from sojourn.places.task import Task
+from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 
 NAME = "synthetic"
@@ -146,9 +147,9 @@ class Synthetic(Service):
         return programs.says(self.path, "--version")
 
 
-def build(given: Mapping[str, Value], room: Room) -> Service:
+def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters; the program itself checks the distribution."""
-    del room
+    del allowance
     got = settle(NAME, PARAMS, given)
     return Synthetic(
         path=programs.find(PROGRAM),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.services.kind import Task
+from sojourn.places.task import Task
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import RunFault
-from sojourn.services import process, theirs
+from sojourn.places import process, theirs
 
 PRECIOUS = "root:x:0:0"
 

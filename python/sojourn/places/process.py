@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from sojourn.errors import RunFault
-from sojourn.services import proc, theirs
-from sojourn.services.users import User
+from sojourn.places import proc, theirs
+from sojourn.places.users import User
 
 WARDEN = Path(__file__).with_name("warden.py")
 START_S_MAX = 20.0  # for an interpreter and a fork on a machine that is very busy

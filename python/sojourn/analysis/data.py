@@ -73,7 +73,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class StudyData:
     """A study and its points.
 
     Attributes:

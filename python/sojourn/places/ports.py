@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterable
 from pathlib import Path
 
-from sojourn.services import proc
+from sojourn.places import proc
 
 HOST = "127.0.0.1"
 LISTEN = "0A"  # TCP_LISTEN, include/net/tcp_states.h

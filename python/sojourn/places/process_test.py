@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import RunFault
-from sojourn.services import proc, process, users
-from sojourn.services.process import Process
+from sojourn.places import proc, process, users
+from sojourn.places.process import Process
 
 GONE_S_MAX = 20.0
 PYTHON = (sys.executable, "-I", "-S", "-u", "-c")
@@ -214,7 +214,7 @@ def test_a_killed_warden_takes_it_along(
 LAB = """
 import os, sys, time
 from pathlib import Path
-from sojourn.services import process
+from sojourn.places import process
 
 class Notes:
     def started(self, what, pid, start_ticks): return 1

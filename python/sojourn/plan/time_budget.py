@@ -11,20 +11,20 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Haste(IntEnum):
+class TimeBudget(IntEnum):
     """How a plan stands with its time, in order."""
 
-    NONE = 0
+    IN_TIME = 0
     LATE = 1  # the budget is spent: repeat and refine nothing
     OVER = 2  # so is the time beyond it: begin nothing
 
 
-def haste(spent_s: float, *, late_s: float, over_s: float) -> Haste:
+def after(spent_s: float, *, late_s: float, over_s: float) -> TimeBudget:
     """How the time stands after `spent_s`.
 
-    >>> [haste(spent_s, late_s=10, over_s=15).name for spent_s in (10, 11, 16)]
-    ['NONE', 'LATE', 'OVER']
+    >>> [after(spent_s, late_s=10, over_s=15).name for spent_s in (10, 11, 16)]
+    ['IN_TIME', 'LATE', 'OVER']
     """
     if spent_s > over_s:
-        return Haste.OVER
-    return Haste.LATE if spent_s > late_s else Haste.NONE
+        return TimeBudget.OVER
+    return TimeBudget.LATE if spent_s > late_s else TimeBudget.IN_TIME

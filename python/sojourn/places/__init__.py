@@ -1,0 +1,1 @@
+"""Where programs run: how they are started, found again, ended and kept from harm."""
