@@ -18,5 +18,5 @@ def mean(parts: Sequence[tuple[int, float | None]]) -> float | None:
 
 
 def middle(values: Sequence[float]) -> float | None:
-    """Median; None of nothing."""
+    """Median of several runs, each of which counts alike; None without any."""
     return median(values) if values else None
