@@ -17,7 +17,7 @@ import pytest
 
 from sojourn import programs, run, samples
 from sojourn.errors import Exit, HostFault, RunFault
-from sojourn.places import ports, proc
+from sojourn.places import Address, ports, proc
 from sojourn.plan import Point
 from sojourn.spec import Study
 
@@ -81,9 +81,8 @@ def test_nginx_workers_are_pinned_and_files_are_right(
     assert len(served["pins"]) == 2
     for pid, cpu in served["pins"].items():
         assert os.sched_getaffinity(int(pid)) == {cpu}
-    page = ports.ask(
-        served["port"], b"GET /7.html HTTP/1.0\r\n\r\n", within_s=5.0, until=b"7 7 7 7 "
-    )
+    address = Address(served["host"], served["port"])
+    page = ports.ask(address, b"GET /7.html HTTP/1.0\r\n\r\n", within_s=5.0, until=b"7 7 7 7 ")
     assert page is not None
     assert page.startswith(b"HTTP/1.1 200")
 

@@ -67,7 +67,7 @@ def catalogue() -> Kinds:
     ]
     methods = [plain(method) for method in analysis.KINDS]
     return {
-        "services": (schema("kinds") or {"services": []})["services"],
+        **(schema("kinds") or {"services": []}),
         **{table["name"]: table["kinds"] for table in native["tables"]},
         **{table["name"]: table["kinds"] for table in traced["tables"]},
         "profiles": profiles,

@@ -1,10 +1,14 @@
-"""Loopback ports: a free one, whether one is taken, and by whom."""
+"""Ports of an address: a free one, whether one is taken, by whom, and what answers there.
+
+All of it holds for the network namespace of the thread that asks (`netns.inside`).
+"""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from sojourn.places import proc
 
@@ -12,20 +16,30 @@ HOST = "127.0.0.1"
 LISTEN = "0A"  # TCP_LISTEN, include/net/tcp_states.h
 
 
-def free() -> int:
+class Address(NamedTuple):
+    """Where a server listens and its clients reach it: an IPv4 address and a TCP or UDP port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def free(host: str = HOST) -> int:
     """A port that was free a moment ago. Another program may take it: start, and try again."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((HOST, 0))
+        probe.bind((host, 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def is_free(port: int) -> bool:
+def is_free(port: int, host: str = HOST) -> bool:
     """Whether a server could listen there now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind((host, port))
         except OSError:
             return False
         return True
@@ -34,7 +48,7 @@ def is_free(port: int) -> bool:
 def listeners(port: int) -> frozenset[int]:
     """Inodes of the sockets that listen on `port`, on any IPv4 or IPv6 address."""
     found = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+    for table in ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"):
         try:
             lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
         except OSError:
@@ -83,7 +97,7 @@ def _open_files(pid: int) -> list[str]:
     return links
 
 
-def ask(port: int, request: bytes, *, within_s: float, until: bytes) -> bytes | None:
+def ask(address: Address, request: bytes, *, within_s: float, until: bytes) -> bytes | None:
     """Send one request on a fresh connection and read until `until` was seen.
 
     Returns:
@@ -91,7 +105,7 @@ def ask(port: int, request: bytes, *, within_s: float, until: bytes) -> bytes | 
     """
     reply = b""
     try:
-        with socket.create_connection((HOST, port), timeout=within_s) as connection:
+        with socket.create_connection(address, timeout=within_s) as connection:
             connection.sendall(request)
             while until not in reply:
                 part = connection.recv(65536)

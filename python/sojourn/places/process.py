@@ -195,6 +195,7 @@ def start(
     stdin: Path | None = None,
     has_stderr_pipe: bool = False,
     is_first: bool = False,
+    netns: Path | None = None,
 ) -> Process:
     """Start a program under a warden.
 
@@ -212,6 +213,7 @@ def start(
         is_first: it goes before others on its CPUs, where the lab may say so: for the client, which
             shares a CPU with the lab on small machines. Never for a server: its wait for a CPU is
             part of what is measured.
+        netns: network namespace that it is put into; None: the lab's own.
 
     Raises:
         RunFault: it could not be started, or its log is not a plain file.
@@ -223,6 +225,7 @@ def start(
         "cpus": list(cpus),
         "open_files": open_files,
         "is_first": is_first,
+        "netns": str(netns or ""),
     }
     with _appended(log) as out, (stdin or Path(os.devnull)).open("rb") as into:
         mine, its = socket.socketpair()

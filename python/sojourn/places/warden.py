@@ -33,6 +33,7 @@ from typing import Any, NoReturn
 
 PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWNET = 0x4000_0000  # include/uapi/linux/sched.h
 GONE_S_MAX = 5.0  # how long SIGKILL may take, s: a process in the kernel's hands dies later
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -99,6 +100,9 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
         if spec["cpus"]:
             step = f"be put on CPUs {spec['cpus']}"
             os.sched_setaffinity(0, spec["cpus"])
+        if spec["netns"]:
+            step = f"enter the network namespace {spec['netns']}"
+            enter_network(spec["netns"])
         if spec["user"]:
             step = f"become user {spec['user'][0]}"
             os.setgroups([])
@@ -121,6 +125,13 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
     except OSError as error:
         os.write(told_w, f"cannot {step}: {error.strerror}".encode())
     os._exit(127)
+
+
+def enter_network(path: str) -> None:
+    """Put this process into the network namespace that is mounted at `path`; OSError if refused."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if LIBC.setns(handle, CLONE_NEWNET) != 0:  # os.setns came with Python 3.12
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)
 
 
 def allow_open_files(wanted: int) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from sojourn.places.ledger import Undone
 from sojourn.run.execute import execute
 from sojourn.run.preview import check, mistakes
 from sojourn.run.ready import Patience, Ready, ready
-from sojourn.run.restore import Undone, restore
+from sojourn.run.restore import restore
 from sojourn.run.session import Session
 from sojourn.run.signals import Interrupted
 from sojourn.run.turn import Holder, taken

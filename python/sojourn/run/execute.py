@@ -62,7 +62,7 @@ class _Server(Watcher):
             raise RunFault(
                 f"{self._live.label} has not answered for {self._silent_s:.0f} s, and does not "
                 "answer a single request either",
-                at=f"port {self._live.port}, {self._point.key}",
+                at=f"{self._live.address}, {self._point.key}",
                 fix="see service.log in the point's folder; was the server stopped or starved?",
             )
 
@@ -152,6 +152,8 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         "command": list(live.argv),
         "user": user.name if user else "the user who runs the lab",
         "pid": live.process.pid if live.process else None,
+        "place": live.place.kind,
+        "host": live.address.host,
         "port": live.port or None,
         "workers": live.service.workers,
         "pins": {str(tid): cpu for tid, cpu in live.pins.items()},

@@ -56,7 +56,7 @@ class Entry:
 
 
 class Journal:
-    """The journal of this lab; a `services.process.Ledger`."""
+    """The journal of this lab; a `places.ledger.Book`."""
 
     def __init__(self, path: Path, file: IO[str]) -> None:
         self.path = path
@@ -87,13 +87,25 @@ class Journal:
         journal._write(event="lab", pid=os.getpid(), start_ticks=ticks, boot=boot_id())
         return journal
 
+    def note(self, kind: str, /, **facts: object) -> int:
+        """Note something that is about to be done; returns the entry's number.
+
+        Args:
+            kind: by which `restore` knows how it is undone.
+            facts: what it takes to undo it, and to know it for the lab's own; as JSON.
+        """
+        self._count += 1
+        self._open.add(self._count)
+        self._write(event=kind, entry=self._count, **facts)
+        return self._count
+
     def started(self, what: str, pid: int, start_ticks: int) -> int:
         """Note a process; returns the entry's number."""
-        return self._note("process", what=what, pid=pid, start_ticks=start_ticks)
+        return self.note("process", what=what, pid=pid, start_ticks=start_ticks)
 
     def made(self, path: Path) -> int:
         """Note a folder; returns the entry's number."""
-        return self._note("folder", path=str(path))
+        return self.note("folder", path=str(path))
 
     def changed(
         self, settings: Sequence[Mapping[str, Any]], *, at_ticks: int, root: str = "/"
@@ -105,7 +117,7 @@ class Journal:
             at_ticks: when, clock ticks after boot.
             root: below which their files lie.
         """
-        return self._note("settings", settings=list(settings), at_ticks=at_ticks, root=root)
+        return self.note("settings", settings=list(settings), at_ticks=at_ticks, root=root)
 
     def undone(self, entry: int) -> None:
         """Note that nothing is left to be undone for an entry."""
@@ -117,12 +129,6 @@ class Journal:
         self._file.close()
         if not self._open:
             self.path.unlink(missing_ok=True)
-
-    def _note(self, event: str, **facts: object) -> int:
-        self._count += 1
-        self._open.add(self._count)
-        self._write(event=event, entry=self._count, **facts)
-        return self._count
 
     def _write(self, **line: object) -> None:
         try:

@@ -1,6 +1,6 @@
 """A server that runs: started, ready, filled, checked, pinned, warm; then measured; then ended.
 
-free port → start → answers, and the port is its own → pin → shield → preload → check → warm
+place → free port → start → answers, and the port is its own → pin → shield → preload → check → warm
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
-from sojourn.places import ports, proc, process, theirs, users
+from sojourn.places import Address, Place, proc, process, theirs, users
+from sojourn.places.local import Local
 from sojourn.places.process import Process
 from sojourn.run import fill, shield, shielded, signals, work
 from sojourn.run.journal import Journal
@@ -37,6 +38,8 @@ class RunningService:
 
     Attributes:
         life: which points it serves (`Point.life`).
+        place: where its programs run; made when it begins, unmade when it ends.
+        address: where it listens and the client reaches it; port 0: not known yet.
         usable: all CPUs of the machine.
         wish: the shield it is to have; shield: the one in force, as last read back.
         moved: what left its CPUs, to be put back when it ends.
@@ -53,12 +56,18 @@ class RunningService:
     wish: Wish = Wish(name=shield.NONE, refused="nobody asked for one")  # noqa: RUF009  # frozen
     shield: Shield = Shield()  # noqa: RUF009  # frozen
     moved: Moved | None = None
-    port: int = 0
+    place: Place = Local()  # noqa: RUF009  # frozen
+    address: Address = Address(Local().host, 0)  # noqa: RUF009  # frozen
     process: Process | None = None
     argv: tuple[str, ...] = ()
     pins: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[tuple[str, str], ...] = ()
     took_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def port(self) -> int:
+        """The port it listens on; 0: none yet."""
+        return self.address.port
 
     @property
     def log(self) -> Path:
@@ -69,7 +78,7 @@ class RunningService:
         """Keys of the generator's job that follow from service and placement."""
         server = ",".join(map(str, self.placement.server))
         return {
-            "target": self.service.target(self.port),
+            "target": self.service.target(self.address),
             **self.service.job(),
             "cpus": ",".join(map(str, self.placement.client)),
             "threads": len(self.placement.client),
@@ -106,7 +115,7 @@ class RunningService:
 
     def answers(self) -> bool:
         """Whether it answers a request now."""
-        return self.service.answers(self.port, ANSWER_S_MAX)
+        return self.service.answers(self.address, ANSWER_S_MAX)
 
     def keep_log(self, folder: Path) -> None:
         """Copy its log into a point's folder, if it wrote anything."""
@@ -120,14 +129,21 @@ class RunningService:
                 theirs.keep(self.work / name, folder / name)
 
     def stop(self) -> None:
-        """End it; nothing of it is left, and what was moved for its sake is back."""
-        try:
-            if self.process is not None:
-                self.process.stop(term_s=self.service.patience_s)
-        finally:
-            if self.moved is not None:
-                self.moved.put_back()
-                self.moved = None
+        """End it; nothing of it or its place is left, and what was moved for its sake is back."""
+        with contextlib.ExitStack() as undone:  # each is tried, whatever the others came to
+            undone.callback(self.place.leave)
+            undone.callback(self._put_back)
+            undone.callback(self.stop_process)
+
+    def stop_process(self) -> None:
+        """End the server, and stay where it was."""
+        if self.process is not None:
+            self.process.stop(term_s=self.service.patience_s)
+
+    def _put_back(self) -> None:
+        if self.moved is not None:
+            self.moved.put_back()
+            self.moved = None
 
 
 def begin(
@@ -149,6 +165,7 @@ def begin(
     if live.service.program is None:
         return
     steps: tuple[tuple[str, str, Callable[[], None]], ...] = (
+        ("place", "gets its place", lambda: _enter(live, journal)),
         ("start", "starts", lambda: _start(live, journal)),
         ("pin", "is pinned", lambda: _pin(live)),
         ("shield", "is shielded", lambda: shielded.begin(live, journal)),
@@ -162,35 +179,41 @@ def begin(
         try:
             act()
         except RunFault:
-            died = live.fault(f"while it {text}") if step != "start" else None
+            died = live.fault(f"while it {text}") if step not in {"place", "start"} else None
             if died is not None:
                 raise died from None
             raise
         live.took_s[step] = round(time.monotonic() - started, 3)
 
 
+def _enter(live: RunningService, journal: Journal) -> None:
+    with signals.deaf():
+        live.place.enter(journal)
+    live.notes += live.place.notes
+
+
 def _start(live: RunningService, journal: Journal) -> None:
     """Start it on its port; a port that is lost to another program is tried again elsewhere."""
     wanted = live.service.wanted_port
-    check_port(live.label, wanted)
+    check_port(live.label, wanted, live.place)
     for _ in range(PORT_TRIES):
-        live.port = wanted or ports.free()
+        live.address = live.place.address(wanted)
         _launch(live, journal)
         if _is_ready(live):
             return
-        live.stop()
+        live.stop_process()
     raise RunFault(
         f"{live.label} lost its port to another program {PORT_TRIES} times",
-        at=f"port {live.port}",
+        at=f"{live.address}",
         fix="end the program that opens ports so fast, or give a port",
     )
 
 
-def check_port(label: str, port: int) -> None:
-    """Refuse a port that another program has; 0 is always free."""
-    if port and not ports.is_free(port):
+def check_port(label: str, port: int, place: Place) -> None:
+    """Refuse a port that another program has in that place; 0 is always free."""
+    if port and not place.is_free(port):
         raise HostFault(
-            f"port {port} is taken by {ports.holder(port)}",
+            f"port {port} is taken by {place.holder(port)}",
             at=f"service {label}, port = {port}",
             fix="leave port out, then a free one is taken; or end that program",
         )
@@ -200,11 +223,11 @@ def _launch(live: RunningService, journal: Journal) -> None:
     assert live.service.program is not None  # noqa: S101  # `begin` starts no other
     user = users.server_user()
     with work.readable_by_others():
-        words = live.service.command(live.work, live.port)
+        words = live.service.command(live.work, live.address)
         program = work.reachable(live.service.program, live.work, user)
     live.argv = (str(program), *words)
     with signals.deaf():
-        live.process = process.start(
+        live.process = live.place.start(
             live.label,
             live.argv,
             cwd=live.work,
@@ -227,31 +250,31 @@ def _is_ready(live: RunningService) -> bool:
     while not deadline.is_over:
         died = live.fault("before it answered")
         if died is not None:
-            if not live.service.wanted_port and not ports.is_free(live.port):
+            if not live.service.wanted_port and not live.place.is_free(live.port):
                 return False
             raise died
-        if live.service.answers(live.port, 0.5):
+        if live.service.answers(live.address, 0.5):
             pids = [member.pid for member in proc.session(live.process.pid)]
-            return ports.owner(live.port, pids) is not None
+            return live.place.owner(live.port, pids) is not None
         time.sleep(0.005)
     raise RunFault(
         f"{live.label} did not answer within {READY_S_MAX:.0f} s of its start",
-        at=f"port {live.port}: {' '.join(live.argv)}",
+        at=f"{live.address}: {' '.join(live.argv)}",
         fix=f"its last words: {process.last_words(live.log) or 'none'}",
     )
 
 
 def _check(live: RunningService) -> None:
     deadline = Deadline(SETTLE_S_MAX)
-    while not live.service.is_settled(live.port):
+    while not live.service.is_settled(live.address):
         if deadline.is_over:
             raise RunFault(
                 f"{live.label} is still busy with itself {SETTLE_S_MAX:.0f} s after it was filled",
-                at=f"port {live.port}",
+                at=f"{live.address}",
                 fix="give fewer items, or a machine that is less busy",
             )
         time.sleep(0.02)
-    live.notes = live.service.check(live.port)
+    live.notes += live.service.check(live.address)
 
 
 def _pin(live: RunningService) -> None:

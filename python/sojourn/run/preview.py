@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
+from sojourn.places import Address, ports
 from sojourn.plan import next_point
 from sojourn.run import generator
 from sojourn.run.execute import job
@@ -43,7 +44,12 @@ def _check(spec: ServiceSpec, study: Study, facts: Facts) -> None:
     first = next_point(alone, [])
     assert first is not None  # noqa: S101  # a study without outcomes has a first point
     live = RunningService(
-        label=spec.label, life=first.life, service=service, placement=where, work=Path(), port=1
+        label=spec.label,
+        life=first.life,
+        service=service,
+        placement=where,
+        work=Path(),
+        address=Address(ports.HOST, 1),
     )
     asked = job(live, spec, first, Path(), raw_max=0)
     generator.check({**asked, **UNKNOWN_YET}, at=f"services.{spec.label}.load")

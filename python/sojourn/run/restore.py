@@ -11,26 +11,18 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn import places
 from sojourn.host.tree import Tree
 from sojourn.places import proc
+from sojourn.places.ledger import Undo, Undone
 from sojourn.run import journal, moving, settings
 from sojourn.run.journal import Entry, Left
 from sojourn.run.settings import Setting
 from sojourn.run.work import MARK, PREFIX
 
 GONE_S_MAX = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
-    """What was found of a dead lab and what became of it. `is_done`: nothing is left of it."""
-
-    what: str
-    how: str
-    is_done: bool
 
 
 def restore(folder: Path | None = None) -> tuple[Undone, ...]:
@@ -89,9 +81,15 @@ def _settings(entry: Entry, left: Left) -> Undone | None:
     return Undone(what=f"CPUs of {len(changed)} tasks and interrupts", how=how, is_done=not stuck)
 
 
-#: How each kind of entry is undone; None: nothing was left of it.
+def _of_this_boot(undo: Undo) -> Callable[[Entry, Left], Undone | None]:
+    """What stands in memory is gone with the boot that it was made on."""
+    return lambda entry, left: undo(entry.facts) if left.is_of_this_boot else None
+
+
+#: How each kind of entry is undone; None: nothing was left of it. Places bring their own.
 UNDO: Mapping[str, Callable[[Entry, Left], Undone | None]] = {
     "process": _process,
     "folder": _folder,
     "settings": _settings,
+    **{name: _of_this_boot(undo) for k in places.KINDS.values() for name, undo in k.undo.items()},
 }

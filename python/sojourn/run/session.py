@@ -18,12 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sojourn import services
+from sojourn import places, services
 from sojourn.host import Facts, Placement, place
 from sojourn.places import theirs, users
 from sojourn.plan import Point
 from sojourn.run import live as lives
-from sojourn.run import restore, shield, signals, traced, work
+from sojourn.run import placed, restore, shield, signals, traced, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.watch import Event, Show, nothing
@@ -68,7 +68,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     )
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
     service = services.build(spec.kind, params, allowance)
-    lives.check_port(spec.label, service.wanted_port)
+    placed.check(spec, service, facts)
     return service, where
 
 
@@ -130,6 +130,7 @@ class Session:
             life=point.life,
             service=service,
             placement=where,
+            place=places.kind(spec.place).build(),
             work=self._folder(spec.label, service),
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
             wish=shield.wish(study, spec, point, service, where),

@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from sojourn import programs
+from sojourn import places, programs
 from sojourn.analysis.findings import Findings
 from sojourn.errors import RunFault
 from sojourn.models.colocation import Table
+from sojourn.places import PlaceKind
 from sojourn.plan.points import Outcome, Point
 from sojourn.services import KINDS, Param, ServiceKind
 from sojourn.spec import Study, kinds
@@ -27,7 +28,10 @@ def documents() -> dict[str, Any]:
     sim = _describe("sojourn-sim")
     return {
         "study": _study(),
-        "kinds": {"services": [_kind(kind) for kind in KINDS.values()]},
+        "kinds": {
+            "services": [_kind(kind) for kind in KINDS.values()],
+            "places": [_place(kind) for kind in places.KINDS.values()],
+        },
         "load-kinds": load["catalogue"],
         "load-job": load["job"],
         "load-result": load["result"],
@@ -98,6 +102,10 @@ def _kind(kind: ServiceKind) -> dict[str, Any]:
         "source": kind.source,
         "params": [_param(param) for param in kind.params],
     }
+
+
+def _place(kind: PlaceKind) -> dict[str, Any]:
+    return {"name": kind.name, "about": kind.about, "needs": list(kind.needs)}
 
 
 def _param(param: Param) -> dict[str, Any]:

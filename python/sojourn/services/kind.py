@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.params import Param, Value
 
@@ -69,11 +70,11 @@ class Service(ABC):
         del work
 
     @abstractmethod
-    def command(self, work: Path, port: int) -> Sequence[str]:
+    def command(self, work: Path, address: Address) -> Sequence[str]:
         """Arguments after the program's name."""
 
     @abstractmethod
-    def target(self, port: int) -> str:
+    def target(self, address: Address) -> str:
         """Where the generator sends to, as in its job."""
 
     @abstractmethod
@@ -81,7 +82,7 @@ class Service(ABC):
         """Keys of the generator's job that follow from the service."""
 
     @abstractmethod
-    def answers(self, port: int, within_s: float) -> bool:
+    def answers(self, address: Address, within_s: float) -> bool:
         """Whether it answers a request now; refused, silent and wrong are all False."""
 
     @property
@@ -99,12 +100,12 @@ class Service(ABC):
         """Requests after which caches are as full as they get."""
         return 0
 
-    def is_settled(self, port: int) -> bool:
+    def is_settled(self, address: Address) -> bool:
         """Whether it has no work of its own left over from being filled."""
-        del port
+        del address
         return True
 
-    def check(self, port: int) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
         """Prove that it holds what it should.
 
         Returns:
@@ -113,7 +114,7 @@ class Service(ABC):
         Raises:
             RunFault: it does not.
         """
-        del port
+        del address
         return ()
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
 from sojourn.places import ports
+from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
@@ -116,17 +117,18 @@ class Memcached(Service):
         """One for each connection, and a few of its own."""
         return self.connections_max + FILES_SPARE
 
-    def command(self, work: Path, port: int) -> Sequence[str]:
+    def command(self, work: Path, address: Address) -> Sequence[str]:
         """Flags. All else is memcached's own default, as people run it."""
         del work
         return (
-            *("-l", ports.HOST, "-p", str(port), "-U", str(port if self.udp else 0)),
+            *("-l", address.host, "-p", str(address.port)),
+            *("-U", str(address.port if self.udp else 0)),
             *("-t", str(self.threads), "-m", str(self.memory_mb), "-c", str(self.connections_max)),
         )
 
-    def target(self, port: int) -> str:
+    def target(self, address: Address) -> str:
         """The generator's target: by TCP or UDP, as settled."""
-        return f"memcache{'+udp' if self.udp else ''}://{ports.HOST}:{port}"
+        return f"memcache{'+udp' if self.udp else ''}://{address}"
 
     def job(self) -> Mapping[str, Json]:
         """Keys of the generator's job that describe the data set."""
@@ -136,9 +138,9 @@ class Memcached(Service):
             "value_size": str(self.value_bytes),
         }
 
-    def answers(self, port: int, within_s: float) -> bool:
+    def answers(self, address: Address, within_s: float) -> bool:
         """Whether it answers `version` within the time."""
-        reply = ports.ask(port, b"version\r\n", within_s=within_s, until=b"\r\n")
+        reply = ports.ask(address, b"version\r\n", within_s=within_s, until=b"\r\n")
         return reply is not None and reply.startswith(b"VERSION ")
 
     @property
@@ -156,10 +158,10 @@ class Memcached(Service):
         """It looks for signals once a second, and has nothing to save."""
         return 0.05
 
-    def check(self, port: int) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
         """Count the items, and make sure that none was thrown out and the hash table is at rest."""
-        seen = stats(port)
-        at = f"memcached on port {port}"
+        seen = stats(address)
+        at = f"memcached at {address}"
         if seen is None:
             raise RunFault("memcached does not answer `stats`", at=at, fix="see its log")
         held, evicted = int(seen.get("curr_items", "0")), int(seen.get("evictions", "0"))
@@ -171,9 +173,9 @@ class Memcached(Service):
             )
         return (("items held", f"{held:,}".replace(",", " ")), ("evictions", str(evicted)))
 
-    def is_settled(self, port: int) -> bool:
+    def is_settled(self, address: Address) -> bool:
         """Whether background work on the hash table is done."""
-        seen = stats(port)
+        seen = stats(address)
         return seen is not None and seen.get("hash_is_expanding") == "0"
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
@@ -185,9 +187,9 @@ class Memcached(Service):
         return version(self.path)
 
 
-def stats(port: int) -> dict[str, str] | None:
-    """`stats` of the server on `port`; None if it does not answer."""
-    reply = ports.ask(port, b"stats\r\n", within_s=2.0, until=b"END\r\n")
+def stats(address: Address) -> dict[str, str] | None:
+    """`stats` of the server at `address`; None if it does not answer."""
+    reply = ports.ask(address, b"stats\r\n", within_s=2.0, until=b"END\r\n")
     if reply is None:
         return None
     lines = (line.split(" ", 2) for line in reply.decode("ascii", "replace").splitlines())

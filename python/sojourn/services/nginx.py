@@ -15,6 +15,7 @@ from pathlib import Path
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
 from sojourn.places import ports, theirs
+from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
@@ -90,7 +91,7 @@ http {{
     uwsgi_temp_path tmp_uwsgi;
     scgi_temp_path tmp_scgi;
     server {{
-        listen {host}:{port}{reuseport};
+        listen {address}{reuseport};
         root files;
     }}
 }}
@@ -161,8 +162,8 @@ class Nginx(Service):
         """A worker's connections, its open files, and a few of its own."""
         return self.connections_max + FILES_SPARE + (self.cached_max if self.open_file_cache else 0)
 
-    def config(self, port: int) -> str:
-        """Text of the configuration file for a port."""
+    def config(self, address: Address) -> str:
+        """Text of the configuration file for an address."""
         # Valid for as long as nginx's own default, a minute; `inactive` is longer than any run, so
         # that a file stays open however rarely it is asked for.
         cache = (
@@ -174,33 +175,32 @@ class Nginx(Service):
             connections_max=self.connections_max,
             access_log="access.log" if self.access_log else "off",
             cache=cache,
-            host=ports.HOST,
-            port=port,
+            address=address,
             reuseport=" reuseport" if self.reuseport else "",
         )
 
-    def command(self, work: Path, port: int) -> Sequence[str]:
+    def command(self, work: Path, address: Address) -> Sequence[str]:
         """Flags; writes the configuration they name."""
-        theirs.write(work / "nginx.conf", self.config(port))
+        theirs.write(work / "nginx.conf", self.config(address))
         return ("-p", f"{work}/", "-c", "nginx.conf")
 
-    def target(self, port: int) -> str:
-        """The generator's target: HTTP on the port."""
-        return f"http://{ports.HOST}:{port}/"
+    def target(self, address: Address) -> str:
+        """The generator's target: HTTP at the address."""
+        return f"http://{address}/"
 
     def job(self) -> Mapping[str, Json]:
         """Keys of the generator's job that name the files and their length."""
         return {"items": self.files, "paths": [PATTERN], "expect_bytes": self.file_bytes}
 
-    def answers(self, port: int, within_s: float) -> bool:
+    def answers(self, address: Address, within_s: float) -> bool:
         """Ask for the first file."""
-        return self._get(0, port, within_s) == content(0, self.file_bytes)
+        return self._get(0, address, within_s) == content(0, self.file_bytes)
 
-    def _get(self, number: int, port: int, within_s: float) -> bytes | None:
+    def _get(self, number: int, address: Address, within_s: float) -> bytes | None:
         path = PATTERN.format(number)
-        request = f"GET {path} HTTP/1.1\r\nHost: {ports.HOST}\r\n\r\n".encode()
+        request = f"GET {path} HTTP/1.1\r\nHost: {address.host}\r\n\r\n".encode()
         body = content(number, self.file_bytes)
-        reply = ports.ask(port, request, within_s=within_s, until=b"\r\n\r\n" + body)
+        reply = ports.ask(address, request, within_s=within_s, until=b"\r\n\r\n" + body)
         return None if reply is None else reply.partition(b"\r\n\r\n")[2]
 
     @property
@@ -209,13 +209,13 @@ class Nginx(Service):
         each = math.ceil(3 * self.files) if self.open_file_cache else self.files
         return each * self.processes
 
-    def check(self, port: int) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
         """Ask for the first, a middle and the last file."""
         for number in sorted({0, self.files // 2, self.files - 1}):
-            if self._get(number, port, within_s=2.0) != content(number, self.file_bytes):
+            if self._get(number, address, within_s=2.0) != content(number, self.file_bytes):
                 raise RunFault(
                     f"nginx does not serve {PATTERN.format(number)} as it was written",
-                    at=f"nginx on port {port}",
+                    at=f"nginx at {address}",
                     fix="see service.log in the point's folder",
                 )
         return (("files served", f"{self.files:,}".replace(",", " ")),)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn.places.ports import Address
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Value, settle
 
@@ -34,23 +35,23 @@ class Null(Service):
         """Zero: nobody serves, and nobody is pinned."""
         return 0
 
-    def command(self, work: Path, port: int) -> Sequence[str]:
+    def command(self, work: Path, address: Address) -> Sequence[str]:
         """No arguments, for there is no program."""
-        del work, port
+        del work, address
         return ()
 
-    def target(self, port: int) -> str:
-        """The generator's null protocol, without a port."""
-        del port
+    def target(self, address: Address) -> str:
+        """The generator's null protocol, without an address."""
+        del address
         return "null:"
 
     def job(self) -> Mapping[str, Json]:
         """No keys: nothing of the job follows from it."""
         return {}
 
-    def answers(self, port: int, within_s: float) -> bool:
+    def answers(self, address: Address, within_s: float) -> bool:
         """True: there is nobody who could be silent."""
-        del port, within_s
+        del address, within_s
         return True
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sojourn import programs, services
 from sojourn.errors import HostFault, SpecFault
-from sojourn.places import ports
+from sojourn.places import Address, ports
 from sojourn.places.task import Task
 from sojourn.services import KINDS, Allowance, memcached, nginx
 from sojourn.services.memcached import Memcached
@@ -15,6 +15,7 @@ from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
 
 GIB = 1 << 30
+AT = Address(ports.HOST, 1)
 ROOMY = Allowance(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
 NO_KIND = {
     *("__init__", "kind", "params", "priority", "scaling"),
@@ -100,7 +101,7 @@ def test_open_files_limit_connections_and_the_cache_of_open_files() -> None:
     web = built("nginx", tight)
     assert isinstance(web, Nginx)
     assert web.open_files == 20_000
-    assert f"max={web.cached_max} " in web.config(1)
+    assert f"max={web.cached_max} " in web.config(AT)
     assert "of 100 000 files: more may not be open" in dict(web.setup)["open_file_cache"]
     cache = built("memcached", Allowance(cpus=7, memory_bytes=64 * GIB, open_files=1024))
     assert isinstance(cache, Memcached)
@@ -153,15 +154,15 @@ def test_memcacheds_memory_holds_every_item_in_the_worst_chunk() -> None:
 def test_nginx_configuration_has_what_c4_asks() -> None:
     web = built("nginx", ROOMY)
     assert isinstance(web, Nginx)
-    text = web.config(8080)
+    text = web.config(AT._replace(port=8080))
     assert "worker_processes 7;" in text
     assert "open_file_cache max=100000 " in text
     assert "listen 127.0.0.1:8080;" in text
     assert "access_log off;" in text
     cold = built("nginx", ROOMY, open_file_cache=False, reuseport=True)
     assert isinstance(cold, Nginx)
-    assert "open_file_cache" not in cold.config(1)
-    assert "listen 127.0.0.1:1 reuseport;" in cold.config(1)
+    assert "open_file_cache" not in cold.config(AT)
+    assert "listen 127.0.0.1:1 reuseport;" in cold.config(AT)
 
 
 def test_files_differ_in_content_and_not_in_size() -> None:
@@ -202,6 +203,6 @@ def test_a_silent_server_and_no_server_are_no_answer() -> None:
     with socket.socket() as server:
         server.bind((ports.HOST, 0))
         server.listen()
-        port = server.getsockname()[1]
-        assert ports.ask(port, b"x", within_s=0.05, until=b"y") is None
-    assert ports.ask(port, b"x", within_s=0.05, until=b"y") is None
+        address = Address(*server.getsockname())
+        assert ports.ask(address, b"x", within_s=0.05, until=b"y") is None
+    assert ports.ask(address, b"x", within_s=0.05, until=b"y") is None

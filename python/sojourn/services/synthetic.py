@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.places import ports
+from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
@@ -101,31 +102,31 @@ class Synthetic(Service):
         """What it says of itself when it ends."""
         return (REPORT,)
 
-    def command(self, work: Path, port: int) -> Sequence[str]:
+    def command(self, work: Path, address: Address) -> Sequence[str]:
         """Flags. Writes are free of service time, so that filling it is quick."""
         return (
             *("--protocol", self.protocol, "--service", self.service),
             *("--servers", str(self.servers), "--mode", self.mode, "--seed", str(self.seed)),
-            *("--host", ports.HOST, "--port", str(port), "--free-writes"),
+            *("--host", address.host, "--port", str(address.port), "--free-writes"),
             *(("--stall", self.stall) if self.stall else ()),
             *("--json", str(work / REPORT)),
         )
 
-    def target(self, port: int) -> str:
-        """The generator's target: the protocol it was given, on the port."""
-        return f"{self.protocol}://{ports.HOST}:{port}"
+    def target(self, address: Address) -> str:
+        """The generator's target: the protocol it was given, at the address."""
+        return f"{self.protocol}://{address}"
 
     def job(self) -> Mapping[str, Json]:
         """The data set, where there is one."""
         size: dict[str, Json] = {"value_size": str(self.value_bytes)}
         return size if self.protocol == "echo" else {**size, "items": self.items}
 
-    def answers(self, port: int, within_s: float) -> bool:
+    def answers(self, address: Address, within_s: float) -> bool:
         """Ask for the version, or for a frame back."""
         if self.protocol == "echo":
-            reply = ports.ask(port, ECHO, within_s=within_s, until=BODY)
+            reply = ports.ask(address, ECHO, within_s=within_s, until=BODY)
             return reply is not None
-        reply = ports.ask(port, b"version\r\n", within_s=within_s, until=b"\r\n")
+        reply = ports.ask(address, b"version\r\n", within_s=within_s, until=b"\r\n")
         return reply is not None and reply.startswith(b"VERSION ")
 
     @property

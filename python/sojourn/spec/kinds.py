@@ -59,7 +59,8 @@ def mistakes(services: object) -> Iterator[Mistake]:
     """
     for number, service in enumerate(services if isinstance(services, list) else ()):
         if isinstance(service, Mapping):
-            for key, what, fix in (*_kind_mistakes(service), *_job_mistakes(service)):
+            found = (*_kind_mistakes(service), *_job_mistakes(service), *_place_mistakes(service))
+            for key, what, fix in found:
                 yield (("services", number, *key), what, fix)
 
 
@@ -81,6 +82,13 @@ def _kind_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
             yield (key, f"{asked} has no parameter '{name}'", _known(name, params))
         elif problem := _problem(name, value, params[name]):
             yield (key, *problem)
+
+
+def _place_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
+    names = [kind["name"] for kind in (schema("kinds") or {}).get("places", ())]
+    asked = service.get("place")
+    if isinstance(asked, str) and names and asked not in names:
+        yield (("place",), f"there is no place '{asked}'", _known(asked, names))
 
 
 def _table(service: Mapping[str, Any], key: str) -> Mapping[str, Any]:

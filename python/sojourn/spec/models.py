@@ -194,6 +194,8 @@ class ServiceSpec(Model):
     """Parameters of the kind; `sojourn kinds KIND` lists them."""
     load: Table = Field(default_factory=lambda: MappingProxyType({}))
     """Keys of the generator's job, such as connections = 64."""
+    place: str = "local"
+    """Where it runs, as `sojourn kinds places` lists them; the client is always outside."""
     check: Check | None = None
     """Known truth; needed for "check"."""
 

@@ -1,0 +1,121 @@
+"""What a place is: where a service's programs run, and how a client outside reaches them.
+
+    build → enter → free port, start, port's owner … → leave
+
+A place is entered for one life of a service and left when that life is over. What it makes for it
+is noted in the book before it is made, so that it is undone after `kill -9` as well.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sojourn.places import ports, process
+from sojourn.places.ledger import Book, Undo
+from sojourn.places.ports import Address
+from sojourn.places.process import Ledger, Process
+from sojourn.places.users import User
+
+
+class Place(ABC):
+    """Where the programs of one life of a service run."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Its name, as `places.KINDS` has it."""
+
+    @property
+    @abstractmethod
+    def host(self) -> str:
+        """IPv4 address at which clients reach what listens here; holds once it is entered."""
+
+    @property
+    def netns(self) -> Path | None:
+        """The network namespace that programs are put into; None: the lab's own."""
+        return None
+
+    def enter(self, book: Book) -> None:
+        """Make it, noting every step in `book` before it is done.
+
+        Raises:
+            HostFault: this machine does not let the lab.
+        """
+        del book
+
+    def leave(self) -> None:  # noqa: B027  # most have nothing to unmake
+        """Unmake it; nothing of it is left. A place that was not entered is left as well."""
+
+    def address(self, wanted_port: int) -> Address:
+        """Where a server is to listen: on the port that is wanted, or (0) on a free one."""
+        return Address(self.host, wanted_port or self.free_port())
+
+    def free_port(self) -> int:
+        """A port that was free a moment ago. Another program may take it: start, and try again."""
+        return ports.free(self.host)
+
+    def is_free(self, port: int) -> bool:
+        """Whether a server could listen there now; before it is entered, whether it may then."""
+        return ports.is_free(port, self.host)
+
+    def holder(self, port: int) -> str:
+        """Who listens on `port`, for an error message."""
+        return ports.holder(port)
+
+    def owner(self, port: int, pids: Iterable[int]) -> int | None:
+        """Which of `pids` has a socket that listens on `port`; None if none has."""
+        return ports.owner(port, pids)
+
+    def start(
+        self,
+        what: str,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path,
+        ledger: Ledger,
+        log: Path,
+        user: User | None = None,
+        cpus: Sequence[int] = (),
+        open_files: int = 0,
+    ) -> Process:
+        """Start a program here; arguments and errors are those of `process.start`."""
+        return process.start(
+            what,
+            argv,
+            cwd=cwd,
+            ledger=ledger,
+            log=log,
+            user=user,
+            cpus=cpus,
+            open_files=open_files,
+            netns=self.netns,
+        )
+
+    @property
+    def notes(self) -> tuple[tuple[str, str], ...]:
+        """Facts for people, once it is entered: (what, how it is)."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceKind:
+    """One kind of place, as `sojourn kinds` shows it.
+
+    Attributes:
+        needs: what it needs of the host, for people.
+        abilities: the same by name, as `host.abilities` tells whether they are there.
+        starts: whether programs can be started there at all.
+        build: a place of this kind that is not entered yet.
+        undo: kinds of entries that it writes into the book → how each is undone.
+    """
+
+    name: str
+    about: str
+    needs: tuple[str, ...] = ()
+    abilities: tuple[str, ...] = ()
+    starts: bool = True
+    build: Callable[[], Place]
+    undo: Mapping[str, Undo] = field(default_factory=dict)

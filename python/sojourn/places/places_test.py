@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from sojourn import places
+from sojourn.errors import RunFault, SpecFault
+from sojourn.places import KINDS, Address, Place
+
+NO_KIND = {
+    *("__init__", "ledger", "place", "ports", "proc", "process", "task", "theirs", "users"),
+    *("warden",),
+}
+
+
+def test_the_table_lists_every_file_of_the_folder() -> None:
+    folder = Path(places.__file__).parent
+    files = {path.stem for path in folder.glob("*.py") if not path.stem.endswith("_test")}
+    assert files - NO_KIND == set(KINDS)
+    assert all(name == kind.name for name, kind in KINDS.items())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_describes_itself_and_builds_its_own(name: str) -> None:
+    kind = KINDS[name]
+    assert kind.about
+    place = kind.build()
+    assert isinstance(place, Place)
+    assert place.kind == name
+    place.leave()  # one that was never entered
+
+
+def test_an_unknown_place_is_answered_with_the_nearest() -> None:
+    with pytest.raises(SpecFault) as caught:
+        places.kind("loca")
+    assert caught.value.fix == "did you mean local?"
+
+
+def test_local_is_loopback_and_knows_who_has_a_port() -> None:
+    place = KINDS["local"].build()
+    address = place.address(0)
+    assert address.host == "127.0.0.1"
+    assert place.address(4711) == Address("127.0.0.1", 4711)
+    assert place.is_free(address.port)
+    with socket.socket() as server:
+        server.bind(address)
+        server.listen()
+        assert not place.is_free(address.port)
+        assert place.owner(address.port, [os.getpid()]) == os.getpid()
+        assert str(os.getpid()) in place.holder(address.port)
+    assert place.owner(address.port, [os.getpid()]) is None
+
+
+def test_nothing_can_be_started_nowhere(tmp_path: Path) -> None:
+    place = KINDS["null"].build()
+    assert not KINDS["null"].starts
+    with pytest.raises(RunFault) as caught:
+        place.start("nginx", ["/bin/true"], cwd=tmp_path, log=tmp_path / "log")  # type: ignore[call-arg]
+    assert "local" in caught.value.fix

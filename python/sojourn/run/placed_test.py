@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from sojourn import host, places, programs, services
+from sojourn.errors import HostFault, SpecFault
+from sojourn.host import Facts
+from sojourn.places import PlaceKind, ports
+from sojourn.places.local import Local
+from sojourn.run import placed
+from sojourn.services import Allowance, Service
+from sojourn.spec import ServiceSpec
+
+FAKE = "stages inside the kernel (eBPF)"  # an ability that a bare tree lacks
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
+    """A machine of which nothing is known: nothing is allowed there."""
+    return host.read(tmp_path_factory.mktemp("bare"), sample_s=0)
+
+
+def service(kind: str, monkeypatch: pytest.MonkeyPatch, **params: int) -> Service:
+    monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
+    return services.build(kind, params, Allowance(cpus=1, memory_bytes=1 << 30))
+
+
+def test_a_service_that_is_no_program_may_be_anywhere(
+    facts: Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("null", "local"):
+        spec = ServiceSpec(kind="null", place=place, measure=("sweep",))  # type: ignore[arg-type]
+        placed.check(spec, service("null", monkeypatch), facts)
+
+
+def test_a_program_cannot_be_nowhere(facts: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = ServiceSpec(kind="memcached", place="null", measure=("sweep",))  # type: ignore[arg-type]
+    with pytest.raises(SpecFault) as caught:
+        placed.check(spec, service("memcached", monkeypatch), facts)
+    assert caught.value.at == "services.memcached.place"
+    assert "local" in caught.value.fix
+
+
+def test_what_the_place_lacks_here_is_named_with_its_mend(
+    facts: Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = PlaceKind(name="far", about="far away", abilities=(FAKE,), build=Local)
+    monkeypatch.setattr(places, "KINDS", {**places.KINDS, "far": far})
+    spec = ServiceSpec(kind="memcached", place="far", measure=("sweep",))  # type: ignore[arg-type]
+    with pytest.raises(HostFault) as caught:
+        placed.check(spec, service("memcached", monkeypatch), facts)
+    assert "kernel types (BTF) is missing" in caught.value.what
+    assert "CONFIG_DEBUG_INFO_BTF" in caught.value.fix
+
+
+def test_a_port_that_is_taken_there_is_refused(
+    facts: Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as other:
+        other.bind((ports.HOST, 0))
+        other.listen()
+        asked = service("memcached", monkeypatch, port=other.getsockname()[1])
+        with pytest.raises(HostFault, match="is taken by"):
+            placed.check(ServiceSpec(kind="memcached", measure=("sweep",)), asked, facts)  # type: ignore[arg-type]
