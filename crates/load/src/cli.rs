@@ -65,6 +65,10 @@ pub struct LoadArgs {
     /// connection is replaced; auto: 10 times the QoS bound, or 1 s without one [auto]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub timeout: Option<String>,
+    /// When the warm-up begins, ns of CLOCK_MONOTONIC: generators with the same begin at one instant; 0:
+    /// as soon as it is ready [0]
+    #[arg(long, value_name = "NS")]
+    pub start_at: Option<u64>,
     /// Arrival process: poisson, fixed, gamma:CV, lognormal:CV, pareto:SHAPE, zipf:S, onoff:ON,OFF,
     /// fb_ia, trace:FILE [poisson]
     #[arg(long, value_name = "KIND")]
@@ -278,6 +282,7 @@ impl Args {
         put(&mut job.warmup, load.warmup.as_ref());
         put(&mut job.drain, load.drain.as_ref());
         put(&mut job.timeout, load.timeout.as_ref());
+        put(&mut job.start_at, load.start_at.as_ref());
         put(&mut job.arrivals, load.arrivals.as_ref());
         put(&mut job.seed, load.seed.as_ref());
         put(&mut job.find_max, load.find_max.as_ref());

@@ -29,6 +29,9 @@ pub struct Job {
     /// Longest wait for a reply after its request was sent: then the request has failed (`timed_out`), and
     /// over a stream its connection is replaced. `auto`: ten times the `QoS` bound, or 1 s without one.
     pub timeout: String,
+    /// When the warm-up begins, ns of `CLOCK_MONOTONIC`, within the next hour: generators with the same
+    /// begin at one instant. Refused if it is past before all is ready. 0: as soon as it is.
+    pub start_at: u64,
     /// Connections, over all threads.
     pub connections: u32,
     /// Most requests in flight per connection; more wait in the plan, inside the stopwatch. 0: 1, and 16
@@ -118,6 +121,7 @@ impl Default for Job {
             warmup: "1s".into(),
             drain: "2s".into(),
             timeout: "auto".into(),
+            start_at: 0,
             connections: 16,
             depth: 0,
             threads: 1,

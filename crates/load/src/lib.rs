@@ -4,6 +4,7 @@
 //! (the hot loop) → [`marks`] (what became of each request) → [`result`].
 
 pub mod arrivals;
+pub mod begin;
 pub mod cli;
 pub mod content;
 pub mod cpu;

@@ -45,6 +45,7 @@ pub fn measure(
     let run = Run {
         job: resolved.job.clone(),
         started_unix_ns: ran.started_unix_ns + resolved.warmup_ns,
+        start_ns: ran.start_ns,
         threads: ran.threads,
         sentinels: ran.sentinels,
         client_cpus: ran.client_cpus,

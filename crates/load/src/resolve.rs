@@ -6,10 +6,12 @@ mod qos;
 
 use std::net::IpAddr;
 
+use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_base::{Fault, rng, units};
 
 pub use qos::{Qos, qos_bound_ns, qos_of};
 
+use crate::begin;
 use crate::cpu;
 use crate::job::{Job, SCHEMA};
 use crate::target::{Scheme, Target};
@@ -102,6 +104,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     let target = Target::parse(&job.target).map_err(|fault| fault.within("target"))?;
     check_counts(&job, &target)?;
     check_places(&job)?;
+    begin::check(job.start_at, Monotonic.now_ns())?;
     job.paths = paths_of(&job, &target)?;
     let time = |key: &str, text: &str| units::parse_ns(text).map_err(|fault| fault.within(key));
     let duration_ns = time("duration", &job.duration)?;

@@ -37,6 +37,10 @@ pub struct RunResult {
     pub job: Job,
     /// Start of the measured part, ns since the Unix epoch.
     pub started_unix_ns: u64,
+    /// Start of the warm-up, ns of `CLOCK_MONOTONIC`: the job's `start_at` where it names one. Every due
+    /// time counts from here; what the instrument is late after it is its send lag.
+    #[serde(default)]
+    pub start_ns: u64,
     /// Length of the measured part as it was, s.
     pub measured_s: f64,
     /// Load that the plan offered in the measured part, requests/s.

@@ -24,10 +24,7 @@ use crate::schedule::Timetable;
 use crate::sentinel::Sentinels;
 use crate::server_watch::{Seen, ServerWatch};
 use crate::transports::{Ends, sockets};
-use crate::{arrivals, cpu, outage, popularity, schedule};
-
-/// Between "all threads are ready" and the start of the warm-up.
-const LEAD_NS: u64 = 5_000_000;
+use crate::{arrivals, begin, cpu, outage, popularity, schedule};
 
 /// What all threads together bring home.
 #[derive(Debug)]
@@ -123,8 +120,6 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
     let server_watch = watched
         .filter(|_| resolved.job.server_pid > 0)
         .map(|cpus| ServerWatch::start(cpus, resolved.job.server_pid));
-    let client_cpus = Meter::start(&resolved.cpus);
-    let server_cpus = resolved.server_cpus.as_deref().map(Meter::start);
     let (are_done, busy) = (AtomicBool::new(false), resolved.cpus_in_use());
     thread::scope(|scope| {
         let (are_done, busy) = (&are_done, &busy);
@@ -145,10 +140,13 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
         let heard = sentinels.iter().flatten().flat_map(Sentinels::heard).cloned().collect();
         let ready = told.iter().take(handles.len()).collect::<Result<Vec<_>, Fault>>();
         let ready = ready.and_then(|rings| keeper(&resolved.job, rings, heard));
-        let start_ns = Monotonic.now_ns() + LEAD_NS;
-        let started_unix_ns = unix_ns() + LEAD_NS;
-        together.start(ready.is_ok().then_some(start_ns));
-        let keeper = ready?;
+        let stop = &shown[0].stop;
+        let ready = ready.and_then(|it| Ok((it, begin::wait(resolved.job.start_at, stop)?)));
+        let client_cpus = Meter::start(&resolved.cpus);
+        let server_cpus = resolved.server_cpus.as_deref().map(Meter::start);
+        together.start(ready.as_ref().ok().map(|(_, start_ns)| *start_ns));
+        let (keeper, start_ns) = ready?;
+        let started_unix_ns = unix_ns() + start_ns.saturating_sub(Monotonic.now_ns());
         let keeping = keeper.map(|keeper| {
             scope.spawn(move || {
                 cpu::keep_off(busy);

@@ -27,6 +27,8 @@ pub struct Run {
     pub job: Job,
     /// Start of the measured part, ns since the Unix epoch.
     pub started_unix_ns: u64,
+    /// Start of the warm-up, ns of the monotonic clock.
+    pub start_ns: u64,
     /// One entry per thread.
     pub threads: Vec<ThreadRun>,
     /// What the sentinels saw.
@@ -152,6 +154,7 @@ pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
         program: format!("sojourn-load {}", env!("CARGO_PKG_VERSION")),
         job: run.job.clone(),
         started_unix_ns: run.started_unix_ns,
+        start_ns: run.start_ns,
         measured_s,
         offered_rps: per_s(all.requests),
         achieved_rps: per_s(hits_within(run, from_ns, to_ns)),

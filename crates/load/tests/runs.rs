@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use server::{Behaviour, Server};
+use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_load::job::Job;
 use sojourn_load::marks::Outcome;
 use sojourn_load::measure::{Measured, measure};
@@ -226,6 +227,38 @@ fn a_server_that_never_answers_costs_the_drain_and_no_more() {
         assert!(checks.waited_share >= unsent as f64 / got.result.requests as f64);
         assert!(checks.pick_up_timely_ratio >= checks.waited_share, "{transport}: {checks:?}");
     }
+}
+
+#[test]
+fn generators_that_are_given_one_instant_begin_at_it() {
+    let server = Server::start(Behaviour::Good);
+    let start_at = Monotonic.now_ns() + 1_500_000_000;
+    let part = |seed| Job { start_at, seed, rate: "1k".into(), ..job(&server, "epoll") };
+    let both = [7, 8].map(|seed| {
+        thread::spawn({
+            let job = part(seed);
+            move || run(job)
+        })
+    });
+    let both = both.map(|it| it.join().unwrap());
+    for got in &both {
+        assert_eq!((got.result.start_ns, got.result.job.start_at), (start_at, start_at));
+        assert!(got.result.errors.is_empty(), "{:?}", got.result.errors);
+    }
+    let first_ns = server.first_ns().unwrap();
+    assert!(first_ns >= start_at, "a request came {} ns before", start_at - first_ns);
+    assert_ne!(both[0].run.threads[0].plan.intended_ns, both[1].run.threads[0].plan.intended_ns);
+}
+
+#[test]
+fn a_run_that_is_not_ready_at_its_start_is_none() {
+    let server = Server::start(Behaviour::Good);
+    let mut resolved = resolve(job(&server, "epoll")).unwrap();
+    resolved.job.start_at = Monotonic.now_ns();
+    let stop = Arc::new(AtomicBool::new(false));
+    let fault = measure(&resolved, &stop, &mut Progress::new(Form::Off)).unwrap_err();
+    assert!(fault.at == "start_at" && fault.what.contains("after its start"), "{fault}");
+    assert_eq!(server.requests(), 0);
 }
 
 #[test]

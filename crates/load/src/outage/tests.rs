@@ -20,6 +20,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Run {
     Run {
         job: Job::default(),
         started_unix_ns: 0,
+        start_ns: 0,
         threads: vec![ThreadRun { plan, marks, outages, ..ThreadRun::default() }],
         sentinels: vec![],
         client_cpus: None,

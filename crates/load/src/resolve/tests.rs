@@ -41,6 +41,8 @@ fn what_cannot_be_is_refused_with_its_place() {
     assert_eq!(fault(|job| job.raw = "-".into()).at, "raw");
     assert_eq!(fault(|job| job.schema = "sojourn.load.job/9".into()).at, "schema");
     assert_eq!(fault(|job| job.probe_rate = f64::NAN).at, "probe_rate");
+    assert_eq!(fault(|job| job.start_at = 1).at, "start_at");
+    assert_eq!(fault(|job| job.start_at = u64::MAX).at, "start_at");
     assert_eq!(fault(|job| job.target = "gopher://127.0.0.1/".into()).at, "target");
 }
 

@@ -26,6 +26,7 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Run {
     Run {
         job,
         started_unix_ns: 1,
+        start_ns: 2,
         threads,
         sentinels: vec![],
         client_cpus: Some(Shares { steal: 0.0, idle: 0.0 }),

@@ -36,6 +36,8 @@ struct State {
     behaviour: Behaviour,
     content: Content,
     requests: AtomicU64,
+    /// When the first GET came, ns of the monotonic clock; 0: none did.
+    first_ns: AtomicU64,
     sets: AtomicU64,
     is_over: AtomicBool,
     /// Start and end of the stall, ns of the monotonic clock; who holds the lock stalls all.
@@ -57,6 +59,7 @@ impl Server {
             behaviour,
             content: Content::new(100, "30", "200").unwrap(),
             requests: AtomicU64::new(0),
+            first_ns: AtomicU64::new(0),
             sets: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             stall: Mutex::new(None),
@@ -89,6 +92,11 @@ impl Server {
     /// GETs seen.
     pub fn requests(&self) -> u64 {
         self.state.requests.load(SeqCst)
+    }
+
+    /// When the first of them came, ns of the monotonic clock.
+    pub fn first_ns(&self) -> Option<u64> {
+        Some(self.state.first_ns.load(SeqCst)).filter(|&ns| ns > 0)
     }
 
     pub fn sets(&self) -> u64 {
@@ -162,6 +170,7 @@ fn serve(stream: &TcpStream, state: &State) {
 /// The reply to a GET; `None`: the connection is closed instead.
 fn get(keys: &[&str], on_this: u64, state: &State, stream: &TcpStream) -> Option<Vec<u8>> {
     let nth = state.requests.fetch_add(1, SeqCst) + 1;
+    let _ = state.first_ns.compare_exchange(0, Monotonic.now_ns(), SeqCst, SeqCst);
     match state.behaviour {
         Behaviour::Stall { after, length } => {
             let mut stall = state.stall.lock().unwrap();
