@@ -91,13 +91,34 @@ def read(path: Path) -> Outcome:
     Raises:
         StoreFault: the file is damaged or of a newer version.
     """
+    found = rows(path).to_pylist()
+    return outcome(found[0] if found else {}, path)
+
+
+def rows(path: Path) -> pa.Table:
+    """One file as it is, its version checked: a table of one row.
+
+    Raises:
+        StoreFault: the file is damaged or of a newer version.
+    """
     try:
-        table = pq.read_table(path)
+        # A file handle of its own: for a path pyarrow starts a data set and a pool of threads.
+        with path.open("rb") as handle:
+            table = pq.ParquetFile(handle).read(use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise StoreFault(f"cannot read: {error}", at=str(path), fix=_FIX) from None
     _check_version(table.schema.metadata or {}, path)
+    return table
+
+
+def outcome(row: dict[str, Any], path: Path) -> Outcome:
+    """The outcome of a row that stands, or stood, in the file `path`.
+
+    Raises:
+        StoreFault: the row is damaged.
+    """
     try:
-        return _outcome(table.to_pylist()[0], path.parent)
+        return _outcome(row, path.parent)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise StoreFault(f"the outcome is damaged: {error}", at=str(path), fix=_FIX) from None
 
@@ -150,7 +171,7 @@ def setting_of(row: Mapping[str, Any]) -> Setting:
 def _clusters(row: Mapping[str, Any], folder: Path) -> tuple[int, ...]:
     """As kept; those of a record from before there were any come from its other files."""
     over = row["over_bound"]
-    if "clusters" in row or not over:
+    if row.get("clusters") is not None or not over:
         return tuple(row.get("clusters") or ())
     if not (folder / LOAD).exists():
         return alike(over, row["correlation"])

@@ -16,7 +16,8 @@ from sojourn import __version__, spec
 from sojourn.errors import StoreFault
 from sojourn.spec import Study
 from sojourn.store import files, lock
-from sojourn.store.record import FORM, MAJOR, MANIFEST, POINTS, STUDY, OpenRecord, Record
+from sojourn.store.index import POINTS
+from sojourn.store.record import FORM, MAJOR, MANIFEST, STUDY, OpenRecord, Record
 
 # What must not change between the parts of one record, as it stands in `environment`.
 IDENTITY = (("topology", "model"), ("kernel", "release"))

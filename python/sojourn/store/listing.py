@@ -13,8 +13,9 @@ from pathlib import Path
 from sojourn.errors import Fault
 from sojourn.samples.read import RAW
 from sojourn.store.find import records
+from sojourn.store.index import OUTCOME, POINTS
 from sojourn.store.lock import is_live
-from sojourn.store.record import OUTCOME, POINTS, Record
+from sojourn.store.record import Record
 
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system
 

@@ -9,6 +9,7 @@
             outcome.parquet                                      written last: the point counts
         resumed-….json    what was known of the machine when the run went on
         complete.json     written at the end
+        outcomes.parquet  a copy of all outcomes, so that one file is read (`index`)
         answer.json       verdict and headline of its newest report, so that lists need no analysis
 
 A point without `outcome.parquet` was in flight when its run was killed; it is ignored and measured
@@ -18,6 +19,7 @@ again in a folder of its own.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +28,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn import spec
@@ -34,13 +37,14 @@ from sojourn.plan import codec
 from sojourn.plan.points import Outcome, Point
 from sojourn.samples import check_version, read_json
 from sojourn.spec import Study
-from sojourn.store import columns, files
+from sojourn.store import columns, files, index
+from sojourn.store.index import OUTCOME, POINTS
 
 FORM, MAJOR = "sojourn.record", 1
-STUDY, MANIFEST, COMPLETE, POINTS = "study.toml", "manifest.json", "complete.json", "points"
+STUDY, MANIFEST, COMPLETE = "study.toml", "manifest.json", "complete.json"
 ANSWER = "answer.json"
 NAME_MAX = 120  # of a key in a folder's name; its number alone tells folders apart
-OUTCOME, SERVICE = "outcome.parquet", "service.json"
+SERVICE = "service.json"
 
 
 class Record:
@@ -85,8 +89,7 @@ class Record:
 
     def outcomes(self) -> Sequence[Outcome]:
         """All points that were measured to the end, in order."""
-        done = sorted((self.path / POINTS).glob(f"*/{OUTCOME}"))
-        return [columns.read(path) for path in done]
+        return _outcomes(self.path, index.rows(self.path))
 
     def folder_of(self, outcome: Outcome) -> Path:
         """Where the files of a point lie."""
@@ -99,7 +102,10 @@ class OpenRecord(Record):
     def __init__(self, path: Path, handle: IO[str]) -> None:
         super().__init__(path)
         self._lock = handle
-        self._outcomes = list(super().outcomes())
+        table = index.rows(path)
+        self._outcomes = list(_outcomes(path, table))
+        self._index = index.Writer(path, table)
+        self._number = max(map(index.number, os.listdir(path / POINTS)), default=0)  # noqa: PTH208
 
     def __enter__(self) -> Self:
         return self
@@ -110,7 +116,10 @@ class OpenRecord(Record):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._lock.close()
+        try:
+            self._index.flush()
+        finally:
+            self._lock.close()
 
     def outcomes(self) -> Sequence[Outcome]:
         """All points so far, in order."""
@@ -119,9 +128,8 @@ class OpenRecord(Record):
     def folder(self, point: Point) -> Path:
         """A fresh folder for one point, with its `point.json`."""
         files.check_space(self.path)
-        points = self.path / POINTS
-        number = 1 + max((_number(path) for path in points.iterdir()), default=0)
-        folder = points / f"{number:04d}-{_plain(point.key)}"
+        self._number += 1  # nobody else makes folders here: the record is locked
+        folder = self.path / POINTS / f"{self._number:04d}-{_plain(point.key)}"
         with files.disk_faults(folder):
             folder.mkdir()
         files.write_text(folder / "point.json", codec.dumps(point))
@@ -138,6 +146,7 @@ class OpenRecord(Record):
         table = columns.to_table(kept)
         files.write_whole(folder / OUTCOME, lambda part: pq.write_table(table, part))
         self._outcomes.append(kept)
+        self._index.add(table, folder.name)
         return kept
 
     def resumed(self, about: Mapping[str, Any]) -> None:
@@ -148,6 +157,7 @@ class OpenRecord(Record):
 
     def finish(self) -> None:
         """Say that nothing is left to measure."""
+        self._index.flush()
         wall_s = sum(outcome.wall_s for outcome in self._outcomes)
         table = {"schema": "sojourn.complete/1", "points": len(self._outcomes), "wall_s": wall_s}
         files.write_text(self.path / COMPLETE, _text(table))
@@ -163,9 +173,10 @@ def _text(table: Mapping[str, Any]) -> str:
     return json.dumps(table, indent=2) + "\n"
 
 
-def _number(path: Path) -> int:
-    head = path.name.partition("-")[0]
-    return int(head) if head.isdigit() else 0
+def _outcomes(path: Path, table: pa.Table) -> list[Outcome]:
+    """The outcomes of the rows of a record's index."""
+    points = path / POINTS
+    return [columns.outcome(row, points / row[index.AT] / OUTCOME) for row in table.to_pylist()]
 
 
 def _plain(key: str) -> str:

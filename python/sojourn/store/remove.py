@@ -21,8 +21,9 @@ from pathlib import Path
 from sojourn.errors import StoreFault
 from sojourn.samples.read import RAW
 from sojourn.store import lock
+from sojourn.store.index import POINTS
 from sojourn.store.listing import sizes
-from sojourn.store.record import MANIFEST, POINTS
+from sojourn.store.record import MANIFEST
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 DEPTH = 3  # study, machine, record

@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.plan.setting import LOAD, RATE, Level, is_factor, level_of, level_text
+from sojourn.store import index
 from sojourn.store.columns import SCHEMA, as_kept, setting_of
 from sojourn.store.find import read, records
-from sojourn.store.record import OUTCOME, POINTS
 
 EXAMPLE = 'try: sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes"'
 ONLY_READS = "`sojourn sql` only reads: write a SELECT; --json and --csv give what it finds"
@@ -32,9 +32,10 @@ ALONE = {
 NO_FILES, LOCKED = "enable_external_access = false", "lock_configuration = true"
 READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 _MEASURED = SCHEMA.names[SCHEMA.names.index("verdict") : SCHEMA.names.index("setting")]
-_SAYS = ("filename", "key", "phase", "fraction", "point_rps")  # the setting, where none is kept
-_NOT_KEPT = {"filename", "setting", "older"}  # as they are
-_OLDER = pa.schema([("filename", pa.string()), ("older", SCHEMA.field("setting").type)])
+_FROM = ("study", "machine", "record")
+_BESIDE = [index.AT, index.BYTES, index.CHANGED]
+_SAYS = ("_row", "key", "phase", "fraction", "point_rps")  # the setting, where none is kept
+_OLDER = pa.schema([("_row", pa.int64()), ("older", SCHEMA.field("setting").type)])
 
 
 def connect(results: Path) -> duckdb.DuckDBPyConnection:
@@ -43,13 +44,7 @@ def connect(results: Path) -> duckdb.DuckDBPyConnection:
     `study`, `machine` and `record` say where a row comes from; times are in ns.
     """
     base = duckdb.connect(":memory:", config=ALONE)
-    if any(results.glob(f"*/*/*/{POINTS}/*/{OUTCOME}")):
-        pattern = results.absolute() / "*" / "*" / "*" / POINTS / "*" / OUTCOME
-        files = base.read_parquet(str(pattern), union_by_name=True, filename=True)
-        files.create_view("files")
-    else:
-        base.register("nothing", SCHEMA.empty_table())
-        base.execute("CREATE VIEW files AS SELECT *, '' AS filename FROM nothing")
+    base.register("files", _files(results))
     _keep_with_settings(base)
     base.execute(f"SET {NO_FILES}")  # from here on texts of the records become part of statements
     columns = ", ".join(_columns(base, results))
@@ -62,26 +57,34 @@ def connect(results: Path) -> duckdb.DuckDBPyConnection:
     return base
 
 
+def _files(results: Path) -> pa.Table:
+    """The rows of all records as their files have them, with what says where they come from."""
+    form = pa.schema([*SCHEMA, *(pa.field(name, pa.string()) for name in _FROM)])
+    parts = [form.empty_table()]
+    for path in records(results):
+        table = index.rows(path)
+        for name, value in zip(_FROM, path.parts[-len(_FROM) :], strict=True):
+            table = table.append_column(name, pa.repeat(pa.scalar(value), len(table)))
+        parts.append(table.drop_columns(_BESIDE))
+    return pa.concat_tables(parts, promote_options="default")
+
+
 def _keep_with_settings(base: duckdb.DuckDBPyConnection) -> None:
     """A table of the files' rows, with settings also where a file is from before there were any."""
-    names = [name for name, *_ in base.execute("DESCRIBE files").fetchall()]
-    without, kept = "", "older"
-    if "setting" in names:
-        without, kept = "WHERE setting IS NULL", "coalesce(setting, older)"
-    rows = base.execute(f"SELECT {', '.join(_SAYS)} FROM files {without}").fetchall()  # noqa: S608
+    base.execute("CREATE TEMP TABLE numbered AS SELECT row_number() OVER () AS _row, * FROM files")
+    base.unregister("files")
+    rows = base.execute(
+        f"SELECT {', '.join(_SAYS)} FROM numbered WHERE setting IS NULL"  # noqa: S608
+    ).fetchall()
     found = [dict(zip(_SAYS, row, strict=True)) for row in rows]
-    older = [{"filename": row["filename"], "older": as_kept(setting_of(row))} for row in found]
+    older = [{"_row": row["_row"], "older": as_kept(setting_of(row))} for row in found]
     base.register("olders", pa.Table.from_pylist(older, schema=_OLDER))
-    left_out = ", ".join(name for name in (*names, "older") if name in _NOT_KEPT)
-    where_from = ", ".join(
-        f"parse_path(filename)[{at}] AS {name}"
-        for at, name in ((-6, "study"), (-5, "machine"), (-4, "record"))
-    )
     base.execute(
-        f"CREATE TABLE kept AS SELECT {where_from}, * EXCLUDE ({left_out}), {kept} AS setting "  # noqa: S608
-        "FROM files LEFT JOIN olders USING (filename)"
+        f"CREATE TABLE kept AS SELECT {', '.join(_FROM)}, "  # noqa: S608
+        f"* EXCLUDE ({', '.join((*_FROM, '_row', 'setting', 'older'))}), "
+        "coalesce(setting, older) AS setting FROM numbered LEFT JOIN olders USING (_row)"
     )
-    base.execute("DROP VIEW files")
+    base.execute("DROP TABLE numbered")
     base.unregister("olders")
 
 

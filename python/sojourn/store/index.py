@@ -1,0 +1,164 @@
+"""All outcomes of a record in one file, so that nobody opens ten thousand to know them.
+
+`points/*/outcome.parquet` is what counts: one file per point, whole or not at all. This file is a
+copy of their rows and may be removed at any time. A row of it stands for its point as long as the
+point's own file has the size and the time of change that are kept beside the row; points that have
+none, or another one, are read from their own files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sojourn.errors import StoreFault
+from sojourn.store import columns, files
+
+NAME, POINTS, OUTCOME = "outcomes.parquet", "points", "outcome.parquet"
+FORM = "sojourn.outcomes/1"
+AT, BYTES, CHANGED = "_at", "_bytes", "_changed_ns"  # beside each row: whose it is
+_BESIDE = pa.schema([(AT, pa.string()), (BYTES, pa.int64()), (CHANGED, pa.int64())])
+WRITE_EVERY = 256  # points; so many are read one by one after a run was killed
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Kept:
+    """A point's own file: as a key, it is the same only while nobody has written it anew."""
+
+    number: int
+    at: str
+    size: int
+    changed_ns: int
+
+
+def present(path: Path) -> list[Kept]:
+    """The points of a record that count, in the order in which they were made."""
+    try:
+        with os.scandir(path / POINTS) as entries:
+            return sorted(kept for entry in entries if (kept := _kept(entry.path, entry.name)))
+    except FileNotFoundError:
+        return []
+
+
+def number(name: str) -> int:
+    """Of a point's folder: `0007-memcached-…` is 7; 0 if it has none."""
+    head = name.partition("-")[0]
+    return int(head) if head.isdigit() else 0
+
+
+def _kept(folder: str, name: str) -> Kept | None:
+    try:
+        found = os.stat(f"{folder}/{OUTCOME}")  # noqa: PTH116 - ten thousand times
+    except OSError:  # in flight when its run was killed, or no folder
+        return None
+    return Kept(number(name), name, found.st_size, found.st_mtime_ns)
+
+
+def rows(path: Path) -> pa.Table:
+    """The rows of all points of a record, in order, each with `AT` beside it.
+
+    Columns that a point's file lacks are null.
+
+    Raises:
+        StoreFault: a point's file is damaged or of a newer version.
+    """
+    table, there = _copied(path), present(path)
+    at = {key: row for row, key in enumerate(_keys(table))}
+    known = [kept for kept in there if kept in at]
+    fresh = [kept for kept in there if kept not in at]
+    order = [at[kept] for kept in known]
+    if order != list(range(len(table))):  # points were removed, or written anew
+        table = table.take(pa.array(order, pa.int64()))
+    if not fresh:
+        return table
+    together = joined(table, [_own(path, kept) for kept in fresh], path)
+    keys = [*known, *fresh]
+    if keys == there:
+        return together
+    return together.take(pa.array(sorted(range(len(keys)), key=keys.__getitem__), pa.int64()))
+
+
+def joined(table: pa.Table, fresh: Sequence[pa.Table], path: Path) -> pa.Table:
+    """Rows below each other; a column that some of them lack is null there."""
+    try:
+        return pa.concat_tables([table, *fresh], promote_options="default").combine_chunks()
+    except pa.ArrowException as error:
+        raise StoreFault(
+            f"the outcomes of a record do not agree: {error}",
+            at=str(path),
+            fix="remove the folder of the point that was not written by this lab",
+        ) from None
+
+
+def _own(path: Path, kept: Kept) -> pa.Table:
+    """One point's row from its own file."""
+    return beside(columns.rows(path / POINTS / kept.at / OUTCOME), kept)
+
+
+def beside(row: pa.Table, kept: Kept) -> pa.Table:
+    """A row with whose it is."""
+    for name, value in ((AT, kept.at), (BYTES, kept.size), (CHANGED, kept.changed_ns)):
+        row = row.append_column(_BESIDE.field(name), pa.array([value], _BESIDE.field(name).type))
+    return row.replace_schema_metadata(None)
+
+
+def _copied(path: Path) -> pa.Table:
+    """The copy; empty if there is none, it is damaged, or another version wrote it."""
+    empty = pa.unify_schemas([columns.SCHEMA, _BESIDE]).empty_table().replace_schema_metadata(None)
+    try:
+        table = pq.read_table(path / NAME)
+    except (OSError, pa.ArrowException):
+        return empty
+    metadata = table.schema.metadata or {}
+    if metadata.get(b"schema", b"").decode(errors="replace") != FORM:
+        return empty
+    if not set(empty.column_names) <= set(table.column_names):
+        return empty
+    return table.replace_schema_metadata(None)
+
+
+def _keys(table: pa.Table) -> Iterator[Kept]:
+    names = table[AT].to_pylist()
+    for at, size, changed in zip(
+        names, table[BYTES].to_pylist(), table[CHANGED].to_pylist(), strict=True
+    ):
+        yield Kept(number(at), at, size, changed)
+
+
+def write(path: Path, table: pa.Table) -> None:
+    """Replace the copy; `table` is as `rows` gives it."""
+    marked = table.replace_schema_metadata({"schema": FORM})
+    files.write_whole(path / NAME, lambda part: pq.write_table(marked, part))
+
+
+@dataclass(slots=True)
+class Writer:
+    """Keeps the copy while a record is written: every so many points, and at the end."""
+
+    path: Path
+    table: pa.Table
+    fresh: list[pa.Table] = field(default_factory=list)
+
+    def add(self, row: pa.Table, name: str) -> None:
+        """A point that counts now, as it stands in its own file."""
+        kept = _kept(str(self.path / POINTS / name), name)
+        if kept is None:  # removed under our hands: the next reader sees the same
+            return
+        self.fresh.append(beside(row, kept))
+        if len(self.fresh) >= WRITE_EVERY:
+            self.flush()
+
+    def flush(self) -> None:
+        """Bring all rows to disk. A copy that cannot be written is missed by nobody but a clock."""
+        if not self.fresh:
+            return
+        try:
+            self.table, self.fresh = joined(self.table, self.fresh, self.path), []
+            write(self.path, self.table)
+        except StoreFault:
+            return
