@@ -1,11 +1,10 @@
 //! What every native tool of the lab shares.
 //!
-//! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`dist`] (value distributions),
-//! [`span`] (a summary of many times), [`kind`] (how a thing describes itself), [`fault`] (what
-//! went wrong, where, and how to mend it), [`files`].
+//! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`span`] (a summary of many times),
+//! [`kind`] (how a thing describes itself), [`fault`] (what went wrong, where, and how to mend it),
+//! [`files`].
 
 pub mod clock;
-pub mod dist;
 pub mod echo;
 pub mod fault;
 pub mod files;

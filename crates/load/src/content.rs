@@ -4,9 +4,9 @@
 //! reads and checks. A value is a window into a fixed pool of printable bytes, so writing it is a
 //! copy and checking it is a comparison, at any split.
 
-use sojourn_base::dist::{self, Dist};
 use sojourn_base::rng::{RngExt, stream};
 use sojourn_base::{Fault, rng};
+use sojourn_workload::dist::{self, Dist};
 
 /// Longest key that memcached takes, bytes.
 pub const KEY_MAX: usize = 250;

@@ -3,10 +3,11 @@
 use schemars::schema_for;
 use serde::Serialize;
 use sojourn_base::kind::{Catalogue, Kind, Table};
+use sojourn_workload::{arrivals, dist, popularity};
 
 use crate::job::Job;
 use crate::result::RunResult;
-use crate::{arrivals, popularity, protocols, transports};
+use crate::{protocols, transports};
 
 #[derive(Serialize)]
 struct Description {
@@ -26,10 +27,7 @@ pub fn catalogue() -> Catalogue {
             table("transports", transports::KINDS.iter().map(|entry| entry.kind).collect()),
             table("arrivals", arrivals::KINDS.iter().map(|entry| entry.kind).collect()),
             table("popularity", popularity::KINDS.iter().map(|entry| entry.kind).collect()),
-            table(
-                "distributions",
-                sojourn_base::dist::KINDS.iter().map(|entry| entry.kind).collect(),
-            ),
+            table("distributions", dist::KINDS.iter().map(|entry| entry.kind).collect()),
         ],
     }
 }

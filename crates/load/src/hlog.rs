@@ -25,7 +25,7 @@ use sojourn_base::units::NS_PER_S;
 
 use crate::marks::Outcome;
 use crate::outage::Windows;
-use crate::schedule::Timetable;
+use crate::schedule;
 use crate::summary::{Request, Run};
 
 /// Slices of a run that is not long.
@@ -34,7 +34,7 @@ const SLICES: u64 = 40;
 /// Writes the log of `run` to `path`.
 pub fn write(run: &Run, path: &Path) -> Result<(), Fault> {
     let windows = Windows::of_run(run)?;
-    let measured = run.measured(&Timetable::of(&run.job)?);
+    let measured = run.measured(&schedule::timetable(&run.job)?);
     write_whole(path, "the interval log", |out| log(run, &windows, measured, out))
 }
 
@@ -147,7 +147,7 @@ mod tests {
         let job = Job { rate: "100".into(), duration: "90500ms".into(), ..fake::job() };
         let run = fake::run(job, 0, 1_000);
         let mut text = Vec::new();
-        let measured = run.measured(&Timetable::of(&run.job).unwrap());
+        let measured = run.measured(&schedule::timetable(&run.job).unwrap());
         log(&run, &Windows::default(), measured, &mut text).unwrap();
         let intervals = read(&text);
         let starts: Vec<f64> = intervals.iter().filter(|i| !i.1).map(|i| i.0).collect();

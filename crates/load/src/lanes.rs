@@ -10,7 +10,9 @@ use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::marks::{Marks, Op, Outcome, Plan};
+use sojourn_workload::plan::{Op, Plan};
+
+use crate::marks::{Marks, Outcome};
 
 /// The memory under lanes; freed with the last of them.
 struct Memory<T> {

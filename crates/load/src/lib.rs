@@ -3,7 +3,6 @@
 //! [`job`] (what is asked) → [`resolve`] (what it means) → plan (drawn before the run) → [`drive`]
 //! (the hot loop) → [`marks`] (what became of each request) → [`result`].
 
-pub mod arrivals;
 pub mod begin;
 pub mod cli;
 pub mod content;
@@ -20,12 +19,10 @@ pub mod measure;
 pub mod misses;
 pub mod outage;
 pub mod pages;
-pub mod popularity;
 pub mod preload;
 pub mod program;
 pub mod progress;
 pub mod protocols;
-pub mod rate;
 pub mod raw;
 pub mod resolve;
 pub mod result;

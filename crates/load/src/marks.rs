@@ -1,37 +1,13 @@
 //! The plan and what became of it: the two sets of arrays between which the hot loop runs.
 //!
-//! `Plan` is drawn before the run and never changes. `Marks` is allocated and touched before the
+//! [`Plan`] is drawn before the run and never changes. `Marks` is allocated and touched before the
 //! run; the hot loop only stores times into it. Every statistic is computed from both afterwards,
 //! so nothing that thinks runs beside the measurement, and outages can be excluded by the log.
 
+use sojourn_workload::plan::{Op, Plan};
+
 use crate::long::Ending;
 use crate::pages::touched;
-
-/// What one thread will send, request by request, in order of time.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
-    /// Intended arrival of each request, ns after the start of the warm-up; ascending.
-    pub intended_ns: Vec<u64>,
-    /// What each request asks for: a key or path number.
-    pub item: Vec<u32>,
-    /// Which operation it is.
-    pub op: Vec<Op>,
-    /// Requests with an index below this are warm-up: sent, checked, not measured.
-    pub measured_from: usize,
-}
-
-/// The operations of all protocols.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Op {
-    /// Read one item.
-    #[default]
-    Get,
-    /// Write one item.
-    Set,
-    /// Read several items at once.
-    MultiGet,
-}
 
 /// How a request ended. Only `Hit` is a success.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,23 +108,13 @@ impl Marks {
     }
 }
 
-impl Plan {
-    /// Room for `requests` requests that are drawn later, all pages touched.
-    pub fn for_requests(requests: usize) -> Self {
-        Self {
-            intended_ns: touched(requests, 0),
-            item: touched(requests, 0),
-            op: touched(requests, Op::Get),
-            measured_from: 0,
-        }
-    }
-
-    /// Forgets all requests from index `requests` on.
-    pub fn truncate(&mut self, requests: usize) {
-        self.intended_ns.truncate(requests);
-        self.item.truncate(requests);
-        self.op.truncate(requests);
-        self.measured_from = self.measured_from.min(requests);
+/// A plan with room for `requests` requests that are drawn later, all pages touched.
+pub fn room_for_plan(requests: usize) -> Plan {
+    Plan {
+        intended_ns: touched(requests, 0),
+        item: touched(requests, 0),
+        op: touched(requests, Op(0)),
+        measured_from: 0,
     }
 }
 

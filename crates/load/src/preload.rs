@@ -11,9 +11,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use sojourn_base::Fault;
+use sojourn_workload::plan::Op;
 
-use crate::marks::{Op, Outcome};
-use crate::protocols::{self, Asked, Decoder, Protocol, Reply};
+use crate::marks::Outcome;
+use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply, SET};
 use crate::resolve::Resolved;
 use crate::target::{Scheme, Target};
 use crate::transports::sockets;
@@ -33,7 +34,7 @@ pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
     let protocol = protocols::build(&resolved.job, &target)?;
     let items = resolved.job.items as u32;
     let mut pipe = Pipe::open(&target, protocol.as_ref(), &resolved.sources)?;
-    let refused = pipe.ask_all(Op::Set, items, stop)?;
+    let refused = pipe.ask_all(SET, items, stop)?;
     if let Some((item, reply)) = refused.first {
         return Err(Fault::failed(
             format!("the server did not store {} of {items} items", refused.count),
@@ -41,7 +42,7 @@ pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
             "raise the server's memory or item size limit (memcached -m, -I), or ask for less",
         ));
     }
-    let lost = pipe.ask_all(Op::Get, items, stop)?;
+    let lost = pipe.ask_all(GET, items, stop)?;
     if let Some((item, reply)) = lost.first {
         return Err(Fault::failed(
             format!("the server lost {} of {items} items after it had stored them", lost.count),

@@ -20,9 +20,9 @@ use sojourn_base::Fault;
 use sojourn_base::files::write_whole;
 use sojourn_base::rng::{RngExt, stream};
 
-use crate::marks::Op;
 use crate::outage::Windows;
-use crate::schedule::Timetable;
+use crate::protocols::OPERATIONS;
+use crate::schedule;
 use crate::summary::{Request, Run};
 
 /// Name and version of the columns, kept in the file.
@@ -56,7 +56,7 @@ struct Row {
 /// Writes the requests of `run` to `path`; what share of them it holds is the answer.
 pub fn write(run: &Run, path: &Path) -> Result<f64, Fault> {
     let windows = Windows::of_run(run)?;
-    let measured = run.measured(&Timetable::of(&run.job)?);
+    let measured = run.measured(&schedule::timetable(&run.job)?);
     let all =
         (0..run.threads.len()).map(|k| run.measured_requests(k, measured).count() as u64).sum();
     let kept = run.job.raw_max.min(all);
@@ -145,7 +145,7 @@ fn write_group<W: Write + Send>(
     };
     let connection = |row: &Row| run.threads[row.thread].marks.connection[row.request.index];
     let item = |row: &Row| run.threads[row.thread].plan.item[row.request.index];
-    let op = |row: &Row| op_name(run.threads[row.thread].plan.op[row.request.index]);
+    let op = |row: &Row| OPERATIONS[run.threads[row.thread].plan.op[row.request.index].0 as usize];
     let columns = [
         Column::Longs(rows.iter().map(|r| r.request.intended_ns as i64 - zero_ns as i64).collect()),
         optional(|request| request.sent_ns),
@@ -210,14 +210,6 @@ impl Column {
             }
             _ => Err(ParquetError::General("a column's type is not that of the schema".into())),
         }
-    }
-}
-
-fn op_name(op: Op) -> &'static str {
-    match op {
-        Op::Get => "get",
-        Op::Set => "set",
-        Op::MultiGet => "multiget",
     }
 }
 

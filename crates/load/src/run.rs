@@ -12,19 +12,20 @@ use std::thread;
 use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, unix_ns};
+use sojourn_workload::plan::Plan;
+use sojourn_workload::{arrivals, popularity};
 
 use crate::cpu_time::{Meter, Shares};
 use crate::drive::{self, Drive, Live, Setup, Times};
 use crate::long::{self, Border, Findings, Geometry, Lanes, keeper};
-use crate::marks::{Marks, Plan, ThreadRun};
+use crate::marks::{self, Marks, ThreadRun};
 use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
-use crate::schedule::Timetable;
 use crate::sentinel::Sentinels;
 use crate::server_watch::{Seen, ServerWatch};
 use crate::transports::{Ends, sockets};
-use crate::{arrivals, begin, cpu, outage, popularity, schedule};
+use crate::{begin, cpu, outage, schedule};
 
 /// What all threads together bring home.
 #[derive(Debug)]
@@ -64,8 +65,8 @@ pub struct Ready {
 pub fn check(resolved: &Resolved) -> Result<(), Fault> {
     let job = &resolved.job;
     protocols::build(job, &resolved.target)?;
-    let timetable = schedule::Timetable::of(job)?;
-    schedule::check_length(job, &timetable)?;
+    let timetable = schedule::timetable(job)?;
+    long::check_length(job, &timetable)?;
     arrivals::parse(&job.arrivals, timetable.mean_rps())?;
     popularity::parse(&job.popularity, schedule::population(job)).map(|_| ())
 }
@@ -73,7 +74,7 @@ pub fn check(resolved: &Resolved) -> Result<(), Fault> {
 /// Draws the plans and opens the sockets.
 pub fn prepare(resolved: &Resolved, stop: &Arc<AtomicBool>) -> Result<Ready, Fault> {
     let protocol = protocols::build(&resolved.job, &resolved.target)?;
-    let ring = long::geometry(&resolved.job, &Timetable::of(&resolved.job)?);
+    let ring = long::geometry(&resolved.job, &schedule::timetable(&resolved.job)?);
     let plans = (0..resolved.job.threads)
         .map(|thread| match ring {
             Some(_) => Ok(Plan::default()),
@@ -267,7 +268,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         request_bytes_max: protocol.request_bytes_max(),
         depth: resolved.job.depth,
     })?;
-    let plan = ring.as_ref().map_or(plan, |(ring, _)| Plan::for_requests(ring.capacity));
+    let plan = ring.as_ref().map_or(plan, |(ring, _)| marks::room_for_plan(ring.capacity));
     Ok(Setup {
         marks: Marks::for_requests(plan.intended_ns.len()),
         plan,

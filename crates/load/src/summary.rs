@@ -5,6 +5,7 @@ mod tally;
 
 use sojourn_base::Fault;
 use sojourn_base::span::Times;
+use sojourn_workload::schedule::Timetable;
 
 pub use tally::Tally;
 
@@ -15,7 +16,7 @@ use crate::marks::{Outage, Outcome, ThreadRun};
 use crate::misses;
 use crate::outage::{self, Windows};
 use crate::result::{Cost, RunResult, SCHEMA, ThreadShare};
-use crate::schedule::Timetable;
+use crate::schedule;
 use crate::selfcheck;
 use crate::server_watch::Seen;
 use crate::stops;
@@ -129,7 +130,7 @@ impl Run {
 
 /// What the run found. The job must be resolved; see `resolve`.
 pub fn summarise(run: &Run) -> Result<RunResult, Fault> {
-    let timetable = Timetable::of(&run.job)?;
+    let timetable = schedule::timetable(&run.job)?;
     let (from_ns, to_ns) = run.measured(&timetable);
     let log = outage::log(run)?;
     let windows = match &run.long {

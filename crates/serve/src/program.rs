@@ -11,7 +11,8 @@ use clap::Parser;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::json;
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault, dist, files, rng};
+use sojourn_base::{Exit, Fault, files, rng};
+use sojourn_workload::dist;
 
 use crate::args::{Args, Mode, Settings};
 use crate::protocols;

@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use sojourn_base::dist::Dist;
 use sojourn_base::rng::{self, Rng};
+use sojourn_workload::dist::Dist;
 
 use crate::stall::Stalls;
 
@@ -50,7 +50,7 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use sojourn_base::dist;
+    use sojourn_workload::dist;
 
     use super::*;
 

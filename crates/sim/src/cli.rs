@@ -226,7 +226,7 @@ fn describe() -> Result<String, Fault> {
         program: "sojourn-sim",
         version: env!("CARGO_PKG_VERSION"),
         tables: vec![
-            table("arrivals", sojourn_load::arrivals::KINDS.iter().map(|k| k.kind).collect()),
+            table("arrivals", sojourn_workload::arrivals::KINDS.iter().map(|k| k.kind).collect()),
             table("services", queue::run::service_kinds()),
             table("disciplines", queue::KINDS.iter().map(|k| k.kind).collect()),
             table("policies", sched::KINDS.iter().map(|k| k.kind).collect()),

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use hdrhistogram::Histogram;
-use sojourn_base::dist::{self, Dist};
 use sojourn_base::rng::{Rng, RngExt};
 use sojourn_base::span::decode;
 use sojourn_base::{Fault, units};
+use sojourn_workload::dist::{self, Dist};
 
 /// A source of service times, ns.
 #[derive(Debug)]

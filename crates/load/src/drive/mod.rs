@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use sojourn_base::clock::{Clock, Monotonic};
+use sojourn_workload::plan::Plan;
 
 pub use closed::run as run_closed;
 pub use connections::Connections;
@@ -32,7 +33,7 @@ pub use watch::{Live, Watch};
 
 use crate::lanes::{MarksLanes, PlanLanes};
 use crate::long::{Border, Ending, Geometry};
-use crate::marks::{Marks, Plan, ThreadRun};
+use crate::marks::{Marks, ThreadRun};
 use crate::protocols::Protocol;
 use crate::resolve::Wait;
 use crate::transports::{Event, Patience, Transport};

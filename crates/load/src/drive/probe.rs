@@ -5,9 +5,10 @@
 //! same path through the loop as the load's, so that they differ in nothing else.
 
 use sojourn_base::span;
+use sojourn_workload::plan::Plan;
 
 use super::{Drive, Setup};
-use crate::marks::{Marks, Outcome, Plan};
+use crate::marks::{Marks, Outcome};
 
 /// Where the probe's requests lie in the plan: after all of the load's.
 pub(super) struct Probe {

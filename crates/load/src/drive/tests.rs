@@ -46,7 +46,7 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
     border.tell_drawn(drawn, is_complete);
     let hour_ns = 3_600_000_000_000;
     let setup = Setup {
-        plan: Plan::for_requests(RING.capacity),
+        plan: crate::marks::room_for_plan(RING.capacity),
         marks: Marks::for_requests(RING.capacity),
         ring: Some((RING, Arc::clone(&border))),
         transport: Box::new(Server { answers, asked: Vec::new() }),

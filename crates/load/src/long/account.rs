@@ -7,6 +7,7 @@
 
 use sojourn_base::Fault;
 use sojourn_base::units::parse_ns;
+use sojourn_workload::schedule::Timetable;
 
 use super::backlog::{Grid, Near};
 use super::held::Held;
@@ -17,7 +18,6 @@ use crate::marks::{Outage, Outcome};
 use crate::misses::MissWindows;
 use crate::outage::Windows;
 use crate::resolve::qos_bound_ns;
-use crate::schedule::Timetable;
 use crate::summary::{Request, Tally};
 
 /// Counts over the whole run or parts of it.

@@ -10,10 +10,10 @@ use std::collections::BinaryHeap;
 
 use sojourn_base::Fault;
 use sojourn_base::rng::{Rng, RngExt, stream};
+use sojourn_workload::arrivals;
+use sojourn_workload::schedule::Timetable;
 
-use crate::arrivals;
 use crate::job::Job;
-use crate::schedule::Timetable;
 use crate::selfcheck::{BLOCKS, COUNT_MIN, Pace, WINDOWS_MAX, issued_ns};
 use crate::summary::Request;
 

@@ -11,11 +11,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use sojourn_base::Fault;
+use sojourn_workload::schedule::Timetable;
 
 use super::{Account, Findings, Overrun, Ring, Seconds};
 use crate::job::Job;
 use crate::marks::{Outcome, ThreadRun};
-use crate::schedule::Timetable;
 use crate::sentinel::Heard;
 use crate::summary::Request;
 

@@ -39,8 +39,11 @@ pub use ring::Ring;
 pub use seconds::Seconds;
 pub use start::{Lanes, keeper};
 
+use sojourn_base::Fault;
+use sojourn_workload::schedule::Timetable;
+
 use crate::job::Job;
-use crate::schedule::Timetable;
+use crate::schedule;
 
 /// Runs of more requests go through a ring: about 600 MB if they were kept whole.
 pub const WHOLE_MAX: f64 = 8e6;
@@ -87,4 +90,14 @@ pub fn geometry(job: &Job, timetable: &Timetable) -> Option<Geometry> {
     let is_whole = needs_all || (planned <= WHOLE_MAX && job.seconds.is_empty());
     let rps = timetable.mean_rps() / f64::from(job.threads);
     (!is_whole).then(|| Geometry::new(rps, job.threads))
+}
+
+/// Refuses plans of load and probe that would be too long, before any of them is drawn.
+pub fn check_length(job: &Job, timetable: &Timetable) -> Result<(), Fault> {
+    let end_ns = timetable.end_ns() as f64;
+    if !job.find_max && geometry(job, timetable).is_none() {
+        schedule::refuse_more(timetable.expected_by(end_ns), job)?;
+    }
+    let probes = job.probe_rate * end_ns / 1e9;
+    schedule::refuse_more(probes, job).map_err(|fault| fault.within("probe_rate"))
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use sojourn_base::Fault;
+use sojourn_workload::schedule::Drawing;
 
 use super::{Border, Geometry};
 use crate::lanes::{MarksLanes, PlanLanes};
-use crate::schedule::Drawing;
 use crate::summary::Request;
 
 /// See the module; `Border` says who owns which part.

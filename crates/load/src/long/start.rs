@@ -7,7 +7,7 @@ use sojourn_base::Fault;
 use super::{Border, Geometry, Keeper, Ring};
 use crate::job::Job;
 use crate::lanes::{MarksLanes, PlanLanes};
-use crate::schedule::{Drawing, Timetable};
+use crate::schedule;
 use crate::sentinel::Heard;
 
 /// A thread's ring, for the keeper.
@@ -33,11 +33,11 @@ pub fn keeper(
         .into_iter()
         .filter_map(|(nth, lanes)| Some((nth as u32, lanes?)))
         .map(|(nth, Lanes { ring, border, plan, marks })| {
-            Ring::new((plan, marks), Drawing::new(job, nth)?, ring, border)
+            Ring::new((plan, marks), schedule::drawing(job, nth)?, ring, border)
         })
         .collect::<Result<Vec<Ring>, Fault>>()?;
     if rings.is_empty() {
         return Ok(None);
     }
-    Keeper::new(job, &Timetable::of(job)?, rings, heard).map(Some)
+    Keeper::new(job, &schedule::timetable(job)?, rings, heard).map(Some)
 }

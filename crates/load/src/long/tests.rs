@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use sojourn_base::span;
+use sojourn_workload::plan::Plan;
 
 use super::*;
 use crate::lanes::{MarksLanes, PlanLanes};
-use crate::marks::{Marks, Outage, Outcome, Plan, ThreadRun};
+use crate::marks::{Marks, Outage, Outcome, ThreadRun};
 use crate::outage::Watch;
 use crate::resolve::resolve;
 use crate::result::{RunResult, Verdict};
-use crate::schedule::Drawing;
 use crate::sentinel::Heard;
 use crate::summary::{Run, fake, summarise};
 use crate::{hlog, misses};
@@ -32,7 +32,7 @@ impl<'a> Played<'a> {
     fn new(from: &'a ThreadRun) -> Self {
         Self {
             from,
-            plan: Plan::for_requests(RING.capacity).into(),
+            plan: crate::marks::room_for_plan(RING.capacity).into(),
             marks: Marks::for_requests(RING.capacity).into(),
             border: Arc::default(),
             taken: 0,
@@ -81,12 +81,12 @@ impl<'a> Played<'a> {
 
 /// The run `whole` as its keeper would have found it.
 fn in_segments(whole: &Run) -> Run {
-    let timetable = Timetable::of(&whole.job).unwrap();
+    let timetable = schedule::timetable(&whole.job).unwrap();
     let mut threads: Vec<Played> = whole.threads.iter().map(Played::new).collect();
     let rings = (0..).zip(&threads).map(|(nth, thread)| {
         // SAFETY: both sides of the border are played in turn by this thread.
         let lanes = unsafe { (thread.plan.second(), thread.marks.second()) };
-        let drawing = Drawing::new(&whole.job, nth).unwrap();
+        let drawing = schedule::drawing(&whole.job, nth).unwrap();
         Ring::new(lanes, drawing, RING, Arc::clone(&thread.border)).unwrap()
     });
     let rings = rings.collect();
@@ -300,7 +300,7 @@ fn a_run_whose_ring_was_full_does_not_hold() {
 fn old_outages_are_decided_as_they_would_be_at_the_end() {
     let run = eventful(job(), &[(900, 3), (2100, 5)]);
     let at_once = in_segments(&run).long.unwrap();
-    let timetable = Timetable::of(&run.job).unwrap();
+    let timetable = schedule::timetable(&run.job).unwrap();
     let mut account = Account::new(&run.job, &timetable, vec![]).unwrap();
     run.threads[0].outages.iter().for_each(|outage| account.held.note_own(*outage));
     let mut all: Vec<_> =
@@ -340,7 +340,7 @@ fn rings_hold_half_a_minute_and_no_more_than_a_quarter_of_a_gigabyte() {
 
 #[test]
 fn what_needs_every_request_is_kept_whole_or_refused() {
-    let asked = |job: &Job| geometry(job, &Timetable::of(job).unwrap());
+    let asked = |job: &Job| geometry(job, &schedule::timetable(job).unwrap());
     let long = Job { rate: "1M".into(), duration: "600s".into(), ..fake::job() };
     assert!(asked(&long).is_some());
     assert!(asked(&fake::job()).is_none(), "20 000 requests");
@@ -352,4 +352,21 @@ fn what_needs_every_request_is_kept_whole_or_refused() {
         let fault = resolve(Job { seconds: seconds(), target, ..job }).unwrap_err();
         assert_eq!(fault.at, "seconds");
     }
+}
+
+#[test]
+fn only_a_plan_that_is_kept_whole_may_be_too_long() {
+    let at = |change: &dyn Fn(&mut Job)| {
+        let mut job =
+            Job { requests_max: 60_000, rate: "20k".into(), warmup: "1s".into(), ..fake::job() };
+        change(&mut job);
+        check_length(&job, &schedule::timetable(&job).unwrap()).map_err(|fault| fault.at)
+    };
+    assert_eq!(at(&|_| ()), Ok(()));
+    assert_eq!(at(&|job| job.requests_max = 59_999), Err("requests_max".into()));
+    assert_eq!(at(&|job| (job.requests_max, job.seconds) = (59_999, "file".into())), Ok(()));
+    assert_eq!(at(&|job| (job.requests_max, job.find_max) = (59_999, true)), Ok(()));
+    assert_eq!(at(&|job| job.probe_rate = 20_000.0), Ok(()));
+    let fault = at(&|job| job.probe_rate = 20_001.0).unwrap_err();
+    assert!(fault.contains("probe_rate"), "{fault}");
 }

@@ -1,7 +1,9 @@
+use sojourn_workload::plan::Plan;
+
 use super::*;
+
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::marks::{Marks, Plan, ThreadRun};
+use crate::marks::{Marks, Outcome, ThreadRun};
 
 const MS: u64 = 1_000_000;
 

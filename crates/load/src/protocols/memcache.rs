@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
+use sojourn_workload::plan::Op;
 
 use super::line::{Found, Lines, number, push_number};
-use super::{Asked, Decoder, Protocol, ProtocolKind, Step};
+use super::{Asked, Decoder, GET, MULTIGET, Protocol, ProtocolKind, SET, Step};
 use crate::content::{Content, KEY_MAX};
 use crate::job::Job;
-use crate::marks::{Op, Outcome};
+use crate::marks::Outcome;
 use crate::target::Target;
 
 const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
@@ -25,17 +26,16 @@ struct Memcache {
 
 impl Protocol for Memcache {
     fn encode(&self, asked: Asked, out: &mut Vec<u8>) {
-        match asked.op {
-            Op::Set => self.encode_set(asked.item, out),
-            Op::Get | Op::MultiGet => {
-                out.extend_from_slice(b"get");
-                for nth in 0..keys_of(asked.op, self.keys_per_multiget) {
-                    out.push(b' ');
-                    self.content.push_key(nth_key(asked.item, nth, self.content.items()), out);
-                }
-                out.extend_from_slice(b"\r\n");
-            }
+        if asked.op == SET {
+            self.encode_set(asked.item, out);
+            return;
         }
+        out.extend_from_slice(b"get");
+        for nth in 0..keys_of(asked.op, self.keys_per_multiget) {
+            out.push(b' ');
+            self.content.push_key(nth_key(asked.item, nth, self.content.items()), out);
+        }
+        out.extend_from_slice(b"\r\n");
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -126,12 +126,12 @@ impl Reader {
             Found::TooLong => return (bytes.len(), Some(Outcome::Garbled)),
         };
         let outcome = match (asked.op, line) {
-            (Op::Set, b"STORED") => Some(Outcome::Hit),
-            (Op::Get | Op::MultiGet, b"END") => {
+            (SET, b"STORED") => Some(Outcome::Hit),
+            (GET | MULTIGET, b"END") => {
                 let wanted = keys_of(asked.op, self.keys_per_multiget);
                 Some(ending(&self.reply, wanted))
             }
-            (Op::Get | Op::MultiGet, line) if line.starts_with(b"VALUE ") => {
+            (GET | MULTIGET, line) if line.starts_with(b"VALUE ") => {
                 let keys = keys_of(asked.op, self.keys_per_multiget);
                 match begin_value(&mut self.reply, &self.content, asked.item, keys, &line[6..]) {
                     Some(()) => None,
@@ -205,7 +205,7 @@ fn is_error(line: &[u8]) -> bool {
 }
 
 fn keys_of(op: Op, keys_per_multiget: u32) -> u32 {
-    if op == Op::MultiGet { keys_per_multiget } else { 1 }
+    if op == MULTIGET { keys_per_multiget } else { 1 }
 }
 
 /// A multi-GET asks for items that follow one another, and begins again after the last.

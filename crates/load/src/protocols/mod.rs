@@ -15,13 +15,23 @@ use std::sync::Arc;
 
 use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
+use sojourn_workload::plan::Op;
 
 use crate::content::Content;
 use crate::job::Job;
-use crate::marks::{Op, Outcome};
+use crate::marks::Outcome;
 use crate::target::Target;
 
 pub(crate) use udp::id_of as datagram_id;
+
+/// Read one item; also the only operation of protocols that have but one.
+pub const GET: Op = Op(0);
+/// Write one item.
+pub const SET: Op = Op(1);
+/// Read several items at once.
+pub const MULTIGET: Op = Op(2);
+/// The operations' words in raw files, by number.
+pub const OPERATIONS: [&str; 3] = ["get", "set", "multiget"];
 
 /// What one request asks for; its reply is checked against it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

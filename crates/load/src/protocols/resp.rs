@@ -9,10 +9,10 @@ use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
 use super::line::{Found, Lines, number, push_number};
-use super::{Asked, Decoder, Protocol, ProtocolKind, Step};
+use super::{Asked, Decoder, GET, Protocol, ProtocolKind, SET, Step};
 use crate::content::{Content, KEY_MAX};
 use crate::job::Job;
-use crate::marks::{Op, Outcome};
+use crate::marks::Outcome;
 use crate::target::Target;
 
 const LINE_MAX: usize = 512; // an error's text
@@ -23,7 +23,7 @@ struct Resp {
 
 impl Protocol for Resp {
     fn encode(&self, asked: Asked, out: &mut Vec<u8>) {
-        let is_set = asked.op == Op::Set;
+        let is_set = asked.op == SET;
         out.extend_from_slice(if is_set {
             b"*3\r\n$3\r\nSET\r\n$"
         } else {
@@ -80,10 +80,10 @@ impl Decoder for Reader {
             };
             used = taken;
             let ended = match (asked.op, line) {
-                (Op::Set, b"+OK") => Some(Outcome::Hit),
-                (Op::Get, b"$-1" | b"_") => Some(Outcome::Miss),
+                (SET, b"+OK") => Some(Outcome::Hit),
+                (GET, b"$-1" | b"_") => Some(Outcome::Miss),
                 (_, [b'-', ..]) => Some(Outcome::Status),
-                (Op::Get, [b'$', len @ ..]) => match number(len) {
+                (GET, [b'$', len @ ..]) => match number(len) {
                     Some(len) => {
                         let is_right = len == self.content.value_len(asked.item);
                         let flaw = (!is_right).then_some(Outcome::Length);

@@ -84,15 +84,15 @@ fn memcache() -> Case {
             (job.multiget_share, job.multiget_keys) = (0.1, 3);
         }),
         asked: vec![
-            asked(Op::Get, 3),
-            asked(Op::Get, 7),
-            asked(Op::Set, 1),
-            asked(Op::Get, 4),
-            asked(Op::Get, 5),
-            asked(Op::Get, 5),
-            asked(Op::MultiGet, 6),
-            asked(Op::MultiGet, 48),
-            asked(Op::Set, 2),
+            asked(GET, 3),
+            asked(GET, 7),
+            asked(SET, 1),
+            asked(GET, 4),
+            asked(GET, 5),
+            asked(GET, 5),
+            asked(MULTIGET, 6),
+            asked(MULTIGET, 48),
+            asked(SET, 2),
         ],
         bytes: bytes.concat().into_bytes(),
         outcomes: vec![
@@ -122,13 +122,13 @@ fn resp() -> Case {
     Case {
         protocol: set_up("resp://h", |_| ()),
         asked: vec![
-            asked(Op::Get, 1),
-            asked(Op::Get, 2),
-            asked(Op::Set, 3),
-            asked(Op::Set, 3),
-            asked(Op::Get, 9),
-            asked(Op::Get, 1),
-            asked(Op::Get, 1),
+            asked(GET, 1),
+            asked(GET, 2),
+            asked(SET, 3),
+            asked(SET, 3),
+            asked(GET, 9),
+            asked(GET, 1),
+            asked(GET, 1),
         ],
         bytes: bytes.concat().into_bytes(),
         outcomes: vec![
@@ -153,7 +153,7 @@ fn http() -> Case {
         HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
     Case {
         protocol: set_up("http://h/", |job| job.expect_bytes = 5),
-        asked: vec![asked(Op::Get, 0); 7],
+        asked: vec![asked(GET, 0); 7],
         bytes: bytes.as_bytes().to_vec(),
         outcomes: vec![
             Outcome::Hit,
@@ -169,7 +169,7 @@ fn http() -> Case {
 
 fn echo() -> Case {
     let protocol = set_up("echo://h", |_| ());
-    let asked = vec![asked(Op::Get, 1), asked(Op::Get, 2), asked(Op::Get, 3)];
+    let asked = vec![asked(GET, 1), asked(GET, 2), asked(GET, 3)];
     let mut bytes = Vec::new();
     for &asked in &asked {
         protocol.encode(asked, &mut bytes);
@@ -306,17 +306,17 @@ fn requests_read_as_the_protocol_says() {
         (job.multiget_share, job.multiget_keys, job.value_size) = (0.5, 2, "5".into());
     });
     let body = &value(1)[..5];
-    assert_eq!(text(&memcache, asked(Op::Get, 1)), format!("get {}\r\n", key(1)));
-    assert_eq!(text(&memcache, asked(Op::MultiGet, 49)), format!("get {} {}\r\n", key(49), key(0)));
-    assert_eq!(text(&memcache, asked(Op::Set, 1)), format!("set {} 0 0 5\r\n{body}\r\n", key(1)));
+    assert_eq!(text(&memcache, asked(GET, 1)), format!("get {}\r\n", key(1)));
+    assert_eq!(text(&memcache, asked(MULTIGET, 49)), format!("get {} {}\r\n", key(49), key(0)));
+    assert_eq!(text(&memcache, asked(SET, 1)), format!("set {} 0 0 5\r\n{body}\r\n", key(1)));
     let resp = set_up("resp://h", |job| job.value_size = "5".into());
     let set = format!("*3\r\n$3\r\nSET\r\n$30\r\n{}\r\n$5\r\n{body}\r\n", key(1));
-    assert_eq!(text(&resp, asked(Op::Set, 1)), set);
+    assert_eq!(text(&resp, asked(SET, 1)), set);
     let http = set_up("http://h:81/", |job| {
         (job.paths, job.items) = (vec!["/x".into(), "/{}.html".into()], 10);
     });
-    assert!(text(&http, asked(Op::Get, 0)).starts_with("GET /x HTTP/1.1\r\nHost: h:81\r\n"));
-    assert!(text(&http, asked(Op::Get, 8)).starts_with("GET /7.html HTTP/1.1\r\n"));
+    assert!(text(&http, asked(GET, 0)).starts_with("GET /x HTTP/1.1\r\nHost: h:81\r\n"));
+    assert!(text(&http, asked(GET, 8)).starts_with("GET /7.html HTTP/1.1\r\n"));
 }
 
 #[test]
@@ -339,12 +339,12 @@ fn closed_after(bytes: &[u8], cut: usize) -> Option<Reply> {
     let mut decoder = protocol.decoder();
     for mut piece in [&bytes[..cut], &bytes[cut..]] {
         while !piece.is_empty() {
-            let step = decoder.read(asked(Op::Get, 0), piece);
+            let step = decoder.read(asked(GET, 0), piece);
             assert_eq!(step.reply, None, "its end is not known before the server closes");
             piece = &piece[step.used..];
         }
     }
-    decoder.ended(asked(Op::Get, 0))
+    decoder.ended(asked(GET, 0))
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn long_heads_of_many_headers_are_read_at_any_split() {
     let headers = format!("X: {}\r\n", "v".repeat(300)).repeat(200);
     let bytes = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 2\r\n\r\nok").into_bytes();
     let hit = [Reply { outcome: Outcome::Hit, body_bytes: 2, last: false }];
-    let asked = [asked(Op::Get, 0)];
+    let asked = [asked(GET, 0)];
     let buffers: Vec<usize> = (16 * 1024..bytes.len()).step_by(16 * 1024).collect();
     assert_eq!(buffers.len(), 3, "as io_uring hands it over");
     for cuts in [vec![], vec![1000], vec![bytes.len() - 3], buffers] {
@@ -395,7 +395,7 @@ fn a_datagram_of_another_request_is_not_read() {
     let reply = |id: u8, sequence: u8, text: &str| {
         [&[0, id, 0, sequence, 0, 2, 0, 0], text.as_bytes()].concat()
     };
-    let now = asked(Op::Get, 9);
+    let now = asked(GET, 9);
     let stale = reply(8, 0, "END\r\n");
     assert_eq!(decoder.read(now, &stale), Step::more(stale.len()));
     let first = reply(9, 0, &format!("VALUE {} 0 200\r\n{}", key(9), &value(9)[..150]));
@@ -405,7 +405,7 @@ fn a_datagram_of_another_request_is_not_read() {
     let torn = reply(9, 1, "END\r\n");
     assert_eq!(decoder.read(now, &torn), Step::more(torn.len()), "its first datagram was lost");
     assert_eq!(decoder.read(now, &first), Step::more(first.len()));
-    let next = asked(Op::Get, 10);
+    let next = asked(GET, 10);
     let miss = [&[0, 10, 0, 0, 0, 1, 0, 0], "END\r\n".as_bytes()].concat();
     let step = decoder.read(next, &miss);
     assert_eq!(step, Step::end(miss.len(), Outcome::Miss, 0), "whatever was begun before it");
@@ -418,7 +418,7 @@ fn a_get_of_many_keys_comes_as_one_whole_datagram_per_key() {
     });
     let mut decoder = protocol.decoder();
     let whole = |text: &str| [&[0, 9, 0, 0, 0, 1, 0, 0], text.as_bytes()].concat();
-    let asked = asked(Op::MultiGet, 9);
+    let asked = asked(MULTIGET, 9);
     let first = whole(&format!("VALUE {} 0 200\r\n{}\r\n", key(9), value(9)));
     let second = whole(&format!("VALUE {} 0 200\r\n{}\r\nEND\r\n", key(10), value(10)));
     for _ in 0..2 {

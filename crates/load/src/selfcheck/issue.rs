@@ -6,11 +6,11 @@
 
 use sojourn_base::Fault;
 use sojourn_base::rng::{RngExt, stream};
+use sojourn_workload::arrivals;
+use sojourn_workload::schedule::Timetable;
 
 use super::{counts, fit};
-use crate::arrivals;
 use crate::outage::Windows;
-use crate::schedule::Timetable;
 use crate::summary::{Request, Run, Tally};
 
 /// Blocks of the measured part from which gaps are taken; even ones make the first sample, odd ones

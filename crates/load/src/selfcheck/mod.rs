@@ -25,6 +25,7 @@ mod used_up;
 use sojourn_base::Fault;
 use sojourn_base::span::Times;
 use sojourn_base::units::parse_ns;
+use sojourn_workload::schedule::Timetable;
 
 pub use issue::{BLOCKS, COUNT_MIN, Pace, WINDOWS_MAX, issued_ns};
 pub use judge::{Judgement, judge};
@@ -36,7 +37,6 @@ use crate::marks::Outcome;
 use crate::outage::Windows;
 use crate::resolve::qos_bound_ns;
 use crate::result::{Checks, Outages};
-use crate::schedule::Timetable;
 use crate::summary::{Run, Tally, share};
 
 /// One check: its name, what it asks, where that comes from, and how it answers.

@@ -7,7 +7,7 @@ use crate::summary::fake;
 mod judged;
 
 fn gather(run: &Run) -> Evidence {
-    let timetable = Timetable::of(&run.job).unwrap();
+    let timetable = crate::schedule::timetable(&run.job).unwrap();
     let measured = run.measured(&timetable);
     let mut all = Tally::default();
     for request in (0..run.threads.len()).flat_map(|k| run.measured_requests(k, measured)) {

@@ -5,9 +5,9 @@
 //! connections than asked for.
 
 use sojourn_base::units::{show_count, show_ns};
+use sojourn_workload::schedule::CLOSED_RPS_MAX;
 
 use super::{Check, Evidence};
-use crate::schedule::CLOSED_RPS_MAX;
 
 pub(super) const CHECK: Check = Check {
     name: "plan",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sojourn_base::dist;
+use sojourn_workload::dist;
 
 use super::*;
 use crate::protocols;

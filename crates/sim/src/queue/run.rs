@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sojourn_base::Fault;
 use sojourn_base::rng::stream;
 use sojourn_base::span::{MAX_NS, Span};
 use sojourn_base::units::parse_count;
-use sojourn_base::{Fault, dist};
-use sojourn_load::arrivals;
+use sojourn_workload::arrivals;
+use sojourn_workload::dist;
 
 use super::tally::Tally;
 use super::{Discipline, Form};

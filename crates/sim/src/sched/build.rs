@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use sojourn_base::Fault;
 use sojourn_base::rng::stream;
 use sojourn_base::units::parse_ns;
-use sojourn_load::arrivals;
+use sojourn_workload::arrivals;
 
 use super::cpu::Cpu;
 use super::machine::{Machine, Source};

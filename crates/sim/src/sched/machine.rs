@@ -6,7 +6,7 @@
 //! to grow, and ties are broken by place, always the same way.
 
 use sojourn_base::rng::{Rng, RngExt};
-use sojourn_load::arrivals::Process;
+use sojourn_workload::arrivals::Process;
 
 use super::cpu::Cpu;
 use super::policy::TaskId;

@@ -32,7 +32,7 @@ fn bodies_are_counted_and_replies_end_with_their_last_byte() {
     let http = set_up("http://h/", |job| job.expect_bytes = 26);
     for end in 1..=chunked.len() {
         let wanted = (end == chunked.len()).then_some(Outcome::Hit);
-        assert_eq!(outcome(http.as_ref(), asked(Op::Get, 0), &chunked[..end]), wanted, "{end}");
+        assert_eq!(outcome(http.as_ref(), asked(GET, 0), &chunked[..end]), wanted, "{end}");
     }
 }
 
@@ -71,24 +71,24 @@ fn memcache_replies_that_do_not_fit_the_request_are_garbled() {
     let of = |op, text: &str| outcome(protocol.as_ref(), asked(op, 3), text.as_bytes());
     let garbled = Some(Outcome::Garbled);
     for text in ["HELLO\r\n", "STORED\r\n", "VALUE \r\n", &format!("VALUE {} 0 x\r\n", key(3))] {
-        assert_eq!(of(Op::Get, text), garbled, "{text}");
+        assert_eq!(of(GET, text), garbled, "{text}");
     }
-    assert_eq!(of(Op::Set, "END\r\n"), garbled);
-    assert_eq!(of(Op::Get, &value_of(4)), garbled, "another key");
-    assert_eq!(of(Op::Get, &(value_of(3) + &value_of(4))), garbled, "one more than asked for");
-    assert_eq!(of(Op::MultiGet, &(value_of(4) + &value_of(3))), garbled, "in another order");
-    assert_eq!(of(Op::MultiGet, &(value_of(4) + "END\r\n")), Some(Outcome::Miss));
+    assert_eq!(of(SET, "END\r\n"), garbled);
+    assert_eq!(of(GET, &value_of(4)), garbled, "another key");
+    assert_eq!(of(GET, &(value_of(3) + &value_of(4))), garbled, "one more than asked for");
+    assert_eq!(of(MULTIGET, &(value_of(4) + &value_of(3))), garbled, "in another order");
+    assert_eq!(of(MULTIGET, &(value_of(4) + "END\r\n")), Some(Outcome::Miss));
     let cut = format!("VALUE {} 0 200\r\n{}XX", key(3), value(3));
-    assert_eq!(of(Op::Get, &cut), garbled, "no line's end after the body");
+    assert_eq!(of(GET, &cut), garbled, "no line's end after the body");
     for error in ["ERROR", "CLIENT_ERROR bad", "SERVER_ERROR out", "NOT_STORED"] {
-        assert_eq!(of(Op::Set, &format!("{error}\r\n")), Some(Outcome::Status), "{error}");
+        assert_eq!(of(SET, &format!("{error}\r\n")), Some(Outcome::Status), "{error}");
     }
     let endless = "x".repeat(1000);
-    assert_eq!(of(Op::Get, &endless), garbled, "no line is that long");
+    assert_eq!(of(GET, &endless), garbled, "no line is that long");
     let keys_of_250 = set_up("memcache://h", |job| job.key_size = "250".into());
     let long = format!("VALUE {:0>250} 4294967295 200 18446744073709551615\r\n", 3);
     let hit = format!("{long}{}\r\nEND\r\n", value(3));
-    let got = outcome(keys_of_250.as_ref(), asked(Op::Get, 3), hit.as_bytes());
+    let got = outcome(keys_of_250.as_ref(), asked(GET, 3), hit.as_bytes());
     assert_eq!(got, Some(Outcome::Hit), "the longest line there is");
 }
 
@@ -97,17 +97,17 @@ fn resp_replies_that_do_not_fit_the_request_are_garbled() {
     let protocol = set_up("resp://h", |_| ());
     let of = |op, text: &str| outcome(protocol.as_ref(), asked(op, 3), text.as_bytes());
     for (op, text) in [
-        (Op::Get, "+OK\r\n"),
-        (Op::Set, "$-1\r\n"),
-        (Op::Get, "$x\r\n"),
-        (Op::Get, "hello\r\n"),
-        (Op::Get, &format!("$200\r\n{}XX", value(3))),
-        (Op::Get, &"-".repeat(1000)),
+        (GET, "+OK\r\n"),
+        (SET, "$-1\r\n"),
+        (GET, "$x\r\n"),
+        (GET, "hello\r\n"),
+        (GET, &format!("$200\r\n{}XX", value(3))),
+        (GET, &"-".repeat(1000)),
     ] {
         assert_eq!(of(op, text), Some(Outcome::Garbled), "{text}");
     }
     let error = format!("-{}\r\n", "e".repeat(510));
-    assert_eq!(of(Op::Get, &error), Some(Outcome::Status), "511 and the carriage return");
+    assert_eq!(of(GET, &error), Some(Outcome::Status), "511 and the carriage return");
 }
 
 #[test]
@@ -115,14 +115,14 @@ fn echo_frames_of_another_id_are_garbled_and_of_another_length_counted() {
     let protocol = set_up("echo://h", |job| job.value_size = "0".into());
     let of = |id: u64, len: u32| {
         let frame = [&id.to_be_bytes()[..], &len.to_be_bytes(), &vec![b'x'; len.min(3) as usize]];
-        outcome(protocol.as_ref(), asked(Op::Get, 9), &frame.concat())
+        outcome(protocol.as_ref(), asked(GET, 9), &frame.concat())
     };
     assert_eq!(of(9, 0), Some(Outcome::Hit), "a body of 0 bytes is complete with the header");
     assert_eq!(of(9, 3), Some(Outcome::Length));
     assert_eq!((of(8, 0), of(9 + (1 << 32), 0)), (Some(Outcome::Garbled), Some(Outcome::Garbled)));
     assert_eq!((of(9, 64 << 20), of(9, (64 << 20) + 1)), (None, Some(Outcome::Garbled)), "64 MiB");
     let null = set_up("null:", |_| ());
-    assert_eq!(outcome(null.as_ref(), asked(Op::Get, 0), &[1]), Some(Outcome::Garbled));
+    assert_eq!(outcome(null.as_ref(), asked(GET, 0), &[1]), Some(Outcome::Garbled));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn chunks_are_read_as_the_rfc_says_and_no_further() {
     let of = |body: &str| {
         let protocol = set_up("http://h/", |job| job.expect_bytes = 5);
         let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n{body}");
-        outcome(protocol.as_ref(), asked(Op::Get, 0), text.as_bytes())
+        outcome(protocol.as_ref(), asked(GET, 0), text.as_bytes())
     };
     let hit = |size: &str| format!("{size}\r\nhello\r\n0\r\n\r\n");
     for size in ["5", "5 ", "5\t", "5;a=b", "000000000000005"] {
@@ -151,7 +151,7 @@ fn heads_say_when_a_body_ends_and_when_the_connection_does() {
     let read = |version: &str, status: &str, header: &str, rest: &str| {
         let protocol = set_up("http://h/", |job| job.expect_bytes = 5);
         let text = format!("HTTP/1.{version} {status} X\r\n{header}\r\n\r\n{rest}");
-        let asked = [asked(Op::Get, 0)];
+        let asked = [asked(GET, 0)];
         replies(protocol.as_ref(), &asked, text.as_bytes(), &[]).first().copied()
     };
     let is_last = |version, header: &str| {
@@ -189,7 +189,7 @@ fn a_head_in_one_piece_may_be_of_256_kib_and_no_more() {
     let of = |bytes: usize| {
         let mut head = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
         head.resize(bytes, b'v');
-        let step = protocol.decoder().read(asked(Op::Get, 0), &head);
+        let step = protocol.decoder().read(asked(GET, 0), &head);
         step.reply.map(|reply| reply.outcome)
     };
     assert_eq!((of(256 * 1024), of(256 * 1024 + 1)), (None, Some(Outcome::Garbled)));
@@ -213,7 +213,7 @@ fn a_reply_that_lost_a_datagram_never_ends() {
     };
     let read = |parts: &[usize]| {
         let mut decoder = protocol.decoder();
-        let steps = parts.iter().map(|&at| decoder.read(asked(Op::Get, 9), &part(at)).reply);
+        let steps = parts.iter().map(|&at| decoder.read(asked(GET, 9), &part(at)).reply);
         steps.map(|reply| reply.map(|it| it.outcome)).collect::<Vec<_>>()
     };
     assert_eq!(read(&[0, 1, 2]), [None, None, Some(Outcome::Hit)]);

@@ -11,12 +11,12 @@ fn bytes(protocol: &dyn Protocol, asked: Asked) -> Vec<u8> {
 #[test]
 fn frames_are_a_header_and_what_is_in_it() {
     let null = set_up("null:", |_| ());
-    assert_eq!(bytes(null.as_ref(), asked(Op::Get, 7)), [0]);
+    assert_eq!(bytes(null.as_ref(), asked(GET, 7)), [0]);
     let echo = set_up("echo://h", |job| job.value_size = "5".into());
     let frame = [&[0, 0, 0, 0, 0, 0, 1, 44, 0, 0, 0, 5], &value(1).as_bytes()[..5]].concat();
-    assert_eq!(bytes(echo.as_ref(), Asked { op: Op::Get, item: 1, id: 300 }), frame);
+    assert_eq!(bytes(echo.as_ref(), Asked { op: GET, item: 1, id: 300 }), frame);
     let [plain, udp] = ["memcache://h", "memcache+udp://h"].map(|at| set_up(at, |_| ()));
-    let asked = Asked { op: Op::Get, item: 1, id: 65_536 + 0x102 };
+    let asked = Asked { op: GET, item: 1, id: 65_536 + 0x102 };
     let framed = [&[1, 2, 0, 0, 0, 1, 0, 0], &bytes(plain.as_ref(), asked)[..]].concat();
     assert_eq!(bytes(udp.as_ref(), asked), framed, "the id's lower half");
     assert_eq!(udp.request_bytes_max(), plain.request_bytes_max() + 8);
@@ -35,12 +35,12 @@ fn the_longest_request_fits_and_hardly_more() {
         }
     };
     for (target, share, longest, most) in [
-        ("memcache://h", 0.0, asked(Op::Set, 1), 64),
-        ("memcache://h", 0.5, asked(Op::MultiGet, 1), 64),
-        ("memcache+udp://h", 0.5, asked(Op::MultiGet, 1), 64),
-        ("resp://h", 0.0, asked(Op::Set, 1), 64),
-        ("echo://h", 0.0, asked(Op::Get, 1), 0),
-        ("null:", 0.0, asked(Op::Get, 1), 0),
+        ("memcache://h", 0.0, asked(SET, 1), 64),
+        ("memcache://h", 0.5, asked(MULTIGET, 1), 64),
+        ("memcache+udp://h", 0.5, asked(MULTIGET, 1), 64),
+        ("resp://h", 0.0, asked(SET, 1), 64),
+        ("echo://h", 0.0, asked(GET, 1), 0),
+        ("null:", 0.0, asked(GET, 1), 0),
     ] {
         let protocol = set_up(target, job(share, 10));
         let (longest, max) =
@@ -51,7 +51,7 @@ fn the_longest_request_fits_and_hardly_more() {
     let http = |paths: &[&str], last: u32| {
         let paths = paths.iter().map(|path| (*path).into()).collect();
         let protocol = set_up("http://h/", |job| (job.paths, job.items) = (paths, items));
-        (bytes(protocol.as_ref(), asked(Op::Get, last)).len(), protocol.request_bytes_max())
+        (bytes(protocol.as_ref(), asked(GET, last)).len(), protocol.request_bytes_max())
     };
     let (longest, max) = http(&["/{}"], 3_999_999_999);
     assert_eq!(max, longest, "a number of ten digits");
@@ -67,7 +67,7 @@ fn each_item_has_a_path_of_its_own() {
         (job.paths, job.items) = (paths.iter().map(|&path| path.into()).collect(), 10);
     });
     let path_of = |item| {
-        let text = String::from_utf8(bytes(http.as_ref(), asked(Op::Get, item))).unwrap();
+        let text = String::from_utf8(bytes(http.as_ref(), asked(GET, item))).unwrap();
         text.split(' ').nth(1).unwrap().to_string()
     };
     let mut wanted = vec!["/a".to_string(), "/b".into()];

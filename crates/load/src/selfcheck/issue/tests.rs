@@ -55,7 +55,7 @@ fn intended(request: &Request) -> Option<u64> {
 #[test]
 fn blocks_are_even_parts_of_the_measured_time() {
     let run = fake::run(fake::job(), 0, 1_000);
-    let (timetable, windows) = (Timetable::of(&run.job).unwrap(), Windows::default());
+    let (timetable, windows) = (crate::schedule::timetable(&run.job).unwrap(), Windows::default());
     let due = &run.threads[0].plan.intended_ns;
     let (from, to) = (due[500], due[15_500]);
     let view = View { measured: (from, to), ..view(&run, &timetable, &windows) };
@@ -78,7 +78,7 @@ fn blocks_are_even_parts_of_the_measured_time() {
 #[test]
 fn two_samples_are_made_of_alternate_blocks() {
     let run = fake::run(Job { rate: "ramp:5k..20k".into(), ..fake::job() }, 0, 1_000);
-    let timetable = Timetable::of(&run.job).unwrap();
+    let timetable = crate::schedule::timetable(&run.job).unwrap();
     let windows = Windows::default();
     let with = view(&run, &timetable, &windows);
     let blocks = with.blocks(1.0, intended);
@@ -93,7 +93,8 @@ fn two_samples_are_made_of_alternate_blocks() {
     };
     assert_eq!(with.fit(&blocks), (expected(0), expected(1)));
     assert_ne!(expected(0), expected(1));
-    let steady = Timetable { rate: crate::rate::Rate::Constant(1000.0), ..timetable.clone() };
+    let steady =
+        Timetable { rate: sojourn_workload::rate::Rate::Constant(1000.0), ..timetable.clone() };
     let out = Windows::from(vec![crate::marks::Outage { start_ns: 130 * MS, length_ns: MS }]);
     let gaps = |moments: &[u64], most| {
         let moments: Vec<u64> = moments.iter().map(|ms| ms * MS).collect();
@@ -109,7 +110,7 @@ fn two_samples_are_made_of_alternate_blocks() {
 #[test]
 fn counts_are_of_windows_of_equal_load_outside_excluded_time() {
     let run = fake::run(Job { arrivals: "fixed".into(), ..fake::job() }, 0, 1_000);
-    let timetable = Timetable::of(&run.job).unwrap();
+    let timetable = crate::schedule::timetable(&run.job).unwrap();
     let counts = |mean, out: &[(u64, u64)]| {
         let out = out
             .iter()
@@ -130,7 +131,7 @@ fn counts_are_of_windows_of_equal_load_outside_excluded_time() {
     // Twice the load in the second half: two thirds of the windows lie there.
     let steps = Job { rate: "steps:5k@1s,10k@1s".into(), ..run.job.clone() };
     let run = fake::run(steps, 0, 1_000);
-    let timetable = Timetable::of(&run.job).unwrap();
+    let timetable = crate::schedule::timetable(&run.job).unwrap();
     let windows =
         Windows::from(vec![crate::marks::Outage { start_ns: 1100 * MS, length_ns: 1000 * MS }]);
     let kept = view(&run, &timetable, &windows).counts(100.0, intended);
@@ -138,7 +139,7 @@ fn counts_are_of_windows_of_equal_load_outside_excluded_time() {
 }
 
 fn issue(run: &Run) -> Issue {
-    let timetable = Timetable::of(&run.job).unwrap();
+    let timetable = crate::schedule::timetable(&run.job).unwrap();
     let measured = run.measured(&timetable);
     let mut all = Tally::default();
     for request in run.measured_requests(0, measured) {

@@ -1,9 +1,9 @@
 //! Every value from 0 to a largest one is as likely as any other.
 
 use super::{Dist, DistKind, Distribution, positive, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::{Rng, RngExt};
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::{Rng, RngExt};
 
 #[derive(Debug)]
 struct Uniform {

@@ -3,9 +3,9 @@
 use rand_distr::Distribution as _;
 
 use super::{Dist, DistKind, Distribution, number_param, positive, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::Rng;
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::Rng;
 
 #[derive(Debug)]
 struct Gamma {

@@ -3,11 +3,12 @@
 //! Up to shape 2 the gaps have no variance: the number of requests of a run then scatters widely
 //! around rate · time however long the run, and the rate check allows it.
 
+use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
-use sojourn_base::{Fault, dist};
 
 use super::renewal::{Renewal, number};
 use super::{ArrivalKind, Process};
+use crate::dist;
 
 const USAGE: &str = "pareto:SHAPE (pareto:3)";
 

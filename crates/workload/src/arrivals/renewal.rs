@@ -3,8 +3,8 @@
 //! k superposed copies of such a process are another process (only Poisson superposes to itself),
 //! so `schedule` deals it out to the threads.
 
+use crate::dist::Dist;
 use sojourn_base::Fault;
-use sojourn_base::dist::Dist;
 use sojourn_base::rng::Rng;
 use sojourn_base::units::parse_count;
 

@@ -19,9 +19,9 @@ mod uniform;
 
 use std::fmt::Debug;
 
-use crate::Fault;
-use crate::kind::{Kind, Param, near};
-use crate::rng::Rng;
+use sojourn_base::Fault;
+use sojourn_base::kind::{Kind, Param, near};
+use sojourn_base::rng::Rng;
 
 /// A distribution of non-negative values; its unit is its user's.
 pub trait Distribution: Debug + Send + Sync {
@@ -68,17 +68,17 @@ const VALUE: &str = "value";
 
 /// Reads `name:param,param`; a bare number is `fixed`.
 pub fn parse(text: &str) -> Result<Dist, Fault> {
-    parse_in(text, crate::units::parse_count)
+    parse_in(text, sojourn_base::units::parse_count)
 }
 
 /// The same for times, ns: `exponential:200us`, `bimodal:10us,1ms,0.01`, `1ms`.
 pub fn parse_ns(text: &str) -> Result<Dist, Fault> {
-    parse_in(text, |number| crate::units::parse_ns(number).map(|ns| ns as f64))
+    parse_in(text, |number| sojourn_base::units::parse_ns(number).map(|ns| ns as f64))
 }
 
 /// The same for sizes, bytes: `uniform:4KiB`, `200`.
 pub fn parse_bytes(text: &str) -> Result<Dist, Fault> {
-    parse_in(text, |number| crate::units::parse_bytes(number).map(|bytes| bytes as f64))
+    parse_in(text, |number| sojourn_base::units::parse_bytes(number).map(|bytes| bytes as f64))
 }
 
 fn parse_in(text: &str, value: fn(&str) -> Result<f64, Fault>) -> Result<Dist, Fault> {
@@ -116,7 +116,7 @@ fn parse_numbers(
     let unit = |i: usize| params[i % params.len()].unit;
     let read = |(i, part): (usize, &&str)| match unit(i) {
         VALUE => value(part),
-        _ => crate::units::parse_count(part),
+        _ => sojourn_base::units::parse_count(part),
     };
     parts.iter().enumerate().map(read).collect()
 }
@@ -170,7 +170,7 @@ fn share(value: f64, name: &str) -> Result<f64, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::stream;
+    use sojourn_base::rng::stream;
 
     fn example(entry: &DistKind) -> Dist {
         let usage = entry.kind.usage;

@@ -8,9 +8,9 @@
 use super::gev::Gev;
 use super::pareto::Pareto;
 use super::{Dist, DistKind, Distribution};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::{Rng, RngExt};
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::{Rng, RngExt};
 
 /// Shares of the value sizes 0, 1, …, 14 bytes; larger ones follow [`LARGE`].
 const SMALL: [f64; 15] = [

@@ -1,10 +1,11 @@
 //! Log-normal gaps by their coefficient of variation.
 
+use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
-use sojourn_base::{Fault, dist};
 
 use super::renewal::{Renewal, number};
 use super::{ArrivalKind, Process};
+use crate::dist;
 
 const USAGE: &str = "lognormal:CV (lognormal:2)";
 

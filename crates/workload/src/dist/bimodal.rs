@@ -1,9 +1,9 @@
 //! Two values: mostly one, sometimes the other. The least that shows head-of-line blocking.
 
 use super::{Dist, DistKind, Distribution, not_negative, number_param, share, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::{Rng, RngExt};
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::{Rng, RngExt};
 
 #[derive(Debug)]
 struct Bimodal {

@@ -1,9 +1,9 @@
 //! Always the same value.
 
 use super::{Dist, DistKind, Distribution, not_negative, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::Rng;
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::Rng;
 
 #[derive(Debug)]
 struct Fixed(f64);

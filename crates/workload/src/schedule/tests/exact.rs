@@ -9,7 +9,7 @@ use crate::arrivals::ArrivalProcess;
 /// 1 s of warm-up at 1k, then 2 s from 1k to 10k: Λ(t) = 1000 t + 4500 t²/2 after it.
 #[test]
 fn a_timetable_counts_from_the_start_of_the_warm_up() {
-    let ramp = Timetable::of(&Job { rate: "ramp:1k..10k".into(), ..job() }).unwrap();
+    let ramp = Timetable::of(&Workload { rate: "ramp:1k..10k".into(), ..asked() }).unwrap();
     let s = [ramp.warmup_ns, ramp.measured_ns, ramp.end_ns()].map(|ns| ns / 1_000_000_000);
     assert_eq!(s, [1, 2, 3]);
     assert!((ramp.mean_rps() - 5500.0).abs() < 1e-9);
@@ -18,21 +18,21 @@ fn a_timetable_counts_from_the_start_of_the_warm_up() {
         assert!((got - requests).abs() < 1e-6, "{s}: {got}");
         assert!((back - s * 1e9).abs() < 1.0, "{requests}: {back}");
     }
-    let fault = Timetable::of(&Job { duration: "0".into(), ..job() }).unwrap_err();
+    let fault = Timetable::of(&Workload { measured_ns: 0, ..asked() }).unwrap_err();
     assert_eq!(fault.at, "duration");
 }
 
 #[test]
 fn what_is_due_as_the_warm_up_ends_is_measured() {
-    let plan = plan(&job(), "", 0, vec![0, 9, 10, 10, 15], 10).unwrap();
+    let asked = Workload { warmup_ns: 10, ..asked() };
+    let plan = asked.plan("", 0, vec![0, 9, 10, 10, 15]).unwrap();
     assert_eq!((plan.measured_from, plan.item.len(), plan.op.len()), (2, 5, 5));
 }
 
 #[test]
 fn a_closed_loop_has_requests_for_a_million_a_second() {
     let closed = |threads, requests_max| {
-        let job = Job { find_max: true, threads, requests_max, ..job() };
-        let plan = draw(&job, 0).unwrap();
+        let plan = Workload { threads, requests_max, ..asked() }.draw_closed(0).unwrap();
         assert!(plan.intended_ns.iter().all(|&ns| ns == 0));
         plan.intended_ns.len()
     };
@@ -42,51 +42,36 @@ fn a_closed_loop_has_requests_for_a_million_a_second() {
 /// 30 s at 500/s, whatever the load is; five sigma.
 #[test]
 fn the_probe_has_a_rate_and_streams_of_its_own() {
-    let job = Job { rate: "20".into(), duration: "29s".into(), probe_rate: 500.0, ..job() };
-    let (probe, load) = (draw_probe(&job).unwrap(), draw(&job, 0).unwrap());
+    let slow = Workload { rate: "20".into(), measured_ns: 29_000_000_000, ..asked() };
+    let (probe, load) = (slow.draw_probe(500.0).unwrap(), slow.draw(0).unwrap());
     let count = probe.intended_ns.len() as f64;
     assert!((count - 15_000.0).abs() < 5.0 * 15_000_f64.sqrt(), "{count}");
     assert!(probe.intended_ns[probe.measured_from - 1] < 1_000_000_000);
     assert!(probe.intended_ns[probe.measured_from] >= 1_000_000_000);
     assert_ne!(probe.item[..20], load.item[..20]);
-    let same = Job { probe_rate: 20.0, arrivals: "poisson".into(), ..job };
-    assert_ne!(draw_probe(&same).unwrap().intended_ns, draw(&same, 0).unwrap().intended_ns);
-}
-
-#[test]
-fn the_population_is_that_of_keys_or_of_paths() {
-    let of = |target: &str, paths: &[&str]| {
-        let paths = paths.iter().map(|&path| path.into()).collect();
-        population(&Job { target: target.into(), paths, items: 10, ..job() })
-    };
-    assert_eq!((of("http://h/", &["/a", "/{}", "/b"]), of("http://h/", &["/"])), (12, 1));
-    assert_eq!(of("memcache://h", &["/a", "/b"]), 10);
+    assert_ne!(slow.draw_probe(20.0).unwrap().intended_ns, load.intended_ns);
 }
 
 #[test]
 fn what_cannot_be_drawn_is_refused() {
-    let at = |change: &dyn Fn(&mut Job)| {
-        let mut job = job();
-        change(&mut job);
-        check(&job).map_err(|fault| fault.at)
-    };
-    let shares = |set, multi| at(&|job| (job.set_share, job.multiget_share) = (set, multi));
-    assert_eq!(at(&|job| job.seed = 0), Err("seed".into()));
-    assert_eq!(at(&|job| job.threads = 0), Err("threads".into()));
-    assert_eq!(
-        (shares(-0.1, 0.0), shares(0.0, 1.1)),
-        (Err("set_share".into()), Err("multiget_share".into()))
-    );
-    assert_eq!((shares(0.6, 0.5), shares(0.3, 0.2)), (Err("set_share".into()), Ok(())));
-    assert_eq!((shares(0.5, 0.5), shares(1.0, 0.0), shares(0.0, 1.0)), (Ok(()), Ok(()), Ok(())));
+    let at = |asked: Workload| asked.check().map_err(|fault| fault.at);
+    let shares = |set, multi| at(Workload { shares: vec![set, multi], ..asked() });
+    assert_eq!(at(Workload { seed: 0, ..asked() }), Err("seed".into()));
+    assert_eq!(at(Workload { threads: 0, ..asked() }), Err("threads".into()));
+    for (set, multi) in [(-0.1, 0.0), (0.0, 1.1), (0.6, 0.5)] {
+        assert_eq!(shares(set, multi), Err("shares".into()), "{set}, {multi}");
+    }
+    for (set, multi) in [(0.3, 0.2), (0.5, 0.5), (1.0, 0.0), (0.0, 1.0)] {
+        assert_eq!(shares(set, multi), Ok(()), "{set}, {multi}");
+    }
 }
 
 #[test]
 fn operations_are_those_asked_for_whichever_there_are() {
-    let ops = |set_share, multiget_share| {
-        let plan = draw(&Job { set_share, multiget_share, ..job() }, 0).unwrap();
+    let ops = |set, multi| {
+        let plan = Workload { shares: vec![set, multi], ..asked() }.draw(0).unwrap();
         let of = |op| plan.op.iter().filter(|&&it| it == op).count() as f64 / plan.op.len() as f64;
-        [of(Op::Set), of(Op::MultiGet)]
+        [of(Op(1)), of(Op(2))]
     };
     for (set, multi) in [(0.0, 0.0), (0.3, 0.0), (0.0, 0.3), (0.4, 0.4), (0.5, 0.5), (0.0, 1.0)] {
         for (got, wanted) in ops(set, multi).into_iter().zip([set, multi]) {
@@ -101,7 +86,7 @@ fn operations_are_those_asked_for_whichever_there_are() {
 fn more_requests_than_may_be_are_refused() {
     let most = |threads, requests_max, rate: &str, arrivals: &str| {
         let (rate, arrivals) = (rate.into(), arrivals.into());
-        draw(&Job { rate, threads, arrivals, requests_max, ..job() }, 0)
+        Workload { rate, arrivals, threads, requests_max, ..asked() }.draw(0)
     };
     assert!(most(4, 60_000, "20k", "poisson").is_ok() && most(4, 60_000, "20k", "fixed").is_ok());
     let fault = most(4, 59_999, "20k", "poisson").unwrap_err();
@@ -118,29 +103,13 @@ fn more_requests_than_may_be_are_refused() {
     assert!(fault.at == "requests_max" && fault.what.contains(&count.to_string()), "{fault}");
 }
 
-#[test]
-fn only_a_plan_that_is_kept_whole_may_be_too_long() {
-    let at = |change: &dyn Fn(&mut Job)| {
-        let mut job = Job { requests_max: 60_000, ..job() };
-        change(&mut job);
-        check_length(&job, &Timetable::of(&job).unwrap()).map_err(|fault| fault.at)
-    };
-    assert_eq!(at(&|_| ()), Ok(()));
-    assert_eq!(at(&|job| job.requests_max = 59_999), Err("requests_max".into()));
-    assert_eq!(at(&|job| (job.requests_max, job.seconds) = (59_999, "file".into())), Ok(()));
-    assert_eq!(at(&|job| (job.requests_max, job.find_max) = (59_999, true)), Ok(()));
-    assert_eq!(at(&|job| job.probe_rate = 20_000.0), Ok(()));
-    let fault = at(&|job| job.probe_rate = 20_001.0).unwrap_err();
-    assert!(fault.contains("probe_rate"), "{fault}");
-}
-
 /// Six sigma more than expected: drawn without moving, and little is wasted.
 #[test]
 fn a_plan_has_room_for_what_chance_may_add() {
     for (threads, arrivals) in [(1, "poisson"), (4, "poisson"), (1, "fixed"), (3, "fixed")] {
-        let job = Job { threads, arrivals: arrivals.into(), ..job() };
-        let due = due_times(&job, &Timetable::of(&job).unwrap(), 0).unwrap();
-        let room = times(due, &job).unwrap().capacity() as f64;
+        let asked = Workload { threads, arrivals: arrivals.into(), ..asked() };
+        let due = due_times(&asked, &Timetable::of(&asked).unwrap(), 0).unwrap();
+        let room = asked.times(due).unwrap().capacity() as f64;
         let (all, threads) = (60_000.0, f64::from(threads));
         let sigma = (if arrivals == "fixed" { all } else { all / threads }).sqrt();
         let (sigma, mean) =
@@ -187,10 +156,11 @@ fn times_that_go_back_are_a_defect_and_rounding_is_none() {
 #[test]
 fn pieces_are_drawn_as_the_whole_is() {
     for arrivals in ["poisson", "gamma:2"] {
-        let job = Job { threads: 2, arrivals: arrivals.into(), set_share: 0.3, ..job() };
+        let asked =
+            Workload { threads: 2, arrivals: arrivals.into(), shares: vec![0.3], ..asked() };
         for thread in 0..2 {
             let (plan, mut drawing) =
-                (draw(&job, thread).unwrap(), Drawing::new(&job, thread).unwrap());
+                (asked.draw(thread).unwrap(), Drawing::new(&asked, thread).unwrap());
             for at in 0..plan.item.len() {
                 let wanted = (plan.intended_ns[at], plan.item[at], plan.op[at]);
                 let got = drawing.next_planned().unwrap().unwrap();

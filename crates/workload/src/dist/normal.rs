@@ -7,9 +7,9 @@ use rand_distr::{Distribution as _, StandardNormal};
 use statrs::function::erf::erfc;
 
 use super::{Dist, DistKind, Distribution, positive, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::Rng;
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::Rng;
 
 #[derive(Debug)]
 struct Normal {

@@ -2,22 +2,33 @@ use super::*;
 
 mod exact;
 
-fn job() -> Job {
-    Job { seed: 42, rate: "20k".into(), duration: "2s".into(), ..Job::default() }
+fn asked() -> Workload {
+    Workload {
+        warmup_ns: 1_000_000_000,
+        measured_ns: 2_000_000_000,
+        rate: "20k".into(),
+        arrivals: "poisson".into(),
+        popularity: "uniform".into(),
+        items: 10_000,
+        shares: vec![],
+        threads: 1,
+        seed: 42,
+        requests_max: 64_000_000,
+    }
 }
 
 #[test]
 fn same_seed_same_plan_and_another_seed_another() {
-    let first = draw(&job(), 0).unwrap();
-    assert_eq!(first.intended_ns, draw(&job(), 0).unwrap().intended_ns);
-    assert_eq!(first.item, draw(&job(), 0).unwrap().item);
-    let other = draw(&Job { seed: 43, ..job() }, 0).unwrap();
+    let first = asked().draw(0).unwrap();
+    assert_eq!(first.intended_ns, asked().draw(0).unwrap().intended_ns);
+    assert_eq!(first.item, asked().draw(0).unwrap().item);
+    let other = Workload { seed: 43, ..asked() }.draw(0).unwrap();
     assert_ne!(first.intended_ns, other.intended_ns);
 }
 
 #[test]
 fn times_ascend_and_the_warmup_comes_first() {
-    let plan = draw(&job(), 0).unwrap();
+    let plan = asked().draw(0).unwrap();
     assert!(plan.intended_ns.windows(2).all(|pair| pair[0] <= pair[1]));
     assert!(plan.intended_ns[plan.measured_from - 1] < 1_000_000_000);
     assert!(plan.intended_ns[plan.measured_from] >= 1_000_000_000);
@@ -27,8 +38,8 @@ fn times_ascend_and_the_warmup_comes_first() {
 #[test]
 fn threads_share_the_rate() {
     for arrivals in ["poisson", "fixed"] {
-        let job = Job { threads: 4, arrivals: arrivals.into(), ..job() };
-        let counts = (0..4).map(|k| draw(&job, k).unwrap().intended_ns.len() as f64);
+        let asked = Workload { threads: 4, arrivals: arrivals.into(), ..asked() };
+        let counts = (0..4).map(|k| asked.draw(k).unwrap().intended_ns.len() as f64);
         let all: f64 = counts.sum();
         assert!((all - 60_000.0).abs() < 5.0 * 60_000_f64.sqrt(), "five sigma: {all}");
     }
@@ -36,8 +47,8 @@ fn threads_share_the_rate() {
 
 #[test]
 fn threads_of_a_fixed_schedule_take_turns() {
-    let job = Job { threads: 3, arrivals: "fixed".into(), rate: "1k".into(), ..job() };
-    let mut all: Vec<u64> = (0..3).flat_map(|k| draw(&job, k).unwrap().intended_ns).collect();
+    let asked = Workload { threads: 3, arrivals: "fixed".into(), rate: "1k".into(), ..asked() };
+    let mut all: Vec<u64> = (0..3).flat_map(|k| asked.draw(k).unwrap().intended_ns).collect();
     all.sort_unstable();
     assert!(all.windows(2).all(|pair| (pair[1] - pair[0]).abs_diff(1_000_000) <= 1));
 }
@@ -47,10 +58,10 @@ fn every_process_follows_every_rate() {
     let rates = ["5k", "steps:2k@1s,0@500ms,8k@1s", "ramp:1k..10k", "sine:5k,5k,700ms"];
     for arrivals in ["poisson", "fixed", "gamma:2", "zipf:1.2", "onoff:5ms,15ms", "fb_ia"] {
         for rate in rates {
-            let job = Job { arrivals: arrivals.into(), rate: rate.into(), ..job() };
-            let timetable = Timetable::of(&job).unwrap();
+            let asked = Workload { arrivals: arrivals.into(), rate: rate.into(), ..asked() };
+            let timetable = Timetable::of(&asked).unwrap();
             let dispersion = arrivals::parse(arrivals, 5e3).unwrap().dispersion();
-            let due_ns = draw(&job, 0).unwrap().intended_ns;
+            let due_ns = asked.draw(0).unwrap().intended_ns;
             for (from_ms, to_ms) in [(0, 1000), (1000, 1700), (1700, 3000)] {
                 let [from, to] = [from_ms, to_ms].map(|ms: u64| ms * 1_000_000);
                 let wanted = timetable.expected_by(to as f64) - timetable.expected_by(from as f64);
@@ -68,26 +79,26 @@ fn every_process_follows_every_rate() {
 #[test]
 fn dealt_threads_together_send_the_process_of_one() {
     for arrivals in ["gamma:2", "onoff:5ms,15ms"] {
-        let one = Job { arrivals: arrivals.into(), ..job() };
-        let many = Job { threads: 3, ..one.clone() };
-        let mut all: Vec<u64> = (0..3).flat_map(|k| draw(&many, k).unwrap().intended_ns).collect();
+        let one = Workload { arrivals: arrivals.into(), ..asked() };
+        let many = Workload { threads: 3, ..one.clone() };
+        let mut all: Vec<u64> = (0..3).flat_map(|k| many.draw(k).unwrap().intended_ns).collect();
         all.sort_unstable();
-        assert_eq!(all, draw(&one, 0).unwrap().intended_ns, "{arrivals}");
+        assert_eq!(all, one.draw(0).unwrap().intended_ns, "{arrivals}");
     }
 }
 
 #[test]
 fn a_plan_beyond_memory_is_refused_before_it_is_drawn() {
-    let fault = draw(&Job { rate: "1G".into(), ..job() }, 0).unwrap_err();
+    let fault = Workload { rate: "1G".into(), ..asked() }.draw(0).unwrap_err();
     assert!(fault.what.contains("3000000000") && fault.at == "requests_max", "{fault}");
 }
 
 #[test]
 fn shares_of_operations_are_kept() {
-    let job = Job { set_share: 0.1, multiget_share: 0.2, ..job() };
-    let ops = draw(&job, 0).unwrap().op;
+    let asked = Workload { shares: vec![0.1, 0.2], ..asked() };
+    let ops = asked.draw(0).unwrap().op;
     let n = ops.len() as f64;
-    for (op, share) in [(Op::Set, 0.1), (Op::MultiGet, 0.2), (Op::Get, 0.7)] {
+    for (op, share) in [(Op(1), 0.1), (Op(2), 0.2), (Op(0), 0.7)] {
         let seen = ops.iter().filter(|&&o| o == op).count() as f64 / n;
         let sigma = (share * (1.0 - share) / n).sqrt();
         assert!((seen - share).abs() < 5.0 * sigma, "five sigma: {op:?} {seen}");

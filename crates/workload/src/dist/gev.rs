@@ -3,9 +3,9 @@
 use statrs::function::gamma::gamma;
 
 use super::{Dist, DistKind, Distribution, number_param, positive, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::{Rng, open_unit};
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::{Rng, open_unit};
 
 /// Most that a distribution may lie below 0, where no size or time is: such values become 0, and
 /// the closed forms of mean and variance would be off by more than rounding.

@@ -1,9 +1,9 @@
 //! Generalised Pareto: a tail as heavy as its shape says; shape 0 is exponential.
 
 use super::{Dist, DistKind, Distribution, not_negative, number_param, positive, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::{Rng, open_unit};
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::{Rng, open_unit};
 
 #[derive(Debug)]
 pub(super) struct Pareto {

@@ -1,7 +1,7 @@
 //! Gaps between requests to Facebook's memcached pool ETC, scaled to the offered load.
 
+use crate::dist;
 use sojourn_base::Fault;
-use sojourn_base::dist;
 use sojourn_base::kind::Kind;
 
 use super::renewal::Renewal;

@@ -4,8 +4,8 @@
 //! This is here to find out what difference it makes. `DeathStarBench`'s wrk2 has it with s = 3 and
 //! the same 100 ranks (`gen_zipf` in wrk2/src/wrk.c at 70ddb2e).
 
+use crate::dist::{Dist, Distribution};
 use sojourn_base::Fault;
-use sojourn_base::dist::{Dist, Distribution};
 use sojourn_base::kind::{Kind, Param};
 use sojourn_base::rng::{Rng, RngExt};
 

@@ -1,10 +1,11 @@
 //! Gamma gaps by their coefficient of variation: one dial from even (CV 0.1) to bursty (CV 4).
 
+use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
-use sojourn_base::{Fault, dist};
 
 use super::renewal::{Renewal, number};
 use super::{ArrivalKind, Process};
+use crate::dist;
 
 const USAGE: &str = "gamma:CV (gamma:2)";
 

@@ -1,9 +1,9 @@
 //! A list of values, each with its share.
 
 use super::{Dist, DistKind, Distribution, not_negative, number_param, share, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::{Rng, RngExt};
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::{Rng, RngExt};
 
 #[derive(Debug)]
 struct Discrete {

@@ -1,9 +1,9 @@
 //! Memoryless values: what independent users' gaps and the simplest service times look like.
 
 use super::{Dist, DistKind, Distribution, positive, value_param};
-use crate::Fault;
-use crate::kind::Kind;
-use crate::rng::{Rng, open_unit};
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+use sojourn_base::rng::{Rng, open_unit};
 
 #[derive(Debug)]
 struct Exponential {
