@@ -5,8 +5,9 @@ import pytest
 
 from sojourn import spec
 from sojourn.cli import words
-from sojourn.plan import Point, sweep
+from sojourn.plan import Point
 from sojourn.plan.axis import Axis
+from sojourn.plan.questions import sweep
 from sojourn.plan.rehearse import imagine
 from sojourn.spec import MaxRps
 

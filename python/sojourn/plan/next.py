@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.plan import axis as axes
-from sojourn.plan import check, make, sweep, traced
+from sojourn.plan import make, traced
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Outcome, Point
+from sojourn.plan.questions import check, sweep
 from sojourn.plan.search import Search, search
 from sojourn.spec import Goal, MaxRps, ServiceSpec, Study
 

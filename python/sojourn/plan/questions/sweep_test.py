@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict, sweep
+from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict
+from sojourn.plan.questions import sweep
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.spec import MaxRps, QosRule

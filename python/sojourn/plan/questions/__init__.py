@@ -1,0 +1,1 @@
+"""What may be asked of a service: one file a question."""
