@@ -24,7 +24,7 @@ from sojourn.plan import traced
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.traced import Condition
 from sojourn.samples.traced import CauseShare, Group, TraceResult
-from sojourn.spec import Goal, ServiceSpec
+from sojourn.spec import ServiceSpec
 from sojourn.units import show_ns
 
 METHOD = Method(
@@ -65,7 +65,7 @@ def attach(found: ServiceFinding, given: StudyData, spec: ServiceSpec) -> Servic
         breakdown=breakdown,
         paper=(*found.paper, *paper_stages.rows(found.kind, columns)),
     )
-    if set(spec.measure) != {Goal.BREAKDOWN}:
+    if set(spec.measure) != {"breakdown"}:
         return replace(found, answer=f"{found.answer} {breakdown.answer}".strip())
     doubted = [c for c in columns if c.verdict is not Verdict.HOLDS]
     reasons = [f"{c.name}: {r}" for c in doubted for r in c.reasons]

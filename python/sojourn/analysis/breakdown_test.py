@@ -18,7 +18,6 @@ from sojourn.analysis.traced_findings import Cost, Gap, Stages
 from sojourn.plan import Outcome, Phase, Point, Verdict, traced
 from sojourn.plan.traced import Condition
 from sojourn.samples.traced import TraceResult
-from sojourn.spec import Goal
 
 LOADED = Condition(traced.LOADED, 0.9)
 
@@ -218,7 +217,7 @@ def test_each_condition_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPa
     """Traced runs and their twins of one condition together; one that was not measured lacks."""
     unloaded = Condition(traced.UNLOADED, 0.01)
     monkeypatch.setattr(traced, "conditions", lambda *_: (unloaded, LOADED))
-    spec: Any = SimpleNamespace(label="s", measure=(Goal.BREAKDOWN,))
+    spec: Any = SimpleNamespace(label="s", measure=("breakdown",))
     given = StudyData(study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)))
     found = breakdown.attach(memcached(), given, spec)
     assert found.breakdown is not None

@@ -21,6 +21,7 @@ from sojourn.plan.evidence import Trial, trials
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import LEVEL_OF_ANSWER, Posterior
+from sojourn.plan.questions.max_load import search_of
 from sojourn.plan.search import NEAR, Search, border_of, scheduled
 from sojourn.units import show_count
 
@@ -49,7 +50,7 @@ def judge(
         stands: how far its plan has come.
         qos: its target.
     """
-    search, axis, target = stands.search, stands.axis, stands.target
+    search, axis, target = search_of(stands), stands.axis, stands.target
     if search is None or axis is None or target is None:
         return None
     outcomes = [m.outcome for m in measured]

@@ -13,6 +13,7 @@ from sojourn.analysis.findings import Border, Interval, MaxLoad, Qos, Settle
 from sojourn.analysis.served import QUEUES, Served
 from sojourn.plan import Outcome, Phase, Point, Verdict, progress
 from sojourn.plan.points import Misses
+from sojourn.plan.questions.max_load import search_of
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.spec import Study
@@ -44,7 +45,7 @@ def _stalls() -> tuple[Study, list[Outcome]]:
 def test_the_numbers_are_the_posterior_s(stalls: tuple[Study, list[Outcome]]) -> None:
     of, outcomes = stalls
     found = judged(of, outcomes).border
-    search = progress(of, of.services[0], outcomes).search
+    search = search_of(progress(of, of.services[0], outcomes))
     assert found
     assert search
     assert (found.interval_rps.lo, found.interval_rps.hi) == search.interval_rps
@@ -321,9 +322,10 @@ def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None
     of = quick()
     outcomes = play(of, lambda point: imagine(point, capacity_rps=100_000))
     stands = progress(of, of.services[0], outcomes)
-    assert stands.search
-    assert stands.search.at_rps
-    at = stands.search.at_rps
+    search = search_of(stands)
+    assert search
+    assert search.at_rps
+    at = search.at_rps
     seen = next(o for o in outcomes if o.point.phase is Phase.CONFIRM)
 
     def times(phase: Phase, *each: float | None, rps: float = at) -> list[Outcome]:
@@ -340,14 +342,14 @@ def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None
     assert stands.axis
     assert stands.target
     measured = [Measured(outcome=o, culprits=("a", "b")) for o in mixed]
-    found = max_load._scheduled(measured, stands.search, stands.axis, stands.target, 0.99)
+    found = max_load._scheduled(measured, search, stands.axis, stands.target, 0.99)
     assert found
     assert (found.quantile_ns, found.pairs, found.at_rps) == ((2e5, 4.5e5), 2, at)
     assert found.culprits == ("a", "b")
     assert max_load._quantiles(mixed, Phase.CONFIRM, at, 0.95) == [1.0] * 4
     assert max_load._quantiles(mixed, Phase.CONFIRM, at, 0.9) == []
     alone = [m for m in measured if m.outcome.point.phase is Phase.CONFIRM]
-    assert max_load._scheduled(alone, stands.search, stands.axis, stands.target, 0.99) is None
+    assert max_load._scheduled(alone, search, stands.axis, stands.target, 0.99) is None
 
 
 def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> None:
@@ -374,7 +376,7 @@ def test_seconds_are_rounded_up_to_ten_and_from_ten_minutes_to_whole_ones() -> N
 
 def test_the_time_near_the_border_is_that_within_15_percent() -> None:
     of = quick()
-    search = progress(of, of.services[0], play(of, imagine)).search
+    search = search_of(progress(of, of.services[0], play(of, imagine)))
     assert search
     trial = search.trials[0]
     trials = [replace(trial, rps=rps, seconds=s) for rps, s in

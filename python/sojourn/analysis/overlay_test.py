@@ -11,7 +11,7 @@ from sojourn.analysis import lqos, overlay, queueing
 from sojourn.analysis.answer_test import HOLDS, estimate, load
 from sojourn.analysis.findings import Line, LoadPoint
 from sojourn.plan.axis import Target
-from sojourn.spec import Goal, Qos, QosRule, ServiceSpec
+from sojourn.spec import Qos, QosRule, ServiceSpec
 
 
 def point(fraction: float, mean_ns: float | None, p99_ns: float | None = None) -> LoadPoint:
@@ -87,7 +87,7 @@ def test_lqos_is_five_times_the_time_at_20_percent_and_four_fifths_of_it_are_ser
 def test_a_target_says_where_its_bound_comes_from() -> None:
     spec = ServiceSpec(
         kind="memcached",
-        measure=(Goal.SWEEP,),
+        measure=("sweep",),
         qos=Qos(q=0.99, rule=QosRule.LQOS, factor=4, at_fraction=0.3),
     )
     target = Target(q=0.99, bound_ns=3e6, rule=QosRule.LQOS)

@@ -19,7 +19,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from sojourn.plan.points import Outcome, Point
-from sojourn.plan.rehearse import AROUND_S, RESTART_S, imagine
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.samples.clusters import of_times
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,8 @@ import pytest
 from sojourn.analysis import queueing
 from sojourn.analysis.served import QUEUES, Queue, Served
 from sojourn.plan import Outcome, Phase, Point
-from sojourn.plan.rehearse import AROUND_S, RESTART_S
 from sojourn.plan.simulated import play, search_of, study
+from sojourn.plan.time_budget import AROUND_S, RESTART_S
 
 MM1, MD1, STALL, VAC, SLOW = QUEUES
 SEARCHES = 6

@@ -25,6 +25,7 @@ from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import Posterior
+from sojourn.plan.questions.max_load import search_of
 from sojourn.plan.search import border_of
 from sojourn.spec import ServiceSpec
 
@@ -100,8 +101,8 @@ def null(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
 
 def _said(stands: Progress, outcomes: Sequence[Outcome]) -> Posterior | None:
     """What all runs of the service say about any load; None without a target or a run."""
-    if stands.search is not None:
-        return stands.search.posterior
+    if (search := search_of(stands)) is not None:
+        return search.posterior
     axis, target = stands.axis, stands.target
     if axis is None or target is None:
         return None

@@ -20,7 +20,6 @@ from sojourn.analysis.testing import memcached, study_of
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.samples.histogram import Histogram
-from sojourn.spec import Goal
 
 NO_SPAN = {
     "mean": None, "p50": None, "p90": None, "p95": None, "p99": None, "p999": None,
@@ -54,7 +53,7 @@ def result(times_ns: list[int], lost: int) -> dict[str, object]:
 
 def record(tmp_path: Path, points: int) -> Path:
     """A record with its first points, as a run leaves it."""
-    asked = study_of(memcached(measure=[Goal.SWEEP]))
+    asked = study_of(memcached(measure=["sweep"]))
     about = {"command": "sojourn run latency_vs_load", "noise": [["steal 1 %", "another host"]]}
     rng = np.random.default_rng(1)
     with store.open(tmp_path, asked, machine="test", manifest=about) as kept:

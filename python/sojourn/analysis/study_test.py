@@ -18,7 +18,6 @@ from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run
 from sojourn.analysis.times import merge
 from sojourn.analysis.traced_findings import Breakdown
 from sojourn.plan.points import Phase, Verdict
-from sojourn.spec import Goal
 
 study_module = sys.modules[study.__module__]  # the package exports the function under its name
 
@@ -27,7 +26,7 @@ LATE = "the client was late: 91 % timely, 97.5 % needed"
 
 @pytest.fixture(scope="module")
 def played() -> StudyData:
-    asked = study_of(memcached(measure=[Goal.SWEEP]))
+    asked = study_of(memcached(measure=["sweep"]))
     loads = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2)
     changes = {"fractions": loads, "repeats": 2, "measure_s": 4.0}
     asked = asked.model_copy(update={"run": asked.run.model_copy(update=changes)})

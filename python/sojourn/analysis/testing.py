@@ -13,7 +13,7 @@ from sojourn.analysis.times import Floats, from_values
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.samples.dependence import of_run
-from sojourn.spec import PROFILES, Check, Goal, Qos, ServiceSpec, Study
+from sojourn.spec import PROFILES, Check, Qos, ServiceSpec, Study
 
 
 def mg1(rng: Generator, rho: float, n: int, *, service: Floats | None = None) -> Floats:
@@ -143,7 +143,7 @@ def study_of(
     )  # fmt: skip
 
 
-def memcached(*, measure: Sequence[Goal] = (Goal.SWEEP, Goal.MAX_LOAD)) -> ServiceSpec:
+def memcached(*, measure: Sequence[str] = ("sweep", "max_load")) -> ServiceSpec:
     """A service with p99 ≤ 1 ms."""
     return ServiceSpec(kind="memcached", measure=tuple(measure), qos=Qos(q=0.99, bound="1ms"))
 

@@ -25,7 +25,7 @@ def kinds(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List services, arrivals, protocols, methods, …: what each is and its parameters.
+    """List services, questions, arrivals, protocols, methods, …: what each is and its parameters.
 
     \b
     Examples:
@@ -50,6 +50,7 @@ def kinds(
 def catalogue() -> Kinds:
     """Table → its kinds, in reading order."""
     from sojourn import analysis
+    from sojourn.plan import questions
     from sojourn.spec import PROFILES
     from sojourn.spec.kinds import schema
 
@@ -65,9 +66,14 @@ def catalogue() -> Kinds:
         }
         for name, run in PROFILES.items()
     ]
+    asked = [
+        {"name": one.name, "about": one.about, "needs": [f"[services.{t}]" for t in one.tables]}
+        for one in questions.KINDS
+    ]
     methods = [plain(method) for method in analysis.KINDS]
     return {
         **(schema("kinds") or {"services": []}),
+        "questions": asked,
         **{table["name"]: table["kinds"] for table in native["tables"]},
         **{table["name"]: table["kinds"] for table in traced["tables"]},
         "profiles": profiles,

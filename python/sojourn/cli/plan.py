@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from sojourn.plan import Point, Rehearsal
     from sojourn.spec import Study
 
-# Names of `plan.Phase`, in order.
-PHASES = {
-    "peak": "what 100 % load is",
-    "sweep": "latency against load",
-    "search": "the highest load within QoS",
-    "confirm": "its lower end once more",
-    "scheduled": "the same without the shield",
-    "trace": "where the time goes, with the tracer and without",
-    "check": "the instrument against theory",
-}
-
 
 def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> None:
     """Check a study and print it in full, every default written out.
@@ -41,9 +30,10 @@ def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> N
       sojourn check latency_vs_load --profile full --set run.repeats=10 > mine.toml
     """
     from sojourn import spec
+    from sojourn.plan import questions
 
     try:
-        asked = spec.load(study, profile=profile, overrides=sets or ())
+        asked = spec.load(study, profile=profile, overrides=sets or (), asks=questions.mistakes)
     except SpecFault as fault:
         _tell_all(fault.each or (fault,))
         raise typer.Exit(Exit.USAGE) from None
@@ -65,9 +55,9 @@ def plan(
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
     from sojourn import spec
-    from sojourn.plan import rehearse
+    from sojourn.plan import questions, rehearse
 
-    asked = spec.load(study, profile=profile, overrides=sets or ())
+    asked = spec.load(study, profile=profile, overrides=sets or (), asks=questions.mistakes)
     ahead = rehearse(asked)
     _hold_against_host(asked)
     if as_json:
@@ -101,18 +91,20 @@ def _tell_all(faults: Sequence[SpecFault]) -> None:
 
 def show(study: Study, ahead: Rehearsal) -> None:
     """Print the points ahead by service and phase, and how long they take."""
+    from sojourn.plan import questions
+
     console = to_stdout()
     console.print(f"[bold]{study.name}[/] ({study.run.profile}): {study.question}")
     table = new_table()
     for name in ("service", "phase", "points", "of", "what for"):
         table.add_column(name, justify="right" if name in {"points", "of"} else "left")
     for service in study.services:
-        for phase, about in PHASES.items():
-            points = [p for p in ahead.points if (p.service, p.phase) == (service.label, phase)]
+        for kind in questions.phases():
+            points = [p for p in ahead.points if (p.service, p.phase) == (service.label, kind.name)]
             if points:
-                mark = "about " if phase == "search" else ""
+                mark = "about " if kind.is_about else ""
                 lengths = _lengths(points)
-                table.add_row(service.label, phase, f"{mark}{len(points)}", lengths, about)
+                table.add_row(service.label, kind.name, f"{mark}{len(points)}", lengths, kind.about)
     console.print(table)
     console.print(
         f"about {len(ahead.points)} points, {show_s(ahead.measure_s)} of measuring, "

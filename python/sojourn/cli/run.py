@@ -75,10 +75,13 @@ def run(
       sojourn run selfcheck --wait 10m          after the study that is being measured now
     """
     from sojourn import spec
+    from sojourn.plan import questions
 
     waits = patience(wait, calm_s, is_forced=force)
     sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
-    asked = spec.load(study, profile=profile, overrides=sets)  # a mistake is told at once
+    asked = spec.load(  # a mistake is told at once
+        study, profile=profile, overrides=sets, asks=questions.mistakes
+    )
     from sojourn import pipeline
     from sojourn.cli.live import Display
     from sojourn.run.signals import ending_in_order

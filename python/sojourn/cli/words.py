@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from sojourn.analysis.words import load_share
-from sojourn.plan import Outcome, Point, Verdict, progress
+from sojourn.plan import Outcome, Point, Verdict, progress, questions
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns
 
@@ -34,28 +33,16 @@ def outcome_words(
 
 def so_far(study: Study, service: str, outcomes: Sequence[Outcome]) -> str:
     """`so far ≈ 100k (80k–130k)`: what all runs of a service say at this moment; "" if nothing."""
-    search = progress(study, study.service(service), outcomes).search
-    ends = search.interval_rps if search else None
-    if ends is None:
-        return ""
-    (lo, hi), estimate = ends, getattr(search, "estimate_rps", None)
-    if lo <= 0 and math.isinf(hi):
-        return ""
-    if lo <= 0:
-        return f"so far at most {show_count(hi)}/s"
-    if math.isinf(hi):
-        return f"so far at least {show_count(lo)}/s"
-    between = f"{show_count(lo)}–{show_count(hi)}"
-    return f"so far ≈ {show_count(estimate)}/s ({between})" if estimate else f"so far {between}/s"
+    known = progress(study, study.service(service), outcomes)
+    said = (question.so_far(known) for question in questions.KINDS)
+    return ", ".join(text for text in said if text)
 
 
 def _decision(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """What all runs so far say about this load, which is one answer for log, page and record."""
-    search = progress(study, study.service(outcome.point.service), outcomes).search
-    if search is None or search.posterior is None or not outcome.offered_rps:
-        return ""
-    p = search.posterior.holds_at(outcome.offered_rps)
-    return f"meets the target: P = {p:.2f}"
+    known = progress(study, study.service(outcome.point.service), outcomes)
+    said = (question.said_of(known, outcome) for question in questions.KINDS)
+    return ", ".join(text for text in said if text)
 
 
 def _time(ns: float | None) -> str:

@@ -1,13 +1,12 @@
 import math
-from types import SimpleNamespace
 
 import pytest
 
 from sojourn import spec
 from sojourn.cli import words
-from sojourn.plan import Point
+from sojourn.plan import Point, Search
 from sojourn.plan.axis import Axis
-from sojourn.plan.questions import sweep
+from sojourn.plan.questions import Known, sweep
 from sojourn.plan.rehearse import imagine
 from sojourn.spec import MaxRps
 
@@ -29,8 +28,10 @@ def test_the_answer_so_far_has_its_interval(
     estimate: float | None,
     said: str,
 ) -> None:
-    search = SimpleNamespace(interval_rps=ends, estimate_rps=estimate)
-    monkeypatch.setattr(words, "progress", lambda *_: SimpleNamespace(search=search))
+    monkeypatch.setattr(Search, "interval_rps", ends)
+    monkeypatch.setattr(Search, "estimate_rps", estimate)
+    search = Search(posterior=None, trials=(), at_rps=None, next=None)
+    monkeypatch.setattr(words, "progress", lambda *_: Known(found={"max_load": search}))
     study = spec.load("latency_vs_load")
     assert words.so_far(study, study.services[0].label, ()) == said
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import WithJsonSchema
+from pydantic_core import core_schema
 
 from sojourn.plan.setting import Setting
 
@@ -24,16 +25,40 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Phase(StrEnum):
-    """Why a point is measured."""
+class Phase(str):
+    """Why a point is measured: a name, one object for each.
 
-    PEAK = "peak"  # the load axis: max RPS by the study's definition (M19)
-    SWEEP = "sweep"  # latency against load, blocks in random order (M16)
-    SEARCH = "search"  # max load within QoS: climb and bisect (M18)
-    CONFIRM = "confirm"  # the found load once more, longer, over restarts (M18)
-    CHECK = "check"  # the instrument against a known truth (M20)
-    SCHEDULED = "scheduled"  # the found load as the machine schedules it, without the shield (M32)
-    TRACE = "trace"  # where the time of each request goes, with the tracer and without (M21)
+    The set is open, for every question has phases of its own (`plan.questions`); named here are
+    those that other packages speak of.
+
+    >>> Phase("sweep") is Phase.SWEEP, Phase("mine") is Phase("mine")
+    (True, True)
+    """
+
+    __slots__ = ()
+    _all: ClassVar[dict[str, Phase]] = {}
+
+    PEAK: ClassVar[Phase]  # the load axis: max RPS by the study's definition (M19)
+    SWEEP: ClassVar[Phase]  # latency against load, blocks in random order (M16)
+    SEARCH: ClassVar[Phase]  # max load within QoS (M18, M28)
+    CONFIRM: ClassVar[Phase]  # the found load once more, longer, over restarts (M18)
+    CHECK: ClassVar[Phase]  # the instrument against a known truth (M20)
+    SCHEDULED: ClassVar[Phase]  # the found load as scheduled, without the shield (M32)
+    TRACE: ClassVar[Phase]  # where the time of each request goes, traced and not (M21)
+
+    def __new__(cls, name: str) -> Phase:  # noqa: PYI034  # there are no others
+        """The one of that name."""
+        return cls._all.setdefault(name, super().__new__(cls, name))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> core_schema.CoreSchema:
+        """A text, to whoever writes or checks it."""
+        return core_schema.no_info_after_validator_function(cls, core_schema.str_schema())
+
+
+Phase.PEAK, Phase.SWEEP, Phase.SEARCH = Phase("peak"), Phase("sweep"), Phase("search")
+Phase.CONFIRM, Phase.SCHEDULED = Phase("confirm"), Phase("scheduled")
+Phase.CHECK, Phase.TRACE = Phase("check"), Phase("trace")
 
 
 LEVELS = WithJsonSchema(

@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sojourn.plan.evidence import TOLD
+from sojourn.plan import questions
 from sojourn.plan.next import next_point
-from sojourn.plan.points import Outcome, Phase, Point, Verdict
-from sojourn.plan.search import needs_s
-from sojourn.spec import Goal, Study
+from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.plan.time_budget import AROUND_S, RESTART_S
+from sojourn.spec import Study
 
-RESTART_S = 1.5  # stop, start, preload and warm up; typical on loopback
-AROUND_S = 0.7  # starting the generator, drain, reading the result
 CAPACITY_RPS = 100_000.0
 POINTS_MAX = 5_000
 
@@ -49,7 +47,7 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
     around_s, restart_s = _overheads(outcomes)
     shield = "none" if study.run.shield == "none" else "priority"
     while (point := next_point(study, played)) and len(points) < POINTS_MAX:
-        for one in _with_later_probes(study, point, played, around_s + restart_s):
+        for one in _for_which_it_stands(study, point, played, around_s + restart_s):
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
             took_s = one.measure_s + one.warmup_s + more_s
@@ -66,41 +64,20 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
     )
 
 
-def _with_later_probes(
+def _for_which_it_stands(
     study: Study, point: Point, played: Sequence[Outcome], fresh_s: float
 ) -> Sequence[Point]:
-    """A probe stands for all of its search: on real machines it takes the time that it may.
-
-    Where they go would have to be asked of the model, which takes longer than all else here.
-    """
-    if point.phase is not Phase.SEARCH:
-        return [point]
-    spent_s = sum(
-        o.wall_s for o in played if (o.point.service, o.point.phase) == (point.service, point.phase)
-    )
-    each_s = point.measure_s + point.warmup_s + fresh_s
-    count = max(1, int((study.run.search.budget_s - spent_s) / each_s + 1e-9))
-    later = (replace(point, repeat=point.repeat + n) for n in range(count))
-    return [replace(one, key=one.cell.key()) for one in later]
+    """The points that its question counts for one."""
+    question = questions.of_phase(point.phase)
+    return question.rehearsed(study, point, played, fresh_s) if question else [point]
 
 
 def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:
-    """Searches whose load is too little for their target to be known, whatever it will show."""
-    spec = study.run.search
+    """What cannot be answered, whatever the points will show."""
     for service in study.services:
-        if Goal.MAX_LOAD not in service.measure or not service.qos or not service.qos.bound_ns:
-            continue
-        wanted_s = needs_s(service.qos.q, service.qos.bound_ns / 1e9)
-        told = [p for p in points if p.service == service.label and p.phase in TOLD]
-        load_s = sum(point.measure_s for point in told)
-        if told and load_s < wanted_s:
-            each_s = spec.probe_s + study.run.warmup_s + AROUND_S + RESTART_S
-            more_s = each_s * math.ceil((wanted_s - load_s) / spec.probe_s)
-            yield (
-                f"{service.label}: {load_s:.0f} s of load cannot settle a bound of "
-                f"{service.qos.bound}, {wanted_s:.0f} s can; "
-                f"--set run.search.budget_s={math.ceil((spec.budget_s + more_s) / 10) * 10}"
-            )
+        mine = [point for point in points if point.service == service.label]
+        for question in questions.asked(study, service):
+            yield from question.shortfalls(study, service, mine)
 
 
 def _overheads(outcomes: Sequence[Outcome]) -> tuple[float, float]:

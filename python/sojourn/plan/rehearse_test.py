@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from sojourn.plan import Outcome, Phase, Point
-from sojourn.plan.rehearse import AROUND_S, RESTART_S, _with_later_probes, imagine, rehearse
+from sojourn.plan.rehearse import _for_which_it_stands, imagine, rehearse
 from sojourn.plan.simulated import play, study
+from sojourn.plan.time_budget import AROUND_S, RESTART_S
 
 POINT = Point(
     key="s/sweep/b0/f0.50", service="s", phase=Phase.SWEEP, offered_rps=50_000.0, fraction=0.5,
@@ -92,8 +93,8 @@ def test_a_probe_stands_for_those_that_its_search_still_has_the_time_for() -> No
     probe = replace(POINT, key="s/search/p03", phase=Phase.SEARCH, repeat=3)
     made = [replace(imagine(replace(probe, repeat=n)), wall_s=4.0) for n in range(3)]
     other = replace(imagine(POINT), wall_s=99.0)  # no probe
-    found = _with_later_probes(of, probe, [*made, other], 1.5)
+    found = _for_which_it_stands(of, probe, [*made, other], 1.5)
     assert [p.key for p in found] == [f"s/search/b{n}" for n in range(3, 10)]
     assert [p.repeat for p in found] == list(range(3, 10))
-    assert len(_with_later_probes(of, probe, [replace(made[0], wall_s=500.0)], 1.5)) == 1
-    assert _with_later_probes(of, POINT, made, 1.5) == [POINT]
+    assert len(_for_which_it_stands(of, probe, [replace(made[0], wall_s=500.0)], 1.5)) == 1
+    assert _for_which_it_stands(of, POINT, made, 1.5) == [POINT]

@@ -11,6 +11,7 @@ from typing import Any
 from sojourn import spec
 from sojourn.plan import next_point, progress
 from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.plan.questions.max_load import search_of as search_in
 from sojourn.plan.rehearse import imagine
 from sojourn.spec import Study
 
@@ -99,7 +100,7 @@ def study(*sets: str, name: str = "max_load_memcached", profile: str = "standard
 
 def search_of(played: Sequence[Outcome], of: Study, label: str = "memcached") -> Any:
     """The `Search` of a service; a test asks for parts that may lack, and fails if they do."""
-    found = progress(of, of.service(label), played).search
+    found = search_in(progress(of, of.service(label), played))
     if found is None:
         raise AssertionError(f"the search of {label} was not begun")
     return found

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+RESTART_S = 1.5  # stop, start, preload and warm up; typical on loopback
+AROUND_S = 0.7  # starting the generator, drain, reading the result
+
 
 class TimeBudget(IntEnum):
     """How a plan stands with its time, in order."""

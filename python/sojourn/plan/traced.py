@@ -20,7 +20,7 @@ from sojourn.plan import make
 from sojourn.plan.axis import Axis
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.setting import CONDITION, LOAD, TRACER, Setting
-from sojourn.spec import Goal, ServiceSpec, Study
+from sojourn.spec import ServiceSpec, Study
 
 UNLOADED = "unloaded"
 CONTEXT_SWITCH = "context_switch"
@@ -60,8 +60,8 @@ class Condition:
 
 def conditions(study: Study, service: ServiceSpec) -> tuple[Condition, ...]:
     """What is traced of a service, in the order of the papers' columns; () if nothing is."""
-    is_full = Goal.BREAKDOWN in service.measure
-    if not (is_full or study.trace) or Goal.CHECK in service.measure:
+    is_full = "breakdown" in service.measure
+    if not (is_full or study.trace) or "check" in service.measure:
         return ()
     loaded = tuple(Condition(LOADED, fraction) for fraction in study.run.fractions)
     if not is_full:
@@ -76,7 +76,7 @@ def conditions(study: Study, service: ServiceSpec) -> tuple[Condition, ...]:
 
 def is_blamed(service: ServiceSpec, condition: Condition) -> bool:
     """Whether it is asked who made the slowest requests slow: where requests meet others."""
-    return Goal.BREAKDOWN in service.measure and condition.name in {LOADED, INTERFERENCE}
+    return "breakdown" in service.measure and condition.name in {LOADED, INTERFERENCE}
 
 
 def length_s(study: Study, service: ServiceSpec, condition: Condition, offered_rps: float) -> float:
@@ -84,7 +84,7 @@ def length_s(study: Study, service: ServiceSpec, condition: Condition, offered_r
     asked_s = study.run.measure_s
     if is_blamed(service, condition):
         return max(asked_s, BLAMED_S)
-    if Goal.BREAKDOWN in service.measure:  # every request is traced
+    if "breakdown" in service.measure:  # every request is traced
         return asked_s
     windows = max(WINDOWS, math.ceil(IN_WINDOWS / max(1.0, offered_rps * WINDOW_S)))
     return max(asked_s, min(WINDOWED_S_MAX, math.ceil(windows * SLOT_S)))

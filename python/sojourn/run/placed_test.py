@@ -32,12 +32,12 @@ def test_a_service_that_is_no_program_may_be_anywhere(
     facts: Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in ("null", "local"):
-        spec = ServiceSpec(kind="null", place=place, measure=("sweep",))  # type: ignore[arg-type]
+        spec = ServiceSpec(kind="null", place=place, measure=("sweep",))
         placed.check(spec, service("null", monkeypatch), facts)
 
 
 def test_a_program_cannot_be_nowhere(facts: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = ServiceSpec(kind="memcached", place="null", measure=("sweep",))  # type: ignore[arg-type]
+    spec = ServiceSpec(kind="memcached", place="null", measure=("sweep",))
     with pytest.raises(SpecFault) as caught:
         placed.check(spec, service("memcached", monkeypatch), facts)
     assert caught.value.at == "services.memcached.place"
@@ -49,7 +49,7 @@ def test_what_the_place_lacks_here_is_named_with_its_mend(
 ) -> None:
     far = PlaceKind(name="far", about="far away", abilities=(FAKE,), build=Local)
     monkeypatch.setattr(places, "KINDS", {**places.KINDS, "far": far})
-    spec = ServiceSpec(kind="memcached", place="far", measure=("sweep",))  # type: ignore[arg-type]
+    spec = ServiceSpec(kind="memcached", place="far", measure=("sweep",))
     with pytest.raises(HostFault) as caught:
         placed.check(spec, service("memcached", monkeypatch), facts)
     assert "kernel types (BTF) is missing" in caught.value.what
@@ -64,4 +64,4 @@ def test_a_port_that_is_taken_there_is_refused(
         other.listen()
         asked = service("memcached", monkeypatch, port=other.getsockname()[1])
         with pytest.raises(HostFault, match="is taken by"):
-            placed.check(ServiceSpec(kind="memcached", measure=("sweep",)), asked, facts)  # type: ignore[arg-type]
+            placed.check(ServiceSpec(kind="memcached", measure=("sweep",)), asked, facts)

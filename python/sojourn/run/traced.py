@@ -27,7 +27,7 @@ from sojourn.plan.traced import Condition
 from sojourn.run import signals
 from sojourn.run.live import RunningService
 from sojourn.run.watch import Deadline
-from sojourn.spec import Goal, ServiceSpec, Study
+from sojourn.spec import ServiceSpec, Study
 
 PROGRAM = "sojourn-trace"
 TRACE, FOLDED = "trace.json", "tail.folded"
@@ -86,17 +86,17 @@ def price(spec: ServiceSpec, condition: Condition) -> tuple[str, ...]:
 
     Files are named relative to the point's folder, in which it runs.
 
-    >>> asked = ServiceSpec(kind="memcached", measure=(Goal.BREAKDOWN,))
+    >>> asked = ServiceSpec(kind="memcached", measure=("breakdown",))
     >>> price(asked, Condition(traced.UNLOADED, 0.01))
     ('--all',)
     >>> price(asked, Condition(traced.LOADED, 0.9))
     ('--blame=p99', '--folded', 'tail.folded', '--flame', 'flame.svg')
-    >>> price(ServiceSpec(kind="memcached", measure=(Goal.SWEEP,)), Condition(traced.LOADED, 0.9))
+    >>> price(ServiceSpec(kind="memcached", measure=("sweep",)), Condition(traced.LOADED, 0.9))
     ()
     """
     if traced.is_blamed(spec, condition):  # of every request, too
         return ("--blame=p99", "--folded", FOLDED, "--flame", FLAME)
-    return ALL if Goal.BREAKDOWN in spec.measure else ()
+    return ALL if "breakdown" in spec.measure else ()
 
 
 def place(where: Placement, *, is_shielded: bool) -> tuple[tuple[int, ...], bool]:

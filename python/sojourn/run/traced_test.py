@@ -6,7 +6,7 @@ from sojourn.host import Placement
 from sojourn.plan import traced as plan
 from sojourn.plan.traced import Condition
 from sojourn.run import traced
-from sojourn.spec import Goal, ServiceSpec
+from sojourn.spec import ServiceSpec
 
 
 def where(server: tuple[int, ...], client: tuple[int, ...], house: tuple[int, ...]) -> Placement:
@@ -33,12 +33,12 @@ def test_one_cpu_is_all_there_is() -> None:
 
 
 def test_culprits_are_asked_for_where_requests_meet_others_and_everything_is_traced() -> None:
-    full = ServiceSpec(kind="memcached", measure=(Goal.BREAKDOWN,))
+    full = ServiceSpec(kind="memcached", measure=("breakdown",))
     for name in (plan.LOADED, plan.INTERFERENCE):
         words = traced.price(full, Condition(name, 0.9))
         assert "--blame=p99" in words
         assert words[words.index("--folded") + 1] == traced.FOLDED
     for name in (plan.UNLOADED, plan.CONTEXT_SWITCH):
         assert traced.price(full, Condition(name, 0.01)) == ("--all",)
-    assert traced.price(ServiceSpec(kind="memcached", measure=(Goal.SWEEP,)),
+    assert traced.price(ServiceSpec(kind="memcached", measure=("sweep",)),
                         Condition(plan.LOADED, 0.9)) == ()  # fmt: skip

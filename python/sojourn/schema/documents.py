@@ -14,6 +14,7 @@ from sojourn.analysis.findings import Findings
 from sojourn.errors import RunFault
 from sojourn.models.colocation import Table
 from sojourn.places import PlaceKind
+from sojourn.plan import questions
 from sojourn.plan.points import Outcome, Point
 from sojourn.services import KINDS, Param, ServiceKind
 from sojourn.spec import Study, kinds
@@ -85,10 +86,12 @@ def _describe(program: str) -> Mapping[str, Any]:
 
 
 def _study() -> dict[str, Any]:
-    """As people write it: what a profile fills in may be left out."""
+    """As people write it: what a profile fills in may be left out, questions have names."""
     schema = Study.model_json_schema(by_alias=True)
     for name in ("RunSpec", "SearchSpec"):
         schema["$defs"][name].pop("required", None)
+    measure = schema["$defs"]["ServiceSpec"]["properties"]["measure"]
+    measure["items"]["enum"] = [question.name for question in questions.KINDS]
     required = [key for key in schema["required"] if key != "run"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema,
             "required": required}  # fmt: skip

@@ -3,7 +3,6 @@
 from sojourn.spec.load import find, load, names
 from sojourn.spec.models import (
     Check,
-    Goal,
     MaxRps,
     Qos,
     QosRule,
@@ -18,7 +17,6 @@ from sojourn.spec.write import to_toml
 __all__ = [
     "PROFILES",
     "Check",
-    "Goal",
     "MaxRps",
     "Qos",
     "QosRule",

@@ -7,7 +7,7 @@ command line leave open, the profile fills in.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ def load(
     profile: str | None = None,
     overrides: Sequence[str] = (),
     is_own: bool = False,
+    asks: Callable[[object], Iterable[Mistake]] | None = None,
 ) -> Study:
     """Read, resolve and check a study.
 
@@ -40,6 +41,8 @@ def load(
         overrides: `key=value` texts, such as "run.repeats=2" or "services.nginx.qos.bound=5ms".
         is_own: the lab wrote the file itself, perhaps long ago: kinds and their parameters are
             not held against today's.
+        asks: gives the mistakes of the services as the file has them that only the stages know
+            which it is for: `plan.questions.mistakes`.
 
     Raises:
         SpecFault: with file and line, key path, near names, and how to mend it; its `each` has all
@@ -65,7 +68,8 @@ def load(
     except ValidationError as error:
         found.extend(mistakes(error, resolved))
     if not is_own:
-        found.extend(kinds.mistakes(resolved.get("services")))
+        for known_to in (kinds.mistakes, *([asks] if asks else [])):
+            found.extend(known_to(resolved.get("services")))
     for key, what, fix in sorted(found, key=lambda mistake: line_of(text, mistake[0])):
         faults.append(SpecFault(what, at=place(key, text, path, origin), fix=fix))
     if parsed is None or faults:

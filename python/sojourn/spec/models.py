@@ -45,15 +45,6 @@ class Model(BaseModel):
     )
 
 
-class Goal(StrEnum):
-    """What is asked of a service."""
-
-    SWEEP = "sweep"  # latency against load
-    MAX_LOAD = "max_load"  # the highest load within the QoS target
-    CHECK = "check"  # the instrument against a known truth
-    BREAKDOWN = "breakdown"  # where the time of each request goes, stage by stage
-
-
 class MaxRps(StrEnum):
     """What 100 % of the load axis means (M19, D8); printed with every figure."""
 
@@ -184,8 +175,8 @@ class ServiceSpec(Model):
     """Kind of service, as `sojourn kinds` lists them."""
     label: str = ""
     """Its name in this study, lower case; by default the kind."""
-    measure: tuple[Annotated[Goal, Field(strict=False)], ...] = (Goal.SWEEP, Goal.MAX_LOAD)
-    """What is asked: "sweep", "max_load", "check", "breakdown"."""
+    measure: tuple[str, ...] = ("sweep", "max_load")
+    """What is asked; `sojourn kinds questions` lists the names."""
     max_rps: MaxRps = Field(default=MaxRps.ACHIEVED_PEAK, strict=False)
     """What 100 % of the load axis means: "achieved_peak", "no_drop" or "qos" (M19)."""
     qos: Qos | None = None
@@ -219,14 +210,12 @@ class ServiceSpec(Model):
         return data
 
     @model_validator(mode="after")
-    def _goals_have_what_they_need(self) -> ServiceSpec:
+    def _has_what_it_needs(self) -> ServiceSpec:
         if not self.measure:
-            raise ValueError('measure is empty; ask for "sweep", "max_load" or "check"')
-        if Goal.CHECK in self.measure and (self.check is None or len(self.measure) > 1):
-            raise ValueError('measure = ["check"] stands alone and needs a [services.check] table')
+            raise ValueError('measure is empty; ask for "sweep" or "max_load"')
         if self.check is not None:
             self.check.refuse_other_service(self.params)
-        if self.qos is None and (Goal.MAX_LOAD in self.measure or self.max_rps is MaxRps.QOS):
+        if self.qos is None and self.max_rps is MaxRps.QOS:
             raise ValueError("a QoS target is needed; add [services.qos] with q and bound")
         return self
 

@@ -1,1 +1,79 @@
-"""What may be asked of a service: one file a question."""
+"""What may be asked of a service: a file a question, in the order in which they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from sojourn.errors import SpecFault
+from sojourn.plan.points import Phase
+from sojourn.plan.questions import breakdown, check, max_load, sweep
+from sojourn.plan.questions.question import Known, PhaseKind, Question
+from sojourn.spec import ServiceSpec, Study
+from sojourn.spec.faults import Mistake, near
+
+KINDS: tuple[Question, ...] = (
+    sweep.KIND,
+    max_load.KIND,
+    breakdown.KIND,
+    check.KIND,
+)
+AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis
+
+__all__ = ["AXIS", "KINDS", "Known", "PhaseKind", "Question"]
+
+
+def asked(study: Study, service: ServiceSpec) -> tuple[Question, ...]:
+    """The questions that a study asks of a service, in order.
+
+    Raises:
+        SpecFault: the service's `measure` names something that is no question.
+    """
+    for what, fix in _problems(service.measure, lambda table: getattr(service, table, None)):
+        raise SpecFault(what, at=f"services.{service.label}.measure", fix=fix)
+    return tuple(question for question in KINDS if question.is_asked(study, service))
+
+
+def of_phase(phase: Phase) -> Question | None:
+    """The question whose phase it is; None if it is that of the axis, or of none that is left."""
+    kinds = ((kind.name, question) for question in KINDS for kind in question.phases)
+    return next((question for name, question in kinds if name == phase), None)
+
+
+def phases() -> tuple[PhaseKind, ...]:
+    """Every phase, in the order of measurement."""
+    return AXIS, *(kind for question in KINDS for kind in question.phases)
+
+
+def mistakes(services: object) -> Iterator[Mistake]:
+    """Questions that do not exist or cannot be asked, with near names; `spec.load` asks.
+
+    Args:
+        services: as the file has them, right or wrong; what has not even the right form is the
+            model's to refuse.
+    """
+    for number, service in enumerate(services if isinstance(services, list) else ()):
+        if not isinstance(service, Mapping):
+            continue
+        names = service.get("measure", ServiceSpec.model_fields["measure"].default)
+        if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+            for what, fix in _problems(names, service.get):
+                yield ("services", number, "measure"), what, fix
+
+
+def _problems(names: Sequence[str], table_of: Callable[[str], object]) -> Iterator[tuple[str, str]]:
+    """(what, fix) of each question that does not exist, or has not what it needs."""
+    kinds = {question.name: question for question in KINDS}
+    for name in names:
+        question = kinds.get(name)
+        if question is None:
+            meant = near(name, kinds)
+            fix = f"did you mean {' or '.join(meant)}?" if meant else f"known: {', '.join(kinds)}"
+            yield f"there is no question '{name}'", fix
+            continue
+        for table in question.tables:
+            if not table_of(table):
+                what = f"measure asks for {name}, which needs a [services.{table}] table"
+                yield what, f"add [services.{table}], or leave {name} out of measure"
+        if question.is_alone and len(names) > 1:
+            fix = f'write measure = ["{name}"], and the rest in a [[services]] table of its own'
+            yield f"measure asks for {name}, which stands alone, and for something else", fix

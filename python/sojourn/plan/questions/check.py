@@ -8,10 +8,29 @@ from collections.abc import Sequence
 from sojourn import units
 from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.plan.setting import LOAD, RATE, Setting
 from sojourn.spec import Check, ServiceSpec, Study
 
 _STEADY = 0.8  # utilisation at which a check takes `run.check_s`
+
+
+class Checks(Question):
+    """Loads of a system whose truth is known; they follow from it, so there is no load axis."""
+
+    name = "check"
+    about = "the instrument against a known truth"
+    phases = (PhaseKind(name=Phase.CHECK, about="the instrument against theory"),)
+    needs_axis = False
+    tables = ("check",)
+    is_alone = True
+
+    def next_point(
+        self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
+    ) -> Point | None:
+        """The next check."""
+        del known
+        return next_check(study, service, outcomes)
 
 
 def next_check(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Point | None:
@@ -59,3 +78,6 @@ def _length_s(study: Study, rho: float | None) -> float:
         return study.run.measure_s
     factor = ((1 - _STEADY) / (1 - rho)) ** 2
     return round(study.run.check_s * min(4.0, max(0.75, factor)), 1)
+
+
+KIND = Checks()

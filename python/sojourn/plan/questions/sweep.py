@@ -13,8 +13,25 @@ from collections.abc import Sequence
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.plan.setting import LOAD, Setting
 from sojourn.spec import ServiceSpec, Study
+
+
+class Sweep(Question):
+    """Every load in every block."""
+
+    name = "sweep"
+    about = "latency against load"
+    phases = (PhaseKind(name=Phase.SWEEP, about="latency against load"),)
+
+    def next_point(
+        self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
+    ) -> Point | None:
+        """The next run of the sweep."""
+        if known.axis is None:
+            return None
+        return next_run(study, service, outcomes, known.axis, known.target, is_late=known.is_late)
 
 
 def next_run(
@@ -56,3 +73,6 @@ def order(study: Study, block: str) -> tuple[float, ...]:
     fractions = list(study.run.fractions)
     random.Random(make.seed_of(study, block)).shuffle(fractions)  # noqa: S311 - not a secret
     return tuple(fractions)
+
+
+KIND = Sweep()

@@ -1,0 +1,132 @@
+"""What a question is to the plan: the one interface through which each of them is asked.
+
+A question is a file in three folders, by the same name: here it chooses points, in
+`analysis/questions` it makes an answer of them, in `report/sections` that is shown. What they share
+(the load axis, the QoS target, the budget) is found before they are asked, in `plan.next`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sojourn.plan.axis import Axis, Target
+from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.spec import ServiceSpec, Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of a service when a question is asked.
+
+    Attributes:
+        axis: what 100 % load means; None while it is not known.
+        target: the QoS target with its bound; None without one or while it is not measured.
+        found: what each question has found so far, by its name; those not begun are not in it.
+        is_late: what is left of the service's time is kept for later questions: repeat nothing.
+    """
+
+    axis: Axis | None = None
+    target: Target | None = None
+    found: Mapping[str, object] = field(default_factory=dict)
+    is_late: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseKind:
+    """Why some of a question's points are measured.
+
+    Attributes:
+        name: of the phase, as it stands in points and records.
+        about: in a few words, for `sojourn plan`.
+        is_about: how many points there are depends on what they show.
+    """
+
+    name: Phase
+    about: str
+    is_about: bool = False
+
+
+class Question(ABC):
+    """Something that is asked of a service: `measure` in a study names it.
+
+    Attributes:
+        name: as it stands in a study.
+        about: in one line.
+        phases: of its points; no other question has one of these.
+        needs_axis: its loads are shares of max RPS, which is measured first.
+        tables: keys of the service without which it cannot be asked, such as `qos`.
+        is_alone: nothing else may be asked of the same service.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    phases: ClassVar[tuple[PhaseKind, ...]]
+    needs_axis: ClassVar[bool] = True
+    tables: ClassVar[tuple[str, ...]] = ()
+    is_alone: ClassVar[bool] = False
+
+    @abstractmethod
+    def next_point(
+        self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
+    ) -> Point | None:
+        """The measurement to make for it; None when it has all it wants.
+
+        Pure, and determined by the study's seed: the same arguments give the same point.
+
+        Args:
+            study: the study.
+            service: of which it is asked.
+            known: so far; with an axis, if it needs one, and with what it found itself.
+            outcomes: of this service, in the order in which they were made.
+        """
+
+    def is_asked(self, study: Study, service: ServiceSpec) -> bool:
+        """Whether the study asks it of this service."""
+        del study
+        return self.name in service.measure
+
+    def finds(
+        self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
+    ) -> object:
+        """What it has found so far, for itself and for whoever reports; None: nothing to keep."""
+        del study, service, outcomes
+        return known.found.get(self.name)
+
+    def kept_s(self, study: Study, service: ServiceSpec, known: Known) -> float:
+        """Time that questions before it may not use up with repetitions, s."""
+        del study, service, known
+        return 0.0
+
+    def so_far(self, known: Known) -> str:
+        """Its answer at this moment, for whoever watches; "" if there is none."""
+        del known
+        return ""
+
+    def said_of(self, known: Known, outcome: Outcome) -> str:
+        """What all runs together say about the load of one; "" if nothing beyond its verdict."""
+        del known, outcome
+        return ""
+
+    def rehearsed(
+        self, study: Study, point: Point, played: Sequence[Outcome], fresh_s: float
+    ) -> Sequence[Point]:
+        """The points for which one point stands when the plan is played through unmeasured.
+
+        Args:
+            study: the study.
+            point: of one of its phases.
+            played: before it.
+            fresh_s: what a point takes beside load if the service is started anew for it, s.
+        """
+        del study, played, fresh_s
+        return [point]
+
+    def shortfalls(
+        self, study: Study, service: ServiceSpec, points: Sequence[Point]
+    ) -> Iterator[str]:
+        """What these points cannot answer whatever they show, and how much more would."""
+        del study, service, points
+        yield from ()
