@@ -5,19 +5,21 @@ Adding one is one file like `memcached.py` and one line in `KINDS`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
-from sojourn.errors import SpecFault
+from sojourn import kinds
 from sojourn.places.task import Task
 from sojourn.services import memcached, nginx, null, synthetic
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 
 #: Every kind of service, in reading order.
-KINDS: Mapping[str, ServiceKind] = {
-    module.KIND.name: module.KIND for module in (null, memcached, nginx, synthetic)
-}
+KINDS = kinds.table(
+    null.KIND,
+    memcached.KIND,
+    nginx.KIND,
+    synthetic.KIND,
+)
 
 __all__ = [
     "KINDS",
@@ -38,14 +40,7 @@ def kind(name: str) -> ServiceKind:
     Raises:
         SpecFault: there is none of that name.
     """
-    if name in KINDS:
-        return KINDS[name]
-    near = difflib.get_close_matches(name, KINDS, n=1)
-    raise SpecFault(
-        f"there is no service {name}",
-        at=f"service kind {name}",
-        fix=f"did you mean {near[0]}?" if near else f"known: {', '.join(KINDS)}",
-    )
+    return kinds.find(KINDS, name, "service")
 
 
 def build(name: str, params: Mapping[str, Value], allowance: Allowance) -> Service:

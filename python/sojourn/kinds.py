@@ -1,0 +1,57 @@
+"""Tables of kinds: what there is of something, in reading order, found by name.
+
+Every folder of kinds has a written one: `KINDS = table(null.KIND, local.KIND)`, a line for each.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Protocol, TypeVar
+
+from sojourn.errors import SpecFault
+
+
+class Named(Protocol):
+    """Whatever describes itself, its name first."""
+
+    @property
+    def name(self) -> str:
+        """As it is asked for."""
+
+
+K = TypeVar("K", bound=Named)
+
+
+def table(*kinds: K) -> Mapping[str, K]:
+    """The kinds by name, in their order; it cannot be changed.
+
+    Raises:
+        ValueError: two have one name.
+    """
+    found = {kind.name: kind for kind in kinds}
+    if len(found) < len(kinds):
+        raise ValueError(f"a name comes twice: {', '.join(kind.name for kind in kinds)}")
+    return MappingProxyType(found)
+
+
+def find(kinds: Mapping[str, K], name: str, what: str) -> K:
+    """The kind of that name.
+
+    Args:
+        kinds: a table of them.
+        name: as it was asked for.
+        what: one of them is, for the error: "service".
+
+    Raises:
+        SpecFault: there is none of that name.
+    """
+    if name in kinds:
+        return kinds[name]
+    near = difflib.get_close_matches(name, kinds, n=1)
+    raise SpecFault(
+        f"there is no {what} {name}",
+        at=f"{what} {name}",
+        fix=f"did you mean {near[0]}?" if near else f"known: {', '.join(kinds)}",
+    )
