@@ -12,9 +12,14 @@ import pytest
 from sojourn import analysis, samples, store
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.stored import given
-from sojourn.plan import Phase, next_point, traced
-from sojourn.plan.setting import Setting
+from sojourn.plan import Phase, Point, codec, next_point, traced
+from sojourn.plan.setting import Level, Setting
 
+# What was said of a traced point before it named its neighbour and its connections.
+CONDITIONS = {
+    ("none", True): "unloaded", ("spin", True): "context_switch", ("none", False): "loaded",
+    ("stream", False): "interference",
+}  # fmt: skip
 GOLDEN = Path(__file__).parent / "store" / "golden"
 
 
@@ -46,11 +51,24 @@ def test_its_points_have_the_settings_they_were_measured_under(record: store.Rec
     assert said["mm1/check/b0/rho0.50"] == Setting.of(load=0.5)
     assert said["null/check/b0/rate1k"] == Setting.of(rate=1000)
     again = said["memcached/trace/b1/unloaded-f0.01/without~1"]
-    assert again == Setting.of(condition="unloaded", load=0.01, tracer=False)
+    assert again == Setting.of(neighbour="none", connections=1, load=0.01, tracer=False)
     disturbed = {p.key.split("/")[3] for p in points if traced.is_disturbed(p)}
     assert disturbed == {"interference-f0.90", "context_switch-f0.01"}
     for outcome in record.outcomes():
         assert samples.read(record.folder_of(outcome)).point == outcome.point
+
+
+@pytest.mark.parametrize("beside", CONDITIONS)
+def test_a_setting_that_names_a_condition_says_what_it_meant(beside: tuple[str, bool]) -> None:
+    neighbour, is_alone = beside
+    alone: dict[str, Level] = {"connections": 1} if is_alone else {}
+    now = Setting.of({"neighbour": neighbour, **alone}, load=0.9, tracer=True)
+    point = Point(
+        key="k", service="s", phase=Phase.TRACE, setting=now, offered_rps=1.0, measure_s=1.0,
+        warmup_s=0.0, seed=1,
+    )  # fmt: skip
+    then = {"condition": CONDITIONS[beside], "load": 0.9, "tracer": True}
+    assert codec.from_json({**codec.to_json(point), "setting": then}) == point
 
 
 def test_it_goes_on_wherever_it_was_stopped(record: store.Record) -> None:
@@ -67,10 +85,13 @@ def test_it_goes_on_wherever_it_was_stopped(record: store.Record) -> None:
 
 
 def test_sql_has_its_factors(results: Path) -> None:
-    asked = "select load, tracer, condition, rate, setting from points where key like '{}'"
+    asked = "select load, tracer, neighbour, connections, setting from points where key like '{}'"
     _, rows = store.query(results, asked.format("%/b1/loaded-f0.90/with"))
-    levels = {"condition": "loaded", "load": "0.9", "tracer": "true"}
-    assert rows == [(0.9, True, "loaded", None, levels)]
+    levels = {"neighbour": "none", "load": "0.9", "tracer": "true"}
+    assert rows == [(0.9, True, "none", None, levels)]
+    _, rows = store.query(results, asked.format("%/b1/context_switch-f0.01/with"))
+    levels = {"neighbour": "spin", "load": "0.01", "tracer": "true", "connections": "1"}
+    assert rows == [(0.01, True, "spin", 1, levels)]
     counted = "select phase, count(load), count(rate), count(*) from outcomes group by phase"
     _, rows = store.query(results, counted)
     assert {phase: counts for phase, *counts in rows} == {
@@ -112,8 +133,8 @@ def of_service(found: ServiceFinding) -> dict[str, Any]:
         ],
         "columns": found.breakdown and [
             [
-                c.name, c.condition, c.fraction, c.requests, c.runs, c.mean_ns, str(c.verdict),
-                c.cost.pairs, c.cost.p99,
+                c.name, CONDITIONS[c.neighbour, c.is_alone], c.fraction, c.requests, c.runs,
+                c.mean_ns, str(c.verdict), c.cost.pairs, c.cost.p99,
             ]
             for c in found.breakdown.columns
         ],

@@ -64,7 +64,7 @@ def test_the_plan_names_every_setting(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["plan", "latency_vs_load", "-p", "quick", *sets, "--json"]) == Exit.OK
     points = json.loads(capsys.readouterr().out)["points"]
     traced = [p["setting"] for p in points if p["phase"] == "trace" and p["service"] == "nginx"]
-    wanted = [{"condition": "loaded", "load": load, "tracer": tracer}
+    wanted = [{"neighbour": "none", "load": load, "tracer": tracer}
               for load in LOADS for tracer in (False, True)] * 2  # fmt: skip
     assert sorted(traced, key=str) == sorted(wanted, key=str)
     assert len({p["key"] for p in points}) == len(points)

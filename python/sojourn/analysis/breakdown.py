@@ -1,6 +1,6 @@
 """Where the time of each request goes: traced points put together, beside their untraced twins.
 
-Stages are means over all traced requests of a condition; they add to the mean total, whatever is
+Stages are means over all traced requests of a setting; they add to the mean total, whatever is
 not explained standing beside them (M21). Quantiles are those of the runs, and of several runs the
 median: bins of different runs are not merged here, and quantiles are never averaged.
 """
@@ -22,7 +22,7 @@ from sojourn.analysis.traced_findings import Breakdown, Stages
 from sojourn.analysis.words import load_share
 from sojourn.plan import traced
 from sojourn.plan.points import Phase, Verdict
-from sojourn.plan.traced import Condition
+from sojourn.plan.setting import LOAD, NEIGHBOUR, Setting
 from sojourn.samples.traced import CauseShare, Group, TraceResult
 from sojourn.spec import ServiceSpec
 from sojourn.units import show_ns
@@ -35,25 +35,23 @@ METHOD = Method(
 )
 _QS = ((0.5, "p50_ns"), (0.95, "p95_ns"), (0.99, "p99_ns"))
 _NUMBER = re.compile(r"\d+(\.\d+)?")
-_NAMES = {
-    traced.UNLOADED: "unloaded",
-    traced.CONTEXT_SWITCH: "context switch",
-    traced.INTERFERENCE: "interference",
-}
+# The papers' names of what has one request at a time, by neighbour; and of their other neighbour.
+_ALONE = {traced.NOBODY: "unloaded", traced.SPIN: "context switch"}
+_BESIDE = {traced.STREAM: "interference"}
 
 
 def attach(found: ServiceFinding, given: StudyData, spec: ServiceSpec) -> ServiceFinding:
     """The finding with its breakdown, if the study asked for one."""
-    wanted = traced.conditions(given.study, spec)
+    wanted, beside = traced.settings(given.study, spec), given.study.neighbour
     if not wanted:
         return found
-    by: dict[Condition, list[Measured]] = defaultdict(list)
+    by: dict[Setting, list[Measured]] = defaultdict(list)
     for measured in given.of(spec.label):
         if measured.outcome.point.phase is Phase.TRACE:
             by[traced.of(measured.outcome.point)[0]].append(measured)
-    columns = tuple(_column(c, by[c]) for c in wanted if c in by)
-    top = _top(columns)
-    accused = _accused(columns, top)
+    columns = tuple(_column(s, by[s], beside) for s in wanted if s in by)
+    top = _top(columns, beside)
+    accused = _accused(columns, top, beside)
     breakdown = Breakdown(
         columns=columns,
         answer=_answer(found.service, columns, top, accused),
@@ -78,8 +76,14 @@ def attach(found: ServiceFinding, given: StudyData, spec: ServiceSpec) -> Servic
     )
 
 
-def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
-    """One condition: its traced runs together, and what tracing them cost."""
+def _column(setting: Setting, measured: Sequence[Measured], beside: str = traced.NOBODY) -> Stages:
+    """One setting: its traced runs together, and what tracing them cost.
+
+    Args:
+        setting: as of `plan.traced`.
+        measured: its points, with the tracer and without.
+        beside: the neighbour that the study has beside all its points.
+    """
     sound = [m for m in measured if m.traced and m.traced.verdict.verdict is Verdict.HOLDS]
     believed = [m for m in measured if m.outcome.verdict is not Verdict.UNKNOWN]
     both = [m for m in sound if m.outcome.verdict is not Verdict.UNKNOWN]
@@ -90,13 +94,13 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
     ours = both or sound or slowed
     twins = [m for m in believed or measured if not traced.of(m.outcome.point)[1]]
     traces = [m.traced for m in ours if m.traced]
-    name = _NAMES.get(condition.name, f"{load_share(condition.fraction)} load")
     cost, windows = traced_cost.ratios(ours, twins), traced_cost.of_windows(traces)
     gaps = traced_cost.gaps(ours)
     return Stages(
-        name=name,
-        condition=condition.name,
-        fraction=condition.fraction,
+        name=_named(setting, beside),
+        neighbour=str(setting[NEIGHBOUR]),
+        is_alone=traced.is_alone(setting),
+        fraction=float(setting[LOAD]),
         offered_rps=middle([m.outcome.offered_rps for m in measured]) or 0.0,
         requests=sum(t.matched for t in traces),
         unmatched_share=max((t.unmatched_share for t in traces), default=None),
@@ -120,6 +124,17 @@ def _column(condition: Condition, measured: Sequence[Measured]) -> Stages:
         tail_requests=sum(t.tail.requests for t in traces),
         remarks=tuple(traced_cost.remarks(cost, windows, gaps)) if traces else (),
     )
+
+
+def _named(setting: Setting, beside: str) -> str:
+    """A column's name for people: the papers' where they have one."""
+    neighbour = str(setting[NEIGHBOUR])
+    if traced.is_alone(setting):
+        return _ALONE.get(neighbour) or f"unloaded beside {neighbour}"
+    if neighbour != beside:
+        return _BESIDE.get(neighbour) or f"beside {neighbour}"
+    load = f"{load_share(float(setting[LOAD]))} load"
+    return load if neighbour == traced.NOBODY else f"{load} beside {neighbour}"
 
 
 def _groups(
@@ -165,21 +180,28 @@ def _why(measured: Sequence[Measured]) -> tuple[str, ...]:
     return tuple(by_check.values()) or ("not measured",)
 
 
-def _top(columns: Sequence[Stages]) -> Stages | None:
+def _is_loaded(column: Stages, beside: str) -> bool:
+    """Whether it is one of the study's loads, in its usual company."""
+    return not column.is_alone and column.neighbour == beside
+
+
+def _top(columns: Sequence[Stages], beside: str = traced.NOBODY) -> Stages | None:
     """The heaviest load that is believed and that the tracer left as it was, or the next best."""
-    known = [c for c in columns if c.stages and c.condition == traced.LOADED]
+    known = [c for c in columns if c.stages and _is_loaded(c, beside)]
     sure = [c for c in known if c.verdict is Verdict.HOLDS]
     carried = [c for c in sure if traced_cost.is_carried(c.cost)]
     best = carried or sure or known
     return best[-1] if best else None
 
 
-def _accused(columns: Sequence[Stages], top: Stages | None) -> Stages | None:
+def _accused(
+    columns: Sequence[Stages], top: Stages | None, beside: str = traced.NOBODY
+) -> Stages | None:
     """Where culprits are told of first: there too, if they are known there, or the next best."""
     known = [
         c
         for c in columns
-        if c.culprits and c.condition == traced.LOADED and c.culprits.verdict is Verdict.HOLDS
+        if c.culprits and _is_loaded(c, beside) and c.culprits.verdict is Verdict.HOLDS
     ]
     if top in known or (top and top.culprits and not known):
         return top
@@ -203,7 +225,9 @@ def _answer(
     if top.tail_causes:
         cause, part = max(top.tail_causes, key=lambda pair: pair[1])
         text += f", by cause {100 * part:.0f} % is {cause}"
-    alone = next((c for c in columns if c.condition == traced.UNLOADED and c.mean_ns), None)
+    alone = next(
+        (c for c in columns if c.is_alone and c.name == _ALONE[traced.NOBODY] and c.mean_ns), None
+    )
     if alone and alone.mean_ns and top.mean_ns:
         text += (
             f"; a request alone takes {show_ns(alone.mean_ns)} in the server, "

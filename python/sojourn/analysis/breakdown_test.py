@@ -16,10 +16,11 @@ from sojourn.analysis.testing import study_of
 from sojourn.analysis.testing_traced import slowed
 from sojourn.analysis.traced_findings import Cost, Gap, Stages
 from sojourn.plan import Outcome, Phase, Point, Verdict, traced
-from sojourn.plan.traced import Condition
+from sojourn.plan.setting import Setting
 from sojourn.samples.traced import TraceResult
 
-LOADED = Condition(traced.LOADED, 0.9)
+LOADED = Setting.of(load=0.9, neighbour="none")
+UNLOADED = Setting.of(load=0.01, neighbour="none", connections=1)
 
 
 def times(mean: float | None, p50: float | None = None) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def run(
     """A traced point (`seen`), or its twin."""
     which = "with" if seen else "without"
     point = Point(
-        key=f"s/trace/b0/{which}", service="s", setting=LOADED.setting(is_traced=bool(seen)),
+        key=f"s/trace/b0/{which}", service="s", setting=Setting.of(LOADED, tracer=bool(seen)),
         phase=Phase.TRACE, offered_rps=rps,
         fraction=0.9, measure_s=1.0, warmup_s=0.0, seed=1,
     )  # fmt: skip
@@ -83,7 +84,8 @@ def column(*measured: Measured) -> Stages:
 def test_stages_are_means_over_all_requests_and_quantiles_medians_of_runs() -> None:
     """1,000 requests at 1 and 3,000 at twice that: (1 + 3·2)/4 = 1.75 times."""
     found = column(run(trace(1_000, 1.0)), run(trace(3_000, 2.0)), run(None))
-    assert (found.name, found.condition, found.fraction) == ("90 % load", traced.LOADED, 0.9)
+    assert (found.name, found.fraction) == ("90 % load", 0.9)
+    assert (found.neighbour, found.is_alone) == ("none", False)
     assert (found.requests, found.runs, found.offered_rps) == (4_000, 2, 9_000)
     assert found.tail_requests == 400
     assert found.unmatched_share == pytest.approx(0.02)
@@ -180,12 +182,28 @@ def test_a_worker_without_idle_time_is_shown_too_but_no_further_doubt_is_let_pas
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [(traced.UNLOADED, "unloaded"), (traced.CONTEXT_SWITCH, "context switch"),
-     (traced.INTERFERENCE, "interference"), (traced.LOADED, "5 % load")],
-)  # fmt: skip
-def test_columns_are_named_for_people(name: str, words: str) -> None:
-    assert breakdown._column(Condition(name, 0.05), [run(trace(1_000, 1.0))]).name == words
+    ("levels", "beside", "words"),
+    [
+        ({"connections": 1, "neighbour": "none"}, "none", "unloaded"),
+        ({"connections": 1, "neighbour": "spin"}, "none", "context switch"),
+        ({"connections": 1, "neighbour": "stream"}, "stream", "unloaded beside stream"),
+        ({"neighbour": "stream"}, "none", "interference"),
+        ({"neighbour": "null"}, "none", "beside null"),
+        ({"neighbour": "none"}, "none", "5 % load"),
+        ({"neighbour": "stream"}, "stream", "5 % load beside stream"),
+    ],
+)
+def test_columns_are_named_for_people(
+    levels: dict[str, str | int], beside: str, words: str
+) -> None:
+    setting = Setting.of(levels, load=0.05)
+    assert breakdown._column(setting, [run(trace(1_000, 1.0))], beside).name == words
+
+
+def test_in_a_study_with_a_neighbour_its_loads_are_those_beside_it() -> None:
+    beside = replace(column(run(trace(1_000, 1.0))), neighbour="stream")
+    assert breakdown._top([beside]) is None
+    assert breakdown._top([beside], "stream") is beside
 
 
 def answer(*columns: Stages) -> str:
@@ -195,7 +213,7 @@ def answer(*columns: Stages) -> str:
 def test_the_answer_is_the_largest_stage_of_the_heaviest_load_that_is_sure() -> None:
     low, high = column(run(trace(1_000, 1.0))), column(run(trace(1_000, 2.0)))
     low = replace(low, name="10 % load")
-    alone = replace(low, condition=traced.UNLOADED, mean_ns=4e3)
+    alone = replace(low, name="unloaded", is_alone=True, mean_ns=4e3)
     assert answer(alone, low, high) == (
         "At 90 % load 80 % of the time of s's requests at and above p99 is EPoll, by cause 70 % "
         "is queuing; a request alone takes 4 µs in the server, there 10.0 µs."
@@ -213,13 +231,12 @@ def test_the_answer_is_the_largest_stage_of_the_heaviest_load_that_is_sure() -> 
     assert answer(alone, replace(high, stages=())) == unknown
 
 
-def test_each_condition_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Traced runs and their twins of one condition together; one that was not measured lacks."""
-    unloaded = Condition(traced.UNLOADED, 0.01)
-    monkeypatch.setattr(traced, "conditions", lambda *_: (unloaded, LOADED))
+def test_each_setting_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traced runs and their twins of one setting together; one that was not measured lacks."""
+    monkeypatch.setattr(traced, "settings", lambda *_: (UNLOADED, LOADED))
     spec: Any = SimpleNamespace(label="s", measure=("breakdown",))
     given = StudyData(study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)))
     found = breakdown.attach(memcached(), given, spec)
     assert found.breakdown is not None
     assert [(c.name, c.cost.pairs) for c in found.breakdown.columns] == [("90 % load", 1)]
-    assert found.verdict is Verdict.UNKNOWN  # the other condition was asked for, too
+    assert found.verdict is Verdict.UNKNOWN  # the other setting was asked for, too

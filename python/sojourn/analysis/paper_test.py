@@ -10,7 +10,7 @@ from sojourn.analysis import paper, paper_stages
 from sojourn.analysis.answer_test import HOLDS, VIOLATED, load, memcached
 from sojourn.analysis.findings import Estimate, Line, LoadPoint, Qos, ServiceFinding
 from sojourn.analysis.traced_findings import Cost, Stages
-from sojourn.plan import Verdict, traced
+from sojourn.plan import Verdict
 
 
 def p95(fraction: float, mean_ns: float | None, p95_ns: float | None) -> LoadPoint:
@@ -68,11 +68,12 @@ def test_where_the_tail_leaves_the_ideal_queue() -> None:
     assert row(other, name, 0.7) is None
 
 
-def stages(condition: str, fraction: float, **change: float) -> Stages:
+def stages(under: paper_stages.Under, fraction: float, **change: float) -> Stages:
     ours = {"RX": 1e3, "TCP/IP": 2e3, "EPoll": 3e3, "libevent": 4e3, "Read": 5e3,
             "application": 6e3, "Open": 500.0, "Send": 7e3, "other": 9e9, **change}  # fmt: skip
     return Stages(
-        name=f"{fraction:g}", condition=condition, fraction=fraction, offered_rps=1.0, requests=9,
+        name=f"{fraction:g}", neighbour=under[1], is_alone=under[2], fraction=fraction,
+        offered_rps=1.0, requests=9,
         unmatched_share=0.0, runs=1, stages=tuple(ours.items()), tail=(), mean_ns=30e3,
         tail_mean_ns=None, residual_ns=None, quantiles=(), causes=(), tail_causes=(), cpu=(),
         gaps=(), cost=Cost(pairs=0, throughput=None, mean=None, p99=None, cpu=None),
@@ -81,7 +82,7 @@ def stages(condition: str, fraction: float, **change: float) -> Stages:
 
 
 def test_a_column_of_the_papers_has_our_stages_added_up_as_theirs_are() -> None:
-    (found,) = paper_stages.rows("memcached", [stages(traced.UNLOADED, 0.01)])
+    (found,) = paper_stages.rows("memcached", [stages(paper_stages.UNLOADED, 0.01)])
     assert found == (
         "stages unloaded, mean µs",
         (
@@ -96,7 +97,7 @@ def test_a_column_of_the_papers_has_our_stages_added_up_as_theirs_are() -> None:
     )
     switched, interfered = (
         paper_stages.rows("memcached", [stages(c, 0.9)])[0]
-        for c in (traced.CONTEXT_SWITCH, traced.INTERFERENCE)
+        for c in (paper_stages.CONTEXT_SWITCH, paper_stages.INTERFERENCE)
     )
     assert switched[1].endswith("Write 3.9 · total 18.7")
     assert interfered[1].endswith("EPoll 3780 · libevent 4545 · Read 7 · memcached 4 · Write 5"
@@ -119,21 +120,21 @@ def test_a_column_of_the_papers_has_our_stages_added_up_as_theirs_are() -> None:
 def test_a_load_of_the_papers_has_the_nearest_of_ours_within_ten_points(
     kind: str, fraction: float, named: list[str]
 ) -> None:
-    far = stages(traced.LOADED, 0.5)
-    found = paper_stages.rows(kind, [far, stages(traced.LOADED, fraction)])
+    far = stages(paper_stages.LOADED, 0.5)
+    found = paper_stages.rows(kind, [far, stages(paper_stages.LOADED, fraction)])
     assert [f"{r[3]} {r[0].removeprefix('stages loaded ').split(',')[0]}" for r in found] == named
     assert all(f"({fraction:g})" in row[2] for row in found)
 
 
 def test_a_network_of_the_second_paper_is_interrupt_and_protocol() -> None:
-    (found,) = paper_stages.rows("nginx", [stages(traced.LOADED, 0.1)])
+    (found,) = paper_stages.rows("nginx", [stages(paper_stages.LOADED, 0.1)])
     assert found[1] == (
         "Network 9 · Epoll 13 · Libevent 11 · Read 1 · Open 4 · NGINX 12 · Send 26 · total 76"
     )
     assert found[2].startswith("Network 3 · Epoll 3 · Libevent 4 · Read 5 · Open 0.5 · NGINX 6")
-    (mc,) = paper_stages.rows("memcached", [stages(traced.LOADED, 0.1)])
+    (mc,) = paper_stages.rows("memcached", [stages(paper_stages.LOADED, 0.1)])
     assert mc[2].startswith("Network 3 · Epoll 3 · Libevent 4 · Read 5 · Memcached 6.5 · Send 7 ")
-    assert not paper_stages.rows("nginx", [replace(stages(traced.LOADED, 0.1), stages=())])
+    assert not paper_stages.rows("nginx", [replace(stages(paper_stages.LOADED, 0.1), stages=())])
 
 
 def test_times_of_a_stage_have_three_digits_and_whole_microseconds_from_a_millisecond() -> None:

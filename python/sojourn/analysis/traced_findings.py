@@ -123,11 +123,12 @@ class Culprits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """Where the time of requests goes under one condition (L12, C8, C9).
+    """Where the time of requests goes under one setting (L12, C8, C9).
 
     Attributes:
         name: for people: "unloaded", "90 % load", …
-        condition: of `plan.traced`.
+        neighbour: who ran beside the service, as KIND or KIND:WHERE; "none": nobody.
+        is_alone: there was one request at a time.
         requests, tail_requests: all that were traced, and those of them at and above p99.
         stages, tail: mean time per stage, ns, of both.
         mean_ns, tail_mean_ns: mean total of the same; the stages, residual included, add to it.
@@ -141,7 +142,8 @@ class Stages:
     """
 
     name: str
-    condition: str
+    neighbour: str
+    is_alone: bool
     fraction: float
     offered_rps: float
     requests: int
@@ -169,7 +171,7 @@ class Stages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakdown:
-    """Stage by stage, a column per condition in the order of the papers' tables.
+    """Stage by stage, a column per setting in the order of the papers' tables.
 
     Attributes:
         top: name of the column that `answer` is about: the highest load that the tracer left as it

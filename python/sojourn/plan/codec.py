@@ -9,7 +9,6 @@ from typing import Any
 
 from sojourn.plan import older
 from sojourn.plan.points import Phase, Point
-from sojourn.plan.setting import Setting
 
 # Version 2: a point has a setting; its key, which had to be taken apart before, says no more.
 FORM, MAJOR, OLDEST = "sojourn.point", 2, 1
@@ -39,7 +38,7 @@ def from_json(table: Mapping[str, Any]) -> Point:
     given["phase"] = phase = Phase(given["phase"])
     given["overrides"] = tuple(dict(given["overrides"]).items())
     if "setting" in given:
-        given["setting"] = Setting.of(dict(given["setting"]))
+        given["setting"] = older.renamed(dict(given["setting"]))
     else:
         of = (given["key"], phase, given.get("fraction"), given["offered_rps"])
         given["setting"] = older.setting_of(*of)

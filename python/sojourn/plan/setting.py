@@ -18,7 +18,8 @@ Level = bool | int | float | str
 
 LOAD = "load"  # a share of max RPS
 RATE = "rate"  # requests/s, where the plan itself looks for the load
-CONDITION = "condition"  # what runs beside a traced point
+NEIGHBOUR = "neighbour"  # who runs beside the service; "none": nobody
+CONNECTIONS = "connections"  # of the client; 1: one request at a time
 TRACER = "tracer"  # whether it is traced, or the twin that is not
 _FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _PLAIN = re.compile(r"(?!(?:true|false)$)[A-Za-z_][A-Za-z0-9_.:+-]*")  # needs no quotes

@@ -1,9 +1,10 @@
-"""Points that are traced: each condition with the tracer and without it, side by side (M21).
+"""Points that are traced: each setting with the tracer and without it, side by side (M21).
 
 A study with `trace = true` has its loads traced after everything else. The goal "breakdown" adds
-the other columns of the papers' tables: one request at a time, the same with a CPU-bound task on
-the core, and the highest load with a task that streams through memory (L12, C8, C9). The order of
-conditions, and of "with" and "without" in each, is drawn anew for every block (M16).
+the other columns of the papers' tables: one request at a time, the same beside a CPU-bound task on
+the core, and the highest load beside a task that streams through memory (L12, C8, C9). A study that
+has a neighbour of its own has it beside all of them, and none of these two. The order of settings,
+and of "with" and "without" in each, is drawn anew for every block (M16).
 
 A point is as long as its tracer needs to answer: windows have to be several, and whoever is to be
 named must show in several pieces of the time.
@@ -14,19 +15,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis
 from sojourn.plan.points import Cell, Outcome, Phase, Point
-from sojourn.plan.setting import CONDITION, LOAD, TRACER, Setting
+from sojourn.plan.setting import CONNECTIONS, LOAD, NEIGHBOUR, TRACER, Level, Setting
 from sojourn.spec import ServiceSpec, Study
 
-UNLOADED = "unloaded"
-CONTEXT_SWITCH = "context_switch"
-LOADED = "loaded"
-INTERFERENCE = "interference"
-DISTURBED = frozenset({CONTEXT_SWITCH, INTERFERENCE})  # by a task of ours, on purpose
+NOBODY, SPIN, STREAM = "none", "spin", "stream"  # neighbours
 UNLOADED_SHARE = 0.01  # of max RPS, on one connection: next to never two requests at once
 
 # The tracer's windows at its default cost of 2 %: one in every SLOT_S, WINDOW_S long or longer. If
@@ -41,48 +37,48 @@ WINDOWED_S_MAX = 30.0  # at a load so small that even this is too short, the poi
 BLAMED_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """What a traced point is measured under.
+def settings(study: Study, service: ServiceSpec) -> tuple[Setting, ...]:
+    """What a service is traced under, in the order of the papers' columns; () if it is not.
 
-    Attributes:
-        name: one of the constants above.
-        fraction: load as a share of max RPS.
+    They say nothing of the tracer: each is measured with it and without.
     """
-
-    name: str
-    fraction: float
-
-    def setting(self, *, is_traced: bool) -> Setting:
-        """What a point under it is measured under, with the tracer or without."""
-        return Setting.of({CONDITION: self.name, LOAD: self.fraction, TRACER: is_traced})
-
-
-def conditions(study: Study, service: ServiceSpec) -> tuple[Condition, ...]:
-    """What is traced of a service, in the order of the papers' columns; () if nothing is."""
     is_full = "breakdown" in service.measure
     if not (is_full or study.trace) or "check" in service.measure:
         return ()
-    loaded = tuple(Condition(LOADED, fraction) for fraction in study.run.fractions)
+    beside = study.neighbour
+    loaded = tuple(_setting(fraction, beside) for fraction in study.run.fractions)
     if not is_full:
         return loaded
+    alone = _setting(UNLOADED_SHARE, beside, is_alone=True)
+    if beside != NOBODY:
+        return (alone, *loaded)
     return (
-        Condition(UNLOADED, UNLOADED_SHARE),
-        Condition(CONTEXT_SWITCH, UNLOADED_SHARE),
+        alone,
+        _setting(UNLOADED_SHARE, SPIN, is_alone=True),
         *loaded,
-        Condition(INTERFERENCE, study.run.fractions[-1]),
+        _setting(study.run.fractions[-1], STREAM),
     )
 
 
-def is_blamed(service: ServiceSpec, condition: Condition) -> bool:
+def _setting(fraction: float, neighbour: str, *, is_alone: bool = False) -> Setting:
+    alone = {CONNECTIONS: 1} if is_alone else {}
+    return Setting.of({LOAD: fraction, NEIGHBOUR: neighbour, **alone})
+
+
+def is_blamed(service: ServiceSpec, setting: Setting) -> bool:
     """Whether it is asked who made the slowest requests slow: where requests meet others."""
-    return "breakdown" in service.measure and condition.name in {LOADED, INTERFERENCE}
+    return "breakdown" in service.measure and not is_alone(setting)
 
 
-def length_s(study: Study, service: ServiceSpec, condition: Condition, offered_rps: float) -> float:
+def is_alone(setting: Setting) -> bool:
+    """Whether there is one request at a time."""
+    return setting.get(CONNECTIONS) == 1
+
+
+def length_s(study: Study, service: ServiceSpec, setting: Setting, offered_rps: float) -> float:
     """Measured part of a traced point and of its twin, s: the study's, or what the tracer needs."""
     asked_s = study.run.measure_s
-    if is_blamed(service, condition):
+    if is_blamed(service, setting):
         return max(asked_s, BLAMED_S)
     if "breakdown" in service.measure:  # every request is traced
         return asked_s
@@ -90,21 +86,25 @@ def length_s(study: Study, service: ServiceSpec, condition: Condition, offered_r
     return max(asked_s, min(WINDOWED_S_MAX, math.ceil(windows * SLOT_S)))
 
 
-def of(point: Point) -> tuple[Condition, bool]:
-    """The condition of a traced point, and whether the tracer runs; KeyError if it is none."""
-    levels = point.setting
-    return Condition(str(levels[CONDITION]), float(levels[LOAD])), levels[TRACER] is True
+def of(point: Point) -> tuple[Setting, bool]:
+    """A traced point's setting as in `settings`, and whether the tracer runs.
+
+    Levels of other factors of the study are left out. KeyError if it is no traced point.
+    """
+    levels: dict[str, Level] = {name: point.setting[name] for name in (LOAD, NEIGHBOUR)}
+    if is_alone(point.setting):
+        levels[CONNECTIONS] = 1
+    return Setting.of(levels), point.setting[TRACER] is True
 
 
 def is_disturbed(point: Point) -> bool:
-    """Whether a task that disturbs the server is what the point is about."""
-    return point.phase is Phase.TRACE and of(point)[0].name in DISTURBED
+    """Whether its setting has a neighbour, who disturbs the server on purpose."""
+    return point.setting.get(NEIGHBOUR, NOBODY) != NOBODY
 
 
 def disturbs(study: Study, service: ServiceSpec) -> bool:
-    """Whether a task that disturbs the server runs in some of its traced points."""
-    wanted = conditions(study, service)
-    return any(condition.name in DISTURBED for condition in wanted)
+    """Whether somebody disturbs the server in some of its traced points."""
+    return any(setting[NEIGHBOUR] != NOBODY for setting in settings(study, service))
 
 
 def next_run(
@@ -118,38 +118,34 @@ def next_run(
     """The next traced point, or its untraced twin; None when there are enough."""
     done = make.Tried(outcomes, Phase.TRACE)
     retries = 0 if is_late else study.run.retries
-    for block in range(study.run.repeats if conditions(study, service) else 0):
-        for condition, is_traced in order(study, service, block):
-            setting = condition.setting(is_traced=is_traced)
-            tried = done.at(block, setting)
+    for block in range(study.run.repeats if settings(study, service) else 0):
+        for setting, is_traced in order(study, service, block):
+            whole = Setting.of({**setting, TRACER: is_traced})
+            tried = done.at(block, whole)
             if make.is_open(tried, retries):
-                offered_rps = condition.fraction * axis.rps
+                fraction = float(setting[LOAD])
+                offered_rps = fraction * axis.rps
                 return make.point(
                     study,
-                    Cell(service.label, Phase.TRACE, block, setting),
+                    Cell(service.label, Phase.TRACE, block, whole),
                     len(tried),
-                    measure_s=length_s(study, service, condition, offered_rps),
+                    measure_s=length_s(study, service, setting, offered_rps),
                     offered_rps=offered_rps,
-                    fraction=condition.fraction,
-                    overrides=_overrides(condition),
+                    fraction=fraction,
+                    overrides=(("connections", 1), ("threads", 1)) if is_alone(setting) else (),
                 )
     return None
 
 
-def order(study: Study, service: ServiceSpec, block: int) -> list[tuple[Condition, bool]]:
-    """Conditions of one block, with the tracer and without, in the order of measurement."""
+def order(study: Study, service: ServiceSpec, block: int) -> list[tuple[Setting, bool]]:
+    """Settings of one block, with the tracer and without, in the order of measurement."""
     name = Cell(service.label, Phase.TRACE, block).key()
     drawn = random.Random(make.seed_of(study, name))  # noqa: S311 - not a secret
-    wanted = list(conditions(study, service))
+    wanted = list(settings(study, service))
     drawn.shuffle(wanted)
-    found: list[tuple[Condition, bool]] = []
-    for condition in wanted:
+    found: list[tuple[Setting, bool]] = []
+    for setting in wanted:
         pair = [True, False]
         drawn.shuffle(pair)
-        found += [(condition, is_traced) for is_traced in pair]
+        found += [(setting, is_traced) for is_traced in pair]
     return found
-
-
-def _overrides(condition: Condition) -> tuple[tuple[str, str | float | int | bool], ...]:
-    is_alone = condition.name in {UNLOADED, CONTEXT_SWITCH}
-    return (("connections", 1), ("threads", 1)) if is_alone else ()

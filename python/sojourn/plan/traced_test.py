@@ -10,6 +10,7 @@ import pytest
 from sojourn import spec
 from sojourn.plan import Axis, Phase, Verdict, traced
 from sojourn.plan.rehearse import rehearse
+from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import MaxRps, Study
 
@@ -20,12 +21,12 @@ def study(name: str = "breakdown", *sets: str) -> Study:
     return spec.load(name, profile="quick", overrides=sets)
 
 
-def test_every_condition_is_measured_with_and_without_in_every_block() -> None:
+def test_every_setting_is_measured_with_and_without_in_every_block() -> None:
     of = study("breakdown", "run.fractions=[0.5, 0.9]")
     points = [o.point for o in play(of, Simulated().measure) if o.point.phase is Phase.TRACE]
     found = Counter((p.service, p.repeat, *traced.of(p)) for p in points)
     assert set(found.values()) == {1}
-    assert len(found) == 2 * of.run.repeats * 5 * 2  # services, blocks, conditions, with or without
+    assert len(found) == 2 * of.run.repeats * 5 * 2  # services, blocks, settings, with or without
     for with_it, without in zip(points[::2], points[1::2], strict=True):
         assert traced.of(with_it)[0] == traced.of(without)[0]  # neighbours in time
         assert with_it.life == without.life
@@ -37,8 +38,9 @@ def test_a_request_alone_has_one_connection() -> None:
     for outcome in play(of, Simulated().measure):
         point = outcome.point
         if point.phase is Phase.TRACE:
-            is_alone = traced.of(point)[0].name in {traced.UNLOADED, traced.CONTEXT_SWITCH}
-            assert ("connections", 1) in point.overrides or not is_alone
+            is_alone = point.setting.get("connections") == 1
+            assert (("connections", 1) in point.overrides) == is_alone
+            assert is_alone == (point.fraction == traced.UNLOADED_SHARE)
 
 
 def test_any_study_may_ask_for_it_and_none_gets_it_unasked() -> None:
@@ -46,16 +48,18 @@ def test_any_study_may_ask_for_it_and_none_gets_it_unasked() -> None:
     assert not [o for o in play(plain, Simulated().measure) if o.point.phase is Phase.TRACE]
     asked = study("latency_vs_load", "run.fractions=[0.3]", "trace=true")
     points = [o.point for o in play(asked, Simulated().measure) if o.point.phase is Phase.TRACE]
-    assert {traced.of(p)[0].name for p in points} == {traced.LOADED}
+    assert {(p.setting["neighbour"], traced.is_alone(p.setting)) for p in points} == {
+        ("none", False)
+    }
     assert {traced.of(p)[1] for p in points} == {True, False}
 
 
-def test_an_attempt_keeps_its_condition() -> None:
+def test_an_attempt_keeps_its_setting() -> None:
     of = study("breakdown", "run.fractions=[0.5]")
     played = play(of, Simulated(unknown_share=0.3, seed=3).measure)
     again = [o.point for o in played if o.point.phase is Phase.TRACE and "~" in o.point.key]
     assert again
-    assert all(traced.of(point)[0].fraction == point.fraction for point in again)
+    assert all(point.setting["load"] == point.fraction for point in again)
 
 
 def test_what_disturbs_the_server_is_known_from_the_point_and_from_the_study() -> None:
@@ -66,19 +70,26 @@ def test_what_disturbs_the_server_is_known_from_the_point_and_from_the_study() -
     assert not traced.disturbs(loaded, loaded.service("memcached"))
     points = [o.point for o in play(of, Simulated().measure)]
     disturbed = {
-        traced.of(p)[0].name if p.phase is Phase.TRACE else p.phase
+        p.setting["neighbour"] if p.phase is Phase.TRACE else p.phase
         for p in points
         if traced.is_disturbed(p)
     }
-    assert disturbed == {traced.CONTEXT_SWITCH, traced.INTERFERENCE}
-    wanted = traced.conditions(of, service)
-    assert [(c.name, c.fraction) for c in wanted] == [
-        (traced.UNLOADED, 0.01), (traced.CONTEXT_SWITCH, 0.01), (traced.LOADED, 0.5),
-        (traced.LOADED, 0.9), (traced.INTERFERENCE, 0.9),
+    assert disturbed == {"spin", "stream"}
+    assert [setting.text for setting in traced.settings(of, service)] == [
+        "connections=1,load=0.01,neighbour=none", "connections=1,load=0.01,neighbour=spin",
+        "load=0.5,neighbour=none", "load=0.9,neighbour=none", "load=0.9,neighbour=stream",
     ]  # fmt: skip
 
 
-def test_with_and_without_and_their_conditions_come_in_orders_that_differ() -> None:
+def test_a_study_with_a_neighbour_has_it_beside_all_traced_points() -> None:
+    of = study("breakdown", "run.fractions=[0.5, 0.9]", "neighbour=stream:server")
+    assert [setting.text for setting in traced.settings(of, of.service("memcached"))] == [
+        "connections=1,load=0.01,neighbour=stream:server", "load=0.5,neighbour=stream:server",
+        "load=0.9,neighbour=stream:server",
+    ]  # fmt: skip
+
+
+def test_with_and_without_and_their_settings_come_in_orders_that_differ() -> None:
     of = study("breakdown", "run.fractions=[0.5, 0.9]", "run.repeats=4")
     service = of.service("memcached")
     orders = [traced.order(of, service, n) for n in range(4)]
@@ -93,7 +104,7 @@ def test_a_point_of_which_no_run_is_believed_is_made_again_unless_it_is_late() -
     service, axis = of.service("memcached"), AXIS
     first = traced.next_run(of, service, [], axis, is_late=False)
     assert first is not None
-    fraction = traced.of(first)[0].fraction
+    fraction = float(first.setting["load"])
     assert first.offered_rps == pytest.approx(fraction * axis.rps)
     spoiled = [replace(Simulated().measure(first), verdict=Verdict.UNKNOWN)]
     again = traced.next_run(of, service, spoiled, axis, is_late=False)
@@ -138,14 +149,14 @@ def test_windows_come_as_often_as_the_tracer_makes_them() -> None:
     late_s = 1e-9 * price * 0.5 * constant("BESIDE_NS") / cost
     assert slot_s + late_s <= traced.SLOT_S <= 2 * slot_s
     asked = study("latency_vs_load", "trace=true")
-    loaded = traced.Condition(traced.LOADED, 0.9)
+    loaded = Setting.of(load=0.9, neighbour="none")
     length_s = traced.length_s(asked, asked.service("memcached"), loaded, 1e5)
     assert length_s / (slot_s + late_s) >= 10
 
 
 def test_longer_points_stay_as_long_as_the_study_says_and_small_loads_have_an_end() -> None:
     long = study("latency_vs_load", "trace=true", "run.measure_s=60")
-    loaded = traced.Condition(traced.LOADED, 0.5)
+    loaded = Setting.of(load=0.5, neighbour="none")
     service = long.service("memcached")
     assert traced.length_s(long, service, loaded, 5e4) == 60
     short = study("latency_vs_load", "trace=true")
@@ -155,13 +166,12 @@ def test_longer_points_stay_as_long_as_the_study_says_and_small_loads_have_an_en
 def test_who_is_to_blame_is_asked_under_load_and_of_ten_seconds() -> None:
     of = study("breakdown", "run.fractions=[0.5, 0.9]")
     service = of.service("memcached")
-    lengths = {c.name: traced.length_s(of, service, c, 1e4) for c in traced.conditions(of, service)}
-    assert lengths == {
-        traced.UNLOADED: of.run.measure_s, traced.CONTEXT_SWITCH: of.run.measure_s,
-        traced.LOADED: traced.BLAMED_S, traced.INTERFERENCE: traced.BLAMED_S,
-    }  # fmt: skip
+    for setting in traced.settings(of, service):
+        is_alone = setting.get("connections") == 1
+        length_s = traced.length_s(of, service, setting, 1e4)
+        assert length_s == (of.run.measure_s if is_alone else traced.BLAMED_S)
     sweep = study("latency_vs_load", "trace=true").service("memcached")
-    assert not traced.is_blamed(sweep, traced.Condition(traced.LOADED, 0.9))
+    assert not traced.is_blamed(sweep, Setting.of(load=0.9, neighbour="none"))
 
 
 def test_what_is_promised_holds_the_length_of_traced_points() -> None:

@@ -44,9 +44,9 @@ def found(
 def _measured(outcome: Outcome, of: Callable[[], TraceResult], wait: str) -> Measured:
     if outcome.point.phase is not Phase.TRACE:
         return Measured(outcome=outcome)
-    condition, is_traced = traced.of(outcome.point)
-    is_slow = is_traced and condition.fraction == OVERLOADED
-    is_loaded = condition.name == traced.LOADED
+    setting, is_traced = traced.of(outcome.point)
+    is_slow = is_traced and setting["load"] == OVERLOADED
+    is_loaded = not traced.is_alone(setting) and setting["neighbour"] == "none"
     achieved = (0.7 if is_slow else 1.0) * outcome.offered_rps
     return Measured(
         outcome=replace(outcome, achieved_rps=achieved, p99_ns=30e3),

@@ -35,7 +35,7 @@ def read(folder: Path) -> Outcome:
     at = folder / LOAD
     result = load_result(at)
     span = result.sojourn_ns
-    verdict, reasons = judged(result, point, others_share(folder / HOST))
+    verdict, reasons = judged(result, point, others_share(folder / HOST, point))
     ratio = correlation(folder, result).ratio
     missed, undisturbed = misses(folder, result, ratio)
     return Outcome(
@@ -68,14 +68,15 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     Where they are what is asked for, the run is believed if the lateness has a known size, which
     stands beside them, and not otherwise (M3).
 
-    So it is with other processes on the server's CPUs, unless the point is about them: a bound that
-    holds in spite of them holds. Behind a shield they run while the server has nothing to do, and
-    are no reason for doubt (M32).
+    So it is with other processes on the server's CPUs, unless the point is as the machine schedules
+    it: a bound that holds in spite of them holds. Behind a shield they run while the server has
+    nothing to do, and are no reason for doubt (M32).
 
     Args:
         result: of the generator.
         point: that was measured.
-        others: share of the time of the server's CPUs that other processes used.
+        others: share of the time of the server's CPUs that other processes used, which are not
+            there on purpose.
     """
     if point.phase in DECIDED and _is_overrun(result):
         return Verdict.VIOLATED, result.reasons
@@ -83,7 +84,7 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if result.lateness and not is_bounded and point.phase not in DECIDED:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = point.phase in DECIDED and result.verdict is Verdict.HOLDS
-    is_about_them = traced.is_disturbed(point) or point.phase is Phase.SCHEDULED
+    is_about_them = point.phase is Phase.SCHEDULED
     if others > OTHERS_MAX and not (holds_anyway or is_about_them):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
@@ -107,11 +108,18 @@ def _is_overrun(result: LoadResult) -> bool:
     return missed >= OVERLOAD and behind > BEHIND_MIN + BEHIND_STOPS * stopped
 
 
-def others_share(at: Path) -> float:
-    """What `host.json` says of others on the server's CPUs; 0 if nothing, or behind a shield."""
+def others_share(at: Path, point: Point) -> float:
+    """What `host.json` says of others on the server's CPUs; 0 if nothing, or behind a shield.
+
+    A point's neighbour is not one of them. Until neighbours were counted by themselves they stood
+    among the others: points beside one say nothing then of anybody else.
+    """
     if not at.exists() or shield(at.with_name(SERVICE)) != "none":
         return 0.0
-    return float(read_json(at).get("others_on_server_share") or 0.0)
+    table = read_json(at)
+    if traced.is_disturbed(point) and "neighbours_on_server_share" not in table:
+        return 0.0
+    return float(table.get("others_on_server_share") or 0.0)
 
 
 def shield(at: Path) -> str:

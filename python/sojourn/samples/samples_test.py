@@ -66,16 +66,16 @@ def test_a_failed_self_check_is_carried_with_its_reasons(point: Point, tmp_path:
     [
         ((Phase.SEARCH, ""), "holds", "holds"), ((Phase.CONFIRM, ""), "violated", "unknown"),
         ((Phase.SWEEP, ""), "holds", "unknown"),
-        ((Phase.TRACE, "loaded"), "holds", "unknown"),
-        ((Phase.TRACE, "context_switch"), "holds", "holds"),
-        ((Phase.TRACE, "interference"), "holds", "holds"),
+        ((Phase.TRACE, "none"), "holds", "unknown"),
+        ((Phase.TRACE, "spin"), "holds", "holds"),
+        ((Phase.TRACE, "stream"), "holds", "holds"),
     ],
 )  # fmt: skip
 def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
     point: Point, tmp_path: Path, what: tuple[Phase, str], verdict: str, believed: str
 ) -> None:
-    phase, condition = what
-    setting = Setting.of(condition=condition, load=0.5, tracer=True) if condition else Setting()
+    phase, neighbour = what
+    setting = Setting.of(neighbour=neighbour, load=0.5, tracer=True) if neighbour else Setting()
     asked = replace(point, phase=phase, setting=setting)
     folder = made.put(tmp_path, asked, made.result([1e6], verdict=verdict))
     (folder / "host.json").write_text('{"others_on_server_share": 0.06}')
@@ -84,6 +84,19 @@ def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
     assert any("other processes used 6.0%" in r for r in outcome.reasons) == (believed == "unknown")
     (folder / "host.json").write_text('{"others_on_server_share": 0.04}')
     assert samples.read(folder).verdict == verdict
+
+
+def test_strangers_beside_a_neighbour_are_noticed_where_it_is_counted_by_itself(
+    point: Point, tmp_path: Path
+) -> None:
+    setting = Setting.of(neighbour="spin", load=0.5, tracer=True)
+    asked = replace(point, phase=Phase.TRACE, setting=setting)
+    folder = made.put(tmp_path, asked, made.result([1e6], verdict="holds"))
+    host = {"others_on_server_share": 0.06, "neighbours_on_server_share": 0.7}
+    (folder / "host.json").write_text(json.dumps(host))
+    assert samples.read(folder).verdict == "unknown"
+    (folder / "host.json").write_text(json.dumps({**host, "others_on_server_share": 0.04}))
+    assert samples.read(folder).verdict == "holds"
 
 
 @pytest.mark.parametrize(

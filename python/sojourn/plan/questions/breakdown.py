@@ -11,7 +11,7 @@ from sojourn.spec import ServiceSpec, Study
 
 
 class Breakdown(Question):
-    """Every condition with the tracer and without; a study with `trace = true` asks it, too."""
+    """Every setting with the tracer and without; a study with `trace = true` asks it, too."""
 
     name = "breakdown"
     about = "where the time of each request goes, stage by stage"
@@ -21,7 +21,7 @@ class Breakdown(Question):
 
     def is_asked(self, study: Study, service: ServiceSpec) -> bool:
         """By its name, or of all loads by the study."""
-        return bool(traced.conditions(study, service))
+        return bool(traced.settings(study, service))
 
     def next_point(
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
