@@ -134,10 +134,12 @@ def when_measuring(session: run.Session, act: Callable[[int], None]) -> None:
     done = threading.Event()
 
     def see(event: run.Event) -> None:
-        live = session._live
-        if event.step == "measure" and live is not None and live.process and not done.is_set():
+        served = session._served
+        if event.step != "measure" or served is None or done.is_set():
+            return
+        if served.live.process is not None:
             done.set()
-            act(live.process.pid)
+            act(served.live.process.pid)
 
     session.show = see
 

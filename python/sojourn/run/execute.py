@@ -3,8 +3,9 @@
 point.json      what was to be measured (the store writes it before)
 load.job.json   the generator's job          load.json, load.hlog, raw.parquet   its results
 trace.json      where the time went, if it was traced
+decisions.json  what a manager saw and decided
 service.json    what served                  service.log, load.log               what was said
-host.json       what the machine did meanwhile
+host.json       what those on the stage saw: the machine, neighbours, culprits
 run.json        how it went: "done", "failed" or "interrupted", with the fault
 """
 
@@ -15,27 +16,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sojourn import units
+from sojourn import actors, units
 from sojourn.errors import Fault, RunFault
-from sojourn.places import users
 from sojourn.plan import Point
-from sojourn.run import context, generator, meanwhile, record, shielded, traced
+from sojourn.run import generator, record
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.live import RunningService
+from sojourn.run.scene import Scene
 from sojourn.run.session import Session
 from sojourn.run.watch import Event, Show
 from sojourn.spec import ServiceSpec, Study
 
+HOST_SCHEMA = "sojourn.host/1"
 STALL_S_MAX = 5.0  # without a single reply, before the server is asked directly
 TIMEOUT_NS_MIN = 1_000_000_000  # of a request in a study
 
 
-class _Server(Watcher):
-    """Watches the server while load runs."""
+class _Watcher(Watcher):
+    """Watches the server while load runs, and lets the scene know of every second."""
 
-    def __init__(self, live: RunningService, point: Point, show: Show) -> None:
+    def __init__(self, live: RunningService, scene: Scene, show: Show) -> None:
         self._live = live
-        self._point = point
+        self._point = scene.point
+        self._scene = scene
         self._show = show
         self._silent_s = 0.0
         self._last_t_s = 0.0
@@ -65,6 +68,7 @@ class _Server(Watcher):
                 at=f"{self._live.address}, {self._point.key}",
                 fix="see service.log in the point's folder; was the server stopped or starved?",
             )
+        self._scene.second(line)
 
 
 def execute(study: Study, point: Point, folder: Path, session: Session) -> None:
@@ -88,25 +92,28 @@ def execute(study: Study, point: Point, folder: Path, session: Session) -> None:
 
 
 def _measure(study: Study, point: Point, folder: Path, session: Session) -> None:
-    live = session.live(study, point, folder)
     spec = study.service(point.service)
-    asked = job(live, spec, point, folder, raw_max=study.run.raw_max)
-    shielded.renew(live)
-    before, others = context.moment(live), {}
+    service = session.service(study, point)
+    scene = Scene(
+        point=point,
+        spec=spec,
+        folder=folder,
+        placement=service.live.placement,
+        facts=session.facts,
+        ledger=session.journal,
+        services={spec.label: service.live},
+    )
     try:
-        with (
-            traced.beside(live, spec, point, folder, session.journal),
-            meanwhile.seen(live, point) as others,
-        ):
-            watcher = _Server(live, point, session.show)
+        with scene:
+            scene.enter(service)
+            for actor in actors.cast(study, spec, point):
+                scene.enter(actor)
+            asked = job(service.live, spec, point, folder, raw_max=study.run.raw_max)
+            watcher = _Watcher(service.live, scene, session.show)
             generator.run(asked, Files.named(folder, "load"), session.journal, watcher)
     finally:
-        live.keep_log(folder)
-        after = context.moment(live)
-        machine = context.between(before, after, live.placement)
-        shielded.look(live, machine["server_cpu_s"], point.warmup_s + point.measure_s)
-        record.write_json(folder / "host.json", {**machine, **others})
-        record.write_json(folder / "service.json", facts(live, spec))
+        if scene.seen:
+            record.write_json(folder / "host.json", {"schema": HOST_SCHEMA, **scene.seen})
 
 
 def job(
@@ -137,44 +144,6 @@ def _timeout(point: Point) -> str:
     """
     bound_ns = units.parse_ns(str(dict(point.overrides).get("qos_bound") or "0s"))
     return f"{max(TIMEOUT_NS_MIN, 10 * bound_ns)}ns"
-
-
-def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
-    """`service.json`: what served, for the report and for whoever repeats it by hand."""
-    user = users.server_user()
-    where = live.placement
-    return {
-        "schema": "sojourn.service/1",
-        "label": live.label,
-        "kind": spec.kind,
-        "life": live.life,
-        "version": live.service.version(),
-        "command": list(live.argv),
-        "user": user.name if user else "the user who runs the lab",
-        "pid": live.process.pid if live.process else None,
-        "place": live.place.kind,
-        "host": live.address.host,
-        "port": live.port or None,
-        "workers": live.service.workers,
-        "pins": {str(tid): cpu for tid, cpu in live.pins.items()},
-        "placement": {
-            "server": list(where.server),
-            "client": list(where.client),
-            "housekeeping": list(where.housekeeping),
-            "text": where.text,
-            "shared": [[shared.what, shared.effect] for shared in where.shared],
-        },
-        **live.shield.as_json(),
-        "setup": [
-            list(row)
-            for row in (
-                *live.service.setup,
-                *live.notes,
-                ("shield", f"{live.shield.name}: {live.shield.text}"),
-            )
-        ],
-        "took_s": live.took_s,
-    }
 
 
 def _keep(folder: Path, state: str, started: float, fault: Fault | None = None) -> None:

@@ -74,6 +74,11 @@ class RunningService:
         """Path of what the server writes to stdout and stderr."""
         return self.work / LOG
 
+    @property
+    def is_shielded(self) -> bool:
+        """Whether its threads go before all others on their CPUs (M32)."""
+        return bool(self.shield.given)
+
     def client(self) -> dict[str, Any]:
         """Keys of the generator's job that follow from service and placement."""
         server = ",".join(map(str, self.placement.server))

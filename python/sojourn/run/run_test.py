@@ -16,7 +16,7 @@ from sojourn import host, services
 from sojourn.errors import RunFault
 from sojourn.places.users import User
 from sojourn.plan import Phase, Point
-from sojourn.run import context, record, session, signals, work
+from sojourn.run import record, session, signals, work
 from sojourn.run.execute import job as job_of
 from sojourn.run.live import RunningService
 from sojourn.services import Allowance
@@ -147,29 +147,3 @@ def test_the_servers_user_can_enter_its_folder(
     assert work.base(None) == closed
     nobody = User("nobody", 65534, 65534)
     assert work.base(nobody) != closed
-
-
-def test_shares_of_what_happened_between_two_moments() -> None:
-    where = host.Placement(
-        server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=()
-    )
-
-    def moment(at_s: float, server: tuple[int, ...], cpu_ns: int) -> context.Moment:
-        return context.Moment(
-            at_s=at_s,
-            ticks={0: (0,) * 8, 1: server},
-            totals={"context_switches": 0},
-            load_1min=0.0,
-            free_bytes=0,
-            server_cpu_ns=cpu_ns,
-            server_switches=(0, 0),
-        )
-
-    # Of 100 ticks in 1 s: 30 user, 10 system, 43 idle, 7 softirq, 10 stolen; server used 0.25 s.
-    before = moment(0.0, (0,) * 8, 0)
-    after = moment(1.0, (30, 0, 10, 43, 0, 0, 7, 10), 250_000_000)
-    got = context.between(before, after, where)
-    assert got["steal_share"] == {"server": 0.1, "client": None}
-    assert got["busy_share"]["server"] == pytest.approx(0.47)
-    assert got["server_cpu_share"] == 0.25
-    assert got["others_on_server_share"] == pytest.approx(0.15)

@@ -18,14 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sojourn import places, services
+from sojourn import actors, places, services
 from sojourn.host import Facts, Placement, place
-from sojourn.places import theirs, users
+from sojourn.places import users
 from sojourn.plan import Point
-from sojourn.run import live as lives
-from sojourn.run import placed, restore, shield, signals, traced, work
+from sojourn.run import placed, restore, shield, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
+from sojourn.run.served import Served
 from sojourn.run.watch import Event, Show, nothing
 from sojourn.services import Allowance, Service
 from sojourn.spec import ServiceSpec, Study
@@ -54,7 +54,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     Raises:
         SpecFault, HostFault: it cannot be had here.
     """
-    traced.check(study, spec, facts)
+    actors.check(study, spec, facts)
     where = placement(spec, facts)
     disk_bytes, disk_files = work.room(users.server_user())
     allowance = Allowance(
@@ -79,8 +79,7 @@ class Session:
         self.facts = facts
         self.show = show
         self._state = state
-        self._live: RunningService | None = None
-        self._last: Path | None = None
+        self._served: Served | None = None
         self._settled: dict[str, tuple[Service, Placement]] = {}
         self._folders: dict[str, tuple[Path, int]] = {}
         self._exits = ExitStack()
@@ -107,72 +106,61 @@ class Session:
                 for folder, entry in self._folders.values():
                     work.remove(folder, entry, self.journal)
 
-    def live(self, study: Study, point: Point, folder: Path) -> RunningService:
-        """The service of a point, ready to be measured; kept or started anew.
+    def service(self, study: Study, point: Point) -> Served:
+        """The service of a point, on its way to the scene: the one that runs, or one anew.
 
         Args:
             study: it belongs to.
             point: to be measured.
-            folder: of the point, for the files of preload and warming.
+
+        Raises:
+            SpecFault, HostFault: it cannot be had here.
         """
-        now = self._live
-        if now is not None and now.life == point.life and now.fault("") is None:
-            self._last = folder
-            return now
+        if self._served is not None and self._served.serves(point.life):
+            return self._served
         self.end()
-        self._last = folder
         spec = study.service(point.service)
-        if spec.label not in self._settled:
-            self._settled[spec.label] = settle(spec, study, self.facts)
-        service, where = self._settled[spec.label]
+        as_asked = spec.model_dump_json()  # a study may vary its parameters from point to point
+        if as_asked not in self._settled:
+            self._settled[as_asked] = settle(spec, study, self.facts)
+        service, where = self._settled[as_asked]
         live = RunningService(
             label=spec.label,
             life=point.life,
             service=service,
             placement=where,
             place=places.kind(spec.place).build(),
-            work=self._folder(spec.label, service),
+            work=self._folder(spec, service),
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
             wish=shield.wish(study, spec, point, service, where),
         )
-        self._live = live
-        try:
-            lives.begin(live, self.journal, folder, self.show, dict(spec.load))
-        except BaseException:
-            self.end()  # a server that is not filled and checked must not meet the next point
-            raise
-        return live
+        self._served = Served(live, spec, self.journal, self.show)
+        return self._served
 
     def end(self) -> None:
         """End the service that runs, if one does."""
-        live = self._live
-        if live is None:
-            return
-        with signals.deaf():
-            live.stop()
-            self._live = None
-        if self._last is not None:
-            live.keep_reports(self._last)
-        with contextlib.suppress(OSError):
-            theirs.remove(live.log)
+        if self._served is not None:
+            self._served.end()
+            self._served = None
 
-    def _folder(self, label: str, service: Service) -> Path:
-        """The service's working folder with its data files; made once."""
-        if label not in self._folders:
+    def _folder(self, spec: ServiceSpec, service: Service) -> Path:
+        """The service's working folder with its data files; made once for these parameters."""
+        key = f"{spec.label} {sorted(spec.params.items())}"
+        if key not in self._folders:
             with signals.deaf():
                 user = users.server_user()
                 made = work.make(self.journal, user)
-                self._folders[label] = made
-            self.show(Event(step="prepare", text=f"{label}: data files", service=label))
+                self._folders[key] = made
+            self.show(Event(step="prepare", text=f"{spec.label}: data files", service=spec.label))
             try:
                 with work.readable_by_others():
                     service.prepare(made[0])
                 work.hand_over(made[0], user)
             except BaseException:
                 with signals.deaf():  # half a data set must not meet the next point
-                    work.remove(*self._folders.pop(label), self.journal)
+                    work.remove(*self._folders.pop(key), self.journal)
                 raise
-        return self._folders[label][0]
+        return self._folders[key][0]
 
 
 @contextlib.contextmanager

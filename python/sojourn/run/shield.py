@@ -20,6 +20,7 @@ from sojourn.host import Placement
 from sojourn.host.tree import Tree
 from sojourn.places import proc
 from sojourn.plan import Phase, Point, traced
+from sojourn.plan.traced import NOBODY
 from sojourn.services import Service, priority
 from sojourn.spec import ServiceSpec, Study
 
@@ -97,7 +98,7 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
         return Wish(
             name=NONE, refused="the service is part of the instrument, whose outages are logged"
         )
-    if point.phase is Phase.TRACE and traced.disturbs(study, spec):
+    if study.neighbour != NOBODY or (point.phase is Phase.TRACE and traced.disturbs(study, spec)):
         return Wish(name=NONE, refused="some of these runs are about a task on the server's CPU")
     return Wish(name=asked, refused=_turns(service.workers, len(where.server)))
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from sojourn import places, programs
+from sojourn import actors, places, programs
+from sojourn.actors import ActorKind
 from sojourn.analysis.findings import Findings
 from sojourn.errors import RunFault
 from sojourn.models.colocation import Table
@@ -32,6 +33,7 @@ def documents() -> dict[str, Any]:
         "kinds": {
             "services": [_kind(kind) for kind in KINDS.values()],
             "places": [_place(kind) for kind in places.KINDS.values()],
+            **{table: [_kind(k) for k in kinds.values()] for table, kinds in actors.KINDS.items()},
         },
         "load-kinds": load["catalogue"],
         "load-job": load["job"],
@@ -97,7 +99,7 @@ def _study() -> dict[str, Any]:
             "required": required}  # fmt: skip
 
 
-def _kind(kind: ServiceKind) -> dict[str, Any]:
+def _kind(kind: ServiceKind | ActorKind) -> dict[str, Any]:
     return {
         "name": kind.name,
         "about": kind.about,

@@ -34,6 +34,8 @@ RESERVED = {
 }
 # Keys of the job that name a kind, and the generator's table of them.
 _TABLES = {"arrivals": "arrivals", "popularity": "popularity", "transport": "transports"}
+# Keys of a study that name a kind of actor, as KIND or KIND:WHERE, and the table of those.
+ACTORS = {"neighbour": "neighbours", "manager": "managers"}
 _WORDS = {
     "integer": "a whole number",
     "number": "a number",
@@ -48,6 +50,30 @@ def schema(name: str) -> Any:
     """One file of `schema/`, parsed; None where it is not there."""
     path = SCHEMAS / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def actor_mistakes(study: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Neighbours and managers that there are not, or that cannot be where they are put.
+
+    Args:
+        study: as the file has it, right or wrong.
+    """
+    kinds: Mapping[str, Any] = schema("kinds") or {}
+    for key, table in ACTORS.items():
+        asked = study.get(key)
+        known = {kind["name"]: kind for kind in kinds.get(table, ())}
+        if not isinstance(asked, str) or asked == "none" or not known:
+            continue
+        name, _, where = asked.partition(":")
+        if name not in known:
+            fix = f"{_known(name, ('none', *known))} See `sojourn kinds {table}`"
+            yield ((key,), f"there is no {key} '{name}'", fix)
+            continue
+        params = {param["name"]: param for param in known[name].get("params", ())}
+        if where and "where" not in params:
+            yield ((key,), f"{key} '{name}' has no place to choose", f"write {name}")
+        elif where and (problem := _problem("where", where, params["where"])):
+            yield ((key,), *problem)
 
 
 def mistakes(services: object) -> Iterator[Mistake]:

@@ -70,6 +70,7 @@ def load(
     if not is_own:
         for known_to in (kinds.mistakes, *([asks] if asks else [])):
             found.extend(known_to(resolved.get("services")))
+        found.extend(kinds.actor_mistakes(resolved))
     for key, what, fix in sorted(found, key=lambda mistake: line_of(text, mistake[0])):
         faults.append(SpecFault(what, at=place(key, text, path, origin), fix=fix))
     if parsed is None or faults:

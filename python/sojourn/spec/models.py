@@ -298,6 +298,11 @@ class Study(Model):
     """Seed of every order and every draw."""
     trace: bool = False
     """Take requests apart by eBPF at every load, and measure what that costs; needs root."""
+    neighbour: str = "none"
+    """Who runs beside every measured point: "none", or KIND or KIND:WHERE, such as "spin:server";
+    `sojourn kinds neighbours` lists them. The load axis is that of the service beside it."""
+    manager: str = "none"
+    """Who turns knobs while load runs: "none" or a KIND; `sojourn kinds managers` lists them."""
     run: RunSpec
     """How long and how often."""
     services: tuple[ServiceSpec, ...]

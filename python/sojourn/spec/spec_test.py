@@ -68,6 +68,10 @@ def fault(folder: Path, text: str) -> SpecFault:
         ("connections = 8", 'rate = "5k"', 16, "services[0].load.rate", "plan sets", "fractions"),
         ("connections = 8", 'arrivals = "poison"', 16, "load.arrivals", "no kind", "poisson"),
         ('question = "How fast?"', "", 1, "question", "missing", "add question"),
+        ("[run]", 'neighbour = "sping"\n[run]', 5, "neighbour", "no neighbour 'sping'", "spin?"),
+        ("[run]", 'neighbour = "spin:here"\n[run]', 5, "neighbour", "'here'", "server, client"),
+        ("[run]", 'neighbour = "null:lab"\n[run]', 5, "neighbour", "no place", "write null"),
+        ("[run]", 'manager = "nul"\n[run]', 5, "manager", "no manager 'nul'", "null?"),
     ],
 )
 def test_a_mistake_is_named_with_its_line_its_key_and_its_mend(

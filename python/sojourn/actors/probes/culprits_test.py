@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
+from typing import Any
 
-import pytest
-
+from sojourn.actors.probes import culprits
 from sojourn.host import Placement
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.plan import Phase, Point
-from sojourn.run import meanwhile
-from sojourn.run.live import RunningService
+from sojourn.spec import ServiceSpec
 
 WHERE = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=())
 
@@ -23,23 +21,24 @@ def culprit(name: str, longest_ns: int | None = 8_000_000) -> Culprit:
     )  # fmt: skip
 
 
-def live() -> RunningService:
-    """Stands for a service whose only process is this test."""
-    made = RunningService(
-        label="s",
-        life="s/scheduled/0",
-        service=None,  # type: ignore[arg-type]
-        placement=WHERE,
-        work=Path("/nowhere"),
-    )
-    made.process = SimpleNamespace(pid=os.getsid(0))  # type: ignore[assignment]
-    return made
+def stage() -> Any:
+    """Has a service whose only process is this test."""
+    process = SimpleNamespace(pid=os.getsid(0))
+    live = SimpleNamespace(placement=WHERE, process=process)
+    return SimpleNamespace(point=point(Phase.SCHEDULED), services={"s": live})
 
 
 def point(phase: Phase) -> Point:
     return Point(
         key="k", service="s", phase=phase, offered_rps=1.0, measure_s=60.0, warmup_s=0.5, seed=1
     )
+
+
+def seen(look: culprits.Look) -> Mapping[str, Any]:
+    probe = culprits.Culprits(look)
+    probe.enter(stage())
+    probe.leave()
+    return probe.saw()
 
 
 def test_only_points_as_scheduled_are_looked_at() -> None:
@@ -50,14 +49,12 @@ def test_only_points_as_scheduled_are_looked_at() -> None:
         found = (culprit("kdamond.0"), culprit("sojourn-load"), culprit("worker", None))
         return Sight(source="scheduler", why="", cpus=(1,), seconds=seconds, culprits=found)
 
-    with meanwhile.seen(live(), point(Phase.SEARCH), look) as found:
-        pass
-    assert found == {}
-    assert asked == []
-    with meanwhile.seen(live(), point(Phase.SCHEDULED), look) as found:
-        pass
+    spec = ServiceSpec(kind="memcached", measure=("sweep",))
+    assert culprits.build(spec, point(Phase.SEARCH)) is None
+    assert culprits.build(spec, point(Phase.SCHEDULED)) is not None
+    found = seen(look)
     ((cpus, seconds, out),) = asked
-    assert (cpus, seconds) == ((1,), meanwhile.LOOK_S_MAX)
+    assert (cpus, seconds) == ((1,), culprits.LOOK_S_MAX)
     assert os.getpid() in out
     kdamond, worker = found["culprits"]
     assert kdamond == {
@@ -72,18 +69,18 @@ def test_a_look_that_fails_does_not_end_the_run() -> None:
     def look(cpus: Sequence[int], seconds: float, out: Sequence[int]) -> Sight:
         raise OSError("no tracer")
 
-    with meanwhile.seen(live(), point(Phase.SCHEDULED), look) as found:
-        pass
+    found = seen(look)
     assert found["culprits"] == []
     assert found["culprits_why"] == "no tracer"
 
 
-def test_a_fault_of_the_run_is_not_hidden() -> None:
+def test_a_service_without_a_process_cannot_be_disturbed() -> None:
     def look(cpus: Sequence[int], seconds: float, out: Sequence[int]) -> Sight:
-        return Sight(source="proc", why="", cpus=(1,), seconds=seconds, culprits=())
+        raise AssertionError
 
-    with (
-        pytest.raises(RuntimeError, match="died"),
-        meanwhile.seen(live(), point(Phase.SCHEDULED), look),
-    ):
-        raise RuntimeError("died")
+    empty = stage()
+    empty.services["s"].process = None
+    probe = culprits.Culprits(look)
+    probe.enter(empty)
+    probe.leave()
+    assert probe.saw() == {}

@@ -1,23 +1,64 @@
-"""What the machine did while a point was measured: read before and after, kept in `host.json`."""
+"""What the machine did while load ran: counters before and after, kept in `host.json`.
+
+It is the last to enter and the first to leave, so that what others do to begin and to end is not
+counted as what happened while load ran.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn.actors.actor import Actor, Role, Running, Stage
+from sojourn.actors.kind import ProbeKind
+from sojourn.actors.neighbours import Neighbour
 from sojourn.host import Placement
 from sojourn.host.activity import STEAL, cpu_ticks
 from sojourn.host.tree import Tree
 from sojourn.places import proc
-from sojourn.run.live import RunningService
+from sojourn.plan import Point
+from sojourn.spec import ServiceSpec
 
 TREE = Tree()
 IRQ, SOFTIRQ = 5, 6  # fields of /proc/stat after the name, proc(5)
 USED = (0, 1, 2)  # user, nice, system
 BUSY = (*USED, IRQ, SOFTIRQ)
 SWITCHES = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
+
+
+class Host(Actor):
+    """Counters of the machine and of the service under load."""
+
+    role = Role.PROBE
+    name = "host"
+
+    def __init__(self) -> None:
+        self._stage: Stage | None = None
+        self._before: Moment | None = None
+        self._saw: Mapping[str, Any] = {}
+
+    def enter(self, stage: Stage) -> None:
+        """Read them before the load."""
+        self._stage = stage
+        self._before = self._now(stage)
+
+    def leave(self) -> None:
+        """Read them after it."""
+        if self._stage is not None and self._before is not None:
+            where = self._stage.services[self._stage.point.service].placement
+            self._saw = between(self._before, self._now(self._stage), where)
+
+    def saw(self) -> Mapping[str, Any]:
+        """The keys of `host.json` that every point has."""
+        return self._saw
+
+    @staticmethod
+    def _now(stage: Stage) -> Moment:
+        live = stage.services[stage.point.service]
+        beside = [actor for actor in stage.entered if isinstance(actor, Neighbour)]
+        return moment(live, sum(actor.cpu_ns(live.placement.server) for actor in beside))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +73,16 @@ class Moment:
     server_cpu_ns: int
     server_switches: tuple[int, int]
     server_wait_ns: int = 0
+    neighbours_cpu_ns: int = 0
 
 
-def moment(live: RunningService) -> Moment:
-    """Read the counters of the CPUs in use, of memory and of the server, now."""
+def moment(live: Running, neighbours_cpu_ns: int = 0) -> Moment:
+    """Read the counters of the CPUs in use, of memory and of the server, now.
+
+    Args:
+        live: the server, and where everybody runs.
+        neighbours_cpu_ns: what the scene's neighbours have used on the server's CPUs so far, ns.
+    """
     cpus = {*live.placement.server, *live.placement.client, *live.placement.housekeeping}
     load = (TREE.text("/proc/loadavg") or "").split()
     free = TREE.table("/proc/meminfo").get("MemAvailable", "0 kB").split()[0]
@@ -48,15 +95,16 @@ def moment(live: RunningService) -> Moment:
         server_cpu_ns=live.cpu_ns(),
         server_switches=_switches(live),
         server_wait_ns=_wait_ns(live),
+        neighbours_cpu_ns=neighbours_cpu_ns,
     )
 
 
 def between(before: Moment, after: Moment, placement: Placement) -> dict[str, Any]:
     """What changed, as JSON. Shares are of the CPUs' time, 0 to 1; null: not told.
 
-    `others_on_server_share` is time on the server's CPUs that other processes used. Interrupts are
-    neither theirs nor the server's; where the kernel books them to whom they interrupt, a little
-    less is seen of the others.
+    `others_on_server_share` is time on the server's CPUs that processes used which are neither the
+    server's nor the point's own neighbours. Interrupts are nobody's; where the kernel books them to
+    whom they interrupt, a little less is seen of the others.
     """
     length_s = after.at_s - before.at_s
     server_s = (after.server_cpu_ns - before.server_cpu_ns) / 1e9
@@ -64,9 +112,10 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
     busy = _share(before, after, server, BUSY)
     used = _share(before, after, server, USED)
     own = server_s / (length_s * len(server)) if length_s > 0 and server else None
+    theirs_s = (after.neighbours_cpu_ns - before.neighbours_cpu_ns) / 1e9
+    theirs = theirs_s / (length_s * len(server)) if length_s > 0 and server else None
     is_apart = set(server).isdisjoint(placement.client)
     return {
-        "schema": "sojourn.host/1",
         "length_s": round(length_s, 3),
         "steal_share": {
             "server": _share(before, after, server, (STEAL,)),
@@ -79,8 +128,9 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
         "server_cpu_s": round(server_s, 4),
         "server_cpu_share": own,
         "others_on_server_share": None
-        if used is None or own is None or not is_apart
-        else max(0.0, used - own),
+        if used is None or own is None or theirs is None or not is_apart
+        else max(0.0, used - own - theirs),
+        "neighbours_on_server_share": theirs,
         "server_switches": {
             "voluntary": after.server_switches[0] - before.server_switches[0],
             "involuntary": after.server_switches[1] - before.server_switches[1],
@@ -115,7 +165,7 @@ def _totals() -> dict[str, int]:
     return found
 
 
-def _switches(live: RunningService) -> tuple[int, int]:
+def _switches(live: Running) -> tuple[int, int]:
     """Switches of all the server's threads: those it chose and those it did not."""
     sums = [0, 0]
     for task in proc.tasks(live.process.pid) if live.process else ():
@@ -125,10 +175,24 @@ def _switches(live: RunningService) -> tuple[int, int]:
     return sums[0], sums[1]
 
 
-def _wait_ns(live: RunningService) -> int:
+def _wait_ns(live: Running) -> int:
     """Run-queue delay of the server's threads that live, ns: what a shield is felt by (M23)."""
     total = 0
     for task in proc.tasks(live.process.pid) if live.process else ():
         words = (TREE.text(f"/proc/{task.pid}/task/{task.tid}/schedstat") or "").split()
         total += int(words[1]) if len(words) > 1 else 0
     return total
+
+
+def build(spec: ServiceSpec, point: Point) -> Host:
+    """Every point is watched."""
+    del spec, point
+    return Host()
+
+
+KIND = ProbeKind(
+    name="host",
+    about="what the machine did while load ran: time stolen, time of others, switches, memory",
+    source="M23, M25",
+    build=build,
+)

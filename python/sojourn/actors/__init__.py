@@ -1,0 +1,74 @@
+"""Who is on the stage while a point is measured: services, neighbours, probes, managers, clients.
+
+`cast` says who enters beside the service under load; `run.scene` lets them enter and leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sojourn.actors import managers, neighbours, probes
+from sojourn.actors.actor import Actor, Knob, Role, Running, Stage, Window, cpu_roles
+from sojourn.actors.kind import NOBODY, ActorKind, named
+from sojourn.host import Facts
+from sojourn.plan import Point, traced
+from sojourn.plan.setting import NEIGHBOUR
+from sojourn.spec import ServiceSpec, Study
+
+#: Kinds by table, in the order in which they enter.
+KINDS: Mapping[str, Mapping[str, ActorKind]] = {
+    "neighbours": neighbours.KINDS,
+    "probes": probes.KINDS,
+    "managers": managers.KINDS,
+}
+
+__all__ = [
+    "KINDS",
+    "Actor",
+    "ActorKind",
+    "Knob",
+    "Role",
+    "Running",
+    "Stage",
+    "Window",
+    "cast",
+    "check",
+    "cpu_roles",
+]
+
+
+def cast(study: Study, spec: ServiceSpec, point: Point) -> tuple[Actor, ...]:
+    """Who enters for a point, in order: its neighbours, probes and managers.
+
+    A point's own setting says who its neighbour is; where it says nothing the study does.
+
+    Raises:
+        SpecFault: the study names a kind that there is not.
+    """
+    beside = str(point.setting.get(NEIGHBOUR, study.neighbour))
+    neighbour = named(neighbours.KINDS, beside, key="neighbour")
+    manager = named(managers.KINDS, study.manager, key="manager")
+    watching = (kind.build(spec, point) for kind in probes.KINDS.values())
+    return (
+        *((neighbour[1],) if neighbour else ()),
+        *(probe for probe in watching if probe),
+        *((manager[1],) if manager else ()),
+    )
+
+
+def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
+    """Refuse a study whose actors cannot be had here; nothing is started.
+
+    Raises:
+        SpecFault: there is no such kind.
+        HostFault: something that a kind needs is missing.
+    """
+    wanted = traced.settings(study, spec)
+    beside = {study.neighbour, *(str(setting[NEIGHBOUR]) for setting in wanted)} - {NOBODY}
+    for text in sorted(beside):
+        if found := named(neighbours.KINDS, text, key="neighbour"):
+            found[0].check(facts)
+    if found := named(managers.KINDS, study.manager, key="manager"):
+        found[0].check(facts)
+    if wanted:
+        probes.KINDS["trace"].check(facts)

@@ -1,0 +1,157 @@
+"""An actor: whoever is on the stage while a point is measured, and what it finds there.
+
+Services, neighbours, clients, probes and managers have one life in common: they enter before the
+load runs, in the order of their roles, and leave after it in reverse. `run.scene` keeps that order,
+and lets everybody leave whatever fails; an actor only says what it does when it enters and leaves.
+"""
+
+from __future__ import annotations
+
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+from sojourn.host import Facts, Placement
+from sojourn.places.process import Ended, Process
+from sojourn.plan import Point
+from sojourn.spec import ServiceSpec
+
+Window: TypeAlias = Mapping[str, Any]
+
+
+class Role(StrEnum):
+    """What somebody is on the stage for, in the order of entering; each role has CPUs."""
+
+    SERVICE = "service"
+    NEIGHBOUR = "neighbour"
+    PROBE = "probe"
+    MANAGER = "manager"
+    CLIENT = "client"
+
+
+class Running(Protocol):
+    """What an actor may know of a service that runs."""
+
+    label: str
+    placement: Placement
+    process: Process | None
+
+    @property
+    def is_shielded(self) -> bool:
+        """Whether its threads go before all others on their CPUs (M32)."""
+
+    def cpu_ns(self) -> int:
+        """CPU time its living processes have used, ns."""
+
+
+class Knob(Protocol):
+    """What a manager may turn: read and set, as text."""
+
+    def read(self) -> str:
+        """The level that it has."""
+
+    def apply(self, level: str) -> None:
+        """Give it another level."""
+
+
+class Stage(Protocol):
+    """What a scene offers an actor."""
+
+    @property
+    def point(self) -> Point:
+        """What is measured."""
+
+    @property
+    def spec(self) -> ServiceSpec:
+        """The service under load, as the study has it."""
+
+    @property
+    def folder(self) -> Path:
+        """The point's own: whatever is left there is kept with its result."""
+
+    @property
+    def facts(self) -> Facts:
+        """Of this machine."""
+
+    @property
+    def services(self) -> Mapping[str, Running]:
+        """Those that run, by label."""
+
+    @property
+    def cpus(self) -> Mapping[Role, tuple[int, ...]]:
+        """Where each role runs; empty for neighbours where no CPU is left for them alone."""
+
+    @property
+    def knobs(self) -> Mapping[str, Knob]:
+        """What may be turned while load runs, by name."""
+
+    @property
+    def entered(self) -> Sequence[Actor]:
+        """Who has entered so far, in order."""
+
+    @property
+    def seen(self) -> Mapping[str, Any]:
+        """What those who have left have seen."""
+
+    def start(
+        self,
+        what: str,
+        argv: Sequence[str | Path],
+        *,
+        log: str,
+        cpus: Sequence[int],
+        has_stderr_pipe: bool = False,
+        is_first: bool = False,
+    ) -> Process:
+        """Start a program in the point's folder; it is in the journal, so it never outlives it."""
+
+    def end(
+        self, task: Process, *, within_s: float = 20.0, first: signal.Signals = signal.SIGTERM
+    ) -> Ended:
+        """End a program that was started here; nothing of it is left."""
+
+
+class Actor(ABC):
+    """Somebody on the stage; made anew for each scene, but for services, which live longer."""
+
+    role: ClassVar[Role]
+    name: str
+
+    @abstractmethod
+    def enter(self, stage: Stage) -> None:
+        """Begin; what fails here fails the point."""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """End and undo all that was begun; called once, also after an `enter` that failed."""
+
+    def window(self) -> Window | None:
+        """What it sees now, while load runs, for managers; None: nothing."""
+        return None
+
+    def saw(self) -> Mapping[str, Any]:
+        """Keys of `host.json`, known after it has left."""
+        return {}
+
+
+def cpu_roles(where: Placement, usable: Collection[int]) -> dict[Role, tuple[int, ...]]:
+    """Which CPUs each role has.
+
+    Args:
+        where: of server, client and everything else.
+        usable: all CPUs of the machine.
+
+    Returns:
+        CPUs by role, ascending. Neighbours have those that nobody else has; it may be none.
+    """
+    taken = {*where.server, *where.client, *where.housekeeping}
+    return {
+        Role.SERVICE: where.server,
+        Role.CLIENT: where.client,
+        Role.PROBE: where.housekeeping,
+        Role.MANAGER: where.housekeeping,
+        Role.NEIGHBOUR: tuple(sorted({*usable} - taken)),
+    }

@@ -1,0 +1,82 @@
+"""A manager: once a period it is told what everybody saw, and says which knobs to turn.
+
+The period is the generator's second: the lab sleeps while load runs and is woken by that line
+anyway, while every further wake-up would cost the client on a machine where they share a CPU.
+What was decided stands in `decisions.json` beside the point.
+
+    windows of client, service, neighbours, probes → decide → changes → knobs
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sojourn.actors.actor import Actor, Knob, Role, Stage, Window
+
+FILE = "decisions.json"
+Windows: TypeAlias = Mapping[str, Window]  # by actor; "client" has the generator's line
+Changes: TypeAlias = Mapping[str, str]  # knob → level
+
+
+class Manager(Actor):
+    """Decides while load runs."""
+
+    role = Role.MANAGER
+
+    def __init__(self) -> None:
+        self._stage: Stage | None = None
+        self._before: dict[str, str] = {}
+        self._said: list[dict[str, Any]] = []
+
+    @abstractmethod
+    def decide(self, windows: Windows, knobs: Mapping[str, Knob]) -> Changes:
+        """Which knobs get which level now.
+
+        Args:
+            windows: what everybody sees now, by actor.
+            knobs: what may be turned, by name.
+
+        Returns:
+            Level by knob; empty: nothing changes.
+        """
+
+    def enter(self, stage: Stage) -> None:
+        """Nothing is turned before the load runs."""
+        self._stage = stage
+
+    def period(self, windows: Windows) -> None:
+        """Ask it, and do what it says.
+
+        Raises:
+            KeyError: it wants to turn a knob that is not there.
+        """
+        assert self._stage is not None  # noqa: S101  # it has entered
+        knobs = self._stage.knobs
+        changes = dict(self.decide(windows, knobs))
+        for name, level in changes.items():
+            self._before.setdefault(name, knobs[name].read())
+            knobs[name].apply(level)
+        self._said.append({"windows": dict(windows), "changes": changes})
+
+    def leave(self) -> None:
+        """Turn every knob back to where it was, the last first, and keep what was decided."""
+        if self._stage is None:
+            return
+        for name, level in reversed(self._before.items()):
+            self._stage.knobs[name].apply(level)
+        table = {"schema": "sojourn.decisions/1", "manager": self.name, "periods": self._said}
+        _write(self._stage.folder / FILE, table)
+
+    def saw(self) -> Mapping[str, Any]:
+        """How often it was asked, and how often it changed something."""
+        changed = sum(bool(period["changes"]) for period in self._said)
+        counts = {"periods": len(self._said), "changed": changed}
+        return {"manager": {"kind": self.name, **counts}}
+
+
+def _write(path: Path, table: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,17 @@
+"""Who runs beside a service, to see what that does to it.
+
+Adding one is one file like `spin.py` and one line in `KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sojourn.actors.kind import NamedKind
+from sojourn.actors.neighbours import null, spin, stream
+from sojourn.actors.neighbours.neighbour import Neighbour
+
+#: Every kind of neighbour, in reading order.
+KINDS: Mapping[str, NamedKind] = {module.KIND.name: module.KIND for module in (null, spin, stream)}
+
+__all__ = ["KINDS", "Neighbour"]

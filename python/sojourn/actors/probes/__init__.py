@@ -1,0 +1,18 @@
+"""Who watches while a point is measured, in the order of entering: the last frames the load.
+
+Adding one is one file like `host.py` and one line in `KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sojourn.actors.kind import ProbeKind
+from sojourn.actors.probes import culprits, host, null, trace
+
+#: Every kind of probe, in the order of entering.
+KINDS: Mapping[str, ProbeKind] = {
+    module.KIND.name: module.KIND for module in (null, trace, culprits, host)
+}
+
+__all__ = ["KINDS"]

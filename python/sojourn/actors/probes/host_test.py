@@ -1,0 +1,54 @@
+"""Counters of the machine: what is whose on the server's CPUs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sojourn import host
+from sojourn.actors.probes import host as counters
+
+
+def test_shares_of_what_happened_between_two_moments() -> None:
+    where = host.Placement(
+        server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=()
+    )
+
+    def moment(at_s: float, server: tuple[int, ...], cpu_ns: int) -> counters.Moment:
+        return counters.Moment(
+            at_s=at_s,
+            ticks={0: (0,) * 8, 1: server},
+            totals={"context_switches": 0},
+            load_1min=0.0,
+            free_bytes=0,
+            server_cpu_ns=cpu_ns,
+            server_switches=(0, 0),
+        )
+
+    # Of 100 ticks in 1 s: 30 user, 10 system, 43 idle, 7 softirq, 10 stolen; server used 0.25 s.
+    before = moment(0.0, (0,) * 8, 0)
+    after = moment(1.0, (30, 0, 10, 43, 0, 0, 7, 10), 250_000_000)
+    got = counters.between(before, after, where)
+    assert got["steal_share"] == {"server": 0.1, "client": None}
+    assert got["busy_share"]["server"] == pytest.approx(0.47)
+    assert got["server_cpu_share"] == 0.25
+    assert got["others_on_server_share"] == pytest.approx(0.15)
+    assert got["neighbours_on_server_share"] == 0.0
+
+
+def test_what_the_points_own_neighbours_use_is_not_that_of_others() -> None:
+    where = host.Placement(
+        server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=()
+    )
+
+    # From one moment to the next, 60 ticks of the 100 in 1 s go to tasks that are nice: 50 to ours.
+    before = counters.Moment(
+        at_s=0.0, ticks={0: (0,) * 8, 1: (0,) * 8}, totals={}, load_1min=0.0, free_bytes=0,
+        server_cpu_ns=0, server_switches=(0, 0),
+    )  # fmt: skip
+    ticks: dict[int, tuple[int, ...]] = {0: (0,) * 8, 1: (30, 60, 0, 10, 0, 0, 0, 0)}
+    after = replace(before, at_s=1.0, ticks=ticks, neighbours_cpu_ns=500_000_000)
+    got = counters.between(before, after, where)
+    assert got["neighbours_on_server_share"] == 0.5
+    assert got["others_on_server_share"] == pytest.approx(0.4)  # 30 user, 10 that are nice

@@ -1,0 +1,32 @@
+"""A probe that sees nothing; no point asks for it."""
+
+from __future__ import annotations
+
+from sojourn.actors.actor import Actor, Role, Stage
+from sojourn.actors.kind import ProbeKind
+from sojourn.plan import Point
+from sojourn.spec import ServiceSpec
+
+
+class Null(Actor):
+    """Enters and leaves."""
+
+    role = Role.PROBE
+    name = "null"
+
+    def enter(self, stage: Stage) -> None:
+        """Start nothing."""
+        del stage
+
+    def leave(self) -> None:
+        """There is nothing to end."""
+
+
+def build(spec: ServiceSpec, point: Point) -> None:
+    """No point asks for it."""
+    del spec, point
+
+
+KIND = ProbeKind(
+    name="null", about="sees nothing; no point asks for it", source="of this lab", build=build
+)

@@ -1,0 +1,180 @@
+"""The tracer: takes requests apart while load runs (M21).
+
+It is attached before the load begins and told to end when the load has ended, so it sees the
+warm-up too; both are offered the same load. It stays off the server's CPUs. It traces in random
+windows for its own default cost; where the stages themselves are what is asked for (the goal
+"breakdown": one request at a time, in one column), it traces every request, and under load it also
+names who made the slowest ones slow.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+
+from sojourn import programs
+from sojourn.actors.actor import Actor, Role, Stage
+from sojourn.actors.kind import ProbeKind
+from sojourn.errors import HostFault, RunFault
+from sojourn.host import Facts, Placement
+from sojourn.places.process import Process
+from sojourn.plan import Point, traced
+from sojourn.plan.setting import TRACER
+from sojourn.spec import ServiceSpec
+
+PROGRAM = "sojourn-trace"
+TRACE, FOLDED = "trace.json", "tail.folded"
+ALL = ("--all",)  # sums are made in the kernel: the tracer sleeps until the end
+FLAME = "flame.svg"  # the tracer's own picture, for whoever opens the point's folder
+ATTACH_S_MAX = 15.0
+END_S_MAX = 20.0
+LONGEST = "6h"  # it is ended by a signal long before
+
+
+def check(facts: Facts) -> None:
+    """Refuse where tracing cannot be had; nothing is started.
+
+    Raises:
+        HostFault: the program, the right or the kernel's types are missing.
+    """
+    programs.find(PROGRAM, fix="make build says what it misses; or leave out trace and breakdown")
+    rights = facts.rights
+    missing = []
+    if not (rights.may("bpf") or rights.may("sys_admin")):
+        missing.append("the right to load BPF programs (CAP_BPF)")
+    if not rights.has_btf:
+        missing.append("a kernel that describes its types (BTF)")
+    if missing:
+        raise HostFault(
+            f"requests cannot be traced here: missing {' and '.join(missing)}",
+            at=PROGRAM,
+            fix="run as root, or leave out trace and breakdown",
+        )
+
+
+def price(spec: ServiceSpec, point: Point) -> tuple[str, ...]:
+    """The tracer's words for which requests it traces, and for whom it names; none: its default.
+
+    Files are named relative to the point's folder, in which it runs.
+    """
+    if traced.is_blamed(spec, point.setting):  # of every request, too
+        return ("--blame=p99", "--folded", FOLDED, "--flame", FLAME)
+    return ALL if "breakdown" in spec.measure else ()
+
+
+def place(where: Placement, *, is_shielded: bool) -> tuple[tuple[int, ...], bool]:
+    """The tracer's CPUs, and whether it goes before others there if it has work meanwhile.
+
+    A window ends when the tracer comes to run, and what it is told of culprits is lost if it does
+    not. Beside a client that spins, and that goes before others, it gets a hundredth of a CPU: a
+    window of 20 ms took 150. So it stays off both server and client if it can. If not, a shielded
+    server is the better neighbour: its real-time threads do not wait for the tracer but for the few
+    per cent that the kernel keeps for others, while what the client is kept from sending comes all
+    at once in the beginning of the window.
+
+    Args:
+        where: who runs where.
+        is_shielded: the server's threads have real-time priority on their CPUs.
+    """
+    free = tuple(c for c in where.housekeeping if c not in {*where.server, *where.client})
+    if free:
+        return free, False
+    if is_shielded:
+        return where.server, True  # before others there; no priority of this kind is real-time
+    return tuple(c for c in where.housekeeping if c not in where.server) or where.housekeeping, True
+
+
+class Tracer(Actor):
+    """`sojourn-trace` beside the service under load."""
+
+    role = Role.PROBE
+    name = "trace"
+
+    def __init__(self, asked: tuple[str, ...]) -> None:
+        """`asked`: its words for which requests it traces, as of `price`."""
+        self._asked = asked
+        self._stage: Stage | None = None
+        self._task: Process | None = None
+        self._is_tracing = False
+        self._argv: tuple[str, ...] = ()
+
+    def enter(self, stage: Stage) -> None:
+        """Attach; the load begins when it says that it traces."""
+        live = stage.services[stage.point.service]
+        assert live.process is not None  # noqa: S101  # a traced point has a real service
+        pid, result = str(live.process.pid), str(stage.folder / TRACE)
+        words = ("--pid", pid, "--duration", LONGEST, "--json", result, *self._asked)
+        self._stage, self._argv = stage, (str(programs.find(PROGRAM)), *words)
+        cpus, is_first = place(live.placement, is_shielded=live.is_shielded)
+        self._task = stage.start(
+            PROGRAM,
+            self._argv,
+            log="trace.log",
+            cpus=cpus,
+            has_stderr_pipe=True,
+            is_first=is_first and self._asked != ALL,
+        )
+        said = _await(self._task)
+        if not said.startswith("tracing "):
+            raise _fault(said, self._argv)
+        self._is_tracing = True
+
+    def leave(self) -> None:
+        """Detach; it writes its result.
+
+        Raises:
+            RunFault: it wrote none.
+        """
+        if self._task is None or self._stage is None:
+            return
+        try:
+            self._stage.end(self._task, within_s=END_S_MAX, first=signal.SIGINT)
+        finally:
+            said = _rest(self._task)
+        if self._is_tracing and not (self._stage.folder / TRACE).is_file():
+            raise _fault(said, self._argv)
+
+
+def _await(tracer: Process) -> str:
+    """Its first words: that it traces, or why it cannot."""
+    assert tracer.stderr is not None  # noqa: S101  # it was asked for
+    pipe, text, end_s = tracer.stderr.fileno(), b"", time.monotonic() + ATTACH_S_MAX
+    while b"\n" not in text and (left_s := end_s - time.monotonic()) > 0:
+        if select.select([pipe], [], [], left_s)[0]:
+            part = os.read(pipe, 4096)
+            if not part:
+                break
+            text += part
+    return text.decode("utf-8", "replace")
+
+
+def _rest(tracer: Process) -> str:
+    if tracer.stderr is None:
+        return ""
+    with tracer.stderr as pipe:
+        return pipe.read().decode("utf-8", "replace")
+
+
+def _fault(said: str, argv: tuple[str, ...]) -> RunFault:
+    return RunFault(
+        f"{PROGRAM} does not trace: {said.strip() or 'it says nothing'}",
+        at=" ".join(argv),
+        fix="run it by hand against the server; it says what it misses",
+    )
+
+
+def build(spec: ServiceSpec, point: Point) -> Tracer | None:
+    """For points whose setting says so, and not for their twins."""
+    return Tracer(price(spec, point)) if point.setting.get(TRACER) is True else None
+
+
+KIND = ProbeKind(
+    name="trace",
+    about="takes requests apart by eBPF: stages, causes, who made the slowest slow",
+    needs=("sojourn-trace", "CAP_BPF", "a kernel with BTF"),
+    source="M21, L12, C8, C9",
+    check=check,
+    build=build,
+)

@@ -1,0 +1,59 @@
+"""Where the tracer runs, and what it is asked."""
+
+from __future__ import annotations
+
+from sojourn.actors.probes import trace
+from sojourn.host import Placement
+from sojourn.plan import Phase, Point
+from sojourn.plan.setting import Setting
+from sojourn.spec import ServiceSpec
+
+
+def where(server: tuple[int, ...], client: tuple[int, ...], house: tuple[int, ...]) -> Placement:
+    return Placement(
+        server=server, client=client, housekeeping=house, client_wait="spin", shared=()
+    )
+
+
+def test_the_tracer_stays_off_server_and_client_where_it_can() -> None:
+    apart = where((2, 3), (4,), (0, 1))
+    for is_shielded in (True, False):
+        assert trace.place(apart, is_shielded=is_shielded) == ((0, 1), False)
+
+
+def test_on_two_cpus_it_gives_way_to_a_shielded_server_rather_than_stop_the_client() -> None:
+    """Beside a client that spins and goes first, windows of 20 ms lasted 150."""
+    two = where((1,), (0,), (0,))
+    assert trace.place(two, is_shielded=True) == ((1,), True)
+    assert trace.place(two, is_shielded=False) == ((0,), True)
+
+
+def test_one_cpu_is_all_there_is() -> None:
+    assert trace.place(where((0,), (0,), (0,)), is_shielded=False) == ((0,), True)
+
+
+def point(**levels: str | float) -> Point:
+    return Point(
+        key="k", service="memcached", phase=Phase.TRACE, offered_rps=1.0, measure_s=1.0,
+        warmup_s=0.0, seed=1, setting=Setting.of({"neighbour": "none", "load": 0.9, **levels}),
+    )  # fmt: skip
+
+
+def test_culprits_are_asked_for_where_requests_meet_others_and_everything_is_traced() -> None:
+    full = ServiceSpec(kind="memcached", measure=("breakdown",))
+    for neighbour in ("none", "stream"):
+        words = trace.price(full, point(neighbour=neighbour))
+        assert "--blame=p99" in words
+        assert words[words.index("--folded") + 1] == trace.FOLDED
+    for neighbour in ("none", "spin"):
+        alone = point(neighbour=neighbour, load=0.01, connections=1)
+        assert trace.price(full, alone) == ("--all",)
+    swept = ServiceSpec(kind="memcached", measure=("sweep",))
+    assert trace.price(swept, point()) == ()
+
+
+def test_only_points_that_say_so_are_traced() -> None:
+    spec = ServiceSpec(kind="memcached", measure=("breakdown",))
+    assert isinstance(trace.build(spec, point(tracer=True)), trace.Tracer)
+    assert trace.build(spec, point(tracer=False)) is None
+    assert trace.build(spec, point()) is None

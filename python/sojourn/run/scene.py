@@ -1,0 +1,152 @@
+"""A scene: who is on the stage while one point is measured, entered in order, left in reverse.
+
+    with Scene(point, …) as scene:
+        scene.enter(service)         # kept over the points of one life, so it mostly just bows
+        for actor in cast: scene.enter(actor)
+        … load runs, and `second` is called …
+
+Whatever fails, everybody who has begun to enter leaves, once, and the first fault is the one that
+is told. Every program that an actor starts is in the journal, so it is ended after `kill -9`, too.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sojourn.actors import Actor, Knob, Running, cpu_roles
+from sojourn.actors.managers import Manager
+from sojourn.host import Facts, Placement
+from sojourn.places import process
+from sojourn.places.process import Ended, Ledger, Process
+from sojourn.plan import Point
+from sojourn.run import signals
+from sojourn.spec import ServiceSpec
+
+END_S_MAX = 20.0
+CLIENT = "client"  # whose window is the generator's line
+
+
+class Scene:
+    """The actors of one point, and what they find: an `actors.Stage`."""
+
+    def __init__(
+        self,
+        *,
+        point: Point,
+        spec: ServiceSpec,
+        folder: Path,
+        placement: Placement,
+        facts: Facts,
+        ledger: Ledger,
+        services: Mapping[str, Running],
+    ) -> None:
+        """Nobody has entered yet.
+
+        Args:
+            point: to be measured.
+            spec: the service under load.
+            folder: of the point.
+            placement: who runs where.
+            facts: of the machine.
+            ledger: where it is noted what is started.
+            services: those of this scene, by label.
+        """
+        self.point = point
+        self.spec = spec
+        self.folder = folder
+        self.facts = facts
+        self.services = services
+        self.cpus = cpu_roles(placement, [cpu.id for cpu in facts.topology.usable])
+        self.knobs: Mapping[str, Knob] = {}
+        self._ledger = ledger
+        self._entered: list[Actor] = []
+        self._seen: dict[str, Any] = {}
+        self._faults: list[Exception] = []
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+        if error is None and self._faults:
+            raise self._faults[0]
+
+    @property
+    def entered(self) -> Sequence[Actor]:
+        """Who is on the stage, in order."""
+        return tuple(self._entered)
+
+    @property
+    def seen(self) -> Mapping[str, Any]:
+        """What those who have left have seen: the keys of `host.json`."""
+        return self._seen
+
+    def enter(self, actor: Actor) -> None:
+        """Let somebody enter; from now on it leaves, also if it fails half-way."""
+        self._stack.callback(self._leave, actor)
+        self._entered.append(actor)
+        actor.enter(self)
+
+    def _leave(self, actor: Actor) -> None:
+        """Let it leave; what fails keeps nobody else from leaving, nor hides what failed first."""
+        try:
+            actor.leave()
+        except Exception as fault:  # noqa: BLE001  # kept, and raised when all have left
+            self._faults.append(fault)
+        finally:
+            self._seen.update(actor.saw())
+            self._entered.remove(actor)
+
+    def second(self, line: Mapping[str, Any]) -> None:
+        """A second of load has passed: managers are told what everybody sees, and decide."""
+        managers = [actor for actor in self._entered if isinstance(actor, Manager)]
+        if not managers:
+            return
+        windows = {a.name: window for a in self._entered if (window := a.window()) is not None}
+        for manager in managers:
+            manager.period({CLIENT: line, **windows})
+
+    def start(
+        self,
+        what: str,
+        argv: Sequence[str | Path],
+        *,
+        log: str,
+        cpus: Sequence[int],
+        has_stderr_pipe: bool = False,
+        is_first: bool = False,
+    ) -> Process:
+        """Start a program in the point's folder, noted so that it never outlives the lab."""
+        with signals.deaf():
+            return process.start(
+                what,
+                argv,
+                cwd=self.folder,
+                ledger=self._ledger,
+                log=self.folder / log,
+                cpus=cpus,
+                has_stderr_pipe=has_stderr_pipe,
+                is_first=is_first,
+            )
+
+    def end(
+        self,
+        task: Process,
+        *,
+        within_s: float = END_S_MAX,
+        first: signal.Signals = signal.SIGTERM,
+    ) -> Ended:
+        """End a program that was started here, and wait until nothing of it is left."""
+        with signals.deaf():
+            return task.stop(term_s=within_s, first=first)

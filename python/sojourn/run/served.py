@@ -1,0 +1,131 @@
+"""The service under load as an actor: it enters the scene of every point of its life.
+
+first point: begin → measured ─► leaves, and runs on
+next point:  its shield is completed → measured ─► leaves, and runs on … → end of its life
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from sojourn.actors import Actor, Role, Stage, Window
+from sojourn.places import theirs, users
+from sojourn.run import live as lives
+from sojourn.run import record, shielded, signals
+from sojourn.run.journal import Journal
+from sojourn.run.live import RunningService
+from sojourn.run.watch import Show
+from sojourn.spec import ServiceSpec
+
+
+class Served(Actor):
+    """One life of a service."""
+
+    role = Role.SERVICE
+
+    def __init__(
+        self, live: RunningService, spec: ServiceSpec, journal: Journal, show: Show
+    ) -> None:
+        """Nothing is started before the first scene.
+
+        Args:
+            live: what is to run, and where.
+            spec: as the study has it.
+            journal: where it is noted.
+            show: told about every step.
+        """
+        self.live = live
+        self.name = live.label
+        self._spec = spec
+        self._journal = journal
+        self._show = show
+        self._stage: Stage | None = None
+        self._last: Path | None = None  # folder of the last point it served
+        self._has_begun = self._has_ended = False
+
+    def serves(self, life: str) -> bool:
+        """Whether it can go on to serve points of this life."""
+        return not self._has_ended and self.live.life == life and self.live.fault("") is None
+
+    def enter(self, stage: Stage) -> None:
+        """Be ready to be measured: started, filled, warmed once; shielded anew for every point."""
+        self._stage, self._last = stage, stage.folder
+        try:
+            if not self._has_begun:
+                lives.begin(
+                    self.live, self._journal, stage.folder, self._show, dict(self._spec.load)
+                )
+                self._has_begun = True
+            shielded.renew(self.live)
+        except BaseException:
+            self.live.keep_log(stage.folder)
+            self.end()  # a server that is not filled and checked must not meet the next point
+            raise
+
+    def leave(self) -> None:
+        """Say what served, and serve on."""
+        stage = self._stage
+        if stage is None or self._has_ended:
+            return
+        self.live.keep_log(stage.folder)
+        busy_s = stage.seen.get("server_cpu_s")
+        if busy_s is not None:
+            shielded.look(self.live, busy_s, stage.point.warmup_s + stage.point.measure_s)
+        record.write_json(stage.folder / "service.json", facts(self.live, self._spec))
+        self._stage = None
+
+    def window(self) -> Window:
+        """CPU time it has used so far, s."""
+        return {"cpu_s": self.live.cpu_ns() / 1e9}
+
+    def end(self) -> None:
+        """End its life; nothing of it is left."""
+        if self._has_ended:
+            return
+        with signals.deaf():
+            self.live.stop()
+            self._has_ended = True
+        if self._last is not None:
+            self.live.keep_reports(self._last)
+        with contextlib.suppress(OSError):
+            theirs.remove(self.live.log)
+
+
+def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
+    """`service.json`: what served, for the report and for whoever repeats it by hand."""
+    user = users.server_user()
+    where = live.placement
+    return {
+        "schema": "sojourn.service/1",
+        "label": live.label,
+        "kind": spec.kind,
+        "life": live.life,
+        "version": live.service.version(),
+        "command": list(live.argv),
+        "user": user.name if user else "the user who runs the lab",
+        "pid": live.process.pid if live.process else None,
+        "place": live.place.kind,
+        "host": live.address.host,
+        "port": live.port or None,
+        "workers": live.service.workers,
+        "pins": {str(tid): cpu for tid, cpu in live.pins.items()},
+        "placement": {
+            "server": list(where.server),
+            "client": list(where.client),
+            "housekeeping": list(where.housekeeping),
+            "text": where.text,
+            "shared": [[shared.what, shared.effect] for shared in where.shared],
+        },
+        **live.shield.as_json(),
+        "setup": [
+            list(row)
+            for row in (
+                *live.service.setup,
+                *live.notes,
+                ("shield", f"{live.shield.name}: {live.shield.text}"),
+            )
+        ],
+        "took_s": live.took_s,
+    }
