@@ -1,6 +1,6 @@
 """A lab to be killed: measures one long point and tells what it started.
 
-python lab.py SERVICE FOLDER STATE
+python lab.py SERVICE FOLDER STATE [PLACE]
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ PARAMS: dict[str, dict[str, object]] = {
 }
 
 
-def study(*kinds: str, **params: object) -> Study:
+def study(*kinds: str, place: str = "local", **params: object) -> Study:
     services = [
         ServiceSpec.model_validate(
             {
                 "kind": kind,
+                "place": place,
                 "measure": ["sweep"],
                 "params": PARAMS[kind] | params,
                 "load": {"connections": 8, "wait": "sleep"},
@@ -52,6 +53,7 @@ def point(service: str, *, name: str = "p", measure_s: float = 1.0, repeat: int 
 
 def main() -> None:
     service, folder, state = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    place = sys.argv[4] if len(sys.argv) > 4 else "local"
     asked = point(service, measure_s=MEASURE_S)
     folder.mkdir(parents=True)
     (folder / "point.json").write_text(codec.dumps(asked))
@@ -61,7 +63,7 @@ def main() -> None:
             (folder / "measuring").touch()
 
     with run.Session(host.read(sample_s=0), show=tell, state=state) as session:
-        run.execute(study(service), asked, folder, session)
+        run.execute(study(service, place=place), asked, folder, session)
 
 
 if __name__ == "__main__":

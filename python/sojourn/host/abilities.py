@@ -112,6 +112,14 @@ NEEDS: tuple[_Need, ...] = (
         ),
     ),
     _Need(
+        name="network namespaces",
+        needs=lambda f: (
+            (f.rights.may("sys_admin"), "CAP_SYS_ADMIN", AS_ROOT),
+            (f.rights.may("net_admin"), "CAP_NET_ADMIN", AS_ROOT),
+            (not f.rights.no_netns, f.rights.no_netns, "a kernel that has it, or fewer limits"),
+        ),
+    ),
+    _Need(
         name="network shares (HTB)",
         needs=lambda f: ((f.rights.may("net_admin"), "CAP_NET_ADMIN", AS_ROOT),),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sojourn.host import namespaces
 from sojourn.host.tree import Tree, as_int
 
 #: Capabilities that the lab has a use for, by number (include/uapi/linux/capability.h).
@@ -36,6 +37,7 @@ class Rights:
         resctrl: "mounted", "present", or "" if CPU or kernel have none.
         rdt: resource-director features of the CPU.
         io_uring: 0 for everybody, 1 for a group, 2 for nobody; None: the kernel has no such switch.
+        no_netns: what is missing for a network namespace with links, beside rights; "": nothing.
     """
 
     uid: int
@@ -49,6 +51,7 @@ class Rights:
     resctrl: str
     rdt: tuple[str, ...]
     io_uring: int | None
+    no_netns: str = ""
 
     @property
     def is_root(self) -> bool:
@@ -71,9 +74,10 @@ def read(tree: Tree) -> Rights:
     status = tree.table("/proc/self/status")
     mask = int(status.get("CapEff", "0"), 16)
     flags = set(tree.table("/proc/cpuinfo").get("flags", "").split())
+    capabilities = tuple(name for bit, name in CAPABILITIES.items() if mask >> bit & 1)
     return Rights(
         uid=int((status.get("Uid") or "0 0").split()[1]),
-        capabilities=tuple(name for bit, name in CAPABILITIES.items() if mask >> bit & 1),
+        capabilities=capabilities,
         open_files=_open_files(tree),
         open_files_system=tree.number("/proc/sys/fs/nr_open"),
         perf_paranoid=tree.number("/proc/sys/kernel/perf_event_paranoid"),
@@ -86,6 +90,7 @@ def read(tree: Tree) -> Rights:
         resctrl=_resctrl(tree),
         rdt=tuple(flag for flag in RDT_FLAGS if flag in flags),
         io_uring=tree.number("/proc/sys/kernel/io_uring_disabled"),
+        no_netns=namespaces.lacking(tree, capabilities),
     )
 
 

@@ -6,7 +6,7 @@ Adding a place is one file like `local.py` and one line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.places import local, null
+from sojourn.places import local, netns, null
 from sojourn.places.place import Place, PlaceKind
 from sojourn.places.ports import Address
 
@@ -14,6 +14,7 @@ from sojourn.places.ports import Address
 KINDS = kinds.table(
     null.KIND,
     local.KIND,
+    netns.KIND,
 )
 
 __all__ = ["KINDS", "Address", "Place", "PlaceKind", "kind"]

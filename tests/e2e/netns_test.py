@@ -1,0 +1,142 @@
+"""Real servers in a network namespace, and nothing of it left: at the end, nor after `kill -9`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sojourn import host, places, samples
+from sojourn.host.abilities import abilities
+from sojourn.places import netns, network, ports, proc
+from sojourn.plan import Point
+from sojourn.run.journal import Journal
+from sojourn.run.restore import restore
+from sojourn.spec import Study
+
+pytestmark = pytest.mark.e2e
+
+KILLED = Path(__file__).with_name("killed.py")
+STEPS_MAX = 40
+Measure = Callable[[Study, Point], Path]
+
+
+@pytest.fixture(autouse=True)
+def namespaces() -> None:
+    """Skip where this machine makes no network namespace, or lets nobody but root."""
+    (ability,) = (a for a in abilities(host.read(sample_s=0)) if a.name == "network namespaces")
+    if not ability.can:
+        pytest.skip(f"needs {ability.missing}: {ability.mend}")
+
+
+def network_of_the_machine() -> tuple[object, ...]:
+    """Every link by number, name and address, every route, every named namespace."""
+    with network.netlink() as route:
+        links = {(one["index"], one.get_attr("IFLA_IFNAME"), one.get_attr("IFLA_ADDRESS"))
+                 for one in route.get_links()}  # fmt: skip
+    named = {path.name for path in network.RUN.glob("*")}
+    return links, set(network.routed()), named
+
+
+@pytest.fixture(autouse=True)
+def network_is_left_as_it_was(namespaces: None) -> Iterator[None]:
+    before = network_of_the_machine()
+    yield
+    assert network_of_the_machine() == before
+
+
+@pytest.mark.parametrize("kind", ["memcached", "nginx", "synthetic"])
+def test_a_server_in_a_namespace_is_filled_pinned_watched_and_measured(
+    lab: SimpleNamespace, needs: Callable[[str], None], measure: Measure, kind: str
+) -> None:
+    needs(kind)
+    folder = measure(lab.study(kind, place="netns"), lab.point(kind))
+    served: dict[str, Any] = json.loads((folder / "service.json").read_text())
+    assert served["place"] == "netns"
+    assert served["host"] not in {ports.HOST, netns.UNKNOWN}
+    assert f"{served['host']}:{served['port']}" in (folder / "load.job.json").read_text()
+    own, server = (Path(f"/proc/{pid}/ns/net").readlink() for pid in (os.getpid(), served["pid"]))
+    assert own != server
+    for pid, cpu in served["pins"].items():
+        assert os.sched_getaffinity(int(pid)) == {cpu}
+    assert any(what == "place" and "sojourn-" in how for what, how in served["setup"])
+    result = json.loads((folder / "load.json").read_text())
+    assert result["sojourn_all_ns"]["count"] - result["sojourn_all_ns"]["lost"] > 0
+    assert samples.read(folder).achieved_rps > 0
+
+
+def test_a_port_is_its_own_inside(state: Path) -> None:
+    place = places.kind("netns").build()
+    book = Journal.create(state)
+    place.enter(book)
+    try:
+        address = place.address(0)
+        script = (
+            f"import socket, time; s = socket.create_server({tuple(address)!r}); time.sleep(600)"
+        )
+        made = place.start(
+            "listener", [sys.executable, "-I", "-S", "-c", script],
+            cwd=state, ledger=book, log=state / "log",
+        )  # fmt: skip
+        try:
+            while place.is_free(address.port):
+                assert made.poll(0.02) is None
+            assert ports.is_free(address.port)  # outside it is nobody's
+            assert place.owner(address.port, [os.getpid(), made.pid]) == made.pid
+            assert str(made.pid) in place.holder(address.port)
+        finally:
+            made.stop()
+    finally:
+        place.leave()
+        book.close()
+        (state / "log").unlink(missing_ok=True)
+
+
+def test_whatever_the_step_a_lab_dies_at_nothing_is_left(tmp_path: Path) -> None:
+    before, undone_at = network_of_the_machine(), []
+    for step in range(1, STEPS_MAX):
+        state = tmp_path / str(step)
+        words = [sys.executable, str(KILLED), "netns", str(state), str(step)]
+        ended = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+        if ended.returncode == 0:
+            break
+        assert ended.returncode == -9, ended.stderr
+        is_left = network_of_the_machine() != before
+        undone = restore(state)
+        assert bool(undone) == is_left, (step, undone)
+        assert all(one.is_done for one in undone)
+        assert network_of_the_machine() == before
+        assert list(state.iterdir()) == []
+        undone_at += [step] if undone else []
+    assert step > 12  # three things are noted, made, set up, removed and crossed out
+    assert {3, 5, 7} <= set(undone_at)
+
+
+def test_a_lab_that_is_killed_in_mid_measurement_leaves_its_namespace_to_restore(
+    lab: SimpleNamespace,
+    needs: Callable[[str], None],
+    eventually: Callable[[Callable[[], bool], str], None],
+    tmp_path: Path,
+    state: Path,
+) -> None:
+    needs("memcached")
+    before, folder = network_of_the_machine(), tmp_path / "point"
+    words = [sys.executable, str(lab.path), "memcached", str(folder), str(state), "netns"]
+    with subprocess.Popen(words) as child:
+        eventually((folder / "measuring").exists, "nothing was measured")
+        assert network_of_the_machine() != before
+        child.kill()
+    undone = restore(state)
+    assert [one.what.split()[1] for one in undone if one.what.startswith("network")] == [
+        *("link", "link", "namespace")
+    ]
+    assert network_of_the_machine() == before
+    pids = [s.pid for p in proc.pids() if (s := proc.stat(p)) and s.name == "memcached"]
+    assert not [pid for pid in pids if "sojourn" in str(Path(f"/proc/{pid}/cwd").readlink())]
