@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sojourn.actors import managers, neighbours, probes
+from sojourn.actors import clients, managers, neighbours, probes
 from sojourn.actors.actor import Actor, Knob, Role, Running, Stage, Window, cpu_roles
 from sojourn.actors.kind import NOBODY, ActorKind, named
 from sojourn.host import Facts
@@ -20,6 +20,7 @@ KINDS: Mapping[str, Mapping[str, ActorKind]] = {
     "neighbours": neighbours.KINDS,
     "probes": probes.KINDS,
     "managers": managers.KINDS,
+    "clients": clients.KINDS,
 }
 
 __all__ = [

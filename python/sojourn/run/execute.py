@@ -19,7 +19,7 @@ from typing import Any
 from sojourn import actors, units
 from sojourn.errors import Fault, RunFault
 from sojourn.plan import Point
-from sojourn.run import generator, record
+from sojourn.run import clients, record
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.live import RunningService
 from sojourn.run.scene import Scene
@@ -109,8 +109,11 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
             for actor in actors.cast(study, spec, point):
                 scene.enter(actor)
             asked = job(service.live, spec, point, folder, raw_max=study.run.raw_max)
-            watcher = _Watcher(service.live, scene, session.show)
-            generator.run(asked, Files.named(folder, "load"), session.journal, watcher)
+            watcher, files = (
+                _Watcher(service.live, scene, session.show),
+                Files.named(folder, "load"),
+            )
+            clients.run(asked, spec.clients, files, session.journal, watcher)
     finally:
         if scene.seen:
             record.write_json(folder / "host.json", {"schema": HOST_SCHEMA, **scene.seen})

@@ -1,4 +1,4 @@
-"""One run of `sojourn-load`: a job file in, a result file out, watched in between.
+"""Runs of `sojourn-load`: job files in, result files out, watched in between.
 
 The lab sleeps while load runs: it is woken by the generator's line once a second, by the end of the
 generator and by the end of the server. On a machine with two CPUs it shares one with the client,
@@ -13,8 +13,10 @@ import re
 import select
 import signal
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,8 @@ END_S_MAX = 15.0  # from ^C to the written result, on top of the drain
 SLACK_S = 30.0  # for drawing the plan, opening connections and computing the result
 PLAN_RPS_MIN = 1e6  # requests that are drawn and summed up per second, at the least
 PRELOAD_RPS_MIN = 20_000
+SUMMED = ("sent_rps", "done_rps", "in_flight", "errors")  # of several generators' lines
+LONGEST = ("p50_ns", "p99_ns")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +85,45 @@ def run(
         RunFault: it failed, or `watcher` said so. What was measured until then is in the result
             file all the same.
     """
+    return together([(job, files)], ledger, watcher)[0]
+
+
+def together(
+    parts: Sequence[tuple[Mapping[str, Any], Files]],
+    ledger: Ledger,
+    watcher: Watcher | None = None,
+) -> list[Mapping[str, Any]]:
+    """Run several generators at once; where one fails, all are ended.
+
+    The first is the one whose seconds are shown, with what the others said last added to them.
+
+    Returns:
+        Their results, in order.
+
+    Raises:
+        SpecFault, RunFault: as `run`, of the first that failed.
+    """
     watcher = watcher or Watcher()
+    deadline = Deadline(max(length_s_max(job) for job, _ in parts))
+    started: list[_Started] = []
+    try:
+        for job, files in parts:
+            started.append(_Started(job, files, _start(job, files, ledger)))
+        _follow(started, watcher, deadline)
+    finally:
+        for one in started:
+            one.end()
+    for one in started:  # one that failed says why, and those that were ended for its sake do not
+        if one.has_failed:
+            raise _fault(one.ended, one.files)
+    return [_result(one.ended, one.files) for one in started]
+
+
+def _start(job: Mapping[str, Any], files: Files, ledger: Ledger) -> Process:
     record.write_json(files.job, {"schema": JOB_SCHEMA, **job})
     files.result.unlink(missing_ok=True)
     with signals.deaf():
-        generator = process.start(
+        return process.start(
             PROGRAM,
             [programs.find(PROGRAM), "--job", "-", "--json", files.result, "--progress", "json"],
             cwd=files.job.parent,
@@ -95,16 +133,6 @@ def run(
             has_stderr_pipe=True,
             is_first=True,
         )
-    try:
-        ended = _follow(generator, files, watcher, Deadline(length_s_max(job)))
-    finally:
-        with signals.deaf():
-            if generator.poll() is None:  # the server is gone, or a signal ends the lab
-                drain_s = _seconds(job, "drain", "2s")
-                generator.stop(first=signal.SIGINT, term_s=END_S_MAX + drain_s)
-            if generator.stderr is not None:
-                generator.stderr.close()
-    return _result(ended, files)
 
 
 def check(job: Mapping[str, Any], *, at: str) -> None:
@@ -139,11 +167,19 @@ def check(job: Mapping[str, Any], *, at: str) -> None:
 
 def length_s_max(job: Mapping[str, Any]) -> float:
     """How long a run of this job may take, s."""
-    load_s = _seconds(job, "warmup", "1s") + _seconds(job, "duration", "10s")
-    requests = load_s * float(job["rate"]) if _is_number(job.get("rate")) else 0.0
     preload_s = float(job.get("items", 0)) / PRELOAD_RPS_MIN if job.get("preload") else 0.0
     drain_s = _seconds(job, "drain", "2s")
-    return load_s + drain_s + preload_s + requests / PLAN_RPS_MIN + SLACK_S
+    start_s = max(0.0, float(job.get("start_at", 0)) / units.NS_PER_S - time.monotonic())
+    return start_s + _load_s(job) + drain_s + preload_s + requests(job) / PLAN_RPS_MIN + SLACK_S
+
+
+def requests(job: Mapping[str, Any]) -> float:
+    """Requests that a job's plan holds, warm-up included; 0 where its rate is no plain number."""
+    return _load_s(job) * float(job["rate"]) if _is_number(job.get("rate")) else 0.0
+
+
+def _load_s(job: Mapping[str, Any]) -> float:
+    return _seconds(job, "warmup", "1s") + _seconds(job, "duration", "10s")
 
 
 def _seconds(job: Mapping[str, Any], key: str, default: str) -> float:
@@ -154,29 +190,94 @@ def _is_number(text: object) -> bool:
     return re.fullmatch(r"[0-9.]+([eE][+-]?[0-9]+)?", str(text)) is not None
 
 
-def _follow(generator: Process, files: Files, watcher: Watcher, deadline: Deadline) -> Ended:
-    """Wait for the end; hand on lines of progress; keep all other lines in the log."""
-    assert generator.stderr is not None  # noqa: S101  # it was asked for
-    pipe = generator.stderr.fileno()
-    rest = b""
-    with files.log.open("ab") as log:
-        while True:
-            ready, _, _ = select.select(
-                [pipe, generator.fileno(), *watcher.sources()], [], [], deadline.left_s
-            )
-            if pipe in ready:
-                rest = _lines(rest + os.read(pipe, 65536), watcher, log.write)
-            ended = generator.poll()
+class _Started:
+    """A generator that was started, what is left of its last line, and how it ended."""
+
+    def __init__(self, job: Mapping[str, Any], files: Files, generator: Process) -> None:
+        self.job, self.files, self.generator = job, files, generator
+        self._ended: Ended | None = None
+        self._rest = b""
+
+    @property
+    def ended(self) -> Ended:
+        """How it ended; it has."""
+        assert self._ended is not None  # noqa: S101  # asked for when all have
+        return self._ended
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was not seen to end."""
+        return self._ended is None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it ended without a result that may be read."""
+        return self._ended is not None and self._ended.status not in VALID
+
+    @property
+    def pipe(self) -> int:
+        """File number of what it says."""
+        assert self.generator.stderr is not None  # noqa: S101  # it was asked for
+        return self.generator.stderr.fileno()
+
+    def hear(self, ready: Collection[int], second: Callable[[Mapping[str, Any]], None]) -> None:
+        """Read what it says and whether it has ended; hand on its seconds, log all else."""
+        with self.files.log.open("ab") as log:
+            if self.pipe in ready:
+                self._rest = _lines(self._rest + os.read(self.pipe, 65536), second, log.write)
+            ended = self.generator.poll()
             if ended is not None:
-                _lines(rest + _drain(pipe) + b"\n", watcher, log.write)
-                return ended
-            watcher.look()
-            if deadline.is_over:
-                raise RunFault(
-                    f"{PROGRAM} did not end within {deadline.length_s:.0f} s",
-                    at=str(files.job),
-                    fix=f"see {files.log}; if the machine was stopped meanwhile, run again",
-                )
+                _lines(self._rest + _drain(self.pipe) + b"\n", second, log.write)
+                self._ended = ended
+
+    def end(self) -> None:
+        """End it, if it has not ended: the server is gone, or a signal ends the lab."""
+        with signals.deaf():
+            if self.generator.poll() is None:
+                drain_s = _seconds(self.job, "drain", "2s")
+                self.generator.stop(first=signal.SIGINT, term_s=END_S_MAX + drain_s)
+            if self.generator.stderr is not None:
+                self.generator.stderr.close()
+
+
+def _follow(started: Sequence[_Started], watcher: Watcher, deadline: Deadline) -> None:
+    """Wait until all have ended, or one has failed; hand on progress once a second."""
+    last: dict[int, Mapping[str, Any]] = {}
+
+    def hand_on(nth: int, line: Mapping[str, Any]) -> None:
+        last[nth] = line
+        if nth == 0:
+            watcher.second(_summed(list(last.values())))
+
+    running = list(enumerate(started))
+    while running:
+        numbers = [number for _, one in running for number in (one.pipe, one.generator.fileno())]
+        ready, _, _ = select.select([*numbers, *watcher.sources()], [], [], deadline.left_s)
+        for nth, one in running:
+            one.hear(ready, partial(hand_on, nth))
+        if any(one.has_failed for one in started):
+            return
+        running = [(nth, one) for nth, one in running if one.is_running]
+        if not running:
+            return
+        watcher.look()
+        if deadline.is_over:
+            files = running[0][1].files
+            raise RunFault(
+                f"{PROGRAM} did not end within {deadline.length_s:.0f} s",
+                at=str(files.job),
+                fix=f"see {files.log}; if the machine was stopped meanwhile, run again",
+            )
+
+
+def _summed(lines: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Seconds of several generators as one: counts add up; of times the longest is shown."""
+    first = lines[0]
+    if len(lines) == 1:
+        return first
+    sums = {key: sum(line.get(key, 0) for line in lines) for key in SUMMED if key in first}
+    longest = {key: max(line.get(key, 0) for line in lines) for key in LONGEST if key in first}
+    return {**first, **sums, **longest}
 
 
 def _drain(pipe: int) -> bytes:
@@ -187,13 +288,13 @@ def _drain(pipe: int) -> bytes:
     return text
 
 
-def _lines(text: bytes, watcher: Watcher, keep: Any) -> bytes:
+def _lines(text: bytes, tell: Callable[[Mapping[str, Any]], None], keep: Any) -> bytes:
     """Hand on whole lines; return what is left of the last one."""
     *lines, rest = text.split(b"\n")
     for line in lines:
         second = _second(line)
         if second is not None:
-            watcher.second(second)
+            tell(second)
         elif line.strip():
             keep(line + b"\n")
     return rest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from sojourn.actors import clients
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.places import Address, ports
@@ -52,4 +53,9 @@ def _check(spec: ServiceSpec, study: Study, facts: Facts) -> None:
         address=Address(ports.HOST, 1),
     )
     asked = job(live, spec, first, Path(), raw_max=0)
-    generator.check({**asked, **UNKNOWN_YET}, at=f"services.{spec.label}.load")
+    whole = {**asked, **UNKNOWN_YET}
+    try:
+        parts = clients.chosen(spec.clients).share(whole, spec.clients)
+    except SpecFault as fault:
+        raise SpecFault(fault.what, at=f"services.{spec.label}.{fault.at}", fix=fault.fix) from None
+    generator.check(parts[0], at=f"services.{spec.label}.load")

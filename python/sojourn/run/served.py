@@ -10,7 +10,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from sojourn.actors import Actor, Role, Stage, Window
+from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.places import theirs, users
 from sojourn.run import live as lives
 from sojourn.run import record, shielded, signals
@@ -125,6 +125,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
                 *live.service.setup,
                 *live.notes,
                 ("shield", f"{live.shield.name}: {live.shield.text}"),
+                *clients.facts(spec.clients, where.client),
             )
         ],
         "took_s": live.took_s,

@@ -41,6 +41,7 @@ def placement(spec: ServiceSpec, facts: Facts) -> Placement:
     width = services.kind(spec.kind).width
     threads = _whole(spec.params.get(width), THREADS_PAPER) if width else 1
     clients = _whole(spec.load.get("threads"), -(-threads // CLIENT_PER_SERVER))
+    clients = max(clients, spec.clients)
     return place(facts.topology, threads=threads, clients=clients)
 
 

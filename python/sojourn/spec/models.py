@@ -187,6 +187,10 @@ class ServiceSpec(Model):
     """Keys of the generator's job, such as connections = 64."""
     place: str = "local"
     """Where it runs, as `sojourn kinds places` lists them; the client is always outside."""
+    clients: Annotated[int, Field(ge=0, le=64)] = 1
+    """Generator processes that share its load from one instant on: connections, threads and rate in
+    equal parts, each a seed of its own. Arrivals are Poisson, whose streams add up. 0: nobody is
+    asked, which shows what the instrument itself costs."""
     check: Check | None = None
     """Known truth; needed for "check"."""
 

@@ -1,0 +1,61 @@
+"""Histograms of several generators put together: bins have the same edges, so counts add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
+
+Span: TypeAlias = Mapping[str, Any]
+
+MAX_NS, DIGITS = 3_600_000_000_000, 3  # as the generator's
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+
+
+def added(texts: Sequence[str]) -> HdrHistogram:
+    """The sum of histograms, base64, compressed; without loss."""
+    total = HdrHistogram(1, MAX_NS, DIGITS)
+    for text in texts:
+        if text:
+            total.add(HdrHistogram.decode(text))
+    return total
+
+
+def span(spans: Sequence[Span]) -> dict[str, Any]:
+    """One summary of the times of several, as the generator would have written of all of them."""
+    finite = [int(one["count"]) - int(one["lost"]) for one in spans]
+    total, lost = added([str(one["hdr"]) for one in spans]), sum(int(one["lost"]) for one in spans)
+    sums = [n * float(one["mean"]) for n, one in zip(finite, spans, strict=True) if n]
+    largest = [one["max"] for one in spans if one["max"] is not None]
+    return {
+        "mean": sum(sums) / sum(finite) if sum(finite) else None,
+        **{name: quantile(total, q, lost) for name, q in QUANTILES.items()},
+        "max": max(largest, default=None),
+        "count": sum(finite) + lost,
+        "lost": lost,
+        "hdr": total.encode().decode(),
+    }
+
+
+def quantile(total: HdrHistogram, q: float, lost: int) -> int | None:
+    """The value at rank ⌈q·n⌉, ns; None: that request was lost, or there is none."""
+    finite = int(total.total_count)
+    rank = max(1, math.ceil(q * (finite + lost)))
+    if rank > finite:
+        return None
+    index = int(np.searchsorted(np.cumsum(_counts(total)), rank))
+    return int(total.get_highest_equivalent_value(total.get_value_from_index(index)))
+
+
+def above(total: HdrHistogram, ns: float) -> int:
+    """Finite times above a value that came from `quantile`."""
+    index = int(total._counts_index_for(int(ns)))  # noqa: SLF001  # the library has no other name
+    return int(_counts(total)[index + 1 :].sum())
+
+
+def _counts(total: HdrHistogram) -> NDArray[np.int64]:
+    return np.asarray(np.ctypeslib.as_array(total.counts), np.int64)

@@ -1,0 +1,22 @@
+"""Nobody is asked: the load is planned and goes nowhere. What the instrument itself costs."""
+
+from __future__ import annotations
+
+from sojourn.actors.clients.client import ClientKind, Job
+
+NOWHERE = "null:"
+ASKS = ("set_share", "multiget_share", "preload", "server_pid", "instrument_cpus")  # of a service
+
+
+def share(job: Job, n: int) -> tuple[Job, ...]:
+    """The same load at a target that answers by itself, in the generator."""
+    del n
+    return ({**{key: v for key, v in job.items() if key not in ASKS}, "target": NOWHERE},)
+
+
+KIND = ClientKind(
+    name="null",
+    about="the load goes nowhere: what the generator itself costs at it",
+    source="METHOD M20",
+    share=share,
+)
