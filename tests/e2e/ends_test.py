@@ -32,10 +32,15 @@ def is_alive(pid: int) -> bool:
 
 @contextmanager
 def running(
-    lab: SimpleNamespace, kind: str, folder: Path, state: Path, eventually: Eventually
+    lab: SimpleNamespace,
+    kind: str,
+    folder: Path,
+    state: Path,
+    eventually: Eventually,
+    neighbour: str = "none",
 ) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
-    """A lab in the middle of a point, and every process of its servers and generator."""
-    words = [sys.executable, str(lab.path), kind, str(folder), str(state)]
+    """A lab in the middle of a point, and every process of its server, neighbour and generator."""
+    words = [sys.executable, str(lab.path), kind, str(folder), str(state), "local", neighbour]
     with subprocess.Popen(words, stderr=subprocess.PIPE) as made:
         try:
             eventually(
@@ -44,7 +49,10 @@ def running(
             assert made.poll() is None, made.stderr and made.stderr.read()
             (left,) = journal.read(state)
             leaders = [e.facts["pid"] for e in left.entries if e.kind == "process"]
-            assert len(leaders) == 2  # the server and the generator
+            others = {str(e.facts["what"]) for e in left.entries if e.kind == "process"}
+            beside = {what for what in others if what.startswith("neighbour")}
+            assert len(leaders) == 2 + len(beside)  # the server and the generator
+            assert bool(beside) == (neighbour != "none")
             yield made, [member.pid for leader in leaders for member in proc.session(leader)]
         finally:
             made.kill()
@@ -84,6 +92,28 @@ def test_what_survives_lab_and_wardens_is_found_by_restore(
         made.wait(END_S_MAX)
     run.restore(state)
     eventually(lambda: not any(map(is_alive, pids)), "a worker of nginx was not found")
+    assert run.restore(state) == ()
+
+
+@pytest.mark.parametrize("kind", ["spin", "stream"])
+def test_a_neighbour_does_not_outlive_a_killed_lab(
+    lab: SimpleNamespace,
+    needs: Needs,
+    tmp_path: Path,
+    state: Path,
+    eventually: Eventually,
+    kind: str,
+) -> None:
+    needs("memcached")
+    folder = tmp_path / "point"
+    with running(lab, "memcached", folder, state, eventually, kind) as (made, pids):
+        parents = {seen.parent for seen in map(proc.stat, pids) if seen is not None}
+        made.kill()
+        for warden in parents - set(pids):  # nobody is left but `sojourn restore`
+            os.kill(warden, signal.SIGKILL)
+        made.wait(END_S_MAX)
+    run.restore(state)
+    eventually(lambda: not any(map(is_alive, pids)), "a process outlived the lab")
     assert run.restore(state) == ()
 
 

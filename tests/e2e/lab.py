@@ -1,6 +1,6 @@
 """A lab to be killed: measures one long point and tells what it started.
 
-python lab.py SERVICE FOLDER STATE [PLACE]
+python lab.py SERVICE FOLDER STATE [PLACE [NEIGHBOUR]]
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ PARAMS: dict[str, dict[str, object]] = {
 }
 
 
-def study(*kinds: str, place: str = "local", **params: object) -> Study:
+def study(
+    *kinds: str,
+    place: str = "local",
+    neighbour: str = "none",
+    manager: str = "none",
+    **params: object,
+) -> Study:
     services = [
         ServiceSpec.model_validate(
             {
@@ -35,7 +41,14 @@ def study(*kinds: str, place: str = "local", **params: object) -> Study:
         )
         for kind in kinds
     ]
-    return Study(name="lab", question="?", run=PROFILES["quick"], services=tuple(services))
+    return Study(
+        name="lab",
+        question="?",
+        run=PROFILES["quick"],
+        services=tuple(services),
+        neighbour=neighbour,
+        manager=manager,
+    )
 
 
 def point(service: str, *, name: str = "p", measure_s: float = 1.0, repeat: int = 0) -> Point:
@@ -54,6 +67,7 @@ def point(service: str, *, name: str = "p", measure_s: float = 1.0, repeat: int 
 def main() -> None:
     service, folder, state = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     place = sys.argv[4] if len(sys.argv) > 4 else "local"
+    neighbour = sys.argv[5] if len(sys.argv) > 5 else "none"
     asked = point(service, measure_s=MEASURE_S)
     folder.mkdir(parents=True)
     (folder / "point.json").write_text(codec.dumps(asked))
@@ -63,7 +77,8 @@ def main() -> None:
             (folder / "measuring").touch()
 
     with run.Session(host.read(sample_s=0), show=tell, state=state) as session:
-        run.execute(study(service, place=place), asked, folder, session)
+        asked_of = study(service, place=place, neighbour=neighbour)
+        run.execute(asked_of, asked, folder, session)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sojourn.actors.actor import Actor
-from sojourn.errors import SpecFault
 from sojourn.host import Facts
+from sojourn.kinds import find
 from sojourn.plan import Point
 from sojourn.services.params import Param, settle
 from sojourn.spec import ServiceSpec
@@ -79,9 +79,6 @@ def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[Named
     name, _, where = text.partition(":")
     if name == NOBODY:
         return None
-    if name not in kinds:
-        known = ", ".join((NOBODY, *kinds))
-        raise SpecFault(f"there is no {key} '{name}'", at=f"{key} = {text}", fix=f"known: {known}")
-    kind = kinds[name]
+    kind = find(kinds, name, key)
     params = settle(f"{key} {name}", kind.params, {WHERE: where} if where else {})
     return kind, kind.build({param: str(value) for param, value in params.items()})

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from sojourn.actors.kind import NamedKind
 from sojourn.actors.managers import null
 from sojourn.actors.managers.manager import Changes, Manager, Windows
+from sojourn.kinds import table
 
 #: Every kind of manager, in reading order.
-KINDS: Mapping[str, NamedKind] = {module.KIND.name: module.KIND for module in (null,)}
+KINDS: Mapping[str, NamedKind] = table(null.KIND)
 
 __all__ = ["KINDS", "Changes", "Manager", "Windows"]

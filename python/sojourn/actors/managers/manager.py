@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -66,8 +67,9 @@ class Manager(Actor):
         """Turn every knob back to where it was, the last first, and keep what was decided."""
         if self._stage is None:
             return
-        for name, level in reversed(self._before.items()):
-            self._stage.knobs[name].apply(level)
+        with ExitStack() as stack:  # one that cannot be turned back keeps no other from it
+            for name, level in self._before.items():
+                stack.callback(self._stage.knobs[name].apply, level)
         table = {"schema": "sojourn.decisions/1", "manager": self.name, "periods": self._said}
         _write(self._stage.folder / FILE, table)
 

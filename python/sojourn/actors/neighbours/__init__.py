@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from sojourn.actors.kind import NamedKind
 from sojourn.actors.neighbours import null, spin, stream
 from sojourn.actors.neighbours.neighbour import Neighbour
+from sojourn.kinds import table
 
 #: Every kind of neighbour, in reading order.
-KINDS: Mapping[str, NamedKind] = {module.KIND.name: module.KIND for module in (null, spin, stream)}
+KINDS: Mapping[str, NamedKind] = table(null.KIND, spin.KIND, stream.KIND)
 
 __all__ = ["KINDS", "Neighbour"]

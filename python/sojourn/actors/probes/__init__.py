@@ -9,10 +9,9 @@ from collections.abc import Mapping
 
 from sojourn.actors.kind import ProbeKind
 from sojourn.actors.probes import culprits, host, null, trace
+from sojourn.kinds import table
 
 #: Every kind of probe, in the order of entering.
-KINDS: Mapping[str, ProbeKind] = {
-    module.KIND.name: module.KIND for module in (null, trace, culprits, host)
-}
+KINDS: Mapping[str, ProbeKind] = table(null.KIND, trace.KIND, culprits.KIND, host.KIND)
 
 __all__ = ["KINDS"]

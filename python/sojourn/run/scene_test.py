@@ -1,0 +1,298 @@
+"""Scenes: who enters and leaves in which order, whatever fails; neighbours that really run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sojourn import actors, host
+from sojourn.actors import Actor, Role, Stage, neighbours
+from sojourn.actors.managers import Changes, Manager, Windows
+from sojourn.actors.neighbours import Neighbour
+from sojourn.errors import RunFault
+from sojourn.host import Placement
+from sojourn.places import proc
+from sojourn.plan import Phase, Point
+from sojourn.plan.setting import Setting
+from sojourn.run import journal
+from sojourn.run.journal import Journal
+from sojourn.run.scene import Scene
+from sojourn.spec import ServiceSpec, Study
+from sojourn.spec.profiles import PROFILES
+
+USED_S_MAX = 60.0  # until a task at nice 19 has had some CPU time on a machine that is busy
+CPUS = sorted(os.sched_getaffinity(0))
+WHERE = Placement(
+    server=(CPUS[-1],), client=(CPUS[0],), housekeeping=(CPUS[0],), client_wait="sleep", shared=()
+)
+SPEC = ServiceSpec(kind="null", measure=("sweep",))
+Host = Callable[[str], Path]
+
+
+def point(**levels: str | float) -> Point:
+    return Point(
+        key="k", service="null", phase=Phase.SWEEP, offered_rps=1.0, measure_s=1.0, warmup_s=0.0,
+        seed=1, setting=Setting.of(levels),
+    )  # fmt: skip
+
+
+def study(**given: object) -> Study:
+    usual = {"name": "s", "question": "?", "run": PROFILES["quick"], "services": (SPEC,)}
+    return Study.model_validate(usual | given)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Journal]:
+    made = Journal.create(tmp_path / "state")
+    yield made
+    made.close()
+    assert not list((tmp_path / "state").iterdir()), "something was left to be undone"
+
+
+@pytest.fixture
+def scene(tmp_path: Path, ledger: Journal) -> Scene:
+    folder = tmp_path / "point"
+    folder.mkdir()
+    live: Any = SimpleNamespace(label="null", placement=WHERE, process=None, cpu_ns=lambda: 0)
+    return Scene(
+        point=point(), spec=SPEC, folder=folder, placement=WHERE, facts=host.read(sample_s=0),
+        ledger=ledger, services={"null": live},
+    )  # fmt: skip
+
+
+class Noted(Actor):
+    """Writes down when it enters and leaves, and fails where it is told to."""
+
+    role = Role.PROBE
+
+    def __init__(self, name: str, diary: list[str], fails: str = "") -> None:
+        self.name = name
+        self._diary = diary
+        self._fails = fails
+
+    def _note(self, step: str) -> None:
+        self._diary.append(f"{step} {self.name}")
+        if self._fails == f"{step} {self.name}":
+            raise RunFault(self._fails, at="here", fix="none")
+
+    def enter(self, stage: Stage) -> None:
+        assert self in stage.entered
+        self._note("enter")
+
+    def leave(self) -> None:
+        self._note("leave")
+
+    def saw(self) -> Mapping[str, Any]:
+        return {self.name: "seen"}
+
+
+def played(scene: Scene, fails: str = "") -> list[str]:
+    """What three actors did, and what came of it."""
+    diary: list[str] = []
+    try:
+        with scene:
+            for name in "abc":
+                scene.enter(Noted(name, diary, fails))
+            diary.append("load")
+            if fails == "load":
+                raise RunFault("load", at="here", fix="none")  # noqa: TRY301
+    except RunFault as fault:
+        diary.append(f"fault: {fault.what}")
+    return diary
+
+
+ALL_LEAVE = ["leave c", "leave b", "leave a"]
+
+
+def test_they_enter_in_order_and_leave_in_reverse(scene: Scene) -> None:
+    assert played(scene) == ["enter a", "enter b", "enter c", "load", *ALL_LEAVE]
+    assert scene.seen == {"a": "seen", "b": "seen", "c": "seen"}
+    assert scene.entered == ()
+
+
+@pytest.mark.parametrize(
+    ("fails", "wanted"),
+    [
+        ("enter a", ["enter a", "leave a"]),
+        ("enter b", ["enter a", "enter b", "leave b", "leave a"]),
+        ("enter c", ["enter a", "enter b", "enter c", *ALL_LEAVE]),
+        ("load", ["enter a", "enter b", "enter c", "load", *ALL_LEAVE]),
+        ("leave c", ["enter a", "enter b", "enter c", "load", *ALL_LEAVE]),
+        ("leave a", ["enter a", "enter b", "enter c", "load", *ALL_LEAVE]),
+    ],
+)
+def test_whatever_fails_whoever_has_begun_to_enter_leaves_once(
+    scene: Scene, fails: str, wanted: list[str]
+) -> None:
+    assert played(scene, fails) == [*wanted, f"fault: {fails}"]
+
+
+def test_what_fails_in_leaving_does_not_hide_what_failed_first(scene: Scene) -> None:
+    diary: list[str] = []
+    with pytest.raises(RunFault, match="died"), scene:  # noqa: PT012
+        scene.enter(Noted("a", diary, "leave a"))
+        scene.enter(Noted("b", diary))
+        raise RunFault("the server died", at="here", fix="none")
+    assert diary[2:] == ["leave b", "leave a"]
+
+
+def test_an_interrupted_entering_is_undone_too(scene: Scene) -> None:
+    class Interrupted(Noted):
+        def enter(self, stage: Stage) -> None:
+            super().enter(stage)
+            raise KeyboardInterrupt
+
+    diary: list[str] = []
+    with pytest.raises(KeyboardInterrupt), scene:  # noqa: PT012
+        scene.enter(Noted("a", diary))
+        scene.enter(Interrupted("b", diary))
+    assert diary == ["enter a", "enter b", "leave b", "leave a"]
+
+
+def used(neighbour: Neighbour, cpus: tuple[int, ...]) -> int:
+    """CPU time it has had on some CPUs, ns; waits until it has had some anywhere."""
+    end = time.monotonic() + USED_S_MAX
+    while neighbour.window()["cpu_s"] < 0.02:
+        assert time.monotonic() < end, "it does not run"
+        time.sleep(0.02)
+    return neighbour.cpu_ns(cpus)
+
+
+@pytest.mark.parametrize("text", ["spin", "spin:client", "stream", "stream:server"])
+def test_a_neighbour_uses_the_cpus_of_its_place_and_nothing_is_left_of_it(
+    scene: Scene, tmp_path: Path, text: str
+) -> None:
+    (beside,) = (a for a in actors.cast(study(neighbour=text), SPEC, point())
+                 if a.role is Role.NEIGHBOUR)  # fmt: skip
+    assert isinstance(beside, Neighbour)
+    free = tuple(c for c in CPUS if c not in {CPUS[0], CPUS[-1]})
+    wanted = {"client": (CPUS[0],), "free": free or (CPUS[-1],)}.get(beside.where, (CPUS[-1],))
+    with scene:
+        scene.enter(beside)
+        assert used(beside, wanted) > 0
+        assert used(beside, tuple({*CPUS} - {*wanted})) == 0
+        (left,) = journal.read(tmp_path / "state")
+        tasks = [int(e.facts["pid"]) for e in left.entries if e.kind == "process"]
+        assert len(tasks) == len(wanted)  # known to `sojourn restore`
+        assert {c for pid in tasks for c in os.sched_getaffinity(pid)} == {*wanted}
+        assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in tasks} == {19}
+    assert not [pid for pid in tasks if proc.session(pid)]
+    said = scene.seen["neighbour"]
+    assert (said["kind"], said["where"]) == (text.partition(":")[0], beside.where)
+    assert sum(said["cpu_s"].values()) > 0
+
+
+def test_a_neighbour_of_which_a_task_cannot_be_started_leaves_none(scene: Scene) -> None:
+    started: list[int] = []
+
+    def argv() -> tuple[str, ...]:
+        return ("/bin/sleep", "600")
+
+    real = scene.start
+
+    def start(what: str, words: Any, **more: Any) -> Any:
+        if started:
+            raise RunFault("no more", at=what, fix="none")
+        task = real(what, words, **more)
+        started.append(task.pid)
+        return task
+
+    scene.start = start  # type: ignore[method-assign,assignment]
+    scene.cpus = {**scene.cpus, Role.SERVICE: (CPUS[0], CPUS[-1])}
+    with pytest.raises(RunFault, match="no more"), scene:
+        scene.enter(Neighbour("sleep", "server", argv))
+    assert len(started) == 1
+    assert not proc.session(started[0])
+
+
+class Turning(Manager):
+    """Turns a knob up once a period, and does something wrong when it is at 2."""
+
+    name = "turning"
+
+    def decide(self, windows: Windows, knobs: Mapping[str, Any]) -> Changes:
+        assert windows["client"]["t_s"] > 0
+        assert windows["seeing"] == {"x": 1}
+        return {"share": str(int(knobs["share"].read()) + 1)}
+
+
+class Seeing(Noted):
+    def window(self) -> Mapping[str, Any]:
+        return {"x": 1}
+
+
+class Share:
+    """A knob that remembers."""
+
+    def __init__(self) -> None:
+        self.levels = ["0"]
+
+    def read(self) -> str:
+        return self.levels[-1]
+
+    def apply(self, level: str) -> None:
+        self.levels.append(level)
+
+
+def test_a_manager_decides_once_a_second_and_its_knobs_are_turned_back(scene: Scene) -> None:
+    share = Share()
+    scene.knobs = {"share": share}
+    with scene:
+        scene.enter(Seeing("seeing", []))
+        scene.enter(Turning())
+        for second in (1, 2):
+            scene.second({"t_s": second})
+        assert share.read() == "2"
+    assert share.levels == ["0", "1", "2", "0"]
+    assert scene.seen["manager"] == {"kind": "turning", "periods": 2, "changed": 2}
+    assert '"changes": {\n    "share": "2"' in (scene.folder / "decisions.json").read_text()
+
+
+def test_knobs_are_turned_back_when_a_manager_fails(scene: Scene) -> None:
+    share = Share()
+    scene.knobs = {"share": share}
+    with pytest.raises(AssertionError), scene:  # noqa: PT012
+        scene.enter(Seeing("seeing", []))
+        scene.enter(Turning())
+        scene.second({"t_s": 1})
+        scene.second({"t_s": 0})
+    assert share.levels == ["0", "1", "0"]
+
+
+def test_a_null_everything(scene: Scene) -> None:
+    cast = actors.cast(study(neighbour="null", manager="null"), SPEC, point())
+    assert [(a.role, a.name) for a in cast] == [
+        (Role.NEIGHBOUR, "null"), (Role.PROBE, "host"), (Role.MANAGER, "null"),
+    ]  # fmt: skip
+    with scene:
+        for actor in cast:
+            scene.enter(actor)
+        scene.second({"t_s": 1.0})
+    assert scene.seen["manager"] == {"kind": "null", "periods": 1, "changed": 0}
+    assert scene.seen["length_s"] >= 0
+
+
+def test_the_points_own_setting_says_who_is_beside_it() -> None:
+    def beside(of: Study, at: Point) -> list[str]:
+        return [a.name for a in actors.cast(of, SPEC, at) if a.role is Role.NEIGHBOUR]
+
+    assert beside(study(), point()) == []
+    assert beside(study(neighbour="spin"), point()) == ["spin"]
+    assert beside(study(neighbour="spin"), point(neighbour="none")) == []
+    assert beside(study(), point(neighbour="stream:lab")) == ["stream"]
+
+
+@pytest.mark.parametrize("table", actors.KINDS)
+def test_folder_and_table_of_kinds_agree_and_have_a_null(table: str) -> None:
+    folder = Path(neighbours.__file__).parents[1] / table
+    kinds = {
+        path.stem for path in folder.glob("*.py")
+        if "KIND = " in path.read_text(encoding="utf-8")
+    }  # fmt: skip
+    assert kinds == {*actors.KINDS[table]} | {"null"}
