@@ -109,10 +109,8 @@ def _measure(study: Study, point: Point, folder: Path, session: Session) -> None
             for actor in actors.cast(study, spec, point):
                 scene.enter(actor)
             asked = job(service.live, spec, point, folder, raw_max=study.run.raw_max)
-            watcher, files = (
-                _Watcher(service.live, scene, session.show),
-                Files.named(folder, "load"),
-            )
+            watcher = _Watcher(service.live, scene, session.show)
+            files = Files.named(folder, "load")
             clients.run(asked, spec.clients, files, session.journal, watcher)
     finally:
         if scene.seen:
