@@ -17,7 +17,7 @@ from sojourn.analysis.findings import Findings
 from sojourn.analysis.stored import given
 from sojourn.errors import RunFault
 from sojourn.host import culprits
-from sojourn.plan import Outcome, Point, Verdict
+from sojourn.plan import Outcome, Point, Verdict, design
 from sojourn.spec import Study
 
 FAILURES_MAX = 3  # in a row: the next point would fail too
@@ -87,12 +87,13 @@ def _names(cpus: Sequence[int]) -> tuple[str, ...]:
 def measure(study: Study, record: store.OpenRecord, session: run.Session, watcher: Watcher) -> None:
     """Point by point, each kept before the next is planned: a later failure loses nothing."""
     failures: list[RunFault] = []
-    while point := plan.next_point(study, record.outcomes()):
+    planner = plan.Planner(study)
+    while point := planner.next(record.outcomes()):
         watcher.began(point, record.outcomes())
         folder = record.folder(point)
         began_s = time.monotonic()
         try:
-            run.execute(study, point, folder, session)
+            run.execute(design.study_of(study, point), point, folder, session)
             outcome = samples.read(folder)
             failures.clear()
         except RunFault as fault:

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import host, run, store
-from sojourn.cli.words import outcome_words, point_words, so_far
+from sojourn.cli.words import outcome_words, point_words, served, so_far
 from sojourn.plan import Outcome, Point, Rehearsal, rehearse
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns, show_s
@@ -108,7 +108,7 @@ class Display:
         self.kept = len(outcomes)
         numbers, word, reason = outcome_words(self._study, outcome, outcomes)
         total = len(outcomes) + max(0, self._ahead - 1)
-        self._take_stock(outcome.point.service, outcomes)
+        self._take_stock(outcome.point, outcomes)
         line = Text(f"{len(outcomes):>3}/{total:<3} {point_words(outcome.point)}  {numbers}  ")
         line.append(word, style=_MARKS.get(word, "yellow"))
         line.append(f"  {reason}" if reason else "", style="dim")
@@ -116,13 +116,13 @@ class Display:
             self._last.append(line)
             self._draw()
             return
-        answer = self._so_far.get(outcome.point.service)
+        answer = self._so_far.get(served(self._study, outcome.point))
         self._say(Text(f"{line.plain}  {answer}") if answer else line)
 
-    def _take_stock(self, service: str, outcomes: Sequence[Outcome]) -> None:
+    def _take_stock(self, point: Point, outcomes: Sequence[Outcome]) -> None:
         """What the search of a service says so far; nothing before there is anything to say."""
-        if not self._is_quiet and (answer := so_far(self._study, service, outcomes)):
-            self._so_far[service] = answer
+        if not self._is_quiet and (answer := so_far(self._study, point, outcomes)):
+            self._so_far[served(self._study, point)] = answer
 
     def _say(self, text: Text) -> None:
         if not self._is_quiet:

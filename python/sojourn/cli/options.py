@@ -14,6 +14,12 @@ STUDY_PANEL, OUTPUT_PANEL = "Study", "Output"
 # Each press of the tab key starts the program: completion reads names, not the parsed studies.
 STUDIES = Path(__file__).parents[1] / "studies"
 PROFILES = ("quick", "standard", "full")
+KEYS = (
+    "load", "run.measure_s", "run.shield", "services.LABEL.load.arrivals",
+    "services.LABEL.load.connections", "services.LABEL.load.popularity",
+    "services.LABEL.load.threads", "services.LABEL.params.threads",
+    "services.LABEL.params.workers", "services.LABEL.qos.bound",
+)  # fmt: skip
 
 
 def _studies(incomplete: str) -> list[str]:
@@ -22,6 +28,14 @@ def _studies(incomplete: str) -> list[str]:
 
 def _profiles(incomplete: str) -> list[str]:
     return [name for name in PROFILES if name.startswith(incomplete)]
+
+
+def _keys(incomplete: str) -> list[str]:
+    """Keys that are often varied; that of a service is completed for any label that is typed."""
+    head = incomplete.split(".")
+    label = head[1] if head[0] == "services" and len(head) > 2 else "LABEL"
+    keys = [key.replace("LABEL", label) for key in KEYS]
+    return [f"{key}=" for key in keys if key.startswith(incomplete)]
 
 
 StudyArgument = Annotated[
@@ -47,6 +61,16 @@ Sets = Annotated[
         "--set", "-s", metavar="KEY=VALUE", rich_help_panel=STUDY_PANEL, show_default=False,
         help="Set any key of the study, such as run.repeats=5 or services.nginx.qos.bound=5ms. "
         "May be given several times.",
+    ),
+]  # fmt: skip
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary", metavar="KEY=LEVEL,LEVEL", rich_help_panel=STUDY_PANEL, show_default=False,
+        autocompletion=_keys,
+        help="Measure under each level of a key of the study, and every combination of several, "
+        "such as services.memcached.params.threads=1,2. The word load means shares of max RPS; "
+        "rates follow from them. May be given several times.",
     ),
 ]  # fmt: skip
 Shield = Annotated[

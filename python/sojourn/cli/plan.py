@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
 
 from sojourn.cli.draw import new_table, to_stdout
 from sojourn.cli.faults import say, tell
-from sojourn.cli.options import AsJson, Profile, Sets, StudyArgument
+from sojourn.cli.options import AsJson, Profile, Sets, StudyArgument, Vary
 from sojourn.cli.plain import put_json
 from sojourn.errors import Exit, SpecFault
 from sojourn.units import show_s
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from sojourn.spec import Study
 
 
-def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> None:
+def check(
+    study: StudyArgument, profile: Profile = None, sets: Sets = None, vary: Vary = None
+) -> None:
     """Check a study and print it in full, every default written out.
 
     Nothing is started. All that is wrong is named, with its line and how to mend it.
@@ -33,7 +36,9 @@ def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> N
     from sojourn.plan import questions
 
     try:
-        asked = spec.load(study, profile=profile, overrides=sets or (), asks=questions.mistakes)
+        asked = spec.load(
+            study, profile=profile, overrides=sets or (), varied=vary or (), asks=questions.mistakes
+        )
     except SpecFault as fault:
         _tell_all(fault.each or (fault,))
         raise typer.Exit(Exit.USAGE) from None
@@ -42,7 +47,11 @@ def check(study: StudyArgument, profile: Profile = None, sets: Sets = None) -> N
 
 
 def plan(
-    study: StudyArgument, profile: Profile = None, sets: Sets = None, as_json: AsJson = False
+    study: StudyArgument,
+    profile: Profile = None,
+    sets: Sets = None,
+    vary: Vary = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show what would be measured, and how long it would take.
 
@@ -52,18 +61,25 @@ def plan(
     \b
     Examples:
       sojourn plan latency_vs_load --profile quick
+      sojourn plan latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
     from sojourn import spec
     from sojourn.plan import questions, rehearse
 
-    asked = spec.load(study, profile=profile, overrides=sets or (), asks=questions.mistakes)
+    asked = spec.load(
+        study, profile=profile, overrides=sets or (), varied=vary or (), asks=questions.mistakes
+    )
     ahead = rehearse(asked)
     _hold_against_host(asked)
     if as_json:
         put_json({
             "study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points,
-            "too_short": ahead.shortfalls,
+            "too_short": ahead.shortfalls, "combinations": combinations(asked, ahead),
+            "left_out": [
+                {"levels": dict(cell), "reason": reason}
+                for cell, reason in asked.design.left_out(asked.factors)
+            ],
         })  # fmt: skip
     else:
         show(asked, ahead)
@@ -106,12 +122,67 @@ def show(study: Study, ahead: Rehearsal) -> None:
                 lengths = _lengths(points)
                 table.add_row(service.label, kind.name, f"{mark}{len(points)}", lengths, kind.about)
     console.print(table)
+    if study.factors:
+        _show_design(study, ahead)
     console.print(
         f"about {len(ahead.points)} points, {show_s(ahead.measure_s)} of measuring, "
         f"{show_s(ahead.wall_s)} in all"
     )
     for shortfall in ahead.shortfalls:
         console.print(f"[yellow]too short[/]: {shortfall}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one combination of levels takes of a study: points, and s in all."""
+
+    service: str
+    levels: Mapping[str, bool | int | float | str]
+    points: int
+    wall_s: float
+
+
+def combinations(study: Study, ahead: Rehearsal) -> list[Share]:
+    """What each combination of levels takes, services in order; [] without factors."""
+    from sojourn.plan import design
+
+    walls: dict[tuple[str, str], list[float]] = {}
+    for point, wall_s in zip(ahead.points, ahead.walls_s, strict=True):
+        levels = design.levels_of(study, point)
+        walls.setdefault((point.service, levels.text), []).append(wall_s)
+    found = []
+    for service in study.services if study.factors else ():
+        for cell in study.combinations(service.label):
+            took = walls.get((service.label, design.text_of(cell)), [])
+            share = Share(service=service.label, levels=cell, points=len(took), wall_s=sum(took))
+            found.append(share)
+    return found
+
+
+def _show_design(study: Study, ahead: Rehearsal) -> None:
+    """Print each combination with its points and time, and what the design cannot tell apart."""
+    from sojourn.spec.levels import level_text, names
+
+    console = to_stdout()
+    called = names(study.factors)
+    table = new_table()
+    for name in ("service", *called.values()):
+        table.add_column(name)
+    for name in ("points", "time"):
+        table.add_column(name, justify="right")
+    for share in combinations(study, ahead):
+        levels = [level_text(share.levels[k]) if k in share.levels else "" for k in called]
+        table.add_row(share.service, *levels, f"{share.points}", show_s(share.wall_s))
+    console.print(table)
+    fraction = study.design.fraction_of(study.factors)
+    if fraction is not None:
+        letters = ", ".join(f"{letter} {called[key]}" for letter, key in fraction.named(called))
+        console.print(f"{fraction.text}: {letters}")
+        for line in fraction.confounded:
+            console.print(f"[dim]cannot be told apart[/]: {line}")
+    for cell, reason in study.design.left_out(study.factors):
+        said = ", ".join(f"{called[key]} = {level_text(level)}" for key, level in cell.items())
+        console.print(f"left out: {said}: {reason}")
 
 
 def _lengths(points: Sequence[Point]) -> str:

@@ -22,6 +22,7 @@ from sojourn.cli.options import (
     Sets,
     Shield,
     StudyArgument,
+    Vary,
 )
 from sojourn.cli.patience import CalmS, Force, Wait, patience
 from sojourn.cli.plain import plain, put_json
@@ -48,6 +49,7 @@ def run(
     study: StudyArgument,
     profile: Profile = None,
     sets: Sets = None,
+    vary: Vary = None,
     shield: Shield = None,
     no_shield: NoShield = False,
     new: New = False,
@@ -71,6 +73,7 @@ def run(
     Examples:
       sojourn run latency_vs_load --profile quick
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
+      sojourn run latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn run my.toml --json > answer.json
       sojourn run selfcheck --wait 10m          after the study that is being measured now
     """
@@ -80,13 +83,13 @@ def run(
     waits = patience(wait, calm_s, is_forced=force)
     sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
     asked = spec.load(  # a mistake is told at once
-        study, profile=profile, overrides=sets, asks=questions.mistakes
+        study, profile=profile, overrides=sets, varied=vary or (), asks=questions.mistakes
     )
     from sojourn import pipeline
     from sojourn.cli.live import Display
     from sojourn.run.signals import ending_in_order
 
-    command = _command(study, profile, sets, results)
+    command = _command(study, profile, sets, vary or [], results)
     display = Display(asked, is_quiet=quiet)
     try:
         with ending_in_order(), display:
@@ -128,10 +131,14 @@ def _tell(findings: Findings) -> None:
     typer.echo(report.text(findings, width, color=sys.stdout.isatty()))
 
 
-def _command(study: str, profile: str | None, sets: list[str], results: Path) -> str:
+def _command(
+    study: str, profile: str | None, sets: list[str], varied: list[str], results: Path
+) -> str:
     parts = ["sojourn", "run", study]
     parts += ["--profile", profile] if profile else []
     for text in sets:
         parts += ["--set", text]
+    for text in varied:
+        parts += ["--vary", text]
     parts += ["--results", str(results)] if results != RESULTS else []
     return shlex.join(parts)

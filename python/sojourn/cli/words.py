@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sojourn.analysis.words import load_share
-from sojourn.plan import Outcome, Point, Verdict, progress, questions
+from sojourn.plan import Outcome, Point, Progress, Verdict, design, progress, questions
+from sojourn.plan.setting import level_text
 from sojourn.spec import Study
+from sojourn.spec.levels import short
 from sojourn.units import show_count, show_ns
 
 
+def served(study: Study, point: Point) -> str:
+    """`memcached, threads = 2`: a service and the combination of levels that a point is of."""
+    levels = design.levels_of(study, point)
+    named = [f"{short(key)} = {level_text(level)}" for key, level in levels.items()]
+    return ", ".join([point.service, *named])
+
+
 def point_words(point: Point) -> str:
-    """`memcached sweep  70 %  84.0k/s`: what is measured."""
+    """`memcached sweep  70 %  84.0k/s  threads=2`: what is measured."""
+    levels = [f"{short(k)}={level_text(v)}" for k, v in point.setting.whole_plot.items()]
+    return "  ".join([_load_words(point), *levels])
+
+
+def _load_words(point: Point) -> str:
     share = "" if point.fraction is None else f"{load_share(point.fraction):>6}"
     if point.offered_rps is None:
         return f"{point.service} {point.phase} closed loop"
@@ -31,18 +45,23 @@ def outcome_words(
     return numbers, _decision(study, outcome, outcomes) or str(outcome.verdict), ""
 
 
-def so_far(study: Study, service: str, outcomes: Sequence[Outcome]) -> str:
-    """`so far ≈ 100k (80k–130k)`: what all runs of a service say at this moment; "" if nothing."""
-    known = progress(study, study.service(service), outcomes)
+def so_far(study: Study, point: Point, outcomes: Sequence[Outcome]) -> str:
+    """`so far ≈ 100k (80k–130k)`: what all runs of a point's combination say, or ""."""
+    known = _known(study, point, outcomes)
     said = (question.so_far(known) for question in questions.KINDS)
     return ", ".join(text for text in said if text)
 
 
 def _decision(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """What all runs so far say about this load, which is one answer for log, page and record."""
-    known = progress(study, study.service(outcome.point.service), outcomes)
+    known = _known(study, outcome.point, outcomes)
     said = (question.said_of(known, outcome) for question in questions.KINDS)
     return ", ".join(text for text in said if text)
+
+
+def _known(study: Study, point: Point, outcomes: Sequence[Outcome]) -> Progress:
+    group = design.group_of(study, point, outcomes)
+    return progress(group.study, group.study.service(group.service), group.outcomes)
 
 
 def _time(ns: float | None) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from sojourn import spec
 from sojourn.cli import words
-from sojourn.plan import Point, Search
+from sojourn.plan import Point, Search, next_point
 from sojourn.plan.axis import Axis
 from sojourn.plan.questions import Known, sweep
 from sojourn.plan.rehearse import imagine
@@ -33,7 +33,9 @@ def test_the_answer_so_far_has_its_interval(
     search = Search(posterior=None, trials=(), at_rps=None, next=None)
     monkeypatch.setattr(words, "progress", lambda *_: Known(found={"max_load": search}))
     study = spec.load("latency_vs_load")
-    assert words.so_far(study, study.services[0].label, ()) == said
+    first = next_point(study, ())
+    assert first is not None
+    assert words.so_far(study, first, ()) == said
 
 
 def test_loads_that_differ_are_said_to_differ() -> None:
@@ -49,3 +51,12 @@ def test_loads_that_differ_are_said_to_differ() -> None:
         "memcached sweep 12.5 % 12.5k/s", "memcached sweep 90.41 % 90.4k/s",
         "memcached sweep 90.44 % 90.4k/s",
     ]  # fmt: skip
+
+
+def test_a_point_is_called_by_its_levels_too() -> None:
+    study = spec.load("latency_vs_load", varied=["services.memcached.params.threads=1,2"])
+    first = next_point(study, ())
+    assert first is not None
+    threads = first.setting["services.memcached.params.threads"]
+    assert words.point_words(first) == f"memcached peak closed loop  threads={threads}"
+    assert words.served(study, first) == f"memcached, threads = {threads}"

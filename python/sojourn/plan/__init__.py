@@ -2,7 +2,7 @@
 
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.decide import Decision
-from sojourn.plan.next import Progress, next_point, progress
+from sojourn.plan.next import Planner, Progress, next_point, progress
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.plan.rehearse import Rehearsal, rehearse
 from sojourn.plan.search import Search
@@ -12,6 +12,7 @@ __all__ = [
     "Decision",
     "Outcome",
     "Phase",
+    "Planner",
     "Point",
     "Progress",
     "Rehearsal",

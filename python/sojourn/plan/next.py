@@ -3,6 +3,7 @@
     closed-loop peak → (run at low load for the QoS bound) → (no-drop search) → question after
     question, such as sweep → search and last runs → the same loads traced
 
+With factors each combination of levels has a plan of its own, and `design` says whose turn it is.
 With `max_rps = "qos"` the search comes before the questions, which need its result as the axis.
 Everything is computed anew from the outcomes each time, so there is no state to lose.
 """
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.plan import axis as axes
-from sojourn.plan import make, questions
+from sojourn.plan import design, make, questions
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Outcome, Point
@@ -40,11 +41,38 @@ def next_point(study: Study, outcomes: Sequence[Outcome]) -> Point | None:
 
     Pure, and determined by the study's seed: the same arguments give the same point.
     """
-    for service in study.services:
-        mine = [o for o in outcomes if o.point.service == service.label]
-        if following := progress(study, service, mine).next:
-            return following
-    return None
+    return Planner(study).next(outcomes)
+
+
+class Planner:
+    """The next point, asked again and again while outcomes are added: it remembers the candidates.
+
+    A combination of levels that has got no outcome since wants the same point as before.
+    """
+
+    def __init__(self, study: Study) -> None:
+        """For one study; outcomes may only be added between questions."""
+        self._study = study
+        self._known: dict[tuple[str, str], tuple[int, Point | None]] = {}
+
+    def next(self, outcomes: Sequence[Outcome]) -> Point | None:
+        """The measurement to make after `outcomes`, as `next_point` has it."""
+        for service in self._study.services:
+            groups = design.groups(self._study, service.label, outcomes)
+            wanted = [(group, self._candidate(group)) for group in groups]
+            open_ = [(group, point) for group, point in wanted if point is not None]
+            if chosen := design.first(self._study, open_):
+                return design.with_levels(self._study, *chosen)
+        return None
+
+    def _candidate(self, group: design.Group) -> Point | None:
+        name, count = (group.service, group.levels.text), len(group.outcomes)
+        known = self._known.get(name)
+        if known is None or known[0] != count:
+            own = group.study.service(group.service)
+            known = count, progress(group.study, own, group.outcomes).next
+            self._known[name] = known
+        return known[1]
 
 
 def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Progress:

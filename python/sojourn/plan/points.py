@@ -128,8 +128,13 @@ class Point:
 
     @property
     def life(self) -> str:
-        """Points of one life share one start of the service; a new life is a restart (M15)."""
-        return f"{self.service}/{self.phase}/{self.repeat}"
+        """Points of one life share one start of the service; a new life is a restart (M15).
+
+        Where a key of the service is varied, each of its levels has starts of its own.
+        """
+        text = f"{self.service}/{self.phase}/{self.repeat}"
+        levels = self.setting.whole_plot.text
+        return f"{text}/{levels}" if levels else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sojourn.plan import questions
-from sojourn.plan.next import next_point
+from sojourn.plan import design, questions
+from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.spec import Study
@@ -30,12 +30,14 @@ class Rehearsal:
         points: in order; loads are imagined where they depend on results.
         wall_s: time they take together, s.
         measure_s: of that, measuring.
+        walls_s: of each point, restart included, s; together `wall_s`.
         shortfalls: what the time allowed cannot answer, and how much would.
     """
 
     points: tuple[Point, ...]
     wall_s: float
     measure_s: float
+    walls_s: tuple[float, ...] = ()
     shortfalls: tuple[str, ...] = ()
 
 
@@ -43,23 +45,25 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
     """Go on from `outcomes` with the imagined service until the study is complete."""
     played = list(outcomes)
     points: list[Point] = []
-    wall_s = 0.0
+    walls_s: list[float] = []
     around_s, restart_s = _overheads(outcomes)
     shield = "none" if study.run.shield == "none" else "priority"
-    while (point := next_point(study, played)) and len(points) < POINTS_MAX:
+    planner = Planner(study)
+    while (point := planner.next(played)) and len(points) < POINTS_MAX:
         for one in _for_which_it_stands(study, point, played, around_s + restart_s):
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
             took_s = one.measure_s + one.warmup_s + more_s
-            outcome = imagine(one, capacity_rps=_capacity(one, outcomes))
+            outcome = imagine(one, capacity_rps=_capacity(study, one, outcomes))
             played.append(replace(outcome, wall_s=took_s, shield=shield))
             points.append(one)
-            wall_s += took_s
+            walls_s.append(took_s)
     measure_s = sum(point.measure_s for point in points)
     return Rehearsal(
         points=tuple(points),
-        wall_s=wall_s,
+        wall_s=sum(walls_s),
         measure_s=measure_s,
+        walls_s=tuple(walls_s),
         shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points])),
     )
 
@@ -68,16 +72,18 @@ def _for_which_it_stands(
     study: Study, point: Point, played: Sequence[Outcome], fresh_s: float
 ) -> Sequence[Point]:
     """The points that its question counts for one."""
-    question = questions.of_phase(point.phase)
-    return question.rehearsed(study, point, played, fresh_s) if question else [point]
+    question, mine = questions.of_phase(point.phase), design.group_of(study, point, played)
+    return question.rehearsed(mine.study, point, mine.outcomes, fresh_s) if question else [point]
 
 
 def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:
     """What cannot be answered, whatever the points will show."""
-    for service in study.services:
-        mine = [point for point in points if point.service == service.label]
-        for question in questions.asked(study, service):
-            yield from question.shortfalls(study, service, mine)
+    for label, levels, under in design.studies(study):
+        mine = [p for p in points if p.service == label and design.levels_of(study, p) == levels]
+        service = under.service(label)
+        for question in questions.asked(under, service):
+            for text in question.shortfalls(under, service, mine):
+                yield f"{text} (under {levels.text})" if levels else text
 
 
 def _overheads(outcomes: Sequence[Outcome]) -> tuple[float, float]:
@@ -139,10 +145,15 @@ def _bound(point: Point) -> float | None:
     return None if text is None else float(str(text).removesuffix("ns"))
 
 
-def _capacity(point: Point, outcomes: Sequence[Outcome]) -> float:
+def _capacity(study: Study, point: Point, outcomes: Sequence[Outcome]) -> float:
+    """The last closed-loop peak that was measured under the point's levels, or a guess."""
+    levels = design.levels_of(study, point)
     measured = [
         o.achieved_rps
         for o in outcomes
-        if o.point.service == point.service and o.point.offered_rps is None and o.achieved_rps > 0
+        if o.point.service == point.service
+        and o.point.offered_rps is None
+        and o.achieved_rps > 0
+        and design.levels_of(study, o.point) == levels
     ]
     return measured[-1] if measured else CAPACITY_RPS

@@ -8,21 +8,19 @@ a point's key, for people and for the seeds; who wants to know a level asks the 
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-Level = bool | int | float | str
+from sojourn.spec.levels import Level, is_factor, level_of, level_text
+
+__all__ = ["Level", "Setting", "is_factor", "level_of", "level_text"]
 
 LOAD = "load"  # a share of max RPS
+WHOLE_PLOT = ("services.", "run.")  # of the factors that take a fresh start
 RATE = "rate"  # requests/s, where the plan itself looks for the load
 NEIGHBOUR = "neighbour"  # who runs beside the service; "none": nobody
 CONNECTIONS = "connections"  # of the client; 1: one request at a time
 TRACER = "tracer"  # whether it is traced, or the twin that is not
-_FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-_PLAIN = re.compile(r"(?!(?:true|false)$)[A-Za-z_][A-Za-z0-9_.:+-]*")  # needs no quotes
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -62,6 +60,12 @@ class Setting(Mapping[str, Level]):
         """The setting of these levels; names that are no Python names come in the map."""
         return cls(tuple({**(levels or {}), **more}.items()))
 
+    @property
+    def whole_plot(self) -> Setting:
+        """The levels that take a fresh start of what is measured: keys of its own in the study."""
+        pairs = tuple(pair for pair in self.levels if pair[0].startswith(WHOLE_PLOT))
+        return Setting(pairs) if len(pairs) < len(self.levels) else self
+
     def __getitem__(self, factor: str) -> Level:
         for name, level in self.levels:
             if name == factor:
@@ -82,41 +86,3 @@ class Setting(Mapping[str, Level]):
 
     def __repr__(self) -> str:
         return f"Setting({self.text})"
-
-
-def is_factor(name: str) -> bool:
-    """Whether a factor may have this name: letters, digits and `_.-`, a letter first."""
-    return bool(_FACTOR.fullmatch(name))
-
-
-def level_text(level: Level) -> str:
-    """A level with all its digits; `level_of` reads it.
-
-    >>> [level_text(level) for level in (0.7, 2, 2.0, True, "cfs", "true", "2")]
-    ['0.7', '2', '2', 'true', 'cfs', '"true"', '"2"']
-    """
-    if isinstance(level, bool):
-        return "true" if level else "false"
-    if isinstance(level, int):
-        return str(level)
-    if isinstance(level, float):
-        if not math.isfinite(level):
-            raise ValueError(f"a level is a finite number, not {level}")
-        return str(int(level)) if level.is_integer() else repr(level)
-    if isinstance(level, str):
-        return level if _PLAIN.fullmatch(level) else json.dumps(level)
-    raise ValueError(f"a level is a number, a text or true or false, not {level!r}")
-
-
-def level_of(text: str) -> Level:
-    """The level whose text this is; ValueError if it is that of none.
-
-    >>> [level_of(text) for text in ('0.7', '2', 'true', 'cfs', '"true"')]
-    [0.7, 2, True, 'cfs', 'true']
-    """
-    if text in {"true", "false"}:
-        return text == "true"
-    if _PLAIN.fullmatch(text):
-        return text
-    level: int | float | str = json.loads(text)
-    return level

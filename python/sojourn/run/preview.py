@@ -9,12 +9,12 @@ from sojourn.actors import clients
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.places import Address, ports
-from sojourn.plan import next_point
+from sojourn.plan import design, next_point
 from sojourn.run import generator
 from sojourn.run.execute import job
 from sojourn.run.live import RunningService
 from sojourn.run.session import settle
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import Study
 
 # What a job has of its point: it is known when the point is measured, and refused there.
 UNKNOWN_YET = {"rate": "1", "find_max": False, "hlog": ""}
@@ -31,17 +31,29 @@ def check(study: Study, facts: Facts) -> None:
 
 
 def mistakes(study: Study, facts: Facts) -> Iterator[SpecFault | HostFault]:
-    """The same for each service that cannot be measured here, in the study's order."""
-    for spec in study.services:
+    """The same for each service that cannot be measured here, in the study's order.
+
+    With factors each combination of levels is held against the machine, and each fault told once.
+    """
+    seen: list[Study] = []
+    told: set[str] = set()
+    for label, _, under in design.studies(study):
+        alone = under.model_copy(update={"services": (under.service(label),)})
+        if alone in seen:
+            continue
+        seen.append(alone)
         try:
-            _check(spec, study, facts)
+            _check(alone, facts)
         except (SpecFault, HostFault) as fault:
-            yield fault
+            if str(fault) not in told:
+                told.add(str(fault))
+                yield fault
 
 
-def _check(spec: ServiceSpec, study: Study, facts: Facts) -> None:
-    service, where = settle(spec, study, facts)
-    alone = study.model_copy(update={"services": (spec,)})
+def _check(alone: Study, facts: Facts) -> None:
+    """A study of one service."""
+    spec = alone.services[0]
+    service, where = settle(spec, alone, facts)
     first = next_point(alone, [])
     assert first is not None  # noqa: S101  # a study without outcomes has a first point
     live = RunningService(

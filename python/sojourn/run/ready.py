@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from sojourn.host import Facts
 from sojourn.host.preflight import Look, Target, look, summary
+from sojourn.plan import design
 from sojourn.run.session import placement
 from sojourn.run.watch import Deadline, Event, Show
 from sojourn.spec import QosRule, ServiceSpec, Study
@@ -81,7 +82,7 @@ def ready(
     length_s = LOOK_S_QUICK if is_quick else LOOK_S
     calm_s = (CALM_S_QUICK if is_quick else CALM_S) if patience.calm_s is None else patience.calm_s
     deadline = Deadline(0.0 if patience.is_forced else calm_s)
-    cpus = sorted({cpu for spec in study.services for cpu in placement(spec, facts).server})
+    cpus = sorted({cpu for spec in _services(study) for cpu in placement(spec, facts).server})
     target, is_shielded = strictest(study), shields(study, facts)
     began_s = time.monotonic()
     is_told = False
@@ -107,8 +108,13 @@ def ready(
 
 def strictest(study: Study) -> Target:
     """The target that stops break first; where a bound is not known yet, 1 ms stands for it."""
-    targets = [_target(spec) for spec in study.services]
+    targets = [_target(spec) for spec in _services(study)]
     return min(targets, key=lambda target: target.bound_ns / (1.0 - target.q))
+
+
+def _services(study: Study) -> list[ServiceSpec]:
+    """All that will serve, each as the levels of the study's factors make it."""
+    return [under.service(label) for label, _, under in design.studies(study)]
 
 
 def _target(spec: ServiceSpec) -> Target:

@@ -68,10 +68,10 @@ def together(found: Sequence[SpecFault]) -> SpecFault:
 def place(
     key: Sequence[str | int], text: str, path: Path, origin: Mapping[Key, str] | None = None
 ) -> str:
-    """`studies/x.toml:14  run.repeats`, or the override that put the value there."""
+    """`studies/x.toml:14  run.repeats`, or the option that put the value there."""
     for depth in range(len(key), 0, -1):
         if origin and tuple(key[:depth]) in origin:
-            return f"--set {origin[tuple(key[:depth])]}"
+            return origin[tuple(key[:depth])]
     return f"{path}:{line_of(text, key)}  {dotted(key)}".rstrip()
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from sojourn.errors import SpecFault
-from sojourn.spec import kinds
-from sojourn.spec.faults import Mistake, mistakes, near, place, together
+from sojourn.spec import factors, kinds, vary
+from sojourn.spec.faults import Key, Mistake, mistakes, near, place, together
 from sojourn.spec.models import Study
 from sojourn.spec.profiles import PROFILES
 from sojourn.spec.where import line_of
@@ -30,6 +31,7 @@ def load(
     *,
     profile: str | None = None,
     overrides: Sequence[str] = (),
+    varied: Sequence[str] = (),
     is_own: bool = False,
     asks: Callable[[object], Iterable[Mistake]] | None = None,
 ) -> Study:
@@ -39,6 +41,7 @@ def load(
         study: path of a TOML file, or the bare name of one that comes with the lab.
         profile: "quick", "standard" or "full"; overrides the file's.
         overrides: `key=value` texts, such as "run.repeats=2" or "services.nginx.qos.bound=5ms".
+        varied: `key=level,level` texts: factors, such as "services.memcached.params.threads=1,2".
         is_own: the lab wrote the file itself, perhaps long ago: kinds and their parameters are
             not held against today's.
         asks: gives the mistakes of the services as the file has them that only the stages know
@@ -54,12 +57,14 @@ def load(
     if is_own:
         _leave_out_retired(table)
     faults: list[SpecFault] = []
-    origin = {}
+    origin: dict[Key, str] = {}
     for override in overrides:
         try:
-            origin[_apply(table, override)] = override
+            origin[_apply(table, override)] = f"--set {override}"
         except SpecFault as fault:
             faults.append(fault)
+    in_file = partial(place, text=text, path=path)
+    faults.extend(vary.apply(table, varied, overrides, origin, in_file))
     resolved = _with_profile(table, profile, text, path, faults)
     parsed: Study | None = None
     found: list[Mistake] = []
@@ -68,14 +73,22 @@ def load(
     except ValidationError as error:
         found.extend(mistakes(error, resolved))
     if not is_own:
-        for known_to in (kinds.mistakes, *([asks] if asks else [])):
-            found.extend(known_to(resolved.get("services")))
-        found.extend(kinds.actor_mistakes(resolved))
+        for known_to in _known_to(asks):
+            found.extend(known_to(resolved))
+    if not (is_own or found or parsed is None):
+        found.extend(factors.mistakes(parsed, _known_to(asks)))
     for key, what, fix in sorted(found, key=lambda mistake: line_of(text, mistake[0])):
         faults.append(SpecFault(what, at=place(key, text, path, origin), fix=fix))
     if parsed is None or faults:
         raise together(faults)
     return parsed
+
+
+def _known_to(asks: Callable[[object], Iterable[Mistake]] | None) -> tuple[factors.Judge, ...]:
+    """Whoever knows mistakes of a study's table that its form does not show."""
+    of_services = (kinds.mistakes, *([asks] if asks else []))
+    judges = (lambda table, of=of: of(table.get("services")) for of in of_services)
+    return *judges, kinds.actor_mistakes
 
 
 def find(study: str | Path) -> Path:

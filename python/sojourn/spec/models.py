@@ -9,40 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from sojourn import units
+from sojourn.spec import keys
+from sojourn.spec.base import Model, Table
+from sojourn.spec.design import Combination, Design, Factors
 
 SCHEMA: Literal["sojourn.study/1"] = "sojourn.study/1"
 
-Scalar = bool | int | float | str
-Table = Annotated[
-    Mapping[str, Scalar | tuple[Scalar, ...]],
-    AfterValidator(lambda table: MappingProxyType(dict(table))),
-    PlainSerializer(dict),
-]
 Ratio = Annotated[float, Field(gt=0, lt=1)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=1_000)]
-
-
-class Model(BaseModel):
-    """Frozen; unknown keys and silent conversions (`"2"` for 2) are refused."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
 
 
 class MaxRps(StrEnum):
@@ -311,6 +293,11 @@ class Study(Model):
     """How long and how often."""
     services: tuple[ServiceSpec, ...]
     """The services, in the order in which they are measured."""
+    factors: Factors = Field(default_factory=lambda: MappingProxyType({}))
+    """What is varied: keys of this file, services by label, each with a list of levels, such as
+    "services.memcached.params.threads" = [1, 2]. The load is varied by run.fractions."""
+    design: Design = Field(default_factory=Design)
+    """Which combinations of the levels are measured: all, unless it says otherwise."""
 
     @field_validator("services", mode="before")
     @classmethod
@@ -334,3 +321,48 @@ class Study(Model):
             if service.label == label:
                 return service
         raise KeyError(label)
+
+    def factors_of(self, label: str) -> tuple[str, ...]:
+        """The factors that one service feels: all but those that are keys of another one."""
+        return tuple(key for key in self.factors if keys.service_of(key) in {None, label})
+
+    def combinations(self, label: str) -> tuple[Combination, ...]:
+        """The combinations of levels under which a service is measured; `({},)` without factors."""
+        mine = self.factors_of(label)
+        found: list[Combination] = []
+        for whole in self._combinations:
+            part = {key: whole[key] for key in mine}
+            if part not in found:
+                found.append(part)
+        return tuple(found)
+
+    def under(self, levels: Combination) -> Study:
+        """The study of one combination of levels: these keys set, nothing left to vary.
+
+        Raises:
+            pydantic.ValidationError: a key does not take its level; `spec.load` has tried them all.
+        """
+        if not self.factors:
+            return self
+        name = repr(sorted(levels.items()))
+        if name not in self._studies:
+            table = self.model_dump(by_alias=True, exclude={"factors", "design"})
+            for key, level in levels.items():
+                keys.put(table, key, level)
+            self._studies[name] = Study.model_validate(table)
+        return self._studies[name]
+
+    @cached_property
+    def _combinations(self) -> tuple[Combination, ...]:
+        return self.design.combinations_of(self.factors)
+
+    @cached_property
+    def _studies(self) -> dict[str, Study]:
+        return {}
+
+    def __copy__(self) -> Self:
+        """Without what was computed of the original, which may differ in the copy."""
+        copied = super().__copy__()
+        for name in ("_combinations", "_studies"):
+            copied.__dict__.pop(name, None)
+        return copied

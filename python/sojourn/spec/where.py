@@ -14,6 +14,7 @@ Key = tuple[str | int, ...]
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"))*)\s*=""")
+_PART = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^."']+)""")
 
 
 def line_of(text: str, key: Sequence[str | int]) -> int:
@@ -24,11 +25,16 @@ def line_of(text: str, key: Sequence[str | int]) -> int:
     >>> line_of("[[s]]\nx = 1\n[[s]]\nx = 2\n[s.q]\ny = 3\n", ("s", 1, "q", "y"))
     6
     """
-    lines = _lines(text)
+    lines = {_flat(known): number for known, number in reversed(_lines(text).items())}
     path = tuple(key)
-    while path and path not in lines:
+    while path and _flat(path) not in lines:
         path = path[:-1]
-    return lines.get(path, 1)
+    return lines.get(_flat(path), 1)
+
+
+def _flat(key: Key) -> str:
+    """One text for a key however its dots are written: a quoted key may have some."""
+    return ".".join(map(str, key))
 
 
 def _lines(text: str) -> dict[Key, int]:
@@ -51,7 +57,7 @@ def _lines(text: str) -> dict[Key, int]:
 
 
 def _split(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+    return tuple(part.strip().strip("\"'") for part in _PART.findall(dotted))
 
 
 def _indexed(names: Sequence[str], arrays: dict[Key, int]) -> Key:

@@ -12,6 +12,8 @@ from sojourn.spec.models import Study
 def to_toml(study: Study) -> str:
     """The study with every default written out; reading it back gives an equal study."""
     table = study.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if not study.factors:  # as they were written before there were any: resuming compares texts
+        del table["factors"], table["design"]
     for service in table["services"]:
         if (qos := service.get("qos")) and not qos["bound"]:
             del qos["bound"]

@@ -1,0 +1,152 @@
+"""Factors: one plan for each combination of levels, and their blocks shuffled together (M16).
+
+A combination is a study of its own (`Study.under`), planned from the outcomes under it alone, whose
+settings have lost the combination's levels. Each has one candidate for the next point; of these the
+one is taken that is first by phase, then by block, then by lot. So a block holds every combination
+once, in an order of its own, and drift of the machine does not line up with any factor.
+
+Factors that take a fresh start of the service are the whole plots of a split-plot design: all loads
+of a combination are measured in one life before the next one is started. Others change within a
+life, point by point. Lots are drawn for the life first, then for the point.
+
+Source: Montgomery, Design and Analysis of Experiments, 8th ed. (2013), 14.4 on split plots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sojourn.plan import make, questions
+from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.questions import max_load
+from sojourn.plan.setting import NEIGHBOUR, Level, Setting
+from sojourn.spec import MaxRps, Study
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A combination of levels for one service, and what became of it so far.
+
+    Attributes:
+        service: label.
+        levels: of the factors that the service feels.
+        study: of this combination, without factors.
+        outcomes: under it, in order, without the levels: the study's own.
+    """
+
+    service: str
+    levels: Setting
+    study: Study
+    outcomes: list[Outcome] = field(default_factory=list)
+
+
+def groups(study: Study, label: str, outcomes: Iterable[Outcome]) -> tuple[Group, ...]:
+    """One service's combinations in the design's order, each with its outcomes."""
+    found = [_group(study, label, levels) for levels in study.combinations(label)]
+    by_text = {group.levels.text: group for group in found}
+    for outcome in outcomes:
+        if outcome.point.service != label:
+            continue
+        group = by_text.get(levels_of(study, outcome.point).text)
+        if group is not None:
+            group.outcomes.append(without(outcome, group.levels))
+    return tuple(found)
+
+
+def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:
+    """The combination that a point belongs to, with its outcomes."""
+    levels = levels_of(study, point)
+    return next(g for g in groups(study, point.service, outcomes) if g.levels == levels)
+
+
+def study_of(study: Study, point: Point) -> Study:
+    """The study under the levels of a point: what is to be measured, with nothing left to vary."""
+    return study.under(levels_of(study, point)) if study.factors else study
+
+
+def studies(study: Study) -> tuple[tuple[str, Setting, Study], ...]:
+    """Every service's label, with the levels and the study of each of its combinations."""
+    return tuple(
+        (service.label, Setting.of(levels), study.under(levels))
+        for service in study.services
+        for levels in study.combinations(service.label)
+    )
+
+
+def levels_of(study: Study, point: Point) -> Setting:
+    """The levels of the study's factors in a point's setting."""
+    if not study.factors:
+        return _NOTHING
+    mine = study.factors_of(point.service)
+    return Setting.of({key: point.setting[key] for key in mine if key in point.setting})
+
+
+def text_of(levels: Mapping[str, Level]) -> str:
+    """Canonical text of a combination, as in a point's key."""
+    return Setting.of(levels).text
+
+
+def without(outcome: Outcome, levels: Mapping[str, Level]) -> Outcome:
+    """An outcome as the study of a combination knows it: these levels are no factors there."""
+    if not levels:
+        return outcome
+    own = {NEIGHBOUR} if outcome.point.phase is Phase.TRACE else set()  # the plan's own factors
+    gone = set(levels) - own
+    left = {key: level for key, level in outcome.point.setting.items() if key not in gone}
+    return replace(outcome, point=replace(outcome.point, setting=Setting.of(left)))
+
+
+def first(study: Study, candidates: Sequence[tuple[Group, Point]]) -> tuple[Group, Point] | None:
+    """Of one service's combinations the one whose point is next; None if all are complete."""
+    if len(candidates) < 2:
+        return candidates[0] if candidates else None
+
+    def turn(candidate: tuple[Group, Point]) -> tuple[tuple[int, bool], int, int, int]:
+        group, point = candidate
+        merged = with_levels(study, group, point)
+        block = Cell(group.service, point.phase, point.repeat).key()
+        whole_plot = make.seed_of(study, f"{block}/{merged.setting.whole_plot.text}")
+        return _rank(group, point.phase), point.repeat, whole_plot, merged.seed
+
+    return min(candidates, key=turn)
+
+
+def _rank(group: Group, phase: Phase) -> tuple[int, bool]:
+    """Where a phase stands in the order of a service's: by question, an open number first."""
+    question = questions.of_phase(phase)
+    if question is None:
+        return -2, False  # the load axis
+    is_axis = group.study.service(group.service).max_rps is MaxRps.QOS
+    is_first = is_axis and question is max_load.KIND
+    number = -1 if is_first else questions.KINDS.index(question)
+    is_about = any(kind.is_about for kind in question.phases if kind.name == phase)
+    return number, not is_about
+
+
+def with_levels(study: Study, group: Group, point: Point) -> Point:
+    """A point of a combination's study as the whole study has it: levels in setting, key and seed.
+
+    Raises:
+        ValueError: the plan sets a factor of the study by itself.
+    """
+    if not group.levels:
+        return point
+    attempt = sum(outcome.point.cell == point.cell for outcome in group.outcomes)
+    setting = Setting.of({**point.setting, **group.levels})
+    if any(setting[key] != level for key, level in point.setting.items()):
+        raise ValueError(f"{point.key} has a level of its own of a factor: {group.levels.text}")
+    key = replace(point.cell, setting=setting).key(attempt)
+    return replace(point, setting=setting, key=key, seed=make.seed_of(study, key))
+
+
+def _group(study: Study, label: str, levels: Mapping[str, Level]) -> Group:
+    if not study.factors:
+        return Group(label, _NOTHING, study)
+    under, drawn = study.under(levels), Setting.of(levels)
+    if drawn:  # orders within blocks are drawn for each combination
+        under = under.model_copy(update={"seed": make.seed_of(study, f"{label}/{drawn.text}")})
+    return Group(label, drawn, under)
+
+
+_NOTHING = Setting()

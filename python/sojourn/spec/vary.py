@@ -1,0 +1,126 @@
+"""`[factors]` and `--vary` → the table of factors that the model checks.
+
+`load` is a factor in all but form: every sweep varies it within each combination of the others. So
+its levels go to `run.fractions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any
+
+from sojourn.errors import SpecFault
+from sojourn.spec.faults import Key
+from sojourn.spec.levels import levels_of
+
+FRACTIONS = ("run", "fractions")
+
+
+def apply(
+    table: dict[str, Any],
+    varied: Sequence[str],
+    overrides: Sequence[str],
+    origin: MutableMapping[Key, str],
+    where: Callable[[Key], str],
+) -> list[SpecFault]:
+    """Put the factors of the command line into the table; the file's are overridden.
+
+    Args:
+        table: of the study, changed in place.
+        varied: `key=level,level` texts.
+        overrides: `key=value` texts of `--set`, which may not set what is varied.
+        origin: gets the text that put a value where it is, by key.
+        where: says where in the file a key stands.
+
+    Returns:
+        What is wrong with them.
+    """
+    found: list[SpecFault] = []
+    try:
+        given = flat(table.get("factors", {}))
+    except ValueError as error:
+        what, _, fix = str(error).partition("; ")
+        found.append(SpecFault(what, at=where(("factors",)), fix=fix))
+        given = {}
+    if not isinstance(given, Mapping):
+        return []  # the model refuses it
+    known = dict(given)
+    seen: set[str] = set()
+    taken = [text.partition("=")[0].strip() for text in overrides]
+    for text in varied:
+        at = f"--vary {text}"
+        try:
+            key, levels = _split(text, others=(*taken, *seen))
+        except ValueError as error:
+            what, _, fix = str(error).partition("; ")
+            found.append(SpecFault(what, at=at, fix=fix))
+            continue
+        seen.add(key)
+        known[key] = levels
+        origin["factors", key] = at
+    table["factors"] = known
+    return [*found, *_loads(table, origin, where)]
+
+
+def _split(text: str, *, others: Sequence[str]) -> tuple[str, list[Any]]:
+    """Key and levels; ValueError if it is no factor, or is one of those given otherwise."""
+    key, equals, levels = text.partition("=")
+    key = key.strip()
+    if not equals or not key:
+        raise ValueError(
+            f"'{text}' is not KEY=LEVEL,LEVEL; write --vary services.memcached.params.threads=1,2"
+        )
+    if key in others:
+        raise ValueError(f"{key} is given twice; give it once, with all its levels")
+    try:
+        return key, list(levels_of(levels))
+    except ValueError as error:
+        raise ValueError(f"{error}; write levels with commas between them: 1,2") from None
+
+
+def _loads(
+    table: dict[str, Any], origin: MutableMapping[Key, str], where: Callable[[Key], str]
+) -> list[SpecFault]:
+    """Levels of `load` become the sweep's."""
+    factors = table.get("factors")
+    run = table.setdefault("run", {})
+    if not isinstance(factors, Mapping) or "load" not in factors or not isinstance(run, dict):
+        return []
+    others = {key: levels for key, levels in factors.items() if key != "load"}
+    table["factors"] = others
+    at = origin.pop(("factors", "load"), "")
+    if not at and "fractions" in run:
+        what, fix = "loads stand in factors.load and in run.fractions", "leave one of them out"
+        return [SpecFault(what, at=where(("factors", "load")), fix=fix)]
+    run["fractions"] = factors["load"]
+    if at:
+        origin[FRACTIONS] = at
+    return []
+
+
+def flat(table: object) -> object:
+    """`[factors]` with keys as texts, also where somebody wrote them without quotes.
+
+    Raises:
+        ValueError: a factor comes twice, with quotes and without.
+
+    >>> flat({"run": {"measure_s": [1, 2]}, "run.warmup_s": [0, 1]})
+    {'run.measure_s': [1, 2], 'run.warmup_s': [0, 1]}
+    """
+    if not isinstance(table, Mapping):
+        return table
+    found: dict[str, object] = {}
+    for key, value in _leaves(table, ""):
+        if key in found:
+            raise ValueError(f"the factor {key} comes twice; leave one out")
+        found[key] = value
+    return found
+
+
+def _leaves(table: Mapping[str, Any], head: str) -> Iterator[tuple[str, object]]:
+    for name, value in table.items():
+        key = f"{head}.{name}" if head else str(name)
+        if isinstance(value, Mapping):
+            yield from _leaves(value, key)
+        else:
+            yield key, value
