@@ -13,33 +13,28 @@ use std::iter::Peekable;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
 use sojourn_base::Fault;
 use sojourn_base::files::write_whole;
-use sojourn_base::span::{DIGITS, MAX_NS};
-use sojourn_base::units::NS_PER_S;
 
-use crate::marks::Outcome;
+use crate::excluded;
+use crate::measurement::Measurement;
 use crate::outage::Windows;
 use crate::schedule;
-use crate::summary::{Request, Run};
-
-/// Slices of a run that is not long.
-const SLICES: u64 = 40;
+use crate::slices::{empty, slice_ns, sojourn_or_hour_ns};
 
 /// Writes the log of `run` to `path`.
-pub fn write(run: &Run, path: &Path) -> Result<(), Fault> {
-    let windows = Windows::of_run(run)?;
+pub fn write(run: &Measurement, path: &Path) -> Result<(), Fault> {
+    let windows = excluded::windows(run)?;
     let measured = run.measured(&schedule::timetable(&run.job)?);
     write_whole(path, "the interval log", |out| log(run, &windows, measured, out))
 }
 
 fn log(
-    run: &Run,
+    run: &Measurement,
     windows: &Windows,
     (from_ns, to_ns): (u64, u64),
     out: &mut impl Write,
@@ -90,22 +85,6 @@ fn log(
     Ok(())
 }
 
-/// Length of a slice of [from, to), ns.
-pub(crate) fn slice_ns(from_ns: u64, to_ns: u64) -> u64 {
-    (to_ns - from_ns).div_ceil(SLICES).clamp(1, NS_PER_S)
-}
-
-pub(crate) fn empty() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, MAX_NS, DIGITS).expect("constant bounds are valid")
-}
-
-pub(crate) fn sojourn_or_hour_ns(request: &Request) -> u64 {
-    match request.outcome {
-        Outcome::Hit => request.done_ns.saturating_sub(request.intended_ns),
-        _ => MAX_NS,
-    }
-}
-
 fn into_io<E: std::error::Error>(error: IntervalLogWriterError<E>) -> io::Error {
     match error {
         IntervalLogWriterError::IoError(error) => error,
@@ -117,13 +96,17 @@ fn into_io<E: std::error::Error>(error: IntervalLogWriterError<E>) -> io::Error 
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
+    use hdrhistogram::Histogram;
     use hdrhistogram::serialization::Deserializer;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
+    use sojourn_base::span::MAX_NS;
+
     use super::*;
     use crate::job::Job;
-    use crate::marks::Outage;
-    use crate::summary::{fake, summarise};
+    use crate::marks::{Outage, Outcome};
+    use crate::measurement::fake;
+    use crate::summary::summarise;
 
     /// Start in s, tag and histogram of every interval in a log.
     fn read(text: &[u8]) -> Vec<(f64, bool, Histogram<u64>)> {

@@ -6,7 +6,6 @@
 
 use sojourn_workload::plan::{Op, Plan};
 
-use crate::long::Ending;
 use crate::pages::touched;
 
 /// How a request ended. Only `Hit` is a success.
@@ -134,9 +133,29 @@ impl Outage {
     }
 }
 
+/// How a thread's part of a long run ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ending {
+    /// Requests of the plan that were given to a connection.
+    pub taken: usize,
+    /// When it ended, ns, if there was no connection free then; 0: there was.
+    pub no_room_ns: u64,
+    /// Why it ended early.
+    pub overrun: Option<Overrun>,
+}
+
+/// Why a run ended before its plan: nothing more was drawn when the next request was to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overrun {
+    /// The oldest request without a reply is a whole ring behind.
+    Server,
+    /// The thread that draws and summarises did not keep up.
+    Keeper,
+}
+
 /// Everything that one thread brings home.
 #[derive(Clone, Debug, Default)]
-pub struct ThreadRun {
+pub struct ThreadMeasurement {
     /// What it was to do.
     pub plan: Plan,
     /// What became of it.

@@ -11,12 +11,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sojourn_base::Fault;
 
 use crate::marks::Outcome;
-use crate::outage;
-use crate::resolve::qos_bound_ns;
-use crate::summary::{Request, Run};
+use crate::request::Request;
 
 /// Shortest window, ns.
 const LENGTH_NS_MIN: u64 = 2_000_000;
@@ -36,31 +33,6 @@ pub struct MissWindows {
     /// Windows, ascending, in which an independent log says that the server's CPUs were kept from
     /// the service, recovery included (METHOD M29); empty where there is no such log.
     pub disturbed: Vec<u64>,
-}
-
-/// Counts the requests due in [from, to) that lie in none of the outage windows `out`; `None`
-/// without a `QoS` bound, and for a closed loop, in which nothing is due.
-pub fn count(
-    run: &Run,
-    out: &outage::Windows,
-    (from_ns, to_ns): (u64, u64),
-) -> Result<Option<MissWindows>, Fault> {
-    let Some(bound_ns) = qos_bound_ns(&run.job)?.filter(|_| !run.job.find_max) else {
-        return Ok(None);
-    };
-    if let Some(found) = &run.long {
-        return Ok(found.misses.clone());
-    }
-    let mut counted = MissWindows::empty(bound_ns, to_ns - from_ns);
-    for thread in 0..run.threads.len() {
-        let mut is_out = out.cursor();
-        for request in run.measured_requests(thread, (from_ns, to_ns)) {
-            if !is_out.covers(request.intended_ns) {
-                counted.add_due(&request, from_ns, bound_ns);
-            }
-        }
-    }
-    Ok(Some(counted))
 }
 
 impl MissWindows {
@@ -95,13 +67,14 @@ mod tests {
     use super::*;
     use crate::job::Job;
     use crate::marks::Outage;
-    use crate::summary::{fake, summarise};
+    use crate::measurement::{Measurement, fake};
+    use crate::summary::summarise;
 
     fn with_bound(bound: &str) -> Job {
         Job { qos_quantile: 0.99, qos_bound: bound.into(), ..fake::job() }
     }
 
-    fn windows(run: &Run) -> MissWindows {
+    fn windows(run: &Measurement) -> MissWindows {
         let result = summarise(run).unwrap();
         let windows = result.windows.unwrap();
         let sum = |counts: &[u64]| counts.iter().sum::<u64>();

@@ -1,7 +1,7 @@
 //! Outages of the instrument: times in which it did not run although it wanted to (METHOD M27).
 //!
 //! Life of an outage: a spinning thread sees a gap between two of its polls, or a sentinel wakes
-//! late ([`crate::sentinel`]) → [`log`] merges them, and drops from a sentinel's outages what the
+//! late ([`crate::sentinel`]) → [`crate::excluded`] merges them, and drops from a sentinel's outages what the
 //! threads' own marks refute → [`Windows`] says which intended times cannot be judged → the summary
 //! leaves these requests out of `sojourn_ns`, and prints how many they were.
 //!
@@ -29,14 +29,9 @@
 
 mod queue;
 
-use sojourn_base::Fault;
-use sojourn_base::units::parse_ns;
-
 pub(crate) use queue::{Backlog, Queue};
 
 use crate::marks::Outage;
-use crate::result::Outages;
-use crate::summary::{Run, Tally, share, union};
 
 /// Recovery lasts at most this many times the outage.
 pub(crate) const RECOVERY_FACTOR_MAX: u64 = 20;
@@ -44,8 +39,6 @@ pub(crate) const RECOVERY_FACTOR_MAX: u64 = 20;
 const PEERS_MIN: usize = 8;
 /// Moments at which the number of outstanding requests is looked at for its median.
 pub(crate) const SAMPLES: u64 = 1001;
-/// Outages listed in a result.
-const LISTED_MAX: usize = 1000;
 
 /// What one sentinel saw of its CPU.
 #[derive(Clone, Debug, Default)]
@@ -62,30 +55,19 @@ pub struct Watch {
     pub cpu_ns: u64,
 }
 
-/// All outages of the run, warm-up and drain included, ascending and disjoint.
-pub fn log(run: &Run) -> Result<Vec<Outage>, Fault> {
-    if let Some(found) = &run.long {
-        return Ok(found.log.clone());
+/// Ascending, non-overlapping union of `outages`.
+pub(crate) fn union(mut outages: Vec<Outage>) -> Vec<Outage> {
+    outages.sort_unstable_by_key(|outage| outage.start_ns);
+    let mut merged: Vec<Outage> = Vec::with_capacity(outages.len());
+    for outage in outages {
+        match merged.last_mut() {
+            Some(last) if outage.start_ns <= last.end_ns() => {
+                last.length_ns = last.end_ns().max(outage.end_ns()) - last.start_ns;
+            }
+            _ => merged.push(outage),
+        }
     }
-    let over_ns =
-        parse_ns(&run.job.outage_over).map_err(|fault| fault.within("outage_over"))?.max(1);
-    let mut all: Vec<Outage> = run.threads.iter().flat_map(|t| t.outages.clone()).collect();
-    for watch in &run.sentinels {
-        all.extend(unrefuted(&watch.outages, signs(run, watch), over_ns));
-    }
-    Ok(union(all))
-}
-
-/// When what `watch` watches over was alive, in no order: its threads sent or picked up; a synthetic
-/// service replied, to whichever thread.
-fn signs<'a>(run: &'a Run, watch: &'a Watch) -> impl Iterator<Item = u64> + 'a {
-    let is_service = watch.threads.is_empty();
-    let is_watched = move |index: &usize| is_service || watch.threads.contains(index);
-    let marks = run.threads.iter().enumerate().filter(move |(index, _)| is_watched(index));
-    marks.flat_map(move |(_, thread)| {
-        let sent_ns: &[u64] = if is_service { &[] } else { &thread.marks.sent_ns };
-        sent_ns.iter().chain(&thread.marks.done_ns).copied()
-    })
+    merged
 }
 
 /// The parts of `outages` longer than `over_ns` without a sign of life.
@@ -124,23 +106,6 @@ pub(crate) fn unrefuted(
 pub struct Windows(Vec<Outage>);
 
 impl Windows {
-    /// The windows around all outages of the run.
-    pub fn of_run(run: &Run) -> Result<Self, Fault> {
-        match &run.long {
-            Some(found) => Ok(found.windows.clone()),
-            None => Ok(Self::of(run, &log(run)?)),
-        }
-    }
-
-    /// The windows around the times in `log`, be they outages or others.
-    pub fn of(run: &Run, log: &[Outage]) -> Self {
-        match &run.long {
-            _ if log.is_empty() => Self::default(),
-            Some(found) => Self::around(log, &found.outstanding),
-            None => Self::around(log, &Queue::of(run)),
-        }
-    }
-
     /// The windows around the times in `log`, which left what `queue` says.
     pub(crate) fn around(log: &[Outage], queue: &impl Backlog) -> Self {
         let typical = queue.median_away_from(log);
@@ -226,22 +191,6 @@ impl Cursor<'_> {
             self.at += 1;
         }
         self.windows.get(self.at).is_some_and(|window| window.start_ns <= ns)
-    }
-}
-
-/// What the result says of `log` within [from, to), and of what `all` left out because of it.
-pub fn report(log: &[Outage], all: &Tally, (from_ns, to_ns): (u64, u64)) -> Outages {
-    let inside = |outage: &&Outage| outage.start_ns < to_ns && outage.end_ns() > from_ns;
-    let within: Vec<&Outage> = log.iter().filter(inside).collect();
-    let clipped = |o: &&Outage| o.end_ns().min(to_ns) - o.start_ns.max(from_ns);
-    let listed = |o: &&Outage| [o.start_ns as i64 - from_ns as i64, o.length_ns as i64];
-    Outages {
-        count: within.len() as u64,
-        total_ns: within.iter().map(|outage| outage.length_ns).sum(),
-        longest_ns: within.iter().map(|outage| outage.length_ns).max().unwrap_or(0),
-        share_time: share(within.iter().map(clipped).sum(), to_ns - from_ns),
-        share_excluded: share(all.requests - all.kept, all.requests),
-        log: within.iter().take(LISTED_MAX).map(listed).collect(),
     }
 }
 

@@ -12,10 +12,10 @@ use sojourn_base::{Exit, Fault, files};
 use crate::cli::{Args, ProgressForm};
 use crate::describe;
 use crate::job::Job;
+use crate::measurement::Measurement;
 use crate::progress::{Form, Progress};
 use crate::resolve::{Resolved, resolve};
 use crate::result::{RunResult, Verdict};
-use crate::summary::Run;
 use crate::{hlog, measure, raw, run, selfcheck, table, tidy};
 
 /// Runs the program on `words` and answers its exit code.
@@ -79,7 +79,7 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
 
 /// Writes what the job asks for beside the result. The result is written by then, and each is tried
 /// whatever became of the other: a full disk costs no more than it must.
-fn write_beside(run: &Run) -> Result<(), Fault> {
+fn write_beside(run: &Measurement) -> Result<(), Fault> {
     let path = |text: &str| (!text.is_empty()).then(|| Path::new(text).to_path_buf());
     let logged = path(&run.job.hlog).map_or(Ok(()), |path| hlog::write(run, &path));
     let kept = path(&run.job.raw).map_or(Ok(()), |path| raw::write(run, &path).map(|_| ()));
@@ -88,7 +88,7 @@ fn write_beside(run: &Run) -> Result<(), Fault> {
 }
 
 /// The exit code that the run deserves; a server that was lost is a failure that says so.
-fn exit(resolved: &Resolved, measured: &measure::Measured) -> Result<Exit, Fault> {
+fn exit(resolved: &Resolved, measured: &measure::Judged) -> Result<Exit, Fault> {
     if measured.was_interrupted {
         return Ok(Exit::Interrupted);
     }

@@ -20,10 +20,12 @@ use sojourn_base::Fault;
 use sojourn_base::files::write_whole;
 use sojourn_base::rng::{RngExt, stream};
 
+use crate::excluded;
+use crate::measurement::Measurement;
 use crate::outage::Windows;
 use crate::protocols::OPERATIONS;
+use crate::request::Request;
 use crate::schedule;
-use crate::summary::{Request, Run};
 
 /// Name and version of the columns, kept in the file.
 pub const SCHEMA: &str = "sojourn.load.raw/1";
@@ -54,8 +56,8 @@ struct Row {
 }
 
 /// Writes the requests of `run` to `path`; what share of them it holds is the answer.
-pub fn write(run: &Run, path: &Path) -> Result<f64, Fault> {
-    let windows = Windows::of_run(run)?;
+pub fn write(run: &Measurement, path: &Path) -> Result<f64, Fault> {
+    let windows = excluded::windows(run)?;
     let measured = run.measured(&schedule::timetable(&run.job)?);
     let all =
         (0..run.threads.len()).map(|k| run.measured_requests(k, measured).count() as u64).sum();
@@ -77,7 +79,7 @@ pub fn write(run: &Run, path: &Path) -> Result<f64, Fault> {
 /// `kept` of the `all` requests, each set of that size as likely as any other, in order.
 /// Source: Knuth, The Art of Computer Programming 2, section 3.4.2, algorithm S.
 fn sample<'a>(
-    run: &'a Run,
+    run: &'a Measurement,
     windows: &'a Windows,
     measured: (u64, u64),
     all: u64,
@@ -102,7 +104,7 @@ fn sample<'a>(
 }
 
 fn parquet<W: Write + Send>(
-    run: &Run,
+    run: &Measurement,
     rows: impl Iterator<Item = Row>,
     zero_ns: u64,
     share: f64,
@@ -133,7 +135,7 @@ fn parquet<W: Write + Send>(
 
 /// The columns in the order of [`COLUMNS`].
 fn write_group<W: Write + Send>(
-    run: &Run,
+    run: &Measurement,
     rows: &[Row],
     zero_ns: u64,
     writer: &mut SerializedRowGroupWriter<'_, W>,
@@ -223,9 +225,9 @@ mod tests {
     use super::*;
     use crate::job::Job;
     use crate::marks::Outcome;
-    use crate::summary::fake;
+    use crate::measurement::fake;
 
-    fn reader(run: &Run, name: &str) -> (f64, SerializedFileReader<File>) {
+    fn reader(run: &Measurement, name: &str) -> (f64, SerializedFileReader<File>) {
         let path = std::env::temp_dir().join(format!("sojourn-{name}-{}", std::process::id()));
         let share = write(run, &path).unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
@@ -244,7 +246,7 @@ mod tests {
         assert_eq!(share, 1.0);
         let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
         let measured =
-            |t: &crate::marks::ThreadRun| t.plan.intended_ns.len() - t.plan.measured_from;
+            |t: &crate::marks::ThreadMeasurement| t.plan.intended_ns.len() - t.plan.measured_from;
         assert_eq!(rows.len(), run.threads.iter().map(measured).sum::<usize>());
         let first = &rows[0];
         let plan = &run.threads[0].plan;

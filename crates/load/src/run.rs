@@ -15,38 +15,18 @@ use sojourn_base::clock::{Clock, Monotonic, unix_ns};
 use sojourn_workload::plan::Plan;
 use sojourn_workload::{arrivals, popularity};
 
-use crate::cpu_time::{Meter, Shares};
+use crate::cpu_time::Meter;
 use crate::drive::{self, Drive, Live, Setup, Times};
-use crate::long::{self, Border, Findings, Geometry, Lanes, keeper};
-use crate::marks::{self, Marks, ThreadRun};
+use crate::long::{self, Border, Geometry, Lanes, keeper};
+use crate::marks::{self, Marks, ThreadMeasurement};
+use crate::measurement::Measurement;
 use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
 use crate::sentinel::Sentinels;
-use crate::server_watch::{Seen, ServerWatch};
+use crate::server_watch::ServerWatch;
 use crate::transports::{Ends, sockets};
-use crate::{begin, cpu, outage, schedule};
-
-/// What all threads together bring home.
-#[derive(Debug)]
-pub struct Ran {
-    /// One for each thread.
-    pub threads: Vec<ThreadRun>,
-    /// Start of the warm-up, ns since the Unix epoch.
-    pub started_unix_ns: u64,
-    /// The same, ns of the monotonic clock.
-    pub start_ns: u64,
-    /// What the sentinels saw.
-    pub sentinels: Vec<outage::Watch>,
-    /// What the client's CPUs did; `None` where it cannot be read.
-    pub client_cpus: Option<Shares>,
-    /// What the server's CPUs did; `None` where they are unknown.
-    pub server_cpus: Option<Shares>,
-    /// What kept them from the service; `None`: nobody watched.
-    pub server_seen: Option<Seen>,
-    /// What is left of the requests of a long run.
-    pub long: Option<Findings>,
-}
+use crate::{begin, cpu, schedule};
 
 /// A run that is ready: everything drawn, allocated and connected.
 pub struct Ready {
@@ -103,8 +83,9 @@ fn connect(resolved: &Resolved, count: u32) -> Result<Vec<Socket>, Fault> {
     sockets::connect(resolved.target.address()?, datagrams, &resolved.sources, count)
 }
 
-/// Runs all threads to the end, or until they are stopped.
-pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
+/// Runs all threads to the end, or until they are stopped. Whether the server was lost is for the
+/// caller to say, who knows whether a signal ended the run.
+pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> {
     let Ready { resolved, protocol, threads, mut probe, ring, live } = ready;
     let together = Together::new(threads.len());
     let shown = live.clone();
@@ -156,22 +137,25 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Ran, Fault> {
         });
         let is_over = || handles.iter().all(thread::ScopedJoinHandle::is_finished);
         progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), &is_over);
-        let runs: Vec<ThreadRun> =
+        let runs: Vec<ThreadMeasurement> =
             handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
         are_done.store(true, Relaxed);
         let kept = keeping.map(|keeping| keeping.join().map_err(|_| keeper_died())).transpose()?;
         let sentinels = sentinels.into_iter().flatten().flat_map(|s| s.stop(start_ns)).collect();
         let to_ns = measured_to(&runs, resolved.load_ns());
         let long = kept.map(|keeper| keeper.finish(&runs, to_ns)).transpose()?;
-        Ok(Ran {
+        Ok(Measurement {
+            job: resolved.job.clone(),
             threads: runs,
             long,
             sentinels,
             client_cpus: client_cpus.shares(),
             server_cpus: server_cpus.and_then(|meter| meter.shares()),
             server_seen: server_watch.map(|watch| watch.stop(start_ns)),
-            started_unix_ns,
+            started_unix_ns: started_unix_ns + resolved.warmup_ns,
             start_ns,
+            are_syscalls_counted: true,
+            was_lost: false,
         })
     })
 }
@@ -182,7 +166,7 @@ fn keeper_died() -> Fault {
 }
 
 /// When the measured part ended, ns after the start of the warm-up.
-fn measured_to(runs: &[ThreadRun], planned_ns: u64) -> u64 {
+fn measured_to(runs: &[ThreadMeasurement], planned_ns: u64) -> u64 {
     runs.iter().filter_map(|run| run.stopped_ns).fold(planned_ns, u64::min)
 }
 
@@ -225,7 +209,7 @@ fn run_thread(
     resolved: &Resolved,
     together: &Together,
     tell: &mpsc::Sender<Result<(usize, Option<Lanes>), Fault>>,
-) -> Option<ThreadRun> {
+) -> Option<ThreadMeasurement> {
     let (nth, ring) = (part.nth, part.ring.clone());
     let prepared = set_up(part, resolved).map(Drive::new);
     let told = prepared.as_ref().map_err(Clone::clone).map(|drive| {

@@ -8,11 +8,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::excluded;
 use crate::marks::Outage;
+use crate::measurement::Measurement;
 use crate::misses::MissWindows;
-use crate::outage;
+use crate::outage::union;
 use crate::server_watch::{By, Stop, TICK_NS};
-use crate::summary::{Run, union};
 
 /// Stops listed in a result.
 const LISTED_MAX: usize = 1000;
@@ -43,7 +44,7 @@ pub struct ServerStops {
 
 /// What the result says of `run`'s stops in [from, to); marks the windows that they disturb.
 pub fn report(
-    run: &Run,
+    run: &Measurement,
     windows: Option<&mut MissWindows>,
     (from_ns, to_ns): (u64, u64),
 ) -> Option<ServerStops> {
@@ -55,7 +56,7 @@ pub fn report(
             .collect(),
     );
     if let Some(windows) = windows {
-        let reach = outage::Windows::of(run, &union(seen.stops.iter().map(widest).collect()));
+        let reach = excluded::windows_around(run, &union(seen.stops.iter().map(widest).collect()));
         let spans =
             reach.within(from_ns, to_ns).map(|(start, end)| (start - from_ns, end - from_ns));
         windows.disturbed = overlapped(spans, windows.length_ns);
@@ -108,14 +109,15 @@ fn overlapped(spans: impl Iterator<Item = (u64, u64)>, length_ns: u64) -> Vec<u6
 mod tests {
     use super::*;
     use crate::job::Job;
+    use crate::measurement::fake;
     use crate::server_watch::Seen;
-    use crate::summary::{fake, summarise};
+    use crate::summary::summarise;
 
     const MS: u64 = 1_000_000;
 
     /// 10k requests/s for 2 s, answered in 30 µs; the server's CPU stands still for 5 ms at
     /// 1 s, and what is due meanwhile is answered when it runs again.
-    fn stopped(stops: &[(u64, u64, By)]) -> Run {
+    fn stopped(stops: &[(u64, u64, By)]) -> Measurement {
         let job = Job { qos_quantile: 0.99, qos_bound: "2ms".into(), ..fake::job() };
         let mut run = fake::run(job, 0, 0);
         let thread = &mut run.threads[0];

@@ -176,7 +176,8 @@ mod tests {
     use super::*;
     use crate::job::Job;
     use crate::marks::{Outage, Outcome};
-    use crate::summary::{fake, summarise};
+    use crate::measurement::fake;
+    use crate::summary::summarise;
 
     #[test]
     fn the_page_is_at_most_80_columns_wide_and_names_what_matters() {

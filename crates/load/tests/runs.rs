@@ -18,7 +18,7 @@ use server::{Behaviour, Server};
 use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_load::job::Job;
 use sojourn_load::marks::Outcome;
-use sojourn_load::measure::{Measured, measure};
+use sojourn_load::measure::{Judged, measure};
 use sojourn_load::program;
 use sojourn_load::progress::{Form, Progress};
 use sojourn_load::resolve::resolve;
@@ -43,11 +43,11 @@ fn job(server: &Server, transport: &str) -> Job {
     }
 }
 
-fn run(job: Job) -> Measured {
+fn run(job: Job) -> Judged {
     run_until(job, &Arc::new(AtomicBool::new(false)))
 }
 
-fn run_until(job: Job, stop: &Arc<AtomicBool>) -> Measured {
+fn run_until(job: Job, stop: &Arc<AtomicBool>) -> Judged {
     let resolved = resolve(job).unwrap();
     measure(&resolved, stop, &mut Progress::new(Form::Off)).unwrap()
 }
@@ -102,7 +102,7 @@ fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
         // Long after the stall load is still due, however late a stopped machine lets it begin.
         let got = run(Job { duration: "3s".into(), ..job(&server, transport) });
         let (from, to) = server.stall().expect("it stalled");
-        let zero = got.start_ns;
+        let zero = got.run.start_ns;
         let (from_ns, to_ns) = (from - zero, to - zero);
         let thread = &got.run.threads[0];
         let mut in_it = 0;
@@ -127,7 +127,7 @@ fn at_depth_one_waiting_for_a_connection_is_inside_the_stopwatch() {
         let server = Server::start(Behaviour::Stall { after: 400, length });
         let got = run(Job { depth: 1, connections: 4, ..job(&server, transport) });
         let (_, to) = server.stall().unwrap();
-        let to_ns = to - got.start_ns;
+        let to_ns = to - got.run.start_ns;
         let thread = &got.run.threads[0];
         let waited = (0..thread.plan.intended_ns.len()).filter(|&request| {
             thread.plan.intended_ns[request] < to_ns && thread.marks.sent_ns[request] >= to_ns

@@ -5,7 +5,7 @@
 //! that does not wait for replies. Its use is the peak rate.
 
 use super::Drive;
-use crate::marks::ThreadRun;
+use crate::marks::ThreadMeasurement;
 use crate::resolve::Wait;
 use crate::transports::Patience;
 
@@ -13,7 +13,7 @@ use crate::transports::Patience;
 const TOGETHER_NS: u64 = 50_000;
 
 /// Runs from `start_ns` on until the end of the load, or until the plan is used up.
-pub fn run(mut drive: Drive, start_ns: u64) -> ThreadRun {
+pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
     drive.times.start_ns = start_ns;
     loop {
         let now_ns = drive.now();
@@ -68,7 +68,7 @@ impl Drive {
     }
 
     /// Cuts the plan to what was sent.
-    fn finish_closed(mut self) -> ThreadRun {
+    fn finish_closed(mut self) -> ThreadMeasurement {
         self.load_len = self.next;
         let measured_ns = self.times.measured_ns;
         let mut run = self.finish();

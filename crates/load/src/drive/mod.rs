@@ -32,8 +32,8 @@ use segments::Segments;
 pub use watch::{Live, Watch};
 
 use crate::lanes::{MarksLanes, PlanLanes};
-use crate::long::{Border, Ending, Geometry};
-use crate::marks::{Marks, ThreadRun};
+use crate::long::{Border, Geometry};
+use crate::marks::{Ending, Marks, ThreadMeasurement};
 use crate::protocols::Protocol;
 use crate::resolve::Wait;
 use crate::transports::{Event, Patience, Transport};
@@ -123,7 +123,7 @@ pub struct Drive {
 
 /// Runs the plan to its end, or until it is stopped; the warm-up starts at `start_ns` of the
 /// monotonic clock.
-pub fn run(mut drive: Drive, start_ns: u64) -> ThreadRun {
+pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
     drive.times.start_ns = start_ns;
     loop {
         let now_ns = drive.now();
@@ -290,11 +290,11 @@ impl Drive {
         self.watch.ends_at(now_ns);
     }
 
-    fn finish(mut self) -> ThreadRun {
+    fn finish(mut self) -> ThreadMeasurement {
         let probe_sojourn_ns = self.probe_times();
         let no_room_ns = if self.connections.pick().is_none() { self.now() } else { 0 };
         let Self { watch, transport, stopped_ns, used_up_ns, reopener, overdue, .. } = self;
-        let mut run = ThreadRun {
+        let mut run = ThreadMeasurement {
             probe_sojourn_ns,
             stopped_ns,
             reconnects: reopener.reconnects(),
@@ -304,7 +304,7 @@ impl Drive {
             used_up_ns,
             broke: reopener.broke(),
             heard: reopener.into_heard(),
-            ..ThreadRun::default()
+            ..ThreadMeasurement::default()
         };
         if let Some(segments) = self.segments {
             let overrun = segments.overrun();

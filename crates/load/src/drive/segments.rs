@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::Drive;
 use crate::lanes::{MarksLanes, PlanLanes};
-use crate::long::{Border, Geometry, Overrun};
+use crate::long::{Border, Geometry};
+use crate::marks::Overrun;
 
 /// How many requests of each segment have not been answered yet.
 ///

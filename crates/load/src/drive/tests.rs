@@ -2,7 +2,7 @@ use sojourn_base::clock::{Clock, Monotonic};
 
 use super::*;
 use crate::job::Job;
-use crate::long::Overrun;
+use crate::marks::Overrun;
 use crate::protocols;
 use crate::target::Target;
 use crate::transports::Reopen;

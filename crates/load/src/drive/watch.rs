@@ -10,7 +10,7 @@ use sojourn_base::span;
 
 use super::Times;
 use crate::long::Border;
-use crate::marks::{Outage, Outcome, ThreadRun};
+use crate::marks::{Outage, Outcome, ThreadMeasurement};
 use crate::resolve::Wait;
 use crate::transports::Transport;
 
@@ -111,7 +111,11 @@ impl Watch {
     }
 
     /// Adds to `run` what was noted.
-    pub(crate) fn finish(self, mut run: ThreadRun, transport: &dyn Transport) -> ThreadRun {
+    pub(crate) fn finish(
+        self,
+        mut run: ThreadMeasurement,
+        transport: &dyn Transport,
+    ) -> ThreadMeasurement {
         let end = self.at_end.unwrap_or_else(|| Used::now(transport));
         let start = self.at_start.unwrap_or(end);
         run.outages = self.outages;

@@ -11,14 +11,15 @@ use sojourn_workload::schedule::Timetable;
 
 use super::backlog::{Grid, Near};
 use super::held::Held;
-use super::slices::Slices;
 use super::{IssuedBefore, Outstanding};
 use crate::job::Job;
 use crate::marks::{Outage, Outcome};
 use crate::misses::MissWindows;
 use crate::outage::Windows;
+use crate::request::Request;
 use crate::resolve::qos_bound_ns;
-use crate::summary::{Request, Tally};
+use crate::slices::Slices;
+use crate::tally::Tally;
 
 /// Counts over the whole run or parts of it.
 #[derive(Clone, Copy, Debug, Default)]

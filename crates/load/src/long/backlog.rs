@@ -2,7 +2,7 @@
 
 use crate::marks::{Outage, Outcome};
 use crate::outage::{Backlog, Queue, RECOVERY_FACTOR_MAX, SAMPLES};
-use crate::summary::Request;
+use crate::request::Request;
 use sojourn_base::span::Times;
 
 /// Finest grid, ns: half of the shortest window of misses.

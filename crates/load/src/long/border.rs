@@ -18,15 +18,6 @@ use crate::marks::Outage;
 /// Outages that a log holds; the thread's own log holds no more either.
 const OUTAGES_MAX: usize = 65_536;
 
-/// Why a run ended before its plan: nothing more was drawn when the next request was to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overrun {
-    /// The oldest request without a reply is a whole ring behind.
-    Server,
-    /// The thread that draws and summarises did not keep up.
-    Keeper,
-}
-
 /// What the loop and the keeper tell each other: counts of requests, and times in ns.
 #[derive(Debug, Default)]
 pub struct Border {

@@ -13,8 +13,9 @@
 
 use super::backlog::Near;
 use crate::marks::{Outage, Outcome};
+use crate::outage::union;
 use crate::outage::{RECOVERY_FACTOR_MAX, Windows, unrefuted};
-use crate::summary::{Request, union};
+use crate::request::Request;
 
 /// Requests held before old outages are decided early: 40 MB.
 pub const ROWS_MAX: usize = 500_000;

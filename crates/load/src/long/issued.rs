@@ -14,8 +14,8 @@ use sojourn_workload::arrivals;
 use sojourn_workload::schedule::Timetable;
 
 use crate::job::Job;
-use crate::selfcheck::{BLOCKS, COUNT_MIN, Pace, WINDOWS_MAX, issued_ns};
-use crate::summary::Request;
+use crate::pace::{BLOCKS, COUNT_MIN, Pace, WINDOWS_MAX};
+use crate::request::Request;
 
 /// Arrivals of one block that may be looked at: 101, and some for those not issued in order.
 const FIRST: usize = 128;
@@ -94,7 +94,7 @@ impl IssuedBefore {
                 planned.push(request.intended_ns);
             }
         }
-        let Some(ns) = issued_ns(request) else { return };
+        let Some(ns) = request.issued_ns() else { return };
         let Some(block) = block_of(ns, self.measured) else { return };
         blocks[block].add(ns, rng.random::<f64>());
         let at = self.window_of(ns) as usize;

@@ -13,27 +13,16 @@ use std::time::Duration;
 use sojourn_base::Fault;
 use sojourn_workload::schedule::Timetable;
 
-use super::{Account, Findings, Overrun, Ring, Seconds};
+use super::{Account, Findings, Ring, Seconds};
 use crate::job::Job;
-use crate::marks::{Outcome, ThreadRun};
+use crate::marks::{Ending, Outcome, ThreadMeasurement};
+use crate::request::Request;
 use crate::sentinel::Heard;
-use crate::summary::Request;
 
 /// Between the end of a request and its summary.
 const DELAY_NS: u64 = 500_000_000;
 /// Between two looks at all rings.
 const NAP: Duration = Duration::from_millis(5);
-
-/// How a thread's part of a long run ended.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Ending {
-    /// Requests of the plan that were given to a connection.
-    pub taken: usize,
-    /// When it ended, ns, if there was no connection free then; 0: there was.
-    pub no_room_ns: u64,
-    /// Why it ended early.
-    pub overrun: Option<Overrun>,
-}
 
 /// One thread's ring and how far it has been read.
 struct Seat {
@@ -179,7 +168,7 @@ impl Keeper {
     }
 
     /// Counts all that is left when the threads are gone; the measured part ended at `to_ns`.
-    pub fn finish(mut self, runs: &[ThreadRun], to_ns: u64) -> Result<Findings, Fault> {
+    pub fn finish(mut self, runs: &[ThreadMeasurement], to_ns: u64) -> Result<Findings, Fault> {
         self.hear();
         self.account.cut(to_ns.max(self.warmup_ns));
         if let Some(seconds) = &mut self.seconds {
@@ -196,7 +185,7 @@ impl Keeper {
     }
 
     /// Requests that were sent and not counted, and after these all that were due and never sent.
-    fn count_rest(&mut self, thread: usize, run: &ThreadRun) -> Result<(), Fault> {
+    fn count_rest(&mut self, thread: usize, run: &ThreadMeasurement) -> Result<(), Fault> {
         let Ending { taken, no_room_ns, .. } = run.ending.unwrap_or_default();
         let seat = &mut self.seats[thread];
         for index in seat.counted.. {

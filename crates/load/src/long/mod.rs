@@ -24,7 +24,6 @@ mod issued;
 mod keeper;
 mod ring;
 mod seconds;
-mod slices;
 mod start;
 
 #[cfg(test)]
@@ -32,9 +31,9 @@ mod tests;
 
 pub use account::{Account, Findings};
 pub use backlog::Outstanding;
-pub use border::{Border, OutageLog, Overrun};
+pub use border::{Border, OutageLog};
 pub use issued::IssuedBefore;
-pub use keeper::{Ending, Keeper};
+pub use keeper::Keeper;
 pub use ring::Ring;
 pub use seconds::Seconds;
 pub use start::{Lanes, keeper};

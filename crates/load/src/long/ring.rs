@@ -7,7 +7,7 @@ use sojourn_workload::schedule::Drawing;
 
 use super::{Border, Geometry};
 use crate::lanes::{MarksLanes, PlanLanes};
-use crate::summary::Request;
+use crate::request::Request;
 
 /// See the module; `Border` says who owns which part.
 pub struct Ring {

@@ -15,7 +15,7 @@ use sojourn_base::span::{Span, Times};
 use sojourn_base::units::NS_PER_S;
 
 use crate::marks::Outcome;
-use crate::summary::Request;
+use crate::request::Request;
 
 /// One line.
 #[derive(Debug, Serialize)]

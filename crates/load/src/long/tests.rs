@@ -5,12 +5,13 @@ use sojourn_workload::plan::Plan;
 
 use super::*;
 use crate::lanes::{MarksLanes, PlanLanes};
-use crate::marks::{Marks, Outage, Outcome, ThreadRun};
+use crate::marks::{Ending, Marks, Outage, Outcome, Overrun, ThreadMeasurement};
+use crate::measurement::{Measurement, fake};
 use crate::outage::Watch;
 use crate::resolve::resolve;
 use crate::result::{RunResult, Verdict};
 use crate::sentinel::Heard;
-use crate::summary::{Run, fake, summarise};
+use crate::summary::summarise;
 use crate::{hlog, misses};
 
 const MS: u64 = 1_000_000;
@@ -18,7 +19,7 @@ const RING: Geometry = Geometry { capacity: 16_384, segment: 64 };
 
 /// One thread of a run that is over, played again in a ring.
 struct Played<'a> {
-    from: &'a ThreadRun,
+    from: &'a ThreadMeasurement,
     plan: PlanLanes,
     marks: MarksLanes,
     border: Arc<Border>,
@@ -29,7 +30,7 @@ struct Played<'a> {
 }
 
 impl<'a> Played<'a> {
-    fn new(from: &'a ThreadRun) -> Self {
+    fn new(from: &'a ThreadMeasurement) -> Self {
         Self {
             from,
             plan: crate::marks::room_for_plan(RING.capacity).into(),
@@ -80,7 +81,7 @@ impl<'a> Played<'a> {
 }
 
 /// The run `whole` as its keeper would have found it.
-fn in_segments(whole: &Run) -> Run {
+fn in_segments(whole: &Measurement) -> Measurement {
     let timetable = schedule::timetable(&whole.job).unwrap();
     let mut threads: Vec<Played> = whole.threads.iter().map(Played::new).collect();
     let rings = (0..).zip(&threads).map(|(nth, thread)| {
@@ -102,9 +103,9 @@ fn in_segments(whole: &Run) -> Run {
         }
         keeper.step();
     }
-    let runs: Vec<ThreadRun> = threads
+    let runs: Vec<ThreadMeasurement> = threads
         .iter()
-        .map(|thread| ThreadRun {
+        .map(|thread| ThreadMeasurement {
             plan: Plan::default(),
             marks: Marks::default(),
             ending: Some(Ending { taken: thread.taken, ..Ending::default() }),
@@ -113,7 +114,7 @@ fn in_segments(whole: &Run) -> Run {
         .collect();
     let findings = keeper.finish(&runs, to_ns).unwrap();
     assert!(findings.seconds.is_ok());
-    Run {
+    Measurement {
         job: whole.job.clone(),
         threads: runs,
         sentinels: whole.sentinels.clone(),
@@ -138,7 +139,7 @@ fn job() -> Job {
 }
 
 /// A run with queues, late replies, failures and, if asked for, outages.
-fn eventful(job: Job, outages: &[(u64, u64)]) -> Run {
+fn eventful(job: Job, outages: &[(u64, u64)]) -> Measurement {
     let mut run = fake::run(job, 1_000, 60_000);
     for (k, thread) in run.threads.iter_mut().enumerate() {
         let marks = &mut thread.marks;
@@ -174,7 +175,7 @@ fn eventful(job: Job, outages: &[(u64, u64)]) -> Run {
     run
 }
 
-fn both(run: &Run) -> (RunResult, RunResult, Run) {
+fn both(run: &Measurement) -> (RunResult, RunResult, Measurement) {
     let segmented = in_segments(run);
     (summarise(run).unwrap(), summarise(&segmented).unwrap(), segmented)
 }
@@ -191,7 +192,7 @@ fn assert_same(whole: &RunResult, parts: &RunResult) {
     }
 }
 
-fn logged(run: &Run, name: &str) -> Vec<u8> {
+fn logged(run: &Measurement, name: &str) -> Vec<u8> {
     let path = std::env::temp_dir().join(format!("sojourn-long-{name}-{}", std::process::id()));
     hlog::write(run, &path).unwrap();
     let bytes = std::fs::read(&path).unwrap();

@@ -1,8 +1,7 @@
 //! How many requests were outstanding when: by that the reach of an outage is judged.
 
 use super::{RECOVERY_FACTOR_MAX, SAMPLES};
-use crate::marks::{Outage, Outcome};
-use crate::summary::Run;
+use crate::marks::Outage;
 
 /// What the reach of an outage depends on.
 pub trait Backlog {
@@ -25,17 +24,6 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// All requests of a run that is in memory.
-    pub(super) fn of(run: &Run) -> Self {
-        Self::of_pairs(
-            (0..run.threads.len())
-                .flat_map(|index| run.requests(index))
-                .filter(|request| request.outcome == Outcome::Hit)
-                .map(|request| (request.intended_ns, request.done_ns.max(request.intended_ns)))
-                .collect(),
-        )
-    }
-
     /// Requests by when they were due and done, in no order.
     pub(crate) fn of_pairs(mut pairs: Vec<(u64, u64)>) -> Self {
         let p99_sojourn = p99(pairs.iter().map(|(due, done)| done - due).collect());

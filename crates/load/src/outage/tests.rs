@@ -1,9 +1,10 @@
 use sojourn_workload::plan::Plan;
 
 use super::*;
-
+use crate::excluded;
 use crate::job::Job;
-use crate::marks::{Marks, Outcome, ThreadRun};
+use crate::marks::{Marks, Outcome, ThreadMeasurement};
+use crate::measurement::Measurement;
 
 const MS: u64 = 1_000_000;
 
@@ -12,18 +13,18 @@ fn outage(start_ms: u64, length_ms: u64) -> Outage {
 }
 
 /// A run of one thread from (due, done), ms; every request is a hit sent when due.
-fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Run {
+fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Measurement {
     let due: Vec<u64> = requests.iter().map(|r| r.0 * MS).collect();
     let mut marks = Marks::for_requests(due.len());
     marks.sent_ns.clone_from(&due);
     marks.done_ns = requests.iter().map(|r| r.1 * MS).collect();
     marks.outcome.fill(Outcome::Hit);
     let plan = Plan { intended_ns: due, ..Plan::default() };
-    Run {
+    Measurement {
         job: Job::default(),
         started_unix_ns: 0,
         start_ns: 0,
-        threads: vec![ThreadRun { plan, marks, outages, ..ThreadRun::default() }],
+        threads: vec![ThreadMeasurement { plan, marks, outages, ..ThreadMeasurement::default() }],
         sentinels: vec![],
         client_cpus: None,
         server_cpus: None,
@@ -36,7 +37,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Run {
 
 /// One request each 10 ms that takes 1 ms; nobody looks from 1000 to 1100; then the ten that
 /// fell due are worked off, one each 5 ms, and two more come meanwhile.
-fn stopped() -> Run {
+fn stopped() -> Measurement {
     let mut requests: Vec<(u64, u64)> = (1..200).map(|i| (i * 10, i * 10 + 1)).collect();
     for (index, request) in requests.iter_mut().enumerate() {
         let nth = (index as u64 + 1).saturating_sub(100);
@@ -50,7 +51,7 @@ fn stopped() -> Run {
 #[test]
 fn recovery_lasts_until_the_backlog_is_worked_off() {
     let run = stopped();
-    let windows = Windows::of(&run, &log(&run).unwrap());
+    let windows = excluded::windows(&run).unwrap();
     let end_ms = windows.0[0].end_ns() / MS;
     assert!((1150..=1175).contains(&end_ms), "{end_ms}");
 }
@@ -58,7 +59,7 @@ fn recovery_lasts_until_the_backlog_is_worked_off() {
 #[test]
 fn the_look_back_is_short_and_the_same_for_all() {
     let run = run_of(&[(10, 11), (20, 21), (30, 31)], vec![outage(100, 50)]);
-    let windows = Windows::of(&run, &log(&run).unwrap());
+    let windows = excluded::windows(&run).unwrap();
     assert_eq!(windows.0[0].start_ns, 99 * MS, "p99 sojourn of 1 ms before the outage");
 }
 
@@ -66,16 +67,16 @@ fn the_look_back_is_short_and_the_same_for_all() {
 fn a_server_in_trouble_cannot_hide_behind_a_short_outage() {
     let requests: Vec<(u64, u64)> = (1..200).map(|i| (i * 10, (i * 10 + 1).max(1900))).collect();
     let run = run_of(&requests, vec![outage(1000, 2)]);
-    let windows = Windows::of(&run, &log(&run).unwrap());
+    let windows = excluded::windows(&run).unwrap();
     assert!(windows.0[0].end_ns() <= (1002 + 40) * MS);
 }
 
 /// Requests at 10k rps to a server that takes 30 µs each and stands still for 100 ms each second;
 /// the client is stopped for 4 ms at random times, some 8 a second.
-fn stalled(outages: &[Outage]) -> Run {
-    let job = Job { duration: "20s".into(), rate: "10k".into(), ..crate::summary::fake::job() };
-    let mut run = crate::summary::fake::run(job, 0, 0);
-    let ThreadRun { plan, marks, .. } = &mut run.threads[0];
+fn stalled(outages: &[Outage]) -> Measurement {
+    let job = Job { duration: "20s".into(), rate: "10k".into(), ..crate::measurement::fake::job() };
+    let mut run = crate::measurement::fake::run(job, 0, 0);
+    let ThreadMeasurement { plan, marks, .. } = &mut run.threads[0];
     let (mut idle_ns, mut at) = (0, 0);
     for (i, &due_ns) in plan.intended_ns.iter().enumerate() {
         while outages.get(at).is_some_and(|outage| outage.end_ns() <= due_ns) {
@@ -132,7 +133,7 @@ fn a_sentinel_is_refuted_by_what_the_thread_did_meanwhile() {
     }];
     // From 48 ms: sent at 50, done at 52, end at 53; each part is longer than 1 ms or it goes.
     let parts = vec![outage(20, 10), outage(48, 4)];
-    assert_eq!(log(&run).unwrap(), parts);
+    assert_eq!(excluded::log(&run).unwrap(), parts);
 }
 
 #[test]
@@ -154,11 +155,19 @@ fn overlapping_outages_count_once() {
 fn a_sentinel_of_a_service_is_refuted_by_replies_alone() {
     let mut run = run_of(&[(10, 11), (50, 56), (90, 91)], vec![]);
     run.sentinels = vec![Watch { outages: vec![outage(48, 10)], ..Watch::default() }];
-    assert_eq!(log(&run).unwrap(), vec![outage(48, 10)], "its sending says nothing, 56 is alive");
+    assert_eq!(
+        excluded::log(&run).unwrap(),
+        vec![outage(48, 10)],
+        "its sending says nothing, 56 is alive"
+    );
     run.job.outage_over = "2ms".into();
-    assert_eq!(log(&run).unwrap(), vec![outage(48, 8)], "from 56 to 58 is no longer than 2 ms");
+    assert_eq!(
+        excluded::log(&run).unwrap(),
+        vec![outage(48, 8)],
+        "from 56 to 58 is no longer than 2 ms"
+    );
     run.sentinels[0].threads = vec![1];
-    assert_eq!(log(&run).unwrap(), vec![outage(48, 10)], "of another thread");
+    assert_eq!(excluded::log(&run).unwrap(), vec![outage(48, 10)], "of another thread");
 }
 
 #[test]
@@ -193,18 +202,6 @@ fn recoveries_are_judged_by_peers_of_similar_length() {
     assert_eq!(of(&[100; 12])[0], 10.0, "the tenth of twelve");
     assert_eq!(of(&[10, 100, 100]), [1.0, 2.0, 3.0]);
     assert_eq!(of(&[1000, 10, 10, 10, 10, 10, 10, 10, 10])[0], 1.0, "none is like it");
-}
-
-/// Of [10, 20): one before it, one over its start, one over its end, one after it.
-#[test]
-fn the_report_counts_what_reaches_into_the_measured_part() {
-    let of = |start_ns, length_ns| Outage { start_ns, length_ns };
-    let log = [of(0, 10), of(5, 10), of(18, 12), of(20, 5)];
-    let all = Tally { requests: 8, kept: 6, ..Tally::default() };
-    let found = report(&log, &all, (10, 20));
-    assert_eq!((found.count, found.total_ns, found.longest_ns), (2, 22, 12));
-    assert_eq!((found.share_time, found.share_excluded), (0.7, 0.25));
-    assert_eq!(found.log, [[-5, 10], [8, 12]]);
 }
 
 /// 120 ms to recover from 100, 10 from 20; looked back for no longer than the outage, and not before 0.

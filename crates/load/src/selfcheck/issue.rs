@@ -10,16 +10,12 @@ use sojourn_workload::arrivals;
 use sojourn_workload::schedule::Timetable;
 
 use super::{counts, fit};
+use crate::measurement::Measurement;
 use crate::outage::Windows;
-use crate::summary::{Request, Run, Tally};
+use crate::pace::{BLOCKS, COUNT_MIN, Pace, WINDOWS_MAX};
+use crate::request::Request;
+use crate::tally::Tally;
 
-/// Blocks of the measured part from which gaps are taken; even ones make the first sample, odd ones
-/// the second.
-pub const BLOCKS: usize = 20;
-/// Most windows in which arrivals are counted.
-pub const WINDOWS_MAX: f64 = 10_000.0;
-/// Least mean count per window.
-pub const COUNT_MIN: f64 = 10.0;
 /// Gap and window tested over the spread of the instrument's own lag.
 const GAP_OVER_JITTER: f64 = 50.0;
 
@@ -44,7 +40,7 @@ pub(super) struct Issue {
 
 impl Issue {
     pub fn of(
-        run: &Run,
+        run: &Measurement,
         timetable: &Timetable,
         windows: &Windows,
         all: &Tally,
@@ -55,7 +51,7 @@ impl Issue {
         }
         let process = arrivals::parse(&run.job.arrivals, timetable.mean_rps())?;
         let mut issue = Self {
-            rate_error: Pace::of(run, measured).error(),
+            rate_error: pace(run, measured).error(),
             dispersion_planned: process.dispersion(),
             backlog_max: match &run.long {
                 Some(found) => found.issued.backlog_max,
@@ -83,8 +79,8 @@ impl Issue {
             }
             None => (
                 view.blocks(1.0, |request| Some(request.intended_ns)),
-                view.blocks(keep, issued_ns),
-                view.counts(mean, issued_ns),
+                view.blocks(keep, Request::issued_ns),
+                view.counts(mean, Request::issued_ns),
             ),
         };
         issue.planned_fit = view.fit(&planned);
@@ -94,14 +90,9 @@ impl Issue {
     }
 }
 
-/// When the instrument issued `request`; `None`: never, though it could have.
-pub fn issued_ns(request: &Request) -> Option<u64> {
-    Some(request.intended_ns + request.pick_up_ns()?)
-}
-
 /// A run as the tests look at it.
 struct View<'a> {
-    run: &'a Run,
+    run: &'a Measurement,
     timetable: &'a Timetable,
     windows: &'a Windows,
     measured: (u64, u64),
@@ -190,63 +181,25 @@ impl View<'_> {
     }
 }
 
-/// First and last request of the measured part, as due and as issued, over all threads.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    due_ns: (u64, u64),
-    issued_ns: (u64, u64),
-    planned: u64,
-    sent: u64,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        let none = (u64::MAX, 0);
-        Self { due_ns: none, issued_ns: none, planned: 0, sent: 0 }
+/// How fast the requests of the measured part were due and issued.
+fn pace(run: &Measurement, (from_ns, to_ns): (u64, u64)) -> Pace {
+    if let Some(found) = &run.long {
+        return found.issued.pace;
     }
-}
-
-impl Pace {
-    fn of(run: &Run, (from_ns, to_ns): (u64, u64)) -> Self {
-        if let Some(found) = &run.long {
-            return found.issued.pace;
-        }
-        let mut pace = Self::default();
-        for request in (0..run.threads.len()).flat_map(|k| run.requests(k)) {
-            if (from_ns..to_ns).contains(&request.intended_ns) {
-                pace.add(&request);
-            }
-        }
-        pace
-    }
-
-    /// Adds a request of the measured part.
-    pub fn add(&mut self, request: &Request) {
-        let widen = |span: &mut (u64, u64), ns: u64| *span = (span.0.min(ns), span.1.max(ns));
-        self.planned += 1;
-        widen(&mut self.due_ns, request.intended_ns);
-        if let Some(ns) = issued_ns(request) {
-            self.sent += 1;
-            widen(&mut self.issued_ns, ns);
+    let mut pace = Pace::default();
+    for request in (0..run.threads.len()).flat_map(|k| run.requests(k)) {
+        if (from_ns..to_ns).contains(&request.intended_ns) {
+            pace.add(&request);
         }
     }
-
-    /// Rate of issuing over the planned rate, minus one.
-    fn error(&self) -> f64 {
-        let (due, issued) = (self.due_ns, self.issued_ns);
-        if self.sent < 2 || issued.1 == issued.0 || due.1 == due.0 {
-            return 0.0;
-        }
-        let rate = |count: u64, span: (u64, u64)| (count - 1) as f64 / (span.1 - span.0) as f64;
-        rate(self.sent, issued) / rate(self.planned, due) - 1.0
-    }
+    pace
 }
 
 /// Most requests of thread `index` that were due and waited for a connection at one moment.
 ///
 /// Requests are sent in the order of the plan. So when a connection became free for request i,
 /// those waiting were i and all that were due by then.
-fn backlog_max(run: &Run, index: usize) -> u64 {
+fn backlog_max(run: &Measurement, index: usize) -> u64 {
     let due_ns = &run.threads[index].plan.intended_ns;
     run.requests(index)
         .enumerate()

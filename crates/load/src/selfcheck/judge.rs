@@ -193,8 +193,9 @@ fn out_of_ports(evidence: &Evidence) -> Option<String> {
 mod tests {
     use crate::cpu_time::Shares;
     use crate::job::Job;
+    use crate::measurement::fake;
     use crate::result::{RunResult, Verdict};
-    use crate::summary::{fake, summarise};
+    use crate::summary::summarise;
 
     /// Sent 200 µs late, with ε = 50 µs, answered within 30 µs more.
     fn late(bound: &str, server_idle: Option<f64>) -> RunResult {

@@ -27,17 +27,16 @@ use sojourn_base::span::Times;
 use sojourn_base::units::parse_ns;
 use sojourn_workload::schedule::Timetable;
 
-pub use issue::{BLOCKS, COUNT_MIN, Pace, WINDOWS_MAX, issued_ns};
 pub use judge::{Judgement, judge};
 pub use lost::LOST;
 
 use crate::job::Job;
-use crate::long::Overrun;
-use crate::marks::Outcome;
+use crate::marks::{Outcome, Overrun};
+use crate::measurement::Measurement;
 use crate::outage::Windows;
 use crate::resolve::qos_bound_ns;
 use crate::result::{Checks, Outages};
-use crate::summary::{Run, Tally, share};
+use crate::tally::{Tally, share};
 
 /// One check: its name, what it asks, where that comes from, and how it answers.
 pub struct Check {
@@ -129,7 +128,7 @@ pub struct Evidence {
 impl Evidence {
     /// Looks at the run once; no check looks at it again.
     pub fn gather(
-        run: &Run,
+        run: &Measurement,
         timetable: &Timetable,
         windows: &Windows,
         all: &Tally,
@@ -211,7 +210,7 @@ impl Evidence {
 
 /// Requests of the whole run, warm-up included, that were garbled, and that were lost with their
 /// connection: what broke in the warm-up explains what was never sent after it.
-fn broken(run: &Run) -> (u64, u64) {
+fn broken(run: &Measurement) -> (u64, u64) {
     if let Some(found) = &run.long {
         return (found.counts.garbled, found.counts.closed);
     }

@@ -5,7 +5,7 @@
 //! answer to what was asked.
 
 use super::{Check, Evidence};
-use crate::long::Overrun;
+use crate::marks::Overrun;
 
 pub(super) const CHECK: Check = Check {
     name: "overrun",

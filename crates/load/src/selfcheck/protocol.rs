@@ -6,7 +6,7 @@
 
 use super::{Check, Evidence};
 use crate::marks::Outcome;
-use crate::summary::Run;
+use crate::measurement::Measurement;
 use crate::target::{Scheme, Target};
 
 pub(super) const CHECK: Check = Check {
@@ -30,7 +30,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    pub(super) fn of(run: &Run) -> Self {
+    pub(super) fn of(run: &Measurement) -> Self {
         let heard = run.threads.iter().map(|thread| &thread.heard).find(|heard| !heard.is_empty());
         let mut talk = Self { heard: heard.cloned().unwrap_or_default(), ..Self::default() };
         if let Some(found) = &run.long {
@@ -83,8 +83,9 @@ fn fix(target: &Target) -> String {
 mod tests {
     use crate::job::Job;
     use crate::marks::Outcome;
+    use crate::measurement::fake;
     use crate::result::{RunResult, Verdict};
-    use crate::summary::{fake, summarise};
+    use crate::summary::summarise;
 
     /// All requests end so, but the first in `first`.
     fn all_end(outcome: Outcome, first: Outcome, heard: &[u8]) -> RunResult {

@@ -48,8 +48,9 @@ fn failed(evidence: &Evidence) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use crate::job::Job;
+    use crate::measurement::fake;
     use crate::result::Verdict;
-    use crate::summary::{fake, summarise};
+    use crate::summary::summarise;
 
     #[test]
     fn chance_does_not_excuse_another_load() {

@@ -5,7 +5,7 @@
 //! any more. A miss or a wrong body means that the run measured something else.
 
 use super::{Check, Evidence};
-use crate::summary::share;
+use crate::tally::share;
 
 const SHARE_MAX: f64 = 0.01;
 
@@ -68,8 +68,9 @@ fn no_peak(evidence: &Evidence) -> Option<String> {
 mod tests {
     use crate::job::Job;
     use crate::marks::Outcome;
+    use crate::measurement::fake;
     use crate::result::{RunResult, Verdict};
-    use crate::summary::{fake, summarise};
+    use crate::summary::summarise;
 
     /// So many of the last requests of some 21 000 were lost.
     fn lost(requests: usize, job: Job) -> RunResult {

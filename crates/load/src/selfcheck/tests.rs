@@ -1,12 +1,12 @@
 //! Where each check's limit lies, and what the evidence is made of.
 
 use super::*;
+use crate::measurement::fake;
 use crate::result::Verdict;
-use crate::summary::fake;
 
 mod judged;
 
-fn gather(run: &Run) -> Evidence {
+fn gather(run: &Measurement) -> Evidence {
     let timetable = crate::schedule::timetable(&run.job).unwrap();
     let measured = run.measured(&timetable);
     let mut all = Tally::default();

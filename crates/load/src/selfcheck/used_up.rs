@@ -37,8 +37,9 @@ fn failed(evidence: &Evidence) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use crate::job::Job;
+    use crate::measurement::fake;
     use crate::result::Verdict;
-    use crate::summary::{fake, summarise};
+    use crate::summary::summarise;
 
     #[test]
     fn a_closed_loop_that_used_up_its_plan_does_not_hold() {

@@ -1,6 +1,9 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::job::Job;
+use crate::marks::Outage;
+use crate::measurement::fake;
 use crate::result::Verdict;
 
 #[test]

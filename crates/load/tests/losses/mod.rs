@@ -9,7 +9,7 @@ use std::thread;
 use sojourn_load::content::Content;
 use sojourn_load::job::Job;
 use sojourn_load::marks::Outcome;
-use sojourn_load::measure::Measured;
+use sojourn_load::measure::Judged;
 use sojourn_load::result::Verdict;
 
 use super::server::{Behaviour, Server};
@@ -65,7 +65,7 @@ fn answer(content: &Content, request: &[u8]) -> Vec<u8> {
     reply
 }
 
-fn count(got: &Measured, outcome: Outcome) -> usize {
+fn count(got: &Judged, outcome: Outcome) -> usize {
     got.run.threads[0].marks.outcome.iter().filter(|&&it| it == outcome).count()
 }
 

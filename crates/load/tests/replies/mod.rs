@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 use sojourn_load::job::Job;
-use sojourn_load::measure::Measured;
+use sojourn_load::measure::Judged;
 use sojourn_load::result::Verdict;
 
 use super::server::{Behaviour, Server};
@@ -40,7 +40,7 @@ fn answer(mut stream: &TcpStream, reply: &[u8], closes: bool) {
     }
 }
 
-fn get(transport: &str, reply: String, closes: bool) -> Measured {
+fn get(transport: &str, reply: String, closes: bool) -> Judged {
     let unused = Server::start(Behaviour::Good);
     let port = serve(reply, closes);
     run(Job {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::job::Job;
-use crate::summary::fake;
+use crate::measurement::fake;
 
 const MS: u64 = 1_000_000;
 
@@ -38,16 +38,16 @@ fn the_pace_is_that_of_the_gaps_between_first_and_last() {
 
 #[test]
 fn a_request_is_issued_when_due_plus_the_instruments_own_lag() {
-    assert_eq!((issued_ns(&request(100, 130)), issued_ns(&request(100, 0))), (Some(130), None));
+    assert_eq!((request(100, 130).issued_ns(), request(100, 0).issued_ns()), (Some(130), None));
     let waited = Request { free_ns: 120, ..request(100, 130) };
-    assert_eq!(issued_ns(&waited), Some(110), "10 after a connection was free");
+    assert_eq!(waited.issued_ns(), Some(110), "10 after a connection was free");
 }
 
-fn view<'a>(run: &'a Run, timetable: &'a Timetable, windows: &'a Windows) -> View<'a> {
+fn view<'a>(run: &'a Measurement, timetable: &'a Timetable, windows: &'a Windows) -> View<'a> {
     View { run, timetable, windows, measured: run.measured(timetable) }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the form of `issued_ns`")]
+#[expect(clippy::unnecessary_wraps, reason = "the form of `Request::issued_ns`")]
 fn intended(request: &Request) -> Option<u64> {
     Some(request.intended_ns)
 }
@@ -138,7 +138,7 @@ fn counts_are_of_windows_of_equal_load_outside_excluded_time() {
     assert!((49..=50).contains(&kept.len()) && kept.iter().all(|count| count.abs_diff(100) <= 1));
 }
 
-fn issue(run: &Run) -> Issue {
+fn issue(run: &Measurement) -> Issue {
     let timetable = crate::schedule::timetable(&run.job).unwrap();
     let measured = run.measured(&timetable);
     let mut all = Tally::default();

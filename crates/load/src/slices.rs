@@ -1,13 +1,18 @@
-//! The interval log of a long run, slice by slice: a histogram is packed as soon as nothing more is
-//! due in its slice. Packed it takes some 2 kB.
+//! Sojourn times by slices of a run. In a long run a histogram is packed as soon as nothing more is due
+//! in its slice: packed it takes some 2 kB.
 
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use sojourn_base::span::{DIGITS, MAX_NS};
+use sojourn_base::units::NS_PER_S;
 
-use crate::hlog;
-use crate::summary::Request;
+use crate::marks::Outcome;
+use crate::request::Request;
+
+/// Slices of a run that is not long.
+const SLICES: u64 = 40;
 
 /// The two series of one slice.
 #[derive(Debug)]
@@ -42,7 +47,7 @@ impl Slices {
     pub fn new((from_ns, to_ns): (u64, u64)) -> Self {
         Self {
             from_ns,
-            length_ns: hlog::slice_ns(from_ns, to_ns),
+            length_ns: slice_ns(from_ns, to_ns),
             open: BTreeMap::new(),
             packed: BTreeMap::new(),
             serializer: Packer(V2DeflateSerializer::new()),
@@ -51,7 +56,7 @@ impl Slices {
 
     /// Counts a request of the measured part among all, and if it `is_kept` among those.
     pub fn add(&mut self, request: &Request, is_kept: bool) {
-        let value = hlog::sojourn_or_hour_ns(request);
+        let value = sojourn_or_hour_ns(request);
         let slice = self.slice_of(request);
         slice.all.saturating_record(value);
         if is_kept {
@@ -61,7 +66,7 @@ impl Slices {
 
     /// A request that was counted among all is outside outages after all.
     pub fn keep(&mut self, request: &Request) {
-        self.slice_of(request).kept.saturating_record(hlog::sojourn_or_hour_ns(request));
+        self.slice_of(request).kept.saturating_record(sojourn_or_hour_ns(request));
     }
 
     /// Packs the slices in which nothing is due from `ns` on.
@@ -91,7 +96,7 @@ impl Slices {
         if let Some(open) = self.open.get(&index) {
             return Slice { kept: open.kept.clone(), all: open.all.clone() };
         }
-        self.packed.get(&index).map_or_else(empty, unpack)
+        self.packed.get(&index).map_or_else(empty_slice, unpack)
     }
 
     fn slice_of(&mut self, request: &Request) -> &mut Slice {
@@ -99,12 +104,12 @@ impl Slices {
         let packed = &mut self.packed;
         self.open
             .entry(index)
-            .or_insert_with(|| packed.remove(&index).as_ref().map_or_else(empty, unpack))
+            .or_insert_with(|| packed.remove(&index).as_ref().map_or_else(empty_slice, unpack))
     }
 }
 
-fn empty() -> Slice {
-    Slice { kept: hlog::empty(), all: hlog::empty() }
+fn empty_slice() -> Slice {
+    Slice { kept: empty(), all: empty() }
 }
 
 fn unpack(both: &[Vec<u8>; 2]) -> Slice {
@@ -113,4 +118,22 @@ fn unpack(both: &[Vec<u8>; 2]) -> Slice {
         read.expect("it was packed here")
     });
     Slice { kept, all }
+}
+
+/// Length of a slice of [from, to), ns.
+pub(crate) fn slice_ns(from_ns: u64, to_ns: u64) -> u64 {
+    (to_ns - from_ns).div_ceil(SLICES).clamp(1, NS_PER_S)
+}
+
+/// No times yet.
+pub(crate) fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, MAX_NS, DIGITS).expect("constant bounds are valid")
+}
+
+/// A request's time, ns; one hour, the largest value there is, for one that failed.
+pub(crate) fn sojourn_or_hour_ns(request: &Request) -> u64 {
+    match request.outcome {
+        Outcome::Hit => request.done_ns.saturating_sub(request.intended_ns),
+        _ => MAX_NS,
+    }
 }

@@ -1,9 +1,9 @@
 //! Runs without sockets: what the server does with each request is a function.
 
-use super::Run;
+use super::Measurement;
 use crate::cpu_time::Shares;
 use crate::job::Job;
-use crate::marks::{Marks, Outcome, ThreadRun};
+use crate::marks::{Marks, Outcome, ThreadMeasurement};
 use crate::schedule;
 
 pub fn job() -> Job {
@@ -21,9 +21,9 @@ pub fn job() -> Job {
 
 /// Every request is sent `lag_ns` after it was due, and answered by one server that takes
 /// `service_ns`, first come first served, on connections without limit.
-pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Run {
+pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Measurement {
     let threads = (0..job.threads).map(|k| thread(&job, k, lag_ns, service_ns)).collect();
-    Run {
+    Measurement {
         job,
         started_unix_ns: 1,
         start_ns: 2,
@@ -38,7 +38,7 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Run {
     }
 }
 
-fn thread(job: &Job, index: u32, lag_ns: u64, service_ns: u64) -> ThreadRun {
+fn thread(job: &Job, index: u32, lag_ns: u64, service_ns: u64) -> ThreadMeasurement {
     let plan = schedule::draw(job, index).unwrap();
     let mut marks = Marks::for_requests(plan.intended_ns.len());
     let mut idle_ns = 0;
@@ -51,5 +51,11 @@ fn thread(job: &Job, index: u32, lag_ns: u64, service_ns: u64) -> ThreadRun {
         marks.outcome[i] = Outcome::Hit;
         marks.reply_bytes[i] = 200;
     }
-    ThreadRun { plan, marks, cpu_ns: 1_000_000, syscalls: 7, ..ThreadRun::default() }
+    ThreadMeasurement {
+        plan,
+        marks,
+        cpu_ns: 1_000_000,
+        syscalls: 7,
+        ..ThreadMeasurement::default()
+    }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use sojourn_base::span::Times;
 
-use super::Request;
 use crate::marks::Outcome;
+use crate::request::Request;
 
 /// The spans and counts of a set of requests.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, request: &Request, is_kept: bool, timely_within_ns: u64) {
+    pub(crate) fn add(&mut self, request: &Request, is_kept: bool, timely_within_ns: u64) {
         self.add_all(request, timely_within_ns);
         if is_kept {
             self.add_kept(request, timely_within_ns);
@@ -80,7 +80,7 @@ impl Tally {
     }
 
     /// Adds all of `other`: histograms are merged, no quantile is ever averaged (METHOD M14).
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.kept += other.kept;
         self.timely += other.timely;
@@ -124,4 +124,9 @@ fn error_kind(request: &Request) -> Option<&'static str> {
         Outcome::Pending => Some("unanswered"),
         failed => Some(failed.name()),
     }
+}
+
+/// `part` over `whole`; 0 of nothing.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

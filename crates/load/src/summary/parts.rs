@@ -1,0 +1,72 @@
+//! Two parts of a result that are made from the whole run: misses by windows, and outages.
+
+use sojourn_base::Fault;
+
+use crate::marks::Outage;
+use crate::measurement::Measurement;
+use crate::misses::MissWindows;
+use crate::outage::Windows;
+use crate::resolve::qos_bound_ns;
+use crate::result::Outages;
+use crate::tally::{Tally, share};
+
+/// Outages listed in a result.
+const LISTED_MAX: usize = 1000;
+
+/// Counts the requests due in [from, to) that lie in none of the outage windows `out`; `None`
+/// without a `QoS` bound, and for a closed loop, in which nothing is due.
+pub(super) fn misses(
+    run: &Measurement,
+    out: &Windows,
+    (from_ns, to_ns): (u64, u64),
+) -> Result<Option<MissWindows>, Fault> {
+    let Some(bound_ns) = qos_bound_ns(&run.job)?.filter(|_| !run.job.find_max) else {
+        return Ok(None);
+    };
+    if let Some(found) = &run.long {
+        return Ok(found.misses.clone());
+    }
+    let mut counted = MissWindows::empty(bound_ns, to_ns - from_ns);
+    for thread in 0..run.threads.len() {
+        let mut is_out = out.cursor();
+        for request in run.measured_requests(thread, (from_ns, to_ns)) {
+            if !is_out.covers(request.intended_ns) {
+                counted.add_due(&request, from_ns, bound_ns);
+            }
+        }
+    }
+    Ok(Some(counted))
+}
+
+/// What the result says of `log` within [from, to), and of what `all` left out because of it.
+pub(super) fn outages(log: &[Outage], all: &Tally, (from_ns, to_ns): (u64, u64)) -> Outages {
+    let inside = |outage: &&Outage| outage.start_ns < to_ns && outage.end_ns() > from_ns;
+    let within: Vec<&Outage> = log.iter().filter(inside).collect();
+    let clipped = |o: &&Outage| o.end_ns().min(to_ns) - o.start_ns.max(from_ns);
+    let listed = |o: &&Outage| [o.start_ns as i64 - from_ns as i64, o.length_ns as i64];
+    Outages {
+        count: within.len() as u64,
+        total_ns: within.iter().map(|outage| outage.length_ns).sum(),
+        longest_ns: within.iter().map(|outage| outage.length_ns).max().unwrap_or(0),
+        share_time: share(within.iter().map(clipped).sum(), to_ns - from_ns),
+        share_excluded: share(all.requests - all.kept, all.requests),
+        log: within.iter().take(LISTED_MAX).map(listed).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of [10, 20): one before it, one over its start, one over its end, one after it.
+    #[test]
+    fn the_report_counts_what_reaches_into_the_measured_part() {
+        let of = |start_ns, length_ns| Outage { start_ns, length_ns };
+        let log = [of(0, 10), of(5, 10), of(18, 12), of(20, 5)];
+        let all = Tally { requests: 8, kept: 6, ..Tally::default() };
+        let found = outages(&log, &all, (10, 20));
+        assert_eq!((found.count, found.total_ns, found.longest_ns), (2, 22, 12));
+        assert_eq!((found.share_time, found.share_excluded), (0.7, 0.25));
+        assert_eq!(found.log, [[-5, 10], [8, 12]]);
+    }
+}
