@@ -27,6 +27,7 @@ def study(
     place: str = "local",
     neighbour: str = "none",
     manager: str = "none",
+    goals: tuple[str, ...] = ("sweep",),
     **params: object,
 ) -> Study:
     services = [
@@ -34,7 +35,7 @@ def study(
             {
                 "kind": kind,
                 "place": place,
-                "measure": ["sweep"],
+                "measure": goals,
                 "params": PARAMS[kind] | params,
                 "load": {"connections": 8, "wait": "sleep"},
             }

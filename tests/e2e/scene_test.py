@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from sojourn import run, samples
+from sojourn import actors, programs, run, samples
 from sojourn.actors.probes import host as counters
-from sojourn.errors import RunFault
-from sojourn.plan import Point
+from sojourn.actors.probes import trace
+from sojourn.errors import HostFault, RunFault
+from sojourn.plan import Phase, Point
+from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 
 pytestmark = pytest.mark.e2e
@@ -38,6 +41,9 @@ def test_a_server_is_measured_beside_a_neighbour_and_then_alone(
     assert set(host["neighbour"]["cpu_s"]) == {str(cpu) for cpu in server}
     assert sum(host["neighbour"]["cpu_s"].values()) > 0
     assert service["shield"] == "none"
+    cpus = ", ".join(map(str, server))
+    text = f"spin on CPU {cpus}, beside every point, the load axis included"
+    assert ["neighbour", text] in service["setup"]
     assert samples.read(beside).requests > 0
     alone = measure(lab.study("memcached"), lab.point("memcached", name="alone"))
     host = read(alone, "host.json")
@@ -55,6 +61,8 @@ def test_a_null_everything_is_asked_and_changes_nothing(
     assert all(period["changes"] == {} for period in said["periods"])
     assert all(period["windows"]["client"]["t_s"] > 0 for period in said["periods"])
     assert read(folder, "host.json")["manager"]["changed"] == 0
+    setup = dict(read(folder, "service.json")["setup"])
+    assert setup["manager"] == "null, which decides once a second while load runs"
     assert samples.read(folder).requests > 0
 
 
@@ -80,3 +88,59 @@ def test_a_probe_that_cannot_enter_fails_the_point_and_leaves_its_server_for_the
     pid = read(folder, "service.json")["pid"]
     again = measure(lab.study("memcached"), lab.point("memcached", name="again"))
     assert read(again, "service.json")["pid"] == pid
+
+
+def traced(lab: SimpleNamespace, name: str, *, is_traced: bool) -> Point:
+    levels = {"load": 0.01, "neighbour": "spin", "connections": 1, "tracer": is_traced}
+    point: Point = dataclasses.replace(
+        lab.point("memcached", name=name, measure_s=2.0),
+        phase=Phase.TRACE,
+        setting=Setting.of(levels),
+        fraction=0.01,
+        overrides=(("connections", 1), ("threads", 1)),
+    )
+    return point
+
+
+def test_a_traced_point_beside_a_neighbour_and_its_twin(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session
+) -> None:
+    """What was the condition "context switch": the tracer is a probe, the disturber a neighbour."""
+    needs("memcached")
+    study = lab.study("memcached", goals=("breakdown",))
+    try:
+        actors.check(study, study.services[0], session.facts)
+    except HostFault as fault:
+        pytest.skip(fault.what)
+    folder = measure(study, traced(lab, "with", is_traced=True))
+    assert read(folder, "trace.json")["matched"] > 0
+    assert read(folder, "host.json")["neighbour"]["kind"] == "spin"
+    assert "neighbour" not in dict(read(folder, "service.json")["setup"])  # the setting says it
+    twin = measure(study, traced(lab, "without", is_traced=False))
+    assert not (twin / "trace.json").exists()
+    assert read(twin, "host.json")["neighbour"]["kind"] == "spin"
+    assert read(twin, "service.json")["pid"] == read(folder, "service.json")["pid"]
+
+
+def test_a_tracer_that_does_not_trace_fails_the_point_with_its_own_words(
+    lab: SimpleNamespace,
+    needs: Needs,
+    measure: Measure,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    needs("memcached")
+    fake = tmp_path / "tracer"
+    fake.write_text("#!/bin/sh\necho 'error: no such process' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    find = programs.find
+    monkeypatch.setattr(
+        programs, "find", lambda name, **more: fake if name == trace.PROGRAM else find(name, **more)
+    )
+    study = lab.study("memcached", goals=("breakdown",))
+    with pytest.raises(RunFault, match="does not trace: error: no such process"):
+        measure(study, traced(lab, "with", is_traced=True))
+    folder = tmp_path / "memcached-sweep-with"
+    assert read(folder, "run.json")["state"] == "failed"
+    assert not (folder / "load.json").exists()  # nothing is measured that was to be traced
+    assert sum(read(folder, "host.json")["neighbour"]["cpu_s"].values()) >= 0  # and it has left

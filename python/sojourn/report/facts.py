@@ -9,6 +9,8 @@ from sojourn import units
 from sojourn.analysis.findings import Border, MaxLoad, Scheduled, ServiceFinding
 from sojourn.report import show
 
+COMPANY = ("shield", "neighbour", "manager")  # who was there while it was measured
+
 
 def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
     """(name, value) of target, load axis, max load and crossing, as far as they are known."""
@@ -23,7 +25,7 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
         rule = service.max_rps_rule.replace("_", " ")
         within = f" (runs: {show.rates(interval)})" if interval else ""
         facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
-    facts += [(what, how) for what, how in service.setup if what == "shield"]
+    facts += [(what, how) for what, how in service.setup if what in COMPANY]
     if service.max_load:
         facts += _searched(service.max_load)
     if service.crossing:

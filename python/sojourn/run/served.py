@@ -12,6 +12,7 @@ from typing import Any
 
 from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.places import theirs, users
+from sojourn.plan.setting import NEIGHBOUR
 from sojourn.run import live as lives
 from sojourn.run import record, shielded, signals
 from sojourn.run.journal import Journal
@@ -73,7 +74,9 @@ class Served(Actor):
         busy_s = stage.seen.get("server_cpu_s")
         if busy_s is not None:
             shielded.look(self.live, busy_s, stage.point.warmup_s + stage.point.measure_s)
-        record.write_json(stage.folder / "service.json", facts(self.live, self._spec))
+        table = facts(self.live, self._spec)
+        table["setup"] += _company(stage)
+        record.write_json(stage.folder / "service.json", table)
         self._stage = None
 
     def window(self) -> Window:
@@ -91,6 +94,20 @@ class Served(Actor):
             self.live.keep_reports(self._last)
         with contextlib.suppress(OSError):
             theirs.remove(self.live.log)
+
+
+def _company(stage: Stage) -> list[list[str]]:
+    """Who was there with it all the time, for people; a point's own setting says it itself."""
+    beside, manager = stage.seen.get("neighbour"), stage.seen.get("manager")
+    rows = []
+    if beside and NEIGHBOUR not in stage.point.setting:
+        cpus = ", ".join(beside["cpu_s"])
+        text = f"{beside['kind']} on CPU {cpus}, beside every point, the load axis included"
+        rows.append([NEIGHBOUR, text])
+    if manager:
+        text = f"{manager['kind']}, which decides once a second while load runs"
+        rows.append(["manager", text])
+    return rows
 
 
 def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
