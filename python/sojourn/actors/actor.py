@@ -54,7 +54,7 @@ class Knob(Protocol):
         """The level that it has."""
 
     def apply(self, level: str) -> None:
-        """Give it another level."""
+        """Give it another level; what is changed is in the journal first."""
 
 
 class Stage(Protocol):
@@ -62,7 +62,7 @@ class Stage(Protocol):
 
     @property
     def point(self) -> Point:
-        """What is measured."""
+        """What is measured, its setting included."""
 
     @property
     def spec(self) -> ServiceSpec:
@@ -74,7 +74,7 @@ class Stage(Protocol):
 
     @property
     def facts(self) -> Facts:
-        """Of this machine."""
+        """What is known of this machine."""
 
     @property
     def services(self) -> Mapping[str, Running]:

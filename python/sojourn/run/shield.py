@@ -20,6 +20,7 @@ from sojourn.host import Placement
 from sojourn.host.tree import Tree
 from sojourn.places import proc
 from sojourn.plan import Phase, Point, traced
+from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
 from sojourn.services import Service, priority
 from sojourn.spec import ServiceSpec, Study
@@ -98,9 +99,20 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
         return Wish(
             name=NONE, refused="the service is part of the instrument, whose outages are logged"
         )
-    if study.neighbour != NOBODY or (point.phase is Phase.TRACE and traced.disturbs(study, spec)):
+    if _is_about_company(study, spec, point):
         return Wish(name=NONE, refused="some of these runs are about a task on the server's CPU")
     return Wish(name=asked, refused=_turns(service.workers, len(where.server)))
+
+
+def _is_about_company(study: Study, spec: ServiceSpec, point: Point) -> bool:
+    """Whether this point, or one that it is compared with, has a neighbour.
+
+    A point's setting names its neighbour where the study varies it: then those without one have no
+    shield either, or else it is the shield that is compared.
+    """
+    if point.phase is Phase.TRACE:  # its setting always names one
+        return study.neighbour != NOBODY or traced.disturbs(study, spec)
+    return study.neighbour != NOBODY or NEIGHBOUR in point.setting
 
 
 def _turns(workers: int, cpus: int) -> str:

@@ -12,6 +12,7 @@ from sojourn.host.tree import Tree
 from sojourn.places import proc
 from sojourn.places.task import Task
 from sojourn.plan import Phase, Point
+from sojourn.plan.setting import Setting
 from sojourn.run import shield
 from sojourn.run.shield import PRIORITY, Shield, Wish
 from sojourn.services import Allowance, Service, priority
@@ -33,14 +34,23 @@ class Workers:
         self.workers = workers
 
 
-def study(name: str = PRIORITY, *, measure: str = "sweep", trace: bool = False) -> Study:
+def study(
+    name: str = PRIORITY, *, measure: str = "sweep", trace: bool = False, neighbour: str = "none"
+) -> Study:
     asked = PROFILES["quick"].model_copy(update={"shield": name})
     spec = ServiceSpec.model_validate({"kind": "null", "measure": [measure]})
-    return Study(name="s", question="?", run=asked, services=(spec,), trace=trace)
+    return Study(
+        name="s", question="?", run=asked, services=(spec,), trace=trace, neighbour=neighbour
+    )
 
 
 def wish(
-    asked: Study, *, phase: Phase = Phase.SWEEP, workers: int = 1, where: Placement = APART
+    asked: Study,
+    *,
+    phase: Phase = Phase.SWEEP,
+    workers: int = 1,
+    where: Placement = APART,
+    **levels: str,
 ) -> Wish:
     point = Point(
         key="k",
@@ -50,6 +60,7 @@ def wish(
         measure_s=1.0,
         warmup_s=0.0,
         seed=1,
+        setting=Setting.of(levels),
     )
     service: Service = Workers(workers)  # type: ignore[assignment]
     return shield.wish(asked, asked.services[0], point, service, where)
@@ -69,6 +80,10 @@ def test_by_default_the_servers_threads_get_priority() -> None:
         (wish(study("move"), phase=Phase.SCHEDULED), "own scheduling"),
         (wish(study(), where=TOGETHER), "share a CPU"),
         (wish(study(measure="breakdown"), phase=Phase.TRACE), "task on the server's CPU"),
+        (wish(study(neighbour="spin")), "task on the server's CPU"),
+        (wish(study(neighbour="spin"), phase=Phase.PEAK), "task on the server's CPU"),
+        (wish(study(neighbour="spin", trace=True), phase=Phase.TRACE), "task on the server's CPU"),
+        (wish(study(), neighbour="none"), "task on the server's CPU"),  # others have one
     ],
 )
 def test_none_and_the_reason(got: Wish, why: str) -> None:
@@ -78,7 +93,8 @@ def test_none_and_the_reason(got: Wish, why: str) -> None:
 
 
 def test_traced_loads_without_a_disturbing_task_are_shielded_like_the_others() -> None:
-    assert wish(study(trace=True), phase=Phase.TRACE) == Wish(name=PRIORITY)
+    asked = study(trace=True)
+    assert wish(asked, phase=Phase.TRACE, neighbour="none") == Wish(name=PRIORITY)
 
 
 def test_workers_that_take_turns_keep_the_kernels_turns() -> None:

@@ -24,7 +24,7 @@ Changes: TypeAlias = Mapping[str, str]  # knob → level
 
 
 class Manager(Actor):
-    """Decides while load runs."""
+    """Decides which knobs are turned while load runs."""
 
     role = Role.MANAGER
 

@@ -15,7 +15,7 @@ class Null(Manager):
     name = "null"
 
     def decide(self, windows: Windows, knobs: Mapping[str, Knob]) -> Changes:
-        """No change."""
+        """No change, whatever anybody saw."""
         del windows, knobs
         return {}
 

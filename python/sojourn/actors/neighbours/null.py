@@ -9,13 +9,13 @@ from sojourn.actors.kind import NamedKind
 
 
 class Null(Actor):
-    """Enters and leaves."""
+    """Enters and leaves, and does nothing between."""
 
     role = Role.NEIGHBOUR
     name = "null"
 
     def enter(self, stage: Stage) -> None:
-        """Start nothing."""
+        """Start nothing: no CPU is used."""
         del stage
 
     def leave(self) -> None:

@@ -45,7 +45,7 @@ class Host(Actor):
         self._before = self._now(stage)
 
     def leave(self) -> None:
-        """Read them after it."""
+        """Read them once more; their difference is what it saw."""
         if self._stage is not None and self._before is not None:
             where = self._stage.services[self._stage.point.service].placement
             self._saw = between(self._before, self._now(self._stage), where)
@@ -185,7 +185,7 @@ def _wait_ns(live: Running) -> int:
 
 
 def build(spec: ServiceSpec, point: Point) -> Host:
-    """Every point is watched."""
+    """A probe for every point: all are watched."""
     del spec, point
     return Host()
 

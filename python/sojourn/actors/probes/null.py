@@ -9,13 +9,13 @@ from sojourn.spec import ServiceSpec
 
 
 class Null(Actor):
-    """Enters and leaves."""
+    """Enters and leaves, and sees nothing between."""
 
     role = Role.PROBE
     name = "null"
 
     def enter(self, stage: Stage) -> None:
-        """Start nothing."""
+        """Start nothing: no counter is read."""
         del stage
 
     def leave(self) -> None:
