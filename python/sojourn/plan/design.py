@@ -21,6 +21,7 @@ from sojourn.plan import make, questions
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.questions import max_load
 from sojourn.plan.setting import NEIGHBOUR, Level, Setting
+from sojourn.plan.traced import NOBODY
 from sojourn.spec import MaxRps, Study
 
 
@@ -32,13 +33,16 @@ class Group:
         service: label.
         levels: of the factors that the service feels.
         study: of this combination, without factors.
-        outcomes: under it, in order, without the levels: the study's own.
+        outcomes: under it, in order, without the levels: the study's own. Those of the load axis
+            come first where it is that of another combination.
+        has_axis: whether it measures its own load axis.
     """
 
     service: str
     levels: Setting
     study: Study
     outcomes: list[Outcome] = field(default_factory=list)
+    has_axis: bool = True
 
 
 def groups(study: Study, label: str, outcomes: Iterable[Outcome]) -> tuple[Group, ...]:
@@ -51,7 +55,23 @@ def groups(study: Study, label: str, outcomes: Iterable[Outcome]) -> tuple[Group
         group = by_text.get(levels_of(study, outcome.point).text)
         if group is not None:
             group.outcomes.append(without(outcome, group.levels))
-    return tuple(found)
+    return tuple(_at_equal_load(group, by_text) for group in found)
+
+
+def _at_equal_load(group: Group, by_text: Mapping[str, Group]) -> Group:
+    """Beside a neighbour 100 % is that of the same combination without one, if there is one.
+
+    So what a neighbour does is seen at equal offered load, as in the papers (L17, L19), and a bound
+    that is measured is that of the service alone. With `max_rps = "qos"` the axis is an answer, and
+    each combination has its own.
+    """
+    if group.levels.get(NEIGHBOUR, NOBODY) == NOBODY:
+        return group
+    alone = by_text.get(Setting.of({**group.levels, NEIGHBOUR: NOBODY}).text)
+    if alone is None:
+        return group
+    axis = [outcome for outcome in alone.outcomes if outcome.point.phase is Phase.PEAK]
+    return replace(group, outcomes=[*axis, *group.outcomes], has_axis=False)
 
 
 def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:

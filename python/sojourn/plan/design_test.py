@@ -160,6 +160,39 @@ def test_each_combination_searches_for_its_own_highest_load() -> None:
     assert found[2] == pytest.approx(2 * (found[1] or 0), rel=0.2)
 
 
+def test_beside_a_neighbour_a_load_is_the_same_rate_as_alone() -> None:
+    """The load axis and a measured bound are those of the same combination without a neighbour."""
+
+    def measured(point: Point) -> Outcome:
+        beside, threads = point.setting["neighbour"] != "none", int(point.setting[THREADS])
+        return imagine(point, capacity_rps=1e5 * threads / (4 if beside else 1))
+
+    asked = study("neighbour=spin,none", f"{THREADS}=1,2", sets=("run.peak_repeats=2",))
+    played = play(asked, measured)
+    axis = [o.point for o in played if o.point.phase is Phase.PEAK]
+    assert {p.setting["neighbour"] for p in axis} == {"none"}
+    rates = defaultdict(set)
+    for point in sweep(played):
+        assert point.offered_rps is not None
+        rates[point.setting[THREADS], point.setting["load"]].add(point.offered_rps)
+    assert all(len(found) == 1 for found in rates.values())
+    assert rates[2, 0.7].pop() == pytest.approx(2 * rates[1, 0.7].pop(), rel=1e-3)
+    assert len(sweep(played)) == 4 * len(LOADS) * 2 * 2
+    beside = design.groups(asked, "memcached", played)[0]
+    assert (beside.levels["neighbour"], beside.has_axis) == ("spin", False)
+    own = beside.study.service("memcached")
+    found = progress(beside.study, own, beside.outcomes)
+    assert found.next is None
+    assert found.axis is not None  # a report of this combination alone has it, too
+    assert found.axis.rps == pytest.approx(1e5)
+
+
+def test_where_nobody_is_measured_alone_each_neighbour_has_its_own_load_axis() -> None:
+    played = play(study("neighbour=spin,stream"), imagine)
+    axis = [o.point.setting["neighbour"] for o in played if o.point.phase is Phase.PEAK]
+    assert {*axis} == {"spin", "stream"}
+
+
 def test_a_neighbour_that_is_varied_stands_in_traced_points_once() -> None:
     asked = study("neighbour=none,spin", sets=("trace=true",))
     played = play(asked, imagine)

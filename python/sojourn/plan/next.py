@@ -17,7 +17,7 @@ from sojourn.plan import axis as axes
 from sojourn.plan import design, make, questions
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
-from sojourn.plan.points import Outcome, Point
+from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.questions import Known, max_load
 from sojourn.plan.search import search
 from sojourn.spec import MaxRps, ServiceSpec, Study
@@ -60,7 +60,12 @@ class Planner:
         for service in self._study.services:
             groups = design.groups(self._study, service.label, outcomes)
             wanted = [(group, self._candidate(group)) for group in groups]
-            open_ = [(group, point) for group, point in wanted if point is not None]
+            open_ = [
+                (group, point)
+                for group, point in wanted
+                # the combination whose load axis it shares measures it
+                if point is not None and (group.has_axis or point.phase is not Phase.PEAK)
+            ]
             if chosen := design.first(self._study, open_):
                 return design.with_levels(self._study, *chosen)
         return None

@@ -286,7 +286,8 @@ class Study(Model):
     """Take requests apart by eBPF at every load, and measure what that costs; needs root."""
     neighbour: str = "none"
     """Who runs beside every measured point: "none", or KIND or KIND:WHERE, such as "spin:server";
-    `sojourn kinds neighbours` lists them. The load axis is that of the service beside it."""
+    `sojourn kinds neighbours` lists them. The load axis is that of the service beside it, but where
+    "none" is another level of a factor."""
     manager: str = "none"
     """Who turns knobs while load runs: "none" or a KIND; `sojourn kinds managers` lists them."""
     run: RunSpec
