@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from sojourn import analysis, samples, store
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.analysis.questions.check import rows_of
 from sojourn.analysis.stored import given
+from sojourn.analysis.traced_findings import Breakdown
 from sojourn.plan import Phase, Point, codec, next_point, traced
 from sojourn.plan.setting import Level, Setting
 
@@ -108,14 +110,15 @@ def numbers(found: Findings) -> dict[str, Any]:
         "reasons": list(found.reasons),
         "checks": [
             [row.system, row.rho, row.quantity, row.estimate.value, str(row.verdict)]
-            for row in found.checks
+            for row in rows_of(found)
         ],
         "services": {service.service: of_service(service) for service in found.services},
     }
 
 
 def of_service(found: ServiceFinding) -> dict[str, Any]:
-    border = found.max_load.border if found.max_load else None
+    search, breakdown = found.section(MaxLoad), found.section(Breakdown)
+    border = search.border if search else None
     return {
         "max_rps": found.max_rps,
         "bound_ns": found.qos.bound_ns if found.qos else None,
@@ -131,11 +134,11 @@ def of_service(found: ServiceFinding) -> dict[str, Any]:
             border.estimate_rps, border.interval_rps.lo, border.interval_rps.hi, border.runs,
             border.starts,
         ],
-        "columns": found.breakdown and [
+        "columns": breakdown and [
             [
                 c.name, CONDITIONS[c.neighbour, c.is_alone], c.fraction, c.requests, c.runs,
                 c.mean_ns, str(c.verdict), c.cost.pairs, c.cost.p99,
             ]
-            for c in found.breakdown.columns
+            for c in breakdown.columns
         ],
     }  # fmt: skip

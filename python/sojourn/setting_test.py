@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import pipeline, spec, store
+from sojourn.analysis.testing_traced import breakdown_of
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.plan import Phase
@@ -48,12 +49,11 @@ def test_two_loads_that_differ_by_little_are_two_points_and_a_traced_eighth_is_i
 
     found = pipeline.findings_of(path).services[0]
     assert [(p.fraction, len(p.runs)) for p in found.points] == [(load, 2) for load in LOADS]
-    assert found.breakdown is not None
-    named = [(c.name, c.fraction, c.runs, c.cost.pairs) for c in found.breakdown.columns]
+    named = [(c.name, c.fraction, c.runs, c.cost.pairs) for c in breakdown_of(found).columns]
     assert named == [
         ("12.5 % load", 0.125, 2, 2), ("90.1 % load", 0.901, 2, 2), ("90.4 % load", 0.904, 2, 2),
     ]  # fmt: skip
-    assert found.breakdown.columns[0].mean_ns is not None
+    assert breakdown_of(found).columns[0].mean_ns is not None
     page = (path / "report.html").read_text(encoding="utf-8")
     for load in ("12.5 %", "90.1 %", "90.4 %"):
         assert f"{load} load" in page

@@ -74,8 +74,13 @@ def headline(found: ServiceFinding, workers: int | None) -> str:
 
 def service(found: ServiceFinding, workers: int | None) -> str:
     """The same, and how mean and tail grow on the way."""
-    grown = growth(found, found.qos.q) if found.qos else ""
-    return " ".join([headline(found, workers), grown[:1].upper() + grown[1:]]).strip()
+    return " ".join([headline(found, workers), grown(found)]).strip()
+
+
+def grown(found: ServiceFinding) -> str:
+    """How mean and tail grow, where that is not the headline already."""
+    text = growth(found, found.qos.q) if found.qos else ""
+    return text[:1].upper() + text[1:]
 
 
 def instrument(found: ServiceFinding) -> str:
@@ -107,7 +112,7 @@ def _fits(who: str, qos: Qos, found: ServiceFinding) -> str:
     if found.max_rps:
         rule = _AXIS.get(found.max_rps_rule, found.max_rps_rule)
         axis = f" of its {rule} of {show_count(found.max_rps)}"
-    most = found.max_load
+    most = found.section(MaxLoad)
     if most is None:
         none = f"Whether {who} keeps {target} is unknown: no load was decided."
         return _swept(who, target, found.points, axis) or none

@@ -15,7 +15,6 @@ from statistics import median
 
 from sojourn.analysis import culprits, paper_stages, traced_cost
 from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.method import Method
 from sojourn.analysis.pooled import mean, middle
 from sojourn.analysis.traced_findings import Breakdown, Stages
@@ -40,11 +39,16 @@ _ALONE = {traced.NOBODY: "unloaded", traced.SPIN: "context switch"}
 _BESIDE = {traced.STREAM: "interference"}
 
 
-def attach(found: ServiceFinding, given: StudyData, spec: ServiceSpec) -> ServiceFinding:
-    """The finding with its breakdown, if the study asked for one."""
+def of_service(given: StudyData, spec: ServiceSpec, kind: str, *, is_alone: bool) -> Breakdown:
+    """Where the time of a service's requests goes, as far as it was measured.
+
+    Args:
+        given: the study and its points.
+        spec: the service.
+        kind: of the service, for what the papers say of it.
+        is_alone: nothing else is asked of it, so this decides.
+    """
     wanted, beside = traced.settings(given.study, spec), given.study.neighbour
-    if not wanted:
-        return found
     by: dict[Setting, list[Measured]] = defaultdict(list)
     for measured in given.of(spec.label):
         if measured.outcome.point.phase is Phase.TRACE:
@@ -52,27 +56,24 @@ def attach(found: ServiceFinding, given: StudyData, spec: ServiceSpec) -> Servic
     columns = tuple(_column(s, by[s], beside) for s in wanted if s in by)
     top = _top(columns, beside)
     accused = _accused(columns, top, beside)
-    breakdown = Breakdown(
+    answer = _answer(spec.label, columns, top, accused)
+    found = Breakdown(
+        headline=answer,
+        answer=answer,
         columns=columns,
-        answer=_answer(found.service, columns, top, accused),
         top=top.name if top else "",
         accused=accused.name if accused else "",
+        paper=paper_stages.rows(kind, columns),
     )
-    found = replace(
-        found,
-        breakdown=breakdown,
-        paper=(*found.paper, *paper_stages.rows(found.kind, columns)),
-    )
-    if set(spec.measure) != {"breakdown"}:
-        return replace(found, answer=f"{found.answer} {breakdown.answer}".strip())
+    if not is_alone:
+        return found
     doubted = [c for c in columns if c.verdict is not Verdict.HOLDS]
     reasons = [f"{c.name}: {r}" for c in doubted for r in c.reasons]
     is_done = len(columns) == len(wanted) and not doubted
     return replace(
         found,
-        answer=breakdown.answer,
         verdict=Verdict.HOLDS if is_done else Verdict.UNKNOWN,
-        reasons=tuple(dict.fromkeys((*found.reasons, *reasons))),
+        reasons=tuple(dict.fromkeys(reasons)),
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from sojourn.analysis import breakdown
-from sojourn.analysis.answer_test import memcached
 from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.testing import memcached as service
 from sojourn.analysis.testing import study_of
@@ -236,7 +235,6 @@ def test_each_setting_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(traced, "settings", lambda *_: (UNLOADED, LOADED))
     spec: Any = SimpleNamespace(label="s", measure=("breakdown",))
     given = StudyData(study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)))
-    found = breakdown.attach(memcached(), given, spec)
-    assert found.breakdown is not None
-    assert [(c.name, c.cost.pairs) for c in found.breakdown.columns] == [("90 % load", 1)]
+    found = breakdown.of_service(given, spec, "memcached", is_alone=True)
+    assert [(c.name, c.cost.pairs) for c in found.columns] == [("90 % load", 1)]
     assert found.verdict is Verdict.UNKNOWN  # the other setting was asked for, too

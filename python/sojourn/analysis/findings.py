@@ -6,10 +6,14 @@ where a number is refused, with the reason beside it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
 
-from sojourn.analysis.traced_findings import Breakdown
+from sojourn.analysis.section import Section
 from sojourn.plan.points import Verdict
+
+S = TypeVar("S", bound=Section)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +192,12 @@ class Scheduled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaxLoad:
+class MaxLoad(Section):
     """The highest load that meets the QoS target (M18, M28).
 
     Attributes:
         verdict: `holds` if the interval is narrow enough to decide by, `violated` if no load meets
-            the target, else `unknown`, with reasons, beside the numbers.
+            the target, else `unknown`, beside the numbers.
         border: how much load fits, as experienced; None only if not one run can be believed.
         probes: (offered requests/s, what that run alone saw: "pass" | "fail" | "unknown").
         wall_s: time the search took, the last runs included, s.
@@ -206,7 +210,6 @@ class MaxLoad:
     """
 
     verdict: Verdict
-    reasons: tuple[str, ...]
     border: Border | None
     probes: tuple[tuple[float, str], ...]
     wall_s: float
@@ -219,7 +222,7 @@ class MaxLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFinding:
-    """All about one service of the study.
+    """All about one service of the study: what is common, and what each question found.
 
     Attributes:
         max_rps_rule: M19's definition in use: `achieved_peak`, `no_drop` or `qos`; for the null
@@ -228,6 +231,7 @@ class ServiceFinding:
             does not within the measured loads.
         paper: (what, paper's value in words, ours in words, id) rows, such as C7's 70 %.
         setup: service facts for people: version, threads, CPUs, items, scaling.
+        sections: what each question found, by its name, those that speak first first.
     """
 
     service: str
@@ -239,13 +243,20 @@ class ServiceFinding:
     points: tuple[LoadPoint, ...]
     lines: tuple[Line, ...]
     crossing: Interval | None
-    max_load: MaxLoad | None
     paper: tuple[tuple[str, str, str, str], ...]
     setup: tuple[tuple[str, str], ...]
     answer: str
     verdict: Verdict
     reasons: tuple[str, ...]
-    breakdown: Breakdown | None = None
+    sections: Mapping[str, Section] = field(default_factory=dict)
+
+    def section(self, kind: type[S]) -> S | None:
+        """What the question found that gives this type; None if it was not asked or begun."""
+        return _of_type(self.sections, kind)
+
+    def having(self, name: str, section: Section | None) -> Self:
+        """The same with this section, or without it."""
+        return replace(self, sections=_changed(self.sections, name, section))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +282,7 @@ class Findings:
         noise: (what adds noise on this host, how to mend it).
         study_file: the resolved study, TOML.
         command: the command that reproduces it.
+        sections: what questions found of all services together, by name.
     """
 
     study: str
@@ -281,8 +293,27 @@ class Findings:
     started: str
     wall_s: float
     services: tuple[ServiceFinding, ...]
-    checks: tuple[CheckRow, ...] = ()
+    sections: Mapping[str, Section] = field(default_factory=dict)
     environment: dict[str, object] = field(default_factory=dict)
     noise: tuple[tuple[str, str], ...] = ()
     study_file: str = ""
     command: str = ""
+
+    def section(self, kind: type[S]) -> S | None:
+        """What the question found that gives this type; None if it was not asked."""
+        return _of_type(self.sections, kind)
+
+    def having(self, name: str, section: Section | None) -> Self:
+        """The same with this section, or without it."""
+        return replace(self, sections=_changed(self.sections, name, section))
+
+
+def _of_type(sections: Mapping[str, Section], kind: type[S]) -> S | None:
+    return next((one for one in sections.values() if isinstance(one, kind)), None)
+
+
+def _changed(
+    sections: Mapping[str, Section], name: str, section: Section | None
+) -> Mapping[str, Section]:
+    changed = {**sections, name: section}
+    return {name: one for name, one in changed.items() if one is not None}

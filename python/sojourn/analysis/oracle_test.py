@@ -11,6 +11,7 @@ import pytest
 from sojourn.analysis import effect, oracle, queueing, runs
 from sojourn.analysis.data import Measured
 from sojourn.analysis.findings import Estimate, Interval
+from sojourn.analysis.questions.check import rows_of
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import ideal, measured, mg1, run_oracle, study_of
 from sojourn.analysis.times import from_values
@@ -36,9 +37,9 @@ def test_the_golden_theory_of_the_method() -> None:
 def test_a_right_instrument_agrees_with_theory() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
     found = study(run_oracle(asked, seed=4, path_ns=30_000))
-    assert len(found.checks) == 12
-    assert not [row for row in found.checks if row.verdict is Verdict.VIOLATED]
-    held = [row for row in found.checks if row.verdict is Verdict.HOLDS]
+    assert len(rows_of(found)) == 12
+    assert not [row for row in rows_of(found) if row.verdict is Verdict.VIOLATED]
+    held = [row for row in rows_of(found) if row.verdict is Verdict.HOLDS]
     assert len(held) >= 10
     assert "theory includes 30" in held[0].reasons[-1]
     assert found.answer.startswith(f"{len(held)} of 12 quantities")
@@ -50,14 +51,14 @@ def test_the_path_is_what_constant_service_shows() -> None:
     fixed = asked.services[1]
     assert fixed.check is not None
     assert oracle.path_ns(fixed.check, given.of(fixed.label)) == pytest.approx(12_000, rel=0.01)
-    assert len({row.reasons[-1] for row in study(given).checks}) == 1
+    assert len({row.reasons[-1] for row in rows_of(study(given))}) == 1
 
 
 def test_an_instrument_that_is_a_quarter_slow_is_caught() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
     found = study(run_oracle(asked, seed=4, slow=1.25))
     assert found.verdict is not Verdict.HOLDS
-    wrong = [row for row in found.checks if row.verdict is Verdict.VIOLATED]
+    wrong = [row for row in rows_of(found) if row.verdict is Verdict.VIOLATED]
     assert len(wrong) >= 8
     assert "off theory, outside the interval" in wrong[0].reasons[0]
 
@@ -65,7 +66,7 @@ def test_an_instrument_that_is_a_quarter_slow_is_caught() -> None:
 def test_a_short_check_is_unknown_not_passed() -> None:
     asked = study_of(ideal("M/M/1", service_time="2ms", rho=(0.8, 0.9)), name="selfcheck")
     found = study(run_oracle(asked, seed=5))
-    assert {row.verdict for row in found.checks} == {Verdict.UNKNOWN}
+    assert {row.verdict for row in rows_of(found)} == {Verdict.UNKNOWN}
     assert found.verdict is Verdict.UNKNOWN
 
 

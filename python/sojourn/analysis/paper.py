@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.analysis.answer import load_range
-from sojourn.analysis.findings import LoadPoint, ServiceFinding
+from sojourn.analysis.findings import LoadPoint, MaxLoad, ServiceFinding
 from sojourn.analysis.method import Method
 from sojourn.analysis.words import percent, percentile
 from sojourn.units import show_count, show_ns
@@ -76,7 +76,7 @@ def rows(found: ServiceFinding, workers: int | None, parts_at: float | None) -> 
             (
                 "load within QoS",
                 f"{figure.within}; max RPS: highest rate without drops",
-                f"{load_range(found.points, found.max_load)}; {target}; max RPS: {rule}",
+                f"{load_range(found.points, found.section(MaxLoad))}; {target}; max RPS: {rule}",
                 "C1, C7",
             )
         )

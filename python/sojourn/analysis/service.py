@@ -8,19 +8,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from sojourn.analysis import answer, load_point, lowess, lqos, max_load, overlay, paper, runs
+from sojourn.analysis import answer, load_point, lowess, lqos, overlay, paper, questions, runs
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import (
     Interval,
     Line,
     LoadPoint,
-    MaxLoad,
     Qos,
     ServiceFinding,
 )
 from sojourn.analysis.runs import Judged
+from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share, percentile
 from sojourn.plan import evidence
+from sojourn.plan import questions as plan_questions
 from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Outcome, Phase, Verdict
@@ -29,24 +30,37 @@ from sojourn.plan.questions.max_load import search_of
 from sojourn.plan.search import border_of
 from sojourn.spec import ServiceSpec
 
+TAIL = 0.99  # judged where there is no target
+
 
 def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
     """What the study found about one service."""
+    stands = progress(given.study, spec, [m.outcome for m in given.of(spec.label)])
+    asked = plan_questions.asked(given.study, spec)
+    names = {question.name for question in asked}
+    kinds = [kind for kind in questions.KINDS if kind.name in names]
+    found = common(given, spec, stands)
+    for kind in kinds:
+        found = kind.prepared(given, spec, found)
+    for kind in kinds:
+        found = found.having(kind.name, kind.answer(given, spec, stands, found))
+    workers = given.workers.get(spec.label)
+    if any(question.needs_axis for question in asked):
+        found = replace(found, paper=_paper(found, workers))
+    return _concluded(found, workers)
+
+
+def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFinding:
+    """What is common to all questions: target, load axis, and the loads that were swept."""
     measured = given.of(spec.label)
-    outcomes = [m.outcome for m in measured]
-    stands = progress(given.study, spec, outcomes)
     qos = lqos.qos(spec, stands.target)
     axis = stands.axis
     max_rps = axis.rps if axis else None
     judged = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
-    points = _points(judged, qos, max_rps, _said(stands, outcomes))
-    workers = given.workers.get(spec.label)
-    q = qos.q if qos else 0.99
-    ideal = overlay.lines(points, max_rps, workers, q)
+    points = _points(judged, qos, max_rps, _said(stands, [m.outcome for m in measured]))
+    q = qos.q if qos else TAIL
     smooth, crossing = _curves(judged, qos, q)
-    most = max_load.judge(given, measured, stands, qos) if qos else None
-    verdict, reasons = _verdict(stands, points, most)
-    found = ServiceFinding(
+    return ServiceFinding(
         service=spec.label,
         kind=spec.kind,
         qos=qos,
@@ -54,49 +68,51 @@ def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
         max_rps_interval=_peaks(axis),
         max_rps_rule=str(axis.rule if axis else spec.max_rps),
         points=points,
-        lines=(*smooth, *ideal),
+        lines=(*smooth, *overlay.lines(points, max_rps, given.workers.get(spec.label), q)),
         crossing=crossing,
-        max_load=most,
         paper=(),
         setup=given.setups.get(spec.label, ()),
         answer="",
-        verdict=verdict,
-        reasons=reasons,
+        verdict=Verdict.UNKNOWN,
+        reasons=_doubts(stands, points),
     )
+
+
+def headline(found: ServiceFinding, workers: int | None) -> str:
+    """A service in a sentence: that of the first question that decides."""
+    lead = _lead(found)
+    return lead.headline if lead else answer.headline(found, workers)
+
+
+def _lead(found: ServiceFinding) -> Section | None:
+    return next((one for one in found.sections.values() if one.verdict is not None), None)
+
+
+def _concluded(found: ServiceFinding, workers: int | None) -> ServiceFinding:
+    """With answer, verdict and reasons of all questions together."""
+    lead = _lead(found)
+    said = [section.answer for section in found.sections.values()]
+    if lead is None:
+        return replace(found, answer=_joined([headline(found, workers), *said]))
+    more = tuple(reason for reason in lead.reasons if reason not in found.reasons)
     return replace(
         found,
-        answer=answer.service(found, workers),
-        paper=paper.rows(found, workers, overlay.parts_at(points, ideal, q)),
+        answer=_joined(said),
+        verdict=lead.verdict or Verdict.UNKNOWN,
+        reasons=(*found.reasons, *more),
     )
 
 
-def null(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
-    """What the instrument itself costs: nothing answers, so there is no theory and no peak."""
-    judged = [runs.judge(m, None) for m in given.of(spec.label)]
-    top = max((j.run.offered_rps for j in judged), default=None)
-    loads: dict[float, list[Judged]] = defaultdict(list)
-    for j in judged:
-        loads[j.measured.outcome.point.offered_rps or j.run.offered_rps].append(j)
-    points = tuple(load_point.gather(loads[rps], None, top, None) for rps in sorted(loads))
-    unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
-    found = ServiceFinding(
-        service=spec.label,
-        kind=spec.kind,
-        qos=None,
-        max_rps=top,
-        max_rps_interval=None,
-        max_rps_rule=answer.NULL_RULE,
-        points=points,
-        lines=(),
-        crossing=None,
-        max_load=None,
-        paper=(),
-        setup=(("what is measured", "the instrument itself: nothing answers"),),
-        answer="",
-        verdict=Verdict.UNKNOWN if unknown or not points else Verdict.HOLDS,
-        reasons=tuple(reason for p in unknown for reason in p.reasons),
-    )
-    return replace(found, answer=answer.service(found, None))
+def _joined(said: Sequence[str]) -> str:
+    return " ".join(part for part in said if part)
+
+
+def _paper(found: ServiceFinding, workers: int | None) -> tuple[paper.Row, ...]:
+    """The papers' figures beside ours, those of each question last."""
+    q = found.qos.q if found.qos else TAIL
+    ideal = [line for line in found.lines if line.name.startswith("M/M/")]
+    rows = paper.rows(found, workers, overlay.parts_at(found.points, ideal, q))
+    return (*rows, *(row for section in found.sections.values() for row in section.paper))
 
 
 def _said(stands: Progress, outcomes: Sequence[Outcome]) -> Posterior | None:
@@ -153,13 +169,11 @@ def _peaks(axis: Axis | None) -> Interval | None:
     return Interval(lo=axis.lo_rps, hi=axis.hi_rps) if axis and axis.runs > 1 else None
 
 
-def _verdict(
-    stands: Progress, points: Sequence[LoadPoint], found: MaxLoad | None
-) -> tuple[Verdict, tuple[str, ...]]:
-    """Whether the question was answered; `violated` if no load at all meets the target."""
+def _doubts(stands: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:
+    """What speaks against the numbers, whatever was asked."""
     reasons = list(stands.reasons)
     if stands.axis is None:
-        return Verdict.UNKNOWN, tuple(reasons)
+        return tuple(reasons)
     if not stands.axis.is_valid:
         reasons.append("no run of the load axis can be believed: 100 % is only a name")
         reasons += stands.axis.reasons
@@ -170,15 +184,4 @@ def _verdict(
         loads = ", ".join(load_share(p.fraction) for p in unknown if p.is_believed is kind)
         if loads:
             reasons.append(f"{what} at {loads} load")
-    if found is not None:
-        return found.verdict, tuple(dict.fromkeys((*reasons, *found.reasons)))
-    if not points or len(unknown) == len(points):
-        return Verdict.UNKNOWN, tuple(reasons)
-    if not stands.axis.is_valid or stands.next is not None:
-        return Verdict.UNKNOWN, tuple(reasons)
-    border = answer.bracket(points)
-    if border.holds is None:
-        return Verdict.VIOLATED, tuple(reasons)
-    above = [p for p in points if p.offered_rps > border.holds.offered_rps]
-    is_seen = stands.target is None or border.violated is not None or not above
-    return (Verdict.HOLDS if is_seen else Verdict.UNKNOWN), tuple(reasons)
+    return tuple(reasons)

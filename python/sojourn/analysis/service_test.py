@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import load_point, lowess, runs, service
-from sojourn.analysis.answer_test import HOLDS, UNKNOWN, VIOLATED, load
+from sojourn.analysis.answer_test import HOLDS, UNKNOWN, VIOLATED, estimate, load, memcached
 from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import Interval, LoadPoint, MaxLoad, Qos
+from sojourn.analysis.findings import Interval, Line, LoadPoint, MaxLoad, Qos
+from sojourn.analysis.questions import sweep
 from sojourn.analysis.runs import Judged
+from sojourn.analysis.section import Section
 from sojourn.analysis.testing import ideal, measured, study_of
 from sojourn.plan import Phase, Point, Verdict
 from sojourn.plan.axis import Axis, Target
@@ -32,7 +34,10 @@ def verdict(
     following: Point | None = None, most: MaxLoad | None = None,
 ) -> tuple[Verdict, tuple[str, ...]]:  # fmt: skip
     stands = Progress(axis=axis, target=target, next=following, reasons=("said before",))
-    return service._verdict(stands, points, most)
+    found = replace(memcached(*points, max_load=most), reasons=service._doubts(stands, points))
+    swept = Section(verdict=sweep.judged(stands, found))
+    told = service._concluded(found.having("sweep", swept), None)
+    return told.verdict, told.reasons
 
 
 def test_a_sweep_answers_where_a_border_or_the_top_was_seen() -> None:
@@ -135,7 +140,7 @@ def test_what_the_instrument_costs_is_told_by_load() -> None:
         return replace(made, outcome=late)
 
     study = study_of(spec, name="selfcheck")
-    found = service.null(
+    found = service.find(
         StudyData(study=study, measured=(run(4e3, 1), run(1e3, 2), run(1e3, 3))), spec
     )
     assert [(p.offered_rps, p.fraction, len(p.runs)) for p in found.points] == [
@@ -143,9 +148,9 @@ def test_what_the_instrument_costs_is_told_by_load() -> None:
     ]  # fmt: skip
     assert (found.max_rps, found.verdict, found.reasons) == (4e3, HOLDS, ())
     doubted = StudyData(study=study, measured=(run(4e3, 1), run(1e3, 2, doubt=True)))
-    late = service.null(doubted, spec)
+    late = service.find(doubted, spec)
     assert (late.verdict, late.reasons) == (UNKNOWN, ("late",))
-    nothing = service.null(StudyData(study=study, measured=()), spec)
+    nothing = service.find(StudyData(study=study, measured=()), spec)
     assert (nothing.verdict, nothing.max_rps, nothing.points) == (UNKNOWN, None, ())
 
 
@@ -153,3 +158,14 @@ def test_a_load_is_judged_by_what_all_runs_say_of_it() -> None:
     said = Posterior(rps=(1_000.0, 9_000.0), holds=(0.99, 0.99))
     (point,) = service._points([judged(0.5, 1e5)], None, 1e4, said)
     assert point == load_point.gather([judged(0.5, 1e5)], None, 1e4, said)
+
+
+def test_where_the_tail_leaves_theory_is_told_of_the_ideal_line_not_of_the_smooth_one() -> None:
+    """Ten times the ideal tail from 50 % load up: the smooth line through it knows of no gap."""
+    points = [replace(load(f, HOLDS), quantiles=(estimate(0.99, ns),))
+              for f, ns in ((0.2, 1e4), (0.5, 1e5), (0.8, 1e6))]  # fmt: skip
+    x = (0.0, 1.0)
+    smooth = Line(name="lowess p99", about="", fraction=x, value_ns=(1e6, 1e6))
+    ideal = Line(name="M/M/1 p99", about="", fraction=x, value_ns=(1e4, 1e4))
+    rows = service._paper(replace(memcached(*points), lines=(smooth, ideal)), 1)
+    assert [row[2] for row in rows if row[3] == "L4"] == ["from 50 % load up"]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sojourn.analysis import KINDS, oracle
+from sojourn.analysis import KINDS, answer, oracle
 from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import CheckRow, Estimate, Findings, LoadPoint
+from sojourn.analysis.questions import check
+from sojourn.analysis.questions.check import rows_of
+from sojourn.analysis.service import headline
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run_study, study_of
 from sojourn.analysis.times import merge
 from sojourn.analysis.traced_findings import Breakdown
+from sojourn.analysis.words import worst
 from sojourn.plan.points import Phase, Verdict
-
-study_module = sys.modules[study.__module__]  # the package exports the function under its name
 
 LATE = "the client was late: 91 % timely, 97.5 % needed"
 
@@ -181,7 +182,7 @@ def test_the_null_service_shows_what_the_instrument_costs() -> None:
     asked = study_of(ideal("null", rates=("1k", "4k")), name="selfcheck")
     played = run_oracle(asked)
     found = study(played)
-    assert found.checks == ()
+    assert rows_of(found) == ()
     assert [p.offered_rps for p in found.services[0].points] == [1_000, 4_000]
     assert found.services[0].max_rps_rule == "highest_asked"
     assert found.answer.startswith("The instrument itself costs: mean ")
@@ -206,34 +207,35 @@ def row(verdict: str, name: str = "p99", *, theory_ns: float = 1.0, reason: str 
 def test_the_selfcheck_counts_what_agreed_what_did_not_and_what_could_not_be_told() -> None:
     held = "of 5 quantities of the ideal queues were measured as theory has them"
     rows = [row("holds"), row("holds"), row("violated", "p95"), row("violated"), row("unknown")]
-    assert study_module._words(rows) == [
+    assert check.in_words(rows) == [
         f"2 {held}; not so: p95 of M/M/1 at ρ = 0.8, p99 of M/M/1 at ρ = 0.8; 1 could not be told."
     ]
-    assert study_module._words([row("holds")] * 5) == [f"5 {held}."]
-    assert study_module._words([row("unknown")] * 5) == [f"0 {held}; 5 could not be told."]
-    assert study_module._words([row("holds", theory_ns=0.0)]) == []
-    assert study_module._words([]) == []
+    assert check.in_words([row("holds")] * 5) == [f"5 {held}."]
+    assert check.in_words([row("unknown")] * 5) == [f"0 {held}; 5 could not be told."]
+    assert check.in_words([row("holds", theory_ns=0.0)]) == []
+    assert check.in_words([]) == []
 
 
 def test_doubts_are_the_first_reasons_of_rows_that_do_not_hold() -> None:
     rows = [row("holds", reason="a"), row("violated", reason="b"), row("unknown", "mean")]
-    assert study_module._doubts(rows) == ("M/M/1 ρ = 0.8 p99: b",)
+    assert check.doubts(rows) == ("M/M/1 ρ = 0.8 p99: b",)
 
 
 def test_the_worst_verdict_is_the_study_s() -> None:
     holds, violated, unknown = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN
-    assert study_module._worst([holds, violated, unknown]) is unknown
-    assert study_module._worst([holds, violated]) is violated
-    assert study_module._worst([holds, holds]) is holds
-    assert study_module._worst([]) is unknown
+    assert worst([holds, violated, unknown]) is unknown
+    assert worst([holds, violated]) is violated
+    assert worst([holds, holds]) is holds
+    assert worst([]) is unknown
 
 
-def test_a_breakdown_alone_has_its_own_answer(played: StudyData, found: Findings) -> None:
+def test_a_breakdown_alone_has_its_own_answer(found: Findings) -> None:
     service = found.services[0]
-    told = replace(service, breakdown=Breakdown(columns=(), answer="stages"), points=())
-    assert study_module._headline(told, 1) == "stages"
-    assert study_module._headline(replace(told, points=service.points), 1) != "stages"
-    assert study_module._headline(replace(service, points=()), 1) != "stages"
+    told = Breakdown(columns=(), headline="stages", verdict=Verdict.UNKNOWN)
+    alone = replace(service, sections={"breakdown": told})
+    assert headline(alone, 1) == "stages"
+    assert headline(service.having("breakdown", replace(told, verdict=None)), 1) != "stages"
+    assert headline(replace(service, sections={}), 1) == answer.headline(service, 1)
 
 
 def test_the_path_is_that_of_the_constant_service_or_each_system_s_own() -> None:
@@ -242,13 +244,13 @@ def test_the_path_is_that_of_the_constant_service_or_each_system_s_own() -> None
              ideal("M/D/1", service_time="50us", rho=(0.5,))]  # fmt: skip
     both = run_oracle(study_of(*specs, name="selfcheck"), seed=4, path_ns=30_000)
     alone = run_oracle(study_of(specs[0], name="selfcheck"), seed=4, path_ns=30_000)
-    (mm1, md1), (own,) = (study_module._checks(g)[::3] for g in (both, alone))
+    (mm1, md1), (own,) = (check.compared(g)[::3] for g in (both, alone))
     of = specs[1].check
     assert of is not None
     path = oracle.path_ns(of, both.of("md1"))
     assert mm1.theory_ns == pytest.approx(100_000 + path)
     assert md1.theory_ns == pytest.approx(75_000 + path)
-    check = specs[0].check
-    assert check is not None
-    assert own.theory_ns == pytest.approx(100_000 + oracle.path_ns(check, alone.of("mm1")))
+    truth = specs[0].check
+    assert truth is not None
+    assert own.theory_ns == pytest.approx(100_000 + oracle.path_ns(truth, alone.of("mm1")))
     assert "all 3 comparisons" in " ".join(own.reasons)

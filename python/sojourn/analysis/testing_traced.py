@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.traced_findings import Breakdown
 from sojourn.plan.points import Verdict
 from sojourn.samples.traced import Blame, Folded, Sampling, Slowing, TraceResult, Trust
 
@@ -80,3 +82,11 @@ def slowed(tail_ratio: float | None, *more: str, cpu_ratio: float | None = 1.12)
             "verdict": Trust(verdict=Verdict.UNKNOWN, reasons=(reason, *more)),
         }
     )
+
+
+def breakdown_of(finding: ServiceFinding) -> Breakdown:
+    """The breakdown of a service; AssertionError without one."""
+    found = finding.section(Breakdown)
+    if found is None:
+        raise AssertionError(f"{finding.service} has no breakdown")
+    return found

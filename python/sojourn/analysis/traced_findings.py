@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sojourn.analysis.section import Section
 from sojourn.plan.points import Verdict
 
 
@@ -170,7 +171,7 @@ class Stages:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
+class Breakdown(Section):
     """Stage by stage, a column per setting in the order of the papers' tables.
 
     Attributes:
@@ -180,6 +181,5 @@ class Breakdown:
     """
 
     columns: tuple[Stages, ...]
-    answer: str
     top: str = ""
     accused: str = ""

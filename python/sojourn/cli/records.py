@@ -21,10 +21,11 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
       sojourn show --json | jq '.services[].max_load.border.interval_rps'
     """
     from sojourn import pipeline, report, store
+    from sojourn.analysis.questions import flat
 
     findings = pipeline.findings_of(store.resolve(results, name))
     if as_json:
-        put_json(findings)
+        put_json(flat(findings))
         return
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
     typer.echo(report.text(findings, width, color=sys.stdout.isatty()))

@@ -106,7 +106,9 @@ def run(
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     say(f"report: {page or done.path}")
     if as_json:
-        put_json({"record": done.path, "pages": done.pages, **plain(done.findings)})
+        from sojourn.analysis.questions import flat
+
+        put_json({"record": done.path, "pages": done.pages, **plain(flat(done.findings))})
     else:
         _tell(done.findings)  # its last line is what to run next
     return _EXITS[str(done.findings.verdict)]

@@ -11,11 +11,19 @@ from typing import cast
 import pytest
 
 from sojourn import spec
-from sojourn.analysis.breakdown import attach
 from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.service import find
-from sojourn.analysis.testing_traced import SENTENCE, STACKS, XZ, blamed, slowed, trace, windowed
+from sojourn.analysis.testing_traced import (
+    SENTENCE,
+    STACKS,
+    XZ,
+    blamed,
+    breakdown_of,
+    slowed,
+    trace,
+    windowed,
+)
 from sojourn.plan import Outcome, Phase, traced
 from sojourn.plan.simulated import Simulated, play
 from sojourn.report import figures as all_figures
@@ -36,9 +44,7 @@ def found(
     service = asked.service("memcached")
     runs = [o for o in play(asked, Simulated().measure) if o.point.service == service.label]
     given = StudyData(study=asked, measured=tuple(_measured(run, of, wait) for run in runs))
-    finding = attach(find(given, service), given, service)
-    assert finding.breakdown is not None
-    return finding
+    return find(given, service)
 
 
 def _measured(outcome: Outcome, of: Callable[[], TraceResult], wait: str) -> Measured:
@@ -65,8 +71,7 @@ def page_of(finding: ServiceFinding) -> str:
 
 def test_the_answer_names_who_is_to_blame_where_the_tracer_left_the_load_as_it_was() -> None:
     finding = found()
-    assert finding.breakdown is not None
-    assert (finding.breakdown.top, finding.breakdown.accused) == ("50 % load", "50 % load")
+    assert (breakdown_of(finding).top, breakdown_of(finding).accused) == ("50 % load", "50 % load")
     assert finding.answer.endswith(f"{SENTENCE}.")
     assert finding.answer.startswith("At 50 % load")
 
@@ -74,15 +79,14 @@ def test_the_answer_names_who_is_to_blame_where_the_tracer_left_the_load_as_it_w
 def test_culprits_that_are_known_at_another_load_only_are_said_with_it() -> None:
     loads = iter((trace(1.0), blamed(), trace(1.0)))
     finding = found(lambda: next(loads))
-    assert finding.breakdown is not None
-    known = [c.name for c in stages.blamed(finding.breakdown)]
-    assert [finding.breakdown.accused] == known
-    if finding.breakdown.top not in known:
+    known = [c.name for c in stages.blamed(breakdown_of(finding))]
+    assert [breakdown_of(finding).accused] == known
+    if breakdown_of(finding).top not in known:
         assert f"At {known[0]} {SENTENCE}." in finding.answer
 
 
 def test_the_terminal_says_the_sentence_and_what_the_tracer_did() -> None:
-    breakdown = found().breakdown
+    breakdown = breakdown_of(found())
     assert breakdown is not None
     text = "\n".join(stages.lines(breakdown, 80))
     assert max(map(len, text.splitlines())) <= 80
@@ -130,12 +134,11 @@ def test_a_flame_graph_is_as_wide_as_the_time_and_keeps_all_of_it() -> None:
 
 def stacked(stacks: Folded, answer: str = SENTENCE) -> ServiceFinding:
     finding = found(lambda: blamed(answer=answer))
-    assert finding.breakdown is not None
     columns = tuple(
         replace(c, culprits=c.culprits and replace(c.culprits, stacks=stacks))
-        for c in finding.breakdown.columns
+        for c in breakdown_of(finding).columns
     )
-    return replace(finding, breakdown=replace(finding.breakdown, columns=columns))
+    return finding.having("breakdown", replace(breakdown_of(finding), columns=columns))
 
 
 def test_threads_are_drawn_however_many_share_the_time() -> None:
@@ -162,7 +165,7 @@ def test_without_culprits_nothing_is_drawn_or_said_of_them() -> None:
 
 
 def test_windows_say_what_they_took_and_what_their_numbers_are_of() -> None:
-    breakdown = found(lambda: windowed(0.012, 0.004, 0.021, 40e3), "latency_vs_load").breakdown
+    breakdown = breakdown_of(found(lambda: windowed(0.012, 0.004, 0.021, 40e3), "latency_vs_load"))
     assert breakdown is not None
     rows = dict(stages.rows(stages.known(breakdown)))
     assert rows["windows"] == ["12"] * 3
@@ -175,7 +178,7 @@ def test_windows_say_what_they_took_and_what_their_numbers_are_of() -> None:
 
 
 def test_what_hooks_do_to_the_tail_stands_beside_the_price_of_windows() -> None:
-    breakdown = found(lambda: slowed(1.2), "latency_vs_load").breakdown
+    breakdown = breakdown_of(found(lambda: slowed(1.2), "latency_vs_load"))
     assert breakdown is not None
     columns = stages.known(breakdown)
     assert [stages.named(c) for c in columns] == ["10 % load ?", "50 % load ?", "90 % load ?"]
@@ -188,7 +191,7 @@ def test_what_hooks_do_to_the_tail_stands_beside_the_price_of_windows() -> None:
 
 
 def test_an_interval_that_is_open_above_or_goes_below_nothing_says_so() -> None:
-    breakdown = found(lambda: windowed(-0.003, -0.01, 0.02, None), "latency_vs_load").breakdown
+    breakdown = breakdown_of(found(lambda: windowed(-0.003, -0.01, 0.02, None), "latency_vs_load"))
     assert breakdown is not None
     rows = dict(stages.rows(stages.known(breakdown)))
     assert rows["measured"] == ["−0.3 %"] * 3
@@ -199,7 +202,7 @@ def test_an_interval_that_is_open_above_or_goes_below_nothing_says_so() -> None:
 @pytest.mark.parametrize(("wait", "words"), [("spin", "no wake-up"), ("sleep", "its wake-up"),
                                              ("", "is not known")])  # fmt: skip
 def test_the_gap_says_whether_the_client_slept(wait: str, words: str) -> None:
-    breakdown = found(wait=wait).breakdown
+    breakdown = breakdown_of(found(wait=wait))
     assert breakdown is not None
     [note] = [n for n in stages.notes(breakdown) if n.startswith("gap")]
     assert words.replace("its wake-up", "the client's wake-up") in note

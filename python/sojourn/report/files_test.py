@@ -8,7 +8,9 @@ from sojourn.report import testing, text, write
 
 
 def test_page_text_and_files_of_each_figure_are_written_and_can_be_replaced(tmp_path: Path) -> None:
-    found = replace(testing.findings(), services=(), checks=testing.checks())
+    found = replace(
+        testing.findings(), services=(), sections={"check": testing.checked(testing.checks())}
+    )
     paths = write(found, tmp_path)
     assert [path.name for path in paths[:2]] == ["report.html", "report.txt"]
     assert {path.name for path in paths[2:]} == {
@@ -25,7 +27,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_its_mend(tmp_path: Path) 
     taken = tmp_path / "file"
     taken.write_text("")
     with pytest.raises(StoreFault) as caught:
-        write(replace(testing.findings(), services=(), checks=()), taken)
+        write(replace(testing.findings(), services=(), sections={}), taken)
     assert caught.value.at.startswith(str(taken))
     assert "sojourn report" in caught.value.fix
     assert caught.value.exit is Exit.FAILED

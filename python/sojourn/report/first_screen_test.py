@@ -57,7 +57,7 @@ def test_the_page_bears_them() -> None:
 def test_a_headline_that_does_not_fit_counts_instead_of_being_cut() -> None:
     base = testing.findings()
     many = tuple(replace(testing.memcached(), service=f"service-{i}") for i in range(5))
-    assert headline.of(replace(base, services=many, checks=())) == "5 services: 5 holds"
+    assert headline.of(replace(base, services=many, sections={})) == "5 services: 5 holds"
 
 
 def test_tiles_and_one_chart_come_before_all_else_and_doubts_are_folded() -> None:
@@ -139,7 +139,7 @@ def test_an_interval_without_an_upper_end_is_an_arrow_from_its_lower_one() -> No
     )
     point = replace(first, quantiles=open_ended)
     service = replace(base, points=(point, *base.points[1:]))
-    rows = drawn(replace(testing.findings(), services=(service,), checks=()))
+    rows = drawn(replace(testing.findings(), services=(service,), sections={}))
     row = next(r for r in rows["intervals"] if r["fraction"] == 0.1)
     p99 = next(e for e in open_ended if e.q == 0.99)
     assert p99.interval
@@ -177,7 +177,7 @@ def test_a_number_with_the_clients_lateness_says_that_it_is_a_bound() -> None:
         replace(p, quantiles=tuple(replace(e, lateness_ns=20_000.0) for e in p.quantiles))
         for p in base.points
     )
-    found = replace(testing.findings(), services=(replace(base, points=late),), checks=())
+    found = replace(testing.findings(), services=(replace(base, points=late),), sections={})
     row = drawn(found)["points"][0]
     assert row["shown"] == "at most 281 µs, up to 20.0 µs of it the client's"
     assert "≤281 µs" in text(found)
@@ -233,7 +233,7 @@ def test_the_machines_share_is_said_above_a_ratio_and_not_below() -> None:
         border=testing_answers.border(33_000.0, 31_000.0, 35_000.0),
         quantile_ns=(110_000.0, 130_000.0),
     )
-    calm = replace(testing.memcached(), max_load=replace(search, scheduled=near))
+    calm = testing.memcached().having("max_load", replace(search, scheduled=near))
     assert tiles.of_service(calm).notes == ()
     (note,) = tile("undisturbed").notes
     assert note.startswith("undisturbed ≈ 48k (46k–50k, 90 %)")

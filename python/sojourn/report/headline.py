@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from sojourn.analysis.findings import Findings
-from sojourn.plan.points import Verdict
 from sojourn.report import tiles
+from sojourn.report.sections import KINDS
 
 MOST = 59
 
@@ -16,7 +16,7 @@ def of(findings: Findings) -> str:
     answers = [f"{s.service} {tiles.short(s)}" for s in findings.services]
     targets = {tiles.target(s) for s in findings.services}
     same = f" at {targets.pop()}" if len(targets) == 1 and targets != {""} else ""
-    checked = checks(findings)
+    checked = ", ".join(filter(None, (kind.study_words(findings) for kind in KINDS)))
     said = ", ".join(answers)
     forms = [
         "; ".join(part for part in (f"{said}{same}" if said else "", checked) if part),
@@ -33,13 +33,6 @@ def title(findings: Findings) -> str:
     line = of(findings)
     whole = f"{findings.study}: {line}"
     return whole if len(whole) <= MOST else line
-
-
-def checks(findings: Findings) -> str:
-    """How many quantities of the ideal queues came out as theory has them; "" without any."""
-    of_theory = [row for row in findings.checks if row.theory_ns > 0]
-    held = sum(row.verdict is Verdict.HOLDS for row in of_theory)
-    return f"{held} of {len(of_theory)} as theory has it" if of_theory else ""
 
 
 def _counted(findings: Findings) -> str:

@@ -15,7 +15,9 @@ import sojourn
 from sojourn import units
 from sojourn.analysis import words
 from sojourn.analysis.findings import Findings
-from sojourn.report import facts, headline, people, show, stages, tiles
+from sojourn.analysis.questions.check import rows_of
+from sojourn.analysis.traced_findings import Breakdown
+from sojourn.report import facts, headline, people, sections, show, stages, tiles
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
@@ -82,6 +84,9 @@ def _templates() -> Environment:
         "units": units,
         "people": people,
         "stages": stages,
+        "sections": sections.KINDS,
+        "Breakdown": Breakdown,
+        "rows_of": rows_of,
         "percent": words.percent,
         "facts": facts.of_service,
         "tiles": tiles,

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from sojourn import spec
-from sojourn.analysis.breakdown import attach
 from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.service import find
-from sojourn.analysis.testing_traced import STAGES, trace
+from sojourn.analysis.testing_traced import STAGES, breakdown_of, trace
 from sojourn.analysis.traced_findings import Breakdown
 from sojourn.plan import Outcome, Phase, Verdict, traced
 from sojourn.plan.simulated import Simulated, play
@@ -44,9 +43,8 @@ def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
         ),
     )
     service = study.service("memcached")
-    finding = attach(find(given, service), given, service)
-    assert finding.breakdown is not None
-    return finding, finding.breakdown
+    finding = find(given, service)
+    return finding, breakdown_of(finding)
 
 
 def test_columns_stand_in_the_order_of_the_papers_and_stages_add_to_the_total() -> None:
@@ -99,10 +97,9 @@ def test_where_only_the_client_doubts_itself_the_stages_are_shown_as_doubtful() 
         for o in points
     )
     given, service = StudyData(study=study, measured=doubted), study.service("memcached")
-    finding = attach(find(given, service), given, service)
+    finding = find(given, service)
     assert finding.verdict is Verdict.UNKNOWN
-    assert finding.breakdown is not None
-    for column in finding.breakdown.columns:
+    for column in breakdown_of(finding).columns:
         assert column.verdict is Verdict.UNKNOWN
         assert column.reasons == ("client stopped: a lot",)
         assert column.mean_ns == pytest.approx(10e3)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show, tiles
+from sojourn.report.sections import Bar
 
 BAR = 40  # columns of the load axis
 FIXED = "\u00a0"
@@ -26,13 +27,13 @@ def lines(service: ServiceFinding, width: int) -> Iterator[str]:
         yield from textwrap.wrap(note, width, initial_indent="  ", subsequent_indent="  ")
 
 
-def bar(found: tiles.Bar, columns: int = BAR) -> str:
+def bar(found: Bar, columns: int = BAR) -> str:
     """The interval on the load axis; an open end is drawn as an arrow.
 
     >>> of = dict(end="", is_open_low=False, is_open_high=False)
-    >>> bar(tiles.Bar(lo=0.5, hi=0.8, at=0.6, **of), 20)
+    >>> bar(Bar(lo=0.5, hi=0.8, at=0.6, **of), 20)
     '----------[|===]----'
-    >>> bar(tiles.Bar(lo=0.5, hi=1.0, at=0.5, end="", is_open_low=False, is_open_high=True), 20)
+    >>> bar(Bar(lo=0.5, hi=1.0, at=0.5, end="", is_open_low=False, is_open_high=True), 20)
     '----------[========>'
     """
     last = columns - 1

@@ -14,6 +14,8 @@ from sojourn.analysis.findings import (
     Qos,
     ServiceFinding,
 )
+from sojourn.analysis.questions.check import Checks
+from sojourn.analysis.words import worst
 from sojourn.plan.points import Verdict
 from sojourn.report import testing_answers
 from sojourn.report import testing_points as points_of
@@ -36,7 +38,7 @@ def findings() -> Findings:
         started="2026-01-31T14:03:22Z",
         wall_s=171.0,
         services=(memcached(), nginx()),
-        checks=checks(),
+        sections={"check": checked(checks())},
         environment={
             "kernel": {"release": "6.1.0-18-amd64", "cmdline": "quiet mitigations=auto"},
             "cpu": {"model": "Example CPU @ 2.20 GHz", "logical": 2, "smt": False},
@@ -76,7 +78,7 @@ def memcached() -> ServiceFinding:
         points=points,
         lines=points_of.lines(55_000.0),
         crossing=Interval(lo=0.69, hi=0.75),
-        max_load=testing_answers.narrow(),
+        sections={"max_load": testing_answers.narrow()},
         paper=(("max load within QoS, share of max RPS", "≈70 %", "68–71 %", "C7"),),
         setup=(
             ("version", "1.6.18"),
@@ -110,7 +112,7 @@ def nginx() -> ServiceFinding:
         points=tuple(points),
         lines=points_of.lines(190_000.0),
         crossing=None,
-        max_load=testing_answers.wide(18_900.0),
+        sections={"max_load": testing_answers.wide(18_900.0)},
         paper=(("max load within QoS, share of max RPS", "≈80 %", "40–90 %", "C7"),),
         setup=(("version", "1.22.1"), ("workers", "1 (paper: 7)")),
         answer="nginx keeps p99 ≤ 20.0 ms up to ≈ 13.2k requests/s (7.56k–17.0k, 90 %).",
@@ -136,13 +138,17 @@ def null() -> ServiceFinding:
         points=points,
         lines=(),
         crossing=None,
-        max_load=None,
         paper=(),
         setup=(),
         answer="The instrument itself costs: mean 11.2 µs, p99 51.8 µs at 10.0k requests/s.",
         verdict=Verdict.HOLDS,
         reasons=(),
     )
+
+
+def checked(rows: tuple[CheckRow, ...]) -> Checks:
+    """These rows as the section of a study."""
+    return Checks(rows=rows, verdict=worst([row.verdict for row in rows]))
 
 
 def checks() -> tuple[CheckRow, ...]:
@@ -182,15 +188,15 @@ def degenerate() -> dict[str, Findings]:
     service = memcached()
 
     def only(changed: ServiceFinding) -> Findings:
-        return replace(base, services=(changed,), checks=())
+        return replace(base, services=(changed,), sections={})
 
     infinite = tuple(points_of.lost(point) for point in service.points)
     bare = replace(
-        service, points=(), lines=(), qos=None, max_load=None, crossing=None, paper=(), setup=()
+        service, points=(), lines=(), qos=None, sections={}, crossing=None, paper=(), setup=()
     )
     return {
         "single service": only(service),
-        "no services": replace(base, services=(), checks=()),
+        "no services": replace(base, services=(), sections={}),
         "no points": only(bare),
         "all unknown": only(
             replace(service, points=tuple(points_of.unknown(p) for p in service.points))
@@ -198,7 +204,7 @@ def degenerate() -> dict[str, Findings]:
         "one point": only(replace(service, points=service.points[:1], lines=())),
         "infinite quantiles": only(replace(service, points=infinite)),
         "no max rps": only(replace(service, max_rps=None, max_rps_interval=None)),
-        "no qos": only(replace(service, qos=None, max_load=None, crossing=None)),
+        "no qos": only(replace(service, qos=None, sections={}, crossing=None)),
         "no runs": only(replace(service, points=tuple(replace(p, runs=()) for p in infinite))),
         "null service": only(null()),
         "search alone": only(replace(service, points=(), lines=(), crossing=None)),

@@ -97,8 +97,8 @@ def variants(base: Findings, service: ServiceFinding) -> dict[str, Findings]:
     def having(found: MaxLoad, verdict: Verdict = Verdict.HOLDS) -> Findings:
         return replace(
             base,
-            services=(replace(service, max_load=found, verdict=verdict),),
-            checks=(),
+            services=(replace(service.having("max_load", found), verdict=verdict),),
+            sections={},
             verdict=verdict,
         )
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from sojourn import actors, places, programs
 from sojourn.actors import ActorKind
+from sojourn.analysis import questions as answers
 from sojourn.analysis.findings import Findings
 from sojourn.errors import RunFault
 from sojourn.models.colocation import Table
@@ -44,7 +45,7 @@ def documents() -> dict[str, Any]:
         "colocation": Table.model_json_schema(by_alias=True),
         "point": TypeAdapter(Point).json_schema(),
         "outcome": TypeAdapter(Outcome).json_schema(),
-        "findings": TypeAdapter(Findings).json_schema(),
+        "findings": _findings(),
     }
 
 
@@ -97,6 +98,23 @@ def _study() -> dict[str, Any]:
     required = [key for key in schema["required"] if key != "run"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema,
             "required": required}  # fmt: skip
+
+
+def _findings() -> dict[str, Any]:
+    """As `flat` writes them: what each question found stands beside what is common."""
+    schema = TypeAdapter(Findings).json_schema()
+    definitions = schema["$defs"]
+    of_service, of_study = definitions["ServiceFinding"]["properties"], schema["properties"]
+    for table in (of_service, of_study):
+        del table["sections"]
+    for kind in answers.KINDS:
+        for table, types in ((of_service, kind.service_types()), (of_study, kind.study_types())):
+            for name, type_ in types.items():
+                found = TypeAdapter(type_).json_schema()
+                definitions |= found.pop("$defs", {})
+                table[name] = found
+    definitions.pop("Section", None)
+    return schema
 
 
 def _kind(kind: ServiceKind | ActorKind) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from sojourn.analysis.findings import Interval, Line, ServiceFinding
+from sojourn.analysis.findings import Interval, Line, MaxLoad, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
@@ -82,7 +82,7 @@ def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> Ti
 
 def _bands(service: ServiceFinding) -> list[Band]:
     """The max-load interval and the crossing of the smoothed curve, where they were found."""
-    search = service.max_load
+    search = service.section(MaxLoad)
     decided = search.border.fraction if search and search.border else None
     return [
         Band(name, interval, role(colour), dash)

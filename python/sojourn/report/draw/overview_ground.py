@@ -6,7 +6,7 @@ import math
 
 import altair as alt
 
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.findings import MaxLoad, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.overview_frame import Frame
@@ -22,7 +22,7 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
     rows: list[Record] = []
     top = max(1.0, *(p.fraction for s in services for p in s.points)) * 1.02
     for place, service in enumerate(services):
-        found = service.max_load.border if service.max_load else None
+        found = search.border if (search := service.section(MaxLoad)) else None
         if found is None or found.fraction is None or not service.max_rps:
             continue
         rows.append(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.report import sections
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.figures import (
     achieved,
@@ -46,7 +47,7 @@ def of_service(service: ServiceFinding) -> list[Figure]:
     """All figures about one service."""
     return [
         replace(figure, is_detail=kind.is_detail)
-        for kind in KINDS
+        for kind in _kinds()
         if kind.of_service
         for figure in kind.of_service(service)
     ]
@@ -54,4 +55,9 @@ def of_service(service: ServiceFinding) -> list[Figure]:
 
 def of_study(findings: Findings) -> list[Figure]:
     """All figures about the study as a whole."""
-    return [figure for kind in KINDS if kind.of_study for figure in kind.of_study(findings)]
+    return [figure for kind in _kinds() if kind.of_study for figure in kind.of_study(findings)]
+
+
+def _kinds() -> tuple[Kind, ...]:
+    """All of the table, and those that a section alone knows of."""
+    return (*KINDS, *(kind for shown in sections.KINDS for kind in shown.figures))

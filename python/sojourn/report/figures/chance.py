@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
 from sojourn.report import show, tiles
 from sojourn.report.draw.axes import COUNT_LABEL
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
@@ -18,7 +18,7 @@ COLUMNS = ("service", "offered_rps", "probability")
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure of all services; none where a sweep shows more."""
-    found = [s for s in findings.services if s.max_load and s.max_load.border]
+    found = [s for s in findings.services if (m := s.section(MaxLoad)) and m.border]
     if any(s.points for s in findings.services):
         return []
     records: list[Record] = [
@@ -51,7 +51,7 @@ def draw(findings: Findings) -> list[Figure]:
 
 
 def _curve(service: ServiceFinding) -> tuple[tuple[float, float], ...]:
-    search = service.max_load
+    search = service.section(MaxLoad)
     return search.border.curve if search and search.border else ()
 
 
@@ -88,7 +88,7 @@ def _chart(services: list[ServiceFinding], records: list[Record], title: str) ->
         {"service": s.service, "lo": b.interval_rps.lo, "hi": min(top, b.interval_rps.hi),
          "shown": f"{show.border(b)} requests/s ({show.within(b)})"}
         for s in services
-        if s.max_load and (b := s.max_load.border)
+        if (m := s.section(MaxLoad)) and (b := m.border)
     ]  # fmt: skip
     band = (
         sheet.chart("bands", bands)

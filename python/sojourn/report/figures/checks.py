@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from sojourn.analysis.findings import CheckRow, Findings
+from sojourn.analysis.questions.check import rows_of
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks
@@ -24,16 +25,16 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure; none if the study compared nothing with theory."""
-    if not findings.checks:
+    if not rows_of(findings):
         return []
     title = "measured over theory"
-    records = [_record(row) for row in findings.checks]
+    records = [_record(row) for row in rows_of(findings)]
     table = from_records(COLUMNS, records)
     drawn = [r for r in records if is_finite(r["ratio"])]
     if not drawn:
         missing = "No comparison has a number."
         return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
-    held = sum(row.verdict is Verdict.HOLDS for row in findings.checks)
+    held = sum(row.verdict is Verdict.HOLDS for row in rows_of(findings))
     return [
         Figure(
             name=NAME,

@@ -180,7 +180,7 @@ def test_a_load_measured_twice_in_a_restart_keeps_both_runs_apart() -> None:
 def test_without_a_border_no_max_load_is_drawn() -> None:
     base = testing.memcached()
     search = testing_answers.max_load(None, verdict=Verdict.UNKNOWN)
-    drawn = figures.of_service(replace(base, max_load=search))
+    drawn = figures.of_service(base.having("max_load", search))
     assert "max load within QoS" not in (drawn[0].chart or {})["datasets"]  # type: ignore[operator]
-    value = dict(facts.of_service(replace(base, max_load=search)))["max load within QoS"]
+    value = dict(facts.of_service(base.having("max_load", search)))["max load within QoS"]
     assert value == "unknown: no run can be believed"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import altair as alt
 
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.analysis.traced_findings import Culprits
+from sojourn.analysis.traced_findings import Breakdown, Culprits
 from sojourn.report import show
 from sojourn.report.draw import marks, palette
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
@@ -60,7 +60,7 @@ class Frame:
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """The flame graph at the load whose culprits the answer names; none if nobody was asked for."""
-    found = service.breakdown
+    found = service.section(Breakdown)
     column = next((c for c in blamed(found) if found and c.name == found.accused), None)
     if column is None or column.culprits is None:
         return []

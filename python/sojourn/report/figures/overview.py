@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
 from sojourn.report import show, tiles
 from sojourn.report.draw import limits, overview_layers
 from sojourn.report.draw.figure import Figure, Kind
@@ -92,7 +92,7 @@ def _subtitle(service: ServiceFinding) -> str:
 
 
 def _caption(services: Sequence[ServiceFinding]) -> str:
-    band = any(s.max_load and s.max_load.border for s in services)
+    band = any((m := s.section(MaxLoad)) and m.border for s in services)
     return (
         "A mark is the number over all valid runs of a load, its line the 95 % interval; hollow"
         " marks are not decided, loads without one not believed. Arrows start at the least the"

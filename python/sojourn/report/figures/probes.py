@@ -28,7 +28,7 @@ _LOOKS = {
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """One figure; none if the study did not ask for the max load."""
-    search = service.max_load
+    search = service.section(MaxLoad)
     if search is None:
         return []
     title = f"{service.service}: search for the max load within QoS"

@@ -43,7 +43,7 @@ OVERVIEW = (
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """A figure and a table; none if the study did not trace."""
-    found = service.breakdown
+    found = service.section(Breakdown)
     return [] if found is None else [_bars(service, found), _overview(service, found)]
 
 

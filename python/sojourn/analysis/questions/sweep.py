@@ -1,0 +1,46 @@
+"""Latency against load in words: where the target is missed, and how mean and tail grow."""
+
+from __future__ import annotations
+
+from sojourn.analysis import answer
+from sojourn.analysis.data import StudyData
+from sojourn.analysis.findings import MaxLoad, ServiceFinding
+from sojourn.analysis.questions.question import Answer
+from sojourn.analysis.section import Section
+from sojourn.plan.next import Progress
+from sojourn.plan.points import Verdict
+from sojourn.spec import ServiceSpec
+
+
+class SweepAnswer(Answer):
+    """What the loads show; the search knows more of the border, if there is one."""
+
+    name = "sweep"
+
+    def answer(
+        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+    ) -> Section:
+        """A section, also where no load could be measured."""
+        verdict, workers = judged(stands, found), given.workers.get(spec.label)
+        if found.section(MaxLoad) is not None:
+            return Section(answer=answer.grown(found), verdict=verdict)
+        headline = answer.headline(found, workers)
+        return Section(headline=headline, answer=answer.service(found, workers), verdict=verdict)
+
+
+def judged(stands: Progress, found: ServiceFinding) -> Verdict:
+    """Whether the question was answered; `violated` if no load at all meets the target."""
+    if stands.axis is None or not stands.axis.is_valid or stands.next is not None:
+        return Verdict.UNKNOWN
+    points = found.points
+    if all(point.verdict is Verdict.UNKNOWN for point in points):
+        return Verdict.UNKNOWN
+    border = answer.bracket(points)
+    if border.holds is None:
+        return Verdict.VIOLATED
+    above = [p for p in points if p.offered_rps > border.holds.offered_rps]
+    is_seen = stands.target is None or border.violated is not None or not above
+    return Verdict.HOLDS if is_seen else Verdict.UNKNOWN
+
+
+KIND = SweepAnswer()

@@ -1,0 +1,26 @@
+"""What every question's answer has, whatever else it found; each has more in a type of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.plan.points import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """What one question found of a service, or of all services of a study together.
+
+    Attributes:
+        headline: it in a sentence, for the answer of the study.
+        answer: it in words; "" where another question's answer says it.
+        verdict: None: it decides nothing beside other questions.
+        reasons: why it is not `holds`.
+        paper: (what, paper's value in words, ours in words, id) rows.
+    """
+
+    headline: str = ""
+    answer: str = ""
+    verdict: Verdict | None = None
+    reasons: tuple[str, ...] = ()
+    paper: tuple[tuple[str, str, str, str], ...] = ()
