@@ -98,6 +98,6 @@ def _files(crate: str) -> dict[str, str]:
     return {str(path.relative_to(src)): path.read_text() for path in sorted(src.rglob("*.rs"))}
 
 
-@pytest.mark.parametrize("crate", ["base", "workload", "load", "serve", "sim"])
+@pytest.mark.parametrize("crate", ["base", "workload", "load", "serve", "sim", "trace"])
 def test_modules_of_a_crate_stand_in_no_circle(crate: str) -> None:
     assert not circle(modules(_files(crate)))

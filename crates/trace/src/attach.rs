@@ -7,8 +7,9 @@ use sojourn_base::Fault;
 
 use crate::hooks::{FINE, Hook, LIVES, ON_END, ON_TASK, READY_FENTRY, SAMPLER, TRACEPOINTS};
 use crate::how::How;
-use crate::session::refused;
-use crate::{kernel, load, result};
+use crate::kernel::refused;
+use crate::parts;
+use crate::{kernel, load};
 
 /// CPU samples a second; a prime, so that it keeps no step with anything periodic.
 const SAMPLE_HZ: u64 = 997;
@@ -18,7 +19,7 @@ const SAMPLE_HZ: u64 = 997;
 pub struct Attached {
     links: Vec<Link>,
     /// What was attached, and what not.
-    pub hooks: Vec<result::Hook>,
+    pub hooks: Vec<parts::Hook>,
     /// Makes the kernel stamp received packets.
     _stamps: Option<OwnedFd>,
 }
@@ -74,12 +75,12 @@ impl Attached {
 }
 
 /// The two iterators, which are not attached to anything.
-pub fn noted_iterators((has_end, has_task): (bool, bool)) -> [result::Hook; 2] {
+pub fn noted_iterators((has_end, has_task): (bool, bool)) -> [parts::Hook; 2] {
     [noted(&ON_END, has_end), noted(&ON_TASK, has_task)]
 }
 
-fn noted(hook: &Hook, is_attached: bool) -> result::Hook {
-    result::Hook {
+fn noted(hook: &Hook, is_attached: bool) -> parts::Hook {
+    parts::Hook {
         name: hook.point.into(),
         attached: is_attached,
         lost: if is_attached { String::new() } else { hook.lost.into() },
@@ -97,7 +98,7 @@ pub struct Clocks {
 
 impl Clocks {
     /// Made and silent; and how the result calls it.
-    pub fn new(object: &Object) -> (Self, result::Hook) {
+    pub fn new(object: &Object) -> (Self, parts::Hook) {
         let clocks = kernel::cpu_clocks(kernel::cpus(), SAMPLE_HZ).unwrap_or_default();
         let program = load::program(object, SAMPLER.program);
         let links: Option<Vec<Link>> = program.and_then(|program| {

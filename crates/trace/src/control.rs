@@ -9,7 +9,7 @@ use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
 
 use crate::hooks::{ON_END, ON_TASK};
-use crate::session::refused;
+use crate::kernel::refused;
 use crate::shared::Shared;
 use crate::{kernel, load};
 

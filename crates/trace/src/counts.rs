@@ -180,3 +180,7 @@ impl Counts {
         sum
     }
 }
+/// Slots become thread ids: slot 1 is the first.
+pub fn tid_of(tids: &[u32], slot: u32) -> u32 {
+    tids.get((slot as usize).wrapping_sub(1)).copied().unwrap_or(0)
+}

@@ -87,6 +87,25 @@ fn one_in(text: &str) -> Result<u32, Fault> {
     }
 }
 
+/// What is asked for: how long, and how much of each request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Length, ns.
+    pub duration_ns: u64,
+    /// Which requests.
+    pub how: How,
+    /// Size of the ring, bytes.
+    pub ring_bytes: u32,
+    /// A record of every request that is traced.
+    pub is_full: bool,
+    /// Slowest requests to keep.
+    pub worst: usize,
+    /// Let the kernel measure the hooks.
+    pub hook_cost: bool,
+    /// Name who made the requests from this quantile on slow.
+    pub blame: Option<f64>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

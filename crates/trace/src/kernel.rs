@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use libbpf_rs::libbpf_sys;
+use sojourn_base::Fault;
 
 /// `CLOCK_REALTIME` − `CLOCK_MONOTONIC`, ns, from the closest of a few paired readings.
 pub fn real_minus_mono_ns() -> i64 {
@@ -208,4 +209,14 @@ pub fn listen_to_libbpf() {
 /// What libbpf has said since.
 pub fn libbpf_said() -> String {
     SAID.lock().map(|said| said.clone()).unwrap_or_default()
+}
+
+/// A refusal by the kernel in the middle of things.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
+pub(crate) fn refused(error: libbpf_rs::Error) -> Fault {
+    Fault::failed(
+        format!("the kernel refused: {error:#}"),
+        "bpf()",
+        "see dmesg; report it with the kernel's version",
+    )
 }

@@ -3,8 +3,8 @@
 //! Reading order: [`stages`] (what is measured), [`reasons`] (what can go wrong with a request),
 //! [`bins`] and [`counts`] (what the kernel keeps), [`result`] (what is written), [`text`] (what
 //! people read), [`target`] (whom we look at), [`refusal`] (why the kernel may not let us), [`how`] (which
-//! requests, at which price), `session` (the only part that talks to the kernel), with [`window`] and
-//! `whole` for parts of the time and all of it,
+//! requests, at which price), `session` (the only part that talks to the kernel), with `windowed` (see
+//! [`window`]) and `whole` for parts of the time and all of it,
 //! [`program`]. Everything but `session` and its helpers is pure and builds without clang; the
 //! kernel side is `src/bpf/breakdown.bpf.c`. Beside it stand [`culprit`]: who or what made the slowest
 //! requests slow, and [`who`]: who else runs on some CPUs.
@@ -19,6 +19,7 @@ pub mod describe;
 pub mod framing;
 pub mod how;
 pub mod jackknife;
+pub mod parts;
 pub mod reasons;
 pub mod record;
 pub mod refusal;
@@ -42,6 +43,8 @@ mod control;
 #[cfg(feature = "bpf")]
 mod kernel;
 #[cfg(feature = "bpf")]
+mod live;
+#[cfg(feature = "bpf")]
 mod load;
 #[cfg(feature = "bpf")]
 mod pace;
@@ -55,3 +58,5 @@ pub mod session;
 mod shared;
 #[cfg(feature = "bpf")]
 mod whole;
+#[cfg(feature = "bpf")]
+mod windowed;

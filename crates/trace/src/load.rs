@@ -1,15 +1,14 @@
 //! From the object file to programs in the kernel: rights, what this kernel has, settings.
 
 use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::{Map, MapCore as _, Object, OpenObject, ProgramMut};
+use libbpf_rs::{Map, MapCore as _, Object, ObjectBuilder, OpenObject, ProgramMut};
 use sojourn_base::Fault;
 
 use crate::hooks::{READY_FENTRY, TRACEPOINTS};
-use crate::how::How;
-use crate::record;
-use crate::session::{Options, open, refused};
+use crate::how::{How, Options};
+use crate::kernel::refused;
 use crate::target::Target;
-use crate::{bins, control, kernel, read, refusal};
+use crate::{kernel, refusal};
 
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
 
@@ -84,9 +83,12 @@ pub fn object(
             _ => {}
         }
     }
-    let object = object.load().map_err(|error| explain(&error, &kernel::libbpf_said()))?;
-    read::check_sizes(&object)?;
-    Ok(object)
+    object.load().map_err(|error| explain(&error, &kernel::libbpf_said()))
+}
+
+/// Where an object file is opened into.
+pub(crate) fn open(bytes: &[u8]) -> Result<OpenObject, libbpf_rs::Error> {
+    ObjectBuilder::default().name("sojourn_trace")?.open_memory(bytes)
 }
 
 /// The object's map of that name; a fault if it has none.
@@ -187,17 +189,3 @@ pub fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
     let is_permission = error.kind() == libbpf_rs::ErrorKind::PermissionDenied;
     refusal::fault(&format!("{error:#}"), said, is_permission, &kernel::release())
 }
-
-/// Sizes that both sides must agree on: map name, bytes of a value.
-pub fn sizes() -> [(&'static str, usize); 5] {
-    let stages = crate::stages::COUNT;
-    [
-        ("rows", 40 + 8 * stages + 4 * stages * bins::STAGE.count()),
-        ("thread_rows", 4 * bins::ROWS),
-        (".bss.tally", read::TALLY),
-        (".data.control", control::BYTES),
-        ("peeks", 8 + read::PEEK_BYTES),
-    ]
-}
-
-const _: () = assert!(record::SIZE == 56 + 8 * crate::stages::COUNT + record::TEXT);

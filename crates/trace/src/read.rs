@@ -7,12 +7,13 @@ use crate::bytes::{u32_at, u64_at};
 use crate::counts::{Connection, Counts, CpuSamples, Reads, Row, Thread};
 use crate::cpu_samples::SoftirqCode;
 use crate::hooks;
+use crate::kernel::refused;
+use crate::parts::Hook;
 use crate::reasons::REASONS;
-use crate::session::refused;
 use crate::shared::Shared;
 use crate::stages::COUNT;
 use crate::window::clusters::{Head, Snapshot};
-use crate::{bins, framing, kernel, load, result};
+use crate::{bins, control, framing, kernel, load, record};
 
 /// Bytes of the kernel's `struct thread` and of `struct tally`.
 const THREAD: usize = 1184;
@@ -27,7 +28,7 @@ const LINE: usize = 32;
 
 /// Refuses to read maps that are not shaped as this side believes.
 pub fn check_sizes(object: &Object) -> Result<(), Fault> {
-    for (name, bytes) in load::sizes() {
+    for (name, bytes) in sizes() {
         let map = load::map(object, name)?;
         if map.value_size() as usize != bytes {
             return Err(Fault::failed(
@@ -39,6 +40,20 @@ pub fn check_sizes(object: &Object) -> Result<(), Fault> {
     }
     Ok(())
 }
+
+/// Sizes that both sides must agree on: map name, bytes of a value.
+fn sizes() -> [(&'static str, usize); 5] {
+    let stages = COUNT;
+    [
+        ("rows", 40 + 8 * stages + 4 * stages * bins::STAGE.count()),
+        ("thread_rows", 4 * bins::ROWS),
+        (".bss.tally", TALLY),
+        (".data.control", control::BYTES),
+        ("peeks", 8 + PEEK_BYTES),
+    ]
+}
+
+const _: () = assert!(record::SIZE == 56 + 8 * COUNT + record::TEXT);
 
 /// Reads everything that was counted.
 pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
@@ -227,7 +242,7 @@ pub fn connections(bytes: &[u8]) -> Vec<Connection> {
 }
 
 /// Fills in what each hook missed, and what it cost if the kernel measured it.
-pub fn costs(object: &Object, is_measured: bool, hooks: &mut [result::Hook]) {
+pub fn costs(object: &Object, is_measured: bool, hooks: &mut [Hook]) {
     for hook in hooks::all() {
         let Some(program) = load::program(object, hook.program) else { continue };
         let Ok(cost) = kernel::program_cost(&program) else { continue };

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::culprit::result::Blame;
+pub use crate::parts::{CauseShare, Hook, VerdictWord};
 use crate::stages::Cause;
 use crate::window::Sampling;
 
@@ -115,16 +116,6 @@ pub struct Verdict {
     pub residual_max: f64,
 }
 
-/// The two answers a measurement can give about itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum VerdictWord {
-    /// Self-checks passed.
-    Holds,
-    /// One failed.
-    Unknown,
-}
-
 /// A distribution in short. Quantiles are over the same requests, each stage by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -164,18 +155,6 @@ pub struct Group {
     /// `RX`, `TCP/IP`, `EPoll`, `libevent`, …
     pub name: String,
     /// Exact mean.
-    pub mean_ns: Option<f64>,
-    /// Sum ÷ sum of totals.
-    pub share: f64,
-}
-
-/// How much of the time one cause makes up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CauseShare {
-    /// Which.
-    pub cause: Cause,
-    /// Mean per request.
     pub mean_ns: Option<f64>,
     /// Sum ÷ sum of totals.
     pub share: f64,
@@ -267,24 +246,6 @@ pub struct CpuSplit {
     pub kernel_share: Option<f64>,
     /// Part of the kernel's share that served softIRQs; `null` without readable stacks.
     pub softirq_share_of_kernel: Option<f64>,
-}
-
-/// One hook: what it gives, and whether it could be attached.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Hook {
-    /// Its name in the kernel.
-    pub name: String,
-    /// It was attached.
-    pub attached: bool,
-    /// What is lost without it; empty if attached.
-    pub lost: String,
-    /// Events it did not see because they came while it ran on the same CPU.
-    pub missed: u64,
-    /// With `--hook-cost`: how often it ran.
-    pub runs: Option<u64>,
-    /// With `--hook-cost`: mean time of one run, without the kernel's way to it.
-    pub run_ns: Option<f64>,
 }
 
 /// Widths of bins, as a share of the value.

@@ -5,84 +5,28 @@
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
-use libbpf_rs::{MapCore as _, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{MapCore as _, MapFlags};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
 use crate::attach::noted_iterators;
 use crate::control::Control;
-use crate::counts::Counts;
+use crate::counts::tid_of;
 use crate::culprit::keep::Keep;
-use crate::culprit::result::Blamed;
 use crate::culprit::watch::Watch;
 use crate::how::How;
+pub use crate::how::Options;
+use crate::kernel::refused;
+pub use crate::live::Outcome;
+use crate::live::{Live, Taken, ring};
 use crate::record::{Record, Worst};
-use crate::result;
 use crate::target::Target;
-use crate::window::clusters::Clusters;
-use crate::window::estimate::Estimate;
-use crate::window::{self, Sampling};
-use crate::{kernel, load, read, whole};
+use crate::{kernel, load, read, whole, windowed};
 
 const ANOTHER: &str =
     "another sojourn-trace was running: its cost is inside these numbers, and ours in its";
-/// So that the end of the server and ^C are noticed soon.
-const LONGEST_SLEEP: Duration = Duration::from_millis(100);
-
-/// What is asked for: how long, and how much of each request.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// Length, ns.
-    pub duration_ns: u64,
-    /// Which requests.
-    pub how: How,
-    /// Size of the ring, bytes.
-    pub ring_bytes: u32,
-    /// A record of every request that is traced.
-    pub is_full: bool,
-    /// Slowest requests to keep.
-    pub worst: usize,
-    /// Let the kernel measure the hooks.
-    pub hook_cost: bool,
-    /// Name who made the requests from this quantile on slow.
-    pub blame: Option<f64>,
-}
-
-/// What a session saw, from attaching to detaching.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// What the kernel counted.
-    pub counts: Counts,
-    /// The slowest requests, slowest first.
-    pub worst: Vec<Record>,
-    /// What was attached.
-    pub hooks: Vec<result::Hook>,
-    /// Things the reader should know.
-    pub warnings: Vec<String>,
-    /// Why the result must not be believed.
-    pub failures: Vec<String>,
-    /// Start, ns since the Unix epoch.
-    pub started_unix_ns: u64,
-    /// Start, `CLOCK_MONOTONIC`.
-    pub started_ns: u64,
-    /// A signal ended it.
-    pub was_interrupted: bool,
-    /// Who made the slowest requests slow, if that was asked.
-    pub blamed: Option<Blamed>,
-    /// Which requests were traced.
-    pub sampling: Sampling,
-    /// What came in each window; empty where all requests were traced.
-    pub clusters: Clusters,
-    /// CPU time per TCP segment in windows ÷ between them.
-    pub cpu_ratio: Option<Estimate>,
-    /// What threads that were on their CPU at a window's end had run since they came there, ns, by slot
-    /// from 1 on: the hooks add a run when it ends.
-    pub(crate) still_ran: Vec<u64>,
-}
-
 /// Traces `target`; `begun` is called when the trace has begun, `sink` gets every record in full mode.
 pub fn run(
     target: &Target,
@@ -105,6 +49,7 @@ pub fn run(
     let has_stamps = matches!(stamps, Some(Ok(_)));
     drop(stamps); // hooks ask for them while they are attached, and not between windows
     let object = load::object(load::OBJECT, target, options, has_stamps)?;
+    read::check_sizes(&object)?;
     let _stats = options.hook_cost.then(kernel::enable_bpf_stats);
     for pid in &target.pids {
         let map = load::map(&object, "tgids")?;
@@ -135,7 +80,7 @@ pub fn run(
     outcome.started_unix_ns = unix_ns();
     outcome.started_ns = Monotonic.now_ns();
     match options.how {
-        How::Windows { cost, seed } => window::run::run(&live, (cost, seed), begun, &mut outcome)?,
+        How::Windows { cost, seed } => windowed::run(&live, (cost, seed), begun, &mut outcome)?,
         How::Sample { .. } | How::All => whole::run(&live, begun, &mut outcome)?,
     }
     live.watch(false)?;
@@ -160,108 +105,6 @@ pub fn run(
     Ok(outcome)
 }
 
-/// A refusal by the kernel in the middle of things.
-#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
-pub(crate) fn refused(error: libbpf_rs::Error) -> Fault {
-    Fault::failed(
-        format!("the kernel refused: {error:#}"),
-        "bpf()",
-        "see dmesg; report it with the kernel's version",
-    )
-}
-
-/// A trace that is loaded and may begin.
-pub(crate) struct Live<'a, 's> {
-    pub object: &'a Object,
-    pub target: &'a Target,
-    pub options: Options,
-    stop: &'a AtomicBool,
-    pub control: Control,
-    watch: Option<&'a Watch>,
-    ring: RingBuffer<'a>,
-    taken: &'a RefCell<Taken<'s>>,
-}
-
-impl Live<'_, '_> {
-    /// Takes what is in the ring; how many records that were.
-    pub fn look_into_ring(&self) -> Result<u64, Fault> {
-        self.ring.consume().map_err(refused)?;
-        self.watch.map_or(Ok(()), Watch::consume)?;
-        let came = std::mem::take(&mut self.taken.borrow_mut().count);
-        self.tell_floors();
-        Ok(came)
-    }
-
-    /// Tells the hooks which totals are wanted.
-    fn tell_floors(&self) {
-        self.control.want(self.taken.borrow_mut().floors_ns(self.options));
-    }
-
-    /// Begins or ends the look at what ran and waited, if that is asked for.
-    fn watch(&self, is_on: bool) -> Result<(), Fault> {
-        self.watch.map_or(Ok(()), |watch| watch.enable(is_on))
-    }
-
-    /// Sleeps until then, for some time at most; false if the trace is to end now.
-    pub fn sleep_until(&self, until_ns: u64, longest: Duration, outcome: &mut Outcome) -> bool {
-        outcome.was_interrupted = self.stop.load(Ordering::Relaxed);
-        if outcome.was_interrupted || !outcome.failures.is_empty() {
-            return false;
-        }
-        if !kernel::lives(self.target.pid) {
-            outcome.failures.push(format!(
-                "process {} ended after {:.1} s of {:.1} s",
-                self.target.pid,
-                (Monotonic.now_ns() - outcome.started_ns) as f64 / 1e9,
-                self.options.duration_ns as f64 / 1e9
-            ));
-            return false;
-        }
-        let left = Duration::from_nanos(until_ns.saturating_sub(Monotonic.now_ns()));
-        std::thread::sleep(left.min(longest).min(LONGEST_SLEEP));
-        true
-    }
-}
-
-/// What comes out of the ring, and where it goes.
-struct Taken<'a> {
-    worst: Worst,
-    keep: Option<Keep>,
-    sink: &'a mut dyn FnMut(&Record),
-    /// Records since this was last set to 0.
-    count: u64,
-}
-
-impl Taken<'_> {
-    /// Totals that are wanted: for the worst list, and to be looked into; 0: none.
-    fn floors_ns(&mut self, options: Options) -> (u64, u64) {
-        let worst_ns = if options.worst == 0 { 0 } else { self.worst.floor_ns() };
-        (worst_ns, self.keep.as_mut().map_or(0, Keep::floor_ns))
-    }
-}
-
-/// The ring, mapped once: to map 16 MiB anew at every look takes 0.1 ms of somebody's CPU.
-fn ring<'a>(object: &Object, taken: &'a RefCell<Taken>) -> Result<RingBuffer<'a>, Fault> {
-    let take = |bytes: &[u8]| {
-        if let Some(record) = Record::decode(bytes) {
-            let taken = &mut *taken.borrow_mut();
-            taken.count += 1;
-            taken.worst.offer(&record);
-            if let Some(keep) = &mut taken.keep {
-                keep.offer(&record);
-            }
-            if record.is_full {
-                (taken.sink)(&record);
-            }
-        }
-        0
-    };
-    let map = load::map(object, "ring")?;
-    let mut builder = RingBufferBuilder::new();
-    builder.add(&map, take).map_err(refused)?;
-    builder.build().map_err(refused)
-}
-
 fn name_threads(outcome: &mut Outcome) {
     let tids: Vec<u32> = outcome.counts.threads.iter().map(|thread| thread.tid).collect();
     for thread in &mut outcome.counts.threads {
@@ -275,11 +118,6 @@ fn name_threads(outcome: &mut Outcome) {
         record.thread = tid(record.thread);
         record.writer = tid(record.writer);
     }
-}
-
-/// Slots become thread ids: slot 1 is the first.
-pub(crate) fn tid_of(tids: &[u32], slot: u32) -> u32 {
-    tids.get((slot as usize).wrapping_sub(1)).copied().unwrap_or(0)
 }
 
 /// Refuses what this machine cannot do, before anything is loaded.
@@ -298,10 +136,6 @@ pub fn verifier_costs(object: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault
     drop(load::object(bytes, &Target::default(), options(How::All), true)?);
     let sample = options(How::Sample { one_in: 2, seed: 0 });
     let object = load::object(bytes, &Target::default(), sample, true)?;
+    read::check_sizes(&object)?;
     Ok(read::verifier_costs(&object))
-}
-
-/// Where an object file is opened into.
-pub(crate) fn open(bytes: &[u8]) -> Result<libbpf_rs::OpenObject, libbpf_rs::Error> {
-    ObjectBuilder::default().name("sojourn_trace")?.open_memory(bytes)
 }

@@ -7,9 +7,9 @@ use sojourn_base::clock::{Clock as _, Monotonic};
 
 use crate::attach::{Attached, Clocks};
 use crate::how::How;
+use crate::live::{Live, Outcome};
 use crate::pace::Pace;
 use crate::read::Memory;
-use crate::session::{Live, Outcome};
 use crate::window::draw::Draw;
 
 /// Other flows are chosen every so often.

@@ -15,7 +15,7 @@ use super::seen::{Losses, Seen};
 use super::suspect::Suspect;
 use super::text;
 use crate::counts::Thread;
-use crate::result::VerdictWord;
+use crate::parts::VerdictWord;
 
 /// Suspects listed, and threads of each.
 const LISTED: usize = 24;

@@ -11,9 +11,9 @@ use super::seen::{File, Irq, Off, OffKind, Run, Seen, Waker};
 use super::suspect::Suspect;
 use super::svg::{Panel, draw};
 use crate::counts::Thread;
+use crate::parts::VerdictWord;
 use crate::record::Record;
 use crate::record::tests::record;
-use crate::result::VerdictWord;
 use crate::stages::{COUNT, STAGES};
 
 mod rules;

@@ -7,7 +7,7 @@ use sojourn_base::units::show_ns;
 use super::result::Blame;
 use super::rule::{Weighed, Weights};
 use super::suspect::Suspect;
-use crate::result::VerdictWord;
+use crate::parts::VerdictWord;
 
 /// Culprits in the sentence; lines of the table.
 const NAMED: usize = 3;

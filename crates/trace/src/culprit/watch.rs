@@ -13,9 +13,9 @@ use super::result::{Asked, Blamed, blame};
 use super::seen::Seen;
 use super::{FLOOR_NS, IRQ_NS, symbols};
 use crate::bytes::u64_at;
-use crate::counts::Counts;
-use crate::result::Hook;
-use crate::session::{open, refused, tid_of};
+use crate::counts::{Counts, tid_of};
+use crate::kernel::refused;
+use crate::parts::Hook;
 use crate::{bins, kernel, load};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/culprit.bpf.o"));
@@ -191,7 +191,7 @@ pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault>
 
 fn object(bytes: &[u8], tgids: Option<&Map<'_>>) -> Result<Object, Fault> {
     kernel::listen_to_libbpf();
-    let mut object = open(bytes).map_err(refused)?;
+    let mut object = load::open(bytes).map_err(refused)?;
     for mut map in object.maps_mut() {
         match (map.name().to_str(), tgids) {
             (Some(".rodata.culprit"), _) => map.set_initial_value(&settings()).map_err(refused)?,

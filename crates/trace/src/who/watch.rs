@@ -10,7 +10,7 @@ use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
 use super::{LONG_NS, MAX_CPUS, Seen, WhoTask};
 use crate::bytes::{u32_at, u64_at};
-use crate::session::{open, refused};
+use crate::kernel::refused;
 use crate::{kernel, load};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/who.bpf.o"));
@@ -72,7 +72,7 @@ pub fn check_loads(bytes: &[u8]) -> Result<(), Fault> {
 
 fn object(bytes: &[u8], cpus: &[u32]) -> Result<Object, Fault> {
     kernel::listen_to_libbpf();
-    let mut object = open(bytes).map_err(refused)?;
+    let mut object = load::open(bytes).map_err(refused)?;
     let mut words = [0_u64; MAX_CPUS / 64 + 1];
     for &cpu in cpus {
         words[cpu as usize / 64] |= 1 << (cpu % 64);

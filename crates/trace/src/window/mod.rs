@@ -3,7 +3,7 @@
 //! [`draw`] says where they lie, [`duty`] how long and how often they may be for the cost that was
 //! asked for, [`clusters`] keeps what each of them saw, [`estimate`] how well the whole is known from
 //! them, [`slowing`] what hooks do to what they see, [`judge`] whether that is enough. All of these are
-//! pure. [`work`] reads what the service did, and `run` holds them together.
+//! pure. [`work`] reads what the service did, and `crate::windowed` holds them together.
 //!
 //! A request counts if its first segment arrived inside a window, however long it takes: after the end
 //! the hooks stay until the last of them has ended, at most for [`DRAIN_MAX_NS`]. To count those that
@@ -14,8 +14,6 @@ pub mod draw;
 pub mod duty;
 pub mod estimate;
 pub mod judge;
-#[cfg(feature = "bpf")]
-pub(crate) mod run;
 pub mod slowing;
 pub mod work;
 
@@ -26,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub const DRAIN_MAX_NS: u64 = 1_000_000_000;
 /// Places that a result keeps; an hour has thousands.
 #[cfg(feature = "bpf")]
-const PLACES: usize = 1000;
+pub(crate) const PLACES: usize = 1000;
 
 /// Which requests were traced, what that cost, and how well the numbers are known from them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

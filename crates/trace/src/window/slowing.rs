@@ -11,7 +11,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::result::CauseShare;
+use crate::parts::CauseShare;
 use crate::stages::Cause;
 use crate::window::Interval;
 use crate::window::estimate::Estimate;

@@ -7,8 +7,8 @@ use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
 
 use crate::attach::{Attached, Clocks};
+use crate::live::{Live, Outcome};
 use crate::read::Memory;
-use crate::session::{Live, Outcome};
 use crate::window::draw::Draw;
 use crate::window::duty::{Duty, Turn};
 use crate::window::work::{Work, own_cpu_ns};
