@@ -26,9 +26,9 @@ from typing import Any
 from servers import started
 
 from sojourn import host
+from sojourn.knobs import priority
+from sojourn.knobs.priority import Rank
 from sojourn.places import proc
-from sojourn.services import priority
-from sojourn.services.priority import Rank
 
 SERVERS = {"memcached": "memcache", "nginx": "http"}
 LOAD = Path(sys.executable).parent / "sojourn-load"

@@ -1,26 +1,34 @@
 """A lab that kills itself: makes and unmakes something, and dies before the Nth step of it.
 
-python killed.py WHAT STATE N
+python killed.py WHAT STATE N [WORD]
 
+WORD: of "cpuset", the first process of a session; of "process", the name that it is known by.
 Ends with status 0 if it has fewer steps.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sojourn import places
-from sojourn.places import network
+from sojourn import knobs, places
+from sojourn.knobs import settings
+from sojourn.places import network, process
+from sojourn.run import work
 from sojourn.run.journal import Journal
 
 NETWORK = ("make", "add_bridge", "add_pair", "join", "bring_up", "delete", "remove")
 STEPS: list[tuple[Any, str]] = [
     *((network, name) for name in NETWORK),
+    *((settings, name) for name in ("change", "put_back")),
+    *((process.Process, name) for name in ("await_start", "stop")),
+    *((Path, "mkdir"), (Path, "touch"), (shutil, "rmtree"), (subprocess, "Popen")),
     *((Journal, name) for name in ("note", "undone")),
 ]
 
@@ -32,7 +40,33 @@ def netns(journal: Journal) -> None:
     place.leave()
 
 
-WHAT: dict[str, Callable[[Journal], None]] = {"netns": netns}
+def cpuset(journal: Journal) -> None:
+    """Turn a knob twice, and back."""
+    on = knobs.Turned(label="web", leader=int(sys.argv[4]), book=journal)
+    knob = knobs.kind("cpuset").build(on)
+    for level in ("0", "1"):
+        knob.apply(level)
+    knob.restore()
+
+
+def folder(journal: Journal) -> None:
+    """Make a working folder, fill it, remove it."""
+    made, entry = work.make(journal, None)
+    (made / "file").write_text("x", encoding="ascii")
+    work.remove(made, entry, journal)
+
+
+def program(journal: Journal) -> None:
+    """Start a program that is known by its argument, and stop it."""
+    words = ["/bin/sh", "-c", "sleep 600; :", sys.argv[4]]
+    log = journal.path.parent.parent / "log"
+    made = process.start("program", words, cwd=Path("/"), ledger=journal, log=log)
+    made.stop()
+
+
+WHAT: dict[str, Callable[[Journal], None]] = {
+    "netns": netns, "cpuset": cpuset, "folder": folder, "process": program,
+}  # fmt: skip
 
 
 def main() -> None:

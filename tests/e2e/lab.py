@@ -5,7 +5,10 @@ python lab.py SERVICE FOLDER STATE [PLACE [NEIGHBOUR]]
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from sojourn import host, run
@@ -14,6 +17,8 @@ from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 
 MEASURE_S = 60.0
+STEPS_MAX = 60
+KILLED = Path(__file__).with_name("killed.py")
 PARAMS: dict[str, dict[str, object]] = {
     "memcached": {"items": 5_000},
     "nginx": {"files": 200, "workers": 2},
@@ -25,6 +30,7 @@ PARAMS: dict[str, dict[str, object]] = {
 def study(
     *kinds: str,
     place: str = "local",
+    knobs: object = None,
     neighbour: str = "none",
     manager: str = "none",
     goals: tuple[str, ...] = ("sweep",),
@@ -36,6 +42,7 @@ def study(
                 "kind": kind,
                 "place": place,
                 "measure": goals,
+                "knobs": knobs or {},
                 "params": PARAMS[kind] | params,
                 "load": {"connections": 8, "wait": "sleep"},
             }
@@ -63,6 +70,39 @@ def point(service: str, *, name: str = "p", measure_s: float = 1.0, repeat: int 
         seed=11,
         repeat=repeat,
     )
+
+
+def killed_at_every_step(
+    what: str, state: Path, seen: Callable[[], object], *more: str
+) -> list[int]:
+    """Let a lab die before each of its steps in turn, restore, and look: all is as it was before.
+
+    Args:
+        what: it makes and unmakes, of `killed.py`.
+        state: folder for journals.
+        seen: looks at what it changes.
+        more: words for it.
+
+    Returns:
+        The steps after whose death something was left to be undone.
+    """
+    before, dirty = seen(), []
+    for step in range(1, STEPS_MAX):
+        words = [sys.executable, str(KILLED), what, str(state / str(step)), str(step), *more]
+        ended = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+        is_through = ended.returncode == 0
+        assert is_through or ended.returncode == -signal.SIGKILL, ended.stderr
+        was_left = seen() != before
+        undone = run.restore(state / str(step))
+        assert all(one.is_done for one in undone), undone
+        assert was_left == bool(undone), (step, undone)
+        assert seen() == before, (step, undone)
+        assert not list((state / str(step)).glob("*")), step
+        if is_through:
+            assert not undone
+            return dirty
+        dirty += [step] if undone else []
+    raise AssertionError(f"{what} has more steps than {STEPS_MAX}")
 
 
 def main() -> None:

@@ -23,8 +23,6 @@ from sojourn.spec import Study
 
 pytestmark = pytest.mark.e2e
 
-KILLED = Path(__file__).with_name("killed.py")
-STEPS_MAX = 40
 Measure = Callable[[Study, Point], Path]
 
 
@@ -99,24 +97,14 @@ def test_a_port_is_its_own_inside(state: Path) -> None:
         (state / "log").unlink(missing_ok=True)
 
 
-def test_whatever_the_step_a_lab_dies_at_nothing_is_left(tmp_path: Path) -> None:
-    before, undone_at = network_of_the_machine(), []
-    for step in range(1, STEPS_MAX):
-        state = tmp_path / str(step)
-        words = [sys.executable, str(KILLED), "netns", str(state), str(step)]
-        ended = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
-        if ended.returncode == 0:
-            break
-        assert ended.returncode == -9, ended.stderr
-        is_left = network_of_the_machine() != before
-        undone = restore(state)
-        assert bool(undone) == is_left, (step, undone)
-        assert all(one.is_done for one in undone)
-        assert network_of_the_machine() == before
-        assert list(state.iterdir()) == []
-        undone_at += [step] if undone else []
-    assert step > 12  # three things are noted, made, set up, removed and crossed out
-    assert {3, 5, 7} <= set(undone_at)
+def test_whatever_the_step_a_lab_dies_at_nothing_is_left(
+    tmp_path: Path, lab: SimpleNamespace
+) -> None:
+    before = network_of_the_machine()
+    dirty = lab.killed_at_every_step("netns", tmp_path, network_of_the_machine)
+    assert {3, 5, 7} <= set(dirty)  # after namespace, bridge and pair were made
+    assert len(dirty) > 10
+    assert network_of_the_machine() == before
 
 
 def test_a_lab_that_is_killed_in_mid_measurement_leaves_its_namespace_to_restore(

@@ -87,6 +87,22 @@ def test_nginx_workers_are_pinned_and_files_are_right(
     assert page.startswith(b"HTTP/1.1 200")
 
 
+def test_a_server_on_the_cpus_that_a_knob_leaves_it_is_felt_there(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("memcached")
+    cpu = min(os.sched_getaffinity(0))
+    study = lab.study("memcached", knobs={"cpuset": f"{cpu}"})
+    served = read(measure(study, lab.point("memcached")), "service.json")
+    assert served["placement"]["server"] == [cpu]
+    assert set(served["pins"].values()) == {cpu}
+    allowed = {tuple(os.sched_getaffinity(task.tid)) for task in proc.tasks(served["pid"])}
+    assert allowed == {(cpu,)}
+    knob = served["knobs"]["cpuset"]
+    assert (knob["level"], knob["by"], knob["felt"]) == (f"{cpu}", "sched affinity", "holds")
+    assert any(what == "cpuset" and "holds" in how for what, how in served["setup"])
+
+
 def test_a_life_is_one_start_and_a_repeat_is_a_restart(
     lab: SimpleNamespace, needs: Needs, measure: Measure
 ) -> None:

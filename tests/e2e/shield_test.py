@@ -18,12 +18,12 @@ import pytest
 from sojourn import host, run, samples
 from sojourn.host import place
 from sojourn.host.tree import Tree, cpu_list
+from sojourn.knobs import priority
+from sojourn.knobs.priority import Rank
 from sojourn.places import proc
 from sojourn.plan import Phase, Point
 from sojourn.run import shield
 from sojourn.run.session import placement
-from sojourn.services import priority
-from sojourn.services.priority import Rank
 from sojourn.spec import Study
 
 pytestmark = pytest.mark.e2e

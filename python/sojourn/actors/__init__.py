@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn.actors import clients, managers, neighbours, probes
-from sojourn.actors.actor import Actor, Knob, Role, Running, Stage, Window, cpu_roles
+from sojourn.actors.actor import Actor, Role, Running, Stage, Window, cpu_roles
 from sojourn.actors.kind import NOBODY, ActorKind, named
 from sojourn.host import Facts
 from sojourn.plan import Point, traced
@@ -27,7 +27,6 @@ __all__ = [
     "KINDS",
     "Actor",
     "ActorKind",
-    "Knob",
     "Role",
     "Running",
     "Stage",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from sojourn.host import Facts, Placement
+from sojourn.knobs import Knob
 from sojourn.places.process import Ended, Process
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
@@ -38,6 +39,7 @@ class Running(Protocol):
     label: str
     placement: Placement
     process: Process | None
+    knobs: Mapping[str, Knob]
 
     @property
     def is_shielded(self) -> bool:
@@ -45,16 +47,6 @@ class Running(Protocol):
 
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""
-
-
-class Knob(Protocol):
-    """What a manager may turn: read and set, as text."""
-
-    def read(self) -> str:
-        """The level that it has."""
-
-    def apply(self, level: str) -> None:
-        """Give it another level; what is changed is in the journal first."""
 
 
 class Stage(Protocol):

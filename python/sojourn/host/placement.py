@@ -17,6 +17,7 @@ told from the server's own latency.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
@@ -103,6 +104,38 @@ def place(topology: Topology, *, threads: int = 7, clients: int = 1) -> Placemen
     if len(cores) == 2:  # the last rule that can be kept: a core each
         return _on_two_cores(cores)
     return _on_many(cores, threads, clients)
+
+
+TOLD = Shared(
+    what="the study puts the server where the client or the lab runs",
+    effect="latency contains their work and the scheduler's choices: compare such runs with each "
+    "other only",
+)
+
+
+def confine(where: Placement, server: tuple[int, ...], usable: Collection[int]) -> Placement:
+    """The same with the server on CPUs that the study names; the others give way where they can.
+
+    Args:
+        where: as the rules have it.
+        server: CPUs of the server, at least one.
+        usable: all CPUs of the machine.
+    """
+    free = {*usable} - {*server}
+    client = tuple(cpu for cpu in where.client if cpu in free) or tuple(
+        sorted(free - {*where.housekeeping} or free)[:1]
+    )
+    house = tuple(cpu for cpu in where.housekeeping if cpu in free) or client
+    if not client:
+        client, house = where.client, where.housekeeping
+    is_apart = {*server}.isdisjoint({*client, *house})
+    return Placement(
+        server=server,
+        client=client,
+        housekeeping=house,
+        client_wait=where.client_wait if {*server}.isdisjoint(client) else "sleep",
+        shared=where.shared if is_apart else (TOLD, *where.shared),
+    )
 
 
 def _cores(topology: Topology) -> tuple[Core, ...]:

@@ -91,3 +91,32 @@ def test_no_one_sits_on_a_servers_core(
     assert server_cores.isdisjoint(got.housekeeping)
     assert len(server_cores) == sum(len(siblings[cpu]) for cpu in got.server)  # a core each
     assert set(got.server + got.client + got.housekeeping) <= set(seen.allowed)
+
+
+def test_a_server_on_cpus_that_the_study_names_takes_the_clients_if_there_are_others(
+    fake_host: Host,
+) -> None:
+    _, got = placed(fake_host("two_cpus"))
+    told = placement.confine(got, (0,), (0, 1))
+    assert (told.server, told.client, told.housekeeping) == ((0,), (1,), (1,))
+    assert (told.client_wait, told.shared) == (got.client_wait, got.shared)
+    same = placement.confine(got, got.server, (0, 1))
+    assert same == got
+
+
+def test_a_server_that_is_told_to_take_every_cpu_shares_and_says_so(fake_host: Host) -> None:
+    _, got = placed(fake_host("two_cpus"))
+    told = placement.confine(got, (0, 1), (0, 1))
+    assert (told.server, told.client, told.housekeeping) == ((0, 1), (0,), (0,))
+    assert told.client_wait == "sleep"
+    assert told.shared[0] == placement.TOLD
+
+
+def test_on_many_cpus_a_client_that_has_to_go_leaves_the_lab_alone(fake_host: Host) -> None:
+    seen, got = placed(fake_host("big_server"), threads=7, clients=1)
+    usable = [cpu.id for cpu in seen.usable]
+    told = placement.confine(got, got.client, usable)
+    assert told.server == got.client
+    assert set(told.client).isdisjoint({*told.server, *got.housekeeping})
+    assert told.housekeeping == got.housekeeping
+    assert placement.TOLD not in told.shared

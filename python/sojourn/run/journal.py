@@ -7,7 +7,9 @@ on. A lab that ends well leaves no file. A file whose lab is dead is what `resto
         {"event": "lab", "pid": 4711, "start_ticks": 88032, "boot": "…"}
         {"event": "folder", "entry": 1, "path": "/tmp/sojourn-x1"}
         {"event": "process", "entry": 2, "what": "memcached", "pid": 4720, "start_ticks": 88101}
-        {"event": "settings", "entry": 3, "settings": [{"path": …, "old": "0-1", "new": "0"}, …]}
+        {"event": "settings", "entry": 3, "settings": [{"kind": …, "old": "0-1", "new": "0"}]}
+        {"event": "netns", "entry": 4, "name": "sojourn-1a2b3c"}
+        {"event": "link", "entry": 5, "name": "sojourn-1a2b3cb", "mac": "02:…"}
         {"event": "undone", "entry": 2}
 """
 
@@ -16,7 +18,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
@@ -104,20 +106,8 @@ class Journal:
         return self.note("process", what=what, pid=pid, start_ticks=start_ticks)
 
     def made(self, path: Path) -> int:
-        """Note a folder; returns the entry's number."""
+        """Note a folder that is about to be made; returns the entry's number."""
         return self.note("folder", path=str(path))
-
-    def changed(
-        self, settings: Sequence[Mapping[str, Any]], *, at_ticks: int, root: str = "/"
-    ) -> int:
-        """Note settings of the machine, before they are changed.
-
-        Args:
-            settings: `settings.Setting` as JSON: where, old, new.
-            at_ticks: when, clock ticks after boot.
-            root: below which their files lie.
-        """
-        return self.note("settings", settings=list(settings), at_ticks=at_ticks, root=root)
 
     def undone(self, entry: int) -> None:
         """Note that nothing is left to be undone for an entry."""

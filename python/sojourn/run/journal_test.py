@@ -127,6 +127,7 @@ def test_working_files_are_removed_and_nothing_else(tmp_path: Path) -> None:
     state, theirs = tmp_path / "state", tmp_path / "sojourn-theirs"
     state.mkdir()
     theirs.mkdir()
+    (theirs / "file").touch()
     made = Journal.create(state)
     ours, number = work.make(made, None)
     (ours / "file").write_text("x")

@@ -1,6 +1,7 @@
 """A server that runs: started, ready, filled, checked, pinned, warm; then measured; then ended.
 
-place → free port → start → answers, and the port is its own → pin → shield → preload → check → warm
+place → free port → start → answers, and the port is its own → knobs → pin → shield → preload
+→ check → warm
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
+from sojourn.knobs import Knob, Turned
 from sojourn.places import Address, Place, proc, process, theirs, users
 from sojourn.places.local import Local
 from sojourn.places.process import Process
@@ -43,6 +46,7 @@ class RunningService:
         usable: all CPUs of the machine.
         wish: the shield it is to have; shield: the one in force, as last read back.
         moved: what left its CPUs, to be put back when it ends.
+        levels: of the knobs that the study sets; knobs: all that can be turned while it runs.
         pins: thread or process to CPU, read back.
         took_s: how long each step took, s.
     """
@@ -59,6 +63,8 @@ class RunningService:
     place: Place = Local()  # noqa: RUF009  # frozen
     address: Address = Address(Local().host, 0)  # noqa: RUF009  # frozen
     process: Process | None = None
+    levels: Mapping[str, str] = field(default_factory=dict)
+    knobs: Mapping[str, Knob] = field(default_factory=dict)
     argv: tuple[str, ...] = ()
     pins: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[tuple[str, str], ...] = ()
@@ -138,6 +144,8 @@ class RunningService:
         with contextlib.ExitStack() as undone:  # each is tried, whatever the others came to
             undone.callback(self.place.leave)
             undone.callback(self._put_back)
+            for knob in self.knobs.values():  # after the end: what was set on it ended with it
+                undone.callback(knob.restore)
             undone.callback(self.stop_process)
 
     def stop_process(self) -> None:
@@ -172,6 +180,7 @@ def begin(
     steps: tuple[tuple[str, str, Callable[[], None]], ...] = (
         ("place", "gets its place", lambda: _enter(live, journal)),
         ("start", "starts", lambda: _start(live, journal)),
+        ("knobs", "is set", lambda: _turn(live, journal)),
         ("pin", "is pinned", lambda: _pin(live)),
         ("shield", "is shielded", lambda: shielded.begin(live, journal)),
         ("preload", "is filled", lambda: fill.preload(live, journal, folder, client)),
@@ -280,6 +289,16 @@ def _check(live: RunningService) -> None:
             )
         time.sleep(0.02)
     live.notes += live.service.check(live.address)
+
+
+def _turn(live: RunningService, journal: Journal) -> None:
+    """Set what the study sets; a knob that it does not name is there to be turned later."""
+    assert live.process is not None  # noqa: S101  # it answered
+    on = Turned(label=live.label, leader=live.process.pid, book=journal)
+    live.knobs = {name: kind.build(on) for name, kind in knobs.KINDS.items()}
+    with signals.deaf():
+        for name, level in live.levels.items():
+            live.knobs[name].apply(level)
 
 
 def _pin(live: RunningService) -> None:

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.host.tree import Tree, cpu_list, cpu_text
-from sojourn.run import settings
+from sojourn.knobs import settings
+from sojourn.knobs.settings import AFFINITY, FILE, Setting, stat_fields
 from sojourn.run.journal import Journal
-from sojourn.run.settings import AFFINITY, FILE, Setting, stat_fields
 
 IRQ, WORK = "/proc/irq", "/sys/devices/virtual/workqueue"
 PARENT, FLAGS, START = 1, 6, 19  # fields of /proc/PID/stat after the name, from 0 (proc(5))
@@ -97,10 +97,9 @@ class Moved:
 
     def move(self, found: Sequence[Setting]) -> None:
         """Note settings in the journal, then change them."""
-        told = [setting.as_json() for setting in found]
-        self.entries.append(
-            self.journal.changed(told, at_ticks=self.at_ticks, root=str(self.tree.root))
-        )
+        root = str(self.tree.root)
+        entry = settings.note(self.journal, found, at_ticks=self.at_ticks, root=root)
+        self.entries.append(entry)
         self.settings += found
         tried = [(setting, settings.change(setting, setting.new, self.tree)) for setting in found]
         self.refused += [(setting, why) for setting, why in tried if why]
@@ -128,13 +127,17 @@ def begin(room: CpuSets, journal: Journal, tree: Tree) -> Moved:
 def restore(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> tuple[tuple[Setting, str], ...]:
     """Put settings back, and give what was started by moved tasks meanwhile what those had.
 
+    Args:
+        moved: that were changed.
+        at_ticks: when, clock ticks after boot; 0: nothing that was started since outlives them.
+        tree: the machine, or a fake of it.
+
     Returns:
         What could not be put back, and why.
     """
     tried = [(setting, settings.put_back(setting, tree)) for setting in moved]
-    late = [
-        (setting, settings.put_back(setting, tree)) for setting in _heirs(moved, at_ticks, tree)
-    ]
+    heirs = _heirs(moved, at_ticks, tree) if at_ticks else ()
+    late = [(setting, settings.put_back(setting, tree)) for setting in heirs]
     return tuple((setting, why) for setting, why in (*tried, *late) if why)
 
 

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from sojourn.host.tree import Tree
-from sojourn.run import journal, moving, settings
+from sojourn.knobs import settings
+from sojourn.knobs.settings import Setting
+from sojourn.run import journal, moving
 from sojourn.run.journal import Journal
 from sojourn.run.moving import CpuSets
 from sojourn.run.restore import restore
-from sojourn.run.settings import Setting
 
 ROOM = CpuSets(server=(1,), client=(0,), usable=(0, 1))
 BIG = CpuSets(server=(2, 3), client=(1,), usable=(0, 1, 2, 3))

@@ -1,11 +1,14 @@
-"""The place of a service, held against this machine before anything is made."""
+"""Place and knobs of a service, held against this machine before anything is made or set."""
 
 from __future__ import annotations
 
-from sojourn import places
+import re
+
+from sojourn import knobs, places
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.host.abilities import abilities
+from sojourn.host.tree import cpu_text
 from sojourn.places import PlaceKind
 from sojourn.run.live import check_port
 from sojourn.services import Service
@@ -29,6 +32,40 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
         )
     _check_needs(kind, facts, at)
     check_port(spec.label, service.wanted_port, kind.build())
+
+
+def levels(spec: ServiceSpec) -> dict[str, str]:
+    """The levels that the study gives a service's knobs, as text, by name."""
+    return {name: str(level) for name, level in spec.knobs.items()}
+
+
+def told_cpus(spec: ServiceSpec) -> tuple[int, ...]:
+    """CPUs that a knob of the study leaves the service, ascending; none: no knob says."""
+    for name, level in levels(spec).items():
+        cpus = knobs.kind(name).cpus
+        if cpus is not None:
+            return cpus(level)
+    return ()
+
+
+def check_levels(spec: ServiceSpec, facts: Facts) -> None:
+    """Refuse knobs that there are not, and CPUs that this machine does not have.
+
+    Raises:
+        SpecFault: there is no such knob, or its level cannot be read.
+        HostFault: the service cannot run on these CPUs here.
+    """
+    for name, level in levels(spec).items():
+        kind, at = knobs.kind(name), f"services.{spec.label}.knobs.{name}"
+        if not re.fullmatch(kind.pattern, level):
+            raise SpecFault(f"{name} is '{level}'", at=at, fix=f"give {kind.level}")
+    usable = tuple(cpu.id for cpu in facts.topology.usable)
+    if strays := {*told_cpus(spec)} - {*usable}:
+        raise HostFault(
+            f"CPU {cpu_text(tuple(strays))} cannot be used here",
+            at=f"services.{spec.label}.knobs",
+            fix=f"give some of CPUs {cpu_text(usable)}",
+        )
 
 
 def _check_needs(kind: PlaceKind, facts: Facts, at: str) -> None:

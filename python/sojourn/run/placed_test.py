@@ -11,6 +11,7 @@ from sojourn.host import Facts
 from sojourn.places import PlaceKind, ports
 from sojourn.places.local import Local
 from sojourn.run import placed
+from sojourn.run.session import placement
 from sojourn.services import Allowance, Service
 from sojourn.spec import ServiceSpec
 
@@ -65,3 +66,33 @@ def test_a_port_that_is_taken_there_is_refused(
         asked = service("memcached", monkeypatch, port=other.getsockname()[1])
         with pytest.raises(HostFault, match="is taken by"):
             placed.check(ServiceSpec(kind="memcached", measure=("sweep",)), asked, facts)
+
+
+@pytest.mark.parametrize(
+    ("levels", "fault", "said"),
+    [
+        ({"cpuset": "0-999"}, HostFault, "cannot be used here"),
+        ({"cpuset": "two"}, SpecFault, "cpuset is 'two'"),
+        ({"cpu": "0"}, SpecFault, "no knob cpu"),
+    ],
+)
+def test_a_level_that_cannot_be_set_here_is_refused_before_anything_runs(
+    levels: dict[str, str], fault: type[Exception], said: str
+) -> None:
+    spec = ServiceSpec.model_validate(
+        {"kind": "memcached", "measure": ["sweep"], "knobs": levels}, strict=False
+    )
+    with pytest.raises(fault, match=said):
+        placed.check_levels(spec, host.read(sample_s=0))
+
+
+def test_the_cpus_that_a_knob_leaves_are_where_the_server_is_placed() -> None:
+    facts = host.read(sample_s=0)
+    cpu = facts.topology.usable[-1].id
+    spec = ServiceSpec.model_validate(
+        {"kind": "memcached", "measure": ["sweep"], "knobs": {"null": "1", "cpuset": f"{cpu}"}},
+        strict=False,
+    )
+    placed.check_levels(spec, facts)
+    assert placed.told_cpus(spec) == (cpu,)
+    assert placement(spec, facts).server == (cpu,)

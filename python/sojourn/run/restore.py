@@ -9,18 +9,17 @@ that it opened.
 from __future__ import annotations
 
 import contextlib
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from sojourn import places
+from sojourn import knobs, places
 from sojourn.host.tree import Tree
+from sojourn.knobs import settings
+from sojourn.knobs.settings import Setting
 from sojourn.places import proc
 from sojourn.places.ledger import Undo, Undone
-from sojourn.run import journal, moving, settings
+from sojourn.run import journal, moving, work
 from sojourn.run.journal import Entry, Left
-from sojourn.run.settings import Setting
-from sojourn.run.work import MARK, PREFIX
 
 GONE_S_MAX = 5.0
 
@@ -57,28 +56,35 @@ def _process(entry: Entry, left: Left) -> Undone | None:
 def _folder(entry: Entry, left: Left) -> Undone | None:
     del left
     path = Path(str(entry.facts["path"]))
-    if path.is_symlink() or not path.name.startswith(PREFIX) or not (path / MARK).is_file():
-        return None
-    shutil.rmtree(path, ignore_errors=True)
-    is_done = not path.exists()
+    was_there = path.exists()
+    is_done = work.undo(path)
+    if not was_there or (is_done and path.exists()):
+        return None  # it was never made, or is somebody else's
     how = "removed" if is_done else "cannot be removed: run as the user who owns it"
     return Undone(what=f"working files {path}", how=how, is_done=is_done)
 
 
 def _settings(entry: Entry, left: Left) -> Undone | None:
-    """CPUs that tasks and interrupts were moved off for a server's sake; a new boot has its own."""
+    """What knobs have set, and CPUs that were cleared for a server; a new boot has its own."""
     if not left.is_of_this_boot:
         return None
     tree = Tree(Path(str(entry.facts["root"])))
-    moved = [Setting.from_json(table) for table in entry.facts["settings"]]
-    changed = [setting for setting in moved if settings.read(setting, tree) == setting.new]
-    stuck = moving.restore(moved, int(entry.facts["at_ticks"]), tree)
+    noted = [Setting.from_json(table) for table in entry.facts["settings"]]
+    changed = [s for s in noted if s.old != s.new and settings.read(s, tree) == s.new]
+    stuck = moving.restore(noted, int(entry.facts["at_ticks"]), tree)
     if not changed and not stuck:
         return None
     how = "back where they were"
     if stuck:
         how = f"{len(stuck)} cannot be put back: {stuck[0][0].what}: {stuck[0][1]}; run as root"
-    return Undone(what=f"CPUs of {len(changed)} tasks and interrupts", how=how, is_done=not stuck)
+    return Undone(what=_names(changed), how=how, is_done=not stuck)
+
+
+def _names(changed: Sequence[Setting]) -> str:
+    """What was found changed, in words."""
+    texts = [setting.what for setting in changed if setting.kind == settings.TEXT]
+    moved = len(changed) - len(texts)
+    return ", ".join([*texts, f"CPUs of {moved} tasks and interrupts"] if moved else texts)
 
 
 def _of_this_boot(undo: Undo) -> Callable[[Entry, Left], Undone | None]:
@@ -86,10 +92,11 @@ def _of_this_boot(undo: Undo) -> Callable[[Entry, Left], Undone | None]:
     return lambda entry, left: undo(entry.facts) if left.is_of_this_boot else None
 
 
-#: How each kind of entry is undone; None: nothing was left of it. Places bring their own.
+#: How each kind of entry is undone; None: nothing was left of it. Places and knobs bring their own.
 UNDO: Mapping[str, Callable[[Entry, Left], Undone | None]] = {
     "process": _process,
     "folder": _folder,
     "settings": _settings,
     **{name: _of_this_boot(undo) for k in places.KINDS.values() for name, undo in k.undo.items()},
+    **{name: _of_this_boot(undo) for k in knobs.KINDS.values() for name, undo in k.undo.items()},
 }

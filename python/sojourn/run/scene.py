@@ -18,9 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sojourn.actors import Actor, Knob, Running, cpu_roles
+from sojourn.actors import Actor, Running, cpu_roles
 from sojourn.actors.managers import Manager
 from sojourn.host import Facts, Placement
+from sojourn.knobs import Knob
 from sojourn.places import process
 from sojourn.places.process import Ended, Ledger, Process
 from sojourn.plan import Point
@@ -62,7 +63,6 @@ class Scene:
         self.facts = facts
         self.services = services
         self.cpus = cpu_roles(placement, [cpu.id for cpu in facts.topology.usable])
-        self.knobs: Mapping[str, Knob] = {}
         self._ledger = ledger
         self._entered: list[Actor] = []
         self._seen: dict[str, Any] = {}
@@ -81,6 +81,15 @@ class Scene:
         self._stack.__exit__(kind, error, trace)
         if error is None and self._faults:
             raise self._faults[0]
+
+    @property
+    def knobs(self) -> Mapping[str, Knob]:
+        """All knobs of the services that run, by `LABEL.NAME`: `memcached.cpuset`."""
+        return {
+            f"{label}.{name}": knob
+            for label, service in self.services.items()
+            for name, knob in service.knobs.items()
+        }
 
     @property
     def entered(self) -> Sequence[Actor]:

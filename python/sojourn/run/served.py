@@ -113,7 +113,7 @@ def _company(stage: Stage) -> list[list[str]]:
 def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
     """`service.json`: what served, for the report and for whoever repeats it by hand."""
     user = users.server_user()
-    where = live.placement
+    where, turned = live.placement, _turned(live)
     return {
         "schema": "sojourn.service/1",
         "label": live.label,
@@ -135,15 +135,31 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
             "text": where.text,
             "shared": [[shared.what, shared.effect] for shared in where.shared],
         },
+        "knobs": turned,
         **live.shield.as_json(),
         "setup": [
             list(row)
             for row in (
                 *live.service.setup,
                 *live.notes,
+                *(
+                    (name, f"{knob['level']}, by {knob['by']}; {knob['felt']}: {knob['why']}")
+                    for name, knob in turned.items()
+                ),
                 ("shield", f"{live.shield.name}: {live.shield.text}"),
                 *clients.facts(spec.clients, where.client),
             )
         ],
         "took_s": live.took_s,
     }
+
+
+def _turned(live: RunningService) -> dict[str, dict[str, str]]:
+    """Each knob that the study sets: its level, by what, and whether that was felt (M23)."""
+    told = {}
+    for name, level in live.levels.items():
+        if name in live.knobs:
+            knob = live.knobs[name]
+            felt = knob.felt()
+            told[name] = {"level": level, "by": knob.by, "felt": felt.verdict, "why": felt.why}
+    return told

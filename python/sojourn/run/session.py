@@ -20,6 +20,7 @@ from typing import Self
 
 from sojourn import actors, places, services
 from sojourn.host import Facts, Placement, place
+from sojourn.host.placement import confine
 from sojourn.places import users
 from sojourn.plan import Point
 from sojourn.run import placed, restore, shield, signals, work
@@ -42,7 +43,9 @@ def placement(spec: ServiceSpec, facts: Facts) -> Placement:
     threads = _whole(spec.params.get(width), THREADS_PAPER) if width else 1
     clients = _whole(spec.load.get("threads"), -(-threads // CLIENT_PER_SERVER))
     clients = max(clients, spec.clients)
-    return place(facts.topology, threads=threads, clients=clients)
+    where = place(facts.topology, threads=threads, clients=clients)
+    cpus = placed.told_cpus(spec)
+    return confine(where, cpus, [cpu.id for cpu in facts.topology.usable]) if cpus else where
 
 
 def _whole(value: object, default: int) -> int:
@@ -56,6 +59,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
         SpecFault, HostFault: it cannot be had here.
     """
     actors.check(study, spec, facts)
+    placed.check_levels(spec, facts)
     where = placement(spec, facts)
     disk_bytes, disk_files = work.room(users.server_user())
     allowance = Allowance(
@@ -133,6 +137,7 @@ class Session:
             place=places.kind(spec.place).build(),
             work=self._folder(spec, service),
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
+            levels=placed.levels(spec),
             wish=shield.wish(study, spec, point, service, where),
         )
         self._served = Served(live, spec, self.journal, self.show)

@@ -18,11 +18,12 @@ from typing import Any
 
 from sojourn.host import Placement
 from sojourn.host.tree import Tree
+from sojourn.knobs import priority
 from sojourn.places import proc
 from sojourn.plan import Phase, Point, traced
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
-from sojourn.services import Service, priority
+from sojourn.services import Service
 from sojourn.spec import ServiceSpec, Study
 
 NONE, PRIORITY, MOVE = "none", "priority", "move"

@@ -9,14 +9,15 @@ import pytest
 from sojourn import services
 from sojourn.host import Placement
 from sojourn.host.tree import Tree
+from sojourn.knobs import priority
+from sojourn.knobs.priority import Rank
 from sojourn.places import proc
 from sojourn.places.task import Task
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.run import shield
 from sojourn.run.shield import PRIORITY, Shield, Wish
-from sojourn.services import Allowance, Service, priority
-from sojourn.services.priority import Rank
+from sojourn.services import Allowance, Service
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 

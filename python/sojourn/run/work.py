@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from sojourn.run.journal import Journal
 from sojourn.run.record import disk_fault
 
 PREFIX = "sojourn-"
+NAME_BYTES = 8
 MARK = ".sojourn-work"  # `restore` removes no folder without it
 PLACES = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  # places to look at, not names of files
 
@@ -41,11 +43,14 @@ def base(user: User | None) -> Path:
 def make(journal: Journal, user: User | None) -> tuple[Path, int]:
     """Make a folder that `user` could be given; returns it and its entry in the journal."""
     place = base(user)
+    folder = place / f"{PREFIX}{secrets.token_hex(NAME_BYTES)}"  # drawn here: noted before it is
+    entry = journal.made(folder)
     try:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-        entry = journal.made(folder)
+        folder.mkdir(mode=0o700)
         (folder / MARK).touch()
     except OSError as error:
+        undo(folder)
+        journal.undone(entry)
         raise disk_fault(error, place) from None
     return folder, entry
 
@@ -69,6 +74,22 @@ def reachable(program: Path, folder: Path, user: User | None) -> Path:
         with os.fdopen(made, "wb") as to, program.open("rb") as whence:
             shutil.copyfileobj(whence, to)
     return copy
+
+
+def undo(folder: Path) -> bool:
+    """Remove a folder that a lab noted: with its mark everything in it, without if it is empty.
+
+    Returns:
+        Whether nothing of it is left, or it is not the lab's.
+    """
+    if not folder.name.startswith(PREFIX) or folder.is_symlink():
+        return True
+    if (folder / MARK).is_file():
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # the lab died before it set the mark
+    return True
 
 
 def remove(folder: Path, entry: int, journal: Journal) -> None:

@@ -36,6 +36,8 @@ def read(folder: Path) -> Outcome:
     result = load_result(at)
     span = result.sojourn_ns
     verdict, reasons = judged(result, point, others_share(folder / HOST, point))
+    if why := unfelt(folder / SERVICE):
+        verdict, reasons = Verdict.UNKNOWN, (why, *reasons)
     ratio = correlation(folder, result).ratio
     missed, undisturbed = misses(folder, result, ratio)
     return Outcome(
@@ -120,6 +122,15 @@ def others_share(at: Path, point: Point) -> float:
     if traced.is_disturbed(point) and "neighbours_on_server_share" not in table:
         return 0.0
     return float(table.get("others_on_server_share") or 0.0)
+
+
+def unfelt(at: Path) -> str:
+    """Which knob of `service.json` was set and not felt (M23), and why; "" if there is none."""
+    table = read_json(at).get("knobs", {}) if at.exists() else {}
+    for name, knob in table.items():
+        if knob["felt"] == Verdict.VIOLATED:
+            return f"{name} not in force: {knob['level']} was set, but {knob['why']}"
+    return ""
 
 
 def shield(at: Path) -> str:

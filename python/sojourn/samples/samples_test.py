@@ -155,6 +155,23 @@ def test_a_server_that_falls_far_behind_fails_whoever_stopped_the_client(
     assert samples.read(folder).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("felt", "verdict"), [("violated", "unknown"), ("holds", "holds"), ("unknown", "holds")]
+)
+def test_a_knob_that_was_not_felt_makes_the_point_unknown(
+    point: Point, tmp_path: Path, felt: str, verdict: str
+) -> None:
+    folder = made.put(tmp_path, point, made.result([1e6], verdict="holds"))
+    why = "mc-worker (7) may use other CPUs than 0"
+    knob = {"level": "0", "by": "sched affinity", "felt": felt, "why": why}
+    (folder / "service.json").write_text(json.dumps({"knobs": {"cpuset": knob}}))
+    outcome = samples.read(folder)
+    assert outcome.verdict == verdict
+    assert any("cpuset not in force: 0 was set" in r for r in outcome.reasons) == (
+        felt == "violated"
+    )
+
+
 def test_new_keys_of_the_same_major_version_are_ignored(point: Point, tmp_path: Path) -> None:
     load = made.result([1e6], schema="sojourn.load.result/1.7", something_new=1)
     assert samples.read(made.put(tmp_path, point, load)).requests == 1

@@ -9,11 +9,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from sojourn import actors, places, programs
+from sojourn import actors, knobs, places, programs
 from sojourn.actors import ActorKind
 from sojourn.analysis import questions as answers
 from sojourn.analysis.findings import Findings
 from sojourn.errors import RunFault
+from sojourn.knobs import KnobKind
 from sojourn.models.colocation import Table
 from sojourn.places import PlaceKind
 from sojourn.plan import questions
@@ -34,6 +35,7 @@ def documents() -> dict[str, Any]:
         "kinds": {
             "services": [_kind(kind) for kind in KINDS.values()],
             "places": [_place(kind) for kind in places.KINDS.values()],
+            "knobs": [_knob(kind) for kind in knobs.KINDS.values()],
             **{table: [_kind(k) for k in kinds.values()] for table, kinds in actors.KINDS.items()},
         },
         "load-kinds": load["catalogue"],
@@ -129,6 +131,17 @@ def _kind(kind: ServiceKind | ActorKind) -> dict[str, Any]:
 
 def _place(kind: PlaceKind) -> dict[str, Any]:
     return {"name": kind.name, "about": kind.about, "needs": list(kind.needs)}
+
+
+def _knob(kind: KnobKind) -> dict[str, Any]:
+    return {
+        "name": kind.name,
+        "about": kind.about,
+        "needs": list(kind.needs),
+        "source": kind.source,
+        "level": kind.level,
+        "pattern": kind.pattern,
+    }
 
 
 def _param(param: Param) -> dict[str, Any]:

@@ -7,8 +7,10 @@ study is refused before anything is started, by a stage that knows no machine.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +87,7 @@ def mistakes(services: object) -> Iterator[Mistake]:
     """
     for number, service in enumerate(services if isinstance(services, list) else ()):
         if isinstance(service, Mapping):
-            found = (*_kind_mistakes(service), *_job_mistakes(service), *_place_mistakes(service))
-            for key, what, fix in found:
+            for key, what, fix in chain.from_iterable(look(service) for look in _LOOKS):
                 yield (("services", number, *key), what, fix)
 
 
@@ -117,6 +118,16 @@ def _place_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
         yield (("place",), f"there is no place '{asked}'", _known(asked, names))
 
 
+def _knob_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
+    knobs = {knob["name"]: knob for knob in (schema("kinds") or {}).get("knobs", ())}
+    for name, level in _table(service, "knobs").items():
+        key = ("knobs", name)
+        if name not in knobs:
+            yield (key, f"there is no knob '{name}'", _known(name, knobs))
+        elif not isinstance(level, str) or not re.fullmatch(knobs[name]["pattern"], level):
+            yield (key, f"{name} is {level!r}", f"give {knobs[name]['level']}")
+
+
 def _table(service: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = service.get(key)
     return found if isinstance(found, Mapping) else {}
@@ -136,6 +147,9 @@ def _job_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
             yield (key, *problem)
         elif name in _TABLES and (unknown := _unknown_kind(_TABLES[name], str(value))):
             yield (key, f"there is no kind of {name} '{value}'", unknown)
+
+
+_LOOKS = (_kind_mistakes, _job_mistakes, _place_mistakes, _knob_mistakes)
 
 
 def _plain(found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -173,6 +173,8 @@ class ServiceSpec(Model):
     """Generator processes that share its load from one instant on: connections, threads and rate in
     equal parts, each a seed of its own. Arrivals are Poisson, whose streams add up. 0: nobody is
     asked, which shows what the instrument itself costs."""
+    knobs: Table = Field(default_factory=lambda: MappingProxyType({}))
+    """What is set on it while it runs, as `sojourn kinds knobs` lists them: cpuset = "0-1"."""
     check: Check | None = None
     """Known truth; needed for "check"."""
 

@@ -16,7 +16,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sojourn.actors.actor import Actor, Knob, Role, Stage, Window
+from sojourn.actors.actor import Actor, Role, Stage, Window
+from sojourn.knobs import Knob
 
 FILE = "decisions.json"
 Windows: TypeAlias = Mapping[str, Window]  # by actor; "client" has the generator's line

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sojourn.actors.actor import Knob
 from sojourn.actors.kind import NamedKind
 from sojourn.actors.managers.manager import Changes, Manager, Windows
+from sojourn.knobs import Knob
 
 
 class Null(Manager):

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from sojourn.knobs import priority
+from sojourn.knobs.priority import Rank
 from sojourn.places import proc
 from sojourn.places.task import Task
-from sojourn.services import priority
-from sojourn.services.priority import Rank
 
 Give = Callable[[int], int]
 THREADS = """

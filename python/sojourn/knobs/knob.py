@@ -1,0 +1,105 @@
+"""What a knob is: something of a running service that is set, and put back.
+
+    build → read → apply(level) … apply(level) → felt → restore
+
+A level is text, as in the study. What a knob changes is noted in the book before it is changed,
+with what it was; so it is put back after `kill -9` as well.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sojourn.host.tree import Tree
+from sojourn.places.ledger import Book, Undo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Felt:
+    """Whether what was set is in force, by reading back and by measuring (M23).
+
+    Attributes:
+        holds: None: it cannot be told.
+        why: what was read back and measured, in words.
+    """
+
+    holds: bool | None
+    why: str
+
+    @property
+    def verdict(self) -> str:
+        """The same as "holds", "violated" or "unknown"."""
+        return {True: "holds", False: "violated", None: "unknown"}[self.holds]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turned:
+    """What a knob is on.
+
+    Attributes:
+        label: of the service.
+        leader: first process of its session.
+        book: where it is noted what is changed.
+        tree: the machine, or a fake of it.
+    """
+
+    label: str
+    leader: int
+    book: Book
+    tree: Tree = field(default_factory=Tree)
+
+
+class Knob(ABC):
+    """One knob of one running service."""
+
+    @property
+    @abstractmethod
+    def by(self) -> str:
+        """What of the machine does it, for people."""
+
+    @abstractmethod
+    def read(self) -> str:
+        """The level that is in force now."""
+
+    @abstractmethod
+    def apply(self, level: str) -> None:
+        """Set a level; what it was is in the book before.
+
+        Raises:
+            HostFault: the machine refuses.
+        """
+
+    @abstractmethod
+    def felt(self) -> Felt:
+        """Whether the level that was applied last is in force, read back and measured."""
+
+    @abstractmethod
+    def restore(self) -> None:
+        """Put back what it was before the first `apply`; one that was never turned stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnobKind:
+    """One kind of knob, as `sojourn kinds` shows it.
+
+    Attributes:
+        level: what a level is, for people, with an example.
+        pattern: regular expression that the whole text of a level matches.
+        needs: what it needs of the host, for people.
+        source: where it comes from.
+        cpus: CPUs that a level leaves to the service, ascending; None: it is not about CPUs.
+        build: a knob that is not turned yet.
+        undo: kinds of entries that it writes into the book, beside settings → how each is undone.
+    """
+
+    name: str
+    about: str
+    level: str
+    pattern: str
+    needs: tuple[str, ...] = ()
+    source: str
+    cpus: Callable[[str], tuple[int, ...]] | None = None
+    build: Callable[[Turned], Knob]
+    undo: Mapping[str, Undo] = field(default_factory=dict)

@@ -1,0 +1,187 @@
+"""Settings of the machine that the lab changes on request, each as text before and after.
+
+A setting knows how it is read, where it stands, what it was and what the lab made of it, and so it
+can be put back by whoever finds it in a journal. It is put back only where it still is what the lab
+made of it: what somebody else has set since is theirs.
+
+    file      /proc/irq/24/smp_affinity_list, a CPU list, or a mask such as …/workqueue/cpumask
+    affinity  a thread, by number and start, so that a number that was given away again is not hit
+    text      any file of the kernel that says what was written to it, such as …/cpu.max
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from sojourn.host.tree import Tree, cpu_list, cpu_text
+from sojourn.places.ledger import Book
+
+FILE, AFFINITY, TEXT = "file", "affinity", "text"
+WORD_BITS = 32  # of a kernel mask between two commas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One thing that the lab sets, before and after.
+
+    Attributes:
+        kind: how it is read and written, of `WAYS`.
+        what: for people.
+        path: of the file, as on the machine; "" for a thread.
+        pid, tid, start_ticks: of the thread; 0 for a file.
+        old, new: as text; of CPUs: kernel CPU lists, such as "0-3".
+    """
+
+    kind: str
+    what: str
+    old: str
+    new: str
+    path: str = ""
+    pid: int = 0
+    tid: int = 0
+    start_ticks: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in the journal."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> Setting:
+        """The setting whose `as_json` is `table`; TypeError if it is none."""
+        return cls(**table)
+
+
+class Way(NamedTuple):
+    """How one kind of setting is read (None: it is gone) and written (OSError: it is refused)."""
+
+    read: Callable[[Setting, Tree], str | None]
+    write: Callable[[Setting, str, Tree], None]
+
+
+def note(book: Book, found: Sequence[Setting], *, at_ticks: int = 0, root: str = "/") -> int:
+    """Write settings into the book, before they are changed.
+
+    Args:
+        book: of what must be undone.
+        found: what is about to be set.
+        at_ticks: when, clock ticks after boot: what the threads among them start from then on
+            inherits their CPUs, and is put back with them; 0: it ends with them.
+        root: below which files lie.
+
+    Returns:
+        Number of the entry.
+    """
+    told = [setting.as_json() for setting in found]
+    return book.note("settings", settings=told, at_ticks=at_ticks, root=root)
+
+
+def read(setting: Setting, tree: Tree) -> str | None:
+    """What it is now; None: it is gone."""
+    return WAYS[setting.kind].read(setting, tree)
+
+
+def change(setting: Setting, level: str, tree: Tree) -> str:
+    """Set it, and read back.
+
+    Returns:
+        "" if it is so now or is gone, else why not.
+    """
+    now = read(setting, tree)
+    if now in (None, level):
+        return ""
+    try:
+        WAYS[setting.kind].write(setting, level, tree)
+    except OSError as error:
+        return error.strerror or "refused"
+    return "" if read(setting, tree) in (None, level) else "without effect"
+
+
+def put_back(setting: Setting, tree: Tree) -> str:
+    """Make it what it was, unless it was changed by somebody else since.
+
+    Returns:
+        "" if nothing of the lab's is left of it, else why.
+    """
+    return change(setting, setting.old, tree) if read(setting, tree) == setting.new else ""
+
+
+def _read_cpus(setting: Setting, tree: Tree) -> str | None:
+    text = tree.text(setting.path)
+    return None if text is None else cpu_text(file_cpus(setting.path, text))
+
+
+def _write_cpus(setting: Setting, level: str, tree: Tree) -> None:
+    text = file_text(setting.path, cpu_list(level))
+    tree.path(setting.path).write_text(text, encoding="ascii")
+
+
+def _read_affinity(setting: Setting, tree: Tree) -> str | None:
+    if start_ticks(tree, setting.pid, setting.tid) != setting.start_ticks:
+        return None
+    try:
+        return cpu_text(tuple(os.sched_getaffinity(setting.tid)))
+    except OSError:
+        return None
+
+
+def _write_affinity(setting: Setting, level: str, tree: Tree) -> None:
+    del tree
+    os.sched_setaffinity(setting.tid, cpu_list(level))
+
+
+def _read_text(setting: Setting, tree: Tree) -> str | None:
+    return tree.text(setting.path)
+
+
+def _write_text(setting: Setting, level: str, tree: Tree) -> None:
+    tree.path(setting.path).write_text(level, encoding="utf-8")
+
+
+#: How each kind of setting is read and written.
+WAYS: Mapping[str, Way] = {
+    FILE: Way(_read_cpus, _write_cpus),
+    AFFINITY: Way(_read_affinity, _write_affinity),
+    TEXT: Way(_read_text, _write_text),
+}
+
+
+def start_ticks(tree: Tree, pid: int, tid: int) -> int:
+    """When a thread started, clock ticks after boot; 0: it is gone."""
+    fields = stat_fields(tree, pid, tid)
+    return int(fields[19]) if fields else 0
+
+
+def stat_fields(tree: Tree, pid: int, tid: int) -> list[str]:
+    """Fields of its `stat` after the name, from the state on (proc(5)); none: it is gone."""
+    text = tree.text(f"/proc/{pid}/task/{tid}/stat")
+    return text.rpartition(")")[2].split() if text else []
+
+
+def file_cpus(path: str, text: str) -> tuple[int, ...]:
+    """CPUs that a file of the kernel names: a list where its name says so, else a mask."""
+    if path.endswith("_list"):
+        return cpu_list(text)
+    bits = int(text.replace(",", "") or "0", 16)
+    return tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
+
+
+def file_text(path: str, cpus: Collection[int]) -> str:
+    """What to write into such a file.
+
+    >>> file_text("/proc/irq/default_smp_affinity", (0, 1, 33))
+    '2,00000003'
+    >>> file_text("/proc/irq/9/smp_affinity_list", (0, 1, 33))
+    '0-1,33'
+    """
+    if path.endswith("_list"):
+        return cpu_text(tuple(cpus))
+    bits = sum(1 << cpu for cpu in cpus)
+    words = []
+    while bits:
+        words.append(bits & ((1 << WORD_BITS) - 1))
+        bits >>= WORD_BITS
+    words = words or [0]
+    return ",".join([f"{words[-1]:x}", *(f"{word:08x}" for word in reversed(words[:-1]))])
