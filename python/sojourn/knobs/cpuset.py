@@ -1,9 +1,9 @@
 """Which CPUs a service may run on.
 
 By the affinity of each of its threads: what a thread starts inherits it, and all of them are listed
-again until none is found outside. A thread that was bound to fewer CPUs, as pinned workers are,
-stays bound to those that the level leaves it; if that is none, it may use the level's, and has its
-own back when they are given back.
+again until none is found outside. A thread that was bound to fewer CPUs than the service, as pinned
+workers are, stays bound to those that the level leaves it; if that is none, it may use the level's,
+and has its own back when they are given back.
 
 A thread could set its own affinity and leave, which `felt` sees. A control group would not let it,
 but needs the controller `cpuset` in a hierarchy that the lab may write to and that no manager of
@@ -45,6 +45,7 @@ class Cpuset(Knob):
     def __init__(self, on: Turned) -> None:
         self._on = on
         self._level = ""
+        self._home: tuple[int, ...] = ()  # what the service had before the knob came
         self._entries: list[int] = []
         self._given: dict[tuple[int, int], Setting] = {}  # by thread and start: what was set
         self._runs: Mapping[int, int] = {}
@@ -57,6 +58,7 @@ class Cpuset(Knob):
     def apply(self, level: str) -> None:
         """Leave the service these CPUs, such as "0-1"."""
         wanted = cpu_text(cpu_list(level))
+        self._home = self._home or cpu_list(self.read())
         noted = list(self._entries)
         for _ in range(PASSES_MAX):
             found = [s for thread in self._threads() if (s := self._wish(thread, wanted))]
@@ -76,8 +78,9 @@ class Cpuset(Knob):
         before = self._given.get((thread.task.tid, thread.start_ticks))
         # What it had before the knob came, unless somebody has set something else since.
         own = before.old if before and before.new == thread.allowed else thread.allowed
+        is_pinned = {*cpu_list(own)} < {*self._home}
         within = {*cpu_list(own)} & {*cpu_list(wanted)}
-        new = cpu_text(tuple(within)) if within else wanted
+        new = cpu_text(tuple(within)) if is_pinned and within else wanted
         if new == thread.allowed:
             return None
         return Setting(
@@ -135,7 +138,7 @@ class Cpuset(Knob):
                 self._on.book.undone(entry)
             self._entries.clear()
             self._given.clear()
-        self._level = ""
+        self._level, self._home = "", ()
 
     def _threads(self) -> Iterator[_Thread]:
         for task in proc.tasks(self._on.leader):

@@ -145,6 +145,16 @@ def test_threads_are_left_the_level_and_have_their_own_back(
     assert not book.open
 
 
+def test_a_service_can_be_left_more_than_it_had(server: subprocess.Popen[str], book: Book) -> None:
+    for task in proc.tasks(server.pid):
+        os.sched_setaffinity(task.tid, {CPUS[0]})
+    knob = cpuset(server, book)
+    knob.apply(ALL)
+    assert allowed(server) == [ALL] * 4
+    knob.restore()
+    assert allowed(server) == [str(CPUS[0])] * 4
+
+
 def test_what_a_thread_had_and_gets_is_in_the_book_before_it_is_set(
     server: subprocess.Popen[str], book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:

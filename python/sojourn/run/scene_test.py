@@ -59,7 +59,9 @@ def ledger(tmp_path: Path) -> Iterator[Journal]:
 def scene(tmp_path: Path, ledger: Journal) -> Scene:
     folder = tmp_path / "point"
     folder.mkdir()
-    live: Any = SimpleNamespace(label="null", placement=WHERE, process=None, cpu_ns=lambda: 0)
+    live: Any = SimpleNamespace(
+        label="null", placement=WHERE, process=None, cpu_ns=lambda: 0, knobs={}
+    )
     return Scene(
         point=point(), spec=SPEC, folder=folder, placement=WHERE, facts=host.read(sample_s=0),
         ledger=ledger, services={"null": live},
@@ -240,9 +242,11 @@ class Share:
         self.levels.append(level)
 
 
-def test_a_manager_decides_once_a_second_and_its_knobs_are_turned_back(scene: Scene) -> None:
+def test_a_manager_decides_once_a_second_and_its_knobs_are_turned_back(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     share = Share()
-    scene.knobs = {"share": share}
+    monkeypatch.setattr(Scene, "knobs", {"share": share})
     with scene:
         scene.enter(Seeing("seeing", []))
         scene.enter(Turning())
@@ -254,15 +258,23 @@ def test_a_manager_decides_once_a_second_and_its_knobs_are_turned_back(scene: Sc
     assert '"changes": {\n    "share": "2"' in (scene.folder / "decisions.json").read_text()
 
 
-def test_knobs_are_turned_back_when_a_manager_fails(scene: Scene) -> None:
+def test_knobs_are_turned_back_when_a_manager_fails(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     share = Share()
-    scene.knobs = {"share": share}
+    monkeypatch.setattr(Scene, "knobs", {"share": share})
     with pytest.raises(AssertionError), scene:  # noqa: PT012
         scene.enter(Seeing("seeing", []))
         scene.enter(Turning())
         scene.second({"t_s": 1})
         scene.second({"t_s": 0})
     assert share.levels == ["0", "1", "0"]
+
+
+def test_the_knobs_of_a_scene_are_those_of_its_services(scene: Scene) -> None:
+    levels: Any = {"cpuset": Share()}
+    scene.services = {"web": SimpleNamespace(knobs=levels)}
+    assert dict(scene.knobs) == {"web.cpuset": levels["cpuset"]}
 
 
 def test_a_null_everything(scene: Scene) -> None:
