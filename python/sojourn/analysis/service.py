@@ -38,7 +38,7 @@ def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
     stands = progress(given.study, spec, [m.outcome for m in given.of(spec.label)])
     asked = plan_questions.asked(given.study, spec)
     names = {question.name for question in asked}
-    kinds = [kind for kind in questions.KINDS if kind.name in names]
+    kinds = [kind for kind in questions.KINDS.values() if kind.name in names]
     found = common(given, spec, stands)
     for kind in kinds:
         found = kind.prepared(given, spec, found)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sojourn.analysis import times
 from sojourn.analysis.data import Measured, Second, StudyData
+from sojourn.plan import questions
 from sojourn.plan.points import Outcome, Phase
 from sojourn.samples import (
     Interval,
@@ -72,13 +73,13 @@ def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _measured(folder: Path, outcome: Outcome) -> Measured:
-    """Arrays are read only where findings are made of them: sweep and check."""
+    """Arrays are read only where findings are made of them."""
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
     if outcome.point.phase is Phase.SCHEDULED:
         return Measured(outcome=outcome, culprits=_culprits(folder))
-    is_shown = outcome.point.phase in (Phase.SWEEP, Phase.CHECK)
-    if not is_shown or outcome.requests == 0:  # 0: it failed, and what it left may be damaged
+    is_read = questions.kind_of(outcome.point.phase).is_read
+    if not is_read or outcome.requests == 0:  # 0: it failed, and what it left may be damaged
         return Measured(outcome=outcome)
     result = load_result(folder / LOAD)
     raw = raw_sojourn_ns(folder / RAW)

@@ -17,7 +17,7 @@ def study(given: StudyData) -> Findings:
     """
     asked = [spec for spec in given.study.services if not _is_part(spec)]
     services = tuple(service.find(given, spec) for spec in asked)
-    whole = ((kind.name, kind.whole(given)) for kind in questions.KINDS)
+    whole = ((kind.name, kind.whole(given)) for kind in questions.KINDS.values())
     sections = {name: section for name, section in whole if section}
     said = [service.headline(s, given.workers.get(s.service)) for s in services]
     said += [section.headline for section in sections.values()]
@@ -44,4 +44,6 @@ def study(given: StudyData) -> Findings:
 
 def _is_part(spec: ServiceSpec) -> bool:
     """Whether a question takes the service for all it says of the study, not by itself."""
-    return any(kind.name in spec.measure and kind.is_part(spec) for kind in questions.KINDS)
+    return any(
+        kind.name in spec.measure and kind.is_part(spec) for kind in questions.KINDS.values()
+    )

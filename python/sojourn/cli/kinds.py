@@ -68,7 +68,7 @@ def catalogue() -> Kinds:
     ]
     asked = [
         {"name": one.name, "about": one.about, "needs": [f"[services.{t}]" for t in one.tables]}
-        for one in questions.KINDS
+        for one in questions.KINDS.values()
     ]
     methods = [plain(method) for method in analysis.KINDS]
     return {

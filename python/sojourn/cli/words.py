@@ -48,14 +48,14 @@ def outcome_words(
 def so_far(study: Study, point: Point, outcomes: Sequence[Outcome]) -> str:
     """`so far ≈ 100k (80k–130k)`: what all runs of a point's combination say, or ""."""
     known = _known(study, point, outcomes)
-    said = (question.so_far(known) for question in questions.KINDS)
+    said = (question.so_far(known) for question in questions.KINDS.values())
     return ", ".join(text for text in said if text)
 
 
 def _decision(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """What all runs so far say about this load, which is one answer for log, page and record."""
     known = _known(study, outcome.point, outcomes)
-    said = (question.said_of(known, outcome) for question in questions.KINDS)
+    said = (question.said_of(known, outcome) for question in questions.KINDS.values())
     return ", ".join(text for text in said if text)
 
 

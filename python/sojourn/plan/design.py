@@ -139,7 +139,7 @@ def _rank(group: Group, phase: Phase) -> tuple[int, bool]:
         return -2, False  # the load axis
     is_axis = group.study.service(group.service).max_rps is MaxRps.QOS
     is_first = is_axis and question is max_load.KIND
-    number = -1 if is_first else questions.KINDS.index(question)
+    number = -1 if is_first else list(questions.KINDS.values()).index(question)
     is_about = any(kind.is_about for kind in question.phases if kind.name == phase)
     return number, not is_about
 

@@ -23,4 +23,4 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
         within = f" (runs: {show.rates(interval)})" if interval else ""
         facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
     facts += [(what, how) for what, how in service.setup if what in COMPANY]
-    return [*facts, *(fact for kind in KINDS for fact in kind.facts(service))]
+    return [*facts, *(fact for kind in KINDS.values() for fact in kind.facts(service))]

@@ -16,7 +16,7 @@ def of(findings: Findings) -> str:
     answers = [f"{s.service} {tiles.short(s)}" for s in findings.services]
     targets = {tiles.target(s) for s in findings.services}
     same = f" at {targets.pop()}" if len(targets) == 1 and targets != {""} else ""
-    checked = ", ".join(filter(None, (kind.study_words(findings) for kind in KINDS)))
+    checked = ", ".join(filter(None, (kind.study_words(findings) for kind in KINDS.values())))
     said = ", ".join(answers)
     forms = [
         "; ".join(part for part in (f"{said}{same}" if said else "", checked) if part),

@@ -84,7 +84,7 @@ def _templates() -> Environment:
         "units": units,
         "people": people,
         "stages": stages,
-        "sections": sections.KINDS,
+        "sections": tuple(sections.KINDS.values()),
         "Breakdown": Breakdown,
         "rows_of": rows_of,
         "percent": words.percent,

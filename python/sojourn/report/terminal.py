@@ -28,7 +28,7 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
     lines = list(_head(findings, width))
     for service in findings.services:
         lines += ["", *_service(service, width)]
-    for kind in KINDS:
+    for kind in KINDS.values():
         if found := list(kind.study_table(findings, width)):
             lines += ["", *found]
     lines += _doubted(findings, width)
@@ -44,16 +44,16 @@ def _head(findings: Findings, width: int) -> Iterator[str]:
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
-        yield from (line for kind in KINDS for line in kind.study_head(findings))
+        yield from (line for kind in KINDS.values() for line in kind.study_head(findings))
     if len(findings.services) != 1 or findings.sections:
         yield f"all together: {show.verdict(findings.verdict)}"
 
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     yield f"{service.service} ".ljust(width, "=")
-    for kind in KINDS:
+    for kind in KINDS.values():
         yield from kind.table(service, width)
-    for kind in KINDS:
+    for kind in KINDS.values():
         yield from kind.plot(service, width)
     yield from textwrap.wrap(service.answer, width)
     for name, value in facts.of_service(service):
@@ -65,7 +65,7 @@ def _doubted(findings: Findings, width: int) -> Iterator[str]:
     said = list(_judged(findings.reasons, width))
     for service in findings.services:
         said += _doubts(people.doubts(service), width, of=f"{service.service}: ")
-    for kind in KINDS:
+    for kind in KINDS.values():
         said += _doubts(kind.study_doubts(findings), width)
     said += [
         line for what, mend in findings.noise for line in _item(f"this host: {what}; {mend}", width)
@@ -93,7 +93,7 @@ def _doubts(doubts: Sequence[people.Doubt], width: int, *, of: str = "") -> Iter
 
 def _next(findings: Findings, width: int) -> Iterator[str]:
     """What to run next; commands stay in one line, to be copied."""
-    every = (kind.settle(service) for service in findings.services for kind in KINDS)
+    every = (kind.settle(service) for service in findings.services for kind in KINDS.values())
     found = [one for one in every if one]
     settles: Settle | None = max(found, key=lambda one: one.seconds, default=None)
     if settles is None and not findings.command:

@@ -47,7 +47,9 @@ class Tile:
 def of_service(service: ServiceFinding) -> Tile:
     """The tile of a service, with or without a target."""
     found = _number(service)
-    reasons = [reason for kind in KINDS for reason in kind.reasons(service)] + [*service.reasons]
+    reasons = [reason for kind in KINDS.values() for reason in kind.reasons(service)] + [
+        *service.reasons
+    ]
     is_open = service.verdict is Verdict.UNKNOWN and reasons
     return Tile(
         service=service.service,
@@ -56,10 +58,10 @@ def of_service(service: ServiceFinding) -> Tile:
         unit=found.unit,
         said=found.said,
         target=target(service),
-        bar=next(filter(None, (kind.bar(service) for kind in KINDS)), None),
+        bar=next(filter(None, (kind.bar(service) for kind in KINDS.values())), None),
         why=show.uncoded(reasons[0]) if is_open else "",  # without the code of its rule
-        notes=tuple(note for kind in KINDS for note in kind.notes(service)),
-        settle=next(filter(None, (kind.settle(service) for kind in KINDS)), None),
+        notes=tuple(note for kind in KINDS.values() for note in kind.notes(service)),
+        settle=next(filter(None, (kind.settle(service) for kind in KINDS.values())), None),
     )
 
 
@@ -75,7 +77,7 @@ def short(service: ServiceFinding) -> str:
 
 
 def _number(service: ServiceFinding) -> Number:
-    found = (kind.number(service) for kind in KINDS)
+    found = (kind.number(service) for kind in KINDS.values())
     return next(filter(None, found), Number(number="unknown", short="unknown"))
 
 

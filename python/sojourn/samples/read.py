@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn import units
 from sojourn.errors import StoreFault
-from sojourn.plan import codec, traced
+from sojourn.plan import codec, questions, traced
 from sojourn.plan.evidence import OVERLOAD
 from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
 from sojourn.samples import clusters, dependence, raw
@@ -15,8 +15,6 @@ from sojourn.samples.intervals import intervals
 
 POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
 HOST, SERVICE = "host.json", "service.json"
-# phases that ask only whether a load meets its target
-DECIDED = (Phase.SEARCH, Phase.CONFIRM, Phase.SCHEDULED)
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows nothing
 BEHIND_MIN, BEHIND_STOPS = 0.02, 3.0  # share not completed: in any case, and for each share stopped
@@ -80,12 +78,13 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
         others: share of the time of the server's CPUs that other processes used, which are not
             there on purpose.
     """
-    if point.phase in DECIDED and _is_overrun(result):
+    is_decided = questions.kind_of(point.phase).is_decided
+    if is_decided and _is_overrun(result):
         return Verdict.VIOLATED, result.reasons
     is_bounded = result.lateness_ns is not None  # the client's lag alone, of known size
-    if result.lateness and not is_bounded and point.phase not in DECIDED:
+    if result.lateness and not is_bounded and not is_decided:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
-    holds_anyway = point.phase in DECIDED and result.verdict is Verdict.HOLDS
+    holds_anyway = is_decided and result.verdict is Verdict.HOLDS
     is_about_them = point.phase is Phase.SCHEDULED
     if others > OTHERS_MAX and not (holds_anyway or is_about_them):
         why = (

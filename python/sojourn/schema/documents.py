@@ -96,7 +96,7 @@ def _study() -> dict[str, Any]:
     for name in ("RunSpec", "SearchSpec"):
         schema["$defs"][name].pop("required", None)
     measure = schema["$defs"]["ServiceSpec"]["properties"]["measure"]
-    measure["items"]["enum"] = [question.name for question in questions.KINDS]
+    measure["items"]["enum"] = [question.name for question in questions.KINDS.values()]
     required = [key for key in schema["required"] if key != "run"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema,
             "required": required}  # fmt: skip
@@ -109,7 +109,7 @@ def _findings() -> dict[str, Any]:
     of_service, of_study = definitions["ServiceFinding"]["properties"], schema["properties"]
     for table in (of_service, of_study):
         del table["sections"]
-    for kind in answers.KINDS:
+    for kind in answers.KINDS.values():
         for table, types in ((of_service, kind.service_types()), (of_study, kind.study_types())):
             for name, type_ in types.items():
                 found = TypeAdapter(type_).json_schema()

@@ -6,17 +6,20 @@ headline, the others add what they have to say.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 
+from sojourn import kinds
 from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.analysis.questions import breakdown, check, max_load, sweep
+from sojourn.analysis.questions import breakdown, check, max_load, null, sweep
 from sojourn.analysis.questions.question import Answer
 
-KINDS: tuple[Answer, ...] = (
+KINDS: Mapping[str, Answer] = kinds.table(
     max_load.KIND,
     sweep.KIND,
     breakdown.KIND,
     check.KIND,
+    null.KIND,
 )
 
 __all__ = ["KINDS", "Answer", "flat"]
@@ -25,14 +28,14 @@ __all__ = ["KINDS", "Answer", "flat"]
 def flat(found: Findings) -> dict[str, object]:
     """Findings as their JSON has them: each question's part beside what is common."""
     table: dict[str, object] = {**_common(found), "services": [_flat(s) for s in found.services]}
-    for kind in KINDS:
+    for kind in KINDS.values():
         table |= kind.study_json(found.sections.get(kind.name))
     return table
 
 
 def _flat(found: ServiceFinding) -> dict[str, object]:
     table = _common(found)
-    for kind in KINDS:
+    for kind in KINDS.values():
         table |= kind.service_json(found.sections.get(kind.name))
     return table
 

@@ -27,7 +27,7 @@ NAME = "check"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks(Section):
-    """Every comparison with theory."""
+    """Every comparison with theory that a study made."""
 
     rows: tuple[CheckRow, ...]
 
@@ -79,7 +79,7 @@ class CheckAnswer(Answer):
         return spec.check is not None and spec.check.system != "null"
 
     def whole(self, given: StudyData) -> Checks | None:
-        """All comparisons with theory."""
+        """All comparisons with theory; None if the study makes none."""
         rows = compared(given)
         if not rows:
             return None
@@ -95,7 +95,7 @@ class CheckAnswer(Answer):
         return {"checks": tuple[CheckRow, ...]}
 
     def study_json(self, section: Section | None) -> Mapping[str, object]:
-        """The rows alone."""
+        """The rows alone; none where nothing was compared."""
         return {"checks": section.rows if isinstance(section, Checks) else ()}
 
 

@@ -63,7 +63,7 @@ class Answer(ABC):
         return {self.name: Optional[self.section]}  # noqa: UP045  # a type that is a value
 
     def study_types(self) -> Mapping[str, Any]:
-        """The types of `study_json`."""
+        """The types of `study_json`, by key, for the schema."""
         return {}
 
     def study_json(self, section: Section | None) -> Mapping[str, object]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from sojourn import kinds
 from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
-from sojourn.plan.questions import breakdown, check, max_load, sweep
+from sojourn.plan.questions import breakdown, check, max_load, null, sweep
 from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.faults import Mistake, near
 
-KINDS: tuple[Question, ...] = (
+KINDS: Mapping[str, Question] = kinds.table(
     sweep.KIND,
     max_load.KIND,
     breakdown.KIND,
     check.KIND,
+    null.KIND,
 )
 AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis
 
@@ -30,18 +32,24 @@ def asked(study: Study, service: ServiceSpec) -> tuple[Question, ...]:
     """
     for what, fix in _problems(service.measure, lambda table: getattr(service, table, None)):
         raise SpecFault(what, at=f"services.{service.label}.measure", fix=fix)
-    return tuple(question for question in KINDS if question.is_asked(study, service))
+    return tuple(question for question in KINDS.values() if question.is_asked(study, service))
 
 
 def of_phase(phase: Phase) -> Question | None:
     """The question whose phase it is; None if it is that of the axis, or of none that is left."""
-    kinds = ((kind.name, question) for question in KINDS for kind in question.phases)
-    return next((question for name, question in kinds if name == phase), None)
+    every = ((kind.name, question) for question in KINDS.values() for kind in question.phases)
+    return next((question for name, question in every if name == phase), None)
 
 
 def phases() -> tuple[PhaseKind, ...]:
     """Every phase, in the order of measurement."""
-    return AXIS, *(kind for question in KINDS for kind in question.phases)
+    return AXIS, *(kind for question in KINDS.values() for kind in question.phases)
+
+
+def kind_of(phase: Phase) -> PhaseKind:
+    """What is known of a phase; of one that is no longer asked for, its name."""
+    found = (kind for kind in phases() if kind.name == phase)
+    return next(found, PhaseKind(name=phase, about=""))
 
 
 def mistakes(services: object) -> Iterator[Mistake]:
@@ -62,12 +70,11 @@ def mistakes(services: object) -> Iterator[Mistake]:
 
 def _problems(names: Sequence[str], table_of: Callable[[str], object]) -> Iterator[tuple[str, str]]:
     """(what, fix) of each question that does not exist, or has not what it needs."""
-    kinds = {question.name: question for question in KINDS}
     for name in names:
-        question = kinds.get(name)
+        question = KINDS.get(name)
         if question is None:
-            meant = near(name, kinds)
-            fix = f"did you mean {' or '.join(meant)}?" if meant else f"known: {', '.join(kinds)}"
+            meant = near(name, KINDS)
+            fix = f"did you mean {' or '.join(meant)}?" if meant else f"known: {', '.join(KINDS)}"
             yield f"there is no question '{name}'", fix
             continue
         for table in question.tables:

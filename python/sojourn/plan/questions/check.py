@@ -20,7 +20,7 @@ class Checks(Question):
 
     name = "check"
     about = "the instrument against a known truth"
-    phases = (PhaseKind(name=Phase.CHECK, about="the instrument against theory"),)
+    phases = (PhaseKind(name=Phase.CHECK, about="the instrument against theory", is_read=True),)
     needs_axis = False
     tables = ("check",)
     is_alone = True
@@ -28,7 +28,7 @@ class Checks(Question):
     def next_point(
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
     ) -> Point | None:
-        """The next check."""
+        """The next check; they need nothing known before."""
         del known
         return next_check(study, service, outcomes)
 

@@ -32,16 +32,18 @@ class MaxLoad(Question):
     name = NAME
     about = "the highest load within the QoS target, with its interval"
     phases = (
-        PhaseKind(name=Phase.SEARCH, about="the highest load within QoS", is_about=True),
-        PhaseKind(name=Phase.CONFIRM, about="its lower end once more"),
-        PhaseKind(name=Phase.SCHEDULED, about="the same without the shield"),
+        PhaseKind(
+            name=Phase.SEARCH, about="the highest load within QoS", is_about=True, is_decided=True
+        ),
+        PhaseKind(name=Phase.CONFIRM, about="its lower end once more", is_decided=True),
+        PhaseKind(name=Phase.SCHEDULED, about="the same without the shield", is_decided=True),
     )
     tables = ("qos",)
 
     def finds(
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
     ) -> Search | None:
-        """Where the search stands."""
+        """Where the search stands; None before axis and target are known."""
         kept = search_of(known)
         if kept is not None or known.axis is None or known.target is None:
             return kept

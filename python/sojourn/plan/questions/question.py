@@ -42,11 +42,16 @@ class PhaseKind:
         name: of the phase, as it stands in points and records.
         about: in a few words, for `sojourn plan`.
         is_about: how many points there are depends on what they show.
+        is_read: findings are made of their arrays (histograms, seconds), not of outcomes alone.
+        is_decided: they ask only whether a load meets its target, which a late client or others
+            on the server's CPUs can make seem worse, never better.
     """
 
     name: Phase
     about: str
     is_about: bool = False
+    is_read: bool = False
+    is_decided: bool = False
 
 
 class Question(ABC):

@@ -13,24 +13,16 @@ from sojourn.plan.points import Phase
 from sojourn.plan.questions import KINDS
 from sojourn.spec import ServiceSpec, Study
 
-OWN = {"__init__.py", "question.py"}
-
 
 def loaded(measure: str, *sets: str) -> Study:
     sets = (f"services.memcached.measure={measure}", *sets)
     return spec.load("max_load_memcached", profile="quick", overrides=sets, asks=questions.mistakes)
 
 
-def test_every_file_of_the_folder_is_in_the_table_and_the_other_way_round() -> None:
-    files = {path.name for path in Path(questions.__file__).parent.glob("*.py")} - OWN
-    files = {name for name in files if not name.endswith("_test.py")}
-    assert sorted(f"{question.name}.py" for question in KINDS) == sorted(files)
-
-
 def test_no_two_questions_share_a_phase_and_none_has_that_of_the_axis() -> None:
     names = [kind.name for kind in questions.phases()]
     assert len(set(names)) == len(names)
-    for question in KINDS:
+    for question in KINDS.values():
         for kind in question.phases:
             assert questions.of_phase(kind.name) is question
             assert kind.about

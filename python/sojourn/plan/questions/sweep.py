@@ -23,7 +23,7 @@ class Sweep(Question):
 
     name = "sweep"
     about = "latency against load"
-    phases = (PhaseKind(name=Phase.SWEEP, about="latency against load"),)
+    phases = (PhaseKind(name=Phase.SWEEP, about="latency against load", is_read=True),)
 
     def next_point(
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]

@@ -60,4 +60,4 @@ def of_study(findings: Findings) -> list[Figure]:
 
 def _kinds() -> tuple[Kind, ...]:
     """All of the table, and those that a section alone knows of."""
-    return (*KINDS, *(kind for shown in sections.KINDS for kind in shown.figures))
+    return (*KINDS, *(kind for shown in sections.KINDS.values() for kind in shown.figures))

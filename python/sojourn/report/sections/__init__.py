@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from sojourn.report.sections import breakdown, check, max_load, sweep
+from collections.abc import Mapping
+
+from sojourn import kinds
+from sojourn.report.sections import breakdown, check, max_load, null, sweep
 from sojourn.report.sections.section import Bar, Number, Shown
 
-KINDS: tuple[Shown, ...] = (
+KINDS: Mapping[str, Shown] = kinds.table(
     max_load.KIND,
     sweep.KIND,
     breakdown.KIND,
     check.KIND,
+    null.KIND,
 )
 
 __all__ = ["KINDS", "Bar", "Number", "Shown"]

@@ -31,7 +31,7 @@ class CheckShown(Shown):
             yield f"ideal queues: {said}"
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
-        """A line per comparison."""
+        """A line per comparison; nothing where there is none."""
         if rows := rows_of(findings):
             yield from _checks(rows, width)
 

@@ -47,7 +47,7 @@ class MaxLoadShown(Shown):
         return search.settle if search else None
 
     def facts(self, service: ServiceFinding) -> Iterator[tuple[str, str]]:
-        """What it rests on."""
+        """What the interval rests on, and what it says of the machine."""
         if search := service.section(MaxLoad):
             yield from _searched(search)
 

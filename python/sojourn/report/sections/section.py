@@ -141,6 +141,6 @@ class Shown(ABC):  # a question may have nothing of its own to show
         yield from ()
 
     def study_doubts(self, findings: Findings) -> Sequence[people.Doubt]:
-        """What speaks against it."""
+        """What speaks against that, the most frequent first."""
         del findings
         return ()

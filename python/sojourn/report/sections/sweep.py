@@ -34,13 +34,13 @@ class SweepShown(Shown):
             yield "smoothed curve crosses QoS at", crossing
 
     def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
-        """A line per load."""
+        """A line per load, in the order of loads."""
         del width
         if service.points:
             yield from _table(service)
 
     def plot(self, service: ServiceFinding, width: int) -> Iterator[str]:
-        """The tail against load."""
+        """The judged quantile against load, with its bound."""
         if service.points:
             yield ""
             yield from _plot(service, width)
