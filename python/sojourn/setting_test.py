@@ -15,7 +15,7 @@ from sojourn.plan import Phase
 from sojourn.testing import Lab, installed
 
 LOADS = (0.125, 0.901, 0.904)
-SETS = (
+SETS = ("aa=false",
     "trace=true", f"run.fractions={list(LOADS)}", "run.measure_s=0.5", "run.repeats=2",
     "run.peak_s=0.2", 'services.memcached.measure=["sweep"]', 'services.nginx.measure=["sweep"]',
 )  # fmt: skip

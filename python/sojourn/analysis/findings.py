@@ -221,6 +221,25 @@ class MaxLoad(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseFloor:
+    """What two runs of the same setting differ by (A/A, M16).
+
+    Attributes:
+        q: quantile that was compared.
+        sigma: standard deviation of the logarithm of their ratio.
+        interval: of `sigma`, 95 %.
+        gate: ratios whose logarithm is smaller than this cannot be told from noise, at 5 %.
+        pairs: (load as a share of max RPS, ns, ns of its twin).
+    """
+
+    q: float
+    sigma: float
+    interval: Interval
+    gate: float
+    pairs: tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFinding:
     """All about one service of the study: what is common, and what each question found.
 
@@ -232,6 +251,7 @@ class ServiceFinding:
         paper: (what, paper's value in words, ours in words, id) rows, such as C7's 70 %.
         setup: service facts for people: version, threads, CPUs, items, scaling.
         sections: what each question found, by its name, those that speak first first.
+        noise_floor: what equal runs differ by; None without pairs of them.
     """
 
     service: str
@@ -249,6 +269,7 @@ class ServiceFinding:
     verdict: Verdict
     reasons: tuple[str, ...]
     sections: Mapping[str, Section] = field(default_factory=dict)
+    noise_floor: NoiseFloor | None = None
 
     def section(self, kind: type[S]) -> S | None:
         """What the question found that gives this type; None if it was not asked or begun."""

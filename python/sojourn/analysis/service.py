@@ -8,7 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from sojourn.analysis import answer, load_point, lowess, lqos, overlay, paper, questions, runs
+from sojourn.analysis import (
+    answer,
+    load_point,
+    lowess,
+    lqos,
+    noise,
+    overlay,
+    paper,
+    questions,
+    runs,
+)
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import (
     Interval,
@@ -56,7 +66,8 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
     qos = lqos.qos(spec, stands.target)
     axis = stands.axis
     max_rps = axis.rps if axis else None
-    judged = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
+    swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
+    judged = [j for j in swept if not noise.is_twin(j)]
     points = _points(judged, qos, max_rps, _said(stands, [m.outcome for m in measured]))
     q = qos.q if qos else TAIL
     smooth, crossing = _curves(judged, qos, q)
@@ -75,6 +86,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         answer="",
         verdict=Verdict.UNKNOWN,
         reasons=_doubts(stands, points),
+        noise_floor=noise.floor(swept, q),
     )
 
 

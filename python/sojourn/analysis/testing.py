@@ -136,10 +136,10 @@ def _play(study: Study, point: Point, capacity_rps: float, rng: Generator) -> Me
 def study_of(
     *services: ServiceSpec, profile: str = "quick", name: str = "latency_vs_load"
 ) -> Study:
-    """A study of these services."""
+    """A study of these services, without A/A points."""
     return Study(
         name=name, question="How does the tail grow with load?", run=PROFILES[profile],
-        services=services,
+        services=services, aa=False,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def study(*varied: str, sets: tuple[str, ...] = (), name: str = "max_load_memcac
         name,
         profile="quick",
         varied=[f"load={','.join(map(str, LOADS))}", *varied],
-        overrides=[few, "run.repeats=4", *sets],
+        overrides=[few, "run.repeats=4", "aa=false", *sets],
     )
 
 

@@ -16,6 +16,7 @@ from sojourn.spec.levels import Level, is_factor, level_of, level_text
 __all__ = ["Level", "Setting", "is_factor", "level_of", "level_text"]
 
 LOAD = "load"  # a share of max RPS
+TWIN = "twin"  # the second of two points that are the same but for this word (A/A, M16)
 WHOLE_PLOT = ("services.", "run.")  # of the factors that take a fresh start
 RATE = "rate"  # requests/s, where the plan itself looks for the load
 NEIGHBOUR = "neighbour"  # who runs beside the service; "none": nobody

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.report import show
+from sojourn.report import noise, show
 from sojourn.report.sections import KINDS
 
-COMPANY = ("shield", "neighbour", "manager")  # who was there while it was measured
+COMPANY = ("shield", "clients", "neighbour", "manager")  # who was there while it was measured
 
 
 def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
@@ -23,4 +23,6 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
         within = f" (runs: {show.rates(interval)})" if interval else ""
         facts.append(("max RPS", f"{show.count(service.max_rps)} requests/s{within}, by {rule}"))
     facts += [(what, how) for what, how in service.setup if what in COMPANY]
+    if service.noise_floor:
+        facts.append(("noise floor (A/A)", noise.floor(service.noise_floor)))
     return [*facts, *(fact for kind in KINDS.values() for fact in kind.facts(service))]

@@ -284,6 +284,9 @@ class Study(Model):
     """The question in a sentence; the report opens with it."""
     seed: Annotated[int, Field(ge=1, le=2**53)] = 1
     """Seed of every order and every draw."""
+    aa: bool = True
+    """Measure one load twice in every block of a sweep: how much the two differ is the noise floor
+    of this campaign, below which no effect can be told (M16)."""
     trace: bool = False
     """Take requests apart by eBPF at every load, and measure what that costs; needs root."""
     neighbour: str = "none"

@@ -3,18 +3,23 @@
 A block is one life of the service. Within a block the order of loads is drawn from the study's
 seed, so that drift of the machine does not line up with load. Runs whose self-check failed are
 made again at the end of their block.
+
+One load of each block, drawn by lot, is measured twice (A/A, M16): what its two runs differ by is
+noise. The second run's place in the order is drawn, too, so which of the two is called the twin
+says nothing about either: they can be exchanged.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.questions.question import Known, PhaseKind, Question
-from sojourn.plan.setting import LOAD, Setting
+from sojourn.plan.setting import LOAD, TWIN, Setting
 from sojourn.spec import ServiceSpec, Study
 
 
@@ -45,21 +50,21 @@ def next_run(
 ) -> Point | None:
     """The next run of the sweep; None when it is complete. Late sweeps repeat nothing."""
     done = make.Tried(outcomes, Phase.SWEEP)
-    settings = {fraction: Setting.of({LOAD: fraction}) for fraction in study.run.fractions}
     for block in range(study.run.repeats):
         name = Cell(service.label, Phase.SWEEP, block).key()
-        tried = {load: done.at(block, settings[load]) for load in order(study, name)}
-        fresh = [fraction for fraction, runs in tried.items() if not runs]
+        tried = [(setting, done.at(block, setting)) for setting in order(study, name)]
+        fresh = [(s, runs) for s, runs in tried if not runs and not (is_late and TWIN in s)]
         again = [
-            fraction
-            for fraction, runs in tried.items()
+            (setting, runs)
+            for setting, runs in tried
             if runs and make.is_open(runs, 0 if is_late else study.run.retries)
         ]
-        for fraction in fresh or again:
+        for setting, runs in fresh or again:
+            fraction = float(setting[LOAD])
             return make.point(
                 study,
-                Cell(service.label, Phase.SWEEP, block, settings[fraction]),
-                len(tried[fraction]),
+                Cell(service.label, Phase.SWEEP, block, setting),
+                len(runs),
                 measure_s=study.run.measure_s,
                 offered_rps=fraction * axis.rps,
                 fraction=fraction,
@@ -68,11 +73,22 @@ def next_run(
     return None
 
 
-def order(study: Study, block: str) -> tuple[float, ...]:
-    """The loads of one block in the order in which they are measured."""
-    fractions = list(study.run.fractions)
-    random.Random(make.seed_of(study, block)).shuffle(fractions)  # noqa: S311 - not a secret
-    return tuple(fractions)
+def order(study: Study, block: str) -> tuple[Setting, ...]:
+    """The settings of one block in the order in which they are measured, the twin among them."""
+    settings = list(settings_of(study.run.fractions))
+    random.Random(make.seed_of(study, block)).shuffle(settings)  # noqa: S311 - not a secret
+    if study.aa:
+        lot = random.Random(make.seed_of(study, f"{block}/{TWIN}"))  # noqa: S311 - not a secret
+        load = lot.choice(study.run.fractions)
+        twin = Setting.of({LOAD: load, TWIN: True})
+        settings.insert(lot.randrange(len(settings) + 1), twin)
+    return tuple(settings)
+
+
+@lru_cache(maxsize=64)
+def settings_of(fractions: tuple[float, ...]) -> tuple[Setting, ...]:
+    """A setting for each load; the plan asks for them at every point."""
+    return tuple(Setting.of({LOAD: fraction}) for fraction in fractions)
 
 
 KIND = Sweep()

@@ -34,7 +34,7 @@ def test_a_block_holds_every_load_once_in_the_order_of_its_seed() -> None:
     assert len(points) == 9
     for block in range(3):
         mine = [p for p in points if p.repeat == block]
-        assert tuple(p.fraction for p in mine) == sweep.order(OF, f"memcached/sweep/b{block}")
+        assert tuple(p.setting for p in mine) == sweep.order(OF, f"memcached/sweep/b{block}")
         assert mine == points[3 * block : 3 * block + 3]
     for point in points:
         assert point.offered_rps == pytest.approx(1e5 * (point.fraction or 0))
@@ -65,3 +65,48 @@ def test_loads_that_differ_by_little_are_points_of_their_own() -> None:
 
 def test_a_late_sweep_repeats_nothing() -> None:
     assert run(lost=0.5, is_late=True) == run()
+
+
+def twins(seed: int, blocks: int = 1) -> list[list[Point]]:
+    """By block, in order: the points of the load that is measured twice."""
+    of = study("aa=true", f"seed={seed}", f"run.repeats={blocks}", "run.fractions=[0.2, 0.5, 0.8]",
+               'services.memcached.measure=["sweep"]')  # fmt: skip
+    found: list[Point] = []
+    while point := sweep.next_run(of, SERVICE, [imagine(p) for p in found], AXIS, TARGET,
+                                  is_late=False):  # fmt: skip
+        found.append(point)
+    by_block = [[p for p in found if p.repeat == block] for block in range(blocks)]
+    assert [len(block) for block in by_block] == [4] * blocks
+    loads = [next(p.fraction for p in block if "twin" in p.setting) for block in by_block]
+    return [
+        [p for p in block if p.fraction == load]
+        for block, load in zip(by_block, loads, strict=True)
+    ]
+
+
+def test_one_load_of_each_block_is_measured_twice_alike_but_for_its_draws() -> None:
+    for pair in twins(seed=7, blocks=5):
+        one, other = pair
+        assert {"twin" in one.setting, "twin" in other.setting} == {True, False}
+        for name in ("offered_rps", "measure_s", "warmup_s", "life", "overrides", "fraction"):
+            assert getattr(one, name) == getattr(other, name), name
+        assert one.seed != other.seed
+        assert one.key != other.key
+
+
+def test_which_of_two_twins_comes_first_is_a_matter_of_chance() -> None:
+    pairs = [pair for seed in range(1, 41) for pair in twins(seed, blocks=5)]
+    first = sum("twin" in pair[0].setting for pair in pairs)
+    assert abs(first - 100) < 3.5 * 50**0.5, f"{first} of 200 times the twin came first"
+    drawn = [pair[0].fraction for pair in pairs]
+    for load in (0.2, 0.5, 0.8):
+        assert abs(drawn.count(load) - 200 / 3) < 3.5 * (200 * 2 / 9) ** 0.5
+
+
+def test_a_late_sweep_has_no_twins() -> None:
+    of = study("aa=true", "run.repeats=1", 'services.memcached.measure=["sweep"]')
+    made: list[Outcome] = []
+    while point := sweep.next_run(of, SERVICE, made, AXIS, TARGET, is_late=True):
+        made.append(imagine(point))
+    assert len(made) == len(of.run.fractions)
+    assert not any("twin" in o.point.setting for o in made)
