@@ -22,6 +22,7 @@ from typing import Any
 
 from sojourn import programs, units
 from sojourn.errors import Exit, Fault, RunFault, SpecFault
+from sojourn.host.tree import cpu_list
 from sojourn.places import process
 from sojourn.places.process import Ended, Ledger, Process
 from sojourn.run import record, signals
@@ -130,9 +131,19 @@ def _start(job: Mapping[str, Any], files: Files, ledger: Ledger) -> Process:
             ledger=ledger,
             log=files.log,
             stdin=files.job,
+            cpus=_cpus(job),
             has_stderr_pipe=True,
             is_first=True,
         )
+
+
+def _cpus(job: Mapping[str, Any]) -> tuple[int, ...]:
+    """Where it may run: on the CPUs of its job, and where the lab may.
+
+    The lab keeps itself to CPUs that the client need not have, and what it starts inherits them.
+    """
+    asked = cpu_list(str(job.get("cpus", "")))
+    return tuple(sorted({*asked, *os.sched_getaffinity(0)})) if asked else ()
 
 
 def check(job: Mapping[str, Any], *, at: str) -> None:

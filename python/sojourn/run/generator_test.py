@@ -72,6 +72,21 @@ def test_a_result_is_read_whatever_its_verdict(fake: Fake, tmp_path: Path, statu
     assert kept["schema"] == "sojourn.load.job/1"
 
 
+def test_it_may_run_on_its_own_cpus_where_the_lab_keeps_itself_to_others(
+    fake: Fake, tmp_path: Path
+) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs: one for the lab, one for the client")
+    fake("json.dump({'may': sorted(os.sched_getaffinity(0))}, open(result, 'w'))")
+    os.sched_setaffinity(0, cpus[:1])
+    try:
+        assert run(tmp_path, cpus=f"{cpus[-1]}") == {"may": [cpus[0], cpus[-1]]}
+        assert run(tmp_path) == {"may": cpus[:1]}
+    finally:
+        os.sched_setaffinity(0, cpus)
+
+
 def test_lines_of_progress_are_handed_on_and_others_kept(fake: Fake, tmp_path: Path) -> None:
     fake("""
 for text in ('{"t_s": 1.0}', 'a warning', '{"t_s": 2', '.5}', '{broken}'):
