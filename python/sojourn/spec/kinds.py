@@ -124,8 +124,14 @@ def _knob_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
         key = ("knobs", name)
         if name not in knobs:
             yield (key, f"there is no knob '{name}'", _known(name, knobs))
-        elif not isinstance(level, str) or not re.fullmatch(knobs[name]["pattern"], level):
-            yield (key, f"{name} is {level!r}", f"give {knobs[name]['level']}")
+        elif not _is_level(level, knobs[name]["pattern"]):
+            yield (key, f"{name} is {json.dumps(level)}", f"give {knobs[name]['level']}")
+
+
+def _is_level(level: object, pattern: str) -> bool:
+    """Whether it is text, or a whole number (`--vary` reads 0 and 1 from 0,1), of that form."""
+    is_scalar = isinstance(level, str | int) and not isinstance(level, bool)
+    return is_scalar and re.fullmatch(pattern, str(level)) is not None
 
 
 def _table(service: Mapping[str, Any], key: str) -> Mapping[str, Any]:
