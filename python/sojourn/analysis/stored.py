@@ -59,7 +59,7 @@ def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[st
     found: dict[str, Mapping[str, Any]] = {}
     for outcome in outcomes:
         path = record.folder_of(outcome) / SERVICE
-        if path.exists() and outcome.point.phase is not Phase.SCHEDULED:
+        if path.exists() and not questions.kind_of(outcome.point.phase).is_bare:
             found[outcome.point.service] = read_json(path)
     return found
 
@@ -76,10 +76,10 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
     """Arrays are read only where findings are made of them."""
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
-    if outcome.point.phase is Phase.SCHEDULED:
+    kind = questions.kind_of(outcome.point.phase)
+    if kind.is_bare:
         return Measured(outcome=outcome, culprits=_culprits(folder))
-    is_read = questions.kind_of(outcome.point.phase).is_read
-    if not is_read or outcome.requests == 0:  # 0: it failed, and what it left may be damaged
+    if not kind.is_read or outcome.requests == 0:  # 0: it failed, and what it left may be damaged
         return Measured(outcome=outcome)
     result = load_result(folder / LOAD)
     raw = raw_sojourn_ns(folder / RAW)

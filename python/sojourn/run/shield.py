@@ -20,7 +20,7 @@ from sojourn.host import Placement
 from sojourn.host.tree import Tree
 from sojourn.knobs import priority
 from sojourn.places import proc
-from sojourn.plan import Phase, Point, traced
+from sojourn.plan import Phase, Point, questions, traced
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
 from sojourn.services import Service
@@ -90,7 +90,7 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
     asked = study.run.shield
     if asked == NONE:
         return Wish(name=NONE, refused="the study asks for none")
-    if point.phase is Phase.SCHEDULED:
+    if questions.kind_of(point.phase).is_bare:
         return Wish(name=NONE, refused="this run shows what the machine's own scheduling does")
     if set(where.server) & {*where.client, *where.housekeeping}:
         return Wish(

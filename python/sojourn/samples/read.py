@@ -8,7 +8,7 @@ from sojourn import units
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, questions, traced
 from sojourn.plan.evidence import OVERLOAD
-from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.plan.points import Misses, Outcome, Point, Verdict
 from sojourn.samples import clusters, dependence, raw
 from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
 from sojourn.samples.intervals import intervals
@@ -78,15 +78,14 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
         others: share of the time of the server's CPUs that other processes used, which are not
             there on purpose.
     """
-    is_decided = questions.kind_of(point.phase).is_decided
-    if is_decided and _is_overrun(result):
+    kind = questions.kind_of(point.phase)
+    if kind.is_decided and _is_overrun(result):
         return Verdict.VIOLATED, result.reasons
     is_bounded = result.lateness_ns is not None  # the client's lag alone, of known size
-    if result.lateness and not is_bounded and not is_decided:
+    if result.lateness and not is_bounded and not kind.is_decided:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
-    holds_anyway = is_decided and result.verdict is Verdict.HOLDS
-    is_about_them = point.phase is Phase.SCHEDULED
-    if others > OTHERS_MAX and not (holds_anyway or is_about_them):
+    holds_anyway = kind.is_decided and result.verdict is Verdict.HOLDS
+    if others > OTHERS_MAX and not (holds_anyway or kind.is_bare):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
             f"CPUs, {OTHERS_MAX:.0%} may be; end them, or give the server CPUs of its own"

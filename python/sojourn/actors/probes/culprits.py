@@ -16,7 +16,7 @@ from sojourn.actors.kind import ProbeKind
 from sojourn.host import culprits
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
-from sojourn.plan import Phase, Point
+from sojourn.plan import Point, questions
 from sojourn.spec import ServiceSpec
 
 LOOK_S_MAX = 5.0
@@ -92,7 +92,7 @@ def _one(culprit: Culprit) -> dict[str, Any]:
 def build(spec: ServiceSpec, point: Point) -> Culprits | None:
     """For points as the machine schedules them: to look costs a little at every switch of tasks."""
     del spec
-    return Culprits() if point.phase is Phase.SCHEDULED else None
+    return Culprits() if questions.kind_of(point.phase).is_bare else None
 
 
 KIND = ProbeKind(

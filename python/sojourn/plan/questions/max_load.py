@@ -36,7 +36,12 @@ class MaxLoad(Question):
             name=Phase.SEARCH, about="the highest load within QoS", is_about=True, is_decided=True
         ),
         PhaseKind(name=Phase.CONFIRM, about="its lower end once more", is_decided=True),
-        PhaseKind(name=Phase.SCHEDULED, about="the same without the shield", is_decided=True),
+        PhaseKind(
+            name=Phase.SCHEDULED,
+            about="the same without the shield",
+            is_bare=True,
+            is_decided=True,
+        ),
     )
     tables = ("qos",)
 

@@ -42,6 +42,7 @@ class PhaseKind:
         name: of the phase, as it stands in points and records.
         about: in a few words, for `sojourn plan`.
         is_about: how many points there are depends on what they show.
+        is_bare: lives without the shield, on a server's CPUs as the machine schedules them.
         is_read: findings are made of their arrays (histograms, seconds), not of outcomes alone.
         is_decided: they ask only whether a load meets its target, which a late client or others
             on the server's CPUs can make seem worse, never better.
@@ -50,6 +51,7 @@ class PhaseKind:
     name: Phase
     about: str
     is_about: bool = False
+    is_bare: bool = False
     is_read: bool = False
     is_decided: bool = False
 
