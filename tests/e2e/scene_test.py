@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +13,14 @@ from typing import Any
 import pytest
 
 from sojourn import actors, programs, run, samples
+from sojourn.actors import managers
+from sojourn.actors.kind import NamedKind
+from sojourn.actors.managers import Changes, Manager, Windows
 from sojourn.actors.probes import host as counters
 from sojourn.actors.probes import trace
 from sojourn.errors import HostFault, RunFault
+from sojourn.host.tree import cpu_text
+from sojourn.knobs import Knob
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
@@ -64,6 +70,49 @@ def test_a_null_everything_is_asked_and_changes_nothing(
     setup = dict(read(folder, "service.json")["setup"])
     assert setup["manager"] == "null, which decides once a second while load runs"
     assert samples.read(folder).requests > 0
+
+
+class Moving(Manager):
+    """Gives the server the client's CPU, once."""
+
+    name = "moving"
+
+    def decide(self, windows: Windows, knobs: Mapping[str, Knob]) -> Changes:
+        assert {"client", "memcached"} <= set(windows)
+        return {"memcached.cpuset": str(min(os.sched_getaffinity(0)))}
+
+
+def test_what_a_manager_turns_is_turned_and_back_when_the_point_ends(
+    lab: SimpleNamespace,
+    needs: Needs,
+    measure: Measure,
+    session: run.Session,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A manager of one's own: one class and one line in `KINDS`."""
+    needs("memcached")
+    if len(session.facts.topology.usable) < 2:
+        pytest.skip("one CPU: there is no other to move to")
+    kind = NamedKind(name="moving", about="", source="", build=lambda _: Moving())
+    monkeypatch.setattr(managers, "KINDS", {"moving": kind})
+    met: list[str] = []
+
+    def look(event: run.Event) -> None:
+        if event.step == "measure":  # told before the manager is asked
+            assert session._served is not None
+            met.append(session._served.live.knobs["cpuset"].read())
+
+    session.show = look
+    folder = measure(
+        lab.study("memcached", manager="moving"), lab.point("memcached", measure_s=4.0)
+    )
+    if len(met) < 2:
+        pytest.skip("the generator was kept from saying two lines")
+    first = cpu_text(tuple(read(folder, "service.json")["placement"]["server"]))
+    (asked,) = {*read(folder, "decisions.json")["periods"][0]["changes"].values()}
+    assert met[:2] == [first, asked]
+    assert session._served is not None
+    assert session._served.live.knobs["cpuset"].read() == first
 
 
 def test_a_probe_that_cannot_enter_fails_the_point_and_leaves_its_server_for_the_next(
