@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from sojourn import analysis, host, plan, report, run, samples, store
 from sojourn.analysis.findings import Findings
-from sojourn.analysis.stored import given
-from sojourn.errors import RunFault
+from sojourn.analysis.stored import given, summarise
+from sojourn.errors import Fault, RunFault
 from sojourn.host import culprits
 from sojourn.plan import Outcome, Point, Verdict, design
 from sojourn.spec import Study
@@ -100,6 +101,8 @@ def measure(study: Study, record: store.OpenRecord, session: run.Session, watche
             outcome = failed(point, folder, fault)
             failures.append(fault)
         kept = record.add(replace(outcome, wall_s=time.monotonic() - began_s))
+        with suppress(Fault):  # a report that lacks a summary makes it, or says what is wrong
+            summarise(folder, kept, study)
         watcher.ended(kept, record.outcomes())
         if len(failures) >= FAILURES_MAX:
             raise failures[-1]

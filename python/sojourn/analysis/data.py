@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sojourn.analysis.independence import Batched
 from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.points import Outcome
 from sojourn.samples.traced import Folded, TraceResult
@@ -30,6 +31,24 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """What a run says by itself, before it is held against any target (`alone`).
+
+    Attributes:
+        ratios: n / n_eff for each quantile that is asked for, and for the mean (None).
+        is_steady: None if it was too short to tell; `unsteady` says why not.
+        cold: why its warm-up was too short; "" if it was not.
+        series: per slice: (s since start, achieved requests/s, p50 ns, p99 ns).
+    """
+
+    ratios: Mapping[float | None, Batched]
+    is_steady: bool | None
+    unsteady: tuple[str, ...]
+    cold: str
+    series: tuple[tuple[float, float, float | None, float | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """One point as it was measured.
 
@@ -48,6 +67,7 @@ class Measured:
         wire_ns: ("mean" | "p50" | "p95" | "p99", ns) of a traced point or its untraced twin.
         cpu_ns_per_request: the server's, of the same.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
+        alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
 
     outcome: Outcome
@@ -70,6 +90,7 @@ class Measured:
     wire_ns: tuple[tuple[str, float | None], ...] = ()
     cpu_ns_per_request: float | None = None
     culprits: tuple[str, ...] = ()
+    alone: Alone | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

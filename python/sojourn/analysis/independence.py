@@ -97,15 +97,32 @@ def of_batches(slices: Sequence[Times], q: float | None) -> Batched | None:
     Returns:
         None with fewer than 8 slices.
     """
+    cut = batches(slices)
+    return None if cut is None else of_cut(cut, q)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A run in batches, and all of it together."""
+
+    batches: tuple[Times, ...]
+    total: Times
+
+
+def batches(slices: Sequence[Times]) -> Cut | None:
+    """At most 39 batches of consecutive slices, as long as each other; None with fewer than 8."""
     length = max(1, len(slices) // BATCHES)
     whole = len(slices) // length * length
-    batches = [merge(slices[i : i + length]) for i in range(0, whole, length)]
-    batches = [batch for batch in batches if batch.n]
-    if len(batches) < BATCHES_MIN:
-        return None
-    size = np.array([batch.n for batch in batches], float)
-    excess, variance = _excess(batches, merge(batches), q)
-    freedom = len(batches) - 1
+    found = [merge(slices[i : i + length]) for i in range(0, whole, length)]
+    kept = tuple(batch for batch in found if batch.n)
+    return Cut(kept, merge(kept)) if len(kept) >= BATCHES_MIN else None
+
+
+def of_cut(cut: Cut, q: float | None) -> Batched:
+    """Ratio n / n_eff for one quantile, or for the mean (None), from batches of a run."""
+    size = np.array([batch.n for batch in cut.batches], float)
+    excess, variance = _excess(cut.batches, cut.total, q)
+    freedom = len(cut.batches) - 1
     if variance <= 0:
         return Batched(ratio=1.0, freedom=freedom)
     ratio = float((excess**2).sum()) / freedom / (float(size.mean()) * variance)

@@ -7,25 +7,21 @@ target; its numbers stand.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from sojourn.analysis import independence, quantiles, steady
-from sojourn.analysis.data import Measured
+from sojourn import spec
+from sojourn.analysis import alone, quantiles
+from sojourn.analysis.data import Alone, Measured
 from sojourn.analysis.findings import Qos, Run
 from sojourn.analysis.independence import Batched, widened
-from sojourn.analysis.times import Times, from_values, merge
-from sojourn.analysis.words import percent, percentile
+from sojourn.analysis.times import Times, merge
+from sojourn.analysis.words import percent
 from sojourn.plan.decide import Decision, decide
 from sojourn.plan.points import Verdict
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
 LATENESS_LEAST = 0.05  # of a quantile; below it the client's lag is not worth a word (M3)
-_SLICES = 20
-_SLICE_NEEDS = 20  # requests in a slice of raw times, or its median says nothing
 
 _VERDICTS = {
     Decision.PASS: Verdict.HOLDS,
@@ -61,12 +57,10 @@ class Judged:
 def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> Judged:
     """One run: its quantiles or why there are none, whether it was steady, and its decision."""
     outcome, sojourn = measured.outcome, measured.sojourn
-    parts = slices(measured)
-    ratios = {q: _ratio(measured, parts, q) for q in (None, *asked(qos))}
-    steadiness = _steadiness(parts)
-    cold = _cold(measured)
-    reasons = (*outcome.reasons, *steadiness.reasons, *((cold,) if cold else ()))
-    is_sound = outcome.verdict is not Verdict.UNKNOWN and steadiness.is_steady is not False
+    own = alone.known(measured, asked(qos))
+    ratios, cold = own.ratios, own.cold
+    reasons = (*outcome.reasons, *own.unsteady, *((cold,) if cold else ()))
+    is_sound = outcome.verdict is not Verdict.UNKNOWN and own.is_steady is not False
     decision = Decision.UNKNOWN
     shrink = widened(ratios[qos.q], confidence) if qos else 1.0
     if is_sound and not cold and sojourn.n:
@@ -75,9 +69,9 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
         reasons = (*reasons, undecided(sojourn, qos, shrink))
     return Judged(
         measured=measured,
-        run=_run(measured, qos, ratios, decision, reasons),
+        run=_run(measured, qos, own, decision, reasons),
         decision=decision,
-        is_steady=steadiness.is_steady,
+        is_steady=own.is_steady,
         ratios=ratios,
     )
 
@@ -85,7 +79,7 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
 def _run(
     measured: Measured,
     qos: Qos | None,
-    ratios: Mapping[float | None, Batched],
+    own: Alone,
     decision: Decision,
     reasons: tuple[str, ...],
 ) -> Run:
@@ -98,7 +92,12 @@ def _run(
         achieved_rps=outcome.achieved_rps,
         mean_ns=_mean_ns(measured),
         quantiles=tuple(
-            (q, quantiles.estimate(measured.sojourn, q, correlation=widened(ratios[q], 0.95)).value)
+            (
+                q,
+                quantiles.estimate(
+                    measured.sojourn, q, correlation=widened(own.ratios[q], 0.95)
+                ).value,
+            )
             for q in asked(qos)
         ),
         verdict=_VERDICTS[decision],
@@ -111,14 +110,11 @@ def _run(
         pick_up_p99_ns=measured.pick_up_p99_ns,
         errors=tuple(sorted(measured.errors.items())),
         is_believed=decision is not Decision.UNKNOWN,
-        series=tuple(
-            (s.at_s, s.achieved_rps, s.sojourn.quantile(0.5), s.sojourn.quantile(0.99))
-            for s in measured.seconds
-        ),
+        series=own.series,
     )
 
 
-def asked(qos: Qos | None) -> tuple[float, ...]:
+def asked(qos: Qos | spec.Qos | None) -> tuple[float, ...]:
     """The quantiles to estimate, ascending: the usual ones and that of the target."""
     return QUANTILES if qos is None else tuple(sorted({*QUANTILES, qos.q}))
 
@@ -188,50 +184,6 @@ def lateness_ns(judged: Sequence[Judged], q: float | None, value: float | None) 
 
 def _order(q: float | None) -> float:
     return 0.0 if q is None else q
-
-
-def _ratio(measured: Measured, parts: Sequence[Times], q: float | None) -> Batched:
-    """Of one run: by batches of its slices; without slices, what its outcome says."""
-    found = independence.of_batches(parts, q)
-    if found is None:
-        return Batched(ratio=max(1.0, measured.outcome.correlation), freedom=math.inf)
-    if _has_seconds(measured):
-        return found
-    # A uniform sample of raw times thins the dependence with the requests: Σρ shrinks with it.
-    return replace(found, ratio=1 + (found.ratio - 1) / max(measured.raw_share, 1e-9))
-
-
-def _has_seconds(measured: Measured) -> bool:
-    return len(measured.seconds) >= independence.BATCHES_MIN
-
-
-def slices(measured: Measured) -> tuple[Times, ...]:
-    """Consecutive parts of a run: its seconds, or 20 parts of its raw times if seconds are few.
-
-    Seconds come first: they hold every request, raw times may be a thin sample.
-    """
-    if _has_seconds(measured):
-        return tuple(second.sojourn for second in measured.seconds)
-    raw = measured.raw_sojourn_ns
-    if raw is None or len(raw) < _SLICES * _SLICE_NEEDS:
-        return ()
-    return tuple(from_values(part) for part in np.array_split(raw, _SLICES))
-
-
-def _steadiness(parts: Sequence[Times]) -> steady.Steadiness:
-    cut = [part for part in parts if part.n]
-    return steady.judge(
-        {percentile(q): np.array([part.quantile(q) for part in cut], float) for q in (0.5, 0.99)}
-    )
-
-
-def _cold(measured: Measured) -> str:
-    """By the slices of the interval log, which hold every request; else by raw requests."""
-    means = [moments[0] for s in measured.seconds if (moments := s.sojourn.moments())]
-    if len(means) >= 2 * steady.COLD_BATCHES:
-        return steady.cold_start(np.array(means), batch=1)
-    raw = measured.raw_sojourn_ns
-    return "" if raw is None else steady.cold_start(raw[np.isfinite(raw)])
 
 
 def _mean_ns(measured: Measured) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn.analysis import load_point, runs
+from sojourn.analysis import alone, load_point, runs
 from sojourn.analysis.data import Second
 from sojourn.analysis.findings import Qos
 from sojourn.analysis.independence import Batched
@@ -99,15 +99,15 @@ def test_runs_together_count_by_their_requests_and_add_their_freedom() -> None:
 def test_a_run_is_cut_into_its_seconds_or_into_twenty_parts_of_its_raw_times() -> None:
     raw = np.arange(400.0) + 1
     with_raw = replace(made(400, 0).measured, raw_sojourn_ns=raw)
-    parts = runs.slices(with_raw)
+    parts = alone.slices(with_raw)
     assert [part.n for part in parts] == [20] * 20
     assert parts[0].quantile(1.0) == 20.0
-    assert runs.slices(replace(with_raw, raw_sojourn_ns=raw[:399])) == ()
+    assert alone.slices(replace(with_raw, raw_sojourn_ns=raw[:399])) == ()
     second = Second(at_s=0.0, achieved_rps=1.0, sojourn=from_values(np.ones(3)))
     eight = replace(with_raw, seconds=(second,) * 8)
-    assert [part.n for part in runs.slices(eight)] == [3] * 8
-    assert len(runs.slices(replace(with_raw, seconds=(second,) * 7))) == 20
-    assert runs.slices(replace(eight, raw_sojourn_ns=None, seconds=(second,) * 7)) == ()
+    assert [part.n for part in alone.slices(eight)] == [3] * 8
+    assert len(alone.slices(replace(with_raw, seconds=(second,) * 7))) == 20
+    assert alone.slices(replace(eight, raw_sojourn_ns=None, seconds=(second,) * 7)) == ()
 
 
 def test_a_thin_sample_of_raw_times_shows_that_share_of_the_dependence() -> None:
@@ -160,9 +160,9 @@ def test_a_cold_start_is_sought_in_forty_seconds_or_more_else_in_raw_times() -> 
     assert (forty.decision, forty.is_believed) == (Decision.UNKNOWN, False)
     fewer = replace(base, seconds=tuple(seconds[1:]))
     assert not any("cold" in reason for reason in runs.judge(fewer, None).run.reasons)
-    with_raw = runs._cold(replace(fewer, raw_sojourn_ns=np.r_[raw, np.inf]))
+    with_raw = alone.cold(replace(fewer, raw_sojourn_ns=np.r_[raw, np.inf]))
     assert with_raw.startswith("cold start: the first 30 %")
-    assert runs._cold(base) == ""
+    assert alone.cold(base) == ""
 
 
 def test_what_is_asked_of_a_target_is_asked_once_in_order() -> None:

@@ -1,13 +1,18 @@
-"""A record on disk → what analysis is given. The one file here that reads; it computes nothing."""
+"""A record on disk → what analysis is given, each run by its summary where it has one."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from sojourn.analysis import times
+from sojourn.analysis import runs, summary, times
 from sojourn.analysis.data import Measured, Second, StudyData
+from sojourn.errors import StoreFault
 from sojourn.plan import questions
 from sojourn.plan.points import Outcome, Phase
 from sojourn.samples import (
@@ -21,6 +26,7 @@ from sojourn.samples import (
 )
 from sojourn.samples.read import HLOG, HOST, LOAD, RAW
 from sojourn.samples.traced import folded, trace_result
+from sojourn.spec import Study
 from sojourn.store.record import Record
 
 SERVICE = "service.json"
@@ -36,9 +42,11 @@ def given(record: Record) -> StudyData:
     outcomes = record.outcomes()
     manifest = record.manifest
     served = _served(record, outcomes)
+    points = [(record.folder_of(o), o, _asked(record.study, o)) for o in outcomes]
+    _summarise_all(points)
     return StudyData(
         study=record.study,
-        measured=tuple(_measured(record.folder_of(outcome), outcome) for outcome in outcomes),
+        measured=tuple(_known(*point) for point in points),
         setups={label: _setup(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
         started=str(manifest.get("started", "")),
@@ -51,16 +59,75 @@ def given(record: Record) -> StudyData:
     )
 
 
+Kept = tuple[Path, Outcome, Sequence[float]]  # folder, outcome, quantiles to speak of
+TOGETHER = 64  # points without a summary, from which it is worth to start processes
+_CHUNK = 16
+
+
+def _summarise_all(points: Sequence[Kept]) -> None:
+    """Summarise on all CPUs what has no summary yet: a record of before, or of a killed run."""
+    lacking = [
+        point
+        for point in points
+        if _is_summarised(point[1]) and not (point[0] / summary.NAME).exists()
+    ]
+    if len(lacking) < TOGETHER:
+        return
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("spawn")) as pool:
+        for _ in pool.map(_try, lacking, chunksize=_CHUNK):
+            pass
+
+
+def _try(point: Kept) -> None:
+    """What is wrong with a point is said where it is read."""
+    with contextlib.suppress(StoreFault):
+        _known(*point)
+
+
+def summarise(folder: Path, outcome: Outcome, study: Study) -> None:
+    """Keep what a point says by itself, once it is measured: reports then need no slices.
+
+    Raises:
+        StoreFault: a file is missing, damaged, or of a newer version.
+    """
+    if _is_summarised(outcome):
+        _known(folder, outcome, _asked(study, outcome))
+
+
+def _is_summarised(outcome: Outcome) -> bool:
+    """Arrays are read only where findings are made of them.
+
+    A point without requests failed, and what it left may be damaged.
+    """
+    return outcome.requests > 0 and questions.kind_of(outcome.point.phase).is_read
+
+
+def _asked(study: Study, outcome: Outcome) -> tuple[float, ...]:
+    """The quantiles that findings about a point will ask for."""
+    return runs.asked(study.service(outcome.point.service).qos)
+
+
+def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
+    """A point by its summary, which is made if it has none."""
+    if not _is_summarised(outcome):
+        return _measured(folder, outcome)
+    if found := summary.load(folder, outcome, asked):
+        return found
+    measured = _measured(folder, outcome)
+    return summary.keep(folder, measured, asked, load_result(folder / LOAD).sojourn_ns.hdr)
+
+
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:
     """What served, by label: the last `service.json` of each, for all lives are set up alike.
 
     But for the shield: runs as the machine schedules have none, and do not speak for the others.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for outcome in outcomes:
+    for outcome in reversed(outcomes):
+        label, phase = outcome.point.service, outcome.point.phase
         path = record.folder_of(outcome) / SERVICE
-        if path.exists() and not questions.kind_of(outcome.point.phase).is_bare:
-            found[outcome.point.service] = read_json(path)
+        if label not in found and not questions.kind_of(phase).is_bare and path.exists():
+            found[label] = read_json(path)
     return found
 
 
@@ -73,13 +140,13 @@ def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _measured(folder: Path, outcome: Outcome) -> Measured:
-    """Arrays are read only where findings are made of them."""
+    """All of a point that findings are made of, from its own files."""
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
     kind = questions.kind_of(outcome.point.phase)
     if kind.is_bare:
         return Measured(outcome=outcome, culprits=_culprits(folder))
-    if not kind.is_read or outcome.requests == 0:  # 0: it failed, and what it left may be damaged
+    if not _is_summarised(outcome):
         return Measured(outcome=outcome)
     result = load_result(folder / LOAD)
     raw = raw_sojourn_ns(folder / RAW)

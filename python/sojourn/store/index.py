@@ -8,6 +8,7 @@ none, or another one, are read from their own files.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -67,20 +68,37 @@ def rows(path: Path) -> pa.Table:
     Raises:
         StoreFault: a point's file is damaged or of a newer version.
     """
+    table, _ = _rows(path)
+    return table
+
+
+def renewed(path: Path) -> pa.Table:
+    """The same, for whoever may write into the record: it brings the copy up to date."""
+    table, is_copied = _rows(path)
+    if not is_copied:
+        with contextlib.suppress(StoreFault):  # missed by nobody but a clock
+            write(path, table)
+    return table
+
+
+def _rows(path: Path) -> tuple[pa.Table, bool]:
+    """The rows, and whether the copy has just these."""
     table, there = _copied(path), present(path)
     at = {key: row for row, key in enumerate(_keys(table))}
     known = [kept for kept in there if kept in at]
     fresh = [kept for kept in there if kept not in at]
     order = [at[kept] for kept in known]
-    if order != list(range(len(table))):  # points were removed, or written anew
+    is_copied = order == list(range(len(table)))
+    if not is_copied:  # points were removed, or written anew
         table = table.take(pa.array(order, pa.int64()))
     if not fresh:
-        return table
+        return table, is_copied
     together = joined(table, [_own(path, kept) for kept in fresh], path)
     keys = [*known, *fresh]
-    if keys == there:
-        return together
-    return together.take(pa.array(sorted(range(len(keys)), key=keys.__getitem__), pa.int64()))
+    if keys != there:
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        together = together.take(pa.array(order, pa.int64()))
+    return together, False
 
 
 def joined(table: pa.Table, fresh: Sequence[pa.Table], path: Path) -> pa.Table:
@@ -157,8 +175,6 @@ class Writer:
         """Bring all rows to disk. A copy that cannot be written is missed by nobody but a clock."""
         if not self.fresh:
             return
-        try:
+        with contextlib.suppress(StoreFault):
             self.table, self.fresh = joined(self.table, self.fresh, self.path), []
             write(self.path, self.table)
-        except StoreFault:
-            return

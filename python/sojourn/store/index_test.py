@@ -80,6 +80,17 @@ def test_what_a_killed_run_had_not_copied_is_read_from_its_points(
     assert rows == [(7,)]
 
 
+def test_a_record_that_has_no_copy_gets_one_when_it_goes_on(
+    tmp_path: Path, opened: list[Path]
+) -> None:
+    path, kept = whole(tmp_path, 3)
+    (path / index.NAME).unlink()
+    for _ in range(2):
+        with store.open(tmp_path, ASKED) as record:
+            assert list(record.outcomes()) == kept
+    assert len(opened) == 3
+
+
 def test_the_points_own_files_win(tmp_path: Path, opened: list[Path]) -> None:
     path, kept = whole(tmp_path, 4)
     own = store.read(path)

@@ -102,7 +102,7 @@ class OpenRecord(Record):
     def __init__(self, path: Path, handle: IO[str]) -> None:
         super().__init__(path)
         self._lock = handle
-        table = index.rows(path)
+        table = index.renewed(path)
         self._outcomes = list(_outcomes(path, table))
         self._index = index.Writer(path, table)
         self._number = max(map(index.number, os.listdir(path / POINTS)), default=0)  # noqa: PTH208

@@ -1,0 +1,132 @@
+"""What was found of one run by itself, kept in its folder: a report then reads this and no slices.
+
+`summary.json` follows from the run's other files and may be removed at any time. It stands as long
+as they have the size and the time of change that it names, and as long as the methods behind it are
+written as they were: their own source is part of its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from sojourn.analysis import alone, data, independence, steady, times
+from sojourn.analysis.data import Alone, Measured
+from sojourn.analysis.independence import Batched
+from sojourn.errors import StoreFault
+from sojourn.plan.points import Outcome
+from sojourn.samples import decode, read_json
+from sojourn.samples.read import HLOG, LOAD, RAW
+from sojourn.store import files
+
+NAME, FORM = "summary.json", "sojourn.summary/1"
+_METHODS = (alone, data, independence, steady, times)  # what a summary rests on, files aside
+_PLAIN = (
+    "raw_share", "mean_ns", "timely_ratio", "outage_share", "excluded_share", "steal_share",
+    "send_lag_p99_ns", "pick_up_p99_ns",
+)  # fmt: skip
+
+
+def load(folder: Path, outcome: Outcome, asked: Iterable[float]) -> Measured | None:
+    """The run as it was summarised; None if it was not, or anything has changed since.
+
+    Args:
+        folder: of the point.
+        outcome: of it.
+        asked: quantiles that the summary has to speak of.
+    """
+    try:
+        table = read_json(folder / NAME)
+        if table.get("schema") != FORM or table.get("of") != _of(folder):
+            return None
+        found = _measured(table, outcome, folder)
+    except (StoreFault, KeyError, TypeError, ValueError):  # it is made again
+        return None
+    return found if found.alone and set(asked) <= set(found.alone.ratios) else None
+
+
+def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> Measured:
+    """Find what the run says by itself and keep it; where it cannot be written, only find it.
+
+    Args:
+        folder: of the point.
+        measured: all that was read of it.
+        asked: quantiles to speak of.
+        hdr: histogram of `measured.sojourn`, as the generator wrote it.
+
+    Returns:
+        The run without its slices and raw times.
+    """
+    found = alone.find(measured, asked)
+    table = {
+        "schema": FORM,
+        "of": _of(folder),
+        "hdr": hdr,
+        "lost": measured.sojourn.lost,
+        **{name: getattr(measured, name) for name in _PLAIN},
+        "lateness_ns": list(measured.lateness_ns.items()),
+        "errors": dict(measured.errors),
+        "ratios": [[q, own.ratio, own.freedom] for q, own in found.ratios.items()],
+        "is_steady": found.is_steady,
+        "unsteady": found.unsteady,
+        "cold": found.cold,
+        "series": found.series,
+    }
+    with contextlib.suppress(StoreFault):
+        files.write_text(folder / NAME, json.dumps(table))
+    return Measured(
+        outcome=measured.outcome,
+        sojourn=measured.sojourn,
+        **{name: getattr(measured, name) for name in _PLAIN},
+        lateness_ns=measured.lateness_ns,
+        errors=measured.errors,
+        alone=found,
+    )
+
+
+def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measured:
+    found = decode(table["hdr"], at=str(folder / NAME))
+    return Measured(
+        outcome=outcome,
+        sojourn=times.from_histogram(found, lost=table["lost"]),
+        **{name: table[name] for name in _PLAIN},
+        lateness_ns=dict(table["lateness_ns"]),
+        errors=table["errors"],
+        alone=Alone(
+            ratios={
+                q: Batched(ratio=ratio, freedom=freedom) for q, ratio, freedom in table["ratios"]
+            },
+            is_steady=table["is_steady"],
+            unsteady=tuple(table["unsteady"]),
+            cold=table["cold"],
+            series=tuple((at, rps, p50, p99) for at, rps, p50, p99 in table["series"]),
+        ),
+    )
+
+
+def _of(folder: Path) -> list[Any]:
+    """What a summary rests on: the run's files as they are now, and the methods."""
+    return [_methods(), *(_stamp(folder / name) for name in (LOAD, HLOG, RAW))]
+
+
+def _stamp(path: Path) -> list[int]:
+    """Size and time of change; empty if there is no such file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return []
+    return [found.st_size, found.st_mtime_ns]
+
+
+@functools.cache
+def _methods() -> str:
+    """A name that changes with the source of the methods."""
+    digest = blake2b(digest_size=8)
+    for module in _METHODS:
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()
