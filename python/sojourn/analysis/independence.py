@@ -14,6 +14,7 @@ n_eff = n / (1 + 2 Σ ρ_k) independent ones (M9). Three estimates of the ratio 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -136,8 +137,13 @@ def widened(found: Batched, confidence: float) -> float:
     """
     if found.ratio <= 1 or math.isinf(found.freedom):
         return found.ratio
+    return found.ratio * _widening(found.freedom, confidence)
+
+
+@functools.lru_cache(maxsize=1024)
+def _widening(freedom: float, confidence: float) -> float:
     level = (1 + confidence) / 2
-    return float(found.ratio * (stats.t.ppf(level, found.freedom) / stats.norm.ppf(level)) ** 2)
+    return float((stats.t.ppf(level, freedom) / stats.norm.ppf(level)) ** 2)
 
 
 def _excess(batches: Sequence[Times], total: Times, q: float | None) -> tuple[Floats, float]:

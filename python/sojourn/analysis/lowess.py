@@ -93,18 +93,19 @@ def fit(load: Floats, time_ns: Floats, *, seed: int = 18) -> Curve | None:
     if len(np.unique(x)) < LOADS_NEEDED:
         return None
     grid = np.linspace(x[0], x[-1], GRID)
-    smooth, at_dots = _matrix(x, grid), _matrix(x, x)
-    error = _residuals(x, y, at_dots)
+    loads, place = np.unique(x, return_inverse=True)
+    is_at = np.eye(len(loads))[place]
+    smooth, at_loads = _matrix(x, grid), _matrix(x, loads)
+    fitted, leverage = (at_loads @ (y @ is_at))[place], np.diag(at_loads)[place]
+    error = _residuals(x, y, fitted, leverage)
     weight = np.random.default_rng(seed).standard_normal((RESAMPLES, len(x)))
     moved = y + weight * error
-    loads, place = np.unique(x, return_inverse=True)
-    mean = np.eye(len(loads))[place] / np.bincount(place)
     return Curve(
         x=grid,
-        y=np.exp(smooth @ y),
-        resampled=np.exp(moved @ smooth.T),
+        y=np.exp(smooth @ (y @ is_at)),
+        resampled=np.exp((moved @ is_at) @ smooth.T),
         loads=loads,
-        means=np.exp(np.vstack([y, moved]) @ mean),
+        means=np.exp(np.vstack([y, moved]) @ is_at / np.bincount(place)),
     )
 
 
@@ -134,11 +135,17 @@ def crossing(curve: Curve, bound_ns: float, *, confidence: float = 0.95) -> Cros
 
 
 def _matrix(x: Floats, grid: Floats) -> Floats:
-    """The matrix that takes the dots' values to the curve's: statsmodels' fit of each unit dot."""
+    """What a dot at each load adds to the curve on the grid, shape (grid, loads).
+
+    It is statsmodels' fit of one dot of height one. Dots at one load weigh alike, for weights
+    follow from distances: the fit of one says it for all, however often a load was repeated.
+    """
     # lowess without `xvals` returns the fit at x itself and demands that x varies: with `xvals`
     # it never skips points (delta = 0), and with it=0 it is linear.
-    columns = [lowess(unit, x, frac=_span(x), it=0, xvals=grid) for unit in np.eye(len(x))]
-    return np.stack(columns, axis=1)
+    units = np.zeros((len(np.unique(x)), len(x)))
+    units[np.arange(len(units)), np.unique(x, return_index=True)[1]] = 1
+    span = _span(x)
+    return np.stack([lowess(unit, x, frac=span, it=0, xvals=grid) for unit in units], axis=1)
 
 
 def _span(x: Floats) -> float:
@@ -147,14 +154,13 @@ def _span(x: Floats) -> float:
     return max(SPAN, min(1.0, (3 * int(repeats.max()) + 1) / len(x) if len(loads) > 3 else 1.0))
 
 
-def _residuals(x: Floats, y: Floats, at_dots: Floats) -> Floats:
+def _residuals(x: Floats, y: Floats, fitted: Floats, leverage: Floats) -> Floats:
     """Size of each dot's error: pure error where its load was repeated, else from the curve.
 
     Two or three repeats may agree by luck, so no load's error counts as less than that of all
     repeated loads together.
     """
-    leverage = np.clip(np.diag(at_dots), 0, 0.9)
-    error = np.abs(y - at_dots @ y) / (1 - leverage)
+    error = np.abs(y - fitted) / (1 - np.clip(leverage, 0, 0.9))
     groups = [same for load in np.unique(x) if (same := x == load).sum() > 1]
     if not groups:
         return error

@@ -119,7 +119,7 @@ def test_a_dot_errs_as_its_repeats_do_but_not_less_than_all_repeats_together() -
     y = np.array([1.0, 3.0, 10.0, 16.0, 7.0])
     at_dots = np.full((5, 5), 0.1)
     at_dots[4, 4] = 0.6
-    found = lowess._residuals(x, y, at_dots)
+    found = lowess._residuals(x, y, at_dots @ y, np.diag(at_dots))
     pooled = math.sqrt(20 / 2)
     fitted = 0.1 * (1 + 3 + 10 + 16) + 0.6 * 7
     assert found == pytest.approx(
@@ -127,9 +127,30 @@ def test_a_dot_errs_as_its_repeats_do_but_not_less_than_all_repeats_together() -
     )
     sure = np.eye(3)  # a curve through every dot: the leverage counts as 0.9
     sure[1, 1] = 1.5
-    assert lowess._residuals(np.arange(3.0), np.array([1.0, 2.0, 3.0]), sure) == pytest.approx(
-        [0.0, 10.0, 0.0]
-    )
+    y = np.array([1.0, 2.0, 3.0])
+    found = lowess._residuals(np.arange(3.0), y, sure @ y, np.diag(sure))
+    assert found == pytest.approx([0.0, 10.0, 0.0])
+
+
+@pytest.mark.parametrize(("loads", "repeats"), [(10, 1), (10, 5), (4, 7), (25, 3)])
+def test_dots_at_one_load_weigh_alike_and_are_fitted_once(
+    loads: int, repeats: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The curve through all dots is the sum of what each load adds; its cost is that of loads."""
+    x = np.repeat(np.linspace(0.1, 1.0, loads) ** 1.3, repeats)
+    y = np.random.default_rng(loads).normal(size=len(x))
+    grid = np.linspace(x[0], x[-1], 33)
+    wanted = reference(y, x, frac=lowess._span(x), it=0, xvals=grid)
+    fits = []
+
+    def counted(unit: Floats, at: Floats, **how: object) -> Floats:
+        fits.append(unit)
+        return np.asarray(reference(unit, at, **how), np.float64)
+
+    monkeypatch.setattr(lowess, "lowess", counted)
+    sums = np.array([y[x == load].sum() for load in np.unique(x)])
+    assert lowess._matrix(x, grid) @ sums == pytest.approx(wanted, abs=1e-9)
+    assert len(fits) == loads
 
 
 def test_a_line_rises_above_the_bound_where_its_chord_does() -> None:

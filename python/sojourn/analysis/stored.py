@@ -67,9 +67,7 @@ _CHUNK = 16
 def _summarise_all(points: Sequence[Kept]) -> None:
     """Summarise on all CPUs what has no summary yet: a record of before, or of a killed run."""
     lacking = [
-        point
-        for point in points
-        if _is_summarised(point[1]) and not (point[0] / summary.NAME).exists()
+        point for point in points if _is_summarised(point[1]) and summary.load(*point) is None
     ]
     if len(lacking) < TOGETHER:
         return

@@ -44,13 +44,12 @@ def path(tmp_path: Path) -> Path:
 def logs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The interval logs that were read."""
     seen: list[Path] = []
-    own = stored.intervals
 
     def counted(at: Path) -> tuple[samples.Interval, ...]:
         seen.append(at)
-        return own(at)
+        return samples.intervals(at)
 
-    monkeypatch.setattr(stored, "intervals", counted)
+    monkeypatch.setattr("sojourn.analysis.stored.intervals", counted)
     return seen
 
 
@@ -120,7 +119,7 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(
     before = study(read(path))
     for kept in path.rglob(summary.NAME):
         kept.unlink()
-    monkeypatch.setattr(summary.files, "write_text", refused)
+    monkeypatch.setattr("sojourn.store.files.write_text", refused)
     assert study(read(path)) == before
     assert not list(path.rglob(summary.NAME))
 

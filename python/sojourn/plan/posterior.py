@@ -123,26 +123,35 @@ def _said(
     slopes, habits, levels, padded = prior.spreads.shape
     logs = np.zeros((len(prior.grid), slopes, habits, levels))
     if trials:
-        alone = np.array(
-            [
-                _likelihood(prior.logit + prior.floor[j], trial, larger * seen.at(trial.rps)[0])
-                for j, trial in zip(at, trials, strict=True)
-            ]
-        )
+        alone = _likelihoods(prior, trials, at, seen, larger)
         spread = np.log(alone @ prior.spreads.reshape(-1, padded).T + _TINY)
         np.add.at(logs, np.array(at), spread.reshape(-1, slopes, habits, levels))
     top = logs.max(axis=(1, 3), keepdims=True)
     return np.exp(logs - top), np.asarray(top.sum(axis=(0, 1, 3)), np.float64)
 
 
-def _likelihood(logit: Floats, trial: Trial, size: float) -> Floats:
-    """Of shares, from n and k in clusters: a binomial count of real numbers; at most 1."""
+def _likelihoods(
+    prior: Curve, trials: Sequence[Trial], at: Sequence[int], seen: Sizes, larger: float
+) -> Floats:
+    """Of shares, from n and k of each run in clusters: binomial counts of real numbers; at most 1.
+
+    Shape (runs, shares).
+    """
+    sizes = {rps: larger * seen.at(rps)[0] for rps in {trial.rps for trial in trials}}
+    size = np.array([_size(trial, sizes[trial.rps]) for trial in trials])
+    over = np.array([trial.over for trial in trials], float)
+    hit = np.array([trial.requests for trial in trials], float) - over
+    logit = prior.logit + prior.floor[np.array(at)][:, None]
+    missed, met = np.logaddexp(0.0, -logit), np.logaddexp(0.0, logit)
+    log = -(over / size)[:, None] * missed - (hit / size)[:, None] * met
+    return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)), np.float64)
+
+
+def _size(trial: Trial, size: float) -> float:
+    """Misses of a run that count as one."""
     if trial.is_overloaded:
         size = max(size, trial.over / trial.excursions)
-    size = min(size, float(trial.requests))
-    hit = (trial.requests - trial.over) / size
-    log = -trial.over / size * np.logaddexp(0.0, -logit) - hit * np.logaddexp(0.0, logit)
-    return np.asarray(np.exp(log - log.max()), np.float64)
+    return min(size, float(trial.requests))
 
 
 def _forward_backward(prior: Curve, said: Floats) -> tuple[Floats, Floats]:

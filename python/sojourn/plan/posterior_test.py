@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sojourn.plan import evidence, posterior
 from sojourn.plan.curve import LEVEL, Curve, Floats, curve
+from sojourn.plan.evidence import Trial
 from sojourn.plan.evidence_test import trial
 from sojourn.plan.posterior import Posterior, border
 
@@ -196,17 +198,23 @@ def test_misses_are_a_binomial_count_of_clusters() -> None:
     logit = np.linspace(-6, 2, 50)
     share = 1 / (1 + np.exp(-logit))
     run = trial(50_000, requests=10_000, clusters=(50.0,) * 6)
+
+    def likelihood(logit: Floats, run: Trial, size: float) -> Floats:
+        prior = SimpleNamespace(logit=logit, floor=np.zeros(1))
+        sizes = SimpleNamespace(at=lambda _: (size, 0.0))
+        found = posterior._likelihoods(prior, [run, run], [0, 0], sizes, 1.0)  # type: ignore[arg-type]
+        assert (found[0] == found[1]).all()
+        return np.asarray(found[0], np.float64)
+
     for size in (1.0, 30.0):
         log = 300 / size * np.log(share) + 9_700 / size * np.log(1 - share)
-        found = posterior._likelihood(logit, run, size)
+        found = likelihood(logit, run, size)
         assert found == pytest.approx(np.exp(log - log.max()), rel=1e-9)
     # A size is no more than the run holds; an overloaded run counts as its excursions.
-    whole = posterior._likelihood(logit, run, 1e9)
-    assert whole == pytest.approx(posterior._likelihood(logit, run, 10_000.0))
+    whole = likelihood(logit, run, 1e9)
+    assert whole == pytest.approx(likelihood(logit, run, 10_000.0))
     late = trial(50_000, requests=10_000, clusters=(4_000.0,))
-    assert posterior._likelihood(logit, late, 1.0) == pytest.approx(
-        posterior._likelihood(logit, late, 4_000.0)
-    )
+    assert likelihood(logit, late, 1.0) == pytest.approx(likelihood(logit, late, 4_000.0))
 
 
 def test_runs_lie_at_the_nearest_load_of_the_grid() -> None:
