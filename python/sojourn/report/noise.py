@@ -13,7 +13,8 @@ def floor(found: NoiseFloor) -> str:
     """What equal runs differed by, and what can therefore not be told from noise.
 
     >>> from sojourn.analysis.findings import Interval
-    >>> one = NoiseFloor(q=0.99, sigma=0.1, interval=Interval(0.04, 3), gate=1.27, pairs=((1, 2, 3),))
+    >>> pairs = ((1, 2, 3),)
+    >>> one = NoiseFloor(q=0.99, sigma=0.1, interval=Interval(0.04, 3), gate=1.27, pairs=pairs)
     >>> floor(one).split(":")[0]
     'p99 of 1 load, measured twice'
     """
