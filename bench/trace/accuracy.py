@@ -2,7 +2,8 @@
 
 1. **Draw and estimator.** All requests of a server are recorded; windows and samples are drawn from
    the records again and again by the tracer's own code (`crates/trace/examples/redraw.rs`), and how
-   often each stated 95 % interval holds what all records say is counted. No hook is in the way.
+   often each stated 95 % interval holds what all records say is counted, number by number. No hook
+   is in the way. "blind" are those that do not hold in draws that saw less than half of the tail.
 2. **What hooks do.** The client alone says how long requests took that it sent while the tracer
    counted arrivals, against those it sent between windows: nothing but windows is attached. Beside
    it stands what the tracer itself estimates (`sampling.slowing`), and the same by milliseconds
@@ -89,8 +90,8 @@ def redrawn(args: argparse.Namespace, protocol: str, folder: Path) -> dict[str, 
         command = [str(REDRAW), str(records), how, str(args.draws)]
         lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         numbers = [json.loads(line) for line in lines.splitlines()]
-        held, stated = (sum(number[key] for number in numbers) for key in ("held", "stated"))
-        found[how] = {"held": held, "stated": stated, "numbers": numbers}
+        sums = {key: sum(it[key] for it in numbers) for key in ("held", "stated", "blind")}
+        found[how] = {**sums, "numbers": numbers}
     return found
 
 
@@ -156,8 +157,13 @@ def main() -> None:
             draws = redrawn(args, protocol, Path(folder))
         found[protocol] = {"draws": draws, "hooks": hooks}
         for how in ("windows", "sample"):
-            held, stated = draws[how]["held"], draws[how]["stated"]
-            print(f"{protocol}: {how} drawn from records: {held} of {stated} intervals hold")
+            held, stated, blind = (draws[how][key] for key in ("held", "stated", "blind"))
+            print(f"{protocol}: {how} drawn: {held} of {stated} hold, {blind} do not and are blind")
+            for it in draws[how]["numbers"]:
+                told = (
+                    f"{it['held']:4} of {it['stated']:4}, blind {it['blind']}, width {it['width']}"
+                )
+                print(f"  {it['name']:24} {told}")
         shown = {key: hooks[key] for key in ("ratio", "slowing", "verdict")}
         print(f"{protocol}: client in windows ÷ between: {json.dumps(shown, indent=2)}", flush=True)
     args.runs.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ use crate::session::{self, Options, Outcome};
 use crate::stages::{RESIDUAL, STAGES};
 use crate::target::{self, Target};
 use crate::verdict::{self, Bounds};
-use crate::window::{Cost, judge, slowing};
+use crate::window::{self, Accuracy, Cost, judge, slowing};
 use crate::{bins, chrome, culprit, describe, kernel, summary, text, who};
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
@@ -210,7 +210,9 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         sampling.slowing = Some(slowing::slowing(outcome.cpu_ratio, busy, &causes, &tail.causes));
     }
     if !matches!(options.how, How::All) {
-        sampling.accuracy = Some(outcome.clusters.accuracy(summary::row_at(counts, 0.99)));
+        let blind_hz = sampling.windows.and(window::blind_hz(sampling.traced_ns));
+        let accuracy = outcome.clusters.accuracy(summary::row_at(counts, 0.99));
+        sampling.accuracy = Some(Accuracy { blind_hz, ..accuracy });
         failures.extend(judge::doubts(counts, &sampling));
     }
     let mut warnings = std::mem::take(&mut outcome.warnings);

@@ -80,6 +80,12 @@ pub fn accuracy(page: &mut String, result: &TraceResult) {
     if !shares.is_empty() {
         put!(page, "  of the p99 tail: {}", shares.join(", "));
     }
+    if let Some(rate_hz) = accuracy.blind_hz {
+        put!(
+            page,
+            "  what comes less often than {rate_hz:.1} times a second may be in no window: --cost, --duration"
+        );
+    }
     put!(page, "  {}", slowing(result.sampling.slowing.as_ref()));
 }
 

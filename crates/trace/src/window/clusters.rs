@@ -2,8 +2,8 @@
 
 use crate::bins;
 use crate::stages::{COUNT, STAGES};
-use crate::window::estimate::{self, CONFIDENCE, Estimate, ratio};
-use crate::window::{Accuracy, Interval, StageAccuracy};
+use crate::window::estimate::{self, CONFIDENCE};
+use crate::window::{Accuracy, Interval, StageAccuracy, limits};
 
 /// More windows than this are put together, two by two: an hour has thousands.
 const MOST: usize = 512;
@@ -174,13 +174,14 @@ impl Clusters {
         let tails = self.tails(tail_row, p99_ns);
         let stages = STAGES.iter().enumerate().map(|(k, stage)| StageAccuracy {
             name: stage.name.into(),
-            share: share(&all, k).map(|share| share.interval_up_to(1.0)),
+            share: share(&all, k, usize::MAX),
             tail_share: hull(&tails, k),
         });
         Accuracy {
             confidence: CONFIDENCE,
             clusters: self.count(),
-            mean_ns: ratio(&means).map(|mean| mean.interval_up_to(f64::INFINITY)),
+            blind_hz: None,
+            mean_ns: limits::ratio(&means, usize::MAX),
             p50_ns: self.quantile(0.5),
             p95_ns: self.quantile(0.95),
             p99_ns,
@@ -210,16 +211,17 @@ impl Clusters {
     }
 }
 
-/// Share of stage `k` in the time of what these windows saw; `None` also if they saw nothing of it: that
-/// it is nowhere does not follow.
-fn share(heads: &[Head], k: usize) -> Option<Estimate> {
+/// Where the share of stage `k` in the time lies, from what these windows saw; `None` also if they saw
+/// nothing of it: that it is nowhere does not follow.
+fn share(heads: &[Head], k: usize, freedom_max: usize) -> Option<Interval> {
     let parts: Vec<[f64; 2]> = heads
         .iter()
         .filter(|head| head.requests > 0)
         .map(|head| [head.stage_ns[k] as f64, head.total_ns as f64])
         .collect();
     let is_seen = parts.iter().any(|[part, _]| *part > 0.0);
-    ratio(&parts).filter(|_| is_seen)
+    let Interval { low, high } = limits::ratio(&parts, freedom_max).filter(|_| is_seen)?;
+    Some(Interval { low, high: Some(high.map_or(1.0, |high| high.min(1.0))) })
 }
 
 /// Where the share in the tail lies, wherever the tail begins. Few windows make up most of a tail, so
@@ -231,7 +233,7 @@ fn hull(tails: &[Vec<Head>], k: usize) -> Option<Interval> {
         let weights: Vec<f64> = heads.iter().map(|head| head.total_ns as f64).collect();
         let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
         let n = weights.iter().sum::<f64>().powi(2) / squares;
-        Some(Estimate { n: (n as usize).max(2), ..share(heads, k)? }.interval_up_to(1.0))
+        share(heads, k, (n as usize).max(2) - 1)
     };
     let each: Vec<Interval> = tails.iter().map(known).collect::<Option<_>>()?;
     let low = each.iter().map(|interval| interval.low).reduce(f64::min)?;

@@ -2,16 +2,15 @@
 //!
 //! Requests of one window wait behind one another, so a hundred of them say less than a hundred from
 //! a hundred windows; intervals that count requests are too short. Here a window is one draw. Ratios
-//! (a mean, a stage's share) get the delete-one jackknife. A quantile gets those values whose share of
-//! requests above may be the right one (Woodruff): that share's variability says how many independent
-//! requests above it is worth, and their number has Poisson's limits (after Korn and Graubard). So where
-//! one window makes up the tail, p99 is known as badly as from one request.
+//! (a mean, a stage's share) lie where [`limits`] says, what tracing costs gets the delete-one jackknife.
+//! A quantile gets those values whose share of requests above may be the right one (Woodruff), by the
+//! same limits. So where one window makes up the tail, p99 is known as badly as from one request.
 //!
-//! Sources: Efron and Stein, Annals of Statistics 9 (1981); Woodruff, JASA 47 (1952); Korn and Graubard,
-//! Survey Methodology 24 (1998); Lohr, Sampling: Design and Analysis, 3rd ed. (2021), 5.2 and 9.5.
+//! Sources: Efron and Stein, Annals of Statistics 9 (1981); Woodruff, JASA 47 (1952); Lohr, Sampling:
+//! Design and Analysis, 3rd ed. (2021), 5.2 and 9.5.
 
 use crate::jackknife;
-use crate::window::Interval;
+use crate::window::{Interval, limits};
 
 /// Of every interval.
 pub const CONFIDENCE: f64 = 0.95;
@@ -32,12 +31,6 @@ impl Estimate {
     pub fn interval(self) -> Interval {
         let half = jackknife::student(0.975, self.n - 1) * self.se;
         Interval { low: self.value - half, high: Some(self.value + half) }
-    }
-
-    /// The same of what is not below 0 nor above `most`.
-    pub fn interval_up_to(self, most: f64) -> Interval {
-        let Interval { low, high } = self.interval();
-        Interval { low: low.max(0.0), high: high.map(|high| high.min(most)) }
     }
 }
 
@@ -61,11 +54,6 @@ pub fn jackknife<const N: usize>(
     (value.is_finite() && se.is_finite()).then_some(Estimate { value, se, n })
 }
 
-/// Sum of the first over sum of the second.
-pub fn ratio(parts: &[[f64; 2]]) -> Option<Estimate> {
-    jackknife(parts, |[part, whole]| part / whole)
-}
-
 /// Where quantile `q` may lie: the indexes of two of `n` ascending values, the first one below which and
 /// the second one above which it surely does not. `above` says of each window how many requests lie
 /// above a value, and how many there are. `None`: too little lies on that side to say.
@@ -74,37 +62,22 @@ pub fn quantile(
     n: usize,
     above: impl Fn(usize) -> Vec<[f64; 2]>,
 ) -> (Option<usize>, Option<usize>) {
-    let share = |k: usize| limits(&above(k));
-    // Both limits fall as the value rises.
-    let first = |is_low_enough: &dyn Fn((f64, f64)) -> bool| {
+    let may_be = |k: usize| limits::may_be(&above(k), 1.0 - q);
+    // Both limits of the share above fall as the value rises.
+    let first = |is_low_enough: &dyn Fn((bool, bool)) -> bool| {
         let (mut from, mut to) = (0, n);
         while from < to {
             let middle = usize::midpoint(from, to);
-            match share(middle) {
+            match may_be(middle) {
                 Some(found) if !is_low_enough(found) => from = middle + 1,
                 _ => to = middle,
             }
         }
         from
     };
-    let low = first(&|(low, _)| low < 1.0 - q).checked_sub(1);
-    let high = first(&|(_, high)| high <= 1.0 - q);
-    (low, (high < n && share(high).is_some()).then_some(high))
-}
-
-/// Limits of the share of requests above a value, each with a risk of 2.5 %; `None` if none lies above.
-fn limits(parts: &[[f64; 2]]) -> Option<(f64, f64)> {
-    const Z: f64 = 1.959_964;
-    let above: f64 = parts.iter().map(|[above, _]| above).sum();
-    if above == 0.0 {
-        return None;
-    }
-    let Estimate { value, se, n } = ratio(parts)?;
-    // As many independent ones vary by as much; no more than there are.
-    let worth = (value / se).powi(2).min(above) * (Z / jackknife::student(0.975, n - 1)).powi(2);
-    // Poisson's limits by Byar's approximation: Rothman and Boice, 1979.
-    let byar = |k: f64, z: f64| k * (1.0 - 1.0 / (9.0 * k) + z / (3.0 * k.sqrt())).max(0.0).powi(3);
-    Some((value * byar(worth, -Z) / worth, value * byar(worth + 1.0, Z) / worth))
+    let low = first(&|(_, may_be_less)| may_be_less).checked_sub(1);
+    let high = first(&|(may_be_more, _)| !may_be_more);
+    (low, (high < n && may_be(high).is_some()).then_some(high))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Random windows: everything is traced inside, nothing is attached outside.
 //!
 //! [`draw`] says where they lie, [`duty`] how long and how often they may be for the cost that was
-//! asked for, [`clusters`] keeps what each of them saw, [`estimate`] how well the whole is known from
-//! them, [`slowing`] what hooks do to what they see, [`judge`] whether that is enough. All of these are
-//! pure. [`work`] reads what the service did, and `crate::windowed` holds them together.
+//! asked for, [`clusters`] keeps what each of them saw, [`estimate`] and [`limits`] how well the whole is
+//! known from them, [`slowing`] what hooks do to what they see, [`judge`] whether that is enough. All of
+//! these are pure. [`work`] reads what the service did, and `crate::windowed` holds them together.
 //!
 //! A request counts if its first segment arrived inside a window, however long it takes: after the end
 //! the hooks stay until the last of them has ended, at most for [`DRAIN_MAX_NS`]. To count those that
@@ -14,6 +14,7 @@ pub mod draw;
 pub mod duty;
 pub mod estimate;
 pub mod judge;
+pub mod limits;
 pub mod slowing;
 pub mod work;
 
@@ -96,6 +97,10 @@ pub struct Accuracy {
     pub confidence: f64,
     /// Windows, or slices of half a second of a sample of flows, in which requests arrived.
     pub clusters: usize,
+    /// What strikes at random, less often than so many times a second, is in no window at all with a
+    /// probability of 5 % or more, and then in no interval here either; `null`: no windows.
+    #[serde(default)]
+    pub blind_hz: Option<f64>,
     /// Mean total.
     pub mean_ns: Option<Interval>,
     /// Median of the total.
@@ -106,6 +111,11 @@ pub struct Accuracy {
     pub p99_ns: Option<Interval>,
     /// Shares of the stages, the residual last.
     pub stages: Vec<StageAccuracy>,
+}
+
+/// The rate of events that windows of so much time together miss with a probability of 5 %: exp(-3).
+pub fn blind_hz(traced_ns: u64) -> Option<f64> {
+    (traced_ns > 0).then(|| 3.0e9 / traced_ns as f64)
 }
 
 /// How well the share of a stage is known.
@@ -129,4 +139,19 @@ pub struct Interval {
     pub low: f64,
     /// Upper end; `null`: too few requests lie above to bound it.
     pub high: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_base::rng;
+
+    #[test]
+    fn events_that_windows_are_blind_to_are_missed_once_in_twenty_traces() {
+        let rate_hz = super::blind_hz(600_000_000).unwrap();
+        let mut rng = rng::stream(8, "blind", 0);
+        // Nothing within 0.6 s: the first event comes later.
+        let missed = (0..10_000).filter(|_| -rng::open_unit(&mut rng).ln() / rate_hz > 0.6).count();
+        assert!((430..=570).contains(&missed), "{missed}");
+        assert_eq!(super::blind_hz(0), None);
+    }
 }
