@@ -1,4 +1,15 @@
-"""p99 at half load, with each tracer and without."""
+"""p99 at half load, with each tracer and without.
+
+Two answers, for p99 without a tracer varies by a factor of ten from minute to minute:
+
+1. **Pairs.** Runs with a tracer over runs without one in the same round, of which both were
+   undisturbed: the client's logs of the server's CPUs (`--server-pid`: waits in the run queue, CPUs
+   that were stopped) and of its own have stops for at most `STOPPED_MAX` of the time. Those that
+   begin while the tracer attaches, traces or detaches are its doing and do not count.
+2. **Within a run**, for a tracer that works in windows: p99 of all requests over p99 of those that
+   were sent when nothing was attached and what attaching left behind was gone. What the machine
+   does strikes both. Beside it stands what each phase of a window is: share of requests, and p99.
+"""
 
 from __future__ import annotations
 
@@ -6,56 +17,155 @@ import json
 import random
 import statistics
 import subprocess
+import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from tracers import NICE, Memcached, Start, attach, stop
+import duckdb
+import numpy as np
+from tracers import NICE, Memcached, Start, attach, result_of, stop
 
-TRIES = 3
+STOPPED_MAX = 0.002  # share of the time: at 40 % busy it holds up a third of 1 % of the requests
+AFTER_NS = 5_000_000  # what detaching left behind is gone by then
+PHASES = ("attach and settle", "window", "drain and detach", "after")
+Spans = list[tuple[int, int]]  # ns
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One run at half load.
+
+    Attributes:
+        p99_ns: client's p99 sojourn time of all requests.
+        stopped: time in which others than the tracer stopped the server, and the client, ÷ length.
+        is_sound: that is at most `STOPPED_MAX`.
+        between_p99_ns: of requests that were sent between windows; None: no windows.
+        phases: by phase of a window: share of all requests, and their p99, ns.
+    """
+
+    p99_ns: float
+    stopped: float
+    is_sound: bool
+    between_p99_ns: float | None = None
+    phases: dict[str, tuple[float, float | None]] | None = None
 
 
 def half_load(
-    server: Memcached, kinds: dict[str, Start], bin_dir: Path, rounds: int, rps: float
-) -> dict[str, list[float]]:
-    """Client's p99 sojourn time at `rps`, ns, with each tracer and without, in random turns.
+    server: Memcached, kinds: dict[str, Start], rounds: int, *, rps: float, paths: tuple[Path, Path]
+) -> dict[str, list[Half]]:
+    """Runs at `rps`, with each tracer and without, in random turns.
 
-    0: the machine stopped client or server meanwhile, in each of `TRIES` runs.
+    `paths`: of the programs, and for what they write.
     """
-    p99: dict[str, list[float]] = {name: [] for name in ["none", *kinds]}
+    bin_dir, scratch = paths
+    halves: dict[str, list[Half]] = {name: [] for name in ["none", *kinds]}
+    raw = scratch / "half.parquet"
     words = f"--preload --items 1000 --rate {rps:.0f} --connections 64 --cpus 1 --wait spin"
-    words += " --server-cpus 0 --warmup 0.3s --duration 3s --json -"
+    words += f" --server-cpus 0 --server-pid {server.process.pid} --warmup 0.3s --duration 3s"
     command = [*NICE.split(), str(bin_dir / "sojourn-load"), f"memcache://127.0.0.1:{server.port}"]
+    command += [*words.split(), "--raw", str(raw), "--json", "-"]
     order = random.Random(1)  # noqa: S311 - an order, no secret
-    for name in [name for _ in range(rounds) for name in order.sample(list(p99), len(p99))]:
+    for name in [name for _ in range(rounds) for name in order.sample(list(halves), len(halves))]:
         process = attach(kinds[name], server) if name in kinds else None
-        p99[name].append(undisturbed_p99([*command, *words.split()]))
-        if process:
-            stop(process)
-    return p99
-
-
-def undisturbed_p99(command: list[str]) -> float:
-    """p99 of the first run in which neither client nor server was stopped, ns; 0: none was."""
-    for _ in range(TRIES):
+        since_boot_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
         run = subprocess.run(command, capture_output=True, check=False)
         result = json.loads(run.stdout)
-        if not any("stopped: " in reason for reason in result["reasons"]):
-            return float(result["sojourn_ns"]["p99"])
-    return 0.0
+        zero_ns = result["started_unix_ns"] - since_boot_ns
+        trace = None
+        if process:
+            stop(process)
+            trace = result_of(name, scratch)
+        halves[name].append(half(result, *requests(raw, zero_ns), zero_ns, trace))
+    return halves
 
 
-def p99_ratios(p99: dict[str, list[float]]) -> dict[str, dict[str, float]]:
-    """Each tracer over none in the same round: least, median and most."""
-    found: dict[str, dict[str, float]] = {}
-    for name, each in p99.items():
-        pairs = [pair for pair in zip(each, p99["none"], strict=True) if all(pair)]
-        if not pairs:
-            continue
-        over = [with_it / without for with_it, without in pairs]
+def requests(raw: Path, zero_ns: int) -> tuple[np.ndarray, np.ndarray]:
+    """When each was due, monotonic ns, ascending, and its sojourn time, ns."""
+    sql = f"select intended_ns, done_ns from '{raw}' where done_ns is not null order by 1"  # noqa: S608
+    columns = duckdb.sql(sql).fetchnumpy()
+    return columns["intended_ns"] + zero_ns, columns["done_ns"] - columns["intended_ns"]
+
+
+def half(
+    result: dict[str, Any],
+    due_ns: np.ndarray,
+    took_ns: np.ndarray,
+    zero_ns: int,
+    trace: dict[str, Any] | None,
+) -> Half:
+    """What a run was, from the client's result and requests, and the tracer's result."""
+    places = trace["sampling"]["places"] if trace else []
+    spans = [(place["attached_ns"], place["detached_ns"] + AFTER_NS) for place in places]
+    seen = [result[key] or {"log": []} for key in ("server_stops", "outages")]
+    stops = [(zero_ns + at, ns) for log in seen for at, ns in log["log"]]
+    stopped = foreign_ns(stops, spans) / (result["measured_s"] * 1e9)
+    found = Half(p99(took_ns) or 0.0, stopped, stopped <= STOPPED_MAX)
+    if not places:
+        return found
+    phase = phase_of(due_ns, places)
+    phases = {
+        name: (float((phase == k).mean()), p99(took_ns[phase == k]))
+        for k, name in enumerate(PHASES)
+    }
+    return Half(found.p99_ns, stopped, found.is_sound, p99(took_ns[phase < 0]), phases)
+
+
+def foreign_ns(stops: Spans, spans: Spans) -> int:
+    """Length of the stops (begin, length) that begin in none of `spans` (begin, end)."""
+    return sum(ns for at, ns in stops if not any(begin <= at < end for begin, end in spans))
+
+
+def phase_of(due_ns: np.ndarray, places: list[dict[str, int]]) -> np.ndarray:
+    """Index in `PHASES` of each request; -1: between windows."""
+    phase = np.full(due_ns.size, -1)
+    for place in places:
+        ends = [place[key] for key in ("attached_ns", "started_ns", "ended_ns", "detached_ns")]
+        at = np.searchsorted(due_ns, [*ends, ends[-1] + AFTER_NS])
+        for k in range(len(PHASES)):
+            phase[at[k] : at[k + 1]] = k
+    return phase
+
+
+def p99(took_ns: np.ndarray) -> float | None:
+    return float(np.quantile(took_ns, 0.99)) if took_ns.size else None
+
+
+def p99_ratios(halves: dict[str, list[Half]]) -> dict[str, dict[str, Any]]:
+    """By tracer: over none in the same round where both were sound, and within its own runs."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, each in halves.items():
+        pairs = [
+            pair
+            for pair in zip(each, halves["none"], strict=True)
+            if all(half.is_sound for half in pair)
+        ]
         found[name] = {
-            "rounds": len(pairs),
-            "p99_ns": statistics.median(with_it for with_it, _ in pairs),
-            "ratio": statistics.median(over),
-            "ratio_min": min(over),
-            "ratio_max": max(over),
+            "rounds": len(each),
+            "sound": len(pairs),
+            "ratio": summary([with_it.p99_ns / without.p99_ns for with_it, without in pairs]),
+            "within": summary([h.p99_ns / h.between_p99_ns for h in each if h.between_p99_ns]),
+            "stopped": summary([half.stopped for half in each]),
+            "phases": {
+                phase: {
+                    "share": statistics.median(h.phases[phase][0] for h in each if h.phases),
+                    "p99_ns": summary(
+                        [at for h in each if h.phases and (at := h.phases[phase][1]) is not None]
+                    ),
+                }
+                for phase in PHASES
+                if any(h.phases for h in each)
+            },
         }
     return found
+
+
+def summary(values: list[float]) -> dict[str, float] | None:
+    """Least, median and most; None of none."""
+    if not values:
+        return None
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def kept(halves: dict[str, list[Half]]) -> dict[str, list[dict[str, Any]]]:
+    return {name: [asdict(half) for half in each] for name, each in halves.items()}

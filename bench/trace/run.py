@@ -29,7 +29,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from half import half_load, p99_ratios
+import half
 from tracers import NICE, Memcached, Start, attach, conditions, stop
 
 HERE = Path(__file__).parent
@@ -169,9 +169,11 @@ def main() -> None:
     kinds = {name: start for name, start in kinds.items() if name in (args.only or kinds)}
     try:
         if args.half_rps:
-            halves = half_load(server, kinds, args.bin, args.rounds, args.half_rps)
-            raw: object = halves
-            found = p99_ratios(halves)
+            halves = half.half_load(
+                server, kinds, args.rounds, rps=args.half_rps, paths=(args.bin, scratch)
+            )
+            raw: object = half.kept(halves)
+            found: object = half.p99_ratios(halves)
         else:
             pairs = saturated(server, kinds, args.bin, args.rounds)
             found = ratios(pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 SUBSET = Path(__file__).with_name("subset.bt")
 NICE = "nice -n -10"  # server and client go before most of what else the machine does
@@ -80,7 +82,7 @@ def conditions(bin_dir: Path, scratch: Path) -> dict[str, Start]:
     """Tracers by name; `scratch` is for what they write."""
     ours = [str(bin_dir / "sojourn-trace"), "--pid", "{pid}", "--duration", "60s"]
     kinds = {
-        "windows": tracer(ours),
+        "windows": tracer([*ours, "--json", str(result_path("windows", scratch))]),
         "sample 1/64": tracer([*ours, "--sample", "1/64"]),
         "all": tracer([*ours, "--all"]),
         "blame": tracer([*ours, "--blame"]),
@@ -91,6 +93,21 @@ def conditions(bin_dir: Path, scratch: Path) -> dict[str, Start]:
         script += f" {SUBSET} {{pid}}"
         kinds["bpftrace"] = tracer(["unshare", "-m", "sh", "-c", script])
     return kinds
+
+
+def result_path(name: str, scratch: Path) -> Path:
+    """Where a tracer of ours leaves its result, if it is asked for one."""
+    return scratch / f"{name}.json"
+
+
+def result_of(name: str, scratch: Path) -> dict[str, Any] | None:
+    """What it left when it ended; None: it writes none."""
+    path = result_path(name, scratch)
+    if not path.exists():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text())
+    path.unlink()
+    return found
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
