@@ -1,13 +1,15 @@
-"""A lab that kills itself: makes and unmakes something, and dies before the Nth step of it.
+"""Labs that kill themselves: the Nth makes and unmakes something, and dies before its Nth step.
 
-python killed.py WHAT STATE N [WORD]
+python killed.py WHAT STATE [WORD]
 
 WORD: of "cpuset", the first process of a session; of "process", the name that it is known by.
-Ends with status 0 if it has fewer steps.
+Each lab is a fork and has its journal in STATE/N. How it ended is told as a line, its exit status
+or minus its signal; the next begins when a line is read. The last ends with 0: it had fewer steps.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -42,7 +44,7 @@ def netns(journal: Journal) -> None:
 
 def cpuset(journal: Journal) -> None:
     """Turn a knob twice, and back."""
-    on = knobs.Turned(label="web", leader=int(sys.argv[4]), book=journal)
+    on = knobs.Turned(label="web", leader=int(sys.argv[3]), book=journal)
     knob = knobs.kind("cpuset").build(on)
     for level in ("0", "1"):
         knob.apply(level)
@@ -58,7 +60,7 @@ def folder(journal: Journal) -> None:
 
 def program(journal: Journal) -> None:
     """Start a program that is known by its argument, and stop it."""
-    words = ["/bin/sh", "-c", "sleep 600; :", sys.argv[4]]
+    words = ["/bin/sh", "-c", "sleep 600; :", sys.argv[3]]
     log = journal.path.parent.parent / "log"
     made = process.start("program", words, cwd=Path("/"), ledger=journal, log=log)
     made.stop()
@@ -69,8 +71,8 @@ WHAT: dict[str, Callable[[Journal], None]] = {
 }  # fmt: skip
 
 
-def main() -> None:
-    what, state, last = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+def lab(last: int) -> None:
+    """Do it, and die before step `last`."""
     seen = 0
 
     def mortal(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,11 +85,23 @@ def main() -> None:
 
         return act
 
-    journal = Journal.create(state)
+    journal = Journal.create(Path(sys.argv[2]) / str(last))
     for owner, name in STEPS:
         setattr(owner, name, mortal(getattr(owner, name)))
-    WHAT[what](journal)
+    WHAT[sys.argv[1]](journal)
     journal.close()
+
+
+def main() -> None:
+    for number in itertools.count(1):
+        pid = os.fork()
+        if pid == 0:
+            lab(number)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201  # to who started it
+        if status == 0 or not sys.stdin.readline():
+            return
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@ python lab.py SERVICE FOLDER STATE [PLACE [NEIGHBOUR]]
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sojourn import host, run
@@ -87,21 +88,37 @@ def killed_at_every_step(
         The steps after whose death something was left to be undone.
     """
     before, dirty = seen(), []
-    for step in range(1, STEPS_MAX):
-        words = [sys.executable, str(KILLED), what, str(state / str(step)), str(step), *more]
-        ended = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
-        is_through = ended.returncode == 0
-        assert is_through or ended.returncode == -signal.SIGKILL, ended.stderr
+    for step, folder, is_through in deaths(what, state, *more):
         was_left = seen() != before
-        undone = run.restore(state / str(step))
+        undone = run.restore(folder)
         assert all(one.is_done for one in undone), undone
         assert was_left == bool(undone), (step, undone)
         assert seen() == before, (step, undone)
-        assert not list((state / str(step)).glob("*")), step
-        if is_through:
-            assert not undone
-            return dirty
+        assert not list(folder.glob("*")), step
+        assert not (is_through and undone)
         dirty += [step] if undone else []
+    return dirty
+
+
+def deaths(what: str, state: Path, *more: str) -> Iterator[tuple[int, Path, bool]]:
+    """Labs of `killed.py`, one after the other: (step, folder of its journal, whether it lived)."""
+    words = [sys.executable, str(KILLED), what, str(state), *more]
+    pipe = subprocess.PIPE
+    with (
+        contextlib.ExitStack() as left,
+        subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as killed,
+    ):
+        assert killed.stdin is not None
+        assert killed.stdout is not None
+        for step in range(1, STEPS_MAX):
+            left.callback(run.restore, state / str(step))  # also where the test fails or is ended
+            status = killed.stdout.readline().strip()
+            assert status in {"0", f"{-signal.SIGKILL}"}, f"{what}, step {step}: {status}"
+            yield step, state / str(step), status == "0"
+            if status == "0":
+                return
+            killed.stdin.write("\n")
+            killed.stdin.flush()
     raise AssertionError(f"{what} has more steps than {STEPS_MAX}")
 
 
