@@ -111,10 +111,11 @@ def run_study(
     done: list[Measured] = []
     lives: dict[str, float] = {}
     while point := next_point(study, [m.outcome for m in done]):
-        life = f"{point.service}/{point.phase}/{point.repeat}"
-        if life not in lives:
-            lives[life] = capacity_rps * math.exp(spread * rng.standard_normal())
-        done.append(_play(study, point, lives[life], rng))
+        for member in point.all:
+            life = f"{member.service}/{member.phase}/{member.repeat}"
+            if life not in lives:
+                lives[life] = capacity_rps * math.exp(spread * rng.standard_normal())
+            done.append(_play(study, member, lives[life], rng))
     return StudyData(
         study=study, measured=tuple(done), workers={s.label: 1 for s in study.services},
         started="2026-01-01T00:00:00Z", wall_s=sum(m.outcome.wall_s for m in done),

@@ -24,6 +24,7 @@ def to_json(point: Point) -> dict[str, Any]:
         **table,
         "setting": dict(point.setting),
         "overrides": dict(point.overrides),
+        "beside": [to_json(other) for other in point.beside],
     }
 
 
@@ -37,6 +38,7 @@ def from_json(table: Mapping[str, Any]) -> Point:
     given = {key: value for key, value in table.items() if key in _FIELDS}
     given["phase"] = phase = Phase(given["phase"])
     given["overrides"] = tuple(dict(given["overrides"]).items())
+    given["beside"] = tuple(from_json(other) for other in given.get("beside", ()))
     if "setting" in given:
         given["setting"] = older.renamed(dict(given["setting"]))
     else:

@@ -1,4 +1,4 @@
-"""The next point of a study: services in order, and for each its questions in order.
+"""The next point of a study: services in order, each with its questions in order, then all at once.
 
     closed-loop peak → (run at low load for the QoS bound) → (no-drop search) → question after
     question, such as sweep → search and last runs → the same loads traced
@@ -68,7 +68,15 @@ class Planner:
             ]
             if chosen := design.first(self._study, open_):
                 return design.with_levels(self._study, *chosen)
-        return None
+        return self._of_all(outcomes)
+
+    def _of_all(self, outcomes: Sequence[Outcome]) -> Point | None:
+        """The next point of a question about all services; their own are answered."""
+        if not self._study.together:
+            return None
+        known = {s.label: progress(self._study, s, outcomes) for s in self._study.services}
+        wanted = (kind.next_of_all(self._study, known, outcomes) for kind in questions.KINDS.values())
+        return next(filter(None, wanted), None)
 
     def _candidate(self, group: design.Group) -> Point | None:
         name, count = (group.service, group.levels.text), len(group.outcomes)

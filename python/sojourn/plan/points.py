@@ -107,6 +107,8 @@ class Point:
         measure_s, warmup_s: lengths, s.
         seed: of the generator's draws.
         overrides: keys of the generator's job that this point sets (JSON values).
+        beside: points of other services that are measured at the same time, each with a generator
+            of its own; their load begins and ends with this one's.
     """
 
     key: str
@@ -120,6 +122,12 @@ class Point:
     warmup_s: float
     seed: int
     overrides: tuple[tuple[str, str | float | int | bool], ...] = ()
+    beside: tuple[Point, ...] = ()
+
+    @property
+    def all(self) -> tuple[Point, ...]:
+        """The points of one measurement: this one and those beside it."""
+        return (self, *self.beside)
 
     @property
     def cell(self) -> Cell:

@@ -54,8 +54,9 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
             took_s = one.measure_s + one.warmup_s + more_s
-            outcome = imagine(one, capacity_rps=_capacity(study, one, outcomes))
-            played.append(replace(outcome, wall_s=took_s, shield=shield))
+            for member in one.all:
+                outcome = imagine(member, capacity_rps=_capacity(study, member, outcomes))
+                played.append(replace(outcome, wall_s=took_s, shield=shield))
             points.append(one)
             walls_s.append(took_s)
     measure_s = sum(point.measure_s for point in points)

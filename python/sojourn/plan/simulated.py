@@ -89,7 +89,7 @@ def play(
     while len(played) < stop_after and (point := next_point(study, played)):
         if any(point.key == outcome.point.key for outcome in played):
             raise AssertionError(f"{point.key} was planned twice")
-        played.append(measure(point))
+        played += map(measure, point.all)
     return played
 
 

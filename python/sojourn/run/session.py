@@ -84,7 +84,7 @@ class Session:
         self.facts = facts
         self.show = show
         self._state = state
-        self._served: Served | None = None
+        self._served: dict[str, Served] = {}
         self._settled: dict[str, tuple[Service, Placement]] = {}
         self._folders: dict[str, tuple[Path, int]] = {}
         self._exits = ExitStack()
@@ -111,19 +111,26 @@ class Session:
                 for folder, entry in self._folders.values():
                     work.remove(folder, entry, self.journal)
 
-    def service(self, study: Study, point: Point) -> Served:
-        """The service of a point, on its way to the scene: the one that runs, or one anew.
+    def services(self, study: Study, point: Point) -> tuple[Served, ...]:
+        """The services of a point, on their way to the scene: those that run, or anew.
 
         Args:
             study: it belongs to.
-            point: to be measured.
+            point: to be measured, with those beside it.
 
         Raises:
-            SpecFault, HostFault: it cannot be had here.
+            SpecFault, HostFault: one cannot be had here.
         """
-        if self._served is not None and self._served.serves(point.life):
-            return self._served
-        self.end()
+        lives = {member.service: member.life for member in point.all}
+        for label, served in tuple(self._served.items()):
+            if not served.serves(lives.get(label, "")):
+                del self._served[label]
+                served.end()
+        return tuple(self._service(study, member) for member in point.all)
+
+    def _service(self, study: Study, point: Point) -> Served:
+        if point.service in self._served:
+            return self._served[point.service]
         spec = study.service(point.service)
         as_asked = spec.model_dump_json()  # a study may vary its parameters from point to point
         if as_asked not in self._settled:
@@ -140,14 +147,15 @@ class Session:
             levels=placed.levels(spec),
             wish=shield.wish(study, spec, point, service, where),
         )
-        self._served = Served(live, spec, self.journal, self.show)
-        return self._served
+        self._served[spec.label] = Served(live, spec, self.journal, self.show)
+        return self._served[spec.label]
 
     def end(self) -> None:
-        """End the service that runs, if one does."""
-        if self._served is not None:
-            self._served.end()
-            self._served = None
+        """End the services that run."""
+        with contextlib.ExitStack() as every:
+            for served in self._served.values():
+                every.callback(served.end)
+            self._served = {}
 
     def _folder(self, spec: ServiceSpec, service: Service) -> Path:
         """The service's working folder with its data files; made once for these parameters."""

@@ -19,6 +19,7 @@ from sojourn import units
 from sojourn.spec import keys
 from sojourn.spec.base import Model, Table
 from sojourn.spec.design import Combination, Design, Factors
+from sojourn.spec.together import Together, refuse
 
 SCHEMA: Literal["sojourn.study/1"] = "sojourn.study/1"
 
@@ -299,6 +300,9 @@ class Study(Model):
     """How long and how often."""
     services: tuple[ServiceSpec, ...]
     """The services, in the order in which they are measured."""
+    together: Together = Field(default_factory=lambda: MappingProxyType({}))
+    """Services that are also measured at once: label = loads, as shares of max RPS. Every
+    combination, and every load alone, once per block."""
     factors: Factors = Field(default_factory=lambda: MappingProxyType({}))
     """What is varied: keys of this file, services by label, each with a list of levels, such as
     "services.memcached.params.threads" = [1, 2]. The load is varied by run.fractions."""
@@ -320,6 +324,13 @@ class Study(Model):
         if twice:
             raise ValueError(f"two services are called '{twice}'; give each a label of its own")
         return services
+
+    @model_validator(mode="after")
+    def _can_meet(self) -> Study:
+        refuse(self.together, [service.label for service in self.services])
+        if self.together and self.factors:
+            raise ValueError("together and factors do not go into one study; write one for each")
+        return self
 
     def service(self, label: str) -> ServiceSpec:
         """The service of that label; KeyError if the study has none."""

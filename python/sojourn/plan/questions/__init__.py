@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sojourn import kinds
 from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
-from sojourn.plan.questions import breakdown, check, max_load, null, sweep
+from sojourn.plan.questions import breakdown, check, max_load, null, sweep, together
 from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.faults import Mistake, near
@@ -18,6 +18,7 @@ KINDS: Mapping[str, Question] = kinds.table(
     breakdown.KIND,
     check.KIND,
     null.KIND,
+    together.KIND,
 )
 AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis
 
@@ -77,6 +78,9 @@ def _problems(names: Sequence[str], table_of: Callable[[str], object]) -> Iterat
             fix = f"did you mean {' or '.join(meant)}?" if meant else f"known: {', '.join(KINDS)}"
             yield f"there is no question '{name}'", fix
             continue
+        if question.is_of_all:
+            what = f"measure asks for {name}, which is about several services"
+            yield what, f"add a table [{name}] to the study, and leave {name} out of measure"
         for table in question.tables:
             if not table_of(table):
                 what = f"measure asks for {name}, which needs a [services.{table}] table"

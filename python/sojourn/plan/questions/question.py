@@ -66,6 +66,7 @@ class Question(ABC):
         needs_axis: its loads are shares of max RPS, which is measured first.
         tables: keys of the service without which it cannot be asked, such as `qos`.
         is_alone: nothing else may be asked of the same service.
+        is_of_all: a table of the study asks it of several services at once, not `measure` of one.
     """
 
     name: ClassVar[str]
@@ -74,6 +75,7 @@ class Question(ABC):
     needs_axis: ClassVar[bool] = True
     tables: ClassVar[tuple[str, ...]] = ()
     is_alone: ClassVar[bool] = False
+    is_of_all: ClassVar[bool] = False
 
     @abstractmethod
     def next_point(
@@ -89,6 +91,19 @@ class Question(ABC):
             known: so far; with an axis, if it needs one, and with what it found itself.
             outcomes: of this service, in the order in which they were made.
         """
+
+    def next_of_all(
+        self, study: Study, known: Mapping[str, Known], outcomes: Sequence[Outcome]
+    ) -> Point | None:
+        """The same of several services at once, when all that is asked of each is answered.
+
+        Args:
+            study: the study.
+            known: of each service, by label.
+            outcomes: of all services.
+        """
+        del study, known, outcomes
+        return None
 
     def is_asked(self, study: Study, service: ServiceSpec) -> bool:
         """Whether the study asks it of this service."""

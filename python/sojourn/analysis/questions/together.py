@@ -1,0 +1,211 @@
+"""Services at once: how much longer each one's tail is beside the others than alone (L19, C22).
+
+The ratio is taken within a block, in which both were measured in an order that was drawn: a machine
+that is slow for an hour is slow for both. Blocks are few, so the interval is Student's on the
+logarithms of the ratios, and one block alone tells nothing. Runs that failed a self-check are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, stdev
+
+from scipy import stats
+from sojourn.analysis.questions.question import Answer
+from sojourn.analysis.section import Section
+
+from sojourn.analysis.data import StudyData
+from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.method import Method
+from sojourn.analysis.words import percent, worst
+from sojourn.plan.next import Progress
+from sojourn.plan.points import Outcome, Verdict
+from sojourn.plan.questions import together
+from sojourn.spec import ServiceSpec
+from sojourn.units import show_ns
+
+CONFIDENCE = 0.95
+METHOD = Method(
+    name="together",
+    about="p99 of a service beside others over p99 alone, as a ratio within blocks",
+    ids=("L19", "C22", "M16"),
+    source="Student's interval on logarithms of paired ratios",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Met:
+    """One service while it was measured beside others.
+
+    Attributes:
+        service: its label.
+        fraction: its load as a share of max RPS; offered_rps: the same, requests/s.
+        beside: (label, share of max RPS) of the others.
+        blocks: in how many the runs together and alone were both believed.
+        p99_ns, alone_ns: medians over those blocks, ns; None without any.
+        ratio, lo, hi: p99 together over alone with its interval; None: fewer than two blocks.
+        qos: whether p99 met the target beside the others in all of those blocks.
+        reasons: why something is not known.
+    """
+
+    service: str
+    fraction: float
+    offered_rps: float
+    beside: tuple[tuple[str, float], ...]
+    blocks: int
+    p99_ns: float | None = None
+    alone_ns: float | None = None
+    ratio: float | None = None
+    lo: float | None = None
+    hi: float | None = None
+    qos: Verdict | None = None
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether it takes longer beside the others, beyond what chance does."""
+        return self.lo is not None and self.lo > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together(Section):
+    """Every service in every combination, in the study's order."""
+
+    met: tuple[Met, ...] = ()
+
+
+class TogetherAnswer(Answer):
+    """About all services, so no service has a section of its own."""
+
+    name = together.NAME
+    section = Together
+
+    def answer(
+        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+    ) -> None:
+        """Nothing of one service."""
+        del given, spec, stands, found
+
+    def whole(self, given: StudyData) -> Together | None:
+        """What services do to each other."""
+        met = tuple(meetings(given))
+        if not met:
+            return None
+        said = " ".join(map(in_words, met))
+        reasons = tuple(dict.fromkeys(f"{m.service}: {why}" for m in met for why in m.reasons))
+        verdicts = [m.qos for m in met if m.qos is not None]
+        return Together(
+            headline=said, answer=said, verdict=worst(verdicts) if verdicts else None,
+            reasons=reasons, met=met,
+        )  # fmt: skip
+
+
+def meetings(given: StudyData) -> Sequence[Met]:
+    """What became of each service of each combination; () if the study has none."""
+    outcomes: dict[tuple[str, str], dict[int, Outcome]] = {}
+    for measured in given.measured:
+        point = measured.outcome.point
+        if point.phase is together.PHASE:  # of several attempts the last is the best there is
+            of = outcomes.setdefault((point.service, point.setting.text), {})
+            of[point.repeat] = measured.outcome
+    return [
+        _met(given, label, shares, outcomes)
+        for shares in together.loads(given.study)
+        if len(shares) > 1
+        for label in shares
+        if (label, together.setting_of(shares).text) in outcomes
+    ]
+
+
+def _met(
+    given: StudyData,
+    label: str,
+    shares: Mapping[str, float],
+    outcomes: Mapping[tuple[str, str], Mapping[int, Outcome]],
+) -> Met:
+    beside = outcomes[label, together.setting_of(shares).text]
+    alone = outcomes.get((label, together.setting_of({label: shares[label]}).text), {})
+    pairs = [
+        (a.p99_ns, b.p99_ns)
+        for block, a in sorted(beside.items())
+        if (b := alone.get(block)) and _is_believed(a) and _is_believed(b)
+        if a.p99_ns is not None and b.p99_ns is not None
+    ]
+    qos = given.study.service(label).qos
+    bound_ns = qos.bound_ns if qos and qos.q == 0.99 else None  # p99 is what we have
+    found = ratio_of(pairs)
+    return Met(
+        service=label,
+        fraction=shares[label],
+        offered_rps=next(iter(beside.values())).offered_rps,
+        beside=tuple((other, share) for other, share in shares.items() if other != label),
+        blocks=len(pairs),
+        p99_ns=median(a for a, _ in pairs) if pairs else None,
+        alone_ns=median(b for _, b in pairs) if pairs else None,
+        ratio=found[0] if found else None,
+        lo=found[1] if found else None,
+        hi=found[2] if found else None,
+        qos=_within(bound_ns, [a for a, _ in pairs]),
+        reasons=_doubts(beside, alone, len(pairs)),
+    )
+
+
+def ratio_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float] | None:
+    """(ratio, lo, hi) of a / b with its interval, from pairs (a, b); None from fewer than two.
+
+    >>> [round(number, 2) for number in ratio_of([(2.0, 1.0), (8.0, 2.0), (4.0, 1.0)]) or ()]
+    [3.17, 1.17, 8.58]
+    """
+    if len(pairs) < 2:  # no spread
+        return None
+    logs = [math.log(a / b) for a, b in pairs]
+    middle = fmean(logs)
+    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1))
+    half = t * stdev(logs) / math.sqrt(len(logs))
+    return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
+
+
+def _is_believed(outcome: Outcome) -> bool:
+    return outcome.verdict is not Verdict.UNKNOWN
+
+
+def _within(bound_ns: int | None, p99s: Sequence[float]) -> Verdict | None:
+    if bound_ns is None:
+        return None
+    held = [p99 <= bound_ns for p99 in p99s]
+    if len(held) < 2 or any(held) != all(held):  # one block tells nothing
+        return Verdict.UNKNOWN
+    return Verdict.HOLDS if all(held) else Verdict.VIOLATED
+
+
+def _doubts(
+    beside: Mapping[int, Outcome], alone: Mapping[int, Outcome], pairs: int
+) -> tuple[str, ...]:
+    lost = [o for of in (beside, alone) for o in of.values() if not _is_believed(o)]
+    reasons = [f"{o.point.key}: {o.reasons[0]}" for o in lost if o.reasons]
+    if pairs < 2:  # no spread
+        reasons.append(f"{pairs} blocks were believed both together and alone; two are needed")
+    return tuple(reasons)
+
+
+def in_words(met: Met) -> str:
+    """What the others do to it, in a sentence."""
+    others = " and ".join(f"{label} at {percent(share)}" for label, share in met.beside)
+    where = f"Beside {others}, p99 of {met.service} at {percent(met.fraction)}"
+    if met.ratio is None or met.lo is None or met.hi is None:
+        return f"{where} cannot be compared with p99 alone."
+    interval = f"({met.lo:.2g} to {met.hi:.2g} times, 95 % interval)"
+    if met.lo <= 1 <= met.hi:
+        return f"{where} is {met.ratio:.2g} times that alone {interval}: no difference was shown."
+    assert met.p99_ns is not None  # noqa: S101  # it has a ratio
+    assert met.alone_ns is not None  # noqa: S101
+    longer = "as long as" if met.ratio > 1 else "as long only as"
+    return (
+        f"{where} is {met.ratio:.2g} times {longer} alone {interval}: "
+        f"{show_ns(met.p99_ns)} instead of {show_ns(met.alone_ns)}."
+    )
+
+
+KIND = TogetherAnswer()

@@ -1,0 +1,136 @@
+"""Services at once, each under a load of its own from the same instant on (L19, C22).
+
+Every combination of the loads in `[together]` is measured once per block, and every load with
+nobody else on the stage. So what the others do is a ratio within a block, whatever the machine does
+from block to block. The order of a block is drawn from the study's seed (M16).
+
+A measurement is one point of each service that takes part: the first has the others `beside` it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sojourn.plan import make
+from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.questions.question import Known, PhaseKind, Question
+from sojourn.plan.setting import Setting
+from sojourn.spec import ServiceSpec, Study
+
+NAME = "together"
+PHASE = Phase(NAME)
+FACTOR = "load."  # and the service's label
+
+
+class Together(Question):
+    """What services do to each other; asked by the study's table `[together]`."""
+
+    name = NAME
+    about = "several services at once, and each of them alone"
+    phases = (PhaseKind(name=PHASE, about="services at once, and each alone"),)
+    is_of_all = True
+
+    def is_asked(self, study: Study, service: ServiceSpec) -> bool:
+        """Of no service by itself."""
+        del study, service
+        return False
+
+    def next_point(
+        self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
+    ) -> Point | None:
+        """None: it is not asked of one service."""
+        del study, service, known, outcomes
+        return None
+
+    def next_of_all(
+        self, study: Study, known: Mapping[str, Known], outcomes: Sequence[Outcome]
+    ) -> Point | None:
+        """The next combination or load alone."""
+        return next_run(study, known, outcomes)
+
+
+def loads(study: Study) -> tuple[Mapping[str, float], ...]:
+    """The measurements of a block: service → share of its max RPS; who is not named is away."""
+    levels = [(label, study.together[label]) for label in members(study)]
+    alone = [{label: load} for label, each in levels for load in each]
+    pairs = [[(label, load) for load in each] for label, each in levels]
+    return (*alone, *(dict(chosen) for chosen in itertools.product(*pairs))) if levels else ()
+
+
+def members(study: Study) -> tuple[str, ...]:
+    """Labels of the services that take part, in the study's order."""
+    return tuple(s.label for s in study.services if s.label in study.together)
+
+
+def setting_of(shares: Mapping[str, float]) -> Setting:
+    """What the points of a measurement are measured under: one setting for all of them."""
+    return Setting.of({FACTOR + label: share for label, share in shares.items()})
+
+
+def shares_of(point: Point) -> dict[str, float]:
+    """Service → share of its max RPS, of one of these points."""
+    named = {name: level for name, level in point.setting.items() if name.startswith(FACTOR)}
+    return {name.removeprefix(FACTOR): float(level) for name, level in named.items()}
+
+
+def next_run(study: Study, known: Mapping[str, Known], outcomes: Sequence[Outcome]) -> Point | None:
+    """The next measurement, or None when there are enough.
+
+    Args:
+        study: that has services together.
+        known: load axis and QoS target, by service.
+        outcomes: of all services.
+    """
+    if any(known[label].axis is None for label in members(study)):
+        return None  # its own answer says why
+    done = {
+        label: make.Tried((o for o in outcomes if o.point.service == label), PHASE)
+        for label in members(study)
+    }
+    for block in range(study.run.repeats if done else 0):
+        open_runs = []
+        for shares in order(study, block):
+            setting = setting_of(shares)
+            tried = {label: done[label].at(block, setting) for label in shares}
+            if any(make.is_open(runs, study.run.retries) for runs in tried.values()):
+                attempts = max(len(runs) for runs in tried.values())
+                open_runs.append((attempts > 0, shares, attempts))
+        if open_runs:  # what was never tried comes first, repetitions at the end of their block
+            _, shares, attempts = min(open_runs, key=lambda run: run[0])
+            return _point(study, known, shares, block, attempts)
+    return None
+
+
+def order(study: Study, block: int) -> list[Mapping[str, float]]:
+    """The measurements of one block in the order in which they are made."""
+    wanted = list(loads(study))
+    random.Random(make.seed_of(study, f"together/b{block}")).shuffle(wanted)  # noqa: S311 - no secret
+    return wanted
+
+
+def _point(
+    study: Study, known: Mapping[str, Known], shares: Mapping[str, float], block: int, attempt: int
+) -> Point:
+    setting = setting_of(shares)
+    points = []
+    for label, share in shares.items():
+        axis, target = known[label].axis, known[label].target
+        assert axis is not None  # noqa: S101  # `next_run` asked
+        points.append(
+            make.point(
+                study,
+                Cell(label, PHASE, block, setting),
+                attempt,
+                measure_s=study.run.measure_s,
+                offered_rps=share * axis.rps,
+                fraction=share,
+                overrides=target.overrides if target else (),
+            )
+        )
+    return replace(points[0], beside=tuple(points[1:]))
+
+
+KIND = Together()

@@ -1,0 +1,127 @@
+"""Two services at once: every combination and every load alone, once a block."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import SpecFault
+from sojourn.plan import Outcome, Point, Verdict, codec
+from sojourn.plan.questions import together
+from sojourn.plan.rehearse import imagine, rehearse
+from sojourn.plan.simulated import play
+from sojourn.spec import Study, load
+
+TEXT = """
+name = "pair"
+question = "What do two services do to each other?"
+
+[[services]]
+kind = "memcached"
+measure = ["sweep"]
+
+[[services]]
+kind = "synthetic"
+measure = ["sweep"]
+
+[together]
+synthetic = [0.3]
+memcached = [0.3, 0.6]
+
+[run]
+profile = "quick"
+repeats = 3
+fractions = [0.5]
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return read(TEXT, tmp_path_factory.mktemp("pair"))
+
+
+def read(text: str, folder: Path) -> Study:
+    path = folder / "pair.toml"
+    path.write_text(text)
+    return load(path)
+
+
+def groups(played: list[Outcome]) -> list[Point]:
+    """What was measured at once, in order: the points with others beside them, or alone."""
+    beside = {p.key for o in played for p in o.point.beside}
+    mine = [o.point for o in played if o.point.phase is together.PHASE]
+    return [point for point in mine if point.key not in beside]
+
+
+def shares(point: Point) -> tuple[tuple[str, float], ...]:
+    return tuple(sorted(together.shares_of(point).items()))
+
+
+def test_a_block_holds_every_combination_and_every_load_alone(study: Study) -> None:
+    made = groups(play(study, imagine))
+    wanted = {
+        (("memcached", 0.3),), (("memcached", 0.6),), (("synthetic", 0.3),),
+        (("memcached", 0.3), ("synthetic", 0.3)), (("memcached", 0.6), ("synthetic", 0.3)),
+    }  # fmt: skip
+    for block in range(3):
+        assert sorted(shares(p) for p in made if p.repeat == block) == sorted(wanted)
+    orders = [[shares(p) for p in made if p.repeat == block] for block in range(3)]
+    assert len({tuple(order) for order in orders}) > 1, "the order is drawn for each block"
+
+
+def test_the_points_of_a_measurement_share_a_setting_and_nothing_else(study: Study) -> None:
+    pair = next(p for p in groups(play(study, imagine)) if p.beside)
+    (other,) = pair.beside
+    assert (pair.service, other.service) == ("memcached", "synthetic")
+    assert pair.setting == other.setting
+    assert pair.key != other.key
+    assert pair.seed != other.seed
+    assert other.offered_rps == pytest.approx(0.3 * 100_000)
+    assert (pair.measure_s, pair.warmup_s) == (other.measure_s, other.warmup_s)
+    assert codec.from_json(json.loads(codec.dumps(pair))) == pair
+
+
+def test_services_have_their_axes_before_they_meet(study: Study) -> None:
+    played = play(study, imagine)
+    first = next(n for n, o in enumerate(played) if o.point.phase is together.PHASE)
+    assert {o.point.phase for o in played[:first]} == {"peak", "sweep"}
+    assert all(o.point.phase is together.PHASE for o in played[first:])
+
+
+def test_a_measurement_is_repeated_if_one_of_its_points_was_not_believed(study: Study) -> None:
+    def measure(point: Point) -> Outcome:
+        is_lost = point.phase is together.PHASE and point.service == "synthetic"
+        is_lost = is_lost and len(point.setting) > 1 and point.repeat == 0 and "~" not in point.key
+        return replace(imagine(point), verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS)
+
+    played = play(study, measure)
+    again = [o.point.key for o in played if o.point.key.endswith("~1")]
+    pairs = ("load.memcached=0.3,load.synthetic=0.3", "load.memcached=0.6,load.synthetic=0.3")
+    assert sorted(again) == [
+        f"{label}/together/b0/{pair}~1" for label in ("memcached", "synthetic") for pair in pairs
+    ]
+
+
+def test_a_rehearsal_counts_a_measurement_once(study: Study) -> None:
+    points = [p for p in rehearse(study).points if p.phase is together.PHASE]
+    assert len(points) == 3 * 5
+    assert sum(len(p.beside) for p in points) == 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("synthetic = [0.3]", "a second one"),
+        ("synthetic = [0.3]\nngnix = [0.3]", "memcached, synthetic"),
+        ("synthetic = [0.3]\nmemcached = [0.3, 0.3]", "twice"),
+        ("synthetic = [0.3]\nmemcached = []", "empty"),
+        ("synthetic = [0.3]\nmemcached = [3.0]", "at most 2"),
+    ],
+)
+def test_who_cannot_meet_is_refused(table: str, said: str, tmp_path: Path) -> None:
+    text = TEXT.replace("synthetic = [0.3]\nmemcached = [0.3, 0.6]", table)
+    with pytest.raises(SpecFault, match=said):
+        read(text, tmp_path)
