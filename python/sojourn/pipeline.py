@@ -91,19 +91,23 @@ def measure(study: Study, record: store.OpenRecord, session: run.Session, watche
     planner = plan.Planner(study)
     while point := planner.next(record.outcomes()):
         watcher.began(point, record.outcomes())
-        folder = record.folder(point)
+        folders = [record.folder(member) for member in point.all]
         began_s = time.monotonic()
         try:
-            run.execute(design.study_of(study, point), point, folder, session)
-            outcome = samples.read(folder)
+            under = design.study_of(study, point)
+            run.execute(under, point, folders[0], session, folders[1:])
+            outcomes = [samples.read(folder) for folder in folders]
             failures.clear()
         except RunFault as fault:
-            outcome = failed(point, folder, fault)
+            whole = zip(point.all, folders, strict=True)
+            outcomes = [failed(member, folder, fault) for member, folder in whole]
             failures.append(fault)
-        kept = record.add(replace(outcome, wall_s=time.monotonic() - began_s))
-        with suppress(Fault):  # a report that lacks a summary makes it, or says what is wrong
-            summarise(folder, kept, study)
-        watcher.ended(kept, record.outcomes())
+        wall_s = time.monotonic() - began_s
+        for folder, outcome in zip(folders, outcomes, strict=True):
+            kept = record.add(replace(outcome, wall_s=wall_s))
+            with suppress(Fault):  # a report that lacks a summary makes it, or says what is wrong
+                summarise(folder, kept, study)
+            watcher.ended(kept, record.outcomes())
         if len(failures) >= FAILURES_MAX:
             raise failures[-1]
 

@@ -9,7 +9,8 @@ are those of all together, so that whoever reads a point need not know how many 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,26 +26,66 @@ PER_CLIENT_S = 0.1
 CONNECTIONS_PER_S = 10_000  # opened, at the least
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load of one service.
+
+    Attributes:
+        job: the generator's.
+        n: from how many processes; 1: as it is, 0: to nobody (see `actors.clients`).
+        files: where its result goes.
+    """
+
+    job: Job
+    n: int
+    files: Files
+
+    def parts(self) -> list[tuple[Job, Files]]:
+        """What each process gets."""
+        jobs = clients.chosen(self.n).share(self.job, self.n)
+        if len(jobs) == 1:
+            return [(jobs[0], self.files)]
+        return [(job, _own(self.files, nth)) for nth, job in enumerate(jobs)]
+
+
 def run(
     job: Job, n: int, files: Files, ledger: Ledger, watcher: Watcher | None = None
 ) -> Mapping[str, Any]:
-    """Offer a job's load from `n` processes; 1: as it is, 0: to nobody (see `actors.clients`).
+    """Offer one service its load from `n` processes; as `together`."""
+    return together([Load(job, n, files)], ledger, watcher)[0]
+
+
+def together(
+    loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
+) -> list[Mapping[str, Any]]:
+    """Offer several services their loads, from the same instant on.
 
     Returns:
-        The result of all together, which is in `files.result` too.
+        For each the result of its processes together, which is in its `files.result` too.
 
     Raises:
-        SpecFault: it is refused, or cannot be shared.
+        SpecFault: a job is refused, or cannot be shared.
         RunFault: a process failed, or `watcher` said so.
     """
-    jobs = clients.chosen(n).share(job, n)
-    if len(jobs) == 1:
-        return generator.run(jobs[0], files, ledger, watcher)
-    own = [_own(files, nth) for nth in range(len(jobs))]
-    results = _at_one_instant(jobs, own, ledger, watcher)
-    merged = clients.merged(results, job)
-    record.write_json(files.result, merged)
-    _join(job, jobs)
+    parts = [load.parts() for load in loads]
+    flat = [part for own in parts for part in own]
+    if len(flat) == 1:
+        return [generator.run(*flat[0], ledger, watcher)]
+    results = iter(_at_one_instant(flat, ledger, watcher))
+    return [
+        _merged(load, own, [next(results) for _ in own])
+        for load, own in zip(loads, parts, strict=True)
+    ]
+
+
+def _merged(
+    load: Load, parts: Sequence[tuple[Job, Files]], results: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    if len(parts) == 1:
+        return results[0]
+    merged = clients.merged(list(results), load.job)
+    record.write_json(load.files.result, merged)
+    _join(load.job, tuple(job for job, _ in parts))
     return merged
 
 
@@ -55,13 +96,14 @@ def _own(files: Files, nth: int) -> Files:
 
 
 def _at_one_instant(
-    jobs: tuple[Job, ...], files: list[Files], ledger: Ledger, watcher: Watcher | None
+    parts: Sequence[tuple[Job, Files]], ledger: Ledger, watcher: Watcher | None
 ) -> list[Mapping[str, Any]]:
     for ahead_s in AHEAD_S:
-        start_at = time.monotonic_ns() + round((ahead_s + prepared_s(jobs)) * 1e9)
-        parts = [({**job, "start_at": start_at}, own) for job, own in zip(jobs, files, strict=True)]
+        prepares_s = prepared_s(tuple(job for job, _ in parts))
+        start_at = time.monotonic_ns() + round((ahead_s + prepares_s) * 1e9)
+        timed = [({**job, "start_at": start_at}, own) for job, own in parts]
         try:
-            return generator.together(parts, ledger, watcher)
+            return generator.together(timed, ledger, watcher)
         except Fault as fault:
             if not fault.at.startswith("start_at") or ahead_s == AHEAD_S[-1]:
                 raise

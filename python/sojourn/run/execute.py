@@ -11,15 +11,19 @@ run.json        how it went: "done", "failed" or "interrupted", with the fault
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from sojourn import actors, units
+from sojourn.actors import Role
 from sojourn.errors import Fault, RunFault
 from sojourn.plan import Point
 from sojourn.run import clients, record
+from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.live import RunningService
 from sojourn.run.scene import Scene
@@ -71,47 +75,97 @@ class _Watcher(Watcher):
         self._scene.second(line)
 
 
-def execute(study: Study, point: Point, folder: Path, session: Session) -> None:
-    """Measure a point into `folder`.
+class _All(Watcher):
+    """Watches several servers; the line that comes every second is the first one's."""
+
+    def __init__(self, each: Sequence[Watcher]) -> None:
+        self._each = each
+
+    def sources(self) -> list[int]:
+        return [source for watcher in self._each for source in watcher.sources()]
+
+    def look(self) -> None:
+        for watcher in self._each:
+            watcher.look()
+
+    def second(self, line: Mapping[str, Any]) -> None:
+        self._each[0].second(line)
+
+
+def execute(
+    study: Study, point: Point, folder: Path, session: Session, beside: Sequence[Path] = ()
+) -> None:
+    """Measure a point into `folder`, and those beside it into theirs.
+
+    Args:
+        study: it belongs to.
+        point: to be measured.
+        folder: of the point.
+        session: what runs.
+        beside: folders of the points beside it, in their order.
 
     Raises:
         SpecFault, HostFault: it cannot be measured here.
         RunFault: server, generator, disk or kernel failed. What was measured is in the folder.
         Interrupted: a signal ended it, the same holds.
     """
-    started = time.monotonic()
+    started, folders = time.monotonic(), (folder, *beside)
     try:
-        _measure(study, point, folder, session)
+        _measure(study, point, folders, session)
     except Fault as fault:
-        _keep(folder, "failed", started, fault)
+        _keep(folders, "failed", started, fault)
         raise
     except KeyboardInterrupt:
-        _keep(folder, "interrupted", started)
+        _keep(folders, "interrupted", started)
         raise
-    _keep(folder, "done", started)
+    _keep(folders, "done", started)
 
 
-def _measure(study: Study, point: Point, folder: Path, session: Session) -> None:
-    spec = study.service(point.service)
-    service = session.service(study, point)
+def _measure(study: Study, point: Point, folders: Sequence[Path], session: Session) -> None:
+    served = session.services(study, point)
+    services = {service.live.label: service.live for service in served}
+    with ExitStack() as stack:
+        scenes = [
+            stack.enter_context(_scene(study, member, folder, session, services))
+            for member, folder in zip(point.all, folders, strict=True)
+        ]
+        for scene, service in zip(scenes, served, strict=True):
+            scene.enter(service)
+        for nth, scene in enumerate(scenes):
+            for actor in actors.cast(study, scene.spec, scene.point):
+                if nth == 0 or actor.role is Role.PROBE:  # neighbours are there once for all
+                    scene.enter(actor)
+        loads, watchers = [], []
+        for scene, service in zip(scenes, served, strict=True):
+            asked = job(
+                service.live, scene.spec, scene.point, scene.folder, raw_max=study.run.raw_max
+            )
+            loads.append(Load(asked, scene.spec.clients, Files.named(scene.folder, "load")))
+            watchers.append(_Watcher(service.live, scene, session.show))
+        clients.together(loads, session.journal, _All(watchers))
+
+
+@contextlib.contextmanager
+def _scene(
+    study: Study,
+    point: Point,
+    folder: Path,
+    session: Session,
+    services: Mapping[str, RunningService],
+) -> Iterator[Scene]:
+    """The stage of one service; what was seen on it is kept however it ends."""
     scene = Scene(
         point=point,
-        spec=spec,
+        spec=study.service(point.service),
         folder=folder,
-        placement=service.live.placement,
+        placement=services[point.service].placement,
         facts=session.facts,
         ledger=session.journal,
-        services={spec.label: service.live},
+        services=services,
     )
     try:
         with scene:
-            scene.enter(service)
-            for actor in actors.cast(study, spec, point):
-                scene.enter(actor)
-            asked = job(service.live, spec, point, folder, raw_max=study.run.raw_max)
-            watcher = _Watcher(service.live, scene, session.show)
-            files = Files.named(folder, "load")
-            clients.run(asked, spec.clients, files, session.journal, watcher)
+            yield scene
     finally:
         if scene.seen:
             record.write_json(folder / "host.json", {"schema": HOST_SCHEMA, **scene.seen})
@@ -147,7 +201,7 @@ def _timeout(point: Point) -> str:
     return f"{max(TIMEOUT_NS_MIN, 10 * bound_ns)}ns"
 
 
-def _keep(folder: Path, state: str, started: float, fault: Fault | None = None) -> None:
+def _keep(folders: Sequence[Path], state: str, started: float, fault: Fault | None = None) -> None:
     table: dict[str, Any] = {
         "schema": "sojourn.run/1",
         "state": state,
@@ -156,7 +210,8 @@ def _keep(folder: Path, state: str, started: float, fault: Fault | None = None) 
     if fault is not None:
         table["fault"] = {"what": fault.what, "at": fault.at, "fix": fault.fix}
     try:
-        record.write_json(folder / "run.json", table)
+        for folder in folders:
+            record.write_json(folder / "run.json", table)
     except RunFault:
         if state == "done":  # a full disk is the fault then; else it must not hide the first one
             raise

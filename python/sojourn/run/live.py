@@ -45,6 +45,8 @@ class RunningService:
         address: where it listens and the client reaches it; port 0: not known yet.
         usable: all CPUs of the machine.
         wish: the shield it is to have; shield: the one in force, as last read back.
+        has_company: it is measured beside other services, or alone to be compared with that. What
+            they do on its CPUs is no fault of the instrument's, and clients share a CPU.
         moved: what left its CPUs, to be put back when it ends.
         levels: of the knobs that the study sets; knobs: all that can be turned while it runs.
         pins: thread or process to CPU, read back.
@@ -60,6 +62,7 @@ class RunningService:
     wish: Wish = Wish(name=shield.NONE, refused="nobody asked for one")  # noqa: RUF009  # frozen
     shield: Shield = Shield()  # noqa: RUF009  # frozen
     moved: Moved | None = None
+    has_company: bool = False
     place: Place = Local()  # noqa: RUF009  # frozen
     address: Address = Address(Local().host, 0)  # noqa: RUF009  # frozen
     process: Process | None = None
@@ -88,14 +91,15 @@ class RunningService:
     def client(self) -> dict[str, Any]:
         """Keys of the generator's job that follow from service and placement."""
         server = ",".join(map(str, self.placement.server))
+        is_instrument = self.service.is_instrument and not self.has_company
         return {
             "target": self.service.target(self.address),
             **self.service.job(),
             "cpus": ",".join(map(str, self.placement.client)),
             "threads": len(self.placement.client),
-            "wait": self.placement.client_wait,
+            "wait": "sleep" if self.has_company else self.placement.client_wait,
             "server_cpus": server,
-            **({"instrument_cpus": server} if self.service.is_instrument else {}),
+            **({"instrument_cpus": server} if is_instrument else {}),
         }
 
     def watched(self) -> dict[str, Any]:
@@ -103,7 +107,7 @@ class RunningService:
 
         Not for a synthetic service: its CPUs have a sentinel as part of the instrument.
         """
-        if self.process is None or self.service.is_instrument:
+        if self.process is None or self.service.is_instrument or self.has_company:
             return {}
         return {"server_pid": self.process.pid}
 

@@ -23,6 +23,7 @@ from sojourn.host import Facts, Placement, place
 from sojourn.host.placement import confine
 from sojourn.places import users
 from sojourn.plan import Point
+from sojourn.plan.questions import together
 from sojourn.run import placed, restore, shield, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -146,6 +147,7 @@ class Session:
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
             levels=placed.levels(spec),
             wish=shield.wish(study, spec, point, service, where),
+            has_company=point.phase is together.PHASE,
         )
         self._served[spec.label] = Served(live, spec, self.journal, self.show)
         return self._served[spec.label]

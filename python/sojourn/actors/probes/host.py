@@ -57,8 +57,12 @@ class Host(Actor):
     @staticmethod
     def _now(stage: Stage) -> Moment:
         live = stage.services[stage.point.service]
+        cpus = live.placement.server
         beside = [actor for actor in stage.entered if isinstance(actor, Neighbour)]
-        return moment(live, sum(actor.cpu_ns(live.placement.server) for actor in beside))
+        theirs_ns = sum(actor.cpu_ns(cpus) for actor in beside)
+        others = [other for other in stage.services.values() if other is not live]
+        theirs_ns += sum(o.cpu_ns() for o in others if not {*cpus}.isdisjoint(o.placement.server))
+        return moment(live, theirs_ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,8 @@ def moment(live: Running, neighbours_cpu_ns: int = 0) -> Moment:
 
     Args:
         live: the server, and where everybody runs.
-        neighbours_cpu_ns: what the scene's neighbours have used on the server's CPUs so far, ns.
+        neighbours_cpu_ns: what the scene's neighbours, and other services of it, have used on the
+            server's CPUs so far, ns.
     """
     cpus = {*live.placement.server, *live.placement.client, *live.placement.housekeeping}
     load = (TREE.text("/proc/loadavg") or "").split()

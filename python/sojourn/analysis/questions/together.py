@@ -2,7 +2,8 @@
 
 The ratio is taken within a block, in which both were measured in an order that was drawn: a machine
 that is slow for an hour is slow for both. Blocks are few, so the interval is Student's on the
-logarithms of the ratios, and one block alone tells nothing. Runs that failed a self-check are left out.
+logarithms of the ratios, and one block alone tells nothing. Runs that failed a self-check are
+left out.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 
 from scipy import stats
-from sojourn.analysis.questions.question import Answer
-from sojourn.analysis.section import Section
 
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.method import Method
+from sojourn.analysis.questions.question import Answer
+from sojourn.analysis.section import Section
 from sojourn.analysis.words import percent, worst
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict

@@ -30,7 +30,7 @@ class Together(Question):
 
     name = NAME
     about = "several services at once, and each of them alone"
-    phases = (PhaseKind(name=PHASE, about="services at once, and each alone"),)
+    phases = (PhaseKind(name=PHASE, about="services at once, and each alone", is_bare=True),)
     is_of_all = True
 
     def is_asked(self, study: Study, service: ServiceSpec) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.report.sections import breakdown, check, max_load, null, sweep
+from sojourn.report.sections import breakdown, check, max_load, sweep, together
 from sojourn.report.sections.section import Bar, Number, Shown
 
 KINDS: Mapping[str, Shown] = kinds.table(
@@ -14,6 +15,7 @@ KINDS: Mapping[str, Shown] = kinds.table(
     breakdown.KIND,
     check.KIND,
     null.KIND,
+    together.KIND,
 )
 
 __all__ = ["KINDS", "Bar", "Number", "Shown"]

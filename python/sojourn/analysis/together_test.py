@@ -1,0 +1,119 @@
+"""What services do to each other: a ratio within blocks, with an interval that covers the truth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sojourn import report
+from sojourn.analysis import study as find
+from sojourn.analysis.data import Measured, StudyData
+from sojourn.analysis.questions.together import Together, meetings, ratio_of
+from sojourn.analysis.testing import run_study
+from sojourn.plan import Outcome, Point, Verdict
+from sojourn.plan.questions import together
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import play
+from sojourn.spec import load
+
+TEXT = """
+name = "pair"
+question = "What do two services do to each other?"
+[run]
+profile = "quick"
+repeats = 4
+fractions = [0.3]
+[[services]]
+kind = "memcached"
+measure = ["sweep"]
+[services.qos]
+q = 0.99
+bound = "1ms"
+[[services]]
+kind = "synthetic"
+measure = ["sweep"]
+[together]
+memcached = [0.3]
+synthetic = [0.3]
+"""
+TIMES = 8.0  # how much longer memcached takes beside the other
+
+
+def measured(tmp_path: Path, *, slow: float = TIMES, lost: str = "", repeats: int = 4) -> StudyData:
+    path = tmp_path / "pair.toml"
+    path.write_text(TEXT.replace("repeats = 4", f"repeats = {repeats}"))
+    study = load(path)
+    drawn = np.random.default_rng(3)
+    of_block = np.exp(drawn.normal(0, 1, 10))  # the machine changes a lot between blocks
+
+    def measure(point: Point) -> Outcome:
+        if point.phase is not together.PHASE:
+            return imagine(point)
+        is_slowed = point.service == "memcached" and len(point.setting) > 1
+        factor = of_block[point.repeat] * (slow if is_slowed else 1.0)
+        p99_ns = 2e5 * factor * math.exp(drawn.normal(0, 0.1))
+        is_lost = lost and lost in point.key
+        verdict = Verdict.UNKNOWN if is_lost else Verdict.HOLDS
+        reasons = ("client stopped",) if is_lost else ()
+        return replace(imagine(point), p99_ns=p99_ns, verdict=verdict, reasons=reasons)
+
+    played = play(study, measure)
+    return StudyData(study=study, measured=tuple(Measured(outcome=o) for o in played))
+
+
+def test_the_ratio_is_that_of_the_same_blocks_and_its_interval_is_narrow(tmp_path: Path) -> None:
+    slowed, other = meetings(measured(tmp_path))
+    assert (slowed.service, slowed.blocks, slowed.beside) == ("memcached", 4, (("synthetic", 0.3),))
+    assert slowed.lo is not None
+    assert slowed.hi is not None
+    assert slowed.lo < TIMES < slowed.hi
+    assert slowed.hi / slowed.lo < 2, "what blocks have in common is no spread"
+    assert slowed.is_longer
+    assert not other.is_longer
+
+
+def test_the_interval_covers_as_often_as_it_says() -> None:
+    drawn = np.random.default_rng(5)
+    covered = 0
+    for _ in range(1000):
+        pairs = [(3.0 * math.exp(drawn.normal(0, 0.3)), 1.0) for _ in range(3)]
+        found = ratio_of(pairs)
+        assert found is not None
+        covered += found[1] <= 3.0 <= found[2]
+    assert abs(covered - 950) < 4 * math.sqrt(1000 * 0.95 * 0.05)
+
+
+def test_one_block_and_runs_that_are_not_believed_compare_nothing(tmp_path: Path) -> None:
+    alone, _ = meetings(measured(tmp_path, repeats=1))
+    assert (alone.ratio, alone.lo, alone.blocks) == (None, None, 1)
+    assert "two are needed" in alone.reasons[-1]
+    both = "load.memcached=0.3,load.synthetic=0.3"
+    lost, _ = meetings(measured(tmp_path, lost=both))
+    assert lost.ratio is None
+    assert any("client stopped" in why for why in lost.reasons)
+
+
+def test_the_answer_is_a_sentence_for_each_service(tmp_path: Path) -> None:
+    section = find(measured(tmp_path)).section(Together)
+    assert section is not None
+    assert "Beside synthetic at 30 %, p99 of memcached at 30 % is" in section.answer
+    assert "no difference was shown" in section.answer
+    assert section.verdict is Verdict.UNKNOWN, "the bound lies between the blocks"
+
+
+def test_the_page_has_a_table_and_a_figure_of_it(tmp_path: Path) -> None:
+    study = measured(tmp_path).study
+    pages = report.write(find(run_study(study, capacity_rps=1e5)), tmp_path)
+    page = next(path for path in pages if path.suffix == ".html").read_text()
+    assert "Services at once" in page
+    assert "p99 beside others, over p99 alone" in page
+
+
+@pytest.mark.parametrize("slow", [1.0, 1 / TIMES])
+def test_what_does_not_slow_is_not_said_to(slow: float, tmp_path: Path) -> None:
+    met, _ = meetings(measured(tmp_path, slow=slow))
+    assert not met.is_longer
