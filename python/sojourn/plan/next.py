@@ -75,7 +75,9 @@ class Planner:
         if not self._study.together:
             return None
         known = {s.label: progress(self._study, s, outcomes) for s in self._study.services}
-        wanted = (kind.next_of_all(self._study, known, outcomes) for kind in questions.KINDS.values())
+        wanted = (
+            kind.next_of_all(self._study, known, outcomes) for kind in questions.KINDS.values()
+        )
         return next(filter(None, wanted), None)
 
     def _candidate(self, group: design.Group) -> Point | None:

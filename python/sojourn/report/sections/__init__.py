@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn import kinds
-from sojourn.report.sections import breakdown, check, max_load, null, sweep
-from sojourn.report.sections import breakdown, check, max_load, sweep, together
+from sojourn.report.sections import breakdown, check, max_load, null, sweep, together
 from sojourn.report.sections.section import Bar, Number, Shown
 
 KINDS: Mapping[str, Shown] = kinds.table(
