@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn import report
 from sojourn.analysis import study as find
 from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.questions.together import Together, meetings, ratio_of
-from sojourn.analysis.testing import run_study
 from sojourn.plan import Outcome, Point, Verdict
 from sojourn.plan.questions import together
 from sojourn.plan.rehearse import imagine
@@ -103,14 +101,6 @@ def test_the_answer_is_a_sentence_for_each_service(tmp_path: Path) -> None:
     assert "Beside synthetic at 30 %, p99 of memcached at 30 % is" in section.answer
     assert "no difference was shown" in section.answer
     assert section.verdict is Verdict.UNKNOWN, "the bound lies between the blocks"
-
-
-def test_the_page_has_a_table_and_a_figure_of_it(tmp_path: Path) -> None:
-    study = measured(tmp_path).study
-    pages = report.write(find(run_study(study, capacity_rps=1e5)), tmp_path)
-    page = next(path for path in pages if path.suffix == ".html").read_text()
-    assert "Services at once" in page
-    assert "p99 beside others, over p99 alone" in page
 
 
 @pytest.mark.parametrize("slow", [1.0, 1 / TIMES])
