@@ -99,8 +99,8 @@ class StudyData:
 
     Attributes:
         measured: in the order in which they were measured.
-        setups: facts for people about each service, by label.
-        workers: how many threads or processes serve, by label, where it is known: n of M/M/n.
+        setups: facts for people about each service, by label; under factors by `design.home`.
+        workers: how many threads or processes serve, by the same, where it is known: n of M/M/n.
         started: UTC, ISO 8601.
         environment, noise, study_file, command: handed through to the findings.
     """

@@ -244,6 +244,8 @@ class ServiceFinding:
     """All about one service of the study: what is common, and what each question found.
 
     Attributes:
+        service: its label; under factors with the levels, `memcached, threads = 2`.
+        label, levels: the same apart: (factor, level) pairs; () without factors.
         max_rps_rule: M19's definition in use: `achieved_peak`, `no_drop` or `qos`; for the null
             service `highest_asked`.
         crossing: fraction at which the curve of the QoS quantile crosses the bound; None if it
@@ -270,6 +272,8 @@ class ServiceFinding:
     reasons: tuple[str, ...]
     sections: Mapping[str, Section] = field(default_factory=dict)
     noise_floor: NoiseFloor | None = None
+    label: str = ""
+    levels: tuple[tuple[str, bool | int | float | str], ...] = ()
 
     def section(self, kind: type[S]) -> S | None:
         """What the question found that gives this type; None if it was not asked or begun."""
@@ -294,11 +298,63 @@ class CheckRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What one level of a factor does to one number, beside another level.
+
+    Attributes:
+        what: the number: "p99 at 70 % load", "max RPS", "highest load within QoS".
+        is_time: it is a time, of which less is better; else a rate.
+        base, level: the two levels, as texts; the ratio is that of `level` to `base`.
+        ratio: averaged over the other factors' levels; None if it cannot be told.
+        interval: of the ratio, `coverage` of the probability; None if it cannot be told.
+        blocks: that it rests on; 0 where it rests on all runs together.
+        reason: why there is no interval; "" if there is one.
+        doubt: what to keep in mind beside the interval; "" if nothing.
+        sentence: the effect in words.
+    """
+
+    what: str
+    is_time: bool
+    base: str
+    level: str
+    ratio: float | None
+    interval: Interval | None
+    coverage: float
+    blocks: int
+    reason: str
+    doubt: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorFinding:
+    """What a factor does to one service.
+
+    Attributes:
+        service: label.
+        key, name: of the factor, in the study and for people.
+        levels: their texts, in the study's order; the first is what others are compared with.
+        effects: number by number, each level beside the first.
+        aliases: effects of other factors together that cannot be told from this one.
+        sentence: the effects that matter most, in words.
+    """
+
+    service: str
+    key: str
+    name: str
+    levels: tuple[str, ...]
+    effects: tuple[Effect, ...]
+    aliases: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What a study found, ready to be shown.
 
     Attributes:
         answer: the answer in one or two sentences, first thing in every report.
+        factors: what each factor does to each service that feels it.
         environment: the manifest of M25 (nested, JSON).
         noise: (what adds noise on this host, how to mend it).
         study_file: the resolved study, TOML.
@@ -315,6 +371,7 @@ class Findings:
     wall_s: float
     services: tuple[ServiceFinding, ...]
     sections: Mapping[str, Section] = field(default_factory=dict)
+    factors: tuple[FactorFinding, ...] = ()
     environment: dict[str, object] = field(default_factory=dict)
     noise: tuple[tuple[str, str], ...] = ()
     study_file: str = ""

@@ -13,7 +13,7 @@ from typing import Any
 from sojourn.analysis import runs, summary, times
 from sojourn.analysis.data import Measured, Second, StudyData
 from sojourn.errors import StoreFault
-from sojourn.plan import questions
+from sojourn.plan import design, questions
 from sojourn.plan.points import Outcome, Phase
 from sojourn.samples import (
     Interval,
@@ -102,7 +102,8 @@ def _is_summarised(outcome: Outcome) -> bool:
 
 def _asked(study: Study, outcome: Outcome) -> tuple[float, ...]:
     """The quantiles that findings about a point will ask for."""
-    return runs.asked(study.service(outcome.point.service).qos)
+    under = design.study_of(study, outcome.point)
+    return runs.asked(under.service(outcome.point.service).qos)
 
 
 def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
@@ -116,7 +117,7 @@ def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
 
 
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:
-    """What served, by label: the last `service.json` of each, for all lives are set up alike.
+    """What served, by label and levels: the last `service.json` of each: lives are set up alike.
 
     But for the shield: runs as the machine schedules have none, and do not speak for the others.
     """
@@ -124,8 +125,9 @@ def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[st
     for outcome in reversed(outcomes):
         label, phase = outcome.point.service, outcome.point.phase
         path = record.folder_of(outcome) / SERVICE
-        if label not in found and not questions.kind_of(phase).is_bare and path.exists():
-            found[label] = read_json(path)
+        home = design.home(label, design.levels_of(record.study, outcome.point))
+        if home not in found and not questions.kind_of(phase).is_bare and path.exists():
+            found[home] = read_json(path)
     return found
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sojourn.analysis import questions, service
+from dataclasses import replace
+
+from sojourn.analysis import factors, questions, service
+from sojourn.analysis.combinations import parts
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import Findings
 from sojourn.analysis.words import worst
@@ -15,11 +18,22 @@ def study(given: StudyData) -> Findings:
     Args:
         given: the study and its points; an unfinished one gives `unknown` where it stops.
     """
-    asked = [spec for spec in given.study.services if not _is_part(spec)]
-    services = tuple(service.find(given, spec) for spec in asked)
+    asked = [part for part in parts(given) if not _is_part(part.spec)]
+    services = tuple(
+        replace(
+            service.find(part.given, part.spec),
+            service=part.title,
+            label=part.spec.label,
+            levels=part.levels.levels,
+        )
+        for part in asked
+    )
+    effects = factors.effects(given.study, asked, services)
     whole = ((kind.name, kind.whole(given)) for kind in questions.KINDS.values())
     sections = {name: section for name, section in whole if section}
-    said = [service.headline(s, given.workers.get(s.service)) for s in services]
+    workers = (part.given.workers.get(part.spec.label) for part in asked)
+    said = [factor.sentence for factor in effects]
+    said += map(service.headline, services, workers)
     said += [section.headline for section in sections.values()]
     verdicts = [s.verdict for s in services]
     verdicts += [section.verdict for section in sections.values() if section.verdict]
@@ -35,6 +49,7 @@ def study(given: StudyData) -> Findings:
         wall_s=given.wall_s,
         services=services,
         sections=sections,
+        factors=effects,
         environment=given.environment,
         noise=given.noise,
         study_file=given.study_file,

@@ -102,6 +102,11 @@ def levels_of(study: Study, point: Point) -> Setting:
     return Setting.of({key: point.setting[key] for key in mine if key in point.setting})
 
 
+def home(label: str, levels: Setting) -> str:
+    """One text for a service and a combination of levels; the label alone without levels."""
+    return f"{label}/{levels.text}" if levels else label
+
+
 def text_of(levels: Mapping[str, Level]) -> str:
     """Canonical text of a combination, as in a point's key."""
     return Setting.of(levels).text

@@ -39,4 +39,5 @@ def _counted(findings: Findings) -> str:
     number = Counter(str(s.verdict) for s in findings.services)
     words = ", ".join(f"{n} {word}" for word, n in number.items())
     count = len(findings.services)
-    return f"{count} service{'' if count == 1 else 's'}: {words}" if count else ""
+    what = "combination" if findings.factors else "service"
+    return f"{count} {what}{'' if count == 1 else 's'}: {words}" if count else ""

@@ -17,7 +17,7 @@ from sojourn.analysis import words
 from sojourn.analysis.findings import Findings
 from sojourn.analysis.questions.check import rows_of
 from sojourn.analysis.traced_findings import Breakdown
-from sojourn.report import facts, headline, people, sections, show, stages, tiles
+from sojourn.report import factors, facts, headline, people, sections, show, stages, tiles
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
@@ -89,6 +89,7 @@ def _templates() -> Environment:
         "rows_of": rows_of,
         "percent": words.percent,
         "facts": facts.of_service,
+        "effects": factors.rows,
         "tiles": tiles,
         "headline": headline,
         "first": (overview.NAME, chance.NAME),

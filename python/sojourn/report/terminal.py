@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Findings, ServiceFinding, Settle
 from sojourn.plan.points import Verdict
-from sojourn.report import facts, people, show, terminal_tile, tiles
+from sojourn.report import factors, facts, people, show, terminal_tile, tiles
 from sojourn.report.sections import KINDS
 
 REASONS = 3
@@ -26,6 +26,8 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
         color: paint the verdicts with ANSI colours.
     """
     lines = list(_head(findings, width))
+    if findings.factors:
+        lines += ["", *factors.lines(findings, width)]
     for service in findings.services:
         lines += ["", *_service(service, width)]
     for kind in KINDS.values():

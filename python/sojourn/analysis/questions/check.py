@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.analysis import answer, load_point, oracle, runs
+from sojourn.analysis.combinations import parts
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import CheckRow, Findings, ServiceFinding
 from sojourn.analysis.questions.question import Answer
@@ -102,9 +103,9 @@ class CheckAnswer(Answer):
 def compared(given: StudyData) -> tuple[CheckRow, ...]:
     """The comparisons of every ideal queue of the study."""
     systems = [
-        (s.check, given.of(s.label))
-        for s in given.study.services
-        if NAME in s.measure and s.check and KIND.is_part(s)
+        (part.spec.check, part.given.of(part.spec.label))
+        for part in parts(given)
+        if NAME in part.spec.measure and part.spec.check and KIND.is_part(part.spec)
     ]
     count = oracle.comparisons([check for check, _ in systems])
     fixed = next((oracle.path_ns(*s) for s in systems if s[0].system == "M/D/1"), None)

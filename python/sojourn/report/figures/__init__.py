@@ -13,6 +13,7 @@ from sojourn.report.figures import (
     chance,
     checks,
     distribution,
+    factors,
     flame,
     mean_load,
     null,
@@ -28,6 +29,7 @@ from sojourn.report.figures import (
 KINDS: Sequence[Kind] = (
     overview.KIND,
     chance.KIND,
+    factors.KIND,
     null.KIND,
     stages.KIND,
     flame.KIND,

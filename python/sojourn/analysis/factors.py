@@ -1,0 +1,290 @@
+"""What each factor of a study does to each service: highest load, latency at equal load, max RPS.
+
+Equal load is an equal share of max RPS, each combination of its own: how much load fits is a number
+of its own beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sojourn.analysis.combinations import Part
+from sojourn.analysis.contrasts import BLOCKS_MIN, COVERAGE, Contrast, combined, ratio
+from sojourn.analysis.findings import (
+    Effect,
+    FactorFinding,
+    Interval,
+    MaxLoad,
+    ServiceFinding,
+)
+from sojourn.analysis.words import load_share, percentile
+from sojourn.plan.points import Phase, Verdict
+from sojourn.plan.setting import Setting, level_text
+from sojourn.spec import Study
+from sojourn.spec.levels import names
+
+MEDIAN, TAIL = 0.5, 0.99
+BORDER_LEVEL = 0.9  # of the intervals of how much load fits
+TOLD = 0.7  # load whose tail stands in the sentence, or the nearest that can be told (C7)
+
+Blocks = Mapping[int, Mapping[Setting, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    """All combinations of one service, with what was found under each."""
+
+    study: Study
+    parts: tuple[Part, ...]
+    found: tuple[ServiceFinding, ...]
+
+    @property
+    def label(self) -> str:
+        return self.parts[0].spec.label
+
+
+def effects(
+    study: Study, parts: Sequence[Part], found: Sequence[ServiceFinding]
+) -> tuple[FactorFinding, ...]:
+    """What each factor does to each service that feels it.
+
+    Args:
+        study: with its factors.
+        parts: all services under all combinations.
+        found: of each part, in the same order.
+    """
+    services: list[_Service] = []
+    for label in dict.fromkeys(part.spec.label for part in parts):
+        mine = [n for n, part in enumerate(parts) if part.spec.label == label]
+        of = (tuple(parts[n] for n in mine), tuple(found[n] for n in mine))
+        services.append(_Service(study, *of))
+    return tuple(
+        _factor(service, key) for service in services for key in study.factors_of(service.label)
+    )
+
+
+def _factor(service: _Service, key: str) -> FactorFinding:
+    name, levels = names(service.study.factors)[key], service.study.factors[key]
+    cells = tuple(part.levels for part in service.parts)
+    is_fraction = service.study.design.kind == "fractional"
+    found: list[Effect] = []
+    for level in levels[1:]:
+        contrast = Contrast(cells, key, levels[0], level, is_fraction)
+        found += _numbers(service, contrast, name)
+    aliases = _aliases(service, key)
+    return FactorFinding(
+        service=service.label,
+        key=key,
+        name=name,
+        levels=tuple(map(level_text, levels)),
+        effects=tuple(found),
+        aliases=aliases,
+        sentence=_sentence(service.label, found, aliases),
+    )
+
+
+def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[Effect]:
+    """Each number's effect, the one that is asked for most first."""
+    unlike = _unlike(service, contrast)
+    said = _Saying(contrast, name)
+    if any(part.spec.qos and "max_load" in part.spec.measure for part in service.parts):
+        value, interval = combined(contrast, _limits(service))
+        reason = "" if interval else "how much load fits has no closed interval under some levels"
+        number = _Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
+        yield said.effect(number, value, interval, reason=reason, unlike=unlike)
+    q = service.found[0].qos.q if service.found[0].qos else TAIL
+    for load in sorted({p.fraction for f in service.found for p in f.points}):
+        for quantile in dict.fromkeys((q, MEDIAN)):
+            number = _Number(
+                f"{percentile(quantile)} at {load_share(load)} load",
+                is_time=True,
+                doubt=_late(service, load, quantile),
+            )
+            yield said.of_blocks(number, _times(service, load, quantile), unlike=unlike)
+    if peaks := _peaks(service):
+        yield said.of_blocks(_Number("max RPS", is_time=False), peaks, unlike=unlike)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """What is compared; fields as in `Effect`."""
+
+    what: str
+    is_time: bool
+    coverage: float = COVERAGE
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Saying:
+    """Makes effects of ratios, with their sentences."""
+
+    contrast: Contrast
+    name: str
+
+    def of_blocks(self, number: _Number, values: Blocks, *, unlike: str) -> Effect:
+        """An effect from values by block and combination."""
+        logs = self.contrast.by_block(values)
+        value, interval = ratio(logs)
+        if value is None:
+            reason = "no block has believed runs of both levels"
+        else:
+            reason = "" if interval else "one block tells no interval (see run.repeats)"
+        return self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
+
+    def effect(
+        self,
+        number: _Number,
+        value: float | None,
+        interval: Interval | None,
+        *,
+        blocks: int = 0,
+        reason: str,
+        unlike: str,
+    ) -> Effect:
+        """An effect; `unlike` says why the two levels do not compare, whatever was measured."""
+        reason = (unlike or reason) if value is not None else reason
+        interval = None if reason else interval
+        base, level = level_text(self.contrast.base), level_text(self.contrast.level)
+        said = f", {'but ' if value else 'for '}{reason}" if reason else ""
+        return Effect(
+            what=number.what,
+            is_time=number.is_time,
+            base=base,
+            level=level,
+            ratio=value,
+            interval=interval,
+            coverage=number.coverage,
+            blocks=blocks,
+            reason=reason,
+            doubt=number.doubt,
+            sentence=_words(number, f"with {self.name} = {level}", base, value, interval) + said,
+        )
+
+
+def _words(
+    number: _Number, under: str, base: str, value: float | None, interval: Interval | None
+) -> str:
+    """`p99 at 70 % load is 1.8 times (1.4 to 2.3) as long with threads = 2 as with 1`."""
+    if value is None:
+        return f"{number.what} {under} cannot be compared with {base}"
+    beside = f"as {'long' if number.is_time else 'high'} {under} as with {base}"
+    if interval is None:
+        return f"{number.what} was {_digits(value)} times {beside}"
+    ends = f"{_digits(interval.lo)} to {_digits(interval.hi)}"
+    same = ", which may be no difference" if interval.lo <= 1 <= interval.hi else ""
+    return f"{number.what} is {_digits(value)} times ({ends}) {beside}{same}"
+
+
+def _digits(value: float) -> str:
+    """Two digits; three around and above one, where they still say something.
+
+    >>> _digits(1.0321), _digits(0.046), _digits(12.34)
+    ('1.03', '0.046', '12.3')
+    """
+    return f"{value:.3g}" if value >= 0.9 else f"{value:.2g}"
+
+
+def _unlike(service: _Service, contrast: Contrast) -> str:
+    """What else than the factor was not the same: the shield, which not all levels allow."""
+    shields: dict[str, set[str]] = {}
+    for part in service.parts:
+        level = level_text(part.levels[contrast.factor])
+        for one in part.given.measured:
+            if one.outcome.point.phase is Phase.SWEEP:
+                shields.setdefault(level, set()).add(one.outcome.shield)
+    sides = [shields.get(level_text(one), set()) for one in (contrast.base, contrast.level)]
+    if not all(sides) or sides[0] == sides[1]:
+        return ""
+    said = " and ".join("/".join(sorted(side)) for side in sides)
+    return f"the shield was not the same ({said}): run with --no-shield to compare"
+
+
+def _late(service: _Service, load: float, q: float) -> str:
+    """Whether the client's own lag is part of these times (M3)."""
+    found = (
+        estimate
+        for finding in service.found
+        for point in finding.points
+        for estimate in point.quantiles
+        if point.fraction == load and estimate.q == q
+    )
+    return "the client's own lag is part of it" if any(e.lateness_ns for e in found) else ""
+
+
+def _limits(service: _Service) -> dict[Setting, tuple[float, Interval]]:
+    """Highest load and its interval by combination, where both ends are known."""
+    found: dict[Setting, tuple[float, Interval]] = {}
+    for part, finding in zip(service.parts, service.found, strict=True):
+        search = finding.section(MaxLoad)
+        border = search.border if search else None
+        if border is None:
+            continue
+        ends = border.interval_rps
+        is_closed = 0 < ends.lo <= border.estimate_rps <= ends.hi < math.inf
+        if is_closed and border.starts >= BLOCKS_MIN:
+            found[part.levels] = border.estimate_rps, ends
+    return found
+
+
+def _times(service: _Service, load: float, q: float) -> Blocks:
+    """A quantile at one load by block and combination, ns, of runs that are believed."""
+    found: dict[int, dict[Setting, float]] = {}
+    for part, finding in zip(service.parts, service.found, strict=True):
+        for point in finding.points:
+            for run in point.runs if point.fraction == load else ():
+                value = dict(run.quantiles).get(q)
+                if run.is_believed and value and math.isfinite(value):
+                    found.setdefault(run.repeat, {})[part.levels] = value
+    return found
+
+
+def _peaks(service: _Service) -> Blocks:
+    """Throughput of the closed loop by block and combination, requests/s."""
+    found: dict[int, dict[Setting, float]] = {}
+    for part in service.parts:
+        for one in part.given.of(part.spec.label):
+            outcome, point = one.outcome, one.outcome.point
+            is_peak = point.phase is Phase.PEAK and point.offered_rps is None
+            if is_peak and outcome.verdict is not Verdict.UNKNOWN and outcome.achieved_rps > 0:
+                found.setdefault(point.repeat, {})[part.levels] = outcome.achieved_rps
+    return found
+
+
+def _aliases(service: _Service, key: str) -> tuple[str, ...]:
+    """Effects of two factors together that a fraction mixes with this one.
+
+    A product with a factor that the service does not feel is nothing to it.
+    """
+    factors = list(service.study.factors)
+    fraction = service.study.design.fraction_of(service.study.factors)
+    if fraction is None:
+        return ()
+    called, felt = names(factors), set(service.study.factors_of(service.label))
+    words = (
+        [factor for n, factor in enumerate(factors) if word.bits >> n & 1]
+        for word in fraction.aliases(1 << factors.index(key))
+    )
+    return tuple(" with ".join(called[f] for f in word) for word in words if felt >= set(word))
+
+
+def _sentence(label: str, found: Sequence[Effect], aliases: Sequence[str]) -> str:
+    """The effects that matter most: how much load fits, the tail at one load, max RPS."""
+    told: list[Effect] = []
+    for level in dict.fromkeys(effect.level for effect in found):
+        mine = [effect for effect in found if effect.level == level]
+        tails = [e for e in mine if e.is_time and not e.what.startswith(percentile(MEDIAN))]
+        known = [e for e in tails if e.interval] or [e for e in tails if e.ratio] or tails
+        near = min(known, key=lambda e: abs(_load_of(e) - TOLD), default=None)
+        told += [e for e in mine if not e.is_time] + ([near] if near else [])
+    told.sort(key=lambda effect: effect.interval is None)  # what is known first
+    said = "; ".join(effect.sentence for effect in told)
+    mixed = f" (not to be told from the effect of {', '.join(aliases)})" if aliases else ""
+    return f"{label}: {said}{mixed}." if said else ""
+
+
+def _load_of(effect: Effect) -> float:
+    """The load in `p99 at 70 % load`."""
+    return float(effect.what.split(" at ")[1].removesuffix(" % load")) / 100

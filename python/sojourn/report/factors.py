@@ -1,0 +1,83 @@
+"""What each factor does, in rows and words: for page and terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sojourn.analysis.findings import Effect, FactorFinding, Findings
+from sojourn.report import show
+
+FAR = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One effect as cells."""
+
+    what: str
+    beside: str
+    ratio: str
+    interval: str
+    basis: str
+    remark: str
+    is_known: bool
+
+
+def rows(factor: FactorFinding) -> list[Row]:
+    """The effects of a factor, in the order of the findings."""
+    return [_row(factor, effect) for effect in factor.effects]
+
+
+def _row(factor: FactorFinding, effect: Effect) -> Row:
+    ends, count = effect.interval, effect.blocks
+    is_open = ends is not None and ends.lo <= 1 <= ends.hi
+    of_all = "all runs" if ends else "–"
+    return Row(
+        what=effect.what,
+        beside=f"{factor.name} = {effect.level} to {effect.base}",
+        ratio="unknown" if effect.ratio is None else f"× {effect.ratio:.3g}",
+        interval=f"{_end(ends.lo)}–{_end(ends.hi)}, {show.share(effect.coverage)}" if ends else "–",
+        basis=f"{count} block{'' if count == 1 else 's'}" if count else of_all,
+        remark=show.sentences(
+            (effect.reason, "may be no difference" if is_open else "", effect.doubt)
+        ),
+        is_known=ends is not None,
+    )
+
+
+def _end(ratio: float) -> str:
+    """An end of an interval; beyond a thousand nothing more is said.
+
+    >>> _end(0.668), _end(2.85e-10), _end(1.66e8)
+    ('0.668', '<0.001', '>1000')
+    """
+    return "<0.001" if ratio < FAR else ">1000" if ratio > 1 / FAR else f"{ratio:.3g}"
+
+
+def lines(findings: Findings, width: int) -> Iterator[str]:
+    """The effects as text: a sentence and a table for each factor and service."""
+    for factor in findings.factors:
+        yield f"{factor.name}, {factor.service} ".ljust(width, "=")
+        yield from textwrap.wrap(factor.sentence, width)
+        yield ""
+        known = [row for row in rows(factor) if row.is_known]
+        if known:
+            yield from _table(known, width, has_levels=len(factor.levels) > 2)
+        unknown: dict[str, list[str]] = {}
+        for row in rows(factor):
+            if not row.is_known:
+                unknown.setdefault(row.remark, []).append(row.what)
+        for remark, names in unknown.items():
+            said = ", ".join(dict.fromkeys(names))
+            yield from textwrap.wrap(f"unknown: {said}: {remark}", width, subsequent_indent="  ")
+
+
+def _table(known: list[Row], width: int, *, has_levels: bool) -> Iterator[str]:
+    form = "{:<28} {:>8}  {:<17} {:<9} {}"
+    yield form.format("number", "ratio", "interval", "rests on", "remark").rstrip()
+    for row in known:
+        more = (row.beside, row.remark) if has_levels else (row.remark,)
+        line = form.format(row.what, row.ratio, row.interval, row.basis, show.sentences(more))
+        yield line[: width - 1].rstrip() + ("…" if len(line) > width else line[width - 1 :])

@@ -1,0 +1,202 @@
+"""Tail against load by factor: one by colour, small multiples by the levels of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import altair as alt
+
+from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.plan.setting import level_text
+from sojourn.report import show
+from sojourn.report.draw import limits, marks
+from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
+from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
+from sojourn.report.draw.lookup import is_bound, of_point, slug, tail_q
+from sojourn.report.draw.palette import SERIES, role, series
+from sojourn.report.draw.table import Record, from_records, number
+from sojourn.spec.levels import names
+
+PANEL, PANEL_MIN = 220, 300  # height and least width of a small multiple, px
+COLUMNS = (
+    "service", "combination", "fraction", "offered_rps", "value_ns", "lo_ns", "hi_ns", "verdict",
+    "reason",
+)  # fmt: skip
+
+
+def draw(findings: Findings) -> list[Figure]:
+    """One figure for each service that was measured under several levels."""
+    labels = dict.fromkeys(s.label for s in findings.services if s.levels and s.points)
+    return [
+        _figure([s for s in findings.services if s.label == label and s.points]) for label in labels
+    ]
+
+
+def _figure(found: Sequence[ServiceFinding]) -> Figure:
+    label = found[0].label
+    factors = [key for key, _ in found[0].levels]
+    called = names(factors)
+    coloured = _coloured(found, factors)
+    others = [key for key in factors if key != coloured]
+    tail = show.quantile(tail_q(found[0]))
+    title = f"{label}: {tail} against load, by {', '.join(called[key] for key in factors)}"
+    records = [r for service in found for r in _records(service, coloured, called)]
+    panels = list(dict.fromkeys(str(r["panel"]) for r in records))
+    chart = _chart(found, records, panels, called[coloured], tail)
+    return Figure(
+        name=slug(f"{label}-by-factor"),
+        title=title,
+        caption=(
+            f"{tail} over all valid runs of a load, with its 95 % interval; a colour is a level of"
+            f" {called[coloured]}"
+            + (f", a panel one of {' and '.join(called[k] for k in others)}" if others else "")
+            + ". Load is a share of max RPS, of each combination its own. Hollow marks are not"
+            " decided."
+        ),
+        alt=_alt(found, tail),
+        table=from_records((*called.values(), *COLUMNS), records),
+        chart=chart,
+        facet_min=PANEL_MIN if len(panels) > 1 else 0,
+        panels=len(panels),
+        is_wide=len(panels) > 1,
+    )
+
+
+def _coloured(found: Sequence[ServiceFinding], factors: Sequence[str]) -> str:
+    """The factor with the most levels that colours can tell apart; the first of several."""
+    counts = {
+        key: len({level_text(level) for s in found for k, level in s.levels if k == key})
+        for key in factors
+    }
+    fitting = [key for key in factors if counts[key] <= SERIES] or list(factors)
+    return max(fitting, key=lambda key: counts[key])
+
+
+def _records(service: ServiceFinding, coloured: str, called: dict[str, str]) -> Iterator[Record]:
+    q = tail_q(service)
+    levels = {key: level_text(level) for key, level in service.levels}
+    others = [f"{called[key]} = {text}" for key, text in levels.items() if key != coloured]
+    for point in sorted(service.points, key=lambda p: p.fraction):
+        found = of_point(point, q)
+        inner = found.interval if found else None
+        value = found.value if found and point.is_believed else None
+        at_least = limits.of_load(point, q) if value is None and point.is_believed else None
+        yield {
+            **{called[key]: text for key, text in levels.items()},
+            "service": service.label,
+            "combination": service.service,
+            "panel": ", ".join(others),
+            "level": levels[coloured],
+            "fraction": point.fraction,
+            "offered_rps": point.offered_rps,
+            "value_ns": value,
+            "lo_ns": inner.lo if inner and value else None,
+            "hi_ns": inner.hi if inner and value else None,
+            "y": value if value is not None else at_least,
+            "verdict": marks.word(point),
+            "status": marks.status(point, value),
+            "reason": show.sentences((found.refused if found else "", *point.reasons)),
+            "load": f"{show.load(point.fraction)}, {show.count(point.offered_rps)} requests/s",
+            "shown": show.estimate(found),
+            "interval": show.times(inner),
+        }
+
+
+def _chart(
+    found: Sequence[ServiceFinding],
+    records: list[Record],
+    panels: Sequence[str],
+    name: str,
+    tail: str,
+) -> Spec:
+    sheet = Sheet()
+    qos = found[0].qos
+    bound = [1.2 * qos.bound_ns] if qos and is_bound(found[0], tail_q(found[0])) else []
+    ends = [number(r[key]) for r in records for key in ("lo_ns", "hi_ns")]
+    axis = time_axis([*ends, *bound], dots=[number(r["y"]) for r in records])
+    levels = list(dict.fromkeys(str(r["level"]) for r in records))
+    look = alt.Color(
+        "level:N",
+        scale=alt.Scale(domain=levels, range=[series(n % SERIES) for n in range(len(levels))]),
+        legend=alt.Legend(title=name, orient="top", direction="horizontal"),
+    )
+    x = load_x(
+        title=["offered load, % of max RPS"],
+        highest=max(p.fraction for s in found for p in s.points),
+    )
+    layers = _layers(x, axis.y("y", f"{tail} sojourn time"), look)
+    if bound and qos:
+        layers += _bound(qos.bound_ns, f"QoS: {tail} ≤ {show.time(qos.bound_ns)}")
+    chart = alt.layer(*layers, data=sheet.data("rows", _placed(records, axis)))
+    title = f"{tail} by {name}"
+    if len(panels) < 2:
+        return finish(chart.properties(width="container", height=HEIGHT), sheet, title=title)
+    facets = chart.properties(width=PANEL_MIN, height=PANEL).facet(
+        facet=alt.Facet("panel:N", sort=list(panels), title=None), columns=2
+    )
+    return finish(facets, sheet, title=title)
+
+
+def _placed(records: list[Record], axis: TimeAxis) -> list[Record]:
+    """What has a place on the axis, with a row for each end of an interval in it."""
+    return [
+        r | {"y": axis.place(number(r["y"])), "low": axis.place(number(r["lo_ns"])),
+             "high": axis.place(number(r["hi_ns"]))}
+        for r in records
+        if r["y"] is not None
+    ]  # fmt: skip
+
+
+def _layers(x: alt.X, y: alt.Y, look: alt.Color) -> list[alt.Chart]:
+    """Line, interval and mark of each load, back to front."""
+    base = alt.Chart().encode(x=x, color=look)
+    tooltip = marks.tooltip("combination", "load", "shown", "interval", "verdict", "reason")
+    kept = alt.datum.value_ns != None  # noqa: E711 - an expression of Vega's
+    return [
+        base.mark_line(strokeWidth=1.6, opacity=0.8).encode(y=y),
+        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2="high:Q").transform_filter(kept),
+        base.mark_point(size=60, strokeWidth=1.8, opacity=1).encode(
+            y=y,
+            tooltip=tooltip,
+            fill=look,
+            fillOpacity=alt.condition(
+                "datum.verdict === 'holds' || datum.verdict === 'violated'",
+                alt.value(1), alt.value(0),
+            ),
+        ),
+    ]  # fmt: skip
+
+
+def _bound(bound_ns: float, said: str) -> list[alt.Chart]:
+    """The QoS bound as a labelled line in every panel."""
+    once = alt.Chart().transform_aggregate(n="count()", groupby=["panel"])
+    line = once.mark_rule(color=role("qos"), strokeWidth=1.5)
+    word = once.mark_text(
+        color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4, fontWeight="bold"
+    )
+    y = alt.datum(bound_ns)
+    return [line.encode(y=y), word.encode(x=alt.value(0), y=y, text=alt.value(said))]
+
+
+def _alt(found: Sequence[ServiceFinding], tail: str) -> str:
+    said = []
+    for service in found:
+        q = tail_q(service)
+        known = [(p, e) for p in service.points if (e := of_point(p, q)) and e.value is not None]
+        if known:
+            (low, first), (high, last) = known[0], known[-1]
+            said.append(
+                f"{service.service}: {tail} from {show.estimate(first)} at"
+                f" {show.share(low.fraction)} to {show.estimate(last)} at"
+                f" {show.share(high.fraction)}"
+            )
+        else:
+            said.append(f"{service.service}: no load has a {tail}")
+    return "; ".join(said) + "."
+
+
+KIND = Kind(
+    name="factors",
+    about="tail against load by the levels of the study's factors, in small multiples (M16)",
+    of_study=draw,
+)
