@@ -3,6 +3,7 @@
 from sojourn.analysis import (
     answer,
     breakdown,
+    contrasts,
     culprits,
     independence,
     lowess,
@@ -33,6 +34,7 @@ KINDS: tuple[Method, ...] = (
     breakdown.METHOD,
     culprits.METHOD,
     answer.METHOD,
+    contrasts.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "study"]

@@ -5,10 +5,12 @@ All that finds something about a service works on these, and knows of no factors
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.analysis.data import Measured, StudyData
 from sojourn.plan import design
+from sojourn.plan.points import Phase
 from sojourn.plan.setting import Setting, level_text
 from sojourn.spec import ServiceSpec
 from sojourn.spec.levels import names
@@ -22,12 +24,14 @@ class Part:
         spec: the service, with the levels set.
         levels: of the factors that it feels; empty without factors.
         title: how people tell it from the others: `memcached, threads = 2`.
+        has_axis: it measured its own load axis; else that of the service alone is among its points.
         given: the study of the combination, and its points without the levels.
     """
 
     spec: ServiceSpec
     levels: Setting
     title: str
+    has_axis: bool = True
     given: StudyData
 
 
@@ -45,22 +49,29 @@ def parts(given: StudyData) -> tuple[Part, ...]:
         plain = replace(one, outcome=design.without(one.outcome, levels))
         measured.setdefault(design.home(point.service, levels), []).append(plain)
     return tuple(
-        _part(given, label, levels, tuple(measured.get(design.home(label, levels), ())))
-        for label, levels, _ in design.studies(given.study)
+        _part(given, label, levels, measured) for label, levels, _ in design.studies(given.study)
     )
 
 
-def _part(given: StudyData, label: str, levels: Setting, measured: tuple[Measured, ...]) -> Part:
-    home = design.home(label, levels)
+def _part(
+    given: StudyData, label: str, levels: Setting, measured: Mapping[str, Sequence[Measured]]
+) -> Part:
+    home, axis = (design.home(label, of) for of in (levels, design.axis_of(levels)))
     study = given.study.under(levels)
+    lent = [
+        one
+        for one in (measured.get(axis, ()) if axis != home else ())
+        if one.outcome.point.phase is Phase.PEAK
+    ]
     return Part(
         spec=study.service(label),
         levels=levels,
         title=title(given, label, levels),
+        has_axis=not lent,
         given=replace(
             given,
             study=study,
-            measured=measured,
+            measured=(*lent, *measured.get(home, ())),
             setups={label: given.setups.get(home, ())},
             workers={label: given.workers[home]} if home in given.workers else {},
         ),
@@ -70,4 +81,5 @@ def _part(given: StudyData, label: str, levels: Setting, measured: tuple[Measure
 def title(given: StudyData, label: str, levels: Setting) -> str:
     """A service and its levels, as people tell it from the others."""
     called = names(given.study.factors)
-    return ", ".join([label, *(f"{called[key]} = {level_text(levels[key])}" for key in levels)])
+    mine = [key for key in given.study.factors if key in levels]
+    return ", ".join([label, *(f"{called[key]} = {level_text(levels[key])}" for key in mine)])

@@ -1,7 +1,7 @@
 """What each factor of a study does to each service: highest load, latency at equal load, max RPS.
 
-Equal load is an equal share of max RPS, each combination of its own: how much load fits is a number
-of its own beside it.
+Equal load is an equal share of max RPS, each combination of its own, but beside a neighbour that of
+the service alone. How much load fits is a number of its own beside it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,11 @@ def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[Effec
                 doubt=_late(service, load, quantile),
             )
             yield said.of_blocks(number, _times(service, load, quantile), unlike=unlike)
-    if peaks := _peaks(service):
+    peaks = _peaks(service)
+    borrowed = [
+        part for part in service.parts if not part.has_axis
+    ]  # theirs is the axis of another
+    if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
         yield said.of_blocks(_Number("max RPS", is_time=False), peaks, unlike=unlike)
 
 
@@ -245,7 +249,7 @@ def _peaks(service: _Service) -> Blocks:
     """Throughput of the closed loop by block and combination, requests/s."""
     found: dict[int, dict[Setting, float]] = {}
     for part in service.parts:
-        for one in part.given.of(part.spec.label):
+        for one in part.given.of(part.spec.label) if part.has_axis else ():
             outcome, point = one.outcome, one.outcome.point
             is_peak = point.phase is Phase.PEAK and point.offered_rps is None
             if is_peak and outcome.verdict is not Verdict.UNKNOWN and outcome.achieved_rps > 0:

@@ -65,13 +65,18 @@ def _at_equal_load(group: Group, by_text: Mapping[str, Group]) -> Group:
     that is measured is that of the service alone. With `max_rps = "qos"` the axis is an answer, and
     each combination has its own.
     """
-    if group.levels.get(NEIGHBOUR, NOBODY) == NOBODY:
-        return group
-    alone = by_text.get(Setting.of({**group.levels, NEIGHBOUR: NOBODY}).text)
-    if alone is None:
+    alone = by_text.get(axis_of(group.levels).text)
+    if alone is None or alone is group:
         return group
     axis = [outcome for outcome in alone.outcomes if outcome.point.phase is Phase.PEAK]
     return replace(group, outcomes=[*axis, *group.outcomes], has_axis=False)
+
+
+def axis_of(levels: Setting) -> Setting:
+    """The combination whose load axis is that of `levels`, if it is measured: itself, or alone."""
+    if levels.get(NEIGHBOUR, NOBODY) == NOBODY:
+        return levels
+    return Setting.of({**levels, NEIGHBOUR: NOBODY})
 
 
 def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:

@@ -50,8 +50,8 @@ def _figure(found: Sequence[ServiceFinding]) -> Figure:
             f"{tail} over all valid runs of a load, with its 95 % interval; a colour is a level of"
             f" {called[coloured]}"
             + (f", a panel one of {' and '.join(called[k] for k in others)}" if others else "")
-            + ". Load is a share of max RPS, of each combination its own. Hollow marks are not"
-            " decided."
+            + ". Load is a share of max RPS, of each combination its own, beside a neighbour that"
+            " of the service alone. Hollow marks are not decided."
         ),
         alt=_alt(found, tail),
         table=from_records((*called.values(), *COLUMNS), records),

@@ -1,0 +1,148 @@
+"""Effects of a whole study: what is simulated is found, and what cannot be told is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn import analysis, spec
+from sojourn.analysis.data import Measured, StudyData
+from sojourn.analysis.findings import Effect, Findings
+from sojourn.analysis.testing import measured
+from sojourn.plan import Phase, Planner, Point, Verdict
+from sojourn.spec import Study
+
+THREADS, CONNECTIONS = "services.memcached.params.threads", "services.memcached.load.connections"
+LOADS = (0.3, 0.7)
+
+
+def asked(*varied: str, repeats: int = 3, sets: tuple[str, ...] = ()) -> Study:
+    return spec.load(
+        "max_load_memcached",
+        profile="quick",
+        varied=[f"load={','.join(map(str, LOADS))}", *varied],
+        overrides=[
+            'services.memcached.measure=["sweep"]', f"run.repeats={repeats}",
+            f"run.peak_repeats={repeats}", *sets,
+        ],
+    )  # fmt: skip
+
+
+def slow(point: Point) -> float:
+    """Times are twice as long with two threads, and 1.5 times with 64 connections."""
+    levels = point.setting
+    return (2.0 if levels.get(THREADS) == 2 else 1.0) * (
+        1.5 if levels.get(CONNECTIONS) == 64 else 1.0
+    )
+
+
+def played(study: Study, *, is_bad: str = "") -> StudyData:
+    """Exponential times around 100 µs; those of blocks differ by some per cent."""
+    rng = np.random.default_rng(5)
+    done: list[Measured] = []
+    planner = Planner(study)
+    while point := planner.next([m.outcome for m in done]):
+        mean_ns = 1e5 * slow(point) * np.exp(0.05 * rng.standard_normal())
+        one = measured(point, rng.exponential(mean_ns, 3000), bound_ns=1e6)
+        if point.offered_rps is None:
+            rate = 1e5 / slow(point) * np.exp(0.02 * rng.standard_normal())
+            one = replace(one, outcome=replace(one.outcome, achieved_rps=rate))
+        if is_bad and is_bad in point.key and point.phase is Phase.SWEEP:
+            bad = replace(one.outcome, verdict=Verdict.UNKNOWN, reasons=("client stopped",))
+            one = replace(one, outcome=bad)
+        done.append(one)
+    return StudyData(study=study, measured=tuple(done))
+
+
+def effect(found: Findings, factor: str, what: str) -> Effect:
+    [of] = [f for f in found.factors if f.name == factor]
+    return next(e for e in of.effects if e.what == what)
+
+
+def test_effects_of_several_factors_are_told_apart() -> None:
+    found = analysis.study(played(asked(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64")))
+    for factor, ratio in (("threads", 2.0), ("connections", 1.5)):
+        for what in ("p99 at 70 % load", "p50 at 30 % load"):
+            one = effect(found, factor, what)
+            assert one.interval is not None
+            assert one.ratio == pytest.approx(ratio, rel=0.15)
+            assert one.interval.lo < (one.ratio or 0) < one.interval.hi
+            assert one.interval.hi / one.interval.lo < 1.6
+            assert one.blocks == 3
+        peak = effect(found, factor, "max RPS")
+        assert peak.ratio == pytest.approx(1 / ratio, rel=0.05)
+    assert len(found.services) == 4
+    titles = {s.service for s in found.services}
+    assert "memcached, threads = 2, connections = 16" in titles
+    assert {s.label for s in found.services} == {"memcached"}
+    assert all(len(point.runs) == 3 for s in found.services for point in s.points)
+    [sentence] = [f.sentence for f in found.factors if f.name == "threads"]
+    assert "p99 at 70 % load is" in sentence
+    assert "as long with threads = 2 as with 1" in sentence
+    assert sentence in found.answer
+
+
+def test_one_block_tells_no_interval() -> None:
+    one = effect(
+        analysis.study(played(asked(f"{THREADS}=1,2", repeats=1))), "threads", "p99 at 70 % load"
+    )
+    assert one.ratio == pytest.approx(2, rel=0.3)
+    assert one.interval is None
+    assert "run.repeats" in one.reason
+    assert "but one block" in one.sentence
+
+
+def test_runs_that_are_not_believed_decide_nothing() -> None:
+    found = analysis.study(played(asked(f"{THREADS}=1,2"), is_bad="threads=2"))
+    one = effect(found, "threads", "p99 at 70 % load")
+    assert (one.ratio, one.interval, one.blocks) == (None, None, 0)
+    assert "no block has believed runs of both" in one.reason
+    assert effect(found, "threads", "max RPS").interval is not None
+
+
+def test_levels_under_different_shields_are_not_compared() -> None:
+    given = played(asked(f"{THREADS}=1,2"))
+    shielded = tuple(
+        replace(m, outcome=replace(m.outcome, shield="priority"))
+        if m.outcome.point.setting[THREADS] == 1
+        else m
+        for m in given.measured
+    )
+    one = effect(analysis.study(replace(given, measured=shielded)), "threads", "p99 at 70 % load")
+    assert one.interval is None
+    assert "shield was not the same" in one.reason
+
+
+def test_a_fraction_says_what_it_cannot_tell_apart() -> None:
+    study = asked(
+        f"{THREADS}=1,2", f"{CONNECTIONS}=16,64", "services.memcached.params.value_bytes=100,200",
+        sets=('design.kind="fractional"', "design.p=1"),
+    )  # fmt: skip
+    found = analysis.study(played(study))
+    assert len(found.services) == 4
+    of = {factor.name: factor for factor in found.factors}
+    assert of["threads"].aliases == ("connections with value_bytes",)
+    assert (
+        "not to be told from the effect of connections with value_bytes" in of["threads"].sentence
+    )
+    one = effect(found, "threads", "p99 at 70 % load")
+    assert one.ratio == pytest.approx(2, rel=0.15)
+    none = effect(found, "value_bytes", "p99 at 70 % load")
+    assert none.ratio == pytest.approx(1, rel=0.15)
+
+
+def test_a_study_without_factors_has_no_effects() -> None:
+    found = analysis.study(played(asked()))
+    assert found.factors == ()
+    [service] = found.services
+    assert (service.service, service.levels) == ("memcached", ())
+
+
+def test_a_neighbour_shares_the_load_axis_of_the_service_alone() -> None:
+    found = analysis.study(played(asked("neighbour=none,spin")))
+    axes = {s.service: s.max_rps for s in found.services}
+    assert axes["memcached, neighbour = spin"] == axes["memcached, neighbour = none"]
+    [factor] = found.factors
+    assert "max RPS" not in [e.what for e in factor.effects]
