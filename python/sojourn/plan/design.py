@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from sojourn.plan import make, questions
 from sojourn.plan.points import Cell, Outcome, Phase, Point
@@ -23,6 +24,8 @@ from sojourn.plan.questions import max_load
 from sojourn.plan.setting import NEIGHBOUR, Level, Setting
 from sojourn.plan.traced import NOBODY
 from sojourn.spec import MaxRps, Study
+
+Turn = tuple[tuple[int, bool], int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +50,46 @@ class Group:
 
 def groups(study: Study, label: str, outcomes: Iterable[Outcome]) -> tuple[Group, ...]:
     """One service's combinations in the design's order, each with its outcomes."""
-    found = [_group(study, label, levels) for levels in study.combinations(label)]
-    by_text = {group.levels.text: group for group in found}
+    found = Groups(study, label)
     for outcome in outcomes:
-        if outcome.point.service != label:
-            continue
-        group = by_text.get(levels_of(study, outcome.point).text)
-        if group is not None:
-            group.outcomes.append(without(outcome, group.levels))
-    return tuple(_at_equal_load(group, by_text) for group in found)
+        found.add(outcome)
+    return found.all
+
+
+class Groups:
+    """One service's combinations in the design's order; outcomes are added one by one.
+
+    A combination is made anew only when it, or the one whose load axis it shares, got an outcome.
+    """
+
+    def __init__(self, study: Study, label: str) -> None:
+        """Without outcomes."""
+        self._study, self._label = study, label
+        own = [_group(study, label, levels) for levels in study.combinations(label)]
+        self._own = {group.levels.text: group for group in own}
+        self._shown: dict[str, Group] = {}
+
+    def add(self, outcome: Outcome) -> str:
+        """Put an outcome to its combination; its text, or "" where it is of no concern here."""
+        if outcome.point.service != self._label:
+            return ""
+        text = levels_of(self._study, outcome.point).text
+        if (group := self._own.get(text)) is None:
+            return ""
+        group.outcomes.append(without(outcome, group.levels))
+        self._shown.pop(text, None)
+        if outcome.point.phase is Phase.PEAK:
+            for other in [name for name, shown in self._shown.items() if not shown.has_axis]:
+                del self._shown[other]
+        return text
+
+    @property
+    def all(self) -> tuple[Group, ...]:
+        """Every combination with its outcomes so far."""
+        for text, group in self._own.items():
+            if text not in self._shown:
+                self._shown[text] = _at_equal_load(group, self._own)
+        return tuple(self._shown[text] for text in self._own)
 
 
 def _at_equal_load(group: Group, by_text: Mapping[str, Group]) -> Group:
@@ -82,7 +116,13 @@ def axis_of(levels: Setting) -> Setting:
 def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:
     """The combination that a point belongs to, with its outcomes."""
     levels = levels_of(study, point)
-    return next(g for g in groups(study, point.service, outcomes) if g.levels == levels)
+    near = {levels.text, axis_of(levels).text}
+    mine = (
+        outcome
+        for outcome in outcomes
+        if outcome.point.service == point.service and levels_of(study, outcome.point).text in near
+    )
+    return next(g for g in groups(study, point.service, mine) if g.levels == levels)
 
 
 def study_of(study: Study, point: Point) -> Study:
@@ -103,8 +143,12 @@ def levels_of(study: Study, point: Point) -> Setting:
     """The levels of the study's factors in a point's setting."""
     if not study.factors:
         return _NOTHING
-    mine = study.factors_of(point.service)
-    return Setting.of({key: point.setting[key] for key in mine if key in point.setting})
+    return _restricted(point.setting, tuple(study.factors_of(point.service)))
+
+
+@lru_cache(maxsize=1 << 16)  # a campaign has far fewer settings than points
+def _restricted(setting: Setting, keys: tuple[str, ...]) -> Setting:
+    return Setting.of({key: setting[key] for key in keys if key in setting})
 
 
 def home(label: str, levels: Setting) -> str:
@@ -129,17 +173,18 @@ def without(outcome: Outcome, levels: Mapping[str, Level]) -> Outcome:
 
 def first(study: Study, candidates: Sequence[tuple[Group, Point]]) -> tuple[Group, Point] | None:
     """Of one service's combinations the one whose point is next; None if all are complete."""
-    if len(candidates) < 2:
-        return candidates[0] if candidates else None
+    return min(candidates, key=lambda each: turn(study, *each), default=None)
 
-    def turn(candidate: tuple[Group, Point]) -> tuple[tuple[int, bool], int, int, int]:
-        group, point = candidate
-        merged = with_levels(study, group, point)
-        block = Cell(group.service, point.phase, point.repeat).key()
-        whole_plot = make.seed_of(study, f"{block}/{merged.setting.whole_plot.text}")
-        return _rank(group, point.phase), point.repeat, whole_plot, merged.seed
 
-    return min(candidates, key=turn)
+def turn(study: Study, group: Group, point: Point) -> Turn:
+    """Whose candidate comes first: by phase, by block, then by lots of the life and of the point.
+
+    It is the same for as long as the combination gets no outcome.
+    """
+    merged = with_levels(study, group, point)
+    block = Cell(group.service, point.phase, point.repeat).key()
+    whole_plot = make.seed_of(study, f"{block}/{merged.setting.whole_plot.text}")
+    return _rank(group, point.phase), point.repeat, whole_plot, merged.seed
 
 
 def _rank(group: Group, phase: Phase) -> tuple[int, bool]:

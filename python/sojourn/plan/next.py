@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 
 from sojourn.plan import axis as axes
 from sojourn.plan import design, make, questions
@@ -44,30 +45,38 @@ def next_point(study: Study, outcomes: Sequence[Outcome]) -> Point | None:
     return Planner(study).next(outcomes)
 
 
-class Planner:
-    """The next point, asked again and again while outcomes are added: it remembers the candidates.
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """What a combination wants next, and when it is its turn; `point` None: it is complete."""
 
-    A combination of levels that has got no outcome since wants the same point as before.
+    count: int
+    point: Point | None
+    turn: design.Turn
+
+
+class Planner:
+    """The next point, asked again and again while outcomes are added.
+
+    It remembers the outcomes by combination and what each combination wants. One that has got no
+    outcome since wants the same as before: a new outcome costs the plan of its own combination, and
+    nothing that was there before is looked at. `next_point` says what is right.
     """
 
     def __init__(self, study: Study) -> None:
-        """For one study; outcomes may only be added between questions."""
+        """For one study; other outcomes than before are taken for what they are, from the start."""
         self._study = study
-        self._known: dict[tuple[str, str], tuple[int, Point | None]] = {}
+        self._seen: list[Outcome] = []
+        self._groups: dict[str, design.Groups] = {}
+        self._known: dict[tuple[str, str], _Candidate] = {}
 
     def next(self, outcomes: Sequence[Outcome]) -> Point | None:
         """The measurement to make after `outcomes`, as `next_point` has it."""
-        for service in self._study.services:
-            groups = design.groups(self._study, service.label, outcomes)
-            wanted = [(group, self._candidate(group)) for group in groups]
-            open_ = [
-                (group, point)
-                for group, point in wanted
-                # the combination whose load axis it shares measures it
-                if point is not None and (group.has_axis or point.phase is not Phase.PEAK)
-            ]
-            if chosen := design.first(self._study, open_):
-                return design.with_levels(self._study, *chosen)
+        self._add(outcomes)
+        for groups in self._groups.values():
+            wanted = [self._candidate(group) for group in groups.all]
+            open_ = [found for found in wanted if found.point is not None]
+            if open_:
+                return min(open_, key=lambda found: found.turn).point
         return self._of_all(outcomes)
 
     def _of_all(self, outcomes: Sequence[Outcome]) -> Point | None:
@@ -80,14 +89,34 @@ class Planner:
         )
         return next(filter(None, wanted), None)
 
-    def _candidate(self, group: design.Group) -> Point | None:
+    def _add(self, outcomes: Sequence[Outcome]) -> None:
+        """Put what is new to its combination; begin anew if it is not only more than before."""
+        known = len(self._seen)
+        is_more = len(outcomes) >= known and all(map(is_, self._seen, outcomes))
+        if not is_more or not self._groups:
+            self._seen, self._known, known = [], {}, 0
+            labels = [service.label for service in self._study.services]
+            self._groups = {label: design.Groups(self._study, label) for label in labels}
+        for outcome in outcomes[known:]:
+            self._seen.append(outcome)
+            if groups := self._groups.get(outcome.point.service):
+                groups.add(outcome)
+
+    def _candidate(self, group: design.Group) -> _Candidate:
         name, count = (group.service, group.levels.text), len(group.outcomes)
         known = self._known.get(name)
-        if known is None or known[0] != count:
-            own = group.study.service(group.service)
-            known = count, progress(group.study, own, group.outcomes).next
-            self._known[name] = known
-        return known[1]
+        if known is None or known.count != count:
+            known = self._known[name] = self._found(group)
+        return known
+
+    def _found(self, group: design.Group) -> _Candidate:
+        own, count = group.study.service(group.service), len(group.outcomes)
+        point = progress(group.study, own, group.outcomes).next
+        # the combination whose load axis it shares measures it
+        if point is None or (point.phase is Phase.PEAK and not group.has_axis):
+            return _Candidate(count, None, _LAST)
+        turn = design.turn(self._study, group, point)
+        return _Candidate(count, design.with_levels(self._study, group, point), turn)
 
 
 def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Progress:
@@ -166,6 +195,7 @@ def _because(what: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     return (f"{what}: {why[0]}",) if why else (what,)
 
 
+_LAST: design.Turn = ((0, False), 0, 0, 0)  # of a combination that is complete: never compared
 _NO_PEAK = "nothing was answered in any closed-loop run: there is no load axis"
 _NO_BOUND = "the run at low load cannot be believed: there is no QoS bound"
 _NO_DROP = "no rate was answered without drops: there is no load axis"

@@ -75,11 +75,19 @@ def next_run(
 
 def order(study: Study, block: str) -> tuple[Setting, ...]:
     """The settings of one block in the order in which they are measured, the twin among them."""
-    settings = list(settings_of(study.run.fractions))
-    random.Random(make.seed_of(study, block)).shuffle(settings)  # noqa: S311 - not a secret
-    if study.aa:
-        lot = random.Random(make.seed_of(study, f"{block}/{TWIN}"))  # noqa: S311 - not a secret
-        load = lot.choice(study.run.fractions)
+    lots = make.seed_of(study, block), make.seed_of(study, f"{block}/{TWIN}")
+    return _drawn(study.run.fractions, *lots, is_twin=study.aa)
+
+
+@lru_cache(maxsize=1 << 14)  # the plan asks for every block at every point
+def _drawn(
+    fractions: tuple[float, ...], order_seed: int, twin_seed: int, *, is_twin: bool
+) -> tuple[Setting, ...]:
+    settings = list(settings_of(fractions))
+    random.Random(order_seed).shuffle(settings)  # noqa: S311 - not a secret
+    if is_twin:
+        lot = random.Random(twin_seed)  # noqa: S311 - not a secret
+        load = lot.choice(fractions)
         twin = Setting.of({LOAD: load, TWIN: True})
         settings.insert(lot.randrange(len(settings) + 1), twin)
     return tuple(settings)
