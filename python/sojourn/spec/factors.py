@@ -158,6 +158,9 @@ def _of_cell(study: Study, cell: Combination) -> Iterator[Mistake]:
 
 def _of_fraction(study: Study) -> Iterator[Mistake]:
     design = study.design
+    if design.skip:
+        what = "a fractional design cannot spare a combination: its columns would not balance"
+        yield (("design", "skip"), what, 'use kind = "full" with skip')
     for key, levels in study.factors.items():
         if len(levels) != 2:
             what = f"{short(key)} has {len(levels)} levels; a fractional design has two of each"
