@@ -119,6 +119,9 @@ pub struct ContentArgs {
     /// HTTP: body size a reply must have, bytes; 0: any [0]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub expect_bytes: Option<u64>,
+    /// An option that only the target's protocol has, NAME=VALUE; may be given several times [none]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = option)]
+    pub option: Option<Vec<(String, String)>>,
     /// Set every key once before the run, and check that it is there
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub preload: Option<bool>,
@@ -247,6 +250,11 @@ fn rate(text: &str) -> Result<f64, String> {
     units::parse_count(text).map_err(|fault| fault.what)
 }
 
+fn option(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or(format!("'{text}' is not NAME=VALUE"))?;
+    Ok((name.into(), value.into()))
+}
+
 fn bytes(text: &str) -> Result<u64, String> {
     units::parse_bytes(text).map_err(|fault| fault.what)
 }
@@ -297,6 +305,7 @@ impl Args {
         put(&mut job.multiget_keys, content.multiget_keys.as_ref());
         put(&mut job.paths, content.paths.as_ref());
         put(&mut job.expect_bytes, content.expect_bytes.as_ref());
+        job.option.extend(content.option.iter().flatten().cloned());
         put(&mut job.preload, content.preload.as_ref());
         put(&mut job.connections, client.connections.as_ref());
         put(&mut job.depth, client.depth.as_ref());

@@ -3,6 +3,8 @@
 //! Every flag has a key here of the same name. Unknown keys are refused. Quantities that people
 //! type (`"50k"`, `"30s"`) are text here too, so that a job reads like a command line.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +75,9 @@ pub struct Job {
     pub paths: Vec<String>,
     /// Body size a GET reply must have, bytes; 0: any (memcache and RESP know it from `value_size`).
     pub expect_bytes: u64,
+    /// Options that only the target's protocol has, by name; `--describe` lists them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub option: BTreeMap<String, String>,
     /// CPUs of the server, where they are known: how idle they were is part of the result. Empty: unknown.
     pub server_cpus: String,
     /// Process of the server: what keeps its threads (and its descendants') from `server_cpus` is
@@ -140,6 +145,7 @@ impl Default for Job {
             multiget_keys: 10,
             paths: vec!["/".into()],
             expect_bytes: 0,
+            option: BTreeMap::new(),
             server_cpus: String::new(),
             server_pid: 0,
             instrument_cpus: String::new(),

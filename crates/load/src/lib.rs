@@ -11,6 +11,7 @@ pub mod cpu_time;
 pub mod describe;
 pub mod drive;
 pub mod excluded;
+pub mod hello;
 pub mod hlog;
 pub mod job;
 pub mod lanes;

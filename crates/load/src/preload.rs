@@ -14,9 +14,9 @@ use sojourn_base::Fault;
 use sojourn_workload::plan::Op;
 
 use crate::marks::Outcome;
-use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply, SET};
+use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply};
 use crate::resolve::Resolved;
-use crate::target::{Scheme, Target};
+use crate::target::{Carrier, Target};
 use crate::transports::sockets;
 
 /// How long one batch may take.
@@ -34,7 +34,8 @@ pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
     let protocol = protocols::build(&resolved.job, &target)?;
     let items = resolved.job.items as u32;
     let mut pipe = Pipe::open(&target, protocol.as_ref(), &resolved.sources)?;
-    let refused = pipe.ask_all(SET, items, stop)?;
+    let Some(set) = protocols::kind_of(&target).operation("set") else { return Ok(()) };
+    let refused = pipe.ask_all(set, items, stop)?;
     if let Some((item, reply)) = refused.first {
         return Err(Fault::failed(
             format!("the server did not store {} of {items} items", refused.count),
@@ -55,11 +56,9 @@ pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
 
 /// Datagrams may be lost, so items are always set over TCP, on the same port.
 fn over_stream(target: &Target) -> Target {
-    let scheme = match target.scheme {
-        Scheme::MemcacheUdp => Scheme::Memcache,
-        other => other,
-    };
-    Target { scheme, ..target.clone() }
+    let mut schemes = protocols::kind_of(target).schemes.iter();
+    let stream = schemes.find(|scheme| scheme.carrier == Carrier::Stream);
+    Target { scheme: stream.unwrap_or(target.scheme), ..target.clone() }
 }
 
 /// Replies that were no hits.
@@ -85,7 +84,9 @@ impl<'a> Pipe<'a> {
         sources: &[IpAddr],
     ) -> Result<Self, Fault> {
         let stream: TcpStream =
-            sockets::connect(target.address()?, false, sources, 1)?.remove(0).into();
+            sockets::connect(target.address()?, false, sources, 1, &protocol.hello())?
+                .remove(0)
+                .into();
         stream
             .set_nonblocking(false)
             .and_then(|()| stream.set_read_timeout(Some(BATCH_WITHIN)))

@@ -23,7 +23,7 @@ use sojourn_base::rng::{RngExt, stream};
 use crate::excluded;
 use crate::measurement::Measurement;
 use crate::outage::Windows;
-use crate::protocols::OPERATIONS;
+use crate::protocols::{self, ProtocolKind};
 use crate::request::Request;
 use crate::schedule;
 
@@ -57,6 +57,7 @@ struct Row {
 
 /// Writes the requests of `run` to `path`; what share of them it holds is the answer.
 pub fn write(run: &Measurement, path: &Path) -> Result<f64, Fault> {
+    let kind = protocols::kind_of_job(&run.job)?;
     let windows = excluded::windows(run)?;
     let measured = run.measured(&schedule::timetable(&run.job)?);
     let all =
@@ -65,7 +66,7 @@ pub fn write(run: &Measurement, path: &Path) -> Result<f64, Fault> {
     let share = if all == 0 { 1.0 } else { kept as f64 / all as f64 };
     let rows = sample(run, &windows, measured, all, kept);
     write_whole(path, "the raw requests", |out| {
-        parquet(run, rows, measured.0, share, out).map_err(|error| match error {
+        parquet((run, kind), rows, measured.0, share, out).map_err(|error| match error {
             ParquetError::External(error) => match error.downcast::<std::io::Error>() {
                 Ok(error) => *error,
                 Err(error) => std::io::Error::other(error.to_string()),
@@ -104,7 +105,7 @@ fn sample<'a>(
 }
 
 fn parquet<W: Write + Send>(
-    run: &Measurement,
+    (run, kind): (&Measurement, &ProtocolKind),
     rows: impl Iterator<Item = Row>,
     zero_ns: u64,
     share: f64,
@@ -127,7 +128,7 @@ fn parquet<W: Write + Send>(
     while rows.peek().is_some() {
         let group: Vec<Row> = rows.by_ref().take(ROWS).collect();
         let mut writer = file.next_row_group()?;
-        write_group(run, &group, zero_ns, &mut writer)?;
+        write_group((run, kind), &group, zero_ns, &mut writer)?;
         writer.close()?;
     }
     file.close().map(|_| ())
@@ -135,7 +136,7 @@ fn parquet<W: Write + Send>(
 
 /// The columns in the order of [`COLUMNS`].
 fn write_group<W: Write + Send>(
-    run: &Measurement,
+    (run, kind): (&Measurement, &ProtocolKind),
     rows: &[Row],
     zero_ns: u64,
     writer: &mut SerializedRowGroupWriter<'_, W>,
@@ -147,7 +148,7 @@ fn write_group<W: Write + Send>(
     };
     let connection = |row: &Row| run.threads[row.thread].marks.connection[row.request.index];
     let item = |row: &Row| run.threads[row.thread].plan.item[row.request.index];
-    let op = |row: &Row| OPERATIONS[run.threads[row.thread].plan.op[row.request.index].0 as usize];
+    let op = |row: &Row| kind.word(run.threads[row.thread].plan.op[row.request.index]);
     let columns = [
         Column::Longs(rows.iter().map(|r| r.request.intended_ns as i64 - zero_ns as i64).collect()),
         optional(|request| request.sent_ns),

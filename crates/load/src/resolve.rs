@@ -14,7 +14,8 @@ pub use qos::{Qos, qos_bound_ns, qos_of};
 use crate::begin;
 use crate::cpu;
 use crate::job::{Job, SCHEMA};
-use crate::target::{Scheme, Target};
+use crate::protocols;
+use crate::target::Target;
 use crate::transports;
 
 /// A year: beyond it, a time is a mistake in its unit.
@@ -101,11 +102,11 @@ impl Resolved {
 /// Reads, decides and checks everything in `job` that needs no server.
 pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     check_schema(&job)?;
-    let target = Target::parse(&job.target).map_err(|fault| fault.within("target"))?;
+    let target = protocols::target(&job.target).map_err(|fault| fault.within("target"))?;
     check_counts(&job, &target)?;
     check_places(&job)?;
     begin::check(job.start_at, Monotonic.now_ns())?;
-    job.paths = paths_of(&job, &target)?;
+    (protocols::kind_of(&target).settle)(&mut job, &target)?;
     let time = |key: &str, text: &str| units::parse_ns(text).map_err(|fault| fault.within(key));
     let duration_ns = time("duration", &job.duration)?;
     if duration_ns > LONGEST_NS {
@@ -228,32 +229,11 @@ fn check_counts(job: &Job, target: &Target) -> Result<(), Fault> {
     check_share("set_share", job.set_share)?;
     check_share("multiget_share", job.multiget_share)?;
     check_share("outage_share_max", job.outage_share_max)?;
-    check_share("set_share + multiget_share", job.set_share + job.multiget_share)?;
     if !(job.probe_rate >= 0.0 && job.probe_rate.is_finite()) {
         let fix = "give a rate of 0 (no probe) or more, requests/s";
         return Err(Fault::usage(format!("probe_rate is {}", job.probe_rate), "probe_rate", fix));
     }
-    check_scheme(job, target)
-}
-
-fn check_scheme(job: &Job, target: &Target) -> Result<(), Fault> {
-    let writes = matches!(target.scheme, Scheme::Memcache | Scheme::MemcacheUdp | Scheme::Resp);
-    if !writes && (job.set_share > 0.0 || job.preload) {
-        return Err(Fault::usage(
-            format!("{} has no SET", target.scheme.name()),
-            if job.preload { "preload" } else { "set_share" },
-            "leave it out, or use a memcache:// or resp:// target",
-        ));
-    }
-    let multigets = matches!(target.scheme, Scheme::Memcache | Scheme::MemcacheUdp);
-    if !multigets && job.multiget_share > 0.0 {
-        return Err(Fault::usage(
-            format!("{} has no multi-GET here", target.scheme.name()),
-            "multiget_share",
-            "leave it out, or use a memcache:// target",
-        ));
-    }
-    Ok(())
+    protocols::kind_of(target).check(job, target)
 }
 
 /// Only the result goes to standard output; a file called `-` would be a surprise.
@@ -272,21 +252,6 @@ fn check_places(job: &Job) -> Result<(), Fault> {
         return Err(Fault::usage(what, "seconds", format!("leave out seconds or {key}")));
     }
     Ok(())
-}
-
-/// The paths of an HTTP job: its own, or the one of its target.
-fn paths_of(job: &Job, target: &Target) -> Result<Vec<String>, Fault> {
-    if target.scheme != Scheme::Http || target.path == "/" {
-        return Ok(job.paths.clone());
-    }
-    if job.paths != Job::default().paths && job.paths != [target.path.as_str()] {
-        return Err(Fault::usage(
-            format!("the target names the path {}, and paths names others", target.path),
-            "paths",
-            "give the path in one place: in the target, or in paths with a target that ends in /",
-        ));
-    }
-    Ok(vec![target.path.clone()])
 }
 
 fn check_share(key: &str, share: f64) -> Result<(), Fault> {

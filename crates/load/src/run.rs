@@ -17,6 +17,7 @@ use sojourn_workload::{arrivals, popularity};
 
 use crate::cpu_time::Meter;
 use crate::drive::{self, Drive, Live, Setup, Times};
+use crate::hello::Greeting;
 use crate::long::{self, Border, Geometry, Lanes, keeper};
 use crate::marks::{self, Marks, ThreadMeasurement};
 use crate::measurement::Measurement;
@@ -48,7 +49,7 @@ pub fn check(resolved: &Resolved) -> Result<(), Fault> {
     let timetable = schedule::timetable(job)?;
     long::check_length(job, &timetable)?;
     arrivals::parse(&job.arrivals, timetable.mean_rps())?;
-    popularity::parse(&job.popularity, schedule::population(job)).map(|_| ())
+    popularity::parse(&job.popularity, schedule::workload(job)?.items).map(|_| ())
 }
 
 /// Draws the plans and opens the sockets.
@@ -68,19 +69,20 @@ pub fn prepare(resolved: &Resolved, stop: &Arc<AtomicBool>) -> Result<Ready, Fau
         .zip(0..)
         .map(|(plan, thread)| {
             let probes = u32::from(thread == 0 && probe.is_some());
-            Ok((plan, connect(resolved, resolved.connections_of(thread) + probes)?))
+            let count = resolved.connections_of(thread) + probes;
+            Ok((plan, connect(resolved, count, &protocol.hello())?))
         })
         .collect::<Result<Vec<_>, Fault>>()?;
     let live = threads.iter().map(|_| Arc::new(Live::new(Arc::clone(stop)))).collect();
     Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, ring, live })
 }
 
-fn connect(resolved: &Resolved, count: u32) -> Result<Vec<Socket>, Fault> {
+fn connect(resolved: &Resolved, count: u32, greeting: &Greeting) -> Result<Vec<Socket>, Fault> {
     if resolved.transport.kind.name == "null" {
         return Ok(Vec::new());
     }
     let datagrams = resolved.target.is_datagram();
-    sockets::connect(resolved.target.address()?, datagrams, &resolved.sources, count)
+    sockets::connect(resolved.target.address()?, datagrams, &resolved.sources, count, greeting)
 }
 
 /// Runs all threads to the end, or until they are stopped. Whether the server was lost is for the
@@ -251,6 +253,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         datagrams,
         request_bytes_max: protocol.request_bytes_max(),
         depth: resolved.job.depth,
+        greeting: protocol.hello(),
     })?;
     let plan = ring.as_ref().map_or(plan, |(ring, _)| marks::room_for_plan(ring.capacity));
     Ok(Setup {

@@ -6,9 +6,16 @@ use sojourn_workload::plan::Plan;
 use sojourn_workload::schedule::{Drawing, Timetable, Workload};
 
 use crate::job::Job;
+use crate::protocols;
 
 /// What the plans of `job` are drawn from.
 pub fn workload(job: &Job) -> Result<Workload, Fault> {
+    let kind = protocols::kind_of_job(job)?;
+    Ok(Workload { items: (kind.items)(job), shares: kind.shares(job)?, ..of_any(job)? })
+}
+
+/// The same for a protocol that is not known: one item, one operation.
+fn of_any(job: &Job) -> Result<Workload, Fault> {
     let time = |text: &str, at: &str| parse_ns(text).map_err(|fault| fault.within(at));
     Ok(Workload {
         warmup_ns: time(&job.warmup, "warmup")?,
@@ -16,8 +23,8 @@ pub fn workload(job: &Job) -> Result<Workload, Fault> {
         rate: job.rate.clone(),
         arrivals: job.arrivals.clone(),
         popularity: job.popularity.clone(),
-        items: population(job),
-        shares: vec![job.set_share, job.multiget_share],
+        items: 1,
+        shares: vec![],
         threads: job.threads,
         seed: job.seed,
         requests_max: job.requests_max,
@@ -26,7 +33,7 @@ pub fn workload(job: &Job) -> Result<Workload, Fault> {
 
 /// When things happen in a run of `job`, by its `warmup`, `duration`, `rate` and `arrivals`.
 pub fn timetable(job: &Job) -> Result<Timetable, Fault> {
-    Timetable::of(&workload(job)?)
+    Timetable::of(&of_any(job)?)
 }
 
 /// What thread `thread` of `job.threads` will send. The job must be resolved: its seed is not 0.
@@ -46,17 +53,9 @@ pub fn drawing(job: &Job, thread: u32) -> Result<Drawing, Fault> {
     Drawing::new(&workload(job)?, thread)
 }
 
-/// Number of distinct items a job can ask for: keys, or paths with `{}` counted once per item.
-pub fn population(job: &Job) -> u64 {
-    if !job.target.starts_with("http") {
-        return job.items;
-    }
-    job.paths.iter().map(|path| if path.contains("{}") { job.items } else { 1 }).sum()
-}
-
 /// Refuses a plan of `requests` that would be too long, before any of it is drawn.
 pub fn refuse_more(requests: f64, job: &Job) -> Result<(), Fault> {
-    workload(job)?.refuse_more(requests).map_err(|fault| way_out(job, fault))
+    of_any(job)?.refuse_more(requests).map_err(|fault| way_out(job, fault))
 }
 
 /// A run that is too long for being kept whole need not be kept whole.
@@ -77,7 +76,9 @@ mod tests {
     fn the_population_is_that_of_keys_or_of_paths() {
         let of = |target: &str, paths: &[&str]| {
             let paths = paths.iter().map(|&path| path.into()).collect();
-            population(&Job { target: target.into(), paths, items: 10, ..Job::default() })
+            workload(&Job { target: target.into(), paths, items: 10, ..Job::default() })
+                .unwrap()
+                .items
         };
         assert_eq!((of("http://h/", &["/a", "/{}", "/b"]), of("http://h/", &["/"])), (12, 1));
         assert_eq!(of("memcache://h", &["/a", "/b"]), 10);
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn who_wants_raw_requests_is_told_what_they_cost() {
-        let long = Job { seed: 1, rate: "1G".into(), ..Job::default() };
+        let long = Job { target: "null:".into(), seed: 1, rate: "1G".into(), ..Job::default() };
         let raw = Job { raw: "file".into(), ..long.clone() };
         assert!(!draw(&long, 0).unwrap_err().fix.contains("raw"));
         assert!(draw(&raw, 0).unwrap_err().fix.contains("leave out raw"));

@@ -5,46 +5,34 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use sojourn_base::Fault;
 use sojourn_base::kind::near;
 
-/// The protocol and what carries it.
+/// What carries requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// memcache text over TCP.
-    Memcache,
-    /// memcache text over UDP, with its 8-byte frame header.
-    MemcacheUdp,
-    /// HTTP/1.1, keep-alive.
-    Http,
-    /// RESP, as Redis speaks it.
-    Resp,
-    /// Length-prefixed frames that come back as they went.
-    Echo,
-    /// No network: every request is answered at once.
-    Null,
+pub enum Carrier {
+    /// TCP.
+    Stream,
+    /// UDP: a request and a reply are datagrams of their own.
+    Datagrams,
+    /// Nothing: there is no server.
+    Nothing,
 }
 
-/// Scheme, name, protocol, port if none is given.
-const SCHEMES: &[(Scheme, &str, &str, u16)] = &[
-    (Scheme::Memcache, "memcache", "memcache", 11211),
-    (Scheme::MemcacheUdp, "memcache+udp", "memcache", 11211),
-    (Scheme::Http, "http", "http", 80),
-    (Scheme::Resp, "resp", "resp", 6379),
-    (Scheme::Echo, "echo", "echo", 7007),
-    (Scheme::Null, "null", "null", 0),
-];
+/// How a protocol is named in a target, and what carries it there. Each protocol lists its own.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Scheme {
+    /// As people type it, without `://`.
+    pub name: &'static str,
+    /// Port where none is given.
+    pub port: u16,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// What may be wrong if a server that is there never answers; empty: nothing particular.
+    pub if_silent: &'static str,
+}
 
 impl Scheme {
-    /// As people type it, without `://`.
-    pub fn name(self) -> &'static str {
-        self.row().1
-    }
-
-    /// Its protocol's name in `protocols::KINDS`.
-    pub fn protocol(self) -> &'static str {
-        self.row().2
-    }
-
-    fn row(self) -> &'static (Scheme, &'static str, &'static str, u16) {
-        SCHEMES.iter().find(|row| row.0 == self).expect("every scheme has a row")
+    /// Over TCP.
+    pub const fn stream(name: &'static str, port: u16) -> Self {
+        Self { name, port, carrier: Carrier::Stream, if_silent: "" }
     }
 }
 
@@ -52,7 +40,7 @@ impl Scheme {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Protocol and carrier.
-    pub scheme: Scheme,
+    pub scheme: &'static Scheme,
     /// Host name or address, without brackets.
     pub host: String,
     /// Port; 0 for `null:`.
@@ -62,13 +50,14 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`; a fault names what is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
-        let (scheme, rest) = text.split_once(':').ok_or_else(|| wrong(text))?;
-        let Some(&(scheme, _, _, port)) = SCHEMES.iter().find(|row| row.1 == scheme) else {
-            return Err(unknown(scheme));
+    /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`, of `schemes`; a fault names what is wrong with it.
+    pub fn parse(text: &str, schemes: &[&'static Scheme]) -> Result<Self, Fault> {
+        let (name, rest) = text.split_once(':').ok_or_else(|| wrong(text))?;
+        let Some(scheme) = schemes.iter().find(|scheme| scheme.name == name) else {
+            return Err(unknown(name, schemes));
         };
-        if scheme == Scheme::Null {
+        let port = scheme.port;
+        if scheme.carrier == Carrier::Nothing {
             return Ok(Self { scheme, host: String::new(), port, path: "/".into() });
         }
         let rest = rest.strip_prefix("//").ok_or_else(|| wrong(text))?;
@@ -79,7 +68,7 @@ impl Target {
 
     /// Whether it is reached by datagrams instead of a stream.
     pub fn is_datagram(&self) -> bool {
-        self.scheme == Scheme::MemcacheUdp
+        self.scheme.carrier == Carrier::Datagrams
     }
 
     /// The first address that the host's name stands for.
@@ -117,14 +106,13 @@ fn wrong(text: &str) -> Fault {
     )
 }
 
-fn unknown(scheme: &str) -> Fault {
-    let names = SCHEMES.iter().map(|row| row.1);
-    let hint = near(scheme, names.clone())
-        .first()
-        .map_or(String::new(), |n| format!("did you mean {n}? "));
+fn unknown(name: &str, schemes: &[&'static Scheme]) -> Fault {
+    let names = schemes.iter().map(|scheme| scheme.name);
+    let hint =
+        near(name, names.clone()).first().map_or(String::new(), |n| format!("did you mean {n}? "));
     let known: Vec<&str> = names.collect();
     Fault::usage(
-        format!("no scheme is called '{scheme}'"),
+        format!("no scheme is called '{name}'"),
         "",
         format!("{hint}known: {}", known.join(", ")),
     )
@@ -133,24 +121,25 @@ fn unknown(scheme: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocols::target as parse;
 
     #[test]
     fn targets_are_taken_apart() {
-        let http = Target::parse("http://localhost:8080/a/b").unwrap();
+        let http = parse("http://localhost:8080/a/b").unwrap();
         assert_eq!(
-            (http.scheme, http.host.as_str(), http.port, http.path.as_str()),
-            (Scheme::Http, "localhost", 8080, "/a/b")
+            (http.scheme.name, http.host.as_str(), http.port, http.path.as_str()),
+            ("http", "localhost", 8080, "/a/b")
         );
-        let six = Target::parse("memcache+udp://[::1]").unwrap();
+        let six = parse("memcache+udp://[::1]").unwrap();
         assert_eq!((six.host.as_str(), six.port), ("::1", 11211));
-        assert_eq!(Target::parse("null:").unwrap().scheme, Scheme::Null);
+        assert_eq!(parse("null:").unwrap().scheme.carrier, Carrier::Nothing);
     }
 
     #[test]
     fn what_is_no_target_is_refused_with_an_example() {
         for text in ["", "127.0.0.1", "memcache:127.0.0.1", "http://:80/", "http://h:99999/"] {
-            assert!(Target::parse(text).unwrap_err().fix.contains("SCHEME"), "{text}");
+            assert!(parse(text).unwrap_err().fix.contains("SCHEME"), "{text}");
         }
-        assert!(Target::parse("memcached://h").unwrap_err().fix.contains("did you mean memcache"));
+        assert!(parse("memcached://h").unwrap_err().fix.contains("did you mean memcache"));
     }
 }

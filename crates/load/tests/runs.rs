@@ -19,12 +19,10 @@ use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_load::job::Job;
 use sojourn_load::marks::Outcome;
 use sojourn_load::measure::{Judged, measure};
-use sojourn_load::program;
 use sojourn_load::progress::{Form, Progress};
 use sojourn_load::resolve::resolve;
 use sojourn_load::result::Verdict;
-use sojourn_load::target::Target;
-use sojourn_load::transports;
+use sojourn_load::{program, protocols, transports};
 
 fn job(server: &Server, transport: &str) -> Job {
     Job {
@@ -67,7 +65,7 @@ fn stop_after(ms: u64) -> (Arc<AtomicBool>, thread::JoinHandle<()>) {
 
 /// Transports with sockets that this kernel offers.
 fn usable() -> Vec<&'static str> {
-    let target = Target::parse("memcache://h").unwrap();
+    let target = protocols::target("memcache://h").unwrap();
     let names = ["epoll", "io_uring"];
     names.into_iter().filter(|name| transports::choose(name, &target).is_ok()).collect()
 }

@@ -4,7 +4,6 @@ use super::*;
 use crate::job::Job;
 use crate::marks::Overrun;
 use crate::protocols;
-use crate::target::Target;
 use crate::transports::Reopen;
 
 /// Answers at once with one zero byte, or never.
@@ -50,7 +49,7 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
         marks: Marks::for_requests(RING.capacity),
         ring: Some((RING, Arc::clone(&border))),
         transport: Box::new(Server { answers, asked: Vec::new() }),
-        protocol: protocols::build(&job, &Target::parse("null:").unwrap()).unwrap(),
+        protocol: protocols::build(&job, &protocols::target("null:").unwrap()).unwrap(),
         probe: None,
         connections: 4,
         depth: 100,

@@ -8,6 +8,7 @@ use crate::schedule;
 
 pub fn job() -> Job {
     Job {
+        target: "memcache://fake:1".into(),
         seed: 42,
         rate: "10k".into(),
         warmup: "100ms".into(),

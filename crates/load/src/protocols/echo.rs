@@ -16,11 +16,11 @@ use std::sync::Arc;
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
-use super::{Asked, Decoder, Protocol, ProtocolKind, Step};
+use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind, Step};
 use crate::content::Content;
 use crate::job::Job;
 use crate::marks::Outcome;
-use crate::target::Target;
+use crate::target::{Scheme, Target};
 
 /// Bytes before the body of a frame.
 pub const HEADER: usize = sojourn_base::echo::HEADER_BYTES;
@@ -126,7 +126,9 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         needs: &[],
         source: "",
     },
+    schemes: &[Scheme::stream("echo", 7007)],
     build,
+    ..PLAIN
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "the table's form")]

@@ -12,11 +12,11 @@ use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
 use super::line::push_number;
-use super::{Asked, Decoder, Protocol, ProtocolKind, Reply, Step};
+use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind, Reply, Step};
 use crate::content::Content;
 use crate::job::Job;
 use crate::marks::Outcome;
-use crate::target::Target;
+use crate::target::{Scheme, Target};
 use body::{Body, Took};
 
 /// Longest head of a reply, bytes; curl's limit is 300 KiB, nginx's own for proxied ones 4 to 8 KiB.
@@ -38,7 +38,7 @@ struct Http {
 
 impl Protocol for Http {
     /// Items below the number of fixed paths are these; the others go over the numbered paths, each
-    /// `items` long, as `schedule::population` counts them.
+    /// `items` long, as [`items`] counts them.
     fn encode(&self, asked: Asked, out: &mut Vec<u8>) {
         let item = asked.item as usize;
         if let Some(request) = self.fixed.get(item) {
@@ -246,8 +246,33 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         needs: &[],
         source: "RFC 9112",
     },
+    schemes: &[Scheme::stream("http", 80)],
+    settle,
+    items,
     build,
+    ..PLAIN
 };
+
+/// The paths are the job's own, or the one of its target.
+fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
+    if target.path == "/" {
+        return Ok(());
+    }
+    if job.paths != Job::default().paths && job.paths != [target.path.as_str()] {
+        return Err(Fault::usage(
+            format!("the target names the path {}, and paths names others", target.path),
+            "paths",
+            "give the path in one place: in the target, or in paths with a target that ends in /",
+        ));
+    }
+    job.paths = vec![target.path.clone()];
+    Ok(())
+}
+
+/// Paths, those with `{}` counted once per number.
+fn items(job: &Job) -> u64 {
+    job.paths.iter().map(|path| if path.contains("{}") { job.items } else { 1 }).sum()
+}
 
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let host = if target.host.contains(':') {

@@ -11,11 +11,14 @@ use sojourn_base::kind::{Kind, Param};
 use sojourn_workload::plan::Op;
 
 use super::line::{Found, Lines, number, push_number};
-use super::{Asked, Decoder, GET, MULTIGET, Protocol, ProtocolKind, SET, Step};
+use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind, Step};
 use crate::content::{Content, KEY_MAX};
 use crate::job::Job;
 use crate::marks::Outcome;
-use crate::target::Target;
+use crate::target::{Carrier, Scheme, Target};
+
+pub(super) const SET: Op = Op(1);
+pub(super) const MULTIGET: Op = Op(2);
 
 const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
 
@@ -268,7 +271,22 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         needs: &[],
         source: "memcached doc/protocol.txt",
     },
+    schemes: &[
+        Scheme::stream("memcache", 11211),
+        Scheme {
+            name: "memcache+udp",
+            port: 11211,
+            carrier: Carrier::Datagrams,
+            if_silent: "memcached opens it with -U only",
+        },
+    ],
+    operations: &[
+        Operation { name: "get", share: "" },
+        Operation { name: "set", share: "set_share" },
+        Operation { name: "multiget", share: "multiget_share" },
+    ],
     build,
+    ..PLAIN
 };
 
 fn build(job: &Job, _: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {

@@ -18,20 +18,15 @@ use sojourn_base::kind::Kind;
 use sojourn_workload::plan::Op;
 
 use crate::content::Content;
+use crate::hello::Greeting;
 use crate::job::Job;
 use crate::marks::Outcome;
-use crate::target::Target;
+use crate::target::{Scheme, Target};
 
 pub(crate) use udp::id_of as datagram_id;
 
-/// Read one item; also the only operation of protocols that have but one.
+/// The usual operation of any protocol: it reads one item.
 pub const GET: Op = Op(0);
-/// Write one item.
-pub const SET: Op = Op(1);
-/// Read several items at once.
-pub const MULTIGET: Op = Op(2);
-/// The operations' words in raw files, by number.
-pub const OPERATIONS: [&str; 3] = ["get", "set", "multiget"];
 
 /// What one request asks for; its reply is checked against it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +67,10 @@ pub trait Protocol: Send + Sync {
     fn decoder(&self) -> Box<dyn Decoder>;
     /// Upper bound on the bytes of one request.
     fn request_bytes_max(&self) -> usize;
+    /// What is said when a connection opens.
+    fn hello(&self) -> Greeting {
+        Greeting::default()
+    }
 }
 
 /// Reads the replies of one connection, in order.
@@ -86,28 +85,161 @@ pub trait Decoder: Send {
     fn reset(&mut self);
 }
 
-/// One entry of the table.
+/// One operation of a protocol; its number is its place in the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// Its word in raw files.
+    pub name: &'static str,
+    /// The job's key for its share of requests, or a protocol's own option; the first operation,
+    /// which takes the rest, has none.
+    pub share: &'static str,
+}
+
+/// One entry of the table: all that the program knows of a protocol. A new one names what it has and
+/// takes the rest from [`PLAIN`].
 pub struct ProtocolKind {
     /// Name, parameters, source.
     pub kind: Kind,
+    /// How targets name it.
+    pub schemes: &'static [Scheme],
+    /// What it can do, the usual first.
+    pub operations: &'static [Operation],
+    /// Which of its parameters no other protocol has: they are given with the job's `option`.
+    pub options: &'static [&'static str],
+    /// Puts into the job what only this protocol reads from it and the target.
+    pub settle: fn(&mut Job, &Target) -> Result<(), Fault>,
+    /// How many items a job can ask for.
+    pub items: fn(&Job) -> u64,
     /// Sets it up for a job.
     pub build: Build,
+    /// A stream of replies and what becomes of them, for the suite that runs over all protocols.
+    #[cfg(test)]
+    pub(crate) case: Option<fn() -> tests::Case>,
 }
 
 /// Sets a protocol up for a job; refuses what the job asks and the protocol cannot.
 pub type Build = fn(&Job, &Target, &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault>;
 
+/// The rest of an entry: one operation, no options, the job's `items`.
+pub const PLAIN: ProtocolKind = ProtocolKind {
+    kind: null::KIND.kind,
+    schemes: &[],
+    operations: &[Operation { name: "get", share: "" }],
+    options: &[],
+    settle: |_, _| Ok(()),
+    items: |job| job.items,
+    build: null::KIND.build,
+    #[cfg(test)]
+    case: None,
+};
+
 /// Every protocol, in reading order.
 pub const KINDS: &[ProtocolKind] =
     &[memcache::KIND, http::KIND, resp::KIND, echo::KIND, null::KIND];
 
+/// Reads a target of any protocol.
+pub fn target(text: &str) -> Result<Target, Fault> {
+    let schemes: Vec<&'static Scheme> = KINDS.iter().flat_map(|entry| entry.schemes).collect();
+    Target::parse(text, &schemes)
+}
+
+/// The protocol that `target` speaks.
+pub fn kind_of(target: &Target) -> &'static ProtocolKind {
+    let entry = KINDS.iter().find(|entry| entry.schemes.contains(target.scheme));
+    entry.expect("every scheme is one of a protocol in the table")
+}
+
+/// The protocol of a job's target.
+pub fn kind_of_job(job: &Job) -> Result<&'static ProtocolKind, Fault> {
+    target(&job.target).map(|target| kind_of(&target)).map_err(|fault| fault.within("target"))
+}
+
+impl ProtocolKind {
+    /// The operation called `name`.
+    pub fn operation(&self, name: &str) -> Option<Op> {
+        let at = self.operations.iter().position(|operation| operation.name == name)?;
+        Some(Op(at as u8))
+    }
+
+    /// The word for `op` in raw files.
+    pub fn word(&self, op: Op) -> &'static str {
+        self.operations[usize::from(op.0)].name
+    }
+
+    /// What the job gives for an option of this protocol, or its default.
+    pub fn option<'a>(&self, job: &'a Job, name: &str) -> &'a str {
+        let described = self.kind.params.iter().find(|param| param.name == name);
+        job.option.get(name).map_or(described.map_or("", |param| param.default), String::as_str)
+    }
+
+    /// Shares of operations 1, 2, …, as `job` asks for them.
+    pub fn shares(&self, job: &Job) -> Result<Vec<f64>, Fault> {
+        self.operations[1..].iter().map(|operation| self.share(job, operation.share)).collect()
+    }
+
+    fn share(&self, job: &Job, key: &str) -> Result<f64, Fault> {
+        if let Some(share) = key_share(job, key) {
+            return Ok(share);
+        }
+        let text = self.option(job, key);
+        text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| {
+            let what = format!("{key} is '{text}'");
+            Fault::usage(what, format!("option {key}"), "give a share from 0 to 1")
+        })
+    }
+
+    /// Refuses operations and options that are other protocols', or nobody's.
+    pub fn check(&self, job: &Job, target: &Target) -> Result<(), Fault> {
+        let has = |share: &str| self.operations.iter().any(|own| own.share == share);
+        for operation in KINDS.iter().flat_map(|entry| entry.operations) {
+            let is_asked = key_share(job, operation.share).is_some_and(|share| share > 0.0);
+            if is_asked && !has(operation.share) {
+                return Err(lacks(target, operation.name, operation.share));
+            }
+        }
+        if job.preload && self.operation("set").is_none() {
+            return Err(lacks(target, "set", "preload"));
+        }
+        let unknown = job.option.keys().find(|key| !self.options.contains(&key.as_str()));
+        if let Some(key) = unknown {
+            let known =
+                if self.options.is_empty() { "none".into() } else { self.options.join(", ") };
+            let what = format!("{} has no option called '{key}'", target.scheme.name);
+            return Err(Fault::usage(what, "option", format!("known: {known}")));
+        }
+        let sum: f64 = self.shares(job)?.iter().sum();
+        if sum <= 1.0 {
+            return Ok(());
+        }
+        let keys: Vec<&str> = self.operations[1..].iter().map(|own| own.share).collect();
+        let fix = "give shares that add to at most 1";
+        Err(Fault::usage(format!("{} is {sum}", keys.join(" + ")), keys.join(" + "), fix))
+    }
+}
+
+/// The job's own keys for shares, which several protocols have.
+fn key_share(job: &Job, key: &str) -> Option<f64> {
+    match key {
+        "set_share" => Some(job.set_share),
+        "multiget_share" => Some(job.multiget_share),
+        _ => None,
+    }
+}
+
+fn lacks(target: &Target, name: &str, at: &str) -> Fault {
+    let able = KINDS.iter().filter(|entry| entry.operation(name).is_some());
+    let names: Vec<&str> = able.map(|entry| entry.schemes[0].name).collect();
+    Fault::usage(
+        format!("{} has no {name}", target.scheme.name),
+        at,
+        format!("leave it out, or use a target of {}", names.join(", ")),
+    )
+}
+
 /// The protocol that `target` speaks, set up for `job`.
 pub fn build(job: &Job, target: &Target) -> Result<Arc<dyn Protocol>, Fault> {
     let content = Arc::new(Content::new(job.items, &job.key_size, &job.value_size)?);
-    let name = target.scheme.protocol();
-    let entry = KINDS.iter().find(|entry| entry.kind.name == name);
-    let entry = entry.expect("every scheme names a protocol of the table");
-    let protocol = (entry.build)(job, target, &content)?;
+    let protocol = (kind_of(target).build)(job, target, &content)?;
     if target.is_datagram() {
         return Ok(Arc::new(udp::Udp { inner: protocol }));
     }

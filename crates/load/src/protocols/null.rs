@@ -5,11 +5,11 @@ use std::sync::Arc;
 use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
 
-use super::{Asked, Decoder, Protocol, ProtocolKind, Step};
+use super::{Asked, Decoder, Operation, Protocol, ProtocolKind, Step};
 use crate::content::Content;
 use crate::job::Job;
 use crate::marks::Outcome;
-use crate::target::Target;
+use crate::target::{Carrier, Scheme, Target};
 
 struct Null;
 
@@ -45,7 +45,14 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         needs: &[],
         source: "",
     },
+    schemes: &[Scheme { name: "null", port: 0, carrier: Carrier::Nothing, if_silent: "" }],
+    operations: &[Operation { name: "get", share: "" }],
+    options: &[],
+    settle: |_, _| Ok(()),
+    items: |job| job.items,
     build,
+    #[cfg(test)]
+    case: None,
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "the table's form")]

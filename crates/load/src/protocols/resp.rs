@@ -7,13 +7,16 @@ use std::sync::Arc;
 
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
+use sojourn_workload::plan::Op;
 
 use super::line::{Found, Lines, number, push_number};
-use super::{Asked, Decoder, GET, Protocol, ProtocolKind, SET, Step};
+use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind, Step};
 use crate::content::{Content, KEY_MAX};
 use crate::job::Job;
 use crate::marks::Outcome;
-use crate::target::Target;
+use crate::target::{Scheme, Target};
+
+const SET: Op = Op(1);
 
 const LINE_MAX: usize = 512; // an error's text
 
@@ -171,7 +174,13 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         needs: &[],
         source: "redis.io, RESP specification",
     },
+    schemes: &[Scheme::stream("resp", 6379)],
+    operations: &[
+        Operation { name: "get", share: "" },
+        Operation { name: "set", share: "set_share" },
+    ],
     build,
+    ..PLAIN
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "the table's form")]

@@ -3,6 +3,7 @@
 
 use sojourn_base::rng::{Rng, RngExt, stream};
 
+use super::memcache::{MULTIGET, SET};
 use super::*;
 use crate::job::Job;
 
@@ -12,7 +13,7 @@ mod requests;
 fn set_up(target: &str, change: impl FnOnce(&mut Job)) -> Arc<dyn Protocol> {
     let mut job = Job { target: target.into(), items: 50, ..Job::default() };
     change(&mut job);
-    build(&job, &Target::parse(&job.target).unwrap()).unwrap()
+    build(&job, &super::target(&job.target).unwrap()).unwrap()
 }
 
 fn asked(op: Op, item: u32) -> Asked {
@@ -58,11 +59,12 @@ fn replies(protocol: &dyn Protocol, asked: &[Asked], bytes: &[u8], cuts: &[usize
     replies
 }
 
-struct Case {
-    protocol: Arc<dyn Protocol>,
-    asked: Vec<Asked>,
-    bytes: Vec<u8>,
-    outcomes: Vec<Outcome>,
+/// Requests, the bytes of their replies one after another, and what each comes to.
+pub(crate) struct Case {
+    pub protocol: Arc<dyn Protocol>,
+    pub asked: Vec<Asked>,
+    pub bytes: Vec<u8>,
+    pub outcomes: Vec<Outcome>,
 }
 
 fn memcache() -> Case {
@@ -188,13 +190,14 @@ fn null() -> Case {
 }
 
 fn cases() -> Vec<(&'static str, Case)> {
-    let all = vec![
+    let mut all = vec![
         ("memcache", memcache()),
         ("http", http()),
         ("resp", resp()),
         ("echo", echo()),
         ("null", null()),
     ];
+    all.extend(KINDS.iter().filter_map(|entry| Some((entry.kind.name, (entry.case?)()))));
     let names: Vec<&str> = all.iter().map(|case| case.0).collect();
     let table: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
     assert_eq!(names, table, "every protocol has its case");
@@ -431,7 +434,7 @@ fn a_get_of_many_keys_comes_as_one_whole_datagram_per_key() {
 fn paths_that_are_none_are_refused() {
     for path in ["x", "/a b", "/ä", ""] {
         let job = Job { paths: vec![path.into()], target: "http://h/".into(), ..Job::default() };
-        let fault = build(&job, &Target::parse("http://h/").unwrap()).err().unwrap();
+        let fault = build(&job, &super::target("http://h/").unwrap()).err().unwrap();
         assert_eq!(fault.at, "paths", "{path}");
     }
 }

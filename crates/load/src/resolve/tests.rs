@@ -43,6 +43,24 @@ fn what_cannot_be_is_refused_with_its_place() {
     assert_eq!(fault(|job| job.probe_rate = f64::NAN).at, "probe_rate");
     assert_eq!(fault(|job| job.start_at = 1).at, "start_at");
     assert_eq!(fault(|job| job.start_at = u64::MAX).at, "start_at");
+    let of = |target: &str, change: fn(&mut Job)| {
+        let mut job = Job { target: target.into(), ..job() };
+        change(&mut job);
+        resolve(job).unwrap_err()
+    };
+    for (target, at) in [("http://h/", "set_share"), ("echo://h", "set_share")] {
+        assert_eq!(of(target, |job| job.set_share = 0.1).at, at);
+    }
+    let scans = of("resp://h", |job| job.multiget_share = 0.1);
+    assert_eq!(
+        (scans.at.as_str(), scans.what.as_str()),
+        ("multiget_share", "resp has no multiget")
+    );
+    assert_eq!(of("http://h/", |job| job.preload = true).at, "preload");
+    let both = of("memcache://h", |job| (job.set_share, job.multiget_share) = (0.6, 0.5));
+    assert_eq!(both.at, "set_share + multiget_share");
+    let option = of("null:", |job| job.option = [("x".into(), "1".into())].into());
+    assert_eq!((option.at.as_str(), option.fix.as_str()), ("option", "known: none"));
     assert_eq!(fault(|job| job.target = "gopher://127.0.0.1/".into()).at, "target");
 }
 

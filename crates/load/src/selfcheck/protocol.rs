@@ -7,7 +7,8 @@
 use super::{Check, Evidence};
 use crate::marks::Outcome;
 use crate::measurement::Measurement;
-use crate::target::{Scheme, Target};
+use crate::protocols;
+use crate::target::{Carrier, Target};
 
 pub(super) const CHECK: Check = Check {
     name: "protocol",
@@ -51,11 +52,11 @@ impl Talk {
 
 fn failed(evidence: &Evidence) -> Option<String> {
     let Talk { sent, understood, heard } = &evidence.talk;
-    let target = Target::parse(&evidence.job.target).ok()?;
+    let target = protocols::target(&evidence.job.target).ok()?;
     (*sent > 0 && *understood == 0).then(|| {
         format!(
             "connected, but not one of {sent} requests got a reply in {}: {}; {}",
-            target.scheme.name(),
+            target.scheme.name,
             if heard.is_empty() {
                 "nothing came back".into()
             } else {
@@ -68,15 +69,14 @@ fn failed(evidence: &Evidence) -> Option<String> {
 
 fn fix(target: &Target) -> String {
     let Target { scheme, host, port, .. } = target;
-    match scheme {
-        Scheme::MemcacheUdp => {
-            format!("is UDP port {port} of {host} open? memcached opens it with -U only")
-        }
-        _ => format!(
-            "the server on {host}:{port} probably speaks another protocol, or hangs: name its own \
-             scheme, such as memcache://, http://, resp:// or echo://"
-        ),
+    let over = if scheme.carrier == Carrier::Datagrams { "UDP" } else { "TCP" };
+    if !scheme.if_silent.is_empty() {
+        return format!("is {over} port {port} of {host} open? {}", scheme.if_silent);
     }
+    format!(
+        "the server on {host}:{port} probably speaks another protocol, or hangs: name its own \
+         scheme, such as memcache://, http://, resp:// or echo://"
+    )
 }
 
 #[cfg(test)]

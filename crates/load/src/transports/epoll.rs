@@ -25,7 +25,7 @@ struct Epoll {
     /// The socket of each connection; `None` while it is closed.
     open: Vec<Option<Socket>>,
     /// Sockets on their way to be open.
-    opening: Vec<Option<Socket>>,
+    opening: Vec<Option<sockets::Opening>>,
     /// Bytes that the kernel did not take yet, in order.
     unsent: Vec<Vec<u8>>,
     /// Connections that broke while sending, to be told by the next poll.
@@ -133,24 +133,27 @@ impl Transport for Epoll {
     fn reopen(&mut self, connection: u32) -> Reopen {
         let at = connection as usize;
         self.syscalls += 4;
-        let socket = match self.opening[at].take() {
-            Some(socket) => socket,
-            None => match self.ends.way(connection).begin() {
-                Ok(socket) => socket,
+        let mut opening = match self.opening[at].take() {
+            Some(opening) => opening,
+            None => match self.ends.way(connection).begin(&self.ends.greeting) {
+                Ok(opening) => opening,
                 Err(refused) => return refused,
             },
         };
-        match sockets::progress(&socket) {
-            Reopen::Open if self.watch(connection, &socket) => {
-                self.open[at] = Some(socket);
-                Reopen::Open
-            }
+        match opening.progress() {
+            Reopen::Open => {}
             Reopen::Pending => {
-                self.opening[at] = Some(socket);
-                Reopen::Pending
+                self.opening[at] = Some(opening);
+                return Reopen::Pending;
             }
-            _ => Reopen::Refused,
+            _ => return Reopen::Refused,
         }
+        let socket = opening.into_socket();
+        if !self.watch(connection, &socket) {
+            return Reopen::Refused;
+        }
+        self.open[at] = Some(socket);
+        Reopen::Open
     }
 
     fn syscalls(&self) -> u64 {

@@ -18,7 +18,8 @@ use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, near};
 
-use crate::target::{Scheme, Target};
+use crate::hello::Greeting;
+use crate::target::{Carrier, Target};
 
 /// What a poll found, by connection.
 #[derive(Debug)]
@@ -104,6 +105,8 @@ pub struct Ends {
     pub request_bytes_max: usize,
     /// Most requests in flight on one connection.
     pub depth: u32,
+    /// What is said on a connection that is opened again.
+    pub greeting: Greeting,
 }
 
 impl Ends {
@@ -143,7 +146,7 @@ const AUTO: &[&str] = &["io_uring", "epoll"];
 /// The transport called `name` (or `auto`) for `target`.
 pub fn choose(name: &str, target: &Target) -> Result<&'static TransportKind, Fault> {
     let by_name = |name: &str| KINDS.iter().find(|entry| entry.kind.name == name);
-    if target.scheme == Scheme::Null {
+    if target.scheme.carrier == Carrier::Nothing {
         return Ok(by_name("null").expect("the table has null"));
     }
     if name == "auto" {

@@ -9,6 +9,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_base::Fault;
 
 use super::Reopen;
+use crate::hello::{Greeting, Talk};
 
 /// How long all connections together may take to open.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -30,12 +31,13 @@ pub struct Way {
 }
 
 /// Opens `count` connections to `address`, all within [`CONNECT_WITHIN`]; they come from `sources`
-/// in turn.
+/// in turn, and each is greeted.
 pub fn connect(
     address: SocketAddr,
     datagrams: bool,
     sources: &[IpAddr],
     count: u32,
+    greeting: &Greeting,
 ) -> Result<Vec<Socket>, Fault> {
     let deadline = Instant::now() + CONNECT_WITHIN;
     (0..count)
@@ -45,7 +47,11 @@ pub fn connect(
             let refused = |error: io::Error| refused(&error, address, nth, count);
             let socket = new(address, datagrams).map_err(refused)?;
             way.bind(&socket)?;
-            way.connect(&socket, left.max(Duration::from_millis(1))).map_err(refused)?;
+            let left = left.max(Duration::from_millis(1));
+            way.connect(&socket, left).map_err(refused)?;
+            if let Some(talk) = greeting.begin() {
+                greet(talk, &socket, left).map_err(|error| not_greeted(&error, address))?;
+            }
             Ok(socket)
         })
         .collect()
@@ -96,8 +102,13 @@ impl Way {
         })
     }
 
-    /// Begins to open a connection; [`progress`] tells how it went.
-    pub fn begin(self) -> Result<Socket, Reopen> {
+    /// Begins to open a connection; [`Opening::progress`] tells how it went.
+    pub fn begin(self, greeting: &Greeting) -> Result<Opening, Reopen> {
+        let socket = self.begin_socket()?;
+        Ok(Opening { socket, talk: greeting.begin() })
+    }
+
+    fn begin_socket(self) -> Result<Socket, Reopen> {
         let socket = new(self.address, self.datagrams).map_err(|_| Reopen::Refused)?;
         self.bind(&socket).map_err(|_| Reopen::Refused)?;
         socket.set_nonblocking(true).map_err(|_| Reopen::Refused)?;
@@ -123,13 +134,56 @@ fn new(address: SocketAddr, datagrams: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// How far a connection begun by [`Way::begin`] has come.
-pub fn progress(socket: &Socket) -> Reopen {
-    match socket.take_error() {
-        Ok(None) if socket.peer_addr().is_ok() => Reopen::Open,
-        Ok(None) => Reopen::Pending,
-        _ => Reopen::Refused,
+/// A connection that is being opened, and greeted where its protocol greets.
+pub struct Opening {
+    socket: Socket,
+    talk: Option<Talk>,
+}
+
+impl Opening {
+    /// How far it has come; never waits.
+    pub fn progress(&mut self) -> Reopen {
+        match self.socket.take_error() {
+            Ok(None) if self.socket.peer_addr().is_ok() => {}
+            Ok(None) => return Reopen::Pending,
+            _ => return Reopen::Refused,
+        }
+        match self.talk.as_mut().map_or(Ok(()), |talk| talk.go_on(&self.socket)) {
+            Ok(()) => Reopen::Open,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Reopen::Pending,
+            Err(_) => Reopen::Refused,
+        }
     }
+
+    /// The connection, when it is open.
+    pub fn into_socket(self) -> Socket {
+        self.socket
+    }
+}
+
+/// Greets on a connected socket, waiting for the server.
+fn greet(mut talk: Talk, socket: &Socket, within: Duration) -> io::Result<()> {
+    socket.set_nonblocking(false)?;
+    socket.set_read_timeout(Some(within))?;
+    socket.set_write_timeout(Some(within))?;
+    talk.go_on(socket)?;
+    socket.set_read_timeout(None)?;
+    socket.set_write_timeout(None)?;
+    socket.set_nonblocking(true)
+}
+
+fn not_greeted(error: &io::Error, address: SocketAddr) -> Fault {
+    let cause = match error.kind() {
+        io::ErrorKind::PermissionDenied => "the server refused it".into(),
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),
+        io::ErrorKind::WouldBlock => "the server did not answer".into(),
+        _ => error.to_string(),
+    };
+    Fault::failed(
+        format!("the greeting on a connection to {address} failed: {cause}"),
+        "target",
+        "check that the server speaks the target's protocol, and the options given with --option",
+    )
 }
 
 fn refused(error: &io::Error, address: SocketAddr, nth: u32, count: u32) -> Fault {
@@ -174,7 +228,9 @@ mod tests {
     fn an_address_of_another_machine_is_refused_as_a_source() {
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let elsewhere = "192.0.2.1".parse().unwrap(); // RFC 5737: documentation only
-        let fault = connect(server.local_addr().unwrap(), false, &[elsewhere], 1).unwrap_err();
+        let fault =
+            connect(server.local_addr().unwrap(), false, &[elsewhere], 1, &Greeting::default())
+                .unwrap_err();
         assert_eq!((fault.at.as_str(), fault.exit), ("source", 2));
     }
 }

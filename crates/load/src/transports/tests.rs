@@ -7,6 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::hello::Greeting;
+
+mod greeting;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -16,7 +19,7 @@ fn usable() -> impl Iterator<Item = &'static TransportKind> {
 }
 
 fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends {
-    let sockets = sockets::connect(address, false, &[], connections).unwrap();
+    let sockets = sockets::connect(address, false, &[], connections, &Greeting::default()).unwrap();
     Ends {
         address,
         sources: vec![],
@@ -25,6 +28,7 @@ fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends
         datagrams: false,
         request_bytes_max,
         depth: 4,
+        greeting: Greeting::default(),
     }
 }
 
@@ -232,7 +236,7 @@ fn each_datagram_comes_alone() {
         }
     });
     for entry in usable() {
-        let sockets = sockets::connect(address, true, &[], 2).unwrap();
+        let sockets = sockets::connect(address, true, &[], 2, &Greeting::default()).unwrap();
         let ends = Ends {
             address,
             sources: vec![],
@@ -241,6 +245,7 @@ fn each_datagram_comes_alone() {
             datagrams: true,
             request_bytes_max: 64,
             depth: 1,
+            greeting: Greeting::default(),
         };
         let mut transport = (entry.open)(ends).unwrap();
         transport.send(1, b"hello");
@@ -298,7 +303,7 @@ fn connections_come_from_the_sources_in_turn_and_so_do_later_ones() {
     let address = listener.local_addr().unwrap();
     let sources: Vec<IpAddr> = ["127.0.0.2", "127.0.0.3"].map(|it| it.parse().unwrap()).to_vec();
     for entry in usable() {
-        let sockets = sockets::connect(address, false, &sources, 3).unwrap();
+        let sockets = sockets::connect(address, false, &sources, 3, &Greeting::default()).unwrap();
         let peer = || listener.accept().unwrap().1.ip();
         let peers = [peer(), peer(), peer()];
         assert_eq!(peers, [sources[0], sources[1], sources[0]]);

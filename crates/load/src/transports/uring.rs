@@ -43,7 +43,7 @@ struct Uring {
 
 struct Connection {
     socket: Option<Socket>,
-    opening: Option<Socket>,
+    opening: Option<sockets::Opening>,
     /// Rises with every reopening: completions of an older one are not listened to.
     generation: u32,
     outbox: Outbox,
@@ -241,21 +241,22 @@ impl Transport for Uring {
     fn reopen(&mut self, connection: u32) -> Reopen {
         self.ring.syscalls += 4;
         let it = &mut self.each[connection as usize];
-        let socket = match it.opening.take() {
-            Some(socket) => socket,
-            None => match self.ends.way(connection).begin() {
-                Ok(socket) => socket,
+        let mut opening = match it.opening.take() {
+            Some(opening) => opening,
+            None => match self.ends.way(connection).begin(&self.ends.greeting) {
+                Ok(opening) => opening,
                 Err(refused) => return refused,
             },
         };
-        match sockets::progress(&socket) {
+        match opening.progress() {
             Reopen::Open => {}
             Reopen::Pending => {
-                it.opening = Some(socket);
+                it.opening = Some(opening);
                 return Reopen::Pending;
             }
             refused => return refused,
         }
+        let socket = opening.into_socket();
         let descriptor = socket.as_raw_fd();
         if self.ring.uring.submitter().register_files_update(connection, &[descriptor]).is_err() {
             return Reopen::Refused;

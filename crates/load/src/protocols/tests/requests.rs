@@ -82,7 +82,7 @@ fn what_cannot_be_asked_is_refused() {
     let of = |target: &str, change: &dyn Fn(&mut Job)| {
         let mut job = Job { target: target.into(), items: 5, ..Job::default() };
         change(&mut job);
-        build(&job, &Target::parse(target).unwrap()).map(|_| ()).map_err(|fault| fault.at)
+        build(&job, &super::super::target(target).unwrap()).map(|_| ()).map_err(|fault| fault.at)
     };
     let keys = |share, keys| {
         of("memcache://h", &|job: &mut Job| {

@@ -1,0 +1,88 @@
+//! What is said when a connection opens, before the first request: a start-up packet, a password.
+//!
+//! Most protocols say nothing. One that does gives a [`Hello`] for each connection; it is held before
+//! the run begins, and again on every connection that is replaced while it goes on, without waiting.
+
+use std::fmt::Debug;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use socket2::Socket;
+
+/// How far a greeting has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The server has more to say.
+    More,
+    /// Requests may follow.
+    Done,
+    /// The server does not want us, or speaks another protocol.
+    Refused,
+}
+
+/// The greeting of one connection. No sockets, no clocks.
+pub trait Hello: Send {
+    /// Takes in what the server said since, nothing at first, and appends what is to be sent.
+    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> Said;
+}
+
+type Begin = dyn Fn() -> Box<dyn Hello> + Send + Sync;
+
+/// How each connection of a protocol begins; the default is to say nothing.
+#[derive(Clone, Default)]
+pub struct Greeting(Option<Arc<Begin>>);
+
+impl Greeting {
+    /// `begin` makes the greeting of a connection.
+    pub fn new(begin: impl Fn() -> Box<dyn Hello> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(begin)))
+    }
+
+    /// That of one connection; `None`: requests may follow at once.
+    pub(crate) fn begin(&self) -> Option<Talk> {
+        let begin = self.0.as_ref()?;
+        Some(Talk { hello: begin(), out: Vec::new(), said: None })
+    }
+}
+
+impl Debug for Greeting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "a greeting" } else { "none" })
+    }
+}
+
+/// A greeting under way.
+pub(crate) struct Talk {
+    hello: Box<dyn Hello>,
+    out: Vec<u8>,
+    /// What it came to last; `None`: it has not begun.
+    said: Option<Said>,
+}
+
+impl Talk {
+    /// Goes on as far as `socket` lets it; an error of the kind `WouldBlock` means later.
+    pub(crate) fn go_on(&mut self, mut socket: &Socket) -> io::Result<()> {
+        let mut bytes = [0; 4096];
+        let mut said = match self.said {
+            None => self.hello.say(&[], &mut self.out),
+            Some(said) => said,
+        };
+        loop {
+            self.said = Some(said);
+            while !self.out.is_empty() {
+                let sent = socket.write(&self.out)?;
+                self.out.drain(..sent);
+            }
+            match said {
+                Said::Done => return Ok(()),
+                Said::Refused => return Err(io::ErrorKind::PermissionDenied.into()),
+                Said::More => {}
+            }
+            let read = socket.read(&mut bytes)?;
+            if read == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            said = self.hello.say(&bytes[..read], &mut self.out);
+        }
+    }
+}

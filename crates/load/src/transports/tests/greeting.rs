@@ -1,0 +1,64 @@
+//! Protocols that say hello: on every connection, before the first request.
+
+use super::*;
+use crate::hello::{Hello, Said};
+
+/// `HELLO`, answered by `READY` or anything else.
+struct Hallo(Vec<u8>);
+
+impl Hello for Hallo {
+    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> Said {
+        self.0.extend_from_slice(heard);
+        match &self.0[..] {
+            b"" => out.extend_from_slice(b"HELLO"),
+            b"READY" => return Said::Done,
+            other if !b"READY".starts_with(other) => return Said::Refused,
+            _ => {}
+        }
+        Said::More
+    }
+}
+
+fn hallo() -> Greeting {
+    Greeting::new(|| Box::new(Hallo(Vec::new())))
+}
+
+/// The reply comes in two parts, so that a greeting has to be gone on with.
+#[test]
+fn every_connection_is_greeted_before_its_first_request_also_one_opened_again() {
+    for entry in usable() {
+        let address = server(|mut stream| {
+            let mut heard = [0; 5];
+            stream.read_exact(&mut heard).unwrap();
+            assert_eq!(&heard, b"HELLO");
+            stream.write_all(b"REA").unwrap();
+            thread::sleep(Duration::from_millis(5));
+            stream.write_all(b"DY").unwrap();
+            let mut byte = [0];
+            while stream.read(&mut byte).is_ok_and(|read| read > 0) {
+                stream.write_all(&byte).unwrap();
+            }
+        });
+        let sockets = sockets::connect(address, false, &[], 1, &hallo()).unwrap();
+        let ends = Ends { sockets, connections: 1, greeting: hallo(), ..ends(address, 0, 64) };
+        let mut transport = (entry.open)(ends).unwrap();
+        for _ in 0..2 {
+            let mut found = Found::of(1);
+            transport.send(0, b"x");
+            found.until(transport.as_mut(), |found| !found.bytes[0].is_empty());
+            assert_eq!(found.bytes[0], b"x", "{}", entry.kind.name);
+            transport.close(0);
+            reopen(transport.as_mut(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_answers_a_greeting_otherwise_is_refused() {
+    let address = server(|mut stream| stream.write_all(b"ERROR").unwrap());
+    let fault = sockets::connect(address, false, &[], 1, &hallo()).unwrap_err();
+    assert!(fault.what.contains("greeting") && fault.what.contains("refused"), "{fault}");
+    let address = server(drop);
+    let fault = sockets::connect(address, false, &[], 1, &hallo()).unwrap_err();
+    assert!(fault.what.contains("greeting"), "{fault}");
+}
