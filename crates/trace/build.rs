@@ -1,7 +1,7 @@
 //! Compiles the BPF objects, if the feature `bpf` asks for them; needs clang at build time only.
 
 fn main() {
-    for path in ["src/bpf", "clang.rs", "clangs.txt"] {
+    for path in ["src/bpf", "src/layout.rs", "clang.rs", "clangs.txt", "layout.rs"] {
         println!("cargo:rerun-if-changed={path}");
     }
     println!("cargo:rerun-if-env-changed=CLANG");
@@ -14,12 +14,17 @@ fn main() {
 mod clang;
 
 #[cfg(feature = "bpf")]
+#[path = "layout.rs"]
+mod layout;
+
+#[cfg(feature = "bpf")]
 mod bpf {
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
-    use crate::clang;
+    use crate::{clang, layout};
 
-    const OBJECTS: [&str; 3] = ["breakdown", "who", "culprit"];
+    /// The last one is not loaded: it says where fields lie.
+    const OBJECTS: [&str; 4] = ["breakdown", "who", "culprit", "layout"];
 
     pub fn build() {
         let clang = std::env::var("CLANG").ok().or_else(find).unwrap_or_else(|| {
@@ -42,6 +47,21 @@ mod bpf {
                 .build()
                 .unwrap_or_else(|error| panic!("{clang} cannot compile {source}: {error:?}"));
         }
+        check_layout(&out);
+    }
+
+    /// `src/layout.rs` is also read where there is no clang, so it is kept, and must be what is built.
+    fn check_layout(out: &Path) {
+        let made = layout::text(&out.join("layout.bpf.o"));
+        if made == include_str!("src/layout.rs") {
+            return;
+        }
+        let file = out.join("layout.rs");
+        std::fs::write(&file, made).expect("cargo's own folder can be written to");
+        panic!(
+            "src/layout.rs does not say where fields lie in src/bpf\n  fix: cp {} crates/trace/src/layout.rs",
+            file.display()
+        );
     }
 
     /// `clang` last, because it may be anything.

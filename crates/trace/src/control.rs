@@ -10,28 +10,9 @@ use sojourn_base::clock::{Clock as _, Monotonic};
 
 use crate::hooks::{ON_END, ON_TASK};
 use crate::kernel::refused;
+use crate::layout::control;
 use crate::shared::Shared;
 use crate::{kernel, load};
-
-/// Words of `struct control`, in its order.
-#[derive(Clone, Copy)]
-enum Word {
-    IsEnabled,
-    StartedNs,
-    RealMinusMonoNs,
-    WorstFloorNs,
-    BlameFloorNs,
-    EndedNs,
-    Epoch,
-    SeenNs,
-    Salt,
-    Sweep,
-    Look,
-    Open,
-}
-
-/// Bytes of `struct control`.
-pub const BYTES: usize = 8 * (Word::Open as usize + 1);
 
 /// What `on_end` does: `enum sweep`.
 #[derive(Clone, Copy)]
@@ -61,7 +42,7 @@ impl Control {
     pub fn new(object: &Object) -> Result<Self, Fault> {
         let moment = load::map(object, ".bss.moment")?;
         let moment = Shared::new(&moment, moment.value_size() as usize)?;
-        let words = Shared::new(&load::map(object, ".data.control")?, BYTES)?;
+        let words = Shared::new(&load::map(object, ".data.control")?, control::SIZE)?;
         let conns = match load::program(object, ON_END.program) {
             Some(program) => {
                 let map = load::map(object, "conns")?;
@@ -79,8 +60,8 @@ impl Control {
         (self.conns.is_some(), self.tasks.is_some())
     }
 
-    fn set(&self, word: Word, value: u64) {
-        self.words.set(8 * word as usize, value);
+    fn set(&self, at: usize, value: u64) {
+        self.words.set(at, value);
     }
 
     /// Gives a place to the threads there are, once.
@@ -92,36 +73,36 @@ impl Control {
     /// what threads do by now is noted, and then the window begins. Answers when.
     pub fn begin(&self, epoch: u64) -> Result<u64, Fault> {
         self.moment.clear();
-        self.set(Word::StartedNs, u64::MAX);
-        self.set(Word::EndedNs, 0);
-        self.set(Word::RealMinusMonoNs, kernel::real_minus_mono_ns().cast_unsigned());
-        self.set(Word::Epoch, epoch);
-        self.set(Word::Open, 1); // it is not known otherwise
-        self.set(Word::SeenNs, Monotonic.now_ns());
-        self.set(Word::IsEnabled, 1);
+        self.set(control::STARTED_NS, u64::MAX);
+        self.set(control::ENDED_NS, 0);
+        self.set(control::REAL_MINUS_MONO_NS, kernel::real_minus_mono_ns().cast_unsigned());
+        self.set(control::EPOCH, epoch);
+        self.set(control::OPEN_N, 1); // it is not known otherwise
+        self.set(control::SEEN_NS, Monotonic.now_ns());
+        self.set(control::IS_ENABLED, 1);
         self.look(Look::Seed)?;
         let started_ns = Monotonic.now_ns();
-        self.set(Word::StartedNs, started_ns);
+        self.set(control::STARTED_NS, started_ns);
         Ok(started_ns)
     }
 
     /// Ends the window: what arrives from now on does not count. Answers when.
     pub fn end(&self) -> u64 {
         let ended_ns = Monotonic.now_ns();
-        self.set(Word::EndedNs, ended_ns);
+        self.set(control::ENDED_NS, ended_ns);
         ended_ns
     }
 
     /// The hooks do nothing any more.
     pub fn disable(&self) {
-        self.set(Word::IsEnabled, 0);
+        self.set(control::IS_ENABLED, 0);
     }
 
     /// Requests of the window that have not ended.
     pub fn open(&self) -> Result<u64, Fault> {
-        self.set(Word::Open, 0);
+        self.set(control::OPEN_N, 0);
         self.sweep(Sweep::Count)?;
-        Ok(self.words.word(8 * Word::Open as usize))
+        Ok(self.words.word(control::OPEN_N))
     }
 
     /// Closes the exchanges that no further request closed, and counts what was cut off. The hooks
@@ -137,22 +118,22 @@ impl Control {
 
     /// Totals from here on are wanted for the list of the worst, and to be looked into; 0: none.
     pub fn want(&self, (worst_ns, blame_ns): (u64, u64)) {
-        self.set(Word::WorstFloorNs, worst_ns);
-        self.set(Word::BlameFloorNs, blame_ns);
+        self.set(control::WORST_FLOOR_NS, worst_ns);
+        self.set(control::BLAME_FLOOR_NS, blame_ns);
     }
 
     /// Chooses other flows: those whose port and `salt` hash below the sample's share.
     pub fn salt(&self, salt: u64) {
-        self.set(Word::Salt, salt);
+        self.set(control::SALT, salt);
     }
 
     fn sweep(&self, what: Sweep) -> Result<Vec<u8>, Fault> {
-        self.set(Word::Sweep, what as u64);
+        self.set(control::SWEEP, what as u64);
         self.conns.as_ref().map_or(Ok(Vec::new()), go_over)
     }
 
     fn look(&self, what: Look) -> Result<(), Fault> {
-        self.set(Word::Look, what as u64);
+        self.set(control::LOOK, what as u64);
         self.tasks.as_ref().map_or(Ok(Vec::new()), go_over).map(|_| ())
     }
 }
@@ -175,7 +156,7 @@ fn go_over(link: &Link) -> Result<Vec<u8>, Fault> {
 mod tests {
     use super::*;
 
-    /// The names of the kernel's fields and enumerators, in the order of `bpf/shapes.h`.
+    /// The names of the kernel's enumerators, in the order of `bpf/shapes.h`.
     fn names(head: &str) -> Vec<String> {
         let body = include_str!("bpf/shapes.h").split_once(head).unwrap().1;
         let body = body.split_once("};").unwrap().0;
@@ -189,24 +170,6 @@ mod tests {
 
     #[test]
     fn the_kernel_side_has_the_same_words_in_the_same_order() {
-        let control = names("struct control {");
-        assert_eq!(control.len() * 8, BYTES);
-        for (word, name) in [
-            (Word::IsEnabled, "is_enabled"),
-            (Word::StartedNs, "started_ns"),
-            (Word::RealMinusMonoNs, "real_minus_mono_ns"),
-            (Word::WorstFloorNs, "worst_floor_ns"),
-            (Word::BlameFloorNs, "blame_floor_ns"),
-            (Word::EndedNs, "ended_ns"),
-            (Word::Epoch, "epoch"),
-            (Word::SeenNs, "seen_ns"),
-            (Word::Salt, "salt"),
-            (Word::Sweep, "sweep"),
-            (Word::Look, "look"),
-            (Word::Open, "open_n"),
-        ] {
-            assert_eq!(control[word as usize], name);
-        }
         assert_eq!(names("enum sweep {")[Sweep::List as usize], "SWEEP_LIST");
         assert_eq!(names("enum sweep {")[Sweep::Close as usize], "SWEEP_CLOSE");
         assert_eq!(names("enum sweep {")[Sweep::Count as usize], "SWEEP_COUNT");

@@ -19,6 +19,7 @@ pub mod describe;
 pub mod framing;
 pub mod how;
 pub mod jackknife;
+mod layout;
 pub mod parts;
 pub mod reasons;
 pub mod record;

@@ -7,13 +7,13 @@ use sojourn_base::Fault;
 use crate::hooks::{READY_FENTRY, TRACEPOINTS};
 use crate::how::{How, Options};
 use crate::kernel::refused;
+use crate::layout::settings;
 use crate::target::Target;
 use crate::{kernel, refusal};
 
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
 
 const MAX_CPUS: usize = 512;
-const MAX_SYSCALL: usize = 512;
 
 /// Classes of system calls: `enum sys_class` in `bpf/shapes.h`.
 const CLASSES: &[(u8, &[libc::c_long])] = &[
@@ -77,7 +77,7 @@ pub fn object(
             Some("ring") => map.set_max_entries(options.ring_bytes).map_err(refused)?,
             Some("texts") if options.blame.is_none() => map.set_max_entries(1).map_err(refused)?,
             Some(name) if name.starts_with(".rodata.set") => {
-                let bytes = settings(target, options, has_stamps);
+                let bytes = settings_of(target, options, has_stamps);
                 map.set_initial_value(&bytes).map_err(refused)?;
             }
             _ => {}
@@ -162,25 +162,25 @@ fn choose_programs(object: &mut OpenObject) -> Result<(), Fault> {
 }
 
 /// The kernel's `struct settings`.
-fn settings(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
-    let mut ports = [0_u64; 1024];
+fn settings_of(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
+    let mut bytes = vec![0; settings::SIZE];
     for port in &target.ports {
-        ports[usize::from(port >> 6)] |= 1 << (port & 63);
+        let at = settings::PORTS + 8 * usize::from(port >> 6);
+        let word = u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        bytes[at..at + 8].copy_from_slice(&(word | 1 << (port & 63)).to_ne_bytes());
     }
-    let mut classes = [0_u8; MAX_SYSCALL];
     for (class, numbers) in CLASSES {
         for number in *numbers {
-            classes[*number as usize] = *class;
+            bytes[settings::SYSCALL_CLASS + *number as usize] = *class;
         }
     }
-    let mut bytes: Vec<u8> = ports.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    bytes.extend(classes);
-    bytes.extend([u8::from(options.is_full), u8::from(has_stamps), 0, 0]);
+    bytes[settings::FULL_RECORDS] = u8::from(options.is_full);
+    bytes[settings::HAS_RX_STAMPS] = u8::from(has_stamps);
     let sample_below = match options.how {
         How::Sample { one_in, .. } => u32::MAX / one_in,
         How::Windows { .. } | How::All => 0,
     };
-    bytes.extend(sample_below.to_ne_bytes());
+    bytes[settings::SAMPLE_BELOW..][..4].copy_from_slice(&sample_below.to_ne_bytes());
     bytes
 }
 

@@ -8,23 +8,19 @@ use crate::counts::{Connection, Counts, CpuSamples, Reads, Row, Thread};
 use crate::cpu_samples::SoftirqCode;
 use crate::hooks;
 use crate::kernel::refused;
+use crate::layout::{conn_line, control, peek, row, tally, thread};
 use crate::parts::Hook;
 use crate::reasons::REASONS;
 use crate::shared::Shared;
 use crate::stages::COUNT;
 use crate::window::clusters::{Head, Snapshot};
-use crate::{bins, control, framing, kernel, load, record};
+use crate::{bins, framing, kernel, load};
 
-/// Bytes of the kernel's `struct thread` and of `struct tally`.
-const THREAD: usize = 1184;
-const TALLY_HEAD: usize = 8 + 32 + 8 * bins::TOTAL.count();
-const MAX_THREADS: usize = 1024;
-pub const TALLY: usize = TALLY_HEAD + THREAD * MAX_THREADS;
-/// Of `struct peek`: how many there are, and the most bytes that one shows.
+/// Threads that the tally has room for; slot 0 is none.
+const MAX_THREADS: usize = (tally::SIZE - tally::THREADS) / thread::SIZE;
+/// How many reads are looked into, and the most bytes that one shows.
 const PEEKS: usize = 256;
-pub const PEEK_BYTES: usize = 256;
-/// Bytes of a `struct conn_line`.
-const LINE: usize = 32;
+const PEEK_BYTES: usize = peek::SIZE - peek::TEXT;
 
 /// Refuses to read maps that are not shaped as this side believes.
 pub fn check_sizes(object: &Object) -> Result<(), Fault> {
@@ -34,7 +30,7 @@ pub fn check_sizes(object: &Object) -> Result<(), Fault> {
             return Err(Fault::failed(
                 format!("{name} holds {} bytes, {bytes} were expected", map.value_size()),
                 "src/bpf/shapes.h",
-                "bring src/read.rs in line with it",
+                "build it anew: the object and this program are not of one build",
             ));
         }
     }
@@ -43,17 +39,19 @@ pub fn check_sizes(object: &Object) -> Result<(), Fault> {
 
 /// Sizes that both sides must agree on: map name, bytes of a value.
 fn sizes() -> [(&'static str, usize); 5] {
-    let stages = COUNT;
     [
-        ("rows", 40 + 8 * stages + 4 * stages * bins::STAGE.count()),
+        ("rows", row::SIZE),
         ("thread_rows", 4 * bins::ROWS),
-        (".bss.tally", TALLY),
-        (".data.control", control::BYTES),
-        ("peeks", 8 + PEEK_BYTES),
+        (".bss.tally", tally::SIZE),
+        (".data.control", control::SIZE),
+        ("peeks", peek::SIZE),
     ]
 }
 
-const _: () = assert!(record::SIZE == 56 + 8 * COUNT + record::TEXT);
+// What is not in `layout.rs`: how many there are of each.
+const _: () = assert!(row::SIZE == row::HIST + 4 * COUNT * bins::STAGE.count());
+const _: () = assert!(row::HIST == row::STAGE_NS + 8 * COUNT);
+const _: () = assert!(tally::THREADS == tally::TOTALS + 8 * bins::TOTAL.count());
 
 /// Reads everything that was counted.
 pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
@@ -61,16 +59,16 @@ pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
     counts.reasons = reasons(object)?;
     counts.cpu = stacks(object)?;
     counts.reads = reads(object)?;
-    let tally = value(object, ".bss.tally", &0_u32.to_ne_bytes())?;
+    let all = value(object, ".bss.tally", &0_u32.to_ne_bytes())?;
     let words = |at: usize, n: usize| (0..n).map(move |i| at + 8 * i);
-    let samples: Vec<u64> = words(8, 4).map(|at| u64_at(&tally, at)).collect();
+    let samples: Vec<u64> = words(tally::SAMPLES, 4).map(|at| u64_at(&all, at)).collect();
     (counts.cpu.user, counts.cpu.kernel) = (samples[0], samples[1]);
     counts.cpu.unknown += samples[2];
     counts.cpu.all = samples[3];
-    counts.totals = words(40, bins::TOTAL.count()).map(|at| u64_at(&tally, at)).collect();
-    let threads = (u64_at(&tally, 0) as usize).min(MAX_THREADS - 1);
+    counts.totals = words(tally::TOTALS, bins::TOTAL.count()).map(|at| u64_at(&all, at)).collect();
+    let threads = (u64_at(&all, tally::THREADS_N) as usize).min(MAX_THREADS - 1);
     counts.threads =
-        (1..=threads).map(|slot| thread(object, &tally, slot)).collect::<Result<_, _>>()?;
+        (1..=threads).map(|slot| one_thread(object, &all, slot)).collect::<Result<_, _>>()?;
     Ok(())
 }
 
@@ -83,30 +81,29 @@ fn rows(object: &Object) -> Result<Vec<(usize, Row)>, Fault> {
     let mut rows = Vec::new();
     for number in 0..bins::ROWS {
         let bytes = value(object, "rows", &(number as u32).to_ne_bytes())?;
-        if u64_at(&bytes, 0) > 0 {
-            rows.push((number, row(&bytes)));
+        if u64_at(&bytes, row::REQUESTS) > 0 {
+            rows.push((number, one_row(&bytes)));
         }
     }
     Ok(rows)
 }
 
-fn row(bytes: &[u8]) -> Row {
-    let mut row = Row {
-        requests: u64_at(bytes, 0),
-        total_ns: u64_at(bytes, 8),
-        imbalance_ns: u64_at(bytes, 16),
-        bytes_in: u64_at(bytes, 24),
-        bytes_out: u64_at(bytes, 32),
+fn one_row(bytes: &[u8]) -> Row {
+    let mut one = Row {
+        requests: u64_at(bytes, row::REQUESTS),
+        total_ns: u64_at(bytes, row::TOTAL_NS),
+        imbalance_ns: u64_at(bytes, row::IMBALANCE_NS),
+        bytes_in: u64_at(bytes, row::BYTES_IN),
+        bytes_out: u64_at(bytes, row::BYTES_OUT),
         ..Row::default()
     };
-    let hist_at = 40 + 8 * COUNT;
     for stage in 0..COUNT {
-        row.stage_ns[stage] = u64_at(bytes, 40 + 8 * stage);
-        for (bin, count) in row.hist[stage].iter_mut().enumerate() {
-            *count = u64::from(u32_at(bytes, hist_at + 4 * (stage * bins::STAGE.count() + bin)));
+        one.stage_ns[stage] = u64_at(bytes, row::STAGE_NS + 8 * stage);
+        for (bin, count) in one.hist[stage].iter_mut().enumerate() {
+            *count = u64::from(u32_at(bytes, row::HIST + 4 * (stage * bins::STAGE.count() + bin)));
         }
     }
-    row
+    one
 }
 
 fn reasons(object: &Object) -> Result<Vec<u64>, Fault> {
@@ -122,10 +119,10 @@ fn reasons(object: &Object) -> Result<Vec<u64>, Fault> {
 fn reads(object: &Object) -> Result<Reads, Fault> {
     let mut reads = Reads::default();
     for key in 0..PEEKS as u32 {
-        let peek = value(object, "peeks", &key.to_ne_bytes())?;
-        let (bytes, shown) = (u32_at(&peek, 0) as usize, u32_at(&peek, 4) as usize);
+        let one = value(object, "peeks", &key.to_ne_bytes())?;
+        let [bytes, shown] = [peek::BYTES, peek::SHOWN].map(|at| u32_at(&one, at) as usize);
         if bytes > 0 {
-            let text = peek.get(8..8 + shown.min(PEEK_BYTES)).unwrap_or_default();
+            let text = one.get(peek::TEXT..peek::TEXT + shown.min(PEEK_BYTES)).unwrap_or_default();
             reads.looked_into += 1;
             reads.several += u64::from(framing::holds_several(text, bytes));
         }
@@ -153,16 +150,15 @@ fn stacks(object: &Object) -> Result<CpuSamples, Fault> {
     Ok(cpu)
 }
 
-fn thread(object: &Object, tally: &[u8], slot: usize) -> Result<Thread, Fault> {
-    // Small fields first, then times, stamps and sums; see shapes.h.
-    let at = TALLY_HEAD + THREAD * slot;
+fn one_thread(object: &Object, all: &[u8], slot: usize) -> Result<Thread, Fault> {
+    let at = tally::THREADS + thread::SIZE * slot;
     let rows = value(object, "thread_rows", &(slot as u32).to_ne_bytes())?;
     Ok(Thread {
-        tid: u32_at(tally, at),
-        tgid: u32_at(tally, at + 4),
-        requests: u64_at(tally, at + REQUESTS),
-        total_ns: u64_at(tally, at + REQUESTS + 8),
-        run_ns: u64_at(tally, at + REQUESTS + 32),
+        tid: u32_at(all, at + thread::TID),
+        tgid: u32_at(all, at + thread::TGID),
+        requests: u64_at(all, at + thread::REQUESTS),
+        total_ns: u64_at(all, at + thread::TOTAL_SUM_NS),
+        run_ns: u64_at(all, at + thread::RUN_NS),
         rows: (0..bins::ROWS).map(|row| u64::from(u32_at(&rows, 4 * row))).collect(),
         ..Thread::default()
     })
@@ -179,7 +175,7 @@ impl Memory {
     pub fn new(object: &Object) -> Result<Self, Fault> {
         let rows = load::map(object, "rows")?;
         let bytes = rows.value_size() as usize * bins::ROWS;
-        let tally = Shared::new(&load::map(object, ".bss.tally")?, TALLY)?;
+        let tally = Shared::new(&load::map(object, ".bss.tally")?, tally::SIZE)?;
         Ok(Self { rows: Shared::new(&rows, bytes)?, tally })
     }
 
@@ -187,16 +183,18 @@ impl Memory {
     pub fn snapshot(&self) -> Snapshot {
         let row_bytes = self.rows.bytes() / bins::ROWS;
         let head = |number: usize| {
-            let word = |k: usize| self.rows.word(number * row_bytes + 8 * k);
+            let word = |at: usize| self.rows.word(number * row_bytes + at);
             Head {
-                requests: word(0),
-                total_ns: word(1),
-                stage_ns: std::array::from_fn(|k| word(5 + k)),
+                requests: word(row::REQUESTS),
+                total_ns: word(row::TOTAL_NS),
+                stage_ns: std::array::from_fn(|k| word(row::STAGE_NS + 8 * k)),
             }
         };
         Snapshot {
             rows: (0..bins::ROWS).map(head).collect(),
-            totals: (0..bins::TOTAL.count()).map(|k| self.tally.word(40 + 8 * k)).collect(),
+            totals: (0..bins::TOTAL.count())
+                .map(|k| self.tally.word(tally::TOTALS + 8 * k))
+                .collect(),
         }
     }
 
@@ -209,36 +207,33 @@ impl Memory {
         by_slot: &mut Vec<u64>,
     ) {
         let ran = |slot: usize| {
-            let word = |at| self.tally.word(TALLY_HEAD + THREAD * slot + at);
-            let (in_ns, seed) = (word(REQUESTS + 40), word(REQUESTS + 56));
-            let is_seen = word(REQUESTS + 48) == epoch;
+            let word = |at| self.tally.word(tally::THREADS + thread::SIZE * slot + at);
+            let (in_ns, seed) = (word(thread::SWITCHED_IN_NS), word(thread::SEED));
+            let is_seen = word(thread::EPOCH) == epoch;
             let is_running = if is_seen {
-                word(16) as u32 == 0 && in_ns > 0
+                word(thread::OFF_KIND) as u32 == 0 && in_ns > 0
             } else {
                 seed >> 32 == epoch && (seed >> 8) % 4 == 0 // ON_CPU
             };
             let from_ns = if is_seen { in_ns.max(started_ns) } else { started_ns };
             if is_running { ended_ns.saturating_sub(from_ns) } else { 0 }
         };
-        let threads = (self.tally.word(0) as usize).min(MAX_THREADS - 1);
+        let threads = (self.tally.word(tally::THREADS_N) as usize).min(MAX_THREADS - 1);
         by_slot.resize(threads.max(by_slot.len()), 0);
         (1..=threads).zip(by_slot).for_each(|(slot, ns)| *ns += ran(slot));
     }
 }
 
-/// Offset of `requests` in `struct thread`: 48 bytes of small fields, 8 times, 9 stamps, 3 times.
-const REQUESTS: usize = 48 + 8 * 8 + 9 * 24 + 3 * 8;
-
 /// Lines of the iterator; `tid` still holds the slot.
 pub fn connections(bytes: &[u8]) -> Vec<Connection> {
     let line = |line: &[u8]| Connection {
-        requests: u64_at(line, 0),
-        total_ns: u64_at(line, 8),
-        max_ns: u64_at(line, 16),
-        tid: u32_at(line, 24),
-        peer_port: u32_at(line, 28) as u16,
+        requests: u64_at(line, conn_line::REQUESTS),
+        total_ns: u64_at(line, conn_line::TOTAL_SUM_NS),
+        max_ns: u64_at(line, conn_line::TOTAL_MAX_NS),
+        tid: u32_at(line, conn_line::THREAD),
+        peer_port: u32_at(line, conn_line::PEER_PORT) as u16,
     };
-    bytes.chunks_exact(LINE).map(line).collect()
+    bytes.chunks_exact(conn_line::SIZE).map(line).collect()
 }
 
 /// Fills in what each hook missed, and what it cost if the kernel measured it.

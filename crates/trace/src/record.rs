@@ -3,12 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::layout::record;
 use crate::stages::COUNT;
 
 /// Bytes of one record in the ring.
-pub const SIZE: usize = 56 + 8 * COUNT + TEXT;
+pub const SIZE: usize = record::SIZE;
 /// Of these, how the request begins.
-pub const TEXT: usize = 48;
+pub const TEXT: usize = record::SIZE - record::TEXT;
+
+const _: () = assert!(record::TEXT == record::STAGE_NS + 8 * COUNT);
 
 /// One request as the kernel tells it: its `struct record`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,23 +54,23 @@ impl Record {
         let u16_at = |at: usize| bytes.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes);
         let mut stage_ns = [0; COUNT];
         for (stage, ns) in stage_ns.iter_mut().enumerate() {
-            *ns = u64_at(56 + 8 * stage)?;
+            *ns = u64_at(record::STAGE_NS + 8 * stage)?;
         }
         Some(Self {
-            start_ns: u64_at(0)?,
-            total_ns: u64_at(8)?,
-            imbalance_ns: u64_at(16)?,
-            conn: u64_at(24)?,
-            thread: u32_at(32)?,
-            writer: u32_at(36)?,
-            bytes_in: u32_at(40)?,
-            bytes_out: u32_at(44)?,
-            peer_port: u16_at(48)?,
-            is_full: u16_at(50)? & 1 != 0,
-            is_sample: u16_at(50)? & 2 != 0,
-            seq: u32_at(52)?,
+            start_ns: u64_at(record::START_NS)?,
+            total_ns: u64_at(record::TOTAL_NS)?,
+            imbalance_ns: u64_at(record::IMBALANCE_NS)?,
+            conn: u64_at(record::CONN)?,
+            thread: u32_at(record::THREAD)?,
+            writer: u32_at(record::WRITER)?,
+            bytes_in: u32_at(record::BYTES_IN)?,
+            bytes_out: u32_at(record::BYTES_OUT)?,
+            peer_port: u16_at(record::PEER_PORT)?,
+            is_full: u16_at(record::WHY)? & 1 != 0,
+            is_sample: u16_at(record::WHY)? & 2 != 0,
+            seq: u32_at(record::SEQ)?,
             stage_ns,
-            text: bytes.get(56 + 8 * COUNT..SIZE)?.try_into().ok()?,
+            text: bytes.get(record::TEXT..SIZE)?.try_into().ok()?,
         })
     }
 }

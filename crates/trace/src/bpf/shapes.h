@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
 /*
  * What both sides of the fence agree on: the stages, the reasons, and the shape of every value that
- * user space reads. `src/stages.rs`, `src/reasons.rs` and
- * `src/read.rs` mirror this file, and have the tests and checks that compare.
+ * user space reads. `src/stages.rs` and `src/reasons.rs` mirror the lists, and have tests that compare;
+ * where fields of structs lie `build.rs` takes from here.
  */
 #ifndef SOJOURN_SHAPES_H
 #define SOJOURN_SHAPES_H

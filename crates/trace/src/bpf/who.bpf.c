@@ -12,6 +12,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bounds.h"
+#include "who.h"
 
 #define MAX_CPUS 512
 #define PF_KTHREAD 0x00200000
@@ -26,28 +27,6 @@ struct who_settings {
 struct who_control {
 	u64 started_ns;
 	u64 ended_ns;
-};
-
-struct who_cpu {
-	u32 tid;		/* task that runs here, if is_known */
-	u32 is_known;
-	u64 in_ns;		/* since when; before the start if it ran already */
-	u64 idle_ns;
-	u64 left_out_ns;
-	u64 dropped_ns;		/* of tasks for which the table had no room ... */
-	u64 dropped_runs;	/* ... and how many runs that were */
-	u64 unseen_ns;		/* a switch was not told: whose time it was is not known */
-} __attribute__((aligned(64)));
-
-struct who_task {
-	u64 runs;
-	u64 run_ns;
-	u64 long_runs;
-	u64 long_ns;
-	u64 longest_ns;
-	u32 pid;
-	u32 is_kernel;
-	char name[16];
 };
 
 const volatile struct who_settings who_settings SEC(".rodata.who");

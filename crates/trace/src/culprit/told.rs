@@ -2,12 +2,13 @@
 
 use super::seen::{File, Irq, Off, OffKind, Run, Seen, Waker};
 use crate::bytes::{u32_at, u64_at};
+use crate::layout::told;
 
 /// Bytes of a `struct told`.
-pub const SIZE: usize = 144;
+pub const SIZE: usize = told::SIZE;
 /// Where its two texts stand.
-const COMM: std::ops::Range<usize> = 88..104;
-const NAME: std::ops::Range<usize> = 104..144;
+const COMM: std::ops::Range<usize> = told::COMM..told::NAME;
+const NAME: std::ops::Range<usize> = told::NAME..told::SIZE;
 /// Things kept of one trace: a quarter of a gigabyte. What comes later is lost, and counted.
 const MOST: usize = 1_500_000;
 
@@ -18,7 +19,7 @@ impl Seen {
             self.losses.lost += 1;
             return;
         }
-        match u32_at(bytes, 0) {
+        match u32_at(bytes, told::KIND) {
             0 => {
                 let run = self.run(bytes);
                 self.runs.push(run);
@@ -32,13 +33,13 @@ impl Seen {
     }
 
     fn run(&mut self, bytes: &[u8]) -> Run {
-        let flags = u32_at(bytes, 40);
+        let flags = u32_at(bytes, told::WHAT);
         Run {
-            cpu: u32_at(bytes, 4),
-            tid: u32_at(bytes, 8),
-            tgid: u32_at(bytes, 12),
-            from_ns: u64_at(bytes, 16),
-            to_ns: u64_at(bytes, 24),
+            cpu: u32_at(bytes, told::CPU),
+            tid: u32_at(bytes, told::TID),
+            tgid: u32_at(bytes, told::TGID),
+            from_ns: u64_at(bytes, told::FROM_NS),
+            to_ns: u64_at(bytes, told::TO_NS),
             is_kernel: flags & 1 != 0,
             is_own: flags & 2 != 0,
             comm: self.names.keep(&text(&bytes[COMM])),
@@ -47,47 +48,47 @@ impl Seen {
     }
 
     fn off(&mut self, bytes: &[u8]) -> Option<Off> {
-        let kind = match u32_at(bytes, 40) {
+        let kind = match u32_at(bytes, told::WHAT) {
             1 => OffKind::Preempted,
             2 => OffKind::Asleep,
             3 => OffKind::Stopped,
             _ => return None,
         };
-        let (waker, mode) = (u32_at(bytes, 56), u32_at(bytes, 68));
+        let (waker, mode) = (u32_at(bytes, told::WAKER_TID), u32_at(bytes, told::MODE));
         let comm = self.names.keep(&text(&bytes[COMM]));
         let name = self.names.keep(&text(&bytes[NAME]));
         Some(Off {
-            tid: u32_at(bytes, 8),
-            tgid: u32_at(bytes, 12),
-            cpu: u32_at(bytes, 4),
+            tid: u32_at(bytes, told::TID),
+            tgid: u32_at(bytes, told::TGID),
+            cpu: u32_at(bytes, told::CPU),
             kind,
-            from_ns: u64_at(bytes, 16),
-            woken_ns: u64_at(bytes, 32),
-            to_ns: u64_at(bytes, 24),
-            is_idle: u32_at(bytes, 84) != 0,
-            call: u32::try_from(u32_at(bytes, 44) as i32).ok(),
-            kernel_stack: u32_at(bytes, 48) as i32,
-            user_stack: u32_at(bytes, 52) as i32,
+            from_ns: u64_at(bytes, told::FROM_NS),
+            woken_ns: u64_at(bytes, told::WOKEN_NS),
+            to_ns: u64_at(bytes, told::TO_NS),
+            is_idle: u32_at(bytes, told::IS_IDLE) != 0,
+            call: u32::try_from(u32_at(bytes, told::CALL) as i32).ok(),
+            kernel_stack: u32_at(bytes, told::KERNEL_STACK) as i32,
+            user_stack: u32_at(bytes, told::USER_STACK) as i32,
             waker: (waker != 0).then(|| Waker {
                 tid: waker,
-                tgid: u32_at(bytes, 60),
+                tgid: u32_at(bytes, told::WAKER_TGID),
                 comm,
-                is_irq: u32_at(bytes, 64) != 0,
+                is_irq: u32_at(bytes, told::WAKER_IS_IRQ) != 0,
             }),
-            file: (mode != 0).then(|| File { mode, device: u32_at(bytes, 80), name }),
+            file: (mode != 0).then(|| File { mode, device: u32_at(bytes, told::DEVICE), name }),
         })
     }
 }
 
 fn irq(bytes: &[u8]) -> Irq {
     Irq {
-        cpu: u32_at(bytes, 4),
-        tid: u32_at(bytes, 8),
-        vector: u32_at(bytes, 40),
-        number: u32_at(bytes, 44),
-        from_ns: u64_at(bytes, 16),
-        to_ns: u64_at(bytes, 24),
-        ns: u64_at(bytes, 32),
+        cpu: u32_at(bytes, told::CPU),
+        tid: u32_at(bytes, told::TID),
+        vector: u32_at(bytes, told::WHAT),
+        number: u32_at(bytes, told::CALL),
+        from_ns: u64_at(bytes, told::FROM_NS),
+        to_ns: u64_at(bytes, told::TO_NS),
+        ns: u64_at(bytes, told::WOKEN_NS),
     }
 }
 

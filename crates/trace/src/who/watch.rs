@@ -11,6 +11,7 @@ use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 use super::{LONG_NS, MAX_CPUS, Seen, WhoTask};
 use crate::bytes::{u32_at, u64_at};
 use crate::kernel::refused;
+use crate::layout::{who_cpu, who_task};
 use crate::{kernel, load};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/who.bpf.o"));
@@ -20,9 +21,6 @@ const SAMPLE_HZ: u64 = 97;
 const PAUSE: Duration = Duration::from_millis(20);
 /// Longer than a hook runs: those that began before the end are over.
 const SETTLE: Duration = Duration::from_millis(1);
-/// Bytes of the kernel's `struct who_cpu` and `struct who_task`.
-const CPU: usize = 64;
-const TASK: usize = 64;
 
 /// Looks at `cpus` for `duration_ns`, leaving out the processes `left_out` and this one.
 pub fn run(
@@ -130,7 +128,7 @@ fn read(
     let map = load::map(object, "who_tasks")?;
     for key in map.keys() {
         let value = map.lookup(&key, MapFlags::ANY).map_err(refused)?.unwrap_or_default();
-        if value.len() == TASK {
+        if value.len() == who_task::SIZE {
             seen.tasks.push(task(u32_at(&key, 0), &value));
         }
     }
@@ -138,13 +136,16 @@ fn read(
     let all = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?.unwrap_or_default();
     let mut dropped_ns = 0;
     for cpu in seen.cpus.clone() {
-        let Some(line) = all.get(cpu as usize * CPU..(cpu as usize + 1) * CPU) else { continue };
-        seen.idle_ns += u64_at(line, 16);
-        seen.left_out_ns += u64_at(line, 24);
-        dropped_ns += u64_at(line, 32);
-        seen.dropped_runs += u64_at(line, 40);
-        if u32_at(line, 4) != 0 {
-            close(u32_at(line, 0), u64_at(line, 8), times, left_out, seen);
+        let Some(line) = all.get(cpu as usize * who_cpu::SIZE..(cpu as usize + 1) * who_cpu::SIZE)
+        else {
+            continue;
+        };
+        seen.idle_ns += u64_at(line, who_cpu::IDLE_NS);
+        seen.left_out_ns += u64_at(line, who_cpu::LEFT_OUT_NS);
+        dropped_ns += u64_at(line, who_cpu::DROPPED_NS);
+        seen.dropped_runs += u64_at(line, who_cpu::DROPPED_RUNS);
+        if u32_at(line, who_cpu::IS_KNOWN) != 0 {
+            close(u32_at(line, who_cpu::TID), u64_at(line, who_cpu::IN_NS), times, left_out, seen);
         }
     }
     if seen.dropped_runs > 0 {
@@ -199,17 +200,17 @@ fn process_of(tid: u32) -> Option<u32> {
 }
 
 fn task(tid: u32, value: &[u8]) -> WhoTask {
-    let name = value[48..].split(|&byte| byte == 0).next().unwrap_or_default();
+    let name = value[who_task::NAME..].split(|&byte| byte == 0).next().unwrap_or_default();
     WhoTask {
         name: String::from_utf8_lossy(name).into_owned(),
         tid,
-        pid: u32_at(value, 40),
-        is_kernel: u32_at(value, 44) != 0,
-        runs: u64_at(value, 0),
-        run_ns: u64_at(value, 8),
-        long_runs: u64_at(value, 16),
-        long_ns: u64_at(value, 24),
-        longest_ns: u64_at(value, 32),
+        pid: u32_at(value, who_task::PID),
+        is_kernel: u32_at(value, who_task::IS_KERNEL) != 0,
+        runs: u64_at(value, who_task::RUNS),
+        run_ns: u64_at(value, who_task::RUN_NS),
+        long_runs: u64_at(value, who_task::LONG_RUNS),
+        long_ns: u64_at(value, who_task::LONG_NS),
+        longest_ns: u64_at(value, who_task::LONGEST_NS),
         ..WhoTask::default()
     }
 }

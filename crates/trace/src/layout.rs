@@ -1,0 +1,189 @@
+//! Made by `build.rs` from `bpf/layout.bpf.c`, which says which structs; not written by hand.
+//!
+//! Offsets of fields and sizes of the structs that the hooks write and this side reads, bytes. A build
+//! with the feature `bpf` fails where this is not what the compiler says; one without needs no clang.
+
+#![allow(dead_code, reason = "not every field is read here")]
+#![allow(clippy::unreadable_literal, reason = "numbers for machines")]
+
+/// `struct row`.
+pub mod row {
+    pub const REQUESTS: usize = 0;
+    pub const TOTAL_NS: usize = 8;
+    pub const IMBALANCE_NS: usize = 16;
+    pub const BYTES_IN: usize = 24;
+    pub const BYTES_OUT: usize = 32;
+    pub const STAGE_NS: usize = 40;
+    pub const HIST: usize = 216;
+    pub const SIZE: usize = 84696;
+}
+
+/// `struct thread`.
+pub mod thread {
+    pub const TID: usize = 0;
+    pub const TGID: usize = 4;
+    pub const CLASS: usize = 8;
+    pub const IN_CALL: usize = 12;
+    pub const OFF_KIND: usize = 16;
+    pub const IS_WORKER: usize = 20;
+    pub const IS_IDLE: usize = 24;
+    pub const DID_READ: usize = 28;
+    pub const OFFS_N: usize = 32;
+    pub const AFTER_READ: usize = 36;
+    pub const ARGUMENT: usize = 40;
+    pub const IS_CORKED: usize = 44;
+    pub const SEEN_NS: usize = 48;
+    pub const OFF_NS: usize = 56;
+    pub const WAKING_NS: usize = 64;
+    pub const EARLY_WAKING_NS: usize = 72;
+    pub const RUNQ_NS: usize = 80;
+    pub const STOPPED_NS: usize = 88;
+    pub const OPEN_NS: usize = 96;
+    pub const READS: usize = 104;
+    pub const ENTER: usize = 112;
+    pub const EXIT: usize = 136;
+    pub const WAIT_ENTER: usize = 160;
+    pub const WAIT_EXIT: usize = 184;
+    pub const PARK_EXIT: usize = 208;
+    pub const WRITE_EXIT: usize = 232;
+    pub const SERVE_EXIT: usize = 256;
+    pub const CORK_ENTER: usize = 280;
+    pub const WAKE_NS: usize = 304;
+    pub const IN: usize = 312;
+    pub const ON_NS: usize = 336;
+    pub const SENT_NS: usize = 344;
+    pub const REQUESTS: usize = 352;
+    pub const TOTAL_SUM_NS: usize = 360;
+    pub const QUEUE_SUM_NS: usize = 368;
+    pub const SCHED_SUM_NS: usize = 376;
+    pub const RUN_NS: usize = 384;
+    pub const SWITCHED_IN_NS: usize = 392;
+    pub const EPOCH: usize = 400;
+    pub const SEED: usize = 408;
+    pub const OFFS: usize = 416;
+    pub const SIZE: usize = 1184;
+}
+
+/// `struct tally`.
+pub mod tally {
+    pub const THREADS_N: usize = 0;
+    pub const SAMPLES: usize = 8;
+    pub const TOTALS: usize = 40;
+    pub const THREADS: usize = 30760;
+    pub const SIZE: usize = 1243176;
+}
+
+/// `struct peek`.
+pub mod peek {
+    pub const BYTES: usize = 0;
+    pub const SHOWN: usize = 4;
+    pub const TEXT: usize = 8;
+    pub const SIZE: usize = 264;
+}
+
+/// `struct conn_line`.
+pub mod conn_line {
+    pub const REQUESTS: usize = 0;
+    pub const TOTAL_SUM_NS: usize = 8;
+    pub const TOTAL_MAX_NS: usize = 16;
+    pub const THREAD: usize = 24;
+    pub const PEER_PORT: usize = 28;
+    pub const SIZE: usize = 32;
+}
+
+/// `struct settings`.
+pub mod settings {
+    pub const PORTS: usize = 0;
+    pub const SYSCALL_CLASS: usize = 8192;
+    pub const FULL_RECORDS: usize = 8704;
+    pub const HAS_RX_STAMPS: usize = 8705;
+    pub const PAD: usize = 8706;
+    pub const SAMPLE_BELOW: usize = 8708;
+    pub const SIZE: usize = 8712;
+}
+
+/// `struct control`.
+pub mod control {
+    pub const IS_ENABLED: usize = 0;
+    pub const STARTED_NS: usize = 8;
+    pub const REAL_MINUS_MONO_NS: usize = 16;
+    pub const WORST_FLOOR_NS: usize = 24;
+    pub const BLAME_FLOOR_NS: usize = 32;
+    pub const ENDED_NS: usize = 40;
+    pub const EPOCH: usize = 48;
+    pub const SEEN_NS: usize = 56;
+    pub const SALT: usize = 64;
+    pub const SWEEP: usize = 72;
+    pub const LOOK: usize = 80;
+    pub const OPEN_N: usize = 88;
+    pub const SIZE: usize = 96;
+}
+
+/// `struct record`.
+pub mod record {
+    pub const START_NS: usize = 0;
+    pub const TOTAL_NS: usize = 8;
+    pub const IMBALANCE_NS: usize = 16;
+    pub const CONN: usize = 24;
+    pub const THREAD: usize = 32;
+    pub const WRITER: usize = 36;
+    pub const BYTES_IN: usize = 40;
+    pub const BYTES_OUT: usize = 44;
+    pub const PEER_PORT: usize = 48;
+    pub const WHY: usize = 50;
+    pub const SEQ: usize = 52;
+    pub const STAGE_NS: usize = 56;
+    pub const TEXT: usize = 232;
+    pub const SIZE: usize = 280;
+}
+
+/// `struct told`.
+pub mod told {
+    pub const KIND: usize = 0;
+    pub const CPU: usize = 4;
+    pub const TID: usize = 8;
+    pub const TGID: usize = 12;
+    pub const FROM_NS: usize = 16;
+    pub const TO_NS: usize = 24;
+    pub const WOKEN_NS: usize = 32;
+    pub const WHAT: usize = 40;
+    pub const CALL: usize = 44;
+    pub const KERNEL_STACK: usize = 48;
+    pub const USER_STACK: usize = 52;
+    pub const WAKER_TID: usize = 56;
+    pub const WAKER_TGID: usize = 60;
+    pub const WAKER_IS_IRQ: usize = 64;
+    pub const MODE: usize = 68;
+    pub const ARGUMENT: usize = 72;
+    pub const DEVICE: usize = 80;
+    pub const IS_IDLE: usize = 84;
+    pub const COMM: usize = 88;
+    pub const NAME: usize = 104;
+    pub const SIZE: usize = 144;
+}
+
+/// `struct who_cpu`.
+pub mod who_cpu {
+    pub const TID: usize = 0;
+    pub const IS_KNOWN: usize = 4;
+    pub const IN_NS: usize = 8;
+    pub const IDLE_NS: usize = 16;
+    pub const LEFT_OUT_NS: usize = 24;
+    pub const DROPPED_NS: usize = 32;
+    pub const DROPPED_RUNS: usize = 40;
+    pub const UNSEEN_NS: usize = 48;
+    pub const SIZE: usize = 64;
+}
+
+/// `struct who_task`.
+pub mod who_task {
+    pub const RUNS: usize = 0;
+    pub const RUN_NS: usize = 8;
+    pub const LONG_RUNS: usize = 16;
+    pub const LONG_NS: usize = 24;
+    pub const LONGEST_NS: usize = 32;
+    pub const PID: usize = 40;
+    pub const IS_KERNEL: usize = 44;
+    pub const NAME: usize = 48;
+    pub const SIZE: usize = 64;
+}
