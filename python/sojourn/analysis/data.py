@@ -49,6 +49,14 @@ class Alone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What a probe client saw beside the load, and why it cannot be believed; () if it can."""
+
+    sojourn: Times
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """One point as it was measured.
 
@@ -66,6 +74,7 @@ class Measured:
         client_wait: "spin" or "sleep": how the client of a traced point waits for replies.
         wire_ns: ("mean" | "p50" | "p95" | "p99", ns) of a traced point or its untraced twin.
         cpu_ns_per_request: the server's, of the same.
+        probe: what a client saw that asks seldom; None without one.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
@@ -91,6 +100,7 @@ class Measured:
     cpu_ns_per_request: float | None = None
     culprits: tuple[str, ...] = ()
     alone: Alone | None = None
+    probe: Probe | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

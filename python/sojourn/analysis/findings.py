@@ -221,6 +221,31 @@ class MaxLoad(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeRow:
+    """One run's client against the probe client beside it (M5).
+
+    Attributes:
+        key: of the run's point.
+        q: quantile that both can bound; None: nothing was compared.
+        probe, load: what each saw.
+        why: nothing was compared.
+    """
+
+    key: str
+    fraction: float
+    q: float | None
+    probe: Estimate | None = None
+    load: Estimate | None = None
+    why: str = ""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the intervals of the two lie apart: the client is in the numbers."""
+        mine, theirs = (one and one.interval for one in (self.probe, self.load))
+        return bool(mine and theirs and (mine.lo > theirs.hi or theirs.lo > mine.hi))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseFloor:
     """What two runs of the same setting differ by (A/A, M16).
 
@@ -254,6 +279,7 @@ class ServiceFinding:
         setup: service facts for people: version, threads, CPUs, items, scaling.
         sections: what each question found, by its name, those that speak first first.
         noise_floor: what equal runs differ by; None without pairs of them.
+        probes: the load's client against the probe beside it, run by run.
     """
 
     service: str
@@ -272,6 +298,7 @@ class ServiceFinding:
     reasons: tuple[str, ...]
     sections: Mapping[str, Section] = field(default_factory=dict)
     noise_floor: NoiseFloor | None = None
+    probes: tuple[ProbeRow, ...] = ()
     label: str = ""
     levels: tuple[tuple[str, bool | int | float | str], ...] = ()
 

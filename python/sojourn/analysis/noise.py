@@ -41,7 +41,7 @@ def floor(
         q: quantile that the study is about; a lower one where runs are too short for it.
         confidence: of interval and gate.
     """
-    both = _pairs(judged)
+    both = twins(judged)
     for at in (q, *(lower for lower in QUANTILES if lower < q)):
         pairs = tuple(
             (one.run.fraction or 0.0, a, b)
@@ -71,7 +71,7 @@ def _floor(
     )
 
 
-def _pairs(judged: Sequence[Judged]) -> list[tuple[Judged, Judged]]:
+def twins(judged: Sequence[Judged]) -> list[tuple[Judged, Judged]]:
     """The last believable run of each of two points that are the same but for the word `twin`."""
     found: dict[tuple[str, Setting], dict[bool, Judged]] = defaultdict(dict)
     for j in judged:

@@ -16,6 +16,7 @@ from sojourn.analysis import (
     noise,
     overlay,
     paper,
+    probe_client,
     questions,
     runs,
 )
@@ -69,7 +70,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
     judged = [j for j in swept if not noise.is_twin(j)]
     points = _points(judged, qos, max_rps, _said(stands, [m.outcome for m in measured]))
-    q = qos.q if qos else TAIL
+    q, probes = qos.q if qos else TAIL, probe_client.compare(swept)
     smooth, crossing = _curves(judged, qos, q)
     return ServiceFinding(
         service=spec.label,
@@ -85,8 +86,9 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         setup=given.setups.get(spec.label, ()),
         answer="",
         verdict=Verdict.UNKNOWN,
-        reasons=_doubts(stands, points),
+        reasons=(*_doubts(stands, points), *probe_client.doubts(probes)),
         noise_floor=noise.floor(swept, q),
+        probes=probes,
     )
 
 

@@ -6,15 +6,16 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from sojourn.analysis import runs, summary, times
-from sojourn.analysis.data import Measured, Second, StudyData
+from sojourn.analysis.data import Measured, Probe, Second, StudyData
 from sojourn.errors import StoreFault
 from sojourn.plan import design, questions
-from sojourn.plan.points import Outcome, Phase
+from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.samples import (
     Interval,
     LoadResult,
@@ -24,7 +25,7 @@ from sojourn.samples import (
     raw_sojourn_ns,
     read_json,
 )
-from sojourn.samples.read import HLOG, HOST, LOAD, RAW
+from sojourn.samples.read import HLOG, HOST, LOAD, PROBE, RAW, probe_result
 from sojourn.samples.traced import folded, trace_result
 from sojourn.spec import Study
 from sojourn.store.record import Record
@@ -110,10 +111,11 @@ def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
     """A point by its summary, which is made if it has none."""
     if not _is_summarised(outcome):
         return _measured(folder, outcome)
-    if found := summary.load(folder, outcome, asked):
-        return found
-    measured = _measured(folder, outcome)
-    return summary.keep(folder, measured, asked, load_result(folder / LOAD).sojourn_ns.hdr)
+    found = summary.load(folder, outcome, asked)
+    if found is None:
+        measured = _measured(folder, outcome)
+        found = summary.keep(folder, measured, asked, load_result(folder / LOAD).sojourn_ns.hdr)
+    return replace(found, probe=_probe(folder))
 
 
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:
@@ -166,6 +168,20 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         pick_up_p99_ns=result.pick_up_ns.p99,
         lateness_ns=_lateness(result),
         errors=result.errors,
+    )
+
+
+def _probe(folder: Path) -> Probe | None:
+    """The probe client beside the load, and why it cannot be believed, if so."""
+    result = probe_result(folder)
+    if result is None:
+        return None
+    span = result.sojourn_ns
+    return Probe(
+        sojourn=times.from_histogram(
+            span.histogram(f"{folder / PROBE} sojourn_ns.hdr"), lost=span.lost
+        ),
+        doubts=(*result.lateness, *(result.reasons if result.verdict is Verdict.UNKNOWN else ())),
     )
 
 

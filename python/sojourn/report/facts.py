@@ -25,4 +25,6 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
     facts += [(what, how) for what, how in service.setup if what in COMPANY]
     if service.noise_floor:
         facts.append(("noise floor (A/A)", noise.floor(service.noise_floor)))
+    if service.probes:
+        facts.append(("probe client", noise.probes(service.probes)))
     return [*facts, *(fact for kind in KINDS.values() for fact in kind.facts(service))]

@@ -1,10 +1,11 @@
-"""The noise floor of a campaign in words."""
+"""How far numbers carry, in words: the noise floor, and the client against a probe."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from sojourn.analysis.findings import NoiseFloor
+from sojourn.analysis.findings import NoiseFloor, ProbeRow
 from sojourn.analysis.words import percent
 from sojourn.report import show
 
@@ -13,9 +14,8 @@ def floor(found: NoiseFloor) -> str:
     """What equal runs differed by, and what can therefore not be told from noise.
 
     >>> from sojourn.analysis.findings import Interval
-    >>> pairs = ((1, 2, 3),)
-    >>> one = NoiseFloor(q=0.99, sigma=0.1, interval=Interval(0.04, 3), gate=1.27, pairs=pairs)
-    >>> floor(one).split(":")[0]
+    >>> pairs, ends = ((0.7, 1e6, 1.1e6),), Interval(0.04, 3.0)
+    >>> floor(NoiseFloor(q=0.99, sigma=0.1, interval=ends, gate=1.27, pairs=pairs)).split(":")[0]
     'p99 of 1 load, measured twice'
     """
     n = len(found.pairs)
@@ -26,6 +26,22 @@ def floor(found: NoiseFloor) -> str:
         f"{show.quantile(found.q)} of {loads}: {sigma}. "
         f"Two single runs less than {_apart(found.gate)} apart cannot be told from equal ones"
     )
+
+
+def probes(rows: Sequence[ProbeRow]) -> str:
+    """How many runs' clients agree with the probe beside them, and by which quantiles.
+
+    >>> probes([ProbeRow(key="a", fraction=0.5, q=None, why="too late")])
+    'compared in 0 of 1 run (too late)'
+    """
+    compared = [row for row in rows if row.q is not None]
+    of = f"compared in {len(compared)} of {len(rows)} run{'s' * (len(rows) > 1)}"
+    why = next((row.why for row in rows if row.why), "")
+    if not compared:
+        return f"{of} ({why})"
+    names = ", ".join(show.quantile(q) for q in sorted({row.q for row in compared if row.q}))
+    apart = sum(row.is_apart for row in compared)
+    return f"{of} by {names}: {apart or 'none'} beyond both intervals"
 
 
 def _apart(log: float) -> str:

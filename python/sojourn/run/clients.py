@@ -4,6 +4,8 @@ Processes that share a load begin at one instant, some tenths of a second ahead:
 plan and opened its connections by then, or it refuses to run, and all are asked once more with
 more time. Each leaves its own files (`load.1.json`, …); `load.json`, `load.hlog` and `raw.parquet`
 are those of all together, so that whoever reads a point need not know how many there were.
+
+A probe client, if there is one, begins with them; its result is `probe.json`.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.actors import clients
-from sojourn.actors.clients import Job, logs, numbered
+from sojourn.actors.clients import Job, logs, numbered, probing
+from sojourn.actors.clients.probing import Probe
 from sojourn.errors import Fault
 from sojourn.places.process import Ledger
 from sojourn.run import generator, record
 from sojourn.run.generator import Files, Watcher
 
+PROBE = "probe"
 AHEAD_S = (0.4, 2.0, 10.0)  # for processes to start; a machine that is busy gets a second chance
 PER_CLIENT_S = 0.1
 CONNECTIONS_PER_S = 10_000  # opened, at the least
@@ -34,18 +38,22 @@ class Load:
         job: the generator's.
         n: from how many processes; 1: as it is, 0: to nobody (see `actors.clients`).
         files: where its result goes.
+        probe: who asks for a part of it, where it can be parted; None: nobody.
     """
 
     job: Job
     n: int
     files: Files
+    probe: Probe | None = None
 
-    def parts(self) -> list[tuple[Job, Files]]:
-        """What each process gets."""
-        jobs = clients.chosen(self.n).share(self.job, self.n)
+    def parts(self) -> tuple[list[tuple[Job, Files]], list[tuple[Job, Files]]]:
+        """What each process gets: those that share the load, and the probe, if there is one."""
+        load, asks = probing.beside(self.job, self.probe if self.n else None)
+        jobs = clients.chosen(self.n).share(load, self.n)
+        probes = [(asks, Files.named(self.files.result.parent, PROBE))] if asks else []
         if len(jobs) == 1:
-            return [(jobs[0], self.files)]
-        return [(job, _own(self.files, nth)) for nth, job in enumerate(jobs)]
+            return [(jobs[0], self.files)], probes
+        return [(job, _own(self.files, nth)) for nth, job in enumerate(jobs)], probes
 
 
 def run(
@@ -68,14 +76,16 @@ def together(
         RunFault: a process failed, or `watcher` said so.
     """
     parts = [load.parts() for load in loads]
-    flat = [part for own in parts for part in own]
+    flat = [part for own, probes in parts for part in (*own, *probes)]
     if len(flat) == 1:
         return [generator.run(*flat[0], ledger, watcher)]
     results = iter(_at_one_instant(flat, ledger, watcher))
-    return [
-        _merged(load, own, [next(results) for _ in own])
-        for load, own in zip(loads, parts, strict=True)
-    ]
+    found = []
+    for load, (own, probes) in zip(loads, parts, strict=True):
+        found.append(_merged(load, own, [next(results) for _ in own]))
+        for _ in probes:
+            next(results)  # it is in its file
+    return found
 
 
 def _merged(

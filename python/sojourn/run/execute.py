@@ -20,8 +20,9 @@ from typing import Any
 
 from sojourn import actors, units
 from sojourn.actors import Role
+from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.errors import Fault, RunFault
-from sojourn.plan import Point
+from sojourn.plan import Phase, Point
 from sojourn.run import clients, record
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher
@@ -140,7 +141,9 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             asked = job(
                 service.live, scene.spec, scene.point, scene.folder, raw_max=study.run.raw_max
             )
-            loads.append(Load(asked, scene.spec.clients, Files.named(scene.folder, "load")))
+            files = Files.named(scene.folder, "load")
+            probe = _probe(study, scene.point, service.live)
+            loads.append(Load(asked, scene.spec.clients, files, probe))
             watchers.append(_Watcher(service.live, scene, session.show))
         clients.together(loads, session.journal, _All(watchers))
 
@@ -189,6 +192,11 @@ def job(
         **({"raw": str(folder / "raw.parquet"), "raw_max": raw_max} if raw_max else {}),
         **dict(point.overrides),
     }
+
+
+def _probe(study: Study, point: Point, live: RunningService) -> Probe | None:
+    """Who asks beside the load at a point of a curve; nobody beside other points (M5)."""
+    return probe_of(study.probe, live.placement) if point.phase == Phase.SWEEP else None
 
 
 def _timeout(point: Point) -> str:

@@ -14,6 +14,7 @@ from sojourn.samples.contract import LoadResult, check_version, load_result, rea
 from sojourn.samples.intervals import intervals
 
 POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
+PROBE = "probe.json"
 HOST, SERVICE = "host.json", "service.json"
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows nothing
@@ -32,7 +33,7 @@ def read(folder: Path) -> Outcome:
     point = read_point(folder / POINT)
     at = folder / LOAD
     result = load_result(at)
-    span = result.sojourn_ns
+    span, probe = result.sojourn_ns, probe_result(folder)
     verdict, reasons = judged(result, point, others_share(folder / HOST, point))
     if why := unfelt(folder / SERVICE):
         verdict, reasons = Verdict.UNKNOWN, (why, *reasons)
@@ -42,8 +43,8 @@ def read(folder: Path) -> Outcome:
         point=point,
         verdict=verdict,
         reasons=reasons,
-        offered_rps=result.offered_rps,
-        achieved_rps=result.achieved_rps,
+        offered_rps=result.offered_rps + (probe.offered_rps if probe else 0.0),
+        achieved_rps=result.achieved_rps + (probe.achieved_rps if probe else 0.0),
         requests=span.count,
         over_bound=missed.over if missed else None,
         lost=span.lost,
@@ -58,6 +59,12 @@ def read(folder: Path) -> Outcome:
         undisturbed=undisturbed,
         shield=shield(folder / SERVICE),
     )
+
+
+def probe_result(folder: Path) -> LoadResult | None:
+    """What the probe client beside the load saw, whose requests are part of it, or None."""
+    at = folder / PROBE
+    return load_result(at) if at.exists() else None
 
 
 def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tuple[str, ...]]:

@@ -56,6 +56,7 @@ def load(
     table = _parse(text, path)
     if is_own:
         _leave_out_retired(table)
+        table.setdefault("probe", "0")
         table.setdefault("aa", False)  # what was not written was not there when it was measured
     faults: list[SpecFault] = []
     origin: dict[Key, str] = {}

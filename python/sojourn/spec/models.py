@@ -288,6 +288,10 @@ class Study(Model):
     aa: bool = True
     """Measure one load twice in every block of a sweep: how much the two differ is the noise floor
     of this campaign, below which no effect can be told (M16)."""
+    probe: str = "auto"
+    """Rate of a probe client beside the load of a sweep, requests/s, taken from that load: one
+    connection in a process of its own, held against the load's client. "auto": 100 where it has a
+    CPU of its own, else none; "0": none (M5)."""
     trace: bool = False
     """Take requests apart by eBPF at every load, and measure what that costs; needs root."""
     neighbour: str = "none"
@@ -308,6 +312,18 @@ class Study(Model):
     "services.memcached.params.threads" = [1, 2]. The load is varied by run.fractions."""
     design: Design = Field(default_factory=Design)
     """Which combinations of the levels are measured: all, unless it says otherwise."""
+
+    @field_validator("probe", mode="before")
+    @classmethod
+    def _as_text(cls, rate: object) -> object:
+        return f"{rate:g}" if isinstance(rate, int | float) and rate is not True else rate
+
+    @field_validator("probe")
+    @classmethod
+    def _a_probe_rate(cls, text: str) -> str:
+        if text != "auto" and units.parse_count(text) < 0:
+            raise ValueError(f"'{text}' is no rate; give one of 0 or more, such as 100, or auto")
+        return text
 
     @field_validator("services", mode="before")
     @classmethod

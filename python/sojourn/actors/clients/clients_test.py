@@ -192,5 +192,14 @@ def test_interval_logs_add_up_slice_by_slice(tmp_path: Path) -> None:
 
 def test_the_table_names_every_file() -> None:
     folder = Path(clients.__file__).parent
-    shared = {"__init__", "client", "merge", "hdr", "logs", "clients_test"}
+    shared = {
+        "__init__",
+        "client",
+        "merge",
+        "hdr",
+        "logs",
+        "probing",
+        "probing_test",
+        "clients_test",
+    }
     assert {path.stem for path in folder.glob("*.py")} - shared == set(KINDS)

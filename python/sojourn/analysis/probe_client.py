@@ -1,0 +1,58 @@
+"""The load's client against the probe beside it: is the client in the numbers (M5)?
+
+Both see the same service at the same time, so their quantiles agree but for chance. The highest
+quantile is compared that the probe's few requests can bound. Where the two intervals lie apart the
+client, not the service, makes the difference: the load's own requests wait for it, or for each
+other's connections.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sojourn.analysis import quantiles, runs
+from sojourn.analysis.findings import Estimate, ProbeRow
+from sojourn.analysis.runs import Judged
+from sojourn.analysis.words import load_share
+
+QUANTILES = (0.99, 0.95, 0.9, 0.5)
+CONFIDENCE = 0.95
+
+
+def compare(judged: Sequence[Judged]) -> tuple[ProbeRow, ...]:
+    """A row for each believable run that had a probe; one without a number says why."""
+    return tuple(row for j in judged if j.is_believed and (row := _row(j)) is not None)
+
+
+def _row(judged: Judged) -> ProbeRow | None:
+    probe, run = judged.measured.probe, judged.run
+    if probe is None:
+        return None
+    key, fraction = run.key, run.fraction or 0.0
+    if probe.doubts:
+        return ProbeRow(key=key, fraction=fraction, q=None, why=probe.doubts[0])
+    for q in QUANTILES:
+        # The probe's requests are far apart; those of the load depend on each other.
+        seen = quantiles.estimate(probe.sojourn, q, confidence=CONFIDENCE)
+        shrink = runs.ratio([judged], q) if q in judged.ratios else 1.0
+        load = quantiles.estimate(
+            judged.measured.sojourn, q, correlation=shrink, confidence=CONFIDENCE
+        )
+        if _is_bounded(seen) and _is_bounded(load):
+            return ProbeRow(key=key, fraction=fraction, q=q, probe=seen, load=load)
+    return ProbeRow(key=key, fraction=fraction, q=None, why="too few requests for any quantile")
+
+
+def _is_bounded(found: Estimate) -> bool:
+    return found.interval is not None and math.isfinite(found.interval.hi)
+
+
+def doubts(rows: Sequence[ProbeRow]) -> tuple[str, ...]:
+    """In words, where the client is in the numbers."""
+    apart = [row for row in rows if row.is_apart]
+    if not apart:
+        return ()
+    loads = ", ".join(dict.fromkeys(load_share(row.fraction) for row in apart))
+    saw = "a probe client beside the load saw other times than the load's own client"
+    return (f"client bias at {loads} load: {saw}, beyond both intervals",)

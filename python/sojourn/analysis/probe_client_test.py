@@ -1,0 +1,63 @@
+"""A client that is in the numbers is noticed by the probe beside it, and one that is not is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.analysis import probe_client, runs
+from sojourn.analysis.data import Probe
+from sojourn.analysis.findings import ProbeRow
+from sojourn.analysis.testing import measured
+from sojourn.analysis.times import from_values
+from sojourn.plan import Phase, Point
+from sojourn.plan.setting import Setting
+
+POINT = Point(
+    key="m/sweep/b0/load=0.5", service="m", phase=Phase.SWEEP, setting=Setting.of(load=0.5),
+    offered_rps=5000.0, fraction=0.5, measure_s=2.0, warmup_s=0.0, seed=1,
+)  # fmt: skip
+
+
+def row(n: int, scale: float = 1.0, *, seed: int = 1, doubts: tuple[str, ...] = ()) -> ProbeRow:
+    """A run whose probe asked `n` times and saw times `scale` as long."""
+    rng = np.random.default_rng(seed)
+    load = rng.exponential(1e6, 10_000)
+    probe = Probe(sojourn=from_values(scale * rng.exponential(1e6, n)), doubts=doubts)
+    judged = runs.judge(replace(measured(POINT, load, bound_ns=None), probe=probe), None)
+    (found,) = probe_client.compare([judged])
+    return found
+
+
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+def test_a_biased_client_is_noticed(scale: float) -> None:
+    found = row(200, scale)
+    assert found.is_apart
+    assert "client bias at 50 % load" in probe_client.doubts([found])[0]
+
+
+def test_an_unbiased_client_is_not_but_by_chance() -> None:
+    rows = [row(200, seed=seed) for seed in range(40)]
+    assert sum(found.is_apart for found in rows) <= 2, "95 % intervals of both lie apart seldom"
+
+
+def test_the_highest_quantile_is_compared_that_the_probe_can_bound() -> None:
+    assert row(20).q == 0.5
+    assert row(200).q == 0.95
+    assert row(3000).q == 0.99
+
+
+def test_what_cannot_be_compared_says_why() -> None:
+    few = row(3)
+    assert few.q is None
+    assert "too few" in few.why
+    late = row(200, 3.0, doubts=("timely: too late",))
+    assert (late.q, late.why, late.is_apart) == (None, "timely: too late", False)
+    assert probe_client.doubts([few, late]) == ()
+
+
+def test_runs_without_a_probe_or_belief_have_no_row() -> None:
+    plain = runs.judge(measured(POINT, np.ones(100) * 1e6, bound_ns=None), None)
+    assert probe_client.compare([plain]) == ()
