@@ -13,6 +13,8 @@ from sojourn.actors.managers.manager import Changes, Manager, Windows
 from sojourn.kinds import table
 
 #: Every kind of manager, in reading order.
-KINDS: Mapping[str, NamedKind] = table(null.KIND)
+KINDS: Mapping[str, NamedKind] = table(
+    null.KIND,
+)
 
 __all__ = ["KINDS", "Changes", "Manager", "Windows"]

@@ -13,6 +13,10 @@ from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.kinds import table
 
 #: Every kind of neighbour, in reading order.
-KINDS: Mapping[str, NamedKind] = table(null.KIND, spin.KIND, stream.KIND)
+KINDS: Mapping[str, NamedKind] = table(
+    null.KIND,
+    spin.KIND,
+    stream.KIND,
+)
 
 __all__ = ["KINDS", "Neighbour"]

@@ -12,6 +12,11 @@ from sojourn.actors.probes import culprits, host, null, trace
 from sojourn.kinds import table
 
 #: Every kind of probe, in the order of entering.
-KINDS: Mapping[str, ProbeKind] = table(null.KIND, trace.KIND, culprits.KIND, host.KIND)
+KINDS: Mapping[str, ProbeKind] = table(
+    null.KIND,
+    trace.KIND,
+    culprits.KIND,
+    host.KIND,
+)
 
 __all__ = ["KINDS"]
