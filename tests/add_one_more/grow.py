@@ -18,6 +18,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
+GENERATED = ("docs/reference/", "python/sojourn/schema/")  # by `make schema docs`
 
 
 @dataclass(frozen=True, slots=True)
