@@ -64,6 +64,19 @@ def test_a_study_that_names_them_is_planned(grown: Path) -> None:
         assert f'"{name}"' in kinds
 
 
+@pytest.mark.timeout(900)
+def test_a_protocol_with_operation_option_and_greeting_compiles(grown: Path) -> None:
+    check = subprocess.run(
+        ["cargo", "check", "--release", "--locked", "--quiet", "-p", "sojourn-load", "--tests"],
+        cwd=grown,
+        env={"CARGO_TARGET_DIR": str(grow.PROJECT / "target"), **os.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert check.returncode == 0, check.stderr[-3000:]
+
+
 def test_what_is_not_there_to_be_changed_is_refused(tmp_path: Path) -> None:
     grow.copy(tmp_path)
     grow.add(tmp_path, grow.additions())
