@@ -194,7 +194,7 @@ fn sources_of(job: &Job) -> Result<Vec<IpAddr>, Fault> {
         .collect()
 }
 
-/// 50 µs, or 1 % of the `QoS` bound if that is more. Source: METHOD M3. It leaves room for what the
+/// 50 µs, or 1 % of the `QoS` bound if that is more. Source: METHOD M3 (timely sending). It leaves room for what the
 /// kernel takes to wake a thread whose timer has run out (the timers' own slack is 1 ns, see `cpu`);
 /// what a thread that sleeps puts its wake-ups off by intent is added to it.
 fn timely_within_auto_ns(qos: Option<Qos>) -> u64 {

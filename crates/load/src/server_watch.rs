@@ -1,4 +1,5 @@
-//! What kept the server's CPUs from the service: a log that knows nothing of latency (METHOD M29).
+//! What kept the server's CPUs from the service: a log that knows nothing of latency (METHOD M29,
+//! the undisturbed reading).
 //!
 //! On each CPU of the server one sentinel asks to be woken every 2 ms, with real-time
 //! priority where rights allow. Each time it reads what the kernel counts of the service's threads

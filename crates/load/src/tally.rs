@@ -79,7 +79,7 @@ impl Tally {
         put(&mut self.punctual, punctual_ns);
     }
 
-    /// Adds all of `other`: histograms are merged, no quantile is ever averaged (METHOD M14).
+    /// Adds all of `other`: histograms are merged, no quantile is ever averaged (METHOD M14, aggregation).
     pub(crate) fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.kept += other.kept;

@@ -1,8 +1,8 @@
 //! The probe client: few requests, Poisson, on a connection of their own, in the same loop.
 //!
 //! Poisson arrivals see time averages, so at a rate too low to add load their sojourn times are what
-//! a newcomer finds; if the load's own differ, the client colours them (METHOD M5). They take the
-//! same path through the loop as the load's, so that they differ in nothing else.
+//! a newcomer finds; if the load's own differ, the client colours them (METHOD M5, separate roles). They
+//! take the same path through the loop as the load's, so that they differ in nothing else.
 
 use sojourn_base::span;
 use sojourn_workload::plan::Plan;

@@ -1,4 +1,5 @@
-//! Are the gaps between arrivals exponential? Anderson–Darling with estimated scale (METHOD M7).
+//! Are the gaps between arrivals exponential? Anderson–Darling with estimated scale (METHOD M7, fit
+//! of arrivals).
 //!
 //! Tested are the planned gaps and the gaps as the instrument issued them (sent, less the wait for
 //! a free connection), over all threads together, in operational time, so that a load that changes

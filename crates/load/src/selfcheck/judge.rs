@@ -96,7 +96,7 @@ fn is_server_busy(evidence: &Evidence) -> bool {
 }
 
 /// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the
-/// sample is large enough to say so is the analysis' decision (METHOD M10, M12).
+/// sample is large enough to say so is the analysis' decision (METHOD M10 intervals of quantiles, M12 a bound as a test).
 fn violation(evidence: &Evidence) -> Option<String> {
     let (q, bound_ns) = (evidence.job.qos_quantile, evidence.qos_bound_ns?);
     let found = evidence.sojourn.quantile(q);

@@ -1,4 +1,5 @@
-//! The run's tests on itself: may its numbers be believed? (METHOD M3, M5, M7, M27)
+//! The run's tests on itself: may its numbers be believed? (METHOD M3 timely
+//! sending, M5 separate roles, M7 fit of arrivals, M27 outages of the instrument)
 //!
 //! Evidence is gathered once from plan and marks; each check is one file that looks at the evidence
 //! and says nothing, or why the result is unknown and what would mend it. `CHECKS` is the table.
