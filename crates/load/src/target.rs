@@ -30,7 +30,7 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Over TCP.
+    /// A scheme whose target is a host and a port, over TCP.
     pub const fn stream(name: &'static str, port: u16) -> Self {
         Self { name, port, carrier: Carrier::Stream, if_silent: "" }
     }

@@ -63,7 +63,7 @@ class Groups:
     """
 
     def __init__(self, study: Study, label: str) -> None:
-        """Without outcomes."""
+        """A combination that has no outcomes yet."""
         self._study, self._label = study, label
         own = [_group(study, label, levels) for levels in study.combinations(label)]
         self._own = {group.levels.text: group for group in own}

@@ -14,7 +14,7 @@ FAR = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One effect as cells."""
+    """One effect as the cells of a row, in the order of the heads."""
 
     what: str
     beside: str

@@ -37,7 +37,7 @@ class Word:
 
     @property
     def text(self) -> str:
-        """`ABC`, `-ABC`."""
+        """Its letters with its sign, as `ABC` or `-ABC`."""
         names = "".join(letter for n, letter in enumerate(LETTERS) if self.bits >> n & 1)
         return f"{'-' if self.sign < 0 else ''}{names}"
 
@@ -102,12 +102,12 @@ class Fraction:
 
     @staticmethod
     def named(factors: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """(letter, factor) in order."""
+        """(letter, factor) of each factor, in the order of the study."""
         return tuple(zip(LETTERS, factors, strict=False))
 
     @property
     def text(self) -> str:
-        """`2^(4-1), resolution IV, D=ABC`."""
+        """Its size, resolution and generators, as `2^(4-1), resolution IV, D=ABC`."""
         p = len(self.generators)
         said = ", ".join(f"{LETTERS[factor]}={word.text}" for factor, word in self.generators)
         return f"2^({self.k}-{p}), resolution {roman(self.resolution)}, {said}"

@@ -155,7 +155,7 @@ pub fn kind_of_job(job: &Job) -> Result<&'static ProtocolKind, Fault> {
 }
 
 impl ProtocolKind {
-    /// The operation called `name`.
+    /// The operation called `name`; `None` if the protocol has none of that name.
     pub fn operation(&self, name: &str) -> Option<Op> {
         let at = self.operations.iter().position(|operation| operation.name == name)?;
         Some(Op(at as u8))

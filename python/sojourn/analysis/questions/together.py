@@ -86,7 +86,7 @@ class TogetherAnswer(Answer):
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
     ) -> None:
-        """Nothing of one service."""
+        """None: it is about several services, and has no section of one."""
         del given, spec, stands, found
 
     def whole(self, given: StudyData) -> Together | None:

@@ -115,7 +115,7 @@ class TogetherShown(Shown):
         return rows(findings)
 
     def study_head(self, findings: Findings) -> Iterator[str]:
-        """The sentences."""
+        """What each service's tail does beside the others, in sentences."""
         if found := findings.section(Together):
             yield from filter(None, [found.answer])
 
