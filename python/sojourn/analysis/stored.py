@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -72,7 +73,10 @@ def _summarise_all(points: Sequence[Kept]) -> None:
     ]
     if len(lacking) < TOGETHER:
         return
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("spawn")) as pool:
+    with (
+        contextlib.suppress(BrokenProcessPool),  # what is left is summarised where it is read
+        ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("spawn")) as pool,
+    ):
         for _ in pool.map(_try, lacking, chunksize=_CHUNK):
             pass
 

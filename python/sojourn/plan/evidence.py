@@ -114,11 +114,12 @@ class Sizes:
     """Sizes of the clusters that were seen, with the loads at which they were.
 
     Attributes:
-        seen: (logarithm of the load, sizes) of every run that was neither clean nor overloaded.
+        seen: of every run that was neither clean nor overloaded: logarithm of the load, sum of
+            the squared sizes, sum of the sizes, the largest squared, and how many.
         bound_s: of the target; gives the size of an excursion where none was seen.
     """
 
-    seen: tuple[tuple[float, tuple[float, ...]], ...]
+    seen: tuple[tuple[float, float, float, float, int], ...]
     bound_s: float
 
     def at(self, rps: float) -> tuple[float, float]:
@@ -132,17 +133,22 @@ class Sizes:
         """
         first = EXCURSION * self.bound_s * rps
         squares, sum_, count, largest = first * first, first, 0.0, 0.0
-        for log_rps, sizes in self.seen:
+        for log_rps, own_squares, own_sum, own_largest, clusters in self.seen:
             weight = math.exp(-0.5 * ((log_rps - math.log(rps)) / NEAR) ** 2)
-            for size in sizes:
-                squares += weight * size * size
-                sum_ += weight * size
-                largest = max(largest, weight * size * size)
-            count += weight * len(sizes)
+            squares += weight * own_squares
+            sum_ += weight * own_sum
+            largest = max(largest, weight * own_largest)
+            count += weight * clusters
         return max(1.0, (squares + largest) / sum_), count
 
 
 def sizes(found: Sequence[Trial], bound_s: float) -> Sizes:
     """The sizes of all clusters of these runs."""
     kept = [t for t in found if t.over and not t.is_overloaded]
-    return Sizes(tuple((math.log(t.rps), t.clusters) for t in kept), bound_s)
+    return Sizes(tuple((math.log(t.rps), *_moments(t.clusters)) for t in kept), bound_s)
+
+
+def _moments(clusters: Sequence[float]) -> tuple[float, float, float, int]:
+    """Sum of squares, sum, largest square and number: all that is asked of a run, at any load."""
+    squares = [size * size for size in clusters]
+    return sum(squares), sum(clusters), max(squares, default=0.0), len(squares)

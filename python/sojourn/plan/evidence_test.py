@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sojourn.plan import evidence
 from sojourn.plan.evidence import Trial, sizes, trials
 from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
 from sojourn.plan.rehearse import imagine
@@ -128,3 +129,15 @@ def test_a_run_of_which_only_the_mean_size_is_known_is_cut_into_pieces_of_it() -
     run = replace(outcome(), over_bound=90, clusters=(), correlation=30.0)
     assert trials([run])[0].clusters == (30.0, 30.0, 30.0)
     assert math.isclose(sum(trials([run])[0].clusters), 90)
+
+
+def test_sizes_are_those_of_every_cluster_weighted_by_its_load() -> None:
+    runs = [trial(rps, requests=10**6, clusters=tuple(20.0 * n for n in range(1, number)))
+            for rps, number in ((30_000, 9), (48_000, 4), (50_000, 2), (55_000, 30))]  # fmt: skip
+    rps, first = 50_000, 5 * BOUND_S * 50_000
+    weighted = [(math.exp(-0.5 * (math.log(run.rps / rps) / evidence.NEAR) ** 2), size)
+                for run in runs for size in run.clusters]  # fmt: skip
+    squares = first**2 + sum(w * d * d for w, d in weighted)
+    squares += max([first**2, *(w * d * d for w, d in weighted)])
+    size = squares / (first + sum(w * d for w, d in weighted))
+    assert sizes(runs, BOUND_S).at(rps) == pytest.approx((size, sum(w for w, _ in weighted)))

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.plan import Outcome, Phase, Point
-from sojourn.plan.rehearse import _for_which_it_stands, imagine, rehearse
+from sojourn import spec
+from sojourn.plan import Outcome, Phase, Point, evidence
+from sojourn.plan.points import Misses
+from sojourn.plan.rehearse import PIECES_MAX, _for_which_it_stands, imagine, rehearse
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 
@@ -98,3 +100,19 @@ def test_a_probe_stands_for_those_that_its_search_still_has_the_time_for() -> No
     assert [p.repeat for p in found] == list(range(3, 10))
     assert len(_for_which_it_stands(of, probe, [replace(made[0], wall_s=500.0)], 1.5)) == 1
     assert _for_which_it_stands(of, POINT, made, 1.5) == [POINT]
+
+
+def test_a_long_run_s_misses_come_in_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two minutes above capacity miss millions of times; the plan looks at each cluster."""
+    asked = spec.load("latency_vs_load", profile="full", overrides=["run.repeats=1"])
+    sizes: list[int] = []
+    trial = evidence._trial
+
+    def counted(outcome: Outcome, seen: Misses) -> evidence.Trial:
+        found = trial(outcome, seen)
+        sizes.append(len(found.clusters))
+        return found
+
+    monkeypatch.setattr(evidence, "_trial", counted)
+    assert rehearse(asked).points
+    assert max(sizes) == PIECES_MAX
