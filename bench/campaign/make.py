@@ -16,12 +16,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from sojourn import plan, spec, store
+from sojourn.analysis.stored import summarise
 from sojourn.store import files
 
 sys.path.insert(0, str(Path(__file__).parent))
 import simulate
 
 STUDY = Path(__file__).with_name("campaign.toml")
+VARIED = (  # five factors, load among them
+    "load=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
+    "services.memcached.params.threads=1,2",
+    "services.memcached.load.connections=16,64",
+    "services.nginx.load.connections=16,64",
+    "neighbour=none,spin",
+)
 SAY_EVERY = 500  # points
 
 
@@ -40,17 +48,19 @@ def main() -> int:
 
 def make(results: Path, points: int) -> Path:
     """Go on until there are as many points; the record's folder."""
-    study = spec.load(STUDY)
+    study = spec.load(STUDY, varied=VARIED)
+    planner = plan.Planner(study)
     services = simulate.Simulated()
     began_s = time.monotonic()
     with store.open(results, study, machine="simulated") as record:
         while len(record.outcomes()) < points:
-            point = plan.next_point(study, record.outcomes())
+            point = planner.next(record.outcomes())
             if point is None:
                 break
             folder = record.folder(point)
             outcome = services.measure(point, folder)
-            record.add(replace(outcome, wall_s=point.measure_s + 1.0))
+            kept = record.add(replace(outcome, wall_s=point.measure_s + 1.0))
+            summarise(folder, kept, study)
             if (done := len(record.outcomes())) % SAY_EVERY == 0:
                 print(f"{done} points, {time.monotonic() - began_s:.0f} s", file=sys.stderr)
         return record.path
