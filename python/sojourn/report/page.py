@@ -25,6 +25,7 @@ from sojourn.report.figures import chance, overview
 
 TEMPLATES = Path(__file__).parent / "templates"
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"
+CSV_ROWS = 5_000  # of a figure's CSV in the page; a longer one lies beside it
 ROWS = 60  # of a figure's table on the page; the CSV has all
 
 
@@ -109,7 +110,7 @@ def _trusted(own: str) -> Markup:
 def _payload(figure: Figure) -> dict[str, object]:
     return {
         "spec": figure.chart,
-        "csv": figure.table.csv(),
+        "csv": figure.table.csv() if len(figure.table.rows) <= CSV_ROWS else None,
         "panel": figure.facet_min,
         "panels": figure.panels,
     }

@@ -10,9 +10,11 @@ from typing import cast
 import pytest
 
 from sojourn.plan.points import Verdict
-from sojourn.report import facts, figures, testing, testing_answers
+from sojourn.report import facts, figures, page, testing, testing_answers
 from sojourn.report.draw.figure import Figure
 from sojourn.report.draw.palette import resolve
+from sojourn.report.draw.table import Record, from_records
+from sojourn.report.figures import series
 from sojourn.report.files import pictures
 
 ALL = {"realistic": testing.findings(), **testing.degenerate()}
@@ -184,3 +186,19 @@ def test_without_a_border_no_max_load_is_drawn() -> None:
     assert "max load within QoS" not in (drawn[0].chart or {})["datasets"]  # type: ignore[operator]
     value = dict(facts.of_service(base.having("max_load", search)))["max load within QoS"]
     assert value == "unknown: no run can be believed"
+
+
+def test_a_campaign_s_seconds_are_thinned_evenly_and_the_table_has_all() -> None:
+    records: list[Record] = [
+        {"load": load, "run": f"{load}/{run}", "second_s": second}
+        for load in ("10 %", "90 %") for run in range(100) for second in range(100)
+    ]  # fmt: skip
+    drawn = series._thinned(records)
+    assert len(drawn) == series.SECONDS_MAX
+    runs = {str(r["run"]) for r in drawn}
+    assert runs == {f"{load}/{run}" for load in ("10 %", "90 %") for run in range(0, 100, 4)}
+    assert series._thinned(drawn) == drawn
+    figure = Figure(name="f", title="", caption="", alt="", table=from_records(("run",), records))
+    assert page._payload(figure)["csv"] is None
+    short = Figure(name="f", title="", caption="", alt="", table=from_records(("run",), drawn))
+    assert page._payload(short)["csv"] == short.table.csv()

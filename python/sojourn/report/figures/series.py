@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import altair as alt
 
 from sojourn.analysis.findings import Run, ServiceFinding
@@ -15,6 +17,7 @@ from sojourn.report.draw.table import Cell, Record, from_records, number
 COLUMNS = ("fraction", "restart", "run", "second_s", "achieved_rps", "p50_ns", "p99_ns", "verdict")
 PANEL_MIN = 130  # px: narrower panels have no room for their seconds
 PANEL_HEIGHT = 90
+SECONDS_MAX = 5_000  # that are drawn; a page with all of a campaign's cannot be opened
 _DASHES = {"holds": [1, 0], "violated": [1, 0], "undecided": [5, 3], "unknown": [2, 3]}
 
 
@@ -23,20 +26,26 @@ def draw(service: ServiceFinding) -> list[Figure]:
     title = f"{service.service}: p99 of every second"
     records = _records(service)
     table = from_records(COLUMNS, records)
+    drawn = _thinned(records)
     name = slug(f"{service.service}-series")
     if not any(r["p99_ns"] is not None for r in records):
         missing = "No second has a p99." if records else "No per-second series was kept."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
     drifting = [show.load(p.fraction) for p in service.points if not p.is_steady]
+    if len(drawn) < len(records):
+        seen = len({r["run"] for r in drawn})
+        some = f" {seen} of {len({r['run'] for r in records})} runs are drawn; the CSV has all."
+    else:
+        some = ""
     drift = f" Not steady: {', '.join(drifting)}." if drifting else " All loads are steady."
     return [
         Figure(
             name=name,
             title=title,
-            caption=f"A line is a run; dashed ones have no verdict.{drift} (METHOD M8)",
+            caption=f"A line is a run; dashed ones have no verdict.{drift}{some} (METHOD M8)",
             alt=f"p99 per second in {len(service.points)} panels, one per load.{drift}",
             table=table,
-            chart=_chart(records, title),
+            chart=_chart(drawn, title),
             facet_min=PANEL_MIN,
             panels=len({r["load"] for r in records}),
         )
@@ -51,6 +60,18 @@ def _records(service: ServiceFinding) -> list[Record]:
         for run in point.runs
         for row in _seconds(run)
     ]
+
+
+def _thinned(records: list[Record]) -> list[Record]:
+    """All runs if they can be drawn, else as many of each load, evenly; the table has all."""
+    runs: dict[str, list[str]] = {}
+    for run, load in dict.fromkeys((str(r["run"]), str(r["load"])) for r in records):
+        runs.setdefault(load, []).append(run)
+    if len(records) <= SECONDS_MAX:
+        return records
+    step = math.ceil(len(records) / SECONDS_MAX)
+    kept = {run for same in runs.values() for run in same[::step]}
+    return [r for r in records if r["run"] in kept]
 
 
 def _panel(fraction: float, *, is_steady: bool) -> str:

@@ -97,7 +97,10 @@
 
   async function onSave(button) {
     const name = button.dataset.of;
-    if (button.dataset.save === "csv") return save(`${name}.csv`, "text/csv", figures[name].csv);
+    if (button.dataset.save === "csv") {
+      if (figures[name].csv === null) return void open(`figures/${name}.csv`); // too long for this file
+      return save(`${name}.csv`, "text/csv", figures[name].csv);
+    }
     const box = document.querySelector(`[data-figure="${name}"]`);
     const svg = withColours(await views.get(box).result.view.toSVG());
     if (button.dataset.save === "svg") return save(`${name}.svg`, "image/svg+xml", svg);
