@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,6 +94,73 @@ def test_one_block_and_runs_that_are_not_believed_compare_nothing(tmp_path: Path
     lost, _ = meetings(measured(tmp_path, lost=both))
     assert lost.ratio is None
     assert any("client stopped" in why for why in lost.reasons)
+
+
+def changed(given: StudyData, change: Callable[[Outcome], Outcome]) -> StudyData:
+    """The same study, of whose measurements together some outcomes came out otherwise."""
+    return replace(
+        given,
+        measured=tuple(
+            replace(m, outcome=change(m.outcome)) if len(m.outcome.point.setting) > 1 else m
+            for m in given.measured
+        ),
+    )
+
+
+def test_requests_that_were_lost_are_infinitely_late_and_not_left_out(tmp_path: Path) -> None:
+    def lose(outcome: Outcome) -> Outcome:
+        is_hit = outcome.point.service == "memcached" and outcome.point.repeat == 1
+        return replace(outcome, p99_ns=None if is_hit else 5e5, lost=100 if is_hit else 0)
+
+    met, _ = meetings(changed(measured(tmp_path), lose))
+    assert met.qos is Verdict.UNKNOWN, "one block violates the target, and the others hold it"
+    assert met.ratio is None
+    assert any("infinite in 1 of 4 blocks" in why for why in met.reasons)
+    all_lost, _ = meetings(changed(measured(tmp_path), lambda o: replace(o, p99_ns=None, lost=100)))
+    assert all_lost.qos is Verdict.VIOLATED
+    assert (all_lost.ratio, all_lost.p99_ns) == (None, None)
+
+
+def test_a_service_is_compared_where_those_beside_it_were_believed_too(tmp_path: Path) -> None:
+    """memcached believes itself first, the other later: never at the same time."""
+    given = measured(tmp_path)
+
+    def split(outcome: Outcome) -> Outcome:
+        is_lost = outcome.point.service == "synthetic"
+        return replace(outcome, verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS,
+                       reasons=("client late",) if is_lost else ())  # fmt: skip
+
+    met, _ = meetings(changed(given, split))
+    assert (met.ratio, met.blocks) == (None, 0)
+    assert any("client late" in why for why in met.reasons)
+
+    pairs = [m for m in given.measured if len(m.outcome.point.setting) > 1]
+    later = []
+    for m in pairs:
+        point, is_memcached = m.outcome.point, m.outcome.point.service == "memcached"
+        again = replace(point, key=point.cell.key(1))
+        verdict = Verdict.UNKNOWN if is_memcached else Verdict.HOLDS
+        later.append(replace(m, outcome=replace(m.outcome, point=again, verdict=verdict)))
+    of_both = replace(given, measured=(*given.measured, *later))
+    assert [m.blocks for m in meetings(of_both)] == [4, 4], "the first attempt was whole"
+    first_lost = changed(given, split)
+    met, _ = meetings(replace(first_lost, measured=(*first_lost.measured, *later)))
+    assert met.blocks == 0, "memcached was believed in the first attempt, the other in the second"
+
+
+def test_half_a_measurement_that_a_kill_left_is_none(tmp_path: Path) -> None:
+    given = measured(tmp_path)
+    pairs = [m for m in given.measured if len(together.shares_of(m.outcome.point)) > 1]
+    gone = [m for m in pairs if m.outcome.point.service == "synthetic"]
+    [met] = meetings(replace(given, measured=tuple(m for m in given.measured if m not in gone)))
+    assert (met.service, met.blocks, met.ratio) == ("memcached", 0, None)
+
+
+def test_a_quantile_of_too_few_requests_is_not_compared(tmp_path: Path) -> None:
+    few = changed(measured(tmp_path), lambda outcome: replace(outcome, requests=150))
+    met, _ = meetings(few)
+    assert (met.ratio, met.blocks) == (None, 0)
+    assert any("150 requests" in why for why in met.reasons)
 
 
 def test_the_answer_is_a_sentence_for_each_service(tmp_path: Path) -> None:

@@ -2,19 +2,22 @@
 
 The ratio is taken within a block, in which both were measured in an order that was drawn: a machine
 that is slow for an hour is slow for both. Blocks are few, so the interval is Student's on the
-logarithms of the ratios, and one block alone tells nothing. Runs that failed a self-check are
-left out.
+logarithms of the ratios, and one block alone tells nothing. Of a measurement the first attempt
+counts that was believed of all services; without one its block is left out. Requests that were lost
+are infinitely late: such a block has no ratio, so there is none at all, but it violates the target.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
+from typing import TypeAlias
 
 from scipy import stats
 
+from sojourn.analysis import quantiles
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.method import Method
@@ -27,7 +30,12 @@ from sojourn.plan.questions import together
 from sojourn.spec import ServiceSpec
 from sojourn.units import show_ns
 
+Blocks: TypeAlias = Mapping[int, Outcome]
+Runs: TypeAlias = dict[str, dict[int, dict[str, list[Outcome]]]]  # setting → block → service
+
 CONFIDENCE = 0.95
+Q = 0.99
+_NEEDED = quantiles.smallest_sample(Q)  # requests of a run whose p99 says anything (M10)
 METHOD = Method(
     name="together",
     about="p99 of a service beside others over p99 alone, as a ratio within blocks",
@@ -45,8 +53,9 @@ class Met:
         fraction: its load as a share of max RPS; offered_rps: the same, requests/s.
         beside: (label, share of max RPS) of the others.
         blocks: in how many the runs together and alone were both believed.
-        p99_ns, alone_ns: medians over those blocks, ns; None without any.
-        ratio, lo, hi: p99 together over alone with its interval; None: fewer than two blocks.
+        p99_ns, alone_ns: medians over those blocks, ns; None: infinite, or without any.
+        ratio, lo, hi: p99 together over alone with its interval; None: fewer than two blocks, or
+            infinite in one of them.
         qos: whether p99 met the target beside the others in all of those blocks.
         reasons: why something is not known.
     """
@@ -105,52 +114,62 @@ class TogetherAnswer(Answer):
 
 def meetings(given: StudyData) -> Sequence[Met]:
     """What became of each service of each combination; () if the study has none."""
-    outcomes: dict[tuple[str, str], dict[int, Outcome]] = {}
+    runs: Runs = {}
     for measured in given.measured:
         point = measured.outcome.point
-        if point.phase is together.PHASE:  # of several attempts the last is the best there is
-            of = outcomes.setdefault((point.service, point.setting.text), {})
-            of[point.repeat] = measured.outcome
+        if point.phase is together.PHASE:
+            of = runs.setdefault(point.setting.text, {}).setdefault(point.repeat, {})
+            for label in together.shares_of(point):  # one that a kill left without an outcome, too
+                of.setdefault(label, [])
+            of[point.service].append(measured.outcome)
     return [
-        _met(given, label, shares, outcomes)
+        _met(given, label, shares, runs)
         for shares in together.loads(given.study)
         if len(shares) > 1
         for label in shares
-        if (label, together.setting_of(shares).text) in outcomes
+        if any(of[label] for of in runs.get(together.setting_of(shares).text, {}).values())
     ]
 
 
-def _met(
-    given: StudyData,
-    label: str,
-    shares: Mapping[str, float],
-    outcomes: Mapping[tuple[str, str], Mapping[int, Outcome]],
-) -> Met:
-    beside = outcomes[label, together.setting_of(shares).text]
-    alone = outcomes.get((label, together.setting_of({label: shares[label]}).text), {})
-    pairs = [
-        (a.p99_ns, b.p99_ns)
-        for block, a in sorted(beside.items())
-        if (b := alone.get(block)) and _is_believed(a) and _is_believed(b)
-        if a.p99_ns is not None and b.p99_ns is not None
-    ]
+def _met(given: StudyData, label: str, shares: Mapping[str, float], runs: Runs) -> Met:
+    both = [runs.get(together.setting_of(of).text, {}) for of in (shares, {label: shares[label]})]
+    beside, alone = (_believed(blocks, label) for blocks in both)
+    pairs = [(_p99_ns(beside[n]), _p99_ns(alone[n])) for n in sorted(beside.keys() & alone.keys())]
+    known = pairs if all(math.isfinite(a) and math.isfinite(b) for a, b in pairs) else []
     qos = given.study.service(label).qos
-    bound_ns = qos.bound_ns if qos and qos.q == 0.99 else None  # p99 is what we have
-    found = ratio_of(pairs)
+    bound_ns = qos.bound_ns if qos and qos.q == Q else None  # p99 is what we have
+    found = ratio_of(known)
     return Met(
         service=label,
         fraction=shares[label],
-        offered_rps=next(iter(beside.values())).offered_rps,
+        offered_rps=next(o.offered_rps for of in both[0].values() for o in of.get(label, ())),
         beside=tuple((other, share) for other, share in shares.items() if other != label),
         blocks=len(pairs),
-        p99_ns=median(a for a, _ in pairs) if pairs else None,
-        alone_ns=median(b for _, b in pairs) if pairs else None,
+        p99_ns=_middle([a for a, _ in pairs]),
+        alone_ns=_middle([b for _, b in pairs]),
         ratio=found[0] if found else None,
         lo=found[1] if found else None,
         hi=found[2] if found else None,
         qos=_within(bound_ns, [a for a, _ in pairs]),
-        reasons=_doubts(beside, alone, len(pairs)),
+        reasons=(*_doubts(both, label), *_short(pairs)),
     )
+
+
+def _believed(blocks: Mapping[int, Mapping[str, Sequence[Outcome]]], label: str) -> Blocks:
+    """What a service saw by block, where all that were measured with it were believed."""
+    whole = {block: together.whole(tried) for block, tried in blocks.items()}
+    mine = {block: found[label] for block, found in whole.items() if found and label in found}
+    return {block: outcome for block, outcome in mine.items() if outcome.requests >= _NEEDED}
+
+
+def _p99_ns(outcome: Outcome) -> float:
+    """p99 of a run that is believed; infinite where more requests were lost than it leaves out."""
+    return math.inf if outcome.p99_ns is None else outcome.p99_ns
+
+
+def _middle(times: Sequence[float]) -> float | None:
+    middle = median(times) if times else math.inf
+    return middle if math.isfinite(middle) else None
 
 
 def ratio_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float] | None:
@@ -168,10 +187,6 @@ def ratio_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]
     return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
 
 
-def _is_believed(outcome: Outcome) -> bool:
-    return outcome.verdict is not Verdict.UNKNOWN
-
-
 def _within(bound_ns: int | None, p99s: Sequence[float]) -> Verdict | None:
     if bound_ns is None:
         return None
@@ -182,13 +197,28 @@ def _within(bound_ns: int | None, p99s: Sequence[float]) -> Verdict | None:
 
 
 def _doubts(
-    beside: Mapping[int, Outcome], alone: Mapping[int, Outcome], pairs: int
-) -> tuple[str, ...]:
-    lost = [o for of in (beside, alone) for o in of.values() if not _is_believed(o)]
-    reasons = [f"{o.point.key}: {o.reasons[0]}" for o in lost if o.reasons]
-    if pairs < 2:  # no spread
-        reasons.append(f"{pairs} blocks were believed both together and alone; two are needed")
-    return tuple(reasons)
+    both: Sequence[Mapping[int, Mapping[str, Sequence[Outcome]]]], label: str
+) -> Iterator[str]:
+    """Why measurements of a service do not count: the last word of whoever was not believed."""
+    for tried in (tried for blocks in both for tried in blocks.values()):
+        last = [runs[-1] for runs in tried.values() if runs]
+        if together.whole(tried) is None:
+            lost = [o for o in last if o.verdict is Verdict.UNKNOWN and o.reasons]
+            yield from (f"{o.point.key}: {o.reasons[0]}" for o in lost)
+        else:
+            few = [o for o in tried.get(label, ())[-1:] if o.requests < _NEEDED]
+            yield from (
+                f"{o.point.key}: {o.requests} requests have no p99, it needs {_NEEDED}" for o in few
+            )
+
+
+def _short(pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """Why all that was believed makes no ratio."""
+    lost = sum(math.isinf(a) or math.isinf(b) for a, b in pairs)
+    if lost:
+        yield f"p99 is infinite in {lost} of {len(pairs)} blocks: requests were lost"
+    if len(pairs) < 2:  # no spread
+        yield f"{len(pairs)} blocks were believed both together and alone; two are needed"
 
 
 def in_words(met: Met) -> str:

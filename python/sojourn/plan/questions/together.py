@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sojourn.plan import make
-from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.points import Cell, Outcome, Phase, Point, Verdict
 from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.plan.setting import Setting
 from sojourn.spec import ServiceSpec, Study
@@ -95,12 +95,35 @@ def next_run(study: Study, known: Mapping[str, Known], outcomes: Sequence[Outcom
         for shares in order(study, block):
             setting = setting_of(shares)
             tried = {label: done[label].at(block, setting) for label in shares}
-            if any(make.is_open(runs, study.run.retries) for runs in tried.values()):
-                attempts = max(len(runs) for runs in tried.values())
+            attempts = max(len(runs) for runs in tried.values())
+            if whole(tried) is None and attempts <= study.run.retries:
                 open_runs.append((attempts > 0, shares, attempts))
         if open_runs:  # what was never tried comes first, repetitions at the end of their block
             _, shares, attempts = min(open_runs, key=lambda run: run[0])
             return _point(study, known, shares, block, attempts)
+    return None
+
+
+def whole(tried: Mapping[str, Sequence[Outcome]]) -> Mapping[str, Outcome] | None:
+    """What became of each service in the first attempt in which all were believed; None: in none.
+
+    Where one was not, nobody knows what the others were measured beside, whatever they saw. A run
+    that was killed may have left the outcome of one service and not of another, so outcomes are put
+    together by the keys of their attempt and not by their number.
+
+    Args:
+        tried: all outcomes of one measurement of a block, by service.
+    """
+    for attempt in range(max(map(len, tried.values()), default=0)):
+        found = {
+            label: outcome
+            for label, runs in tried.items()
+            for outcome in runs
+            if outcome.point.key == outcome.point.cell.key(attempt)
+            and outcome.verdict is not Verdict.UNKNOWN
+        }
+        if len(found) == len(tried):
+            return found
     return None
 
 

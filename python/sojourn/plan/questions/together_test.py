@@ -105,6 +105,31 @@ def test_a_measurement_is_repeated_if_one_of_its_points_was_not_believed(study: 
     ]
 
 
+def test_a_measurement_is_repeated_until_one_attempt_was_believed_of_all(study: Study) -> None:
+    """What one saw beside a load that was not offered is no answer, whatever it saw itself."""
+
+    def measure(point: Point) -> Outcome:
+        first, later = ("synthetic", "~" not in point.key), ("memcached", point.key.endswith("~1"))
+        is_pair = point.phase is together.PHASE and len(point.setting) > 1 and point.repeat == 0
+        is_lost = is_pair and (point.service, True) in (first, later)
+        return replace(imagine(point), verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS)
+
+    more = study.model_copy(update={"run": study.run.model_copy(update={"retries": 2})})
+    keys = [o.point.key for o in play(more, measure)]
+    assert sum(key.endswith("~2") for key in keys) == 4, "each was believed once, never both"
+
+
+def test_a_point_that_was_lost_beside_one_that_was_kept_is_measured_again(study: Study) -> None:
+    """A kill between the two leaves one outcome of a measurement: attempts are told by key."""
+    played = play(study, imagine)
+    pairs = [o for o in played if len(together.shares_of(o.point)) > 1]
+    lost = next(o for o in pairs if o.point.service == "synthetic" and o.point.repeat == 0)
+    before = [o for o in played if o is not lost]
+    again = [o.point.key for o in play(study, imagine, before)[len(before) :]]
+    setting = lost.point.setting.text
+    assert again == [f"{of}/together/b0/{setting}~1" for of in ("memcached", "synthetic")]
+
+
 def test_a_rehearsal_counts_a_measurement_once(study: Study) -> None:
     points = [p for p in rehearse(study).points if p.phase is together.PHASE]
     assert len(points) == 3 * 5
