@@ -85,7 +85,7 @@ class Contrast:
         return {**dict.fromkeys(low, -1 / len(low)), **dict.fromkeys(high, 1 / len(high))}
 
     def by_block(self, values: Mapping[int, Mapping[Setting, float]]) -> tuple[float, ...]:
-        """Log ratios of blocks.
+        """Log ratios of blocks; nan of one with an infinite number in it.
 
         Args:
             values: positive numbers by block and combination.
@@ -93,8 +93,10 @@ class Contrast:
         found = []
         for block in sorted(values):
             if weights := self.weights(values[block]):
-                terms = (w * math.log(values[block][cell]) for cell, w in weights.items())
-                found.append(math.fsum(terms))
+                logs = {cell: math.log(values[block][cell]) for cell in weights}
+                is_finite = all(map(math.isfinite, logs.values()))
+                terms = (w * logs[cell] for cell, w in weights.items())
+                found.append(math.fsum(terms) if is_finite else math.nan)
         return tuple(found)
 
 

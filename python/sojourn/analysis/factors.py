@@ -131,8 +131,11 @@ class _Saying:
     def of_blocks(self, number: _Number, values: Blocks, *, unlike: str) -> Effect:
         """An effect from values by block and combination."""
         logs = self.contrast.by_block(values)
-        value, interval = ratio(logs)
-        if value is None:
+        lost = sum(map(math.isnan, logs))
+        value, interval = ratio(logs) if not lost else (None, None)
+        if lost:
+            reason = f"it is infinite in {lost} of {len(logs)} blocks: requests were lost"
+        elif value is None:
             reason = "no block has believed runs of both levels"
         else:
             reason = "" if interval else "one block tells no interval (see run.repeats)"
@@ -234,13 +237,16 @@ def _limits(service: _Service) -> dict[Setting, tuple[float, Interval]]:
 
 
 def _times(service: _Service, load: float, q: float) -> Blocks:
-    """A quantile at one load by block and combination, ns, of runs that are believed."""
+    """A quantile at one load by block and combination, ns, of runs that are believed.
+
+    Infinite where as many requests were lost: a block of these is not left out.
+    """
     found: dict[int, dict[Setting, float]] = {}
     for part, finding in zip(service.parts, service.found, strict=True):
         for point in finding.points:
             for run in point.runs if point.fraction == load else ():
                 value = dict(run.quantiles).get(q)
-                if run.is_believed and value and math.isfinite(value):
+                if run.is_believed and value:
                     found.setdefault(run.repeat, {})[part.levels] = value
     return found
 

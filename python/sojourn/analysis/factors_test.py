@@ -38,14 +38,17 @@ def slow(point: Point) -> float:
     )
 
 
-def played(study: Study, *, is_bad: str = "") -> StudyData:
+def played(study: Study, *, is_bad: str = "", loses: str = "") -> StudyData:
     """Exponential times around 100 µs; those of blocks differ by some per cent."""
     rng = np.random.default_rng(5)
     done: list[Measured] = []
     planner = Planner(study)
     while point := planner.next([m.outcome for m in done]):
         mean_ns = 1e5 * slow(point) * np.exp(0.05 * rng.standard_normal())
-        one = measured(point, rng.exponential(mean_ns, 3000), bound_ns=1e6)
+        times = rng.exponential(mean_ns, 3000)
+        if loses and loses in point.key:
+            times[::30] = np.inf
+        one = measured(point, times, bound_ns=1e6)
         if point.offered_rps is None:
             rate = 1e5 / slow(point) * np.exp(0.02 * rng.standard_normal())
             one = replace(one, outcome=replace(one.outcome, achieved_rps=rate))
@@ -100,6 +103,17 @@ def test_runs_that_are_not_believed_decide_nothing() -> None:
     assert (one.ratio, one.interval, one.blocks) == (None, None, 0)
     assert "no block has believed runs of both" in one.reason
     assert effect(found, "threads", "max RPS").interval is not None
+
+
+def test_requests_that_were_lost_are_infinitely_late_and_no_block_is_left_out() -> None:
+    study = asked(f"{THREADS}=1,2")
+    in_one_block = f"sweep/b1/load=0.7,{THREADS}=2"
+    found = analysis.study(played(study, loses=in_one_block))
+    one = effect(found, "threads", "p99 at 70 % load")
+    assert (one.ratio, one.interval) == (None, None)
+    assert "infinite in 1 of 3 blocks" in one.sentence
+    assert effect(found, "threads", "p99 at 30 % load").blocks == 3
+    assert effect(found, "threads", "p50 at 70 % load").interval is not None
 
 
 def test_levels_under_different_shields_are_not_compared() -> None:

@@ -38,7 +38,8 @@ def floor(
 
     Args:
         judged: runs of a sweep, twins among them.
-        q: quantile that the study is about; a lower one where runs are too short for it.
+        q: quantile that the study is about; a lower one where runs are too short for it, or lost
+            as many requests.
         confidence: of interval and gate.
     """
     both = twins(judged)
@@ -47,9 +48,9 @@ def floor(
             (one.run.fraction or 0.0, a, b)
             for one, other in both
             if (a := dict(one.run.quantiles).get(at)) and (b := dict(other.run.quantiles).get(at))
-            if math.isfinite(a) and math.isfinite(b)
         )
-        if pairs:
+        # Where requests were lost it is infinite; without such pairs the others would seem alike.
+        if pairs and all(math.isfinite(a) and math.isfinite(b) for _, a, b in pairs):
             return _floor(at, pairs, confidence)
     return None
 
