@@ -132,3 +132,23 @@ def test_many_points_are_summarised_by_all_cpus(
     assert logs == []  # of this process
     assert study(read(path)) == found
     assert len(list(path.rglob(summary.NAME))) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["alone.py", "times.py", "stored.py", "intervals.py", "raw.py", "contract.py", "histogram.py"],
+)
+def test_a_summary_stands_only_while_what_made_it_is_written_as_it_was(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How files were read is in its numbers as much as what was made of them."""
+    before, read_bytes = summary._methods.__wrapped__(), Path.read_bytes
+    is_mended = [0]
+
+    def mended(at: Path) -> bytes:
+        is_mended[0] += at.name == name
+        return read_bytes(at) + (b"# mended" if at.name == name else b"")
+
+    monkeypatch.setattr(Path, "read_bytes", mended)
+    assert summary._methods.__wrapped__() != before
+    assert is_mended[0] == 1
