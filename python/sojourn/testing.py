@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,8 +28,19 @@ class Lab:
         self.points: list[Point] = []
         self.trouble: Callable[[Point, int], None] = lambda _point, _number: None
 
-    def execute(self, _study: Study, point: Point, folder: Path, _session: object) -> None:
-        """Leave the files of a point in its folder, as `run.execute` does."""
+    def execute(
+        self,
+        _study: Study,
+        point: Point,
+        folder: Path,
+        _session: object,
+        beside: Sequence[Path] = (),
+    ) -> None:
+        """Leave the files of each point in its folder, as `run.execute` does."""
+        for member, its_folder in zip(point.all, (folder, *beside), strict=True):
+            self._measure(member, its_folder)
+
+    def _measure(self, point: Point, folder: Path) -> None:
         self.points.append(point)
         self.trouble(point, len(self.points))
         offered = point.offered_rps or CAPACITY_RPS
