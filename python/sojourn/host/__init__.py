@@ -11,6 +11,7 @@ client on CPUs.
 from __future__ import annotations
 
 from sojourn.host.abilities import Ability
+from sojourn.host.company import apart
 from sojourn.host.doctor import doctor
 from sojourn.host.facts import Facts, manifest, read
 from sojourn.host.finding import Finding, Report
@@ -23,6 +24,7 @@ __all__ = [
     "Placement",
     "Report",
     "Shared",
+    "apart",
     "doctor",
     "manifest",
     "place",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.host import placement, topology
+from sojourn.host import company, placement, topology
 from sojourn.host.placement import Placement
 from sojourn.host.tree import Tree
 
@@ -120,3 +120,22 @@ def test_on_many_cpus_a_client_that_has_to_go_leaves_the_lab_alone(fake_host: Ho
     assert set(told.client).isdisjoint({*told.server, *got.housekeeping})
     assert told.housekeeping == got.housekeeping
     assert placement.TOLD not in told.shared
+
+
+def test_a_client_is_on_no_server_of_those_it_is_measured_beside(fake_host: Host) -> None:
+    seen, big = placed(fake_host("big_server"), threads=7, clients=3)
+    small, few = (placement.place(seen, threads=n, clients=2) for n in (1, 4))
+    assert set(big.server) & set(small.client), "by itself it would run there"
+    got = company.apart({"big": big, "small": small, "few": few}, seen)
+    servers = {cpu for where in got.values() for cpu in where.server}
+    clients = [cpu for where in got.values() for cpu in where.client]
+    core = {cpu.id: cpu.core for cpu in seen.cpus}
+    assert {core[cpu] for cpu in clients}.isdisjoint(core[cpu] for cpu in servers)
+    assert len(clients) == len(set(clients)) == 7, "and each has CPUs of its own"
+    assert (got["big"], got["small"].server) == (big, small.server)
+
+
+@pytest.mark.parametrize("machine", ["one_cpu", "two_cpus", "two_siblings", "four_smt"])
+def test_where_there_is_no_other_cpu_clients_stay(machine: str, fake_host: Host) -> None:
+    seen, alone = placed(fake_host(machine))
+    assert company.apart({"a": alone, "b": alone}, seen) == {"a": alone, "b": alone}

@@ -8,6 +8,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,13 @@ from sojourn import host, services
 from sojourn.errors import RunFault
 from sojourn.places.users import User
 from sojourn.plan import Phase, Point
+from sojourn.plan.questions import together
 from sojourn.run import record, session, signals, work
 from sojourn.run.execute import job as job_of
+from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.services import Allowance
-from sojourn.spec import ServiceSpec
+from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 
 Host = Callable[[str], Path]
@@ -107,6 +110,37 @@ def test_a_service_gets_the_cpus_it_wants_threads(fake_host: Host) -> None:
     assert (len(few.server), len(few.client)) == (2, 1)
     one = session.placement(spec("synthetic", params={"servers": 8}), facts)
     assert len(one.server) == 1
+
+
+def test_clients_of_services_at_once_are_on_nobodys_server(
+    fake_host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone too, where it is measured to be compared with that."""
+    facts = host.read(fake_host("big_server"))
+    one, two = spec(label="one", load={"threads": 3}), spec(label="two", knobs={"cpuset": "9"})
+    study = Study.model_validate(
+        {"name": "s", "question": "?", "run": PROFILES["quick"], "services": (one, two),
+         "together": {"one": [0.3], "two": [0.3]}}
+    )  # fmt: skip
+    null = services.build("null", {}, Allowance(cpus=1, memory_bytes=1 << 30))
+    monkeypatch.setattr(session, "settle", lambda s, *_: (null, session.placement(s, facts)))
+    lab = session.Session(facts)
+    monkeypatch.setattr(lab, "_folder", lambda *_: tmp_path)
+    lab.journal = Journal.create(tmp_path / "state")
+
+    def clients(phase: Phase, *labels: str) -> list[tuple[int, ...]]:
+        first, *others = (point(service=label, phase=phase) for label in labels)
+        served = lab.services(study, replace(first, beside=tuple(others)))
+        assert labels == ("one",) or served[-1].live.placement.server == (9,)
+        return [found.live.placement.client for found in served]
+
+    assert 9 in clients(Phase.SWEEP, "one")[0]
+    (own,) = clients(together.PHASE, "one")
+    both = clients(together.PHASE, "one", "two")
+    assert 9 not in own
+    assert len(own) == 3
+    assert both[0] == own
+    lab.journal.close()
 
 
 def test_the_point_beats_the_study_and_the_study_the_machine(

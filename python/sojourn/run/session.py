@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from sojourn import actors, places, services
-from sojourn.host import Facts, Placement, place
+from sojourn.host import Facts, Placement, apart, place
 from sojourn.host.placement import confine
 from sojourn.places import users
 from sojourn.plan import Point
@@ -47,6 +47,12 @@ def placement(spec: ServiceSpec, facts: Facts) -> Placement:
     where = place(facts.topology, threads=threads, clients=clients)
     cpus = placed.told_cpus(spec)
     return confine(where, cpus, [cpu.id for cpu in facts.topology.usable]) if cpus else where
+
+
+def company(study: Study, facts: Facts) -> dict[str, Placement]:
+    """Who runs where when services are measured at once, by label, and alone to be compared."""
+    wheres = {label: placement(study.service(label), facts) for label in together.members(study)}
+    return apart(wheres, facts.topology)
 
 
 def _whole(value: object, default: int) -> int:
@@ -137,6 +143,9 @@ class Session:
         if as_asked not in self._settled:
             self._settled[as_asked] = settle(spec, study, self.facts)
         service, where = self._settled[as_asked]
+        has_company = point.phase is together.PHASE
+        if has_company:
+            where = company(study, self.facts)[spec.label]
         live = RunningService(
             label=spec.label,
             life=point.life,
@@ -147,7 +156,7 @@ class Session:
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
             levels=placed.levels(spec),
             wish=shield.wish(study, spec, point, service, where),
-            has_company=point.phase is together.PHASE,
+            has_company=has_company,
         )
         self._served[spec.label] = Served(live, spec, self.journal, self.show)
         return self._served[spec.label]
