@@ -99,8 +99,7 @@ def test_what_a_manager_turns_is_turned_and_back_when_the_point_ends(
 
     def look(event: run.Event) -> None:
         if event.step == "measure":  # told before the manager is asked
-            assert session._served is not None
-            met.append(session._served.live.knobs["cpuset"].read())
+            met.append(session._served["memcached"].live.knobs["cpuset"].read())
 
     session.show = look
     folder = measure(
@@ -111,8 +110,7 @@ def test_what_a_manager_turns_is_turned_and_back_when_the_point_ends(
     first = cpu_text(tuple(read(folder, "service.json")["placement"]["server"]))
     (asked,) = {*read(folder, "decisions.json")["periods"][0]["changes"].values()}
     assert met[:2] == [first, asked]
-    assert session._served is not None
-    assert session._served.live.knobs["cpuset"].read() == first
+    assert session._served["memcached"].live.knobs["cpuset"].read() == first
 
 
 def test_a_probe_that_cannot_enter_fails_the_point_and_leaves_its_server_for_the_next(

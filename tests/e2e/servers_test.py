@@ -150,7 +150,7 @@ def when_measuring(session: run.Session, act: Callable[[int], None]) -> None:
     done = threading.Event()
 
     def see(event: run.Event) -> None:
-        served = session._served
+        served = session._served.get(event.service)
         if event.step != "measure" or served is None or done.is_set():
             return
         if served.live.process is not None:
