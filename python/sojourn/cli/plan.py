@@ -75,7 +75,8 @@ def plan(
     if as_json:
         put_json({
             "study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points,
-            "too_short": ahead.shortfalls, "combinations": combinations(asked, ahead),
+            "too_short": ahead.shortfalls, "is_cut": ahead.is_cut,
+            "combinations": combinations(asked, ahead),
             "left_out": [
                 {"levels": dict(cell), "reason": reason}
                 for cell, reason in asked.design.left_out(asked.factors)
@@ -124,8 +125,11 @@ def show(study: Study, ahead: Rehearsal) -> None:
     console.print(table)
     if study.factors:
         _show_design(study, ahead)
+    if ahead.is_cut:
+        console.print("[yellow]cut[/]: there are more points; all numbers here are lower bounds")
+    about = "more than" if ahead.is_cut else "about"
     console.print(
-        f"about {len(ahead.points)} points, {show_s(ahead.measure_s)} of measuring, "
+        f"{about} {len(ahead.points)} points, {show_s(ahead.measure_s)} of measuring, "
         f"{show_s(ahead.wall_s)} in all"
     )
     for shortfall in ahead.shortfalls:

@@ -33,6 +33,7 @@ class Rehearsal:
         measure_s: of that, measuring.
         walls_s: of each point, restart included, s; together `wall_s`.
         shortfalls: what the time allowed cannot answer, and how much would.
+        is_cut: there are more; these are the first `POINTS_MAX` or so, and the times a lower bound.
     """
 
     points: tuple[Point, ...]
@@ -40,6 +41,7 @@ class Rehearsal:
     measure_s: float
     walls_s: tuple[float, ...] = ()
     shortfalls: tuple[str, ...] = ()
+    is_cut: bool = False
 
 
 def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
@@ -67,6 +69,7 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
         measure_s=measure_s,
         walls_s=tuple(walls_s),
         shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points])),
+        is_cut=point is not None,
     )
 
 

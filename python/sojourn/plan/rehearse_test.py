@@ -116,3 +116,13 @@ def test_a_long_run_s_misses_come_in_few_pieces(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(evidence, "_trial", counted)
     assert rehearse(asked).points
     assert max(sizes) == PIECES_MAX
+
+
+def test_a_plan_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = spec.load("max_load_memcached", profile="quick")
+    whole = rehearse(asked)
+    assert not whole.is_cut
+    monkeypatch.setitem(rehearse.__globals__, "POINTS_MAX", 5)
+    assert rehearse(asked).is_cut
+    monkeypatch.setitem(rehearse.__globals__, "POINTS_MAX", len(whole.points))
+    assert not rehearse(asked).is_cut
