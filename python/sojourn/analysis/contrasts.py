@@ -99,6 +99,18 @@ class Contrast:
                 found.append(math.fsum(terms) if is_finite else math.nan)
         return tuple(found)
 
+    def spread(self, values: Mapping[int, Mapping[Setting, float]]) -> float:
+        """Standard deviation of the mean log ratio by chance alone, for one of 1 of two runs.
+
+        Weights w of runs that are independent: var(Σ w·ln t) = Σ w²·var(ln t), and the log ratio
+        of two runs has 2·var(ln t). So it is 1 of one pair, and 1/√n of n.
+
+        Args:
+            values: as in `by_block`; at least one block in which the levels compare.
+        """
+        used = [weights for block in values.values() if (weights := self.weights(block))]
+        return math.sqrt(sum(w * w for each in used for w in each.values()) / 2) / len(used)
+
 
 def ratio(logs: Sequence[float]) -> tuple[float | None, Interval | None]:
     """The mean log ratio of blocks as a ratio, with Student's interval if there are two or more."""

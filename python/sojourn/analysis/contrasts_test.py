@@ -163,3 +163,17 @@ def test_three_levels_are_compared_with_the_first_each() -> None:
     for level in levels[1:]:
         value, _ = ratio(Contrast(known, "a", 1, level, is_fraction=False).by_block(values))
         assert value == pytest.approx(level)
+
+
+@pytest.mark.parametrize(
+    ("design", "blocks"), [(Design(), 1), (Design(), 3), (Design(kind="fractional", p=1), 3)]
+)
+def test_what_chance_makes_of_an_effect_is_its_spread(design: Design, blocks: int) -> None:
+    rng, mine = np.random.default_rng(11), cells(design, "a", "b", "c")
+    contrast = Contrast(mine, "a", 1, 2, design.kind == "fractional")
+    drawn = [
+        by_block(mine, blocks, dict.fromkeys("abc", 0.0), rng, sd=0.1) for _ in range(400)
+    ]  # two runs differ by √2 · 0.1
+    found = np.std([np.mean(contrast.by_block(values)) for values in drawn]) / (math.sqrt(2) * 0.1)
+    assert contrast.spread(drawn[0]) == pytest.approx(found, rel=0.1)
+    assert contrast.spread(drawn[0]) == pytest.approx(1 / math.sqrt(blocks * len(mine) / 2))

@@ -7,11 +7,12 @@ the service alone. How much load fits is a number of its own beside it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sojourn.analysis import noise
 from sojourn.analysis.combinations import Part
-from sojourn.analysis.contrasts import BLOCKS_MIN, COVERAGE, Contrast, combined, ratio
+from sojourn.analysis.contrasts import BLOCKS_MIN, Contrast, combined
 from sojourn.analysis.findings import (
     Effect,
     FactorFinding,
@@ -19,6 +20,7 @@ from sojourn.analysis.findings import (
     MaxLoad,
     ServiceFinding,
 )
+from sojourn.analysis.saying import Blocks, Number, Saying
 from sojourn.analysis.words import load_share, percentile
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import Setting, level_text
@@ -28,8 +30,6 @@ from sojourn.spec.levels import names
 MEDIAN, TAIL = 0.5, 0.99
 BORDER_LEVEL = 0.9  # of the intervals of how much load fits
 TOLD = 0.7  # load whose tail stands in the sentence, or the nearest that can be told (C7)
-
-Blocks = Mapping[int, Mapping[Setting, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,21 @@ def _factor(service: _Service, key: str) -> FactorFinding:
 def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[Effect]:
     """Each number's effect, the one that is asked for most first."""
     unlike = _unlike(service, contrast)
-    said = _Saying(contrast, name)
+    said = Saying(contrast, name)
+    floor = noise.pooled([f.noise_floor for f in service.found if f.noise_floor])
     if any(part.spec.qos and "max_load" in part.spec.measure for part in service.parts):
         value, interval = combined(contrast, _limits(service))
         reason = "" if interval else "how much load fits has no closed interval under some levels"
-        number = _Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
+        number = Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
         yield said.effect(number, value, interval, reason=reason, unlike=unlike)
     q = service.found[0].qos.q if service.found[0].qos else TAIL
     for load in sorted({p.fraction for f in service.found for p in f.points}):
         for quantile in dict.fromkeys((q, MEDIAN)):
-            number = _Number(
+            number = Number(
                 f"{percentile(quantile)} at {load_share(load)} load",
                 is_time=True,
                 doubt=_late(service, load, quantile),
+                floor=floor if floor and floor.q == quantile else None,
             )
             yield said.of_blocks(number, _times(service, load, quantile), unlike=unlike)
     peaks = _peaks(service)
@@ -108,90 +110,7 @@ def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[Effec
         part for part in service.parts if not part.has_axis
     ]  # theirs is the axis of another
     if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
-        yield said.of_blocks(_Number("max RPS", is_time=False), peaks, unlike=unlike)
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """What is compared; fields as in `Effect`."""
-
-    what: str
-    is_time: bool
-    coverage: float = COVERAGE
-    doubt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Saying:
-    """Makes effects of ratios, with their sentences."""
-
-    contrast: Contrast
-    name: str
-
-    def of_blocks(self, number: _Number, values: Blocks, *, unlike: str) -> Effect:
-        """An effect from values by block and combination."""
-        logs = self.contrast.by_block(values)
-        lost = sum(map(math.isnan, logs))
-        value, interval = ratio(logs) if not lost else (None, None)
-        if lost:
-            reason = f"it is infinite in {lost} of {len(logs)} blocks: requests were lost"
-        elif value is None:
-            reason = "no block has believed runs of both levels"
-        else:
-            reason = "" if interval else "one block tells no interval (see run.repeats)"
-        return self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
-
-    def effect(
-        self,
-        number: _Number,
-        value: float | None,
-        interval: Interval | None,
-        *,
-        blocks: int = 0,
-        reason: str,
-        unlike: str,
-    ) -> Effect:
-        """An effect; `unlike` says why the two levels do not compare, whatever was measured."""
-        reason = (unlike or reason) if value is not None else reason
-        interval = None if reason else interval
-        base, level = level_text(self.contrast.base), level_text(self.contrast.level)
-        said = f", {'but ' if value else 'for '}{reason}" if reason else ""
-        return Effect(
-            what=number.what,
-            is_time=number.is_time,
-            base=base,
-            level=level,
-            ratio=value,
-            interval=interval,
-            coverage=number.coverage,
-            blocks=blocks,
-            reason=reason,
-            doubt=number.doubt,
-            sentence=_words(number, f"with {self.name} = {level}", base, value, interval) + said,
-        )
-
-
-def _words(
-    number: _Number, under: str, base: str, value: float | None, interval: Interval | None
-) -> str:
-    """`p99 at 70 % load is 1.8 times (1.4 to 2.3) as long with threads = 2 as with 1`."""
-    if value is None:
-        return f"{number.what} {under} cannot be compared with {base}"
-    beside = f"as {'long' if number.is_time else 'high'} {under} as with {base}"
-    if interval is None:
-        return f"{number.what} was {_digits(value)} times {beside}"
-    ends = f"{_digits(interval.lo)} to {_digits(interval.hi)}"
-    same = ", which may be no difference" if interval.lo <= 1 <= interval.hi else ""
-    return f"{number.what} is {_digits(value)} times ({ends}) {beside}{same}"
-
-
-def _digits(value: float) -> str:
-    """Two digits; three around and above one, where they still say something.
-
-    >>> _digits(1.0321), _digits(0.046), _digits(12.34)
-    ('1.03', '0.046', '12.3')
-    """
-    return f"{value:.3g}" if value >= 0.9 else f"{value:.2g}"
+        yield said.of_blocks(Number("max RPS", is_time=False), peaks, unlike=unlike)
 
 
 def _unlike(service: _Service, contrast: Contrast) -> str:

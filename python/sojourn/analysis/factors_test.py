@@ -87,6 +87,22 @@ def test_effects_of_several_factors_are_told_apart() -> None:
     assert sentence in found.answer
 
 
+def test_an_effect_that_equal_runs_have_too_is_said_to_be_within_their_noise() -> None:
+    # Nothing comes of the first factor; the second makes times 1.5 times as long.
+    place = "services.memcached.load.threads"
+    found = analysis.study(played(asked(f"{place}=1,2", f"{CONNECTIONS}=16,64", repeats=4)))
+    nothing = effect(found, "threads", "p99 at 70 % load")
+    assert nothing.noise_gate is not None
+    assert 1 < nothing.noise_gate < 1.2
+    assert nothing.is_noise
+    assert "within the noise of equal runs" in nothing.sentence
+    real = effect(found, "connections", "p99 at 70 % load")
+    assert not real.is_noise
+    assert "within the noise" not in real.sentence
+    median = effect(found, "threads", "p50 at 70 % load")
+    assert median.noise_gate is None  # pairs were compared by another quantile
+
+
 def test_one_block_tells_no_interval() -> None:
     one = effect(
         analysis.study(played(asked(f"{THREADS}=1,2", repeats=1))), "threads", "p99 at 70 % load"

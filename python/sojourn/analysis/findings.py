@@ -338,6 +338,8 @@ class Effect:
         reason: why there is no interval; "" if there is one.
         doubt: what to keep in mind beside the interval; "" if nothing.
         sentence: the effect in words.
+        noise_gate: the ratio up to which it could be equal runs' (A/A); None if that is not known.
+        is_noise: it is no more than that.
     """
 
     what: str
@@ -351,6 +353,8 @@ class Effect:
     reason: str
     doubt: str
     sentence: str
+    noise_gate: float | None = None
+    is_noise: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,6 +83,26 @@ def twins(judged: Sequence[Judged]) -> list[tuple[Judged, Judged]]:
     return [(pair[False], pair[True]) for pair in found.values() if len(pair) == 2]
 
 
-def is_within(floor: NoiseFloor, ratio: float) -> bool:
+def pooled(floors: Sequence[NoiseFloor], *, confidence: float = CONFIDENCE) -> NoiseFloor | None:
+    """The floor of several combinations of levels together; None of none, or of unlike quantiles.
+
+    Each has few pairs of its own, and the gate of few pairs is wide.
+    """
+    if len({floor.q for floor in floors}) != 1:
+        return None
+    return _floor(floors[0].q, tuple(p for floor in floors for p in floor.pairs), confidence)
+
+
+def gate(floor: NoiseFloor, spread: float = 1.0) -> float:
+    """The logarithm below which an effect cannot be told from what equal runs differ by.
+
+    Args:
+        floor: of the same quantile as the effect.
+        spread: of the effect, for one of 1 of two single runs (`Contrast.spread`).
+    """
+    return floor.gate * spread
+
+
+def is_within(floor: NoiseFloor, ratio: float, spread: float = 1.0) -> bool:
     """Whether an effect, as a ratio of two times, is no larger than what equal runs differ by."""
-    return ratio > 0 and abs(math.log(ratio)) <= floor.gate
+    return ratio > 0 and abs(math.log(ratio)) <= gate(floor, spread)

@@ -41,7 +41,12 @@ def _row(factor: FactorFinding, effect: Effect) -> Row:
         interval=f"{_end(ends.lo)}–{_end(ends.hi)}, {show.share(effect.coverage)}" if ends else "–",
         basis=f"{count} block{'' if count == 1 else 's'}" if count else of_all,
         remark=show.sentences(
-            (effect.reason, "may be no difference" if is_open else "", effect.doubt)
+            (
+                effect.reason,
+                "may be no difference" if is_open else "",
+                "within the noise of equal runs" if effect.is_noise else "",
+                effect.doubt,
+            )
         ),
         is_known=ends is not None,
     )
