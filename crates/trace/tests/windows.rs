@@ -54,8 +54,11 @@ fn clean(outcome: &Outcome) -> Judged {
     let counts = &outcome.counts;
     let unmatched = counts.weighing(Weight::Unmatched);
     judge(unmatched == 0, || format!("{unmatched} unmatched: {:?}", counts.reasons))?;
-    let history = counts.reason("thread_history");
-    judge(history == 0, || format!("{history} requests' threads had not been seen"))
+    // A thread that runs while it is listed may be seen too late for the request it is at: counted.
+    let (history, matched) = (counts.reason("thread_history"), counts.matched());
+    judge(history * 20 <= matched, || {
+        format!("{history} of {matched} requests' threads had not been seen")
+    })
 }
 
 /// Workers that sleep in `epoll_wait` when a window begins and connections that were used in another
