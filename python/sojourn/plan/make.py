@@ -11,8 +11,13 @@ from sojourn.spec import Study
 
 
 def seed_of(study: Study, key: str) -> int:
-    """A seed of 48 bits, never 0, that depends on the study's seed and the point's key only."""
-    digest = blake2b(f"{study.seed}/{key}".encode(), digest_size=6).digest()
+    """The seed of a study's point, or of an order: it depends on the study's seed and the key."""
+    return derived(study.seed, key)
+
+
+def derived(seed: int, key: str) -> int:
+    """A seed of 48 bits, never 0, that depends on another seed and a text only."""
+    digest = blake2b(f"{seed}/{key}".encode(), digest_size=6).digest()
     return int.from_bytes(digest, "big") or 1
 
 

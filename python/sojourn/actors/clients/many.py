@@ -13,7 +13,6 @@ Source: Kingman, Poisson Processes (1993), section 2.2; Treadmill (ISCA 2016) fo
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from sojourn import units
 from sojourn.actors.clients.client import ClientKind, Job
 from sojourn.errors import SpecFault
 from sojourn.host.tree import cpu_list, cpu_text
+from sojourn.plan import make
 
 POISSON = "poisson"
 CONNECTIONS, THREADS = 16, 1  # the generator's own, where a job says nothing
@@ -57,10 +57,7 @@ def share(job: Job, n: int) -> tuple[Job, ...]:
 
 def seed_of(seed: int, nth: int) -> int:
     """The seed of one of several generators: 48 bits, never 0; of 0 comes 0, a fresh one."""
-    if seed == 0:
-        return 0
-    digest = blake2b(f"{seed}/client {nth}".encode(), digest_size=6).digest()
-    return int.from_bytes(digest, "big") or 1
+    return make.derived(seed, f"client {nth}") if seed else 0
 
 
 def _check(job: Job, n: int) -> None:
