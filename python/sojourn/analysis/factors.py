@@ -45,6 +45,15 @@ class _Service:
         return self.parts[0].spec.label
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An effect, with the load of a time as a share of max RPS, and whether it is of a tail."""
+
+    effect: Effect
+    load: float = 0.0
+    is_tail: bool = False
+
+
 def effects(
     study: Study, parts: Sequence[Part], found: Sequence[ServiceFinding]
 ) -> tuple[FactorFinding, ...]:
@@ -69,7 +78,7 @@ def _factor(service: _Service, key: str) -> FactorFinding:
     name, levels = names(service.study.factors)[key], service.study.factors[key]
     cells = tuple(part.levels for part in service.parts)
     is_fraction = service.study.design.kind == "fractional"
-    found: list[Effect] = []
+    found: list[_Told] = []
     for level in levels[1:]:
         contrast = Contrast(cells, key, levels[0], level, is_fraction)
         found += _numbers(service, contrast, name)
@@ -79,13 +88,13 @@ def _factor(service: _Service, key: str) -> FactorFinding:
         key=key,
         name=name,
         levels=tuple(map(level_text, levels)),
-        effects=tuple(found),
+        effects=tuple(told.effect for told in found),
         aliases=aliases,
         sentence=_sentence(service.label, found, aliases),
     )
 
 
-def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[Effect]:
+def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[_Told]:
     """Each number's effect, the one that is asked for most first."""
     unlike = _unlike(service, contrast)
     said = Saying(contrast, name)
@@ -94,7 +103,7 @@ def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[Effec
         value, interval = combined(contrast, _limits(service))
         reason = "" if interval else "how much load fits has no closed interval under some levels"
         number = Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
-        yield said.effect(number, value, interval, reason=reason, unlike=unlike)
+        yield _Told(said.effect(number, value, interval, reason=reason, unlike=unlike))
     q = service.found[0].qos.q if service.found[0].qos else TAIL
     for load in sorted({p.fraction for f in service.found for p in f.points}):
         for quantile in dict.fromkeys((q, MEDIAN)):
@@ -104,13 +113,12 @@ def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[Effec
                 doubt=_late(service, load, quantile),
                 floor=floor if floor and floor.q == quantile else None,
             )
-            yield said.of_blocks(number, _times(service, load, quantile), unlike=unlike)
+            of = said.of_blocks(number, _times(service, load, quantile), unlike=unlike)
+            yield _Told(of, load, is_tail=quantile != MEDIAN)
     peaks = _peaks(service)
-    borrowed = [
-        part for part in service.parts if not part.has_axis
-    ]  # theirs is the axis of another
+    borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
     if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
-        yield said.of_blocks(Number("max RPS", is_time=False), peaks, unlike=unlike)
+        yield _Told(said.of_blocks(Number("max RPS", is_time=False), peaks, unlike=unlike))
 
 
 def _unlike(service: _Service, contrast: Contrast) -> str:
@@ -199,21 +207,17 @@ def _aliases(service: _Service, key: str) -> tuple[str, ...]:
     return tuple(" with ".join(called[f] for f in word) for word in words if felt >= set(word))
 
 
-def _sentence(label: str, found: Sequence[Effect], aliases: Sequence[str]) -> str:
+def _sentence(label: str, found: Sequence[_Told], aliases: Sequence[str]) -> str:
     """The effects that matter most: how much load fits, the tail at one load, max RPS."""
     told: list[Effect] = []
-    for level in dict.fromkeys(effect.level for effect in found):
-        mine = [effect for effect in found if effect.level == level]
-        tails = [e for e in mine if e.is_time and not e.what.startswith(percentile(MEDIAN))]
-        known = [e for e in tails if e.interval] or [e for e in tails if e.ratio] or tails
-        near = min(known, key=lambda e: abs(_load_of(e) - TOLD), default=None)
-        told += [e for e in mine if not e.is_time] + ([near] if near else [])
+    for level in dict.fromkeys(one.effect.level for one in found):
+        mine = [one for one in found if one.effect.level == level]
+        tails = [one for one in mine if one.is_tail]
+        known = [t for t in tails if t.effect.interval] or [t for t in tails if t.effect.ratio]
+        near = min(known or tails, key=lambda one: abs(one.load - TOLD), default=None)
+        told += [one.effect for one in mine if not one.effect.is_time]
+        told += [near.effect] if near else []
     told.sort(key=lambda effect: effect.interval is None)  # what is known first
     said = "; ".join(effect.sentence for effect in told)
     mixed = f" (not to be told from the effect of {', '.join(aliases)})" if aliases else ""
     return f"{label}: {said}{mixed}." if said else ""
-
-
-def _load_of(effect: Effect) -> float:
-    """The load in `p99 at 70 % load`."""
-    return float(effect.what.split(" at ")[1].removesuffix(" % load")) / 100

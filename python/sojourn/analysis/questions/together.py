@@ -12,15 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, stdev
+from statistics import median
 from typing import TypeAlias
 
-from scipy import stats
-
-from sojourn.analysis import quantiles
+from sojourn.analysis import contrasts, quantiles
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.analysis.method import Method
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import percent, worst
@@ -33,15 +30,8 @@ from sojourn.units import show_ns
 Blocks: TypeAlias = Mapping[int, Outcome]
 Runs: TypeAlias = dict[str, dict[int, dict[str, list[Outcome]]]]  # setting → block → service
 
-CONFIDENCE = 0.95
 Q = 0.99
 _NEEDED = quantiles.smallest_sample(Q)  # requests of a run whose p99 says anything (M10)
-METHOD = Method(
-    name="together",
-    about="p99 of a service beside others over p99 alone, as a ratio within blocks",
-    ids=("L19", "C22", "M16"),
-    source="Student's interval on logarithms of paired ratios",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,13 +168,8 @@ def ratio_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]
     >>> [round(number, 2) for number in ratio_of([(2.0, 1.0), (8.0, 2.0), (4.0, 1.0)]) or ()]
     [3.17, 1.17, 8.58]
     """
-    if len(pairs) < 2:  # no spread
-        return None
-    logs = [math.log(a / b) for a, b in pairs]
-    middle = fmean(logs)
-    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1))
-    half = t * stdev(logs) / math.sqrt(len(logs))
-    return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
+    value, ends = contrasts.ratio([math.log(a / b) for a, b in pairs])
+    return None if value is None or ends is None else (value, ends.lo, ends.hi)
 
 
 def _within(bound_ns: int | None, p99s: Sequence[float]) -> Verdict | None:

@@ -30,9 +30,10 @@ def rows(findings: Findings) -> list[Record]:
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure; none if no services were measured at once."""
-    records = rows(findings)
-    if not records:
+    found = findings.section(Together)
+    if not found or not found.met:
         return []
+    records = [_record(met) for met in found.met]
     title = "p99 beside others, over p99 alone"
     table: Table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["ratio"] is not None]
@@ -55,7 +56,7 @@ def draw(findings: Findings) -> list[Figure]:
     )
     one = alt.Chart().mark_rule(color=role("ink"), strokeDash=[4, 3]).encode(x=alt.datum(1.0))
     chart = alt.layer(one, lines, dots).properties(width="container", height=ROW_PX * len(drawn))
-    longer = [record for record in drawn if float(record["lo"] or 0) > 1]
+    longer = sum(met.is_longer for met in found.met)
     return [
         Figure(
             name=NAME,
@@ -65,7 +66,7 @@ def draw(findings: Findings) -> list[Figure]:
                 " the same block; lines are 95 % intervals over blocks. On the line at 1 the others"
                 " make no difference. (L19, C22)"
             ),
-            alt=f"{len(longer)} of {len(drawn)} tails are longer beside the others.",
+            alt=f"{longer} of {len(drawn)} tails are longer beside the others.",
             table=table,
             chart=finish(chart, sheet, title=title),
         )
