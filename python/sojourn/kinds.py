@@ -6,7 +6,7 @@ Every folder of kinds has a written one: `KINDS = table(null.KIND, local.KIND)`,
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
@@ -49,9 +49,14 @@ def find(kinds: Mapping[str, K], name: str, what: str) -> K:
     """
     if name in kinds:
         return kinds[name]
-    near = difflib.get_close_matches(name, kinds, n=1)
     raise SpecFault(
         f"there is no {what} {name}",
         at=f"{what} {name}",
-        fix=f"did you mean {near[0]}?" if near else f"known: {', '.join(kinds)}",
+        fix=meant(name, kinds) or f"known: {', '.join(kinds)}",
     )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Which of the known names was meant, as a question; "" if none is like it."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else ""

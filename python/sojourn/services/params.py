@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from sojourn.errors import SpecFault
+from sojourn.kinds import meant
 
 Value: TypeAlias = str | int | float | bool
 
@@ -53,11 +53,10 @@ def settle(
     known = {param.name: param for param in params}
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
             raise SpecFault(
                 f"{kind} has no parameter {name}",
                 at=f"service {kind}, {name}",
-                fix=f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}",
+                fix=meant(name, known) or f"it has {', '.join(known) or 'none'}",
             )
     return {name: _value(kind, param, given.get(name)) for name, param in known.items()}
 
