@@ -14,10 +14,7 @@ NAME = "local"
 class Local(Place):
     """The lab's own network namespace; there is nothing to make and nothing to undo."""
 
-    @property
-    def kind(self) -> str:
-        """Its name, as `places.KINDS` has it."""
-        return NAME
+    kind = NAME
 
     @property
     def host(self) -> str:

@@ -44,10 +44,7 @@ class Netns(Place):
     _book: Book | None = None
     _made: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
 
-    @property
-    def kind(self) -> str:
-        """Its name, as `places.KINDS` has it."""
-        return NAME
+    kind = NAME
 
     @property
     def host(self) -> str:

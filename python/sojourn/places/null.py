@@ -18,10 +18,7 @@ NAME = "null"
 class Null(Place):
     """A place where nothing can be started."""
 
-    @property
-    def kind(self) -> str:
-        """Its name, as `places.KINDS` has it."""
-        return NAME
+    kind = NAME
 
     @property
     def host(self) -> str:

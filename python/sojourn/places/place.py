@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from sojourn.places import ports, process
 from sojourn.places.ledger import Book, Undo
@@ -21,12 +22,13 @@ from sojourn.places.users import User
 
 
 class Place(ABC):
-    """Where the programs of one life of a service run."""
+    """Where the programs of one life of a service run.
 
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """Its name, as `places.KINDS` has it."""
+    Attributes:
+        kind: its name, as `places.KINDS` has it.
+    """
+
+    kind: ClassVar[str]
 
     @property
     @abstractmethod

@@ -34,11 +34,6 @@ def server_user() -> User | None:
     return User(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def stays_root() -> bool:
-    """Whether servers have to run as root, because no other user can be taken."""
-    return os.geteuid() == 0 and server_user() is None
-
-
 def _has(capability: int) -> bool:
     for line in (
         Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()

@@ -13,10 +13,7 @@ NAME = "loopback2"
 class Loopback2(Place):
     """The lab's own network namespace, at another address than usual."""
 
-    @property
-    def kind(self) -> str:
-        """Its name, as `places.KINDS` has it."""
-        return NAME
+    kind = NAME
 
     @property
     def host(self) -> str:
