@@ -77,6 +77,14 @@ def test_a_protocol_with_operation_option_and_greeting_compiles(grown: Path) -> 
     assert check.returncode == 0, check.stderr[-3000:]
 
 
+def test_what_tables_and_docs_are_held_against_takes_them(grown: Path) -> None:
+    packages = ("places", "services", "knobs", "actors", "question_test.py")
+    tests = [f"python/sojourn/{name}" for name in packages]
+    picked = "table or names or describes or docstring"
+    python(grown, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", picked, *tests,
+           "tests/docs_test.py")  # fmt: skip
+
+
 def test_what_is_not_there_to_be_changed_is_refused(tmp_path: Path) -> None:
     grow.copy(tmp_path)
     grow.add(tmp_path, grow.additions())

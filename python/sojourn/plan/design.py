@@ -14,7 +14,7 @@ Source: Montgomery, Design and Analysis of Experiments, 8th ed. (2013), 14.4 on 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -169,11 +169,6 @@ def without(outcome: Outcome, levels: Mapping[str, Level]) -> Outcome:
     gone = set(levels) - own
     left = {key: level for key, level in outcome.point.setting.items() if key not in gone}
     return replace(outcome, point=replace(outcome.point, setting=Setting.of(left)))
-
-
-def first(study: Study, candidates: Sequence[tuple[Group, Point]]) -> tuple[Group, Point] | None:
-    """Of one service's combinations the one whose point is next; None if all are complete."""
-    return min(candidates, key=lambda each: turn(study, *each), default=None)
 
 
 def turn(study: Study, group: Group, point: Point) -> Turn:

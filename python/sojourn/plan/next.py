@@ -81,12 +81,11 @@ class Planner:
 
     def _of_all(self, outcomes: Sequence[Outcome]) -> Point | None:
         """The next point of a question about all services; their own are answered."""
-        if not self._study.together:
+        asked = [kind for kind in questions.KINDS.values() if kind.is_asked_of_all(self._study)]
+        if not asked:
             return None
         known = {s.label: progress(self._study, s, outcomes) for s in self._study.services}
-        wanted = (
-            kind.next_of_all(self._study, known, outcomes) for kind in questions.KINDS.values()
-        )
+        wanted = (kind.next_of_all(self._study, known, outcomes) for kind in asked)
         return next(filter(None, wanted), None)
 
     def _add(self, outcomes: Sequence[Outcome]) -> None:

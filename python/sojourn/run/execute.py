@@ -77,7 +77,7 @@ class _Watcher(Watcher):
 
 
 class _All(Watcher):
-    """Watches several servers; the line that comes every second is the first one's."""
+    """Watches several servers; the line of every second, which sums up all, is told the first."""
 
     def __init__(self, each: Sequence[Watcher]) -> None:
         self._each = each

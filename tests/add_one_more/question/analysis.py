@@ -23,7 +23,7 @@ class Half(Section):
 
 
 class HalfAnswer(Answer):
-    """A count of runs."""
+    """How often it was measured, and what each run gave."""
 
     name = NAME
     section = Half

@@ -105,6 +105,11 @@ class Question(ABC):
         del study, known, outcomes
         return None
 
+    def is_asked_of_all(self, study: Study) -> bool:
+        """Whether the study asks it of several services at once."""
+        del study
+        return False
+
     def is_asked(self, study: Study, service: ServiceSpec) -> bool:
         """Whether the study asks it of this service."""
         del study

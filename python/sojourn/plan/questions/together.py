@@ -33,6 +33,10 @@ class Together(Question):
     phases = (PhaseKind(name=PHASE, about="services at once, and each alone", is_bare=True),)
     is_of_all = True
 
+    def is_asked_of_all(self, study: Study) -> bool:
+        """Whether the study has the table."""
+        return bool(study.together)
+
     def is_asked(self, study: Study, service: ServiceSpec) -> bool:
         """Of no service by itself."""
         del study, service
