@@ -1,8 +1,9 @@
 """Labs that kill themselves: the Nth makes and unmakes something, and dies before its Nth step.
 
-python killed.py WHAT STATE [WORD]
+python killed.py WHAT STATE [WORD …]
 
-WORD: of "cpuset", the first process of a session; of "process", the name that it is known by.
+WORD: of "cpuset", the first process of a session; of "knob", the same, then knob and two levels; of
+"process", the name that it is known by.
 Each lab is a fork and has its journal in STATE/N. How it ended is told as a line, its exit status
 or minus its signal; the next begins when a line is read. The last ends with 0: it had fewer steps.
 """
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import knobs, places
-from sojourn.knobs import settings
+from sojourn.knobs import groups, htb, settings
 from sojourn.places import network, process
 from sojourn.run import work
 from sojourn.run.journal import Journal
@@ -29,6 +30,8 @@ NETWORK = ("make", "add_bridge", "add_pair", "join", "bring_up", "delete", "remo
 STEPS: list[tuple[Any, str]] = [
     *((network, name) for name in NETWORK),
     *((settings, name) for name in ("change", "put_back")),
+    *((groups, name) for name in ("_mkdir", "_rmdir", "write")),
+    *((htb, name) for name in ("make", "_class", "remove")),
     *((process.Process, name) for name in ("await_start", "stop")),
     *((Path, "mkdir"), (Path, "touch"), (shutil, "rmtree"), (subprocess, "Popen")),
     *((Journal, name) for name in ("note", "undone")),
@@ -43,12 +46,23 @@ def netns(journal: Journal) -> None:
 
 
 def cpuset(journal: Journal) -> None:
-    """Turn a knob twice, and back."""
-    on = knobs.Turned(label="web", leader=int(sys.argv[3]), book=journal)
-    knob = knobs.kind("cpuset").build(on)
-    for level in ("0", "1"):
-        knob.apply(level)
-    knob.restore()
+    """Turn it twice, and back."""
+    turn(journal, "cpuset", "0", "1")
+
+
+def knob(journal: Journal) -> None:
+    """Turn any knob twice, and back."""
+    turn(journal, *sys.argv[4:])
+
+
+def turn(journal: Journal, name: str, *levels: str) -> None:
+    """Turn a knob of a session to some levels, and back."""
+    work = Path(sys.argv[2])
+    on = knobs.Turned(label="web", leader=int(sys.argv[3]), book=journal, work=work, port=7777)
+    one = knobs.kind(name).build(on)
+    for level in levels:
+        one.apply(level)
+    one.restore()
 
 
 def folder(journal: Journal) -> None:
@@ -67,7 +81,7 @@ def program(journal: Journal) -> None:
 
 
 WHAT: dict[str, Callable[[Journal], None]] = {
-    "netns": netns, "cpuset": cpuset, "folder": folder, "process": program,
+    "netns": netns, "cpuset": cpuset, "knob": knob, "folder": folder, "process": program,
 }  # fmt: skip
 
 

@@ -13,7 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from sojourn.places import proc
+from sojourn import knobs
+from sojourn.knobs import attr, rps, thp
+from sojourn.places import network, proc
 from sojourn.run.restore import restore
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -55,6 +57,50 @@ def test_cpus_of_every_thread_are_what_they_were(
     dirty = lab.killed_at_every_step("cpuset", tmp_path, cpus, str(server))
     # Noted, three threads changed one by one, twice; crossed out; put back one by one.
     assert len(dirty) >= 8
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("cpu_quota", ("50%", "20ms/50ms+10ms")),
+        ("memory_limit", ("512MiB", "none")),
+        ("numa", ("0", "none")),
+        ("policy", ("batch", "nice:5")),
+        ("thp", ("never", "always")),
+        ("rps", ("0", "1")),
+    ],
+)
+def test_a_knob_leaves_nothing(
+    tmp_path: Path, lab: SimpleNamespace, server: int, name: str, levels: tuple[str, str]
+) -> None:
+    if lack := knobs.kind(name).lacks(knobs.Asked(level=levels[0])):
+        pytest.skip(lack.missing)
+
+    def seen() -> object:
+        groups = [text(Path(f"/proc/{server}/cgroup")), *made_groups()]
+        orders = [attr.get(task.tid) for task in proc.tasks(server)]
+        return groups, orders, [text(Path(path)) for path in (thp.PATH, rps.PATH)]
+
+    dirty = lab.killed_at_every_step("knob", tmp_path, seen, str(server), name, *levels)
+    assert len(dirty) >= 2  # after the first change, and after the last
+
+
+def made_groups() -> list[Path]:
+    """Control groups that bear the lab's name."""
+    return sorted(Path("/sys/fs/cgroup").rglob("sojourn-*"))
+
+
+def test_no_bandwidth_limit_is_left(tmp_path: Path, lab: SimpleNamespace, server: int) -> None:
+    if lack := knobs.kind("egress").lacks(knobs.Asked(level="1MB/s")):
+        pytest.skip(lack.missing)
+
+    def qdiscs() -> list[object]:
+        with network.netlink() as route:
+            seen = [(q["index"], q["parent"], q.get_attr("TCA_KIND")) for q in route.get_qdiscs()]
+        return sorted(seen)
+
+    words = (str(server), "egress", "500MB/s", "1000MB/s")
+    assert len(lab.killed_at_every_step("knob", tmp_path, qdiscs, *words)) >= 3
 
 
 def test_no_working_folder_is_left(tmp_path: Path, lab: SimpleNamespace) -> None:

@@ -1,11 +1,14 @@
 """A lab to be killed: measures one long point and tells what it started.
 
-python lab.py SERVICE FOLDER STATE [PLACE [NEIGHBOUR]]
+python lab.py SERVICE FOLDER STATE [PLACE [NEIGHBOUR [KNOBS]]]
+
+KNOBS: levels by name, as JSON.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import subprocess
 import sys
@@ -126,6 +129,7 @@ def main() -> None:
     service, folder, state = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     place = sys.argv[4] if len(sys.argv) > 4 else "local"
     neighbour = sys.argv[5] if len(sys.argv) > 5 else "none"
+    knobs = json.loads(sys.argv[6]) if len(sys.argv) > 6 else {}
     asked = point(service, measure_s=MEASURE_S)
     folder.mkdir(parents=True)
     (folder / "point.json").write_text(codec.dumps(asked))
@@ -135,7 +139,7 @@ def main() -> None:
             (folder / "measuring").touch()
 
     with run.Session(host.read(sample_s=0), show=tell, state=state) as session:
-        asked_of = study(service, place=place, neighbour=neighbour)
+        asked_of = study(service, place=place, neighbour=neighbour, knobs=knobs)
         run.execute(asked_of, asked, folder, session)
 
 

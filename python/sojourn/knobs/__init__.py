@@ -6,16 +6,53 @@ Adding one is one file like `cpuset.py` and one line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.knobs import cpuset, null
-from sojourn.knobs.knob import Felt, Knob, KnobKind, Turned
+from sojourn.knobs import (
+    busy_poll,
+    cpu_quota,
+    cpu_weight,
+    cpuset,
+    cstates,
+    egress,
+    frequency,
+    io_limit,
+    irq,
+    llc_ways,
+    memory_bandwidth,
+    memory_limit,
+    napi,
+    null,
+    numa,
+    policy,
+    rps,
+    smt,
+    thp,
+)
+from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Turned
 
 #: Every kind of knob, in reading order.
 KINDS = kinds.table(
     null.KIND,
     cpuset.KIND,
+    cpu_weight.KIND,
+    cpu_quota.KIND,
+    policy.KIND,
+    memory_limit.KIND,
+    numa.KIND,
+    io_limit.KIND,
+    egress.KIND,
+    llc_ways.KIND,
+    memory_bandwidth.KIND,
+    irq.KIND,
+    rps.KIND,
+    napi.KIND,
+    busy_poll.KIND,
+    frequency.KIND,
+    cstates.KIND,
+    smt.KIND,
+    thp.KIND,
 )
 
-__all__ = ["KINDS", "Felt", "Knob", "KnobKind", "Turned", "kind"]
+__all__ = ["KINDS", "Asked", "Felt", "Knob", "KnobKind", "Lack", "Turned", "kind"]
 
 
 def kind(name: str) -> KnobKind:

@@ -1,9 +1,11 @@
 """What a knob is: something of a running service that is set, and put back.
 
-    build → read → apply(level) … apply(level) → felt → restore
+    lacks → build → read → apply(level) → felt … apply(level) → felt → restore
 
-A level is text, as in the study. What a knob changes is noted in the book before it is changed,
-with what it was; so it is put back after `kill -9` as well.
+A level is text, as in the study. What this machine lacks for a level is said before anything runs.
+Whether a level bites is felt once after it was applied, within about a second, by what it does to a
+probe; from then on it is read back (M23). What a knob changes is noted in the book before it is
+changed, with what it was; so it is put back after `kill -9` as well.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from sojourn.host.tree import Tree
 from sojourn.places.ledger import Book, Undo
@@ -35,6 +39,35 @@ class Felt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked of this machine, before anything runs.
+
+    Attributes:
+        level: of the knob.
+        place: of the service, by name.
+        tree: the machine, or a fake of it.
+    """
+
+    level: str
+    place: str = "local"
+    tree: Tree = field(default_factory=Tree)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """What this machine lacks for a level, and what would mend that ("": nothing here)."""
+
+    missing: str
+    mend: str = ""
+
+
+def nothing(asked: Asked) -> Lack | None:
+    """None: a knob that needs nothing of the machine."""
+    del asked
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turned:
     """What a knob is on.
 
@@ -43,12 +76,25 @@ class Turned:
         leader: first process of its session.
         book: where it is noted what is changed.
         tree: the machine, or a fake of it.
+        host, port: where the service listens; 0: nowhere.
+        netns: its network namespace, where it is mounted; None: the lab's own.
+        work: its working folder.
+        shared: what several knobs of one service have in common, such as a control group.
     """
 
     label: str
     leader: int
     book: Book
     tree: Tree = field(default_factory=Tree)
+    host: str = "127.0.0.1"
+    port: int = 0
+    netns: Path | None = None
+    work: Path = Path("/")
+    shared: dict[str, Any] = field(default_factory=dict)
+
+    def at(self, knob: str) -> str:
+        """Where a knob of this service stands in the study, for errors."""
+        return f"services.{self.label}.knobs.{knob}"
 
 
 class Knob(ABC):
@@ -73,7 +119,10 @@ class Knob(ABC):
 
     @abstractmethod
     def felt(self) -> Felt:
-        """Whether the level that was applied last is in force, read back and measured."""
+        """Whether the level that was applied last is in force, read back and measured.
+
+        The first call after an `apply` takes up to about a second; later ones read back.
+        """
 
     @abstractmethod
     def restore(self) -> None:
@@ -90,6 +139,8 @@ class KnobKind:
         needs: what it needs of the host, for people.
         source: where it comes from.
         cpus: CPUs that a level leaves to the service, ascending; None: it is not about CPUs.
+        orders: it says how the kernel orders the service's threads, so that no shield may.
+        lacks: what this machine lacks for a level; None: nothing.
         build: a knob that is not turned yet.
         undo: kinds of entries that it writes into the book, beside settings → how each is undone.
     """
@@ -101,5 +152,7 @@ class KnobKind:
     needs: tuple[str, ...] = ()
     source: str
     cpus: Callable[[str], tuple[int, ...]] | None = None
+    orders: bool = False
+    lacks: Callable[[Asked], Lack | None] = nothing
     build: Callable[[Turned], Knob]
     undo: Mapping[str, Undo] = field(default_factory=dict)

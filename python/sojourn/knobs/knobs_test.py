@@ -18,7 +18,11 @@ from sojourn.knobs import KINDS, Knob, Turned, settings
 from sojourn.knobs.settings import TEXT, Setting
 from sojourn.places import proc
 
-NO_KIND = {"__init__", "knob", "priority", "settings"}
+#: Files of the folder that are no kind: what kinds are made of, and helpers.
+NO_KIND = {
+    "__init__", "attr", "groups", "htb", "knob", "limit", "machine", "priority", "probe", "resctrl",
+    "settings", "testing",
+}  # fmt: skip
 SERVER = """
 import os, sys, threading
 def work(cpus):

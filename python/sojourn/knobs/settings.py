@@ -6,7 +6,9 @@ made of it: what somebody else has set since is theirs.
 
     file      /proc/irq/24/smp_affinity_list, a CPU list, or a mask such as …/workqueue/cpumask
     affinity  a thread, by number and start, so that a number that was given away again is not hit
+    policy    of a thread, known in the same way: how the kernel schedules it
     text      any file of the kernel that says what was written to it, such as …/cpu.max
+    choice    a file that says what may be written and brackets what was: always [madvise] never
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from sojourn.host.tree import Tree, cpu_list, cpu_text
+from sojourn.host.tree import Tree, chosen, cpu_list, cpu_text
+from sojourn.knobs import attr
+from sojourn.knobs.attr import Attr
 from sojourn.places.ledger import Book
 
-FILE, AFFINITY, TEXT = "file", "affinity", "text"
+FILE, AFFINITY, POLICY, TEXT, CHOICE = "file", "affinity", "policy", "text", "choice"
 WORD_BITS = 32  # of a kernel mask between two commas
 
 
@@ -132,6 +136,25 @@ def _write_affinity(setting: Setting, level: str, tree: Tree) -> None:
     os.sched_setaffinity(setting.tid, cpu_list(level))
 
 
+def _read_policy(setting: Setting, tree: Tree) -> str | None:
+    if start_ticks(tree, setting.pid, setting.tid) != setting.start_ticks:
+        return None
+    try:
+        return attr.get(setting.tid).text
+    except OSError:
+        return None
+
+
+def _write_policy(setting: Setting, level: str, tree: Tree) -> None:
+    del tree
+    attr.put(setting.tid, Attr.of(level))
+
+
+def _read_choice(setting: Setting, tree: Tree) -> str | None:
+    text = tree.text(setting.path)
+    return None if text is None else chosen(text)
+
+
 def _read_text(setting: Setting, tree: Tree) -> str | None:
     return tree.text(setting.path)
 
@@ -144,7 +167,9 @@ def _write_text(setting: Setting, level: str, tree: Tree) -> None:
 WAYS: Mapping[str, Way] = {
     FILE: Way(_read_cpus, _write_cpus),
     AFFINITY: Way(_read_affinity, _write_affinity),
+    POLICY: Way(_read_policy, _write_policy),
     TEXT: Way(_read_text, _write_text),
+    CHOICE: Way(_read_choice, _write_text),
 }
 
 

@@ -296,13 +296,22 @@ def _check(live: RunningService) -> None:
 
 
 def _turn(live: RunningService, journal: Journal) -> None:
-    """Set what the study sets; a knob that it does not name is there to be turned later."""
+    """Set what the study sets, and feel it (M23); other knobs are there to be turned later.
+
+    It is felt before anything is filled: a probe that wants what the service may have would else
+    push out what it holds. What is found here stands in `service.json` of every point.
+    """
     assert live.process is not None  # noqa: S101  # it answered
-    on = Turned(label=live.label, leader=live.process.pid, book=journal)
+    on = Turned(
+        label=live.label, leader=live.process.pid, book=journal, work=live.work,
+        host=live.address.host, port=live.port, netns=live.place.netns,
+    )  # fmt: skip
     live.knobs = {name: kind.build(on) for name, kind in knobs.KINDS.items()}
     with signals.deaf():
         for name, level in live.levels.items():
             live.knobs[name].apply(level)
+    for name in live.levels:
+        live.knobs[name].felt()
 
 
 def _pin(live: RunningService) -> None:

@@ -9,6 +9,7 @@ from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.host.abilities import abilities
 from sojourn.host.tree import cpu_text
+from sojourn.knobs import Asked
 from sojourn.places import PlaceKind
 from sojourn.run.live import check_port
 from sojourn.services import Service
@@ -49,16 +50,22 @@ def told_cpus(spec: ServiceSpec) -> tuple[int, ...]:
 
 
 def check_levels(spec: ServiceSpec, facts: Facts) -> None:
-    """Refuse knobs that there are not, and CPUs that this machine does not have.
+    """Refuse knobs that there are not, and what this machine does not have for their levels.
 
     Raises:
         SpecFault: there is no such knob, or its level cannot be read.
-        HostFault: the service cannot run on these CPUs here.
+        HostFault: this machine lacks what a level needs, such as its CPUs.
     """
     for name, level in levels(spec).items():
         kind, at = knobs.kind(name), f"services.{spec.label}.knobs.{name}"
         if not re.fullmatch(kind.pattern, level):
             raise SpecFault(f"{name} is '{level}'", at=at, fix=f"give {kind.level}")
+        if lack := kind.lacks(Asked(level=level, place=spec.place)):
+            raise HostFault(
+                f"knob {name} cannot be turned here: {lack.missing} is missing",
+                at=at,
+                fix=f"{lack.mend or 'take another machine'}; or leave {name} out",
+            )
     usable = tuple(cpu.id for cpu in facts.topology.usable)
     if strays := {*told_cpus(spec)} - {*usable}:
         raise HostFault(

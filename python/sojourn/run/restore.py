@@ -82,9 +82,11 @@ def _settings(entry: Entry, left: Left) -> Undone | None:
 
 def _names(changed: Sequence[Setting]) -> str:
     """What was found changed, in words."""
-    texts = [setting.what for setting in changed if setting.kind == settings.TEXT]
-    moved = len(changed) - len(texts)
-    return ", ".join([*texts, f"CPUs of {moved} tasks and interrupts"] if moved else texts)
+    texts = [s.what for s in changed if s.kind in (settings.TEXT, settings.CHOICE)]
+    ordered = sum(s.kind == settings.POLICY for s in changed)
+    moved = len(changed) - len(texts) - ordered
+    counts = ((moved, "CPUs of {} tasks and interrupts"), (ordered, "scheduling of {} threads"))
+    return ", ".join([*texts, *(text.format(count) for count, text in counts if count)])
 
 
 def _of_this_boot(undo: Undo) -> Callable[[Entry, Left], Undone | None]:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sojourn import knobs
 from sojourn.host import Placement
 from sojourn.host.tree import Tree
 from sojourn.knobs import priority
@@ -102,7 +103,17 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
         )
     if _is_about_company(study, spec, point):
         return Wish(name=NONE, refused="some of these runs are about a task on the server's CPU")
-    return Wish(name=asked, refused=_turns(service.workers, len(where.server)))
+    turns = _turns(service.workers, len(where.server))
+    return Wish(name=asked, refused=_ordered(spec) or turns)
+
+
+def _ordered(spec: ServiceSpec) -> str:
+    """Why a service whose knobs order its threads gets no priority; "" if none does.
+
+    A real-time thread is bound by no quota and no weight, so it would escape what is measured.
+    """
+    ordering = [name for name in spec.knobs if knobs.kind(name).orders]
+    return f"its knob {ordering[0]} says how the kernel orders its threads" if ordering else ""
 
 
 def _is_about_company(study: Study, spec: ServiceSpec, point: Point) -> bool:

@@ -85,7 +85,7 @@ def fault(folder: Path, text: str) -> SpecFault:
             16,
             "services[0].knobs.cpuse",
             "no knob 'cpuse'",
-            "cpuset?",
+            "mean cpuset",
         ),
         (
             "[services.load]",

@@ -1,0 +1,153 @@
+"""The frequency of all CPUs: governor, energy preference, turbo, and bounds (cpufreq; L8).
+
+    "governor:performance"    "epp:balance_performance"    "turbo:off"    "max:2.4GHz"    "min:1GHz"
+
+joined by "+". It is felt by a burner on one CPU, whose frequency must be within what is asked: at
+or above 90 % of the bound with the governor performance, not above the nominal frequency without
+turbo. A governor that follows load, and an energy preference, only read back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from sojourn.host.topology import CPU_DIR
+from sojourn.host.tree import Tree
+from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
+from sojourn.knobs.limit import no_effect
+from sojourn.knobs.machine import Machine, only_read
+from sojourn.knobs.probe import BURN, Probe
+
+NAME = "frequency"
+GOVERNOR, EPP, TURBO, MAX, MIN = "governor", "epp", "turbo", "max", "min"
+FILES = {
+    GOVERNOR: "scaling_governor",
+    EPP: "energy_performance_preference",
+    MAX: "scaling_max_freq",
+    MIN: "scaling_min_freq",
+}
+NO_TURBO, BOOST = f"{CPU_DIR}/intel_pstate/no_turbo", f"{CPU_DIR}/cpufreq/boost"
+BURN_S = 0.3
+SLACK = 1.02
+NEARLY = 0.9
+HZ = r"\d+(\.\d+)?[MG]Hz"
+PART = rf"governor:[a-z_]+|epp:[a-z_]+|turbo:(?:on|off)|(?:max|min):{HZ}"
+
+
+class Frequency(Machine):
+    """What the CPUs' frequencies may be."""
+
+    name, by = NAME, "cpufreq, sysfs, all CPUs"
+
+    def read(self) -> str:
+        """Governor of the first CPU."""
+        tree = self._on.tree
+        governor = next((tree.text(f"{at}/scaling_governor") for at in _folders(tree)), None)
+        return f"{GOVERNOR}:{governor}" if governor else ""
+
+    def wanted(self, level: str) -> Sequence[tuple[str, str]]:
+        """Files of all CPUs; LookupError where one of them is not there."""
+        tree, found = self._on.tree, []
+        for what, value in parts(level).items():
+            if what == TURBO:
+                found += [_turbo(tree, value)]
+                continue
+            text = str(_khz(value)) if what in (MAX, MIN) else value
+            found += [(f"{folder}/{FILES[what]}", text) for folder in _folders(tree)]
+        return found
+
+    def effect(self) -> Felt:
+        """Let a CPU burn, and look at its frequency."""
+        tree = self._on.tree
+        folder = next(iter(_folders(tree)))
+        if not tree.is_live:
+            return judge(parts(self._level), _facts(tree, folder))
+        cpu = int(folder.split("/")[-2].removeprefix("cpu"))
+        with Probe(BURN, 1, BURN_S) as probe:
+            probe.on({cpu} & os.sched_getaffinity(0) or os.sched_getaffinity(0)).go()
+            probe.hear(BURN_S / 2)
+            return judge(parts(self._level), _facts(tree, folder))
+
+
+def judge(asked: Mapping[str, str], facts: Mapping[str, int]) -> Felt:
+    """Whether a burning CPU's frequency is what was asked.
+
+    Args:
+        asked: the level's parts.
+        facts: kHz: "now", "most" (its upper bound), "nominal"; what is not told is not there.
+    """
+    now = facts.get("now")
+    bounds = {
+        "above": [_khz(asked[MAX])] if MAX in asked else [],
+        "below": [_khz(asked[MIN])] if MIN in asked else [],
+    }
+    if asked.get(TURBO) == "off" and "nominal" in facts:
+        bounds["above"].append(facts["nominal"])
+    if asked.get(GOVERNOR) == "performance" and "most" in facts:
+        bounds["below"].append(int(NEARLY * facts["most"]))
+    if now is None or not (bounds["above"] or bounds["below"]):
+        return only_read("what it does cannot be told from a frequency")
+    text = f"a burning CPU ran at {now / 1e6:.2f} GHz"
+    if any(now > most * SLACK for most in bounds["above"]):
+        return no_effect(text)
+    if any(now < least / SLACK for least in bounds["below"]):
+        return no_effect(text)
+    return Felt(holds=True, why=text)
+
+
+def parts(level: str) -> dict[str, str]:
+    """A level's parts, by what they are about."""
+    return dict(part.split(":", 1) for part in level.split("+"))
+
+
+def _facts(tree: Tree, folder: str) -> dict[str, int]:
+    names = {"now": "scaling_cur_freq", "most": "scaling_max_freq", "nominal": "base_frequency"}
+    found = {name: tree.number(f"{folder}/{file}") for name, file in names.items()}
+    return {name: khz for name, khz in found.items() if khz is not None}
+
+
+def _turbo(tree: Tree, value: str) -> tuple[str, str]:
+    """The file that switches it, which differs by driver."""
+    if tree.exists(NO_TURBO):
+        return NO_TURBO, "0" if value == "on" else "1"
+    return BOOST, "1" if value == "on" else "0"
+
+
+def _folders(tree: Tree) -> list[str]:
+    cpus = [name for name in tree.names(CPU_DIR) if name.startswith("cpu") and name[3:].isdigit()]
+    folders = (f"{CPU_DIR}/{cpu}/cpufreq" for cpu in cpus)
+    return [folder for folder in folders if tree.exists(f"{folder}/scaling_governor")]
+
+
+def _khz(text: str) -> int:
+    scale = 1e6 if text.endswith("GHz") else 1e3
+    return round(float(text[:-3]) * scale)
+
+
+def lacks(asked: Asked) -> Lack | None:
+    """cpufreq, and what a part of the level names."""
+    tree, folders = asked.tree, _folders(asked.tree)
+    if not folders:
+        return Lack(missing="cpufreq", mend="bare metal: hypervisors keep it for themselves")
+    for what, value in parts(asked.level).items():
+        if what == TURBO and not tree.exists(_turbo(tree, value)[0]):
+            return Lack(missing="a switch for turbo")
+        if what in FILES and not tree.exists(f"{folders[0]}/{FILES[what]}"):
+            return Lack(missing=f"{FILES[what]} of cpufreq", mend="another cpufreq driver")
+        known = tree.text(f"{folders[0]}/scaling_available_governors")
+        if what == GOVERNOR and known is not None and value not in known.split():
+            return Lack(missing=f"governor {value}", mend=f"give one of {known}")
+    return None
+
+
+KIND = KnobKind(
+    name=NAME,
+    about="frequency of all CPUs: governor, energy preference, turbo and bounds",
+    level='"governor:performance", "epp:power", "turbo:off", "max:2.4GHz", "min:1GHz"; joined by +',
+    pattern=rf"(?:{PART})(?:\+(?:{PART}))*",
+    needs=("root", "cpufreq (bare metal)"),
+    source="L8, and M23",
+    lacks=lacks,
+    build=Frequency,
+)

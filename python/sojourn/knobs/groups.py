@@ -1,0 +1,329 @@
+"""Control groups of the lab's own: made for a service, entered by all of it, left and removed.
+
+    find the hierarchy → note → make sojourn-TAG → move in … → move back → remove → cross out
+
+A group is made once for a service and hierarchy; its knobs share it. In version 1 it is made below
+the group that the service is in, so that whatever limits that one goes on to. Version 2 allows no
+group with processes of its own to hand on controllers, so there it is made below the nearest parent
+that hands the controller on already, or below the root.
+
+Nothing is changed outside of `sojourn-TAG` but, on version 2, a controller that the root does not
+hand on yet: that is noted and taken back as well. TAG is drawn by lot, so what bears it is the
+lab's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import posixpath
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sojourn.host.tree import Tree
+from sojourn.knobs.knob import Asked, Lack, Turned
+from sojourn.places import proc
+from sojourn.places.ledger import Undone
+
+PREFIX = "sojourn-"  # `restore` removes no group without it
+ENTRY = "cgroup"  # kind of the book's entry
+HANDED = "handed"  # in such an entry, and what a service's knobs share: a controller, and where
+PASSES_MAX = (
+    20  # a server that starts processes faster than they are moved is not finished starting
+)
+GONE_S_MAX = 5.0
+AS_ROOT = "run as root (sudo)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hierarchy:
+    """One mounted tree of groups.
+
+    Attributes:
+        version: 1 or 2; a hybrid machine has both.
+        mount: where it is mounted.
+        root: the group that is mounted there, as /proc/PID/cgroup would name it.
+    """
+
+    version: int
+    mount: str
+    root: str
+    controller: str
+
+    def folder(self, tree: Tree, pid: int) -> str:
+        """The folder of the group that a process is in; "" if it cannot be told."""
+        for line in (tree.text(f"/proc/{pid}/cgroup") or "").splitlines():
+            number, names, path = line.split(":", 2)
+            if self.controller in names.split(",") if self.version == 1 else number == "0":
+                below = posixpath.relpath(path, self.root) if self.root != "/" else path.lstrip("/")
+                return posixpath.normpath(posixpath.join(self.mount, below))
+        return ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    """A group that the lab has made for one service.
+
+    Attributes:
+        folder: as on the machine.
+        home: the group that the service came from.
+        entry: of the book.
+        users: knobs that hold it.
+    """
+
+    tree: Tree
+    hierarchy: Hierarchy
+    folder: str
+    home: str
+    entry: int
+    users: set[str] = field(default_factory=set)
+
+    @property
+    def version(self) -> int:
+        """Of control groups: 1 or 2."""
+        return self.hierarchy.version
+
+    def text(self, name: str) -> str:
+        """What a file of it says; "" if there is none."""
+        return self.tree.text(f"{self.folder}/{name}") or ""
+
+    def write(self, name: str, text: str) -> None:
+        """Write one of its files; OSError if the kernel refuses."""
+        write(self.tree, f"{self.folder}/{name}", text)
+
+    def outside(self, leader: int) -> tuple[int, ...]:
+        """Processes of a session that are not in it or below."""
+        where = {p.pid: self.hierarchy.folder(self.tree, p.pid) for p in proc.session(leader)}
+        inside = f"{self.folder}/"
+        return tuple(pid for pid, at in where.items() if at and not f"{at}/".startswith(inside))
+
+
+def find(tree: Tree, controller: str) -> Hierarchy | None:
+    """The mounted hierarchy that a controller is in; None: there is none."""
+    for line in (tree.text("/proc/self/mountinfo") or "").splitlines():
+        words = line.split()
+        at = words.index("-") if "-" in words else len(words)
+        kind, options = words[at + 1 : at + 2], words[at + 3 : at + 4]
+        root, mount = words[3], words[4]
+        if kind == ["cgroup"] and options and controller in options[0].split(","):
+            return Hierarchy(version=1, mount=mount, root=root, controller=controller)
+        told = (tree.text(f"{mount}/cgroup.controllers") or "").split()
+        if kind == ["cgroup2"] and controller in told:
+            return Hierarchy(version=2, mount=mount, root=root, controller=controller)
+    return None
+
+
+def lacking(asked: Asked, controller: str) -> Lack | None:
+    """What a knob of this controller lacks here."""
+    tree = asked.tree
+    if (found := find(tree, controller)) is None:
+        mend = f"mount -t cgroup -o {controller} none /sys/fs/cgroup/{controller}"
+        return Lack(missing=f"the control-group controller {controller}", mend=mend)
+    own = found.folder(tree, os.getpid()) or found.mount
+    if tree.is_live and not os.access(_below(tree, found, own), os.W_OK):
+        delegated = "systemd-run --user --scope -p Delegate=yes"
+        return Lack(missing="the right to make control groups", mend=f"{AS_ROOT}, or {delegated}")
+    return None
+
+
+def join(on: Turned, controller: str, user: str) -> Group:
+    """Make the service's group, if it has none yet, and move all of it in.
+
+    Args:
+        on: what is moved.
+        controller: such as "cpu".
+        user: the knob that holds it from now on.
+
+    Raises:
+        OSError: the kernel refuses; nothing is left of it.
+    """
+    hierarchy = find(on.tree, controller)
+    if hierarchy is None:
+        raise OSError(0, f"no control groups with the controller {controller}")
+    held: Group | None = on.shared.get(hierarchy.mount)
+    if held is None:
+        held = _made(on, hierarchy)
+        on.shared[hierarchy.mount] = held
+    elif hierarchy.version == 2:  # it was made for another controller
+        _hand_on(on, posixpath.dirname(held.folder), controller)
+    held.users.add(user)
+    try:
+        move_in(held, on.leader)
+    except OSError:
+        leave(on, held, user)
+        raise
+    return held
+
+
+def leave(on: Turned, group: Group, user: str) -> None:
+    """A knob lets go of it; with the last one all go back to where they were and it is removed."""
+    group.users.discard(user)
+    if group.users:
+        return
+    on.shared.pop(group.hierarchy.mount, None)
+    if remove(group.tree, group.folder, group.home):
+        on.book.undone(group.entry)
+        _take_back(on)
+
+
+def move_in(group: Group, leader: int) -> None:
+    """Move every process of a session in, with all its threads; OSError if the kernel refuses."""
+    for _ in range(PASSES_MAX):
+        outside = group.outside(leader)
+        for pid in outside:
+            with contextlib.suppress(ProcessLookupError):
+                put(group.tree, group.folder, pid)
+        if not outside:
+            return
+    raise OSError(0, "it starts processes faster than they can be moved")
+
+
+@contextlib.contextmanager
+def beside(on: Turned, group: Group) -> Iterator[str]:
+    """A second group beside a service's, as the kernel makes them, for a while; its folder."""
+    folder = f"{group.folder}-ref"
+    entry = on.book.note(ENTRY, folder=folder, home=group.home, root=str(on.tree.root))
+    _mkdir(on.tree, folder)
+    try:
+        yield folder
+    finally:
+        if remove(on.tree, folder, group.home):
+            on.book.undone(entry)
+
+
+def _made(on: Turned, hierarchy: Hierarchy) -> Group:
+    tree, home = on.tree, hierarchy.folder(on.tree, on.leader)
+    if not home:
+        raise OSError(0, "the service had ended")
+    parent = _below(tree, hierarchy, home)
+    if hierarchy.version == 2:
+        _hand_on(on, parent, hierarchy.controller)
+    folder = posixpath.join(parent, f"{PREFIX}{secrets.token_hex(3)}")
+    entry = on.book.note(ENTRY, folder=folder, home=home, root=str(tree.root))
+    try:
+        _mkdir(tree, folder)
+        _inherit(tree, hierarchy, folder)
+    except OSError:
+        remove(tree, folder, home)
+        on.book.undone(entry)
+        raise
+    return Group(tree=tree, hierarchy=hierarchy, folder=folder, home=home, entry=entry)
+
+
+def _below(tree: Tree, hierarchy: Hierarchy, home: str) -> str:
+    """Below which group the lab's can be made for what is in `home`."""
+    if hierarchy.version == 1:
+        return home
+    at = posixpath.dirname(home) if home != hierarchy.mount else home
+    while at.startswith(f"{hierarchy.mount}/"):
+        handed = (tree.text(f"{at}/cgroup.subtree_control") or "").split()
+        if hierarchy.controller in handed:
+            return at
+        at = posixpath.dirname(at)
+    return hierarchy.mount
+
+
+def _hand_on(on: Turned, parent: str, controller: str) -> None:
+    """Version 2: let a group hand a controller on to those below it, noted before."""
+    path = f"{parent}/cgroup.subtree_control"
+    if controller in (on.tree.text(path) or "").split():
+        return
+    root = str(on.tree.root)
+    entry = on.book.note(ENTRY, folder="", home="", root=root, handed=[path, controller])
+    on.shared.setdefault(HANDED, []).append((entry, path, controller))
+    write(on.tree, path, f"+{controller}")
+
+
+def _take_back(on: Turned) -> None:
+    """Version 2: hand on no more than before, where no group of any lab needs it."""
+    for entry, path, controller in on.shared.pop(HANDED, []):
+        if not _unhand(on.tree, path, controller):
+            on.book.undone(entry)
+
+
+def _unhand(tree: Tree, path: str, controller: str) -> str:
+    """Take a controller back that was handed on; "" if it is not the lab's any more, else why not.
+
+    The kernel takes it from groups that use it as well, so those of labs that run are looked for.
+    It refuses where a group hands it on itself: somebody else wants it by now, and may keep it.
+    """
+    if any(name.startswith(PREFIX) for name in tree.names(posixpath.dirname(path))):
+        return "a lab that runs needs it"
+    if controller in (tree.text(path) or "").split():
+        with contextlib.suppress(OSError):
+            write(tree, path, f"-{controller}")
+    return ""
+
+
+def _inherit(tree: Tree, hierarchy: Hierarchy, folder: str) -> None:
+    """Version 1: a group of the controller cpuset has no CPUs and no memory before it is told."""
+    if hierarchy.version == 1 and hierarchy.controller == "cpuset":
+        for name in ("cpuset.cpus", "cpuset.mems"):
+            write(tree, f"{folder}/{name}", tree.text(f"{posixpath.dirname(folder)}/{name}") or "")
+
+
+def put(tree: Tree, folder: str, pid: int) -> None:
+    """Put a process with all its threads into a group; OSError if the kernel refuses."""
+    write(tree, f"{folder}/cgroup.procs", str(pid))
+
+
+def write(tree: Tree, path: str, text: str) -> None:
+    """Write a file of the kernel with one call; OSError if it refuses."""
+    handle = os.open(tree.path(path), os.O_WRONLY)
+    try:
+        os.write(handle, text.encode("ascii"))
+    finally:
+        os.close(handle)
+
+
+def _mkdir(tree: Tree, folder: str) -> None:
+    tree.path(folder).mkdir()
+
+
+def _rmdir(tree: Tree, folder: str) -> None:
+    tree.path(folder).rmdir()
+
+
+def remove(tree: Tree, folder: str, home: str) -> bool:
+    """Move all that is in a group home and remove it; whether it is gone.
+
+    Those that have just been killed hold it for a moment, so it is tried again for some seconds.
+    """
+    until = time.monotonic() + GONE_S_MAX
+    while tree.exists(folder):
+        to = home if tree.exists(home) else posixpath.dirname(folder)
+        for pid in (tree.text(f"{folder}/cgroup.procs") or "").split():
+            with contextlib.suppress(OSError):
+                put(tree, to, int(pid))
+        try:
+            _rmdir(tree, folder)
+        except FileNotFoundError:
+            break
+        except OSError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.005)
+    return True
+
+
+def undo(facts: Mapping[str, Any]) -> Undone | None:
+    """Remove a group that a lab noted, or take back a controller, if it was made."""
+    tree = Tree(Path(str(facts["root"])))
+    if HANDED in facts:
+        path, controller = map(str, facts[HANDED])
+        if controller not in (tree.text(path) or "").split():
+            return None
+        why = _unhand(tree, path, controller)
+        return Undone(
+            what=f"controller {controller} in {path}", how=why or "taken back", is_done=not why
+        )
+    folder = str(facts["folder"])
+    if not posixpath.basename(folder).startswith(PREFIX) or not tree.exists(folder):
+        return None
+    is_done = remove(tree, folder, str(facts["home"]))
+    how = "removed" if is_done else "cannot be removed: something runs in it; run as root"
+    return Undone(what=f"control group {folder}", how=how, is_done=is_done)

@@ -1,0 +1,245 @@
+"""Control groups: on this machine's own where it lets us, and on a made-up version 2 (a fake)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import HostFault
+from sojourn.host.tree import Tree
+from sojourn.knobs import KINDS, Asked, Turned, groups
+from sojourn.knobs.testing import FakeV2, MemoryBook
+from sojourn.places import proc
+
+FORKING = """
+import os, sys, time
+if os.fork() == 0:
+    print("ready", flush=True)
+time.sleep(600)
+"""
+LIVE = Tree()
+OWN = "sojourn-"
+
+
+def alive(code: str) -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-I", "-S", "-c", code]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as made:
+        assert made.stdout is not None
+        made.stdout.readline()
+        members = [member.pid for member in proc.session(made.pid)]
+        yield made
+        for pid in members:
+            os.kill(pid, 9)
+
+
+@pytest.fixture
+def server() -> Iterator[subprocess.Popen[str]]:
+    """Two processes in a session of their own."""
+    yield from alive(FORKING)
+
+
+@pytest.fixture
+def book() -> MemoryBook:
+    return MemoryBook()
+
+
+@pytest.fixture
+def live(server: subprocess.Popen[str], book: MemoryBook) -> Turned:
+    """On this machine's control groups; skips where there are none that can be written."""
+    if lack := groups.lacking(Asked(level="", tree=LIVE), "cpu"):
+        pytest.skip(lack.missing)
+    return Turned(label="web", leader=server.pid, book=book)
+
+
+Fake = Callable[..., tuple[FakeV2, Turned]]
+
+
+@pytest.fixture
+def fake(
+    tmp_path: Path,
+    server: subprocess.Popen[str],
+    book: MemoryBook,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Fake:
+    """A made-up version 2 that the server's processes are in."""
+
+    def make(home: str = FakeV2.home, handed: str = "") -> tuple[FakeV2, Turned]:
+        kernel = FakeV2(tmp_path, [p.pid for p in proc.session(server.pid)], home, handed)
+        for name, act in (
+            ("_mkdir", kernel.mkdir),
+            ("_rmdir", kernel.rmdir),
+            ("write", kernel.write),
+        ):
+            monkeypatch.setattr(groups, name, act)
+        return kernel, Turned(label="web", leader=server.pid, book=book, tree=kernel.tree)
+
+    return make
+
+
+def group_of(pid: int, controller: str) -> str:
+    """The group that /proc names."""
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        number, names, path = line.split(":", 2)
+        if controller in names.split(",") or (not names and number == "0"):
+            return path
+    raise AssertionError(controller)
+
+
+def test_a_service_goes_into_its_group_and_comes_back(live: Turned, book: MemoryBook) -> None:
+    before = {p.pid: group_of(p.pid, "cpu") for p in proc.session(live.leader)}
+    assert len(before) == 2
+    group = groups.join(live, "cpu", "one")
+    assert groups.join(live, "cpu", "two") is group
+    assert all(OWN in group_of(pid, "cpu") for pid in before)
+    assert group.outside(live.leader) == ()
+    groups.leave(live, group, "one")
+    assert LIVE.exists(group.folder)
+    assert [kind for kind, _ in book.open.values()] == ["cgroup"]
+    groups.leave(live, group, "two")
+    assert not LIVE.exists(group.folder)
+    assert {pid: group_of(pid, "cpu") for pid in before} == before
+    assert not book.open
+
+
+def test_a_process_that_is_outside_is_named_and_moved_in_again(live: Turned) -> None:
+    group = groups.join(live, "cpu", "one")
+    stray = max(p.pid for p in proc.session(live.leader))
+    groups.put(LIVE, group.home, stray)
+    assert group.outside(live.leader) == (stray,)
+    groups.move_in(group, live.leader)
+    assert group.outside(live.leader) == ()
+    groups.leave(live, group, "one")
+
+
+def test_what_a_dead_lab_noted_is_undone_with_all_that_is_in_it(
+    live: Turned, book: MemoryBook
+) -> None:
+    before = {p.pid: group_of(p.pid, "cpu") for p in proc.session(live.leader)}
+    group = groups.join(live, "cpu", "one")
+    with groups.beside(live, group) as other:
+        assert LIVE.exists(other)
+        (_, first), (_, second) = book.open.values()
+        told = [groups.undo(second), groups.undo(first)]
+    assert all(one is not None and one.is_done for one in told)
+    assert not LIVE.exists(group.folder)
+    assert {pid: group_of(pid, "cpu") for pid in before} == before
+    assert groups.undo(first) is None
+
+
+def test_only_what_bears_the_labs_name_is_removed(live: Turned, tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    assert groups.undo({"folder": "/theirs", "home": "/", "root": str(tmp_path)}) is None
+    assert (tmp_path / "theirs").exists()
+
+
+def test_fake_v2_the_root_hands_a_controller_on_and_takes_it_back(
+    fake: Fake, book: MemoryBook
+) -> None:
+    kernel, on = fake()
+    before = kernel.snapshot()
+    group = groups.join(on, "cpu", "one")
+    assert group.folder.startswith("/sys/fs/cgroup/sojourn-")
+    assert groups.join(on, "memory", "two") is group  # one group for all controllers
+    assert on.tree.text("/sys/fs/cgroup/cgroup.subtree_control") == "cpu memory"
+    assert on.tree.text(f"{group.folder}/memory.max") == "max"
+    assert group.outside(on.leader) == ()
+    assert len(book.open) == 3
+    groups.leave(on, group, "one")
+    groups.leave(on, group, "two")
+    assert kernel.snapshot() == before
+    assert not book.open
+
+
+def test_fake_v2_a_parent_that_hands_it_on_already_is_where_the_group_is_made(fake: Fake) -> None:
+    kernel, on = fake(handed="cpu", home="/user.slice/shell.scope")
+    kernel.write(on.tree, "/sys/fs/cgroup/user.slice/cgroup.subtree_control", "+cpu")
+    before = kernel.snapshot()
+    group = groups.join(on, "cpu", "one")
+    assert group.folder.startswith("/sys/fs/cgroup/user.slice/sojourn-")
+    groups.leave(on, group, "one")
+    assert kernel.snapshot() == before
+
+
+def test_fake_v2_after_a_crash_everything_is_as_it_was(fake: Fake, book: MemoryBook) -> None:
+    kernel, on = fake()
+    before = kernel.snapshot()
+    groups.join(on, "cpu", "one")
+    for _, facts in reversed(book.open.values()):
+        told = groups.undo(facts)
+        assert told is not None
+        assert told.is_done
+    assert kernel.snapshot() == before
+    assert all(groups.undo(facts) is None for _, facts in book.open.values())
+
+
+def test_fake_v2_a_controller_stays_while_another_labs_group_needs_it(
+    fake: Fake, book: MemoryBook
+) -> None:
+    kernel, on = fake()
+    group = groups.join(on, "cpu", "one")
+    kernel.mkdir(on.tree, "/sys/fs/cgroup/sojourn-other")
+    groups.leave(on, group, "one")
+    ((_, facts),) = book.open.values()
+    assert on.tree.text("/sys/fs/cgroup/cgroup.subtree_control") == "cpu"
+    told = groups.undo(facts)
+    assert told is not None
+    assert not told.is_done
+    kernel.rmdir(on.tree, "/sys/fs/cgroup/sojourn-other")
+    told = groups.undo(facts)
+    assert told is not None
+    assert told.is_done
+    assert on.tree.text("/sys/fs/cgroup/cgroup.subtree_control") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "file", "text"),
+    [
+        ("cpu_weight", "200", "cpu.weight", "200"),
+        ("cpu_quota", "50%", "cpu.max", "50000 100000"),
+        ("cpu_quota", "20ms/50ms+10ms", "cpu.max.burst", "10000"),
+        ("memory_limit", "64MiB", "memory.max", str(64 << 20)),
+        ("numa", "1", "cpuset.mems", "1"),
+    ],
+)
+def test_fake_v2_every_limit_is_written_read_back_and_taken_away(  # noqa: PLR0917  # its cases
+    fake: Fake, book: MemoryBook, name: str, level: str, file: str, text: str
+) -> None:
+    kernel, on = fake()
+    before = kernel.snapshot()
+    knob = KINDS[name].build(on)
+    knob.apply(level)
+    ((path, found),) = [
+        (p, t) for p, t in kernel.snapshot().items() if "sojourn-" in p and p.endswith(f"/{file}")
+    ]
+    assert found == text
+    assert "v2" in knob.by
+    assert knob.felt().verdict == "unknown"  # nothing can be felt on a fake
+    assert knob.felt().why.startswith("it reads back")
+    Path(path).write_text("7")
+    assert knob.felt().verdict == "violated"
+    knob.restore()
+    assert kernel.snapshot() == before
+    assert not book.open
+
+
+def test_fake_v2_what_the_kernel_refuses_is_told(fake: Fake, book: MemoryBook) -> None:
+    kernel, on = fake()
+    kernel.refuses.add("cpu.max")
+    knob = KINDS["cpu_quota"].build(on)
+    with pytest.raises(HostFault) as caught:
+        knob.apply("50%")
+    assert caught.value.at == "services.web.knobs.cpu_quota"
+    knob.restore()
+    assert not book.open
+
+
+def test_a_controller_that_is_nowhere_is_said_with_its_mend(tmp_path: Path) -> None:
+    lack = KINDS["cpu_quota"].lacks(Asked(level="50%", tree=Tree(tmp_path)))
+    assert lack is not None
+    assert "controller cpu" in lack.missing
+    assert "mount" in lack.mend

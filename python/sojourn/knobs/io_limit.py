@@ -1,0 +1,195 @@
+"""How fast a service may read from and write to the disk that its working folder is on (P20).
+
+    "10MB/s"                      both ways
+    "read:10MB/s+write:5MB/s"     each its own; what is not named is not limited
+    "none"
+
+By bytes a second of the whole disk: the kernel limits disks, not partitions. Version 1 limits only
+what a task reads and writes itself: pages that it dirties are written by the kernel later, and are
+not held up. Version 2 limits those too, where the file system says whose they are (ext4, btrfs,
+xfs).
+
+It is felt by a probe in the same group that reads or writes past the page cache, and by the same
+probe outside, which must be faster: else it is the disk that is slow.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sojourn import units
+from sojourn.host.tree import Tree
+from sojourn.knobs import groups
+from sojourn.knobs.groups import Group
+from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
+from sojourn.knobs.limit import NONE, UNDO, Limit, no_effect
+from sojourn.knobs.probe import DISK, Probe
+
+NAME = "io_limit"
+READ, WRITE = "read", "write"
+RATE = r"\d+(\.\d+)?[kMG]i?B/s"
+FILE_BYTES = 16 << 20  # that a probe reads and writes again and again
+BLOCK = 1 << 16
+OUTSIDE_S, INSIDE_S = 0.1, 0.4
+SLICE_S = 0.1  # in which the kernel lets a limit be overdrawn once (block/blk-throttle.c)
+SLACK = 1.1
+REACHED = 0.5  # of the limit: what is slower was not held up by it
+
+
+class IoLimit(Limit):
+    """Bytes a second of one service, by direction."""
+
+    name, controller = NAME, "io"
+
+    def _where(self) -> groups.Hierarchy | None:
+        return groups.find(self._on.tree, controller(self._on.tree))
+
+    def apply(self, level: str) -> None:
+        """Move the service into its group; version 1 calls the controller blkio."""
+        self.controller = controller(self._on.tree)  # type: ignore[misc]  # by machine
+        super().apply(level)
+
+    def value(self, level: str) -> Mapping[str, int]:
+        """Bytes a second by direction; a direction that is left out is not limited."""
+        if level == NONE:
+            return {}
+        if re.fullmatch(RATE, level):
+            return dict.fromkeys((READ, WRITE), _bps(level))
+        return {way: _bps(rate) for way, _, rate in (p.partition(":") for p in level.split("+"))}
+
+    def level(self, value: Mapping[str, int]) -> str:
+        """Each direction that is limited."""
+        return "+".join(f"{way}:{bps / 1e6:.9g}MB/s" for way, bps in value.items()) or NONE
+
+    def found(self, group: Group) -> Mapping[str, int]:
+        """What the group's files say of this disk."""
+        disk = self._disk()
+        if group.version == 2:
+            lines = (line.split() for line in group.text("io.max").splitlines())
+            told = next((words[1:] for words in lines if words[0] == disk), [])
+            limits = dict(word.split("=") for word in told)
+            each = {READ: limits.get("rbps", "max"), WRITE: limits.get("wbps", "max")}
+            return {way: int(bps) for way, bps in each.items() if bps != "max"}
+        found: dict[str, int] = {}
+        for way in (READ, WRITE):
+            lines = (line.split() for line in group.text(_file(way)).splitlines())
+            found.update((way, int(words[1])) for words in lines if words[0] == disk)
+        return found
+
+    def files(self, value: Mapping[str, int], group: Group) -> Sequence[tuple[str, str]]:
+        """Both directions, so that an earlier level leaves nothing."""
+        disk = self._disk()
+        if group.version == 2:
+            rbps, wbps = (value.get(way, "max") for way in (READ, WRITE))
+            return (("io.max", f"{disk} rbps={rbps} wbps={wbps}"),)
+        return tuple((_file(way), f"{disk} {value.get(way, 0)}") for way in (READ, WRITE))
+
+    def refused(self, value: Mapping[str, int], group: Group) -> str:
+        """Refuse where the working folder is on no disk."""
+        del value, group
+        return "" if self._disk() else f"{self._on.work} is on no disk that could be limited"
+
+    def _disk(self) -> str:
+        return disk_of(self._on.tree, self._on.work.stat().st_dev)
+
+    def bites(self, value: Mapping[str, int], group: Group) -> Felt:
+        """Let a probe read or write as fast as it can, outside and inside."""
+        if not value:
+            return Felt(holds=None, why="it reads back; without a limit there is nothing to feel")
+        felt = [self._one_way(way, bps, group) for way, bps in value.items()]
+        for holds in (False, None):
+            if worst := [one for one in felt if one.holds is holds]:
+                return worst[0]
+        return Felt(holds=True, why="; ".join(one.why for one in felt))
+
+    def _one_way(self, way: str, bps: int, group: Group) -> Felt:
+        with tempfile.NamedTemporaryFile(dir=self._on.work) as file:
+            target: str | Path = self._on.work if way == WRITE else file.name
+            if way == READ:
+                file.write(bytes(FILE_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+            outside, _ = _rate(target, way, OUTSIDE_S, None)
+            inside, took_s = _rate(target, way, INSIDE_S, group)
+        return judge(way, bps, outside, inside, took_s)
+
+
+def judge(way: str, bps: int, outside_bps: float, inside_bps: float, took_s: float) -> Felt:
+    """Whether a direction is held up at its limit.
+
+    Args:
+        way: direction.
+        bps: the limit, bytes/s.
+        outside_bps: what the probe had outside.
+        inside_bps: what it had inside.
+        took_s: how long it ran inside.
+    """
+    text = f"a probe could {way} {inside_bps / 1e6:.3g} MB/s of {bps / 1e6:.3g}"
+    text = f"{text} inside, {outside_bps / 1e6:.3g} outside"
+    most = bps * SLACK * (1 + SLICE_S / took_s) + BLOCK / took_s if took_s else 0.0
+    if inside_bps > most:
+        return no_effect(text)
+    if outside_bps < bps * SLACK or inside_bps < bps * REACHED:
+        return Felt(holds=None, why=f"it reads back; {text}: the disk is not fast enough to tell")
+    return Felt(holds=True, why=text)
+
+
+def _rate(target: str | Path, way: str, seconds: float, group: Group | None) -> tuple[float, float]:
+    """Bytes/s of a probe, and how long it ran."""
+    with Probe(DISK, target, way, seconds, FILE_BYTES) as probe:
+        if group is not None:
+            groups.put(group.tree, group.folder, probe.pid)
+        got = probe.go().hear()
+    if not got:
+        raise OSError(0, f"the file system of {target} does not {way} past the page cache")
+    return got["bytes"] / got["wall_s"], got["wall_s"]
+
+
+def controller(tree: Tree) -> str:
+    """What the controller is called here: "blkio" where version 1 has it, else "io"."""
+    return "blkio" if groups.find(tree, "blkio") else "io"
+
+
+def disk_of(tree: Tree, device: int) -> str:
+    """The whole disk that a device is or is a part of, "MAJOR:MINOR"; "": it is on none."""
+    name = f"{os.major(device)}:{os.minor(device)}"
+    at = tree.path(f"/sys/dev/block/{name}")
+    if not at.exists():
+        return ""
+    if (at / "partition").exists():
+        return (at.resolve().parent / "dev").read_text(encoding="ascii").strip()
+    return name
+
+
+def _file(way: str) -> str:
+    return f"blkio.throttle.{way}_bps_device"
+
+
+def _bps(rate: str) -> int:
+    return units.parse_bytes(rate.removesuffix("/s"))
+
+
+def lacks(asked: Asked) -> Lack | None:
+    """The controller, by either name."""
+    return groups.lacking(asked, controller(asked.tree))
+
+
+KIND = KnobKind(
+    name=NAME,
+    about="bytes a second that a service may read from and write to the disk of its working folder",
+    level='"10MB/s" (each way), "read:10MB/s", "write:5MB/s", "read:10MB/s+write:5MB/s" or "none"',
+    pattern=rf"none|{RATE}|read:{RATE}(\+write:{RATE})?|write:{RATE}",
+    needs=(
+        "root or a delegated subtree",
+        "the control-group controller blkio (version 1) or io (version 2)",
+        "a working folder on a disk (TMPDIR)",
+    ),
+    source="P20, and M23",
+    lacks=lacks,
+    build=IoLimit,
+    undo=UNDO,
+)

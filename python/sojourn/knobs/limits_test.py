@@ -1,0 +1,212 @@
+"""Limits that bite, and limits that do not, on this machine's own control groups.
+
+Every knob is shown both ways: turned, it is felt; with an `apply` that writes nothing while what it
+reads back lies, it is caught.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.errors import HostFault
+from sojourn.host.tree import Tree
+from sojourn.knobs import KINDS, Asked, Felt, Turned, cpu_quota, cpu_weight, groups, io_limit, numa
+from sojourn.knobs.groups_test import FORKING, alive
+from sojourn.knobs.limit import Limit, no_effect
+from sojourn.knobs.testing import MemoryBook, put
+
+MB = 1_000_000
+Make = Callable[[str, str], Limit]
+BITING = [
+    ("cpu_quota", "20%"),
+    ("cpu_quota", "10ms/50ms+5ms"),
+    ("cpu_weight", "1000"),
+    ("cpu_weight", "10"),
+    ("memory_limit", "64MiB"),
+    ("io_limit", "read:4MB/s+write:4MB/s"),
+]
+
+
+@pytest.fixture
+def server() -> Iterator[subprocess.Popen[str]]:
+    yield from alive(FORKING)
+
+
+@pytest.fixture
+def book() -> MemoryBook:
+    return MemoryBook()
+
+
+@pytest.fixture
+def make(
+    server: subprocess.Popen[str], book: MemoryBook, request: pytest.FixtureRequest
+) -> Iterator[Make]:
+    """Build a knob on the server; skips where this machine lacks what it needs."""
+    work = Path(__file__).parent  # on a disk, which a temporary folder may not be
+    on = Turned(label="web", leader=server.pid, book=book, work=work)
+    made: list[Limit] = []
+
+    def build(name: str, level: str) -> Limit:
+        if lack := KINDS[name].lacks(Asked(level=level)):
+            pytest.skip(lack.missing)
+        knob = KINDS[name].build(on)
+        assert isinstance(knob, Limit)
+        made.append(knob)
+        return knob
+
+    yield build
+    for knob in made:
+        knob.restore()
+    assert not book.open
+
+
+@pytest.mark.parametrize(("name", "level"), BITING)
+def test_a_limit_is_felt(make: Make, name: str, level: str) -> None:
+    knob = make(name, level)
+    assert knob.felt().verdict == "unknown"
+    knob.apply(level)
+    felt = knob.felt()
+    # On a machine that is busy a probe may get too little to tell; never less than that.
+    assert felt.verdict in {"holds", "unknown"}, felt.why
+    assert felt.verdict == "holds" or "reads back" in felt.why
+    assert knob.value(knob.read()) == knob.value(level)
+    assert knob.felt() is felt  # it is probed once, then read back
+
+
+@pytest.mark.parametrize(("name", "level"), BITING)
+def test_a_limit_that_writes_nothing_and_lies_about_it_is_caught(
+    make: Make, name: str, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knob = make(name, level)
+    monkeypatch.setattr(knob, "files", lambda value, group: ())
+    knob.apply(level)
+    assert knob.felt().verdict == "violated"  # it does not even read back
+    monkeypatch.setattr(knob, "found", lambda group: knob.value(level))
+    felt = knob.felt()
+    assert felt.verdict in {"violated", "unknown"}, felt.why
+    if felt.verdict == "violated":
+        assert "the cap had no effect" in felt.why
+    elif name == "memory_limit":
+        pytest.fail(felt.why)  # it needs no CPU time and no fast disk to be told
+
+
+def test_a_service_that_left_its_group_is_named(make: Make) -> None:
+    knob = make("cpu_quota", "50%")
+    knob.apply("50%")
+    group = knob._group
+    assert group is not None
+    groups.put(group.tree, group.home, knob._on.leader)
+    assert knob.felt().verdict == "violated"
+    assert str(knob._on.leader) in knob.felt().why
+
+
+def test_two_knobs_share_a_group_and_each_takes_back_its_own(make: Make) -> None:
+    weight, quota = make("cpu_weight", "200"), make("cpu_quota", "50%")
+    weight.apply("200")
+    quota.apply("50%")
+    assert weight._group is quota._group
+    quota.restore()
+    assert weight.read() == "200"
+    assert weight._group is not None
+    assert quota.found(weight._group)[0] is None
+
+
+def test_levels_follow_each_other_and_the_last_one_holds(make: Make) -> None:
+    knob = make("cpu_quota", "50%")
+    for level in ("50%", "20ms/50ms+10ms", "none", "150%"):
+        knob.apply(level)
+        assert knob.value(knob.read()) == knob.value(level)
+
+
+def test_memory_below_what_the_service_holds_is_refused(make: Make) -> None:
+    knob = make("memory_limit", "64MiB")
+    with pytest.raises(HostFault, match="already"):
+        knob.apply("4KiB")
+
+
+@pytest.mark.parametrize(
+    ("got", "left", "wanted", "verdict"),
+    [
+        (0.4, 0.1, 4.0, "holds"),
+        (0.25, 0.25, 4.0, "violated"),
+        (0.1, 0.4, 0.25, "holds"),
+        (0.25, 0.25, 0.25, "violated"),
+        (0.01, 0.01, 4.0, "unknown"),
+        (0.4, 0.0, 4.0, "holds"),
+        (0.0, 0.4, 4.0, "violated"),
+    ],
+)
+def test_a_share_is_judged_by_its_ratio(
+    got: float, left: float, wanted: float, verdict: str
+) -> None:
+    assert cpu_weight.judge(got, left, wanted).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "verdict"),
+    [(4, 100, "holds"), (100, 100, "violated"), (4, 4, "unknown"), (1, 100, "unknown")],
+)
+def test_a_rate_is_judged_against_that_outside(inside: float, outside: float, verdict: str) -> None:
+    felt = io_limit.judge("read", 4 * MB, outside * MB, inside * MB, 0.4)
+    assert felt.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("pages", "verdict"),
+    [({1: 2048}, "holds"), ({0: 2048}, "violated"), ({0: 1, 1: 2047}, "violated"), ({}, "unknown")],
+)
+def test_pages_are_judged_by_their_node(pages: dict[int, int], verdict: str) -> None:
+    assert numa.judge((1,), pages).verdict == verdict
+
+
+def test_no_window_gives_a_thread_more_than_it_is_long() -> None:
+    for quota in (1_000, 50_000, 99_000):
+        most = cpu_quota.at_most((quota, 100_000, 0), 500_000, 1)
+        assert 5 * quota <= most <= 500_000
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "again"),
+    [
+        ("cpu_quota", "50%", "50%"),
+        ("cpu_quota", "20ms/50ms", "20000us/50000us"),
+        ("cpu_quota", "none", "none"),
+        ("cpu_weight", "none", "100"),
+        ("memory_limit", "1MiB", "1048576B"),
+        ("memory_limit", "none", "none"),
+        ("io_limit", "10MB/s", "read:10MB/s+write:10MB/s"),
+        ("io_limit", "write:5MB/s", "write:5MB/s"),
+        ("io_limit", "none", "none"),
+        ("numa", "0-1", "0-1"),
+    ],
+)
+def test_what_is_read_is_a_level_that_can_be_applied(name: str, level: str, again: str) -> None:
+    kind = KINDS[name]
+    knob: Any = kind.build(Turned(label="web", leader=1, book=MemoryBook()))
+    assert knob.level(knob.value(level)) == again
+    assert re.fullmatch(kind.pattern, again)
+    assert knob.value(again) == knob.value(level)
+
+
+def test_a_disk_is_found_behind_its_partition(tmp_path: Path) -> None:
+    put(tmp_path, "/sys/block/vda/dev", "254:0")
+    put(tmp_path, "/sys/block/vda/vda1/dev", "254:1")
+    put(tmp_path, "/sys/block/vda/vda1/partition", "1")
+    links = tmp_path / "sys/dev/block"
+    links.mkdir(parents=True)
+    (links / "254:0").symlink_to(tmp_path / "sys/block/vda")
+    (links / "254:1").symlink_to(tmp_path / "sys/block/vda/vda1")
+    tree = Tree(tmp_path)
+    assert io_limit.disk_of(tree, 254 << 8 | 1) == "254:0"
+    assert io_limit.disk_of(tree, 254 << 8) == "254:0"
+    assert io_limit.disk_of(tree, 7 << 8) == ""
+
+
+def test_felt_says_what_has_no_effect() -> None:
+    assert no_effect("x") == Felt(holds=False, why="the cap had no effect: x")

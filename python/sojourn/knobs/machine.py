@@ -1,0 +1,136 @@
+"""A knob that is some files of the kernel, for the whole machine or some of its CPUs and devices.
+
+What was in each file is noted before it is written, and put back where nobody has written it since.
+Adding one is a subclass that names the files of a level, and says how it is felt.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from sojourn.errors import HostFault
+from sojourn.knobs import settings
+from sojourn.knobs.knob import Felt, Knob, Turned
+from sojourn.knobs.settings import TEXT, Setting
+
+NAMED_MAX = 3
+
+
+class Machine(Knob):
+    """Files that a level sets; `name` is that of its kind.
+
+    Attributes:
+        spares: a file that cannot be written is left as it is, as long as one of them could be.
+    """
+
+    name: ClassVar[str]
+    spares: ClassVar[bool] = False
+
+    def __init__(self, on: Turned) -> None:
+        self._on = on
+        self._level = ""
+        self._given: dict[str, Setting] = {}
+        self._entries: list[int] = []
+        self._spared: list[str] = []
+        self._effect: Felt | None = None
+
+    @abstractmethod
+    def wanted(self, level: str) -> Sequence[tuple[str, str]]:
+        """What a level writes: (path, text), in order; ValueError, LookupError if it cannot."""
+
+    @abstractmethod
+    def effect(self) -> Felt:
+        """Whether the level that was applied last does what it should."""
+
+    def before(self) -> None:  # most have nothing to look at
+        """Look at what is to be compared with, right after a level was applied."""
+
+    def kind(self, path: str) -> str:
+        """How a file is read and written, of `settings.WAYS`."""
+        del path
+        return TEXT
+
+    def apply(self, level: str) -> None:
+        """Note all files of the level, then write them."""
+        try:
+            found = [s for path, text in self.wanted(level) if (s := self._setting(path, text))]
+        except (ValueError, LookupError, OSError) as error:
+            raise self._refused(level, str(error)) from None
+        if not found:
+            raise self._refused(level, "this machine has none of its files")
+        self._given |= {setting.path: setting for setting in found}
+        noted = list(self._entries)
+        everything = list(self._given.values())
+        self._entries.append(settings.note(self._on.book, everything, root=str(self._on.tree.root)))
+        for entry in noted:  # what is left of it stands in the new one
+            self._entries.remove(entry)
+            self._on.book.undone(entry)
+        self._write(level, found)
+        self._level, self._effect = level, None
+        self.before()
+
+    def _write(self, level: str, found: Sequence[Setting]) -> None:
+        tried = [(s, settings.change(s, s.new, self._on.tree)) for s in found]
+        stuck = [(setting, why) for setting, why in tried if why]
+        self._spared = [setting.path for setting, _ in stuck]
+        if stuck and not (self.spares and len(stuck) < len(found)):
+            raise self._refused(level, f"{stuck[0][0].path}: {stuck[0][1]}")
+
+    def _setting(self, path: str, text: str) -> Setting | None:
+        """How a file is to be; None: this machine has none such."""
+        asked = Setting(kind=self.kind(path), what=path, path=path, old="", new=text)
+        now = settings.read(asked, self._on.tree)
+        if now is None:
+            return None
+        earlier = self._given.get(path)
+        # What it was before the knob came, unless somebody has written something else since.
+        old = earlier.old if earlier and earlier.new == now else now
+        return Setting(kind=asked.kind, what=path, path=path, old=old, new=text)
+
+    def _refused(self, level: str, why: str) -> HostFault:
+        return HostFault(
+            f"{self.name} {level} cannot be set: {why}",
+            at=self._on.at(self.name),
+            fix="see docs/howto/knobs.md for what it needs; run as root (sudo)",
+        )
+
+    def felt(self) -> Felt:
+        """Whether the files still say it, and it does what it should."""
+        if not self._level:
+            return Felt(holds=None, why="it was not turned")
+        now = {path: settings.read(s, self._on.tree) for path, s in self._given.items()}
+        off = [
+            f"{path} says {now[path]}"
+            for path, setting in self._given.items()
+            if now[path] not in (None, setting.new) and path not in self._spared
+        ]
+        if off:
+            more = f" and {len(off) - NAMED_MAX} more" if len(off) > NAMED_MAX else ""
+            return Felt(holds=False, why=", ".join(off[:NAMED_MAX]) + more)
+        if self._effect is None or self._effect.holds is None:
+            self._effect = self._probed()
+        return self._effect
+
+    def _probed(self) -> Felt:
+        try:
+            return self.effect()
+        except OSError as error:
+            return Felt(holds=None, why=f"it reads back, but no probe could run: {error}")
+
+    def restore(self) -> None:
+        """Put every file back, the last first, unless somebody has written it since."""
+        tree = self._on.tree
+        left = [s for s in reversed(self._given.values()) if settings.put_back(s, tree)]
+        if not left:
+            for entry in self._entries:
+                self._on.book.undone(entry)
+            self._entries.clear()
+            self._given.clear()
+        self._level = ""
+
+
+def only_read(text: str) -> Felt:
+    """What reads back and cannot be felt here."""
+    return Felt(holds=None, why=f"it reads back; {text}")

@@ -1,0 +1,259 @@
+"""How the kernel orders a service's threads among others (sched(7)).
+
+    other, batch, idle      fair, in the background, only where nobody else wants the CPU
+    nice:5                  fair, with 1.25 times less weight a step
+    fifo:10, rr:10          real-time, with a priority
+    deadline:2ms/10ms       so much CPU time in every period, before everybody else
+    slice:3ms               fair, for so long at a time (EEVDF; Linux 6.12)
+
+For every thread; what a thread starts inherits it, and all are listed again until none is found
+without. A deadline cannot be given to threads that are bound to some CPUs, nor can they start
+others then: the kernel refuses.
+
+It is felt by two burners on one CPU, one of which has the policy. A batch policy and a slice change
+who is asked when, not who gets how much: they are read back only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from sojourn import units
+from sojourn.errors import HostFault
+from sojourn.knobs import attr, cpu_weight, settings
+from sojourn.knobs.attr import Attr
+from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Turned
+from sojourn.knobs.limit import no_effect
+from sojourn.knobs.probe import BURN, Probe
+from sojourn.knobs.settings import POLICY, Setting
+from sojourn.places import proc
+
+NAME = "policy"
+PASSES_MAX = 20  # a server that starts threads faster than they are listed is not finished starting
+WORDS = {
+    "other": attr.OTHER, "batch": attr.BATCH, "idle": attr.IDLE,
+    "fifo": attr.FIFO, "rr": attr.RR, "deadline": attr.DEADLINE,
+}  # fmt: skip
+STEP = 1.25  # of weight, for a nice value (kernel/sched/core.c: sched_prio_to_weight)
+IDLE_SHARE = 3 / 1024  # kernel/sched/sched.h: WEIGHT_IDLEPRIO
+RT_SHARE = 19.0  # what is left to others beside it: a twentieth (since 6.12 by fair_server)
+WINDOW_S = 0.3
+NAMED_MAX = 3
+TIME = r"\d+(\.\d+)?(us|ms)"
+
+
+class Policy(Knob):
+    """The policy of all threads of one service."""
+
+    by = "sched_setattr"
+
+    def __init__(self, on: Turned) -> None:
+        self._on = on
+        self._level = ""
+        self._given: dict[tuple[int, int], Setting] = {}
+        self._entries: list[int] = []
+        self._effect: Felt | None = None
+
+    def read(self) -> str:
+        """What the first of its threads has."""
+        for task in proc.tasks(self._on.leader):
+            return said(attr.get(task.tid))
+        return ""
+
+    def apply(self, level: str) -> None:
+        """Give it to every thread."""
+        wanted = meant(level)
+        noted = list(self._entries)
+        for _ in range(PASSES_MAX):
+            if not (found := list(self._wishes(wanted))):
+                break
+            self._change(level, found)
+        else:
+            raise self._refused(level, "it starts threads faster than they can be listed")
+        if len(self._entries) > len(noted):  # what is left of the old ones stands in the new ones
+            for entry in noted:
+                self._entries.remove(entry)
+                self._on.book.undone(entry)
+        self._level, self._effect = level, None
+
+    def _wishes(self, wanted: Attr) -> Iterator[Setting]:
+        """Threads that do not have it."""
+        for task in proc.tasks(self._on.leader):
+            ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
+            asked = Setting(
+                kind=POLICY, what=f"{task.name} ({task.tid}) of {self._on.label}",
+                pid=task.pid, tid=task.tid, start_ticks=ticks, old="", new=wanted.text,
+            )  # fmt: skip
+            now = settings.read(asked, self._on.tree)
+            if now in (None, wanted.text):
+                continue
+            before = self._given.get((task.tid, ticks))
+            old = before.old if before and before.new == now else now
+            yield Setting.from_json({**asked.as_json(), "old": old})
+
+    def _change(self, level: str, found: list[Setting]) -> None:
+        self._given |= {(setting.tid, setting.start_ticks): setting for setting in found}
+        turned = list(self._given.values())
+        self._entries.append(settings.note(self._on.book, turned, root=str(self._on.tree.root)))
+        for setting in found:
+            if why := settings.change(setting, setting.new, self._on.tree):
+                raise self._refused(level, f"{setting.what}: {why}")
+
+    def _refused(self, level: str, why: str) -> HostFault:
+        fix = "run as root; a v1 group with cpu.rt_runtime_us = 0 takes no real-time thread"
+        if level.startswith("deadline"):
+            fix = "leave the service all CPUs: a deadline cannot be given to bound threads"
+        return HostFault(
+            f"{self._on.label} cannot be scheduled by {level}: {why}", at=self._on.at(NAME), fix=fix
+        )
+
+    def felt(self) -> Felt:
+        """Whether every thread has it as the kernel tells, and a burner that has it felt it."""
+        if not self._level:
+            return Felt(holds=None, why="it was not turned")
+        tasks, wanted = proc.tasks(self._on.leader), meant(self._level)
+        if not tasks:
+            return Felt(holds=None, why="the service had ended")
+        without = [t for t in tasks if _found(t.tid) not in (None, wanted)]
+        if without:
+            names = ", ".join(f"{task.name} ({task.tid})" for task in without[:NAMED_MAX])
+            why = f"{len(without)} of {len(tasks)} threads are without it: {names}"
+            return Felt(holds=False, why=why)
+        if self._effect is None:
+            self._effect = self._probed(wanted)
+        why = f"all {len(tasks)} threads have it; {self._effect.why}"
+        return Felt(holds=self._effect.holds, why=why)
+
+    def _probed(self, wanted: Attr) -> Felt:
+        try:
+            return effect(wanted, min(os.sched_getaffinity(self._on.leader)))
+        except OSError as error:
+            return Felt(holds=None, why=f"no probe could run: {error.strerror}")
+
+    def restore(self) -> None:
+        """Give every thread back what it had; those that came since get what the first one had."""
+        usual = next(iter(self._given.values()), None)
+        if usual is not None and self._level:
+            heirs = (s for s in self._heirs(usual) if s.start_ticks)
+            for heir in heirs:
+                settings.put_back(heir, self._on.tree)
+        left = [s for s in self._given.values() if settings.put_back(s, self._on.tree)]
+        if not left:
+            for entry in self._entries:
+                self._on.book.undone(entry)
+            self._entries.clear()
+            self._given.clear()
+        self._level = ""
+
+    def _heirs(self, usual: Setting) -> Iterator[Setting]:
+        """Threads that came with the policy, by inheritance."""
+        for task in proc.tasks(self._on.leader):
+            ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
+            if (task.tid, ticks) not in self._given:
+                whose = {"pid": task.pid, "tid": task.tid, "start_ticks": ticks}
+                yield Setting.from_json({**usual.as_json(), **whose})
+
+
+def effect(wanted: Attr, cpu: int) -> Felt:
+    """Whether a thread with these attributes is ordered among others as it should be.
+
+    Args:
+        wanted: of one of two burners; the other has none.
+        cpu: that both want.
+    """
+    if wanted.policy == attr.DEADLINE:
+        return _deadline(wanted)
+    ratio = expected(wanted)
+    if 1 / cpu_weight.TELLING < ratio < cpu_weight.TELLING:
+        return Felt(holds=None, why="read back; it changes no share of a CPU that could be felt")
+    with Probe(BURN, 1, WINDOW_S) as mine, Probe(BURN, 1, WINDOW_S) as theirs:
+        theirs.on({cpu})
+        attr.put(mine.on({cpu}).pid, wanted)
+        return cpu_weight.judge(*cpu_weight.both(mine, theirs), ratio)
+
+
+def _deadline(wanted: Attr) -> Felt:
+    """Let one that has a deadline want all of a CPU: it gets its run time in each period."""
+    with Probe(BURN, 1, WINDOW_S) as mine:
+        attr.put(mine.pid, wanted)
+        got = mine.go().hear()
+    share = got.get("cpu_s", 0.0) / got.get("wall_s", 1.0)
+    allowed = wanted.runtime / wanted.period
+    text = f"a burner used {share:.2f} of a CPU where {allowed:.2f} are its own"
+    slack = 2 * wanted.runtime / (WINDOW_S * 1e9) + 0.05  # a period at both ends, and a tick
+    return Felt(holds=True, why=text) if share <= allowed + slack else no_effect(text)
+
+
+def expected(wanted: Attr) -> float:
+    """What a thread's share of a CPU is to that of one with no attributes, where both want it.
+
+    >>> expected(Attr(attr.OTHER, nice=-10)) > 9, expected(Attr(attr.BATCH)) == 1
+    (True, True)
+    """
+    if wanted.policy in (attr.FIFO, attr.RR):
+        return RT_SHARE
+    return IDLE_SHARE if wanted.policy == attr.IDLE else STEP**-wanted.nice
+
+
+def meant(level: str) -> Attr:
+    """The attributes that a level gives a thread.
+
+    >>> meant("deadline:2ms/10ms")
+    Attr(policy=6, flags=0, nice=0, priority=0, runtime=2000000, deadline=10000000, period=10000000)
+    """
+    word, _, value = level.partition(":")
+    if word == "nice":
+        return Attr(attr.OTHER, nice=int(value))
+    if word == "slice":
+        return Attr(attr.OTHER, runtime=units.parse_ns(value))
+    if word == "deadline":
+        runtime, period = map(units.parse_ns, value.split("/"))
+        return Attr(attr.DEADLINE, runtime=runtime, deadline=period, period=period)
+    return Attr(WORDS[word], priority=int(value or 0))
+
+
+def said(found: Attr) -> str:
+    """Attributes as a level.
+
+    >>> said(meant("rr:3")), said(meant("nice:-5")), said(meant("slice:3ms"))
+    ('rr:3', 'nice:-5', 'slice:3000us')
+    """
+    word = next(word for word, policy in WORDS.items() if policy == found.policy)
+    if found.policy == attr.DEADLINE:
+        return f"{word}:{found.runtime // 1000}us/{found.period // 1000}us"
+    if found.policy in (attr.FIFO, attr.RR):
+        return f"{word}:{found.priority}"
+    if found.policy == attr.OTHER and found.nice:
+        return f"nice:{found.nice}"
+    return f"slice:{found.runtime // 1000}us" if found.runtime else word
+
+
+def _found(tid: int) -> Attr | None:
+    try:
+        return attr.get(tid)
+    except OSError:
+        return None
+
+
+def lacks(asked: Asked) -> Lack | None:
+    """A kernel that takes slices; rights are told by the kernel when it refuses."""
+    release = (asked.tree.text("/proc/sys/kernel/osrelease") or "6.12").split(".")
+    if asked.level.startswith("slice") and (int(release[0]), int(release[1])) < (6, 12):
+        return Lack(missing="slices of its own for a thread", mend="Linux 6.12 or later")
+    if not asked.level.startswith(("batch", "idle", "slice", "other")) and os.geteuid() != 0:
+        return Lack(missing="the right to order threads (CAP_SYS_NICE)", mend="run as root (sudo)")
+    return None
+
+
+KIND = KnobKind(
+    name=NAME,
+    about="how the kernel orders a service's threads among others",
+    level='"other", "batch", "idle", "nice:5", "fifo:1", "rr:1", "deadline:2ms/10ms", "slice:3ms"',
+    pattern=rf"other|batch|idle|nice:-?\d{{1,2}}|(fifo|rr):\d{{1,2}}|deadline:{TIME}/{TIME}|slice:{TIME}",
+    needs=("root, but to go into the background", "Linux 6.12 for a slice"),
+    source="L12, and M23",
+    orders=True,
+    lacks=lacks,
+    build=Policy,
+)

@@ -1,0 +1,177 @@
+"""Policies of a script's threads, and of probes that feel them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import HostFault
+from sojourn.host.tree import Tree
+from sojourn.knobs import KINDS, Asked, Turned, attr, policy, settings
+from sojourn.knobs.attr import Attr
+from sojourn.knobs.groups_test import alive
+from sojourn.knobs.policy import Policy
+from sojourn.knobs.settings import Setting
+from sojourn.knobs.testing import MemoryBook, put
+from sojourn.places import proc
+
+PRIVILEGED = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (CAP_SYS_NICE)")
+THREADS = """
+import os, threading, time
+os.nice(3)
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[subprocess.Popen[str]]:
+    """Two threads; niced, so that what is put back is not the usual."""
+    yield from alive(THREADS)
+
+
+@pytest.fixture
+def book() -> MemoryBook:
+    return MemoryBook()
+
+
+@pytest.fixture
+def knob(server: subprocess.Popen[str], book: MemoryBook) -> Policy:
+    return Policy(Turned(label="web", leader=server.pid, book=book))
+
+
+def attrs(leader: int) -> list[str]:
+    return [attr.get(task.tid).text for task in proc.tasks(leader)]
+
+
+@PRIVILEGED
+@pytest.mark.parametrize(
+    "level", ["nice:-5", "batch", "idle", "fifo:1", "rr:2", "other", "slice:3ms"]
+)
+def test_every_thread_gets_it_and_has_its_own_back(
+    knob: Policy, server: subprocess.Popen[str], book: MemoryBook, level: str
+) -> None:
+    if KINDS["policy"].lacks(Asked(level=level)):
+        pytest.skip(f"this kernel has no {level}")
+    before = attrs(server.pid)
+    assert len(before) == 2
+    knob.apply(level)
+    assert policy.meant(knob.read()) == policy.meant(level)
+    assert attrs(server.pid) == [policy.meant(level).text] * 2
+    if level.startswith(("fifo", "rr")):
+        assert {os.sched_getscheduler(t.tid) for t in proc.tasks(server.pid)} == {
+            policy.meant(level).policy
+        }
+    ((_, facts),) = book.open.values()
+    noted = facts["settings"]
+    assert sorted(one["old"] for one in noted) == sorted(before)
+    knob.restore()
+    assert attrs(server.pid) == before
+    assert not book.open
+
+
+@PRIVILEGED
+def test_after_a_crash_the_book_is_enough_to_put_it_back(
+    knob: Policy, server: subprocess.Popen[str], book: MemoryBook
+) -> None:
+    before = attrs(server.pid)
+    knob.apply("fifo:1")
+    knob.apply("idle")
+    ((_, facts),) = book.open.values()
+    for one in facts["settings"]:
+        assert settings.put_back(Setting.from_json(one), Tree()) == ""
+    assert attrs(server.pid) == before
+
+
+@PRIVILEGED
+def test_a_thread_that_lost_it_is_named(knob: Policy, server: subprocess.Popen[str]) -> None:
+    knob.apply("batch")
+    stray = proc.tasks(server.pid)[-1].tid
+    attr.put(stray, Attr(attr.OTHER))
+    assert knob.felt().verdict == "violated"
+    assert str(stray) in knob.felt().why
+    assert "1 of 2 threads" in knob.felt().why
+
+
+@PRIVILEGED
+@pytest.mark.parametrize("level", ["nice:15", "nice:-15", "idle", "fifo:1"])
+def test_a_policy_is_felt_by_burners_and_one_that_does_nothing_is_caught(
+    level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    felt = policy.effect(policy.meant(level), cpu)
+    assert felt.verdict in {"holds", "unknown"}, felt.why
+    monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
+    felt = policy.effect(policy.meant(level), cpu)
+    assert felt.verdict in {"violated", "unknown"}, felt.why
+
+
+@PRIVILEGED
+def test_a_deadline_is_felt_and_one_that_does_nothing_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    home = os.sched_getaffinity(0)
+    try:
+        felt = policy.effect(policy.meant("deadline:2ms/20ms"), min(home))
+    except OSError as error:
+        pytest.skip(f"no deadline can be had here: {error.strerror}")
+    assert felt.verdict in {"holds", "unknown"}, felt.why
+    monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
+    felt = policy.effect(policy.meant("deadline:2ms/20ms"), min(home))
+    assert felt.verdict in {"violated", "holds"}  # a busy machine may give it as little by chance
+
+
+@pytest.mark.parametrize("level", ["batch", "slice:3ms", "other"])
+def test_what_changes_no_share_is_not_said_to_be_felt(level: str) -> None:
+    assert policy.effect(policy.meant(level), 0).verdict == "unknown"
+
+
+def test_a_deadline_for_bound_threads_is_refused_with_its_mend(
+    knob: Policy, server: subprocess.Popen[str]
+) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs to bind a thread to one of them")
+    for task in proc.tasks(server.pid):
+        os.sched_setaffinity(task.tid, {cpus[0]})
+    with pytest.raises(HostFault) as caught:
+        knob.apply("deadline:2ms/20ms")
+    assert "all CPUs" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        "other",
+        "batch",
+        "idle",
+        "nice:5",
+        "nice:-5",
+        "fifo:10",
+        "rr:1",
+        "deadline:2ms/10ms",
+        "slice:3ms",
+    ],
+)
+def test_what_is_said_is_a_level_that_means_the_same(level: str) -> None:
+    again = policy.said(policy.meant(level))
+    assert re.fullmatch(KINDS["policy"].pattern, again)
+    assert policy.meant(again) == policy.meant(level)
+
+
+def test_attributes_survive_the_journal() -> None:
+    one = policy.meant("deadline:2ms/10ms")
+    assert Attr.of(one.text) == one
+
+
+def test_a_kernel_without_slices_is_said(tmp_path: Path) -> None:
+    put(tmp_path, "/proc/sys/kernel/osrelease", "6.1.0-9")
+    lack = policy.lacks(Asked(level="slice:3ms", tree=Tree(tmp_path)))
+    assert lack is not None
+    assert "6.12" in lack.mend

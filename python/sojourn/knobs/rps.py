@@ -1,0 +1,128 @@
+"""The CPUs that take packets in, for what arrives over loopback (RPS; C23).
+
+Over loopback a packet is taken in by the CPU that sent it, unless receive packet steering hands it
+to others: with it the softirq work of a service can be put beside its threads or on top of them, as
+the queues of a card would. Only on loopback: the receive queue of a service in a network namespace
+of its own is not seen from outside. (XPS needs several transmit queues, which loopback has not.)
+
+It is felt by datagrams that are sent from a CPU that is not among these.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+
+from sojourn.host.tree import Tree, cpu_list, cpu_text
+from sojourn.knobs import settings
+from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
+from sojourn.knobs.limit import NONE, no_effect
+from sojourn.knobs.machine import Machine, only_read
+
+NAME = "rps"
+PATH = "/sys/class/net/lo/queues/rx-0/rps_cpus"
+LOCAL = "local"
+PACKETS = 2000
+MOST = 0.5  # of the packets
+TAKEN_S_MAX = 0.3
+
+
+class Rps(Machine):
+    """Receive packet steering of loopback."""
+
+    name, by = NAME, "sysfs, loopback"
+
+    def kind(self, path: str) -> str:
+        """The file holds a mask."""
+        del path
+        return settings.FILE
+
+    def read(self) -> str:
+        """CPUs that packets are steered to; "none" where they are not."""
+        return cpu_text(settings.file_cpus(PATH, self._on.tree.text(PATH) or "0")) or NONE
+
+    def wanted(self, level: str) -> Sequence[tuple[str, str]]:
+        """The one queue that loopback has."""
+        return ((PATH, "" if level == NONE else cpu_text(cpu_list(level))),)
+
+    def effect(self) -> Felt:
+        """Send datagrams from a CPU outside of the level."""
+        wanted = () if self._level == NONE else cpu_list(self._level)
+        others = sorted({*_online(self._on.tree)} - {*wanted})
+        if not wanted or not others or not self._on.tree.is_live:
+            return only_read("there is no other CPU to send from" if wanted else "no steering")
+        before = processed(self._on.tree)
+        _send_from(others[0])
+        until = time.monotonic() + TAKEN_S_MAX  # a CPU that is busy takes them in when it can
+        while (felt := self._judged(before, wanted)).holds is not True and time.monotonic() < until:
+            time.sleep(0.01)
+        return felt
+
+    def _judged(self, before: Mapping[int, int], wanted: Sequence[int]) -> Felt:
+        now = processed(self._on.tree)
+        return judge(wanted, {cpu: now[cpu] - before.get(cpu, 0) for cpu in now})
+
+
+def judge(wanted: Sequence[int], taken: dict[int, int]) -> Felt:
+    """Whether packets that were sent elsewhere were taken in by the CPUs that should.
+
+    Args:
+        wanted: CPUs.
+        taken: packets that each CPU took in meanwhile, those of others included.
+    """
+    there = sum(count for cpu, count in taken.items() if cpu in wanted)
+    text = (
+        f"{there} of {sum(taken.values())} packets were taken in there, of {PACKETS} sent elsewhere"
+    )
+    return Felt(holds=True, why=text) if there >= MOST * PACKETS else no_effect(text)
+
+
+def processed(tree: Tree) -> dict[int, int]:
+    """Packets that each CPU has taken in or had no room for so far (/proc/net/softnet_stat)."""
+    rows = [line.split() for line in (tree.text("/proc/net/softnet_stat") or "").splitlines()]
+    return {
+        int(row[12], 16) if len(row) > 12 else number: int(row[0], 16) + int(row[1], 16)
+        for number, row in enumerate(rows)
+    }
+
+
+def _send_from(cpu: int) -> None:
+    home = os.sched_getaffinity(0)
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here,
+    ):
+        there.bind(("127.0.0.1", 0))
+        os.sched_setaffinity(0, {cpu})
+        try:
+            for _ in range(PACKETS):
+                here.sendto(b"x", there.getsockname())
+        finally:
+            os.sched_setaffinity(0, home)
+
+
+def _online(tree: Tree) -> tuple[int, ...]:
+    return cpu_list(tree.text("/sys/devices/system/cpu/online"))
+
+
+def lacks(asked: Asked) -> Lack | None:
+    """A kernel that steers, and a place that it is seen from."""
+    if asked.place != LOCAL:
+        return Lack(missing=f"a view of the queues of place {asked.place}", mend='place = "local"')
+    if not asked.tree.exists(PATH):
+        return Lack(missing="receive packet steering", mend="a kernel with CONFIG_RPS")
+    return None
+
+
+KIND = KnobKind(
+    name=NAME,
+    about="the CPUs that take in what arrives over loopback (receive packet steering)",
+    level='CPUs, such as "0" or "0-1", or "none"',
+    pattern=r"none|\d+(-\d+)?(,\d+(-\d+)?)*",
+    needs=("root", "CONFIG_RPS", "place local"),
+    source="C23",
+    lacks=lacks,
+    build=Rps,
+)
