@@ -160,7 +160,7 @@ pub struct ClientArgs {
     /// epoll, io_uring, or auto: io_uring where the kernel allows it [auto]
     #[arg(long, value_name = "KIND")]
     pub transport: Option<String>,
-    /// spin; sleep; sleep:TIME: wake up to TIME later, for several events at once, which costs less
+    /// spin; yield: spin, and let others on the CPU go first; sleep; sleep:TIME: wake up to TIME later, for several events at once, which costs less
     /// CPU and makes times longer; auto: spin if every thread has a CPU of its own [auto]
     #[arg(long, value_name = "HOW")]
     pub wait: Option<String>,

@@ -69,6 +69,30 @@ pub fn wake_exactly() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
 }
 
+/// Asks for turns of 100 µs, the shortest there are, on a CPU that is shared with other clients.
+///
+/// EEVDF lets a thread have its slice of some milliseconds to the end, yield as it may, unless the one
+/// that wakes has a shorter one. Older kernels refuse or ignore it: there a yield gives way at once, and
+/// whoever slept goes first. Source: `sched_setattr(2)`; custom slices of Linux 6.12 (`PREEMPT_SHORT`).
+pub fn take_short_turns() {
+    const SHORTEST_NS: u64 = 100_000;
+    // SAFETY: a zeroed attribute is that of an ordinary thread; failure changes nothing.
+    unsafe {
+        let mut attr: libc::sched_attr = mem::zeroed();
+        attr.size = mem::size_of_val(&attr) as u32;
+        attr.sched_nice = libc::getpriority(libc::PRIO_PROCESS, 0);
+        attr.sched_runtime = SHORTEST_NS;
+        libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0);
+    }
+}
+
+/// Lets others that are ready on this CPU go first; where nobody is it costs 0.2 µs.
+#[inline]
+pub fn give_way() {
+    // SAFETY: takes nothing, touches no memory, and always succeeds on Linux.
+    unsafe { libc::sched_yield() };
+}
+
 /// The CPUs of `1` or `1,3-5`; refuses those that this process may not use. `key` names the list.
 pub fn usable(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
     let cpus = list(key, text)?;

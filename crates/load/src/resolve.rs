@@ -29,6 +29,8 @@ const DEPTH_UDP: u32 = 16;
 pub enum Wait {
     /// It never gives its CPU away: what it measures is not its own wake-up.
     Spin,
+    /// It spins, and lets others on its CPU go first after each look at its connections.
+    Yield,
     /// It sleeps in the kernel until the next request is due or a reply arrives.
     Sleep,
 }
@@ -38,8 +40,14 @@ impl Wait {
     pub fn name(self) -> &'static str {
         match self {
             Self::Spin => "spin",
+            Self::Yield => "yield",
             Self::Sleep => "sleep",
         }
+    }
+
+    /// Whether it looks at its connections all the time, or is told by the kernel when to.
+    pub fn is_busy(self) -> bool {
+        self != Self::Sleep
     }
 }
 
@@ -72,7 +80,7 @@ pub struct Resolved {
     pub instrument_cpus: Vec<usize>,
     /// CPUs of the server; `None`: unknown.
     pub server_cpus: Option<Vec<usize>>,
-    /// Spin or sleep.
+    /// What a thread does while nothing is due.
     pub wait: Wait,
     /// When it sleeps: how long, ns, a wake-up may be put off so that it serves several events.
     pub doze_ns: u64,
@@ -264,6 +272,7 @@ fn check_share(key: &str, share: f64) -> Result<(), Fault> {
 fn wait_of(job: &Job, cpus: &[usize]) -> Result<(Wait, u64), Fault> {
     match job.wait.as_str() {
         "spin" => Ok((Wait::Spin, 0)),
+        "yield" => Ok((Wait::Yield, 0)),
         // A closed loop has nothing that is due: batches go further than haste.
         "auto" if !job.find_max && has_cpu_each(job.threads as usize, cpus) => Ok((Wait::Spin, 0)),
         "sleep" | "auto" => Ok((Wait::Sleep, 0)),
@@ -275,7 +284,7 @@ fn wait_of(job: &Job, cpus: &[usize]) -> Result<(Wait, u64), Fault> {
             None => Err(Fault::usage(
                 format!("no way to wait is called '{other}'"),
                 "wait",
-                "use spin, sleep, sleep:TIME (such as sleep:40us) or auto",
+                "use spin, yield, sleep, sleep:TIME (such as sleep:40us) or auto",
             )),
         },
     }

@@ -94,7 +94,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
     // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
     let over_ns = resolved.outage_over_ns;
     let sentinels = [
-        (resolved.wait == Wait::Sleep)
+        (!resolved.wait.is_busy())
             .then(|| Sentinels::start(&resolved.cpus, threads.len(), over_ns)),
         (!resolved.instrument_cpus.is_empty())
             .then(|| Sentinels::start_over_service(&resolved.instrument_cpus, over_ns)),
@@ -236,8 +236,11 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     if !resolved.cpus.is_empty() {
         cpu::pin(resolved.cpus[nth % resolved.cpus.len()])?;
     }
-    if resolved.wait == Wait::Sleep {
+    if !resolved.wait.is_busy() {
         cpu::wake_exactly();
+    }
+    if resolved.wait != Wait::Spin {
+        cpu::take_short_turns();
     }
     let connections = resolved.connections_of(nth as u32);
     let datagrams = resolved.target.is_datagram();

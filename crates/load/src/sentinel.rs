@@ -152,6 +152,9 @@ fn watch(
         let _ = cpu::pin(cpu);
     }
     cpu::wake_exactly();
+    if !threads.is_empty() {
+        cpu::take_short_turns(); // as those that it watches over
+    }
     let mut watch = Watch { cpu, threads, ..Watch::default() };
     watch.outages.reserve(LISTED_MAX);
     let mut due_ns = Monotonic.now_ns() + TICK_NS;

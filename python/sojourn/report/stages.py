@@ -21,10 +21,13 @@ CPU = {
     "softirq_share_of_kernel": "its softIRQ",
 }
 RESIDUAL = "residual"  # shown also where there is none; other stages that take no time are not
-SPIN, SLEEP = "spin", "sleep"
+SPIN, YIELD, SLEEP = "spin", "yield", "sleep"
 _GAP = "gap: the client's wire time less the server's total, quantile against quantile; "
 _CLIENT = {
-    SPIN: "the client spins, so it holds the client's and the network's work and no wake-up",
+    **dict.fromkeys(
+        (SPIN, YIELD),
+        "the client spins, so it holds the client's and the network's work and no wake-up",
+    ),
     SLEEP: "the client sleeps until a reply comes, so it also holds the client's wake-up",
     "": "whether the client spins or sleeps is not known",
 }

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.actors import clients
-from sojourn.actors.clients import Job, logs, numbered, probing
+from sojourn.actors.clients import Job, logs, numbered, probing, turns
 from sojourn.actors.clients.probing import Probe
 from sojourn.errors import Fault
 from sojourn.places.process import Ledger
@@ -79,6 +79,8 @@ def together(
     flat = [part for own, probes in parts for part in (*own, *probes)]
     if len(flat) == 1:
         return [generator.run(*flat[0], ledger, watcher)]
+    jobs = turns.taken([job for job, _ in flat])
+    flat = [(job, own) for job, (_, own) in zip(jobs, flat, strict=True)]
     results = iter(_at_one_instant(flat, ledger, watcher))
     found = []
     for load, (own, probes) in zip(loads, parts, strict=True):

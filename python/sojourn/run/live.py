@@ -97,7 +97,7 @@ class RunningService:
             **self.service.job(),
             "cpus": ",".join(map(str, self.placement.client)),
             "threads": len(self.placement.client),
-            "wait": "sleep" if self.has_company else self.placement.client_wait,
+            "wait": self.placement.client_wait,
             "server_cpus": server,
             **({"instrument_cpus": server} if is_instrument else {}),
         }

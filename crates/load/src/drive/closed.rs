@@ -6,7 +6,6 @@
 
 use super::Drive;
 use crate::marks::ThreadMeasurement;
-use crate::resolve::Wait;
 use crate::transports::Patience;
 
 /// Replies are picked up together for so long.
@@ -24,6 +23,7 @@ pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
         drive.probe(now_ns);
         let patience = drive.closed_patience();
         drive.poll_and_mark(now_ns, patience);
+        drive.give_way();
     }
 }
 
@@ -46,7 +46,7 @@ impl Drive {
     /// flight keeps the server busy while the rest is picked up together.
     #[inline]
     fn closed_patience(&mut self) -> Patience {
-        if self.wait == Wait::Spin {
+        if self.wait.is_busy() {
             return Patience::NONE;
         }
         let now_ns = self.now();

@@ -31,6 +31,7 @@ use reopen::Reopener;
 use segments::Segments;
 pub use watch::{Live, Watch};
 
+use crate::cpu;
 use crate::lanes::{MarksLanes, PlanLanes};
 use crate::long::{Border, Geometry};
 use crate::marks::{Ending, Marks, ThreadMeasurement};
@@ -40,6 +41,8 @@ use crate::transports::{Event, Patience, Transport};
 
 /// Requests sent before replies are looked for again.
 const SEND_BATCH: usize = 16;
+/// The same of a thread that gives way after each look, of which each keeps others waiting for some 10 µs.
+const SEND_BATCH_BESIDE: usize = 8;
 /// Longest sleep: a signal is noticed, and a closed connection tried again, at least this often.
 const NAP_NS: u64 = 20_000_000;
 
@@ -76,7 +79,7 @@ pub struct Setup {
     pub depth: u32,
     /// How time passes.
     pub times: Times,
-    /// Spin or sleep.
+    /// What the thread does while nothing is due.
     pub wait: Wait,
     /// When it sleeps: how long, ns, a wake-up may be put off so that it serves several events.
     pub doze_ns: u64,
@@ -125,13 +128,14 @@ pub struct Drive {
 /// monotonic clock.
 pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
     drive.times.start_ns = start_ns;
+    let most = if drive.wait == Wait::Yield { SEND_BATCH_BESIDE } else { SEND_BATCH };
     loop {
         let now_ns = drive.now();
         if drive.is_over(now_ns) {
             return drive.finish();
         }
         let mut batch = 0;
-        while batch < SEND_BATCH
+        while batch < most
             && let Some((place, connection)) = drive.take_due(now_ns)
         {
             drive.send(place, connection);
@@ -140,6 +144,7 @@ pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
         drive.probe(now_ns);
         let patience = drive.patience(now_ns);
         drive.poll_and_mark(now_ns, patience);
+        drive.give_way();
     }
 }
 
@@ -220,6 +225,13 @@ impl Drive {
         self.connections.push(connection, request as u32);
         self.marks.sent_ns[request] = self.clock.now_ns().saturating_sub(self.times.start_ns);
         self.transport.send(connection, &self.bytes);
+    }
+
+    #[inline]
+    fn give_way(&self) {
+        if self.wait == Wait::Yield {
+            cpu::give_way();
+        }
     }
 
     /// Picks up what has come and marks what it completes.

@@ -1,14 +1,13 @@
 //! How long the loop may wait for the next event.
 
 use super::{Drive, NAP_NS};
-use crate::resolve::Wait;
 use crate::transports::Patience;
 
 impl Drive {
     /// How long the next poll may wait: 0 when spinning, else until the next request is due.
     #[inline]
     pub(super) fn patience(&mut self, now_ns: u64) -> Patience {
-        if self.wait == Wait::Spin {
+        if self.wait.is_busy() {
             return Patience::NONE;
         }
         let wait_ns = self.wait_ns(now_ns);

@@ -53,7 +53,7 @@ impl Watch {
         outages.clear();
         Self {
             times,
-            spins: wait == Wait::Spin,
+            spins: wait.is_busy(),
             outage_over_ns,
             last_poll_ns: 0,
             poll_gaps: span::Times::new(),

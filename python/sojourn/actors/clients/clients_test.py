@@ -12,7 +12,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from sojourn.actors import clients
-from sojourn.actors.clients import KINDS, hdr, logs, merge
+from sojourn.actors.clients import KINDS, hdr, logs, merge, turns
 from sojourn.errors import SpecFault
 
 JOB = {
@@ -71,11 +71,14 @@ def test_shares_add_up_to_the_job(n: int) -> None:
     assert set(used) >= {"2", "3", "4"}
 
 
-def test_clients_with_a_cpu_each_spin_and_those_that_share_one_sleep() -> None:
-    assert {part["wait"] for part in share(3)} == {"spin"}
+def test_clients_with_a_cpu_each_spin_and_of_those_that_share_one_one_does() -> None:
+    def waits(n: int, **asked: Any) -> list[str]:
+        return [part["wait"] for part in turns.taken(share(n, **asked))]
+
+    assert waits(3) == ["spin"] * 3
     for wait in ("spin", "auto"):
-        assert {part["wait"] for part in share(2, cpus="0", threads=1, wait=wait)} == {"sleep"}
-    assert {part["wait"] for part in share(2, cpus="0", wait="sleep:40us")} == {"sleep:40us"}
+        assert waits(3, cpus="0", threads=1, wait=wait) == ["yield", "sleep", "sleep"]
+    assert waits(2, cpus="0", wait="sleep:40us") == ["sleep:40us"] * 2
 
 
 def test_what_does_not_add_up_is_refused() -> None:
@@ -200,6 +203,8 @@ def test_the_table_names_every_file() -> None:
         "logs",
         "probing",
         "probing_test",
+        "turns",
+        "turns_test",
         "clients_test",
     }
     assert {path.stem for path in folder.glob("*.py")} - shared == set(KINDS)

@@ -5,8 +5,7 @@ so the service is offered what one process would have offered it, from N sides. 
 process this holds, and others are refused: N streams with fixed gaps, say, have no fixed gaps.
 
 Each process has a seed of its own, drawn from that of the job. CPUs are dealt out; where there are
-fewer than processes, several share one. Then none may spin, for it would keep the others from it
-for whole time slices: all sleep until something is due or a reply comes.
+fewer than processes, several share one, of whom one spins at most (see `turns`).
 
 Source: Kingman, Poisson Processes (1993), section 2.2; Treadmill (ISCA 2016) for several clients.
 """
@@ -37,7 +36,6 @@ def share(job: Job, n: int) -> tuple[Job, ...]:
     cpus = cpu_list(str(job.get("cpus", "")))
     threads = _parts(max(n, int(job.get("threads", THREADS))), n)
     connections = _parts(int(job.get("connections", CONNECTIONS)), n)
-    is_crowded = sum(threads) > len(cpus)
     return tuple(
         {
             **job,
@@ -47,7 +45,6 @@ def share(job: Job, n: int) -> tuple[Job, ...]:
             "threads": threads[nth],
             "cpus": cpu_text(_cpus(cpus, nth, n)),
             "seed": seed_of(int(job.get("seed", 0)), nth),
-            **({"wait": "sleep"} if is_crowded and _spins(job) else {}),
             **({"server_pid": 0} if nth and "server_pid" in job else {}),  # one log is enough
             **({"raw_max": -(-int(job["raw_max"]) // n)} if "raw_max" in job else {}),
         }
@@ -108,10 +105,6 @@ def _cpus(cpus: tuple[int, ...], nth: int, n: int) -> tuple[int, ...]:
     if len(cpus) >= n:
         return cpus[nth::n]
     return (cpus[nth % len(cpus)],) if cpus else ()
-
-
-def _spins(job: Job) -> bool:
-    return str(job.get("wait", "auto")) in {"spin", "auto"}
 
 
 def _files(job: Job, nth: int) -> dict[str, str]:
