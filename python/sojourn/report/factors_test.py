@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 from sojourn.analysis.findings import Effect, FactorFinding, Findings, Interval
-from sojourn.report import factors, page, terminal, testing
+from sojourn.report import factors, headline, page, terminal, testing
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import factors as figure
 
@@ -58,6 +59,14 @@ def test_one_factor_is_told_by_colour_and_another_by_panels() -> None:
     assert two.table.columns[:2] == ("threads", "size")
 
 
+def test_the_first_screen_says_what_the_first_factors_do() -> None:
+    found = findings()
+    assert headline.beneath(found) == (f"memcached: {KNOWN.sentence}.",)
+    many = replace(found, factors=found.factors * 5)
+    assert len(headline.beneath(many)) == headline.FACTORS_FIRST
+    assert headline.beneath(testing.findings()) == ()
+
+
 def test_a_study_without_factors_has_no_such_figure() -> None:
     assert figure.draw(testing.findings()) == []
     assert "by factor" not in terminal.text(testing.findings())
@@ -78,7 +87,8 @@ def test_the_page_has_the_effects() -> None:
     drawn = figure.draw(found)
     of_services: dict[str, list[Figure]] = {s.service: [] for s in found.services}
     html = page.html(found, of_services=of_services, of_study=drawn)
-    assert html.count(KNOWN.sentence) == 1
+    first, second = (at.start() for at in re.finditer(re.escape(KNOWN.sentence), html))
+    assert first < html.index("<nav") < html.index('id="factors"') < second
     assert "cannot be told from" in html
     assert 'href="#factors"' in html
     assert f'data-figure="{drawn[0].name}"' in html

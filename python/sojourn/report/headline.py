@@ -1,4 +1,4 @@
-"""The study in fewer than 60 characters, for the page's title and headline."""
+"""The study in fewer than 60 characters, and the sentences that stand beneath them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sojourn.report import tiles
 from sojourn.report.sections import KINDS
 
 MOST = 59
+FACTORS_FIRST = 3
 
 
 def of(findings: Findings) -> str:
@@ -33,6 +34,20 @@ def title(findings: Findings) -> str:
     line = of(findings)
     whole = f"{findings.study}: {line}"
     return whole if len(whole) <= MOST else line
+
+
+def beneath(findings: Findings) -> tuple[str, ...]:
+    """What is asked of the study as a whole, answered in sentences: of all services, by factor.
+
+    Of many factors the first are said; all stand under "By factor".
+    """
+    of_all = [
+        said
+        for kind in KINDS.values()
+        if not kind.study_words(findings)  # else it is in the headline
+        for said in kind.study_head(findings)
+    ]
+    return (*of_all, *(factor.sentence for factor in findings.factors[:FACTORS_FIRST]))
 
 
 def _counted(findings: Findings) -> str:

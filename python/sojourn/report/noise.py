@@ -9,6 +9,8 @@ from sojourn.analysis.findings import NoiseFloor, ProbeRow
 from sojourn.analysis.words import percent
 from sojourn.report import show
 
+RATIO_SHOWN = 100.0  # beyond it a number says no more than that nothing is known
+
 
 def floor(found: NoiseFloor) -> str:
     """What equal runs differed by, and what can therefore not be told from noise.
@@ -49,6 +51,10 @@ def _apart(log: float) -> str:
 
     >>> _apart(0.0953), _apart(1.21)
     ('10 %', 'a factor of 3.4')
+    >>> _apart(12.0)
+    'a factor of over 100'
     """
-    ratio = math.exp(log)
-    return percent(ratio - 1) if ratio < 2 else f"a factor of {ratio:.2g}"
+    ratio = math.exp(min(log, 100.0))
+    if ratio < 2:
+        return percent(ratio - 1)
+    return "a factor of over 100" if ratio > RATIO_SHOWN else f"a factor of {ratio:.2g}"
