@@ -231,7 +231,7 @@ def test_a_server_that_does_not_come_up(
     monkeypatch.setattr(
         programs, "find", lambda name, fix=None: fake if name == "memcached" else find(name)
     )
-    monkeypatch.setattr("sojourn.run.live.READY_S_MAX", 1.0)
+    monkeypatch.setattr("sojourn.run.begin.READY_S_MAX", 1.0)
     with pytest.raises(RunFault) as caught:
         measure(lab.study("memcached"), lab.point("memcached"))
     assert said in caught.value.what

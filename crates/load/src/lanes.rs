@@ -13,6 +13,7 @@ use std::sync::Arc;
 use sojourn_workload::plan::{Op, Plan};
 
 use crate::marks::{Marks, Outcome};
+use crate::protocols::Asked;
 
 /// The memory under lanes; freed with the last of them.
 struct Memory<T> {
@@ -137,6 +138,12 @@ impl From<Plan> for PlanLanes {
 }
 
 impl PlanLanes {
+    /// What is asked by one request.
+    #[inline]
+    pub fn asked(&self, request: usize) -> Asked {
+        Asked { op: self.op[request], item: self.item[request], id: request as u32 }
+    }
+
     /// The plan again, of which the first `measured_from` requests are warm-up.
     pub fn into_plan(self, measured_from: usize) -> Plan {
         Plan {

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sojourn.errors import RunFault
 from sojourn.run import generator
 from sojourn.run.generator import Files
 from sojourn.run.journal import Journal
+from sojourn.run.live import RunningService
 from sojourn.run.watch import Deadline
-
-if TYPE_CHECKING:
-    from sojourn.run.live import RunningService
 
 WARM_S_MAX = 60.0
 

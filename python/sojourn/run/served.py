@@ -13,8 +13,8 @@ from typing import Any
 from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.places import theirs, users
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.run import live as lives
 from sojourn.run import record, shielded, signals
+from sojourn.run.begin import begin
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.watch import Show
@@ -55,9 +55,7 @@ class Served(Actor):
         self._stage, self._last = stage, stage.folder
         try:
             if not self._has_begun:
-                lives.begin(
-                    self.live, self._journal, stage.folder, self._show, dict(self._spec.load)
-                )
+                begin(self.live, self._journal, stage.folder, self._show, dict(self._spec.load))
                 self._has_begun = True
             shielded.renew(self.live)
         except BaseException:

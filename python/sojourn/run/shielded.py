@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sojourn.run import moving, shield, signals
 from sojourn.run.journal import Journal
-
-if TYPE_CHECKING:
-    from sojourn.run.live import RunningService
+from sojourn.run.live import RunningService
 
 
 def begin(live: RunningService, journal: Journal) -> None:

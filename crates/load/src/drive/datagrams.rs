@@ -8,8 +8,6 @@ use super::{Connections, Live};
 use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
 use crate::protocols;
 
-use super::read::{After, asked};
-
 /// Requests whose room was given to later ones, and the connection of each.
 pub(super) type Overtaken = Vec<(u32, u32)>;
 
@@ -22,15 +20,15 @@ pub(super) fn read(
     plan: &Plan,
     marks: &mut Marks,
     live: &Live,
-) -> After {
-    let Some(id) = protocols::datagram_id(bytes) else { return After::GoOn };
-    let Some(request) = answered(connections, connection, id, now_ns) else { return After::GoOn };
+) {
+    let Some(id) = protocols::datagram_id(bytes) else { return };
+    let Some(request) = answered(connections, connection, id, now_ns) else { return };
     let at = request as usize;
     if marks.first_byte_ns[at] == 0 {
         marks.first_byte_ns[at] = now_ns;
     }
     let (decoder, _) = connections.reading(connection);
-    let Some(reply) = decoder.read(asked(plan, at), bytes).reply else { return After::GoOn };
+    let Some(reply) = decoder.read(plan.asked(at), bytes).reply else { return };
     marks.done_ns[at] = now_ns;
     marks.outcome[at] = reply.outcome;
     marks.reply_bytes[at] = reply.body_bytes;
@@ -40,7 +38,6 @@ pub(super) fn read(
     } else {
         connections.take_overtaken(|other| other == request);
     }
-    After::GoOn
 }
 
 /// The request that `id` on `connection` stands for. If it is in flight, it is the oldest there

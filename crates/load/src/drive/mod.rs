@@ -26,7 +26,7 @@ pub use closed::run as run_closed;
 pub use connections::Connections;
 use overdue::Overdue;
 use probe::Probe;
-use read::{After, asked, ended, lose, read};
+use read::{After, ended, lose, read};
 use reopen::Reopener;
 use segments::Segments;
 pub use watch::{Live, Watch};
@@ -219,7 +219,7 @@ impl Drive {
     #[inline]
     fn send(&mut self, request: usize, connection: u32) {
         self.bytes.clear();
-        self.protocol.encode(asked(&self.plan, request), &mut self.bytes);
+        self.protocol.encode(self.plan.asked(request), &mut self.bytes);
         self.marks.connection[request] = connection;
         self.marks.free_ns[request] = self.connections.room_since_ns();
         self.connections.push(connection, request as u32);

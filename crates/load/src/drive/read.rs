@@ -3,12 +3,6 @@
 use super::{Connections, Live, datagrams};
 use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
 use crate::marks::Outcome;
-use crate::protocols::Asked;
-
-#[inline]
-pub(super) fn asked(plan: &Plan, request: usize) -> Asked {
-    Asked { op: plan.op[request], item: plan.item[request], id: request as u32 }
-}
 
 /// What becomes of a connection after its bytes were read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +26,8 @@ pub(super) fn read(
     live: &Live,
 ) -> After {
     if connections.are_datagrams() {
-        return datagrams::read(connections, connection, bytes, now_ns, plan, marks, live);
+        datagrams::read(connections, connection, bytes, now_ns, plan, marks, live);
+        return After::GoOn;
     }
     while !bytes.is_empty() {
         let Some(request) = connections.oldest(connection) else {
@@ -43,7 +38,7 @@ pub(super) fn read(
         if *first_byte_ns < marks.sent_ns[request] {
             *first_byte_ns = now_ns;
         }
-        let step = decoder.read(asked(plan, request), bytes);
+        let step = decoder.read(plan.asked(request), bytes);
         bytes = &bytes[step.used..];
         if let Some(reply) = step.reply {
             marks.first_byte_ns[request] = std::mem::take(first_byte_ns);
@@ -78,7 +73,7 @@ pub(super) fn ended(
         return false;
     };
     let (decoder, first_byte_ns) = connections.reading(connection);
-    let Some(reply) = decoder.ended(asked(plan, request)) else { return false };
+    let Some(reply) = decoder.ended(plan.asked(request)) else { return false };
     marks.first_byte_ns[request] = std::mem::take(first_byte_ns);
     marks.done_ns[request] = now_ns;
     marks.outcome[request] = reply.outcome;

@@ -1,0 +1,190 @@
+"""Brings a service to where it can be measured.
+
+place → free port → start → answers, and the port is its own → knobs → pin → shield → preload
+→ check → warm
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sojourn import knobs
+from sojourn.errors import RunFault
+from sojourn.knobs import Turned
+from sojourn.places import proc, process, users
+from sojourn.run import fill, shielded, signals, work
+from sojourn.run.journal import Journal
+from sojourn.run.live import RunningService, check_port
+from sojourn.run.watch import Deadline, Event, Show
+
+READY_S_MAX = 30.0
+SETTLE_S_MAX = 60.0
+PORT_TRIES = 5
+
+
+def begin(
+    live: RunningService, journal: Journal, folder: Path, show: Show, client: Mapping[str, Any]
+) -> None:
+    """Bring a service to the point where it can be measured.
+
+    Args:
+        live: what is to run, and where.
+        journal: where it is noted.
+        folder: for the files of preload and warming.
+        show: told about every step.
+        client: keys of the generator's job that the study gives.
+
+    Raises:
+        HostFault: the port is taken.
+        RunFault: it does not start, does not answer, or does not hold what it should.
+    """
+    if live.service.program is None:
+        return
+    steps: tuple[tuple[str, str, Callable[[], None]], ...] = (
+        ("place", "gets its place", lambda: _enter(live, journal)),
+        ("start", "starts", lambda: _start(live, journal)),
+        ("knobs", "is set", lambda: _turn(live, journal)),
+        ("pin", "is pinned", lambda: _pin(live)),
+        ("shield", "is shielded", lambda: shielded.begin(live, journal)),
+        ("preload", "is filled", lambda: fill.preload(live, journal, folder, client)),
+        ("check", "is checked", lambda: _check(live)),
+        ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client)),
+    )
+    for step, text, act in steps:
+        show(Event(step=step, text=f"{live.label} {text}", service=live.label))
+        started = time.monotonic()
+        try:
+            act()
+        except RunFault:
+            died = live.fault(f"while it {text}") if step not in {"place", "start"} else None
+            if died is not None:
+                raise died from None
+            raise
+        live.took_s[step] = round(time.monotonic() - started, 3)
+
+
+def _enter(live: RunningService, journal: Journal) -> None:
+    with signals.deaf():
+        live.place.enter(journal)
+    live.notes += live.place.notes
+
+
+def _start(live: RunningService, journal: Journal) -> None:
+    """Start it on its port; a port that is lost to another program is tried again elsewhere."""
+    wanted = live.service.wanted_port
+    check_port(live.label, wanted, live.place)
+    for _ in range(PORT_TRIES):
+        live.address = live.place.address(wanted)
+        _launch(live, journal)
+        if _is_ready(live):
+            return
+        live.stop_process()
+    raise RunFault(
+        f"{live.label} lost its port to another program {PORT_TRIES} times",
+        at=f"{live.address}",
+        fix="end the program that opens ports so fast, or give a port",
+    )
+
+
+def _launch(live: RunningService, journal: Journal) -> None:
+    assert live.service.program is not None  # noqa: S101  # `begin` starts no other
+    user = users.server_user()
+    with work.readable_by_others():
+        words = live.service.command(live.work, live.address)
+        program = work.reachable(live.service.program, live.work, user)
+    live.argv = (str(program), *words)
+    with signals.deaf():
+        live.process = live.place.start(
+            live.label,
+            live.argv,
+            cwd=live.work,
+            ledger=journal,
+            log=live.log,
+            user=user,
+            cpus=live.placement.server,
+            open_files=live.service.open_files,
+        )
+
+
+def _is_ready(live: RunningService) -> bool:
+    """Wait until it answers and the port is its own.
+
+    Returns:
+        False if another program has the port.
+    """
+    assert live.process is not None  # noqa: S101  # just launched
+    deadline = Deadline(READY_S_MAX)
+    while not deadline.is_over:
+        died = live.fault("before it answered")
+        if died is not None:
+            if not live.service.wanted_port and not live.place.is_free(live.port):
+                return False
+            raise died
+        if live.service.answers(live.address, 0.5):
+            pids = [member.pid for member in proc.session(live.process.pid)]
+            return live.place.owner(live.port, pids) is not None
+        time.sleep(0.005)
+    raise RunFault(
+        f"{live.label} did not answer within {READY_S_MAX:.0f} s of its start",
+        at=f"{live.address}: {' '.join(live.argv)}",
+        fix=f"its last words: {process.last_words(live.log) or 'none'}",
+    )
+
+
+def _check(live: RunningService) -> None:
+    deadline = Deadline(SETTLE_S_MAX)
+    while not live.service.is_settled(live.address):
+        if deadline.is_over:
+            raise RunFault(
+                f"{live.label} is still busy with itself {SETTLE_S_MAX:.0f} s after it was filled",
+                at=f"{live.address}",
+                fix="give fewer items, or a machine that is less busy",
+            )
+        time.sleep(0.02)
+    live.notes += live.service.check(live.address)
+
+
+def _turn(live: RunningService, journal: Journal) -> None:
+    """Set what the study sets, and feel it (M23); other knobs are there to be turned later.
+
+    It is felt before anything is filled: a probe that wants what the service may have would else
+    push out what it holds. What is found here stands in `service.json` of every point.
+    """
+    assert live.process is not None  # noqa: S101  # it answered
+    on = Turned(
+        label=live.label, leader=live.process.pid, book=journal, work=live.work,
+        host=live.address.host, port=live.port, netns=live.place.netns,
+    )  # fmt: skip
+    live.knobs = {name: kind.build(on) for name, kind in knobs.KINDS.items()}
+    with signals.deaf():
+        for name, level in live.levels.items():
+            live.knobs[name].apply(level)
+    for name in live.levels:
+        live.knobs[name].felt()
+
+
+def _pin(live: RunningService) -> None:
+    """Put the workers on the server's CPUs, one each, in turn where there are fewer (L23)."""
+    assert live.process is not None  # noqa: S101  # it answered
+    workers = live.service.pinned(proc.tasks(live.process.pid))
+    cpus = live.placement.server
+    if len(workers) < live.service.workers:
+        text = f"{len(workers)} of {live.service.workers} workers can be told apart by name"
+        live.notes += (("pinned", f"as a whole to the server's CPUs: {text}"),)
+        return
+    pins = {tid: cpus[n % len(cpus)] for n, tid in enumerate(workers)}
+    for tid, cpu in pins.items():
+        try:
+            os.sched_setaffinity(tid, {cpu})
+        except OSError as error:
+            raise RunFault(
+                f"worker {tid} of {live.label} cannot be pinned to CPU {cpu}: {error.strerror}",
+                at=f"CPUs {cpus}",
+                fix="see whether a cpuset forbids the CPU: cat /proc/self/status",
+            ) from None
+    live.pins = {tid: min(os.sched_getaffinity(tid)) for tid in pins}
+    live.notes += (("pinned", f"{len(pins)} workers, one to a CPU in turn, read back (L23)"),)
