@@ -137,7 +137,8 @@ def kill_one(
         ended = made.poll()
         made.kill()
     assert ended is None, f"the lab ended by itself: {ended}"
-    last = [json.loads(line)["event"] for path in state.glob("*") for line in path.open()][-1:]
+    lines = [line for path in state.glob("*") for line in path.read_text().splitlines()]
+    last = [json.loads(line)["event"] for line in lines][-1:]
     until = time.monotonic() + 20
     while any(not one.is_done for one in run.restore(state)) and time.monotonic() < until:
         time.sleep(0.05)

@@ -60,14 +60,18 @@ class Machine(Knob):
             raise self._refused(level, str(error)) from None
         if not found:
             raise self._refused(level, "this machine has none of its files")
+        earlier, noted = dict(self._given), list(self._entries)
         self._given |= {setting.path: setting for setting in found}
-        noted = list(self._entries)
         everything = list(self._given.values())
         self._entries.append(settings.note(self._on.book, everything, root=str(self._on.tree.root)))
-        for entry in noted:  # what is left of it stands in the new one
+        try:
+            self._write(level, found)
+        except HostFault:
+            self._given |= {path: s for path, s in earlier.items() if self._is_so(s)}
+            raise
+        for entry in noted:  # it told what the files were until they were written
             self._entries.remove(entry)
             self._on.book.undone(entry)
-        self._write(level, found)
         self._level, self._effect = level, None
         self.before()
 
@@ -77,6 +81,9 @@ class Machine(Knob):
         self._spared = [setting.path for setting, _ in stuck]
         if stuck and not (self.spares and len(stuck) < len(found)):
             raise self._refused(level, f"{stuck[0][0].path}: {stuck[0][1]}")
+
+    def _is_so(self, setting: Setting) -> bool:
+        return settings.read(setting, self._on.tree) == setting.new
 
     def _setting(self, path: str, text: str) -> Setting | None:
         """How a file is to be; None: this machine has none such."""

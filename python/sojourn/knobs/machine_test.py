@@ -221,6 +221,24 @@ def test_steering_of_another_place_cannot_be_seen_from_here(tmp_path: Path) -> N
     assert "netns" in lack.missing
 
 
+def test_a_level_that_is_refused_midway_leaves_what_it_was_to_be_put_back(
+    build: Build, book: MemoryBook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, knob, change = said(tmp_path), build("busy_poll"), settings.change
+    knob.apply("50us")
+
+    def refuse(setting: Setting, level: str, tree: Tree) -> str:
+        is_second = (setting.path, level) == (busy_poll.POLL, "70")
+        return "Operation not permitted" if is_second else change(setting, level, tree)
+
+    monkeypatch.setattr(settings, "change", refuse)
+    with pytest.raises(HostFault, match="not permitted"):
+        knob.apply("70us")
+    knob.restore()
+    assert said(tmp_path) == before
+    assert not book.open
+
+
 def test_a_file_that_cannot_be_written_refuses_the_level(build: Build, tmp_path: Path) -> None:
     path = tmp_path / f"{CPU}/smt/control".lstrip("/")
     path.unlink()
