@@ -23,13 +23,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import simulate
 
 STUDY = Path(__file__).with_name("campaign.toml")
-VARIED = (  # five factors, load among them
-    "load=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
-    "services.memcached.params.threads=1,2",
-    "services.memcached.load.connections=16,64",
-    "services.nginx.load.connections=16,64",
-    "neighbour=none,spin",
-)
 SAY_EVERY = 500  # points
 
 
@@ -48,7 +41,7 @@ def main() -> int:
 
 def make(results: Path, points: int) -> Path:
     """Go on until there are as many points; the record's folder."""
-    study = spec.load(STUDY, varied=VARIED)
+    study = spec.load(STUDY)
     planner = plan.Planner(study)
     services = simulate.Simulated()
     began_s = time.monotonic()

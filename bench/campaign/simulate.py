@@ -8,6 +8,7 @@ histograms) and 10,000 points are made in minutes.
 from __future__ import annotations
 
 import json
+import math
 import random
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from sojourn import samples
 from sojourn.analysis.testing import mg1
 from sojourn.plan.points import Outcome, Point
-from sojourn.plan.setting import Setting
+from sojourn.plan.setting import Level, Setting
 from sojourn.samples import made
+from sojourn.spec.levels import short
 
 SLICES = 40  # of a run, as many as the generator writes
 WINDOW_NS = 10_000_000
@@ -30,7 +32,13 @@ STEPS = 20  # of utilisation
 VARIANTS = 3  # simulated runs per step
 REQUESTS_MAX = 60_000  # that are simulated; more would only count higher
 RPS = {"memcached": 120_000.0, "nginx": 30_000.0, "synthetic": 1_000.0}  # capacities
-BY_FACTOR = {"threads": (1.0, 1.6), "neighbour": (1.0, 0.85), "place": (1.0, 0.9)}
+BY_FACTOR: dict[str, dict[Level, float]] = {  # planted: what a level makes of the capacity
+    "threads": {1: 1.0, 2: 1.6, 4: 2.3},
+    "value_bytes": {200: 1.0, 4000: 0.8},
+    "connections": {16: 1.0, 64: 1.0},  # no effect: what is said of it is noise
+    "workers": {1: 1.0, 2: 1.7},
+    "neighbour": {"none": 1.0, "spin": 0.85, "stream": 0.93},
+}
 RESTART_SD = 0.03
 
 
@@ -86,13 +94,9 @@ class Simulated:
 
 
 def effect(setting: Setting) -> float:
-    """What the levels of a setting make of a capacity: the second of each costs, or gives, some."""
-    factor = 1.0
-    for name, (first, other) in BY_FACTOR.items():
-        levels = [level for key, level in setting.items() if key.rpartition(".")[2] == name]
-        for level in levels:
-            factor *= first if level in (1, "none", "local") else other
-    return factor
+    """What the levels of a setting make of a capacity, all together."""
+    known = ((BY_FACTOR.get(short(key), {}), level) for key, level in setting.items())
+    return math.prod(of.get(level, 1.0) for of, level in known)
 
 
 @cache

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
+from sojourn.analysis.point_row import PointRow
 from sojourn.analysis.section import Section
 from sojourn.plan.points import Verdict
 
@@ -391,6 +392,7 @@ class Findings:
         study_file: the resolved study, TOML.
         command: the command that reproduces it.
         sections: what questions found of all services together, by name.
+        points: every measured point, in order of time.
     """
 
     study: str
@@ -407,6 +409,7 @@ class Findings:
     noise: tuple[tuple[str, str], ...] = ()
     study_file: str = ""
     command: str = ""
+    points: tuple[PointRow, ...] = ()
 
     def section(self, kind: type[S]) -> S | None:
         """What the question found that gives this type; None if it was not asked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sojourn.analysis import factors, questions, service
+from sojourn.analysis import factors, point_row, questions, service
 from sojourn.analysis.combinations import parts
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import Findings
@@ -54,6 +54,11 @@ def study(given: StudyData) -> Findings:
         noise=given.noise,
         study_file=given.study_file,
         command=given.command,
+        points=point_row.rows(
+            given.study,
+            (one.outcome for one in given.measured),
+            {run.key: run for s in services for point in s.points for run in point.runs},
+        ),
     )
 
 

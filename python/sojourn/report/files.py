@@ -10,7 +10,7 @@ import vl_convert
 
 from sojourn.analysis.findings import Findings
 from sojourn.errors import StoreFault
-from sojourn.report import figures, page
+from sojourn.report import explore, figures, page, volume
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure, sized
 from sojourn.report.terminal import text
@@ -18,6 +18,7 @@ from sojourn.report.terminal import text
 PAGE = "report.html"
 TEXT = "report.txt"
 FIGURES = "figures"
+POINTS = "points.csv"
 PNG_SCALE = 1.5
 
 
@@ -32,20 +33,26 @@ def write(findings: Findings, folder: Path) -> list[Path]:
     of_services = {s.service: figures.of_service(s) for s in findings.services}
     of_study = figures.of_study(findings)
     html = page.html(findings, of_services=of_services, of_study=of_study)
-    drawn = [*(f for some in of_services.values() for f in some), *of_study]
+    own = [f for some in of_services.values() for f in some]
     paths = [
         _replace(folder / PAGE, html.encode()),
         _replace(folder / TEXT, (text(findings) + "\n").encode()),
     ]
-    for figure in drawn:
-        for suffix, content in pictures(figure):
+    if volume.is_filtered(findings):
+        every = explore.table(findings).csv()
+        paths.append(_replace(folder / FIGURES / POINTS, every.encode()))
+    names = {figure.name for figure in own}
+    is_large = volume.is_large(findings)  # pictures would take minutes; the page draws them
+    for figure in [*own, *of_study]:
+        files = _numbers(figure) if is_large and figure.name in names else pictures(figure)
+        for suffix, content in files:
             paths.append(_replace(folder / FIGURES / f"{figure.name}.{suffix}", content))
     return paths
 
 
 def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
     """(suffix, content) of each file of a figure; only the CSV where nothing is drawn."""
-    yield "csv", figure.table.csv().encode()
+    yield from _numbers(figure)
     if figure.chart is None:
         return
     spec = json.dumps(palette.resolve(sized(figure.chart)))
@@ -53,6 +60,10 @@ def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
     yield "svg", svg.encode()
     yield "pdf", vl_convert.svg_to_pdf(svg)
     yield "png", vl_convert.svg_to_png(svg, scale=PNG_SCALE)
+
+
+def _numbers(figure: Figure) -> Iterator[tuple[str, bytes]]:
+    yield "csv", figure.table.csv().encode()
 
 
 def _replace(path: Path, content: bytes) -> Path:

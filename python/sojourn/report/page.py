@@ -14,10 +14,23 @@ from markupsafe import Markup
 import sojourn
 from sojourn import units
 from sojourn.analysis import words
-from sojourn.analysis.findings import Findings
+from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions.check import rows_of
 from sojourn.analysis.traced_findings import Breakdown
-from sojourn.report import factors, facts, headline, people, sections, show, stages, tiles
+from sojourn.report import (
+    crowd,
+    explore,
+    factors,
+    facts,
+    headline,
+    pack,
+    people,
+    sections,
+    show,
+    stages,
+    tiles,
+    volume,
+)
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
@@ -42,14 +55,40 @@ def html(
         of_services: figures by service label.
         of_study: figures about the study as a whole.
     """
-    all_figures = [*of_study, *(figure for some in of_services.values() for figure in some)]
+    large = volume.is_large(findings)
+    own = [figure for some in of_services.values() for figure in some]
+    explored = explore.of(findings) if volume.is_filtered(findings) else None
     return rendered(
         "page.html.j2",
-        all_figures,
+        [*of_study, *([] if large else own)],
         findings=findings,
         of_services=of_services,
         of_study=of_study,
+        large=large,
+        crowds=crowd.of(findings) if volume.is_crowded(findings) else (),
+        parts=[_part(s, of_services[s.service]) for s in findings.services] if large else [],
+        explored=explored,
+        choices=_trusted(_script_json(_choices(explored))) if explored else "",
     )
+
+
+def _part(service: ServiceFinding, figures: Sequence[Figure]) -> str:
+    """A service or combination as the page has it when it is opened, packed."""
+    template = _templates().get_template("service.html.j2")
+    section = template.render(service=service, of_services={service.service: figures}, large=True)
+    drawn = {f.name: _payload(f) | {"csv": None} for f in figures if f.chart}
+    return pack.packed({"html": section, "figures": drawn})
+
+
+def _choices(explored: explore.Explored) -> dict[str, object]:
+    """What the page's filters have to know before any point is unpacked."""
+    return {
+        "choices": [
+            {"key": choice.key, "name": choice.name, "levels": choice.levels}
+            for choice in explored.choices
+        ],
+        "charts": explored.charts,
+    }
 
 
 def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> str:

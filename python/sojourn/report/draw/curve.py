@@ -5,14 +5,15 @@ Drawn by several kinds; they differ in the number alone (a quantile or the mean)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import curve_layers, limits, marks
+from sojourn.report.draw import curve_layers, limits, marks, thin
 from sojourn.report.draw.figure import Figure, Sheet, finish
 from sojourn.report.draw.lookup import lines_of, of_point, of_run, slug
-from sojourn.report.draw.table import Record, from_records
+from sojourn.report.draw.table import Record, from_records, number
 
 COLUMNS = (
     "what", "fraction", "offered_rps", "achieved_rps", "restart", "run", "value_ns", "lo_ns",
@@ -24,9 +25,15 @@ def draw(service: ServiceFinding, q: float | None) -> Figure:
     """The curve of quantile `q`, or of the mean if None."""
     label = show.quantile(q)
     title = f"{service.service}: {label} sojourn time against offered load"
-    records = [*_estimates(service, q), *_runs(service, q), *_curves(service, q)]
+    runs = list(_runs(service, q))
+    estimates, curves = list(_estimates(service, q)), list(_curves(service, q))
     name = slug(f"{service.service}-{label}-against-load")
-    table = from_records(COLUMNS, records)
+    table = from_records(COLUMNS, [*estimates, *runs, *curves])
+    drawn = thin.thinned(
+        runs,
+        group=lambda r: (r["fraction"], r["status"]),
+        extremes=[_height, lambda r: -(_height(r) or math.inf)],
+    )
     if not service.points:
         return Figure(
             name=name, title=title, caption="", alt="", table=table,
@@ -36,11 +43,18 @@ def draw(service: ServiceFinding, q: float | None) -> Figure:
     return Figure(
         name=name,
         title=title,
-        caption=_caption(service, q, label),
+        caption=_caption(service, q, label) + thin.said(len(drawn), len(runs)),
         alt=_alt(service, q, label),
         table=table,
-        chart=finish(curve_layers.draw(service, q, records, sheet), sheet, title=title),
+        chart=finish(
+            curve_layers.draw(service, q, [*estimates, *drawn, *curves], sheet), sheet, title=title
+        ),
     )
+
+
+def _height(run: Record) -> float | None:
+    value = number(run["value_ns"])
+    return number(run["at_least_ns"]) if value is None else value
 
 
 def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:

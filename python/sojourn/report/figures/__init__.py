@@ -10,6 +10,7 @@ from sojourn.report import sections
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.figures import (
     achieved,
+    by_level,
     chance,
     checks,
     distribution,
@@ -29,6 +30,7 @@ from sojourn.report.figures import (
 KINDS: Sequence[Kind] = (
     overview.KIND,
     chance.KIND,
+    by_level.KIND,
     factors.KIND,
     null.KIND,
     stages.KIND,

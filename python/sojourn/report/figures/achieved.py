@@ -6,12 +6,12 @@ import altair as alt
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import marks
+from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import COUNT_LABEL
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
-from sojourn.report.draw.table import Record, from_records
+from sojourn.report.draw.table import Record, from_records, number
 
 COLUMNS = (
     "fraction", "offered_rps", "achieved_rps", "restart", "run", "errors", "verdict", "reason",
@@ -35,6 +35,11 @@ def draw(service: ServiceFinding) -> list[Figure]:
                 missing="No load was swept.",
             )
         ]
+    drawn = thin.thinned(
+        records,
+        group=lambda r: (r["fraction"], r["status"]),
+        extremes=[_done, lambda r: -(_done(r) or 0.0)],
+    )
     most = max(point.achieved_rps for point in service.points)
     return [
         Figure(
@@ -42,13 +47,17 @@ def draw(service: ServiceFinding) -> list[Figure]:
             title=title,
             caption=(
                 "On the dashed line all that was offered was done. Runs below it lost requests"
-                " or left them waiting at the end."
+                " or left them waiting at the end." + thin.said(len(drawn), len(records))
             ),
             alt=f"Achieved load rises with offered load up to {show.count(most)} requests/s.",
             table=table,
-            chart=_chart(records, title),
+            chart=_chart(drawn, title),
         )
     ]
+
+
+def _done(record: Record) -> float | None:
+    return number(record["achieved_rps"])
 
 
 def _records(service: ServiceFinding) -> list[Record]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
-from sojourn.report import show, tiles
+from sojourn.report import show, tiles, volume
 from sojourn.report.draw import limits, overview_layers
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.draw.lookup import of_point, tail_q
@@ -25,9 +25,9 @@ COLUMNS = (
 
 
 def draw(findings: Findings) -> list[Figure]:
-    """One figure, or none if no load was swept."""
+    """One figure; none if no load was swept, or by more than one picture can tell apart."""
     swept = [s for s in findings.services if s.points]
-    if not swept:
+    if not swept or volume.is_crowded(findings):
         return []
     records = [record for service in swept for record in _records(service)]
     title = f"{tail_name(swept)} sojourn time against offered load"

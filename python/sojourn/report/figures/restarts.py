@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+
 import altair as alt
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import limits, marks
+from sojourn.report.draw import limits, marks, thin
 from sojourn.report.draw.axes import TimeAxis, time_axis
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import load_title, of_point, of_run, slug, tail_q
@@ -30,6 +33,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     if not records:
         missing = "No load was swept."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
+    drawn = _drawn(records)
     groups = [show.share(p.fraction) for p in service.points if p.is_bimodal]
     split = f" Restarts fall into two groups at {', '.join(groups)}." if groups else ""
     return [
@@ -39,10 +43,11 @@ def draw(service: ServiceFinding) -> list[Figure]:
             caption=(
                 "Each dot is the same load on a freshly started server; the pale bar is the 95 %"
                 f" interval of the mean over restarts (METHOD M15).{split}"
+                + thin.said(len(drawn), len(records))
             ),
             alt=f"{label} of {len(records)} runs by load and restart.{split}",
             table=table,
-            chart=_chart(service, records, label, title),
+            chart=_chart(service, drawn, label, title),
         )
     ]
 
@@ -74,6 +79,27 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
                 }
             )
     return found
+
+
+def _drawn(records: list[Record]) -> list[Record]:
+    """As many as can be told apart, side by side at each load."""
+    kept = thin.thinned(
+        records,
+        group=lambda r: (r["fraction"], r["status"]),
+        extremes=[_height, lambda r: -(_height(r) or math.inf)],
+    )
+    if len(kept) == len(records):
+        return kept
+    places: Counter[object] = Counter()
+    found = []
+    for record in kept:
+        found.append(record | {"place": places[record["fraction"]]})
+        places[record["fraction"]] += 1
+    return found
+
+
+def _height(record: Record) -> float | None:
+    return number(record["y"])
 
 
 def _chart(service: ServiceFinding, records: list[Record], label: str, title: str) -> Spec:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import altair as alt
 
 from sojourn.analysis.findings import Run, ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import marks
+from sojourn.report.draw import marks, thin
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
@@ -21,6 +22,16 @@ COLUMNS = (
 
 MEASURES = ("timely", "lag", "pick-up", "outage", "excl.", "steal")
 ROW = 19  # px per run
+RUNS_MAX = 200  # drawn as rows; thousands overflow the stack of the library that draws
+_WORST: tuple[Callable[[tuple[float, Run]], float | None], ...] = (  # greater is worse
+    lambda at: -at[1].timely_ratio if at[1].timely_ratio is not None else None,
+    lambda at: at[1].send_lag_p99_ns,
+    lambda at: at[1].pick_up_p99_ns,
+    lambda at: at[1].outage_share,
+    lambda at: at[1].excluded_share,
+    lambda at: at[1].steal_share,
+    lambda at: float(not at[1].is_believed),
+)  # fmt: skip
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
@@ -32,6 +43,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     if not runs:
         missing = "No load was swept."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
+    drawn = thin.thinned(runs, most=RUNS_MAX, group=lambda at: at[0], extremes=_WORST)
     unknown = sum(not run.is_believed for _, run in runs)
     return [
         Figure(
@@ -43,10 +55,11 @@ def draw(service: ServiceFinding) -> list[Figure]:
                 " lag (send lag) and pick-up: p99 of what the client itself added; outage: share of"
                 " the time the client did not run; excl.: share of requests left out for that"
                 " reason, by the log alone (M27); steal: CPU time given to others."
+                + thin.said(len(drawn), len(runs))
             ),
             alt=f"{unknown} of {len(runs)} runs are unknown because a self-check failed.",
             table=table,
-            chart=_chart(runs, title),
+            chart=_chart(drawn, title),
         )
     ]
 

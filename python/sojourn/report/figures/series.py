@@ -8,7 +8,7 @@ import altair as alt
 
 from sojourn.analysis.findings import Run, ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import marks
+from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import time_axis
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
@@ -34,7 +34,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     drifting = [show.load(p.fraction) for p in service.points if not p.is_steady]
     if len(drawn) < len(records):
         seen = len({r["run"] for r in drawn})
-        some = f" {seen} of {len({r['run'] for r in records})} runs are drawn; the CSV has all."
+        some = thin.said(seen, len({r["run"] for r in records}))
     else:
         some = ""
     drift = f" Not steady: {', '.join(drifting)}." if drifting else " All loads are steady."
@@ -63,14 +63,20 @@ def _records(service: ServiceFinding) -> list[Record]:
 
 
 def _thinned(records: list[Record]) -> list[Record]:
-    """All runs if they can be drawn, else as many of each load, evenly; the table has all."""
-    runs: dict[str, list[str]] = {}
-    for run, load in dict.fromkeys((str(r["run"]), str(r["load"])) for r in records):
-        runs.setdefault(load, []).append(run)
+    """All runs if they can be drawn, else those with the slowest second and evenly others."""
     if len(records) <= SECONDS_MAX:
         return records
-    step = math.ceil(len(records) / SECONDS_MAX)
-    kept = {run for same in runs.values() for run in same[::step]}
+    highest: dict[tuple[str, str], float] = {}
+    for r in records:
+        run = (str(r["load"]), str(r["run"]))
+        highest[run] = max(highest.get(run, 0.0), number(r.get("p99_ns")) or 0.0)
+    drawn = thin.thinned(
+        list(highest),
+        most=math.ceil(len(highest) * SECONDS_MAX / len(records)),
+        group=lambda run: run[0],
+        extremes=[lambda run: highest[run]],
+    )
+    kept = {run for _, run in drawn}
     return [r for r in records if r["run"] in kept]
 
 

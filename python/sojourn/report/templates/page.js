@@ -3,6 +3,7 @@
 (() => {
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const views = new Map();
+  const shown = new Map(); // of boxes whose figure is made here
   const narrow = 560; // px of a chart below which legends take two columns
 
   // Small multiples cannot follow their container by themselves: count the panels that fit.
@@ -18,13 +19,16 @@
       const fit = Math.floor((width - axis + gap) / (figure.panel + gap));
       const columns = Math.max(1, Math.min(fit, figure.panels));
       spec.columns = columns;
-      spec.spec.width = Math.floor((width - axis - gap * (columns - 1)) / columns);
+      if (spec.concat) // each panel has an axis of its own
+        for (const one of spec.concat) one.width = Math.floor(width / columns - axis - gap);
+      else spec.spec.width = Math.floor((width - axis - gap * (columns - 1)) / columns);
     }
     return spec;
   }
 
   async function draw(box) {
-    const figure = figures[box.dataset.figure];
+    const figure = shown.get(box) ?? figures[box.dataset.figure];
+    if (!figure) return; // not unpacked yet
     const width = box.clientWidth;
     try {
       const result = await vegaEmbed(box, fitted(figure, width), {
@@ -47,8 +51,41 @@
     document.documentElement.dataset.drawn = "all";
   }
 
+  // Parts of a long page are text until somebody looks: gzip in base64.
+  async function unpack(id) {
+    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  async function fill(part) {
+    const id = part.dataset.pack;
+    delete part.dataset.pack;
+    try {
+      const found = await unpack(id);
+      Object.assign(figures, found.figures);
+      part.insertAdjacentHTML("beforeend", found.html);
+      wire(part);
+      part.dataset.filled = "";
+    } catch (error) {
+      part.append(`This part could not be unpacked: ${error.message}. Its numbers lie in figures/ beside this page.`);
+    }
+  }
+
+  // A link into what is folded opens it.
+  function onHash() {
+    const at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (at?.matches?.("details.part")) at.open = true;
+  }
+
+  async function show(box, figure) {
+    shown.set(box, figure);
+    await draw(box);
+  }
+
   async function onOpen({ target }) {
     if (!target.open) return;
+    if (target.dataset.pack) await fill(target);
     for (const box of target.querySelectorAll(".chart"))
       if (box.clientWidth && views.get(box)?.width !== box.clientWidth) await draw(box);
   }
@@ -153,20 +190,26 @@
     button.hidden = false;
   }
 
-  for (const box of document.querySelectorAll(".save, [data-copy]")) box.hidden = false;
   document.addEventListener("click", ({ target }) => {
     if (target.dataset?.save) onSave(target);
     if (target.dataset?.copy) onCopy(target);
   });
-  for (const place of document.querySelectorAll(".tile, tr[data-load]")) {
-    place.addEventListener("pointerenter", () => emphasise(place.dataset.service, place.dataset.load));
-    place.addEventListener("pointerleave", () => emphasise());
+  function wire(root) {
+    for (const box of root.querySelectorAll(".save, [data-copy]")) box.hidden = false;
+    for (const place of root.querySelectorAll(".tile, tr[data-load]")) {
+      place.addEventListener("pointerenter", () => emphasise(place.dataset.service, place.dataset.load));
+      place.addEventListener("pointerleave", () => emphasise());
+    }
   }
+  wire(document);
+  addEventListener("hashchange", onHash);
   document.addEventListener("toggle", onOpen, true);
   addEventListener("resize", redraw);
   addEventListener("beforeprint", () => {
     for (const box of document.querySelectorAll("#setup details")) box.open = true;
   });
   setUpTheme();
+  onHash();
   drawAll();
+  window.sojourn = { unpack, show, save };
 })();
