@@ -45,10 +45,10 @@ def given(record: Record) -> StudyData:
     manifest = record.manifest
     served = _served(record, outcomes)
     points = [(record.folder_of(o), o, _asked(record.study, o)) for o in outcomes]
-    _summarise_all(points)
+    known = _summarised(points)
     return StudyData(
         study=record.study,
-        measured=tuple(_known(*point) for point in points),
+        measured=tuple(known.get(point[0]) or _known(*point) for point in points),
         setups={label: _setup(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
         started=str(manifest.get("started", "")),
@@ -66,19 +66,29 @@ TOGETHER = 64  # points without a summary, from which it is worth to start proce
 _CHUNK = 16
 
 
-def _summarise_all(points: Sequence[Kept]) -> None:
-    """Summarise on all CPUs what has no summary yet: a record of before, or of a killed run."""
-    lacking = [
-        point for point in points if _is_summarised(point[1]) and summary.load(*point) is None
-    ]
+def _summarised(points: Sequence[Kept]) -> dict[Path, Measured]:
+    """The points that have a summary, by folder.
+
+    What has none yet, in a record of before or of a killed run, is summarised on all CPUs.
+    """
+    known: dict[Path, Measured] = {}
+    lacking: list[Kept] = []
+    for point in points:
+        if not _is_summarised(point[1]):
+            continue
+        if (found := summary.load(*point)) is None:
+            lacking.append(point)
+        else:
+            known[point[0]] = replace(found, probe=_probe(point[0]))
     if len(lacking) < TOGETHER:
-        return
+        return known
     with (
         contextlib.suppress(BrokenProcessPool),  # what is left is summarised where it is read
         ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("spawn")) as pool,
     ):
         for _ in pool.map(_try, lacking, chunksize=_CHUNK):
             pass
+    return known
 
 
 def _try(point: Kept) -> None:

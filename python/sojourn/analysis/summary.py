@@ -94,10 +94,10 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> 
 
 
 def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measured:
-    found = decode(table["hdr"], at=str(folder / NAME))
+    decode(table["hdr"], at=str(folder / NAME))  # or it is made again
     return Measured(
         outcome=outcome,
-        sojourn=times.from_histogram(found, lost=table["lost"]),
+        sojourn=times.Packed(table["hdr"], lost=int(table["lost"]), at=str(folder / NAME)),
         **{name: table[name] for name in _PLAIN},
         lateness_ns=dict(table["lateness_ns"]),
         errors=table["errors"],

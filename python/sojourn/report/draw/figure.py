@@ -86,8 +86,12 @@ class Sheet:
 
 
 def finish(chart: alt.TopLevelMixin, sheet: Sheet, *, title: str) -> Spec:
-    """The chart as a checked specification with its rows and the house style."""
-    spec = cast("Spec", chart.to_dict())
+    """The chart as a specification with its rows and the house style.
+
+    It is not checked against Vega-Lite's schema, which would take half of the time of a large
+    study's report: tests draw every kind of figure.
+    """
+    spec = cast("Spec", chart.to_dict(validate=False))
     # Altair fills in a default view size that would defeat `width: container`; small multiples
     # are sized panel by panel and cannot be fitted.
     is_single = spec.get("width") == "container"

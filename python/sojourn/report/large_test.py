@@ -1,0 +1,192 @@
+"""Pages of large studies: small, drawn, filtered, and unpacked when they are looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from sojourn.analysis.findings import Findings, LoadPoint, ServiceFinding
+from sojourn.analysis.point_row import PointRow
+from sojourn.report import explore, figures, page, page_test, testing, volume
+from sojourn.report.draw.figure import Figure
+from sojourn.report.figures import by_level, selfcheck
+from sojourn.report.files import pictures
+from sojourn.report.pack import unpacked
+
+KEYS = ("services.memcached.params.threads", "neighbour")
+
+
+def many(point: LoadPoint, runs: int, name: str) -> LoadPoint:
+    """The same load with many runs, of which one was much later than the others."""
+    made = [
+        replace(
+            point.runs[n % len(point.runs)],
+            key=f"{name}/f{point.fraction}/b{n}",
+            repeat=n,
+            send_lag_p99_ns=9e9 if n == 77 else 5_000.0 + n,
+            series=point.runs[0].series,
+        )
+        for n in range(runs)
+    ]
+    return replace(point, runs=tuple(made))
+
+
+@cache
+def campaign(runs: int, combinations: int = 16) -> Findings:
+    """memcached under combinations of two factors, `runs` of each at two loads."""
+    one = testing.memcached()
+    services = tuple(
+        replace(
+            one,
+            service=f"memcached, threads = {n // 4}, neighbour = n{n % 4}",
+            label="memcached",
+            levels=((KEYS[0], n // 4), (KEYS[1], f"n{n % 4}")),
+            points=tuple(many(one.points[at], runs, str(n)) for at in (2, 6)),
+        )
+        for n in range(combinations)
+    )
+    rows = tuple(row(s, point, at) for s in services for point in s.points for at in range(runs))
+    return replace(testing.findings(), services=services, points=rows, sections={})
+
+
+def row(service: ServiceFinding, point: LoadPoint, at: int) -> PointRow:
+    run = point.runs[at]
+    return PointRow(
+        key=run.key, service=service.label, levels=service.levels, phase="sweep", repeat=at,
+        fraction=point.fraction, offered_rps=run.offered_rps, achieved_rps=run.achieved_rps,
+        p50_ns=dict(run.quantiles)[0.5], p99_ns=dict(run.quantiles)[0.99], verdict=run.verdict,
+        reasons=run.reasons,
+    )  # fmt: skip
+
+
+def built(findings: Findings) -> str:
+    of_services: dict[str, list[Figure]] = {
+        s.service: figures.of_service(s) for s in findings.services
+    }
+    return page.html(findings, of_services=of_services, of_study=figures.of_study(findings))
+
+
+def pack_of(html: str, name: str) -> dict[str, object]:
+    found = re.search(rf'<script type="text/plain" id="{name}">([^<]*)</script>', html)
+    assert found
+    content = unpacked(found[1])
+    assert isinstance(content, dict)
+    return content
+
+
+def test_small_studies_have_no_filters_and_nothing_packed() -> None:
+    found = testing.findings()
+    assert not volume.is_filtered(found)
+    assert not volume.is_large(found)
+    html = page_test.built(found)
+    assert 'id="filters"' not in html
+    assert 'id="pack-' not in html
+
+
+def test_a_self_check_of_five_thousand_runs_is_drawn_with_the_worst_among_them() -> None:
+    one = testing.memcached()
+    service = replace(one, points=(many(one.points[2], 5_000, "x"),))
+    [figure] = selfcheck.draw(service)
+    assert len(figure.table.rows) == 5_000
+    assert figure.chart
+    drawn = json.dumps(figure.chart["datasets"])
+    assert "9.0 s" in drawn  # the one that was late
+    shown = re.search(r"(\d+) of 5,000 runs are drawn", figure.caption)
+    assert shown
+    assert int(shown[1]) < 300
+    assert dict(pictures(figure))["svg"].startswith(b"<svg")
+
+
+def test_the_page_grows_by_less_than_its_points() -> None:
+    small, large = (len(built(campaign(n))) for n in (20, 80))
+    library = len(page._library())
+    assert (large - library) < 2.5 * (small - library)
+    assert large < 10_000_000
+
+
+def test_every_point_and_every_combination_is_in_a_pack() -> None:
+    found = campaign(20)
+    html = built(found)
+    points = pack_of(html, "pack-points")
+    assert points["key"] == [row.key for row in found.points]
+    part = pack_of(html, "pack-part-3")
+    assert "threads = 0, neighbour = n3" in str(part["html"])
+    assert isinstance(part["figures"], dict)
+    assert {f.name for f in figures.of_service(found.services[3]) if f.chart} == set(
+        part["figures"]
+    )
+    runs = pack_of(html, "pack-runs-3")
+    assert set(runs) == {run.key for p in found.services[3].points for run in p.runs}
+
+
+def test_each_factor_has_a_panel_with_the_mean_of_its_levels() -> None:
+    [figure] = by_level.draw(campaign(20))
+    assert figure.panels == 2
+    first = dict(zip(figure.table.columns, figure.table.rows[0], strict=True))
+    assert (first["factor"], first["level"], first["of"]) == ("threads", "0", 4)
+    assert first["least_ns"] == pytest.approx(first["value_ns"])  # all combinations are alike
+    assert by_level.draw(campaign(20, combinations=8)) == []
+
+
+def test_choices_are_what_the_points_have_and_columns_say_it() -> None:
+    found = campaign(20)
+    explored = explore.of(found)
+    assert [choice.name for choice in explored.choices] == [
+        "service", "phase", "verdict", "threads", "neighbour",
+    ]  # fmt: skip
+    content = unpacked(explored.points)
+    assert isinstance(content, dict)
+    threads = next(c for c in explored.choices if c.name == "threads")
+    places = content["chosen"][threads.key]
+    assert [threads.levels[at] for at in places] == [
+        str(dict(row.levels)[KEYS[0]]) for row in found.points
+    ]
+
+
+PROBE = """<script>addEventListener("load", async () => {
+  const wait = (is) => new Promise((done) => {
+    const again = () => { const found = is(); if (found) done(found); else setTimeout(again, 1); };
+    again();
+  });
+  const said = document.body.dataset, form = document.getElementById("filters");
+  document.getElementById("points").scrollIntoView();
+  await wait(() => document.documentElement.dataset.explored);
+  said.every = document.getElementById("left").textContent;
+  const boxes = form.querySelectorAll('[data-choice="neighbour"] input');
+  for (const box of [...boxes].slice(1)) box.click();
+  said.one = document.getElementById("left").textContent;
+  said.rows = document.querySelectorAll("#chosen tbody tr").length;
+  const levels = document.querySelectorAll("#chosen tbody td:nth-child(5)");
+  said.levels = [...new Set([...levels].map((cell) => cell.textContent))].join();
+  document.querySelector("#chosen tbody tr").click();
+  await wait(() => document.querySelector(".looked svg"));
+  said.looked = document.querySelector(".looked dd").textContent;
+  document.querySelector("details.part").open = true;
+  await wait(() => document.querySelector("details.part .chart svg"));
+  said.part = document.querySelector("details.part h2").textContent;
+  form.reset();
+  await wait(() => document.getElementById("left").textContent === said.every);
+  said.reset = "yes";
+});</script>"""
+
+
+@pytest.mark.skipif(page_test.CHROMIUM is None, reason="needs chromium")
+def test_a_browser_filters_points_and_unpacks_what_is_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    html, _, end = built(campaign(20)).rpartition("</body>")
+    file.write_text(f"{html}{PROBE}</body>{end}", "utf-8")
+    parsed = page_test.rendered(file)
+    [said] = parsed.of("body")
+    assert said.get("data-every") == "640 of 640 points"
+    assert said.get("data-one") == "160 of 640 points"
+    assert said.get("data-rows") == "50"
+    assert said.get("data-levels") == "n0"
+    assert said.get("data-looked") == "0/f0.3/b0"
+    assert str(said.get("data-part")).startswith("memcached, threads = 0, neighbour = n0")
+    assert said.get("data-reset") == "yes"
+    assert not [attrs for _, attrs in parsed.tags if attrs.get("class") == "failed"]
