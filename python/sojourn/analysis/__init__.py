@@ -15,6 +15,7 @@ from sojourn.analysis import (
     queueing,
     restarts,
     steady,
+    trend,
 )
 from sojourn.analysis.data import Measured, Second, StudyData
 from sojourn.analysis.method import Method
@@ -35,6 +36,7 @@ KINDS: tuple[Method, ...] = (
     culprits.METHOD,
     answer.METHOD,
     contrasts.METHOD,
+    trend.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "study"]

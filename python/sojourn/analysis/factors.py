@@ -10,7 +10,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sojourn.analysis import noise
+import numpy as np
+from numpy.typing import NDArray
+
+from sojourn.analysis import noise, trend
 from sojourn.analysis.combinations import Part
 from sojourn.analysis.contrasts import BLOCKS_MIN, Contrast, combined
 from sojourn.analysis.findings import (
@@ -19,11 +22,12 @@ from sojourn.analysis.findings import (
     Interval,
     MaxLoad,
     ServiceFinding,
+    Trend,
 )
 from sojourn.analysis.saying import Blocks, Number, Saying
 from sojourn.analysis.words import load_share, percentile
 from sojourn.plan.points import Phase, Verdict
-from sojourn.plan.setting import Setting, level_text
+from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
 
@@ -83,6 +87,7 @@ def _factor(service: _Service, key: str) -> FactorFinding:
         contrast = Contrast(cells, key, levels[0], level, is_fraction)
         found += _numbers(service, contrast, name)
     aliases = _aliases(service, key)
+    trends = tuple(_trends(service, key, name, found))
     return FactorFinding(
         service=service.label,
         key=key,
@@ -90,7 +95,8 @@ def _factor(service: _Service, key: str) -> FactorFinding:
         levels=tuple(map(level_text, levels)),
         effects=tuple(told.effect for told in found),
         aliases=aliases,
-        sentence=_sentence(service.label, found, aliases),
+        sentence=_sentence(service.label, trends or _told(found), aliases),
+        trends=trends,
     )
 
 
@@ -207,17 +213,58 @@ def _aliases(service: _Service, key: str) -> tuple[str, ...]:
     return tuple(" with ".join(called[f] for f in word) for word in words if felt >= set(word))
 
 
-def _sentence(label: str, found: Sequence[_Told], aliases: Sequence[str]) -> str:
+def _trends(service: _Service, key: str, name: str, found: Sequence[_Told]) -> Iterator[Trend]:
+    """What levels that are numbers do in order, of the tail at one load and of max RPS."""
+    levels = service.study.factors[key]
+    numbers = [level for level in levels if type(level) in {int, float}]
+    if len(numbers) < max(trend.LEVELS_MIN, len(levels)):
+        return
+    ordered = sorted(numbers)
+    q = service.found[0].qos.q if service.found[0].qos else TAIL
+    each = {"max RPS": _peaks(service)}
+    if near := _near([one for one in found if one.is_tail]):
+        what = f"{percentile(q)} at {load_share(near.load)} load"
+        each = {what: _times(service, near.load, q), **each}
+    texts = tuple(map(level_text, ordered))
+    for what, values in each.items():
+        if values:
+            logs = _logs(service, key, ordered, values)
+            yield trend.of(trend.Ladder(what, name, texts, logs))
+
+
+def _logs(
+    service: _Service, key: str, ordered: Sequence[Level], values: Blocks
+) -> NDArray[np.float64]:
+    """Blocks × levels: log ratios to the lowest, of blocks in which all of them compare."""
+    cells = tuple(part.levels for part in service.parts)
+    is_fraction = service.study.design.kind == "fractional"
+    rows = []
+    for block, found in values.items():
+        of = [Contrast(cells, key, ordered[0], level, is_fraction) for level in ordered[1:]]
+        row = [log for contrast in of for log in contrast.by_block({block: found})]
+        if len(row) == len(of) and all(map(math.isfinite, row)):
+            rows.append([0.0, *row])
+    return np.array(rows).reshape(len(rows), len(ordered))
+
+
+def _near(tails: Sequence[_Told]) -> _Told | None:
+    """The tail at the load that is told, or at the nearest of which something is known."""
+    known = [t for t in tails if t.effect.interval] or [t for t in tails if t.effect.ratio]
+    return min(known or tails, key=lambda one: abs(one.load - TOLD), default=None)
+
+
+def _told(found: Sequence[_Told]) -> list[Effect]:
     """The effects that matter most: how much load fits, the tail at one load, max RPS."""
     told: list[Effect] = []
     for level in dict.fromkeys(one.effect.level for one in found):
         mine = [one for one in found if one.effect.level == level]
-        tails = [one for one in mine if one.is_tail]
-        known = [t for t in tails if t.effect.interval] or [t for t in tails if t.effect.ratio]
-        near = min(known or tails, key=lambda one: abs(one.load - TOLD), default=None)
+        near = _near([one for one in mine if one.is_tail])
         told += [one.effect for one in mine if not one.effect.is_time]
         told += [near.effect] if near else []
-    told.sort(key=lambda effect: effect.interval is None)  # what is known first
-    said = "; ".join(effect.sentence for effect in told)
+    return sorted(told, key=lambda effect: effect.interval is None)  # what is known first
+
+
+def _sentence(label: str, told: Sequence[Effect | Trend], aliases: Sequence[str]) -> str:
+    said = "; ".join(one.sentence for one in told)
     mixed = f" (not to be told from the effect of {', '.join(aliases)})" if aliases else ""
     return f"{label}: {said}{mixed}." if said else ""

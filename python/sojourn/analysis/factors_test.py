@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -38,7 +39,9 @@ def slow(point: Point) -> float:
     )
 
 
-def played(study: Study, *, is_bad: str = "", loses: str = "") -> StudyData:
+def played(
+    study: Study, *, is_bad: str = "", loses: str = "", slow: Callable[[Point], float] = slow
+) -> StudyData:
     """Exponential times around 100 µs; those of blocks differ by some per cent."""
     rng = np.random.default_rng(5)
     done: list[Measured] = []
@@ -176,3 +179,25 @@ def test_a_neighbour_shares_the_load_axis_of_the_service_alone() -> None:
     assert axes["memcached, neighbour = spin"] == axes["memcached, neighbour = none"]
     [factor] = found.factors
     assert "max RPS" not in [e.what for e in factor.effects]
+
+
+def test_levels_that_are_numbers_have_a_trend_and_the_sentence_says_it() -> None:
+    def with_three(point: Point) -> float:
+        return {16: 1.0, 32: 1.0, 64: 3.0}[int(point.setting.get(CONNECTIONS) or 16)]
+
+    found = analysis.study(played(asked(f"{CONNECTIONS}=64,16,32", repeats=4), slow=with_three))
+    [one] = found.factors
+    tail, peak = one.trends
+    assert (tail.what, tail.kind, tail.levels) == ("p99 at 70 % load", "cliff", ("16", "32", "64"))
+    assert tail.blocks == 4
+    assert tail.ratio == pytest.approx(3, rel=0.15)
+    assert (peak.what, peak.kind) == ("max RPS", "cliff")
+    assert peak.ratio == pytest.approx(1 / 3, rel=0.1)
+    assert one.sentence == f"memcached: {tail.sentence}; {peak.sentence}."
+    assert len(one.effects) == 2 * 5, "the table has every level beside the first"
+
+
+def test_two_levels_and_words_have_no_trend() -> None:
+    assert [f.trends for f in analysis.study(played(asked(f"{THREADS}=1,2"))).factors] == [()]
+    words = analysis.study(played(asked("services.memcached.load.arrivals=poisson,fixed,gamma:2")))
+    assert [f.trends for f in words.factors] == [()]

@@ -359,6 +359,30 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """How a number goes with a factor whose levels are numbers.
+
+    Attributes:
+        what: the number: "p99 at 70 % load", "max RPS".
+        kind: flat, cliff, knee, rises, falls, mixed; unclear: no step is sure; unknown: too
+            few blocks.
+        levels: their texts, lowest first.
+        blocks: that it rests on.
+        ratio, interval: of the step that is named, or from the lowest level to the highest; None
+            where neither is.
+        sentence: the same in words.
+    """
+
+    what: str
+    kind: str
+    levels: tuple[str, ...]
+    blocks: int
+    ratio: float | None
+    interval: Interval | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactorFinding:
     """What a factor does to one service.
 
@@ -369,6 +393,7 @@ class FactorFinding:
         effects: number by number, each level beside the first.
         aliases: effects of other factors together that cannot be told from this one.
         sentence: the effects that matter most, in words.
+        trends: of three or more levels that are numbers, what they do in order.
     """
 
     service: str
@@ -378,6 +403,7 @@ class FactorFinding:
     effects: tuple[Effect, ...]
     aliases: tuple[str, ...]
     sentence: str
+    trends: tuple[Trend, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,86 @@
+"""Trends of simulated numbers: what is planted is named, and what is not rarely."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from sojourn.analysis import trend
+from sojourn.analysis.findings import Trend
+from sojourn.analysis.trend import Ladder
+
+SIZES = ("1", "2", "4", "8", "16")
+
+
+def logs(*factors: float, blocks: int = 4, sd: float = 0.02, seed: int = 1) -> NDArray[np.float64]:
+    """Log ratios to the lowest level of numbers whose medians are these, block by block."""
+    noise = np.random.default_rng(seed).normal(0, sd, (blocks, len(factors)))
+    found = np.log(np.array(factors)) + noise
+    return np.asarray(found - found[:, :1])
+
+
+def of(*factors: float, blocks: int = 4, sd: float = 0.02, seed: int = 1) -> Trend:
+    made = logs(*factors, blocks=blocks, sd=sd, seed=seed)
+    return trend.of(Ladder("p99", "size", SIZES[: len(factors)], made))
+
+
+@pytest.mark.parametrize(
+    ("factors", "kind", "said"),
+    [
+        ((1, 1, 1, 1, 1), "flat", "p99 is flat: within 10 % from size = 1 to 16"),
+        ((1, 1, 1, 5, 5), "cliff", "p99 has a cliff between size = 4 and 8: × "),
+        ((1, 1, 1, 1, 0.2), "cliff", "between size = 8 and 16: × "),
+        ((1, 1, 1.5, 1.5, 1.5), "knee", "p99 has a knee between size = 2 and 4: × 1."),
+        ((1, 1.5, 2.25, 3.4, 5.1), "rises", "p99 rises from size = 1 on: to 16 × "),
+        ((1, 3, 1, 1, 1), "mixed", "p99 goes up and down with size: to 16 × "),
+        ((1, 1, 0.7, 0.5, 0.35), "falls", "p99 falls from size = 2 on: to 16 × 0.3"),
+    ],
+)
+def test_what_is_planted_is_named(factors: tuple[float, ...], kind: str, said: str) -> None:
+    found = of(*factors)
+    assert found.kind == kind, found.sentence
+    assert said in found.sentence
+    assert (found.levels, found.blocks) == (SIZES, 4)
+    if found.interval is not None:
+        assert found.ratio is not None
+        assert found.interval.lo < found.ratio < found.interval.hi
+
+
+def test_what_is_not_shown_is_not_flat() -> None:
+    found = of(1, 1, 1, 1, sd=0.5)
+    assert found.kind == "unclear"
+    assert "no step of p99 from size = 1 to 8 is sure: in all ×" in found.sentence
+
+
+def test_one_block_tells_nothing() -> None:
+    assert of(1, 5, 9, blocks=1).kind == "unknown"
+    none = trend.of(Ladder("p99", "size", SIZES, np.empty((0, 5))))
+    assert "no block has believed runs of all levels" in none.sentence
+
+
+def test_of_studies_without_any_change_one_in_twenty_names_a_step_at_most() -> None:
+    kinds = Counter(of(1, 1, 1, 1, 1, sd=0.3, seed=seed, blocks=5).kind for seed in range(400))
+    named = 400 - kinds["unclear"] - kinds["flat"]
+    assert named <= stats.binom.ppf(0.999, 400, 0.05), kinds
+
+
+def test_flat_is_said_wrongly_of_a_number_at_the_edge_once_in_twenty_at_most() -> None:
+    edge = math.exp(trend.FLAT)
+    kinds = Counter(of(1, 1, edge, sd=0.02, seed=seed, blocks=5).kind for seed in range(400))
+    assert kinds["flat"] <= stats.binom.ppf(0.999, 400, 0.05), kinds
+
+
+def test_the_interval_of_a_step_holds_it() -> None:
+    held = total = 0
+    for seed in range(300):
+        found = of(1, 1, 3, 3, sd=0.1, seed=seed, blocks=4)
+        if found.kind == "cliff" and found.interval:
+            total += 1
+            held += found.interval.lo <= 3 <= found.interval.hi
+    assert total > 250
+    assert held >= 0.93 * total
