@@ -44,6 +44,8 @@ def kind_text(kind: Mapping[str, Any]) -> str:
     lines = [f"\n**`{kind['name']}`**: {kind['about']}."]
     if kind.get("usage"):
         lines.append(f"  Written `{kind['usage']}`.")
+    if kind.get("level"):
+        lines.append(f"  A level is {kind['level']}.")
     if kind.get("needs"):
         lines.append(f"  Needs {', '.join(kind['needs'])}.")
     if kind.get("source"):

@@ -145,6 +145,10 @@ def test_kinds_show_parameters_of_one_and_names_of_all(capsys: pytest.CaptureFix
     assert {"services", "arrivals", "protocols", "transports", "profiles", "methods"} <= set(tables)
     assert main(["kinds", "memcached"]) == Exit.OK
     assert "value_bytes" in capsys.readouterr().out
+    assert main(["kinds", "knobs"]) == Exit.OK
+    out = capsys.readouterr().out
+    assert '"50%"' in out  # a level, as it is typed
+    assert "memory_bandwidth " in out
 
 
 def test_doctor_scores_and_names_abilities(capsys: pytest.CaptureFixture[str]) -> None:

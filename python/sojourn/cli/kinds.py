@@ -109,11 +109,11 @@ def _show(console: Console, row: Mapping[str, Any], *, is_full: bool) -> None:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
-    table.add_column(width=16, no_wrap=True)
+    table.add_column(min_width=16, no_wrap=True)
     table.add_column()
     table.add_row(f"  {row['name']}", escape(str(row["about"])))
     if is_full:
-        for key in ("usage", "needs", "source", "ids"):
+        for key in ("usage", "level", "needs", "source", "ids"):
             value = row.get(key)
             if value:
                 text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
