@@ -7,7 +7,7 @@ the service alone. How much load fits is a number of its own beside it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,7 +86,7 @@ def _factor(service: _Service, key: str) -> FactorFinding:
     for level in levels[1:]:
         contrast = Contrast(cells, key, levels[0], level, is_fraction)
         found += _numbers(service, contrast, name)
-    aliases = _aliases(service, key)
+    mixed = aliases(service.study, service.study.factors_of(service.label), key)
     trends = tuple(_trends(service, key, name, found))
     return FactorFinding(
         service=service.label,
@@ -94,8 +94,8 @@ def _factor(service: _Service, key: str) -> FactorFinding:
         name=name,
         levels=tuple(map(level_text, levels)),
         effects=tuple(told.effect for told in found),
-        aliases=aliases,
-        sentence=_sentence(service.label, trends or _told(found), aliases),
+        aliases=mixed,
+        sentence=_sentence(service.label, trends or _told(found), mixed),
         trends=trends,
     )
 
@@ -196,21 +196,21 @@ def _peaks(service: _Service) -> Blocks:
     return found
 
 
-def _aliases(service: _Service, key: str) -> tuple[str, ...]:
+def aliases(study: Study, felt: Collection[str], key: str) -> tuple[str, ...]:
     """Effects of two factors together that a fraction mixes with this one.
 
-    A product with a factor that the service does not feel is nothing to it.
+    A product with a factor that is not felt is nothing.
     """
-    factors = list(service.study.factors)
-    fraction = service.study.design.fraction_of(service.study.factors)
+    factors = list(study.factors)
+    fraction = study.design.fraction_of(study.factors)
     if fraction is None:
         return ()
-    called, felt = names(factors), set(service.study.factors_of(service.label))
+    called = names(factors)
     words = (
         [factor for n, factor in enumerate(factors) if word.bits >> n & 1]
         for word in fraction.aliases(1 << factors.index(key))
     )
-    return tuple(" with ".join(called[f] for f in word) for word in words if felt >= set(word))
+    return tuple(" with ".join(called[f] for f in word) for word in words if {*felt} >= set(word))
 
 
 def _trends(service: _Service, key: str, name: str, found: Sequence[_Told]) -> Iterator[Trend]:
@@ -264,7 +264,7 @@ def _told(found: Sequence[_Told]) -> list[Effect]:
     return sorted(told, key=lambda effect: effect.interval is None)  # what is known first
 
 
-def _sentence(label: str, told: Sequence[Effect | Trend], aliases: Sequence[str]) -> str:
+def _sentence(label: str, told: Sequence[Effect | Trend], also: Sequence[str]) -> str:
     said = "; ".join(one.sentence for one in told)
-    mixed = f" (not to be told from the effect of {', '.join(aliases)})" if aliases else ""
+    mixed = f" (not to be told from the effect of {', '.join(also)})" if also else ""
     return f"{label}: {said}{mixed}." if said else ""

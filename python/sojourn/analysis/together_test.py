@@ -175,3 +175,59 @@ def test_the_answer_is_a_sentence_for_each_service(tmp_path: Path) -> None:
 def test_what_does_not_slow_is_not_said_to(slow: float, tmp_path: Path) -> None:
     met, _ = meetings(measured(tmp_path, slow=slow))
     assert not met.is_longer
+
+
+SERVERS = "services.synthetic.params.servers"
+
+
+def with_servers(tmp_path: Path, *, blocks: int = 4) -> StudyData:
+    """memcached takes 8 times as long beside synthetic's two servers, twice beside its one.
+
+    Alone it takes three times as long with two servers of the other: that is no effect of meeting.
+    """
+    path = tmp_path / "pair.toml"
+    text = TEXT.replace("repeats = 4", f"repeats = {blocks}")
+    path.write_text(f'{text}\n[factors]\n"{SERVERS}" = [1, 2]\n')
+    study = load(path)
+    drawn = np.random.default_rng(4)
+
+    def measure(point: Point) -> Outcome:
+        if point.phase is not together.PHASE:
+            return imagine(point)
+        is_two, is_met = point.setting[SERVERS] == 2, len(together.shares_of(point)) > 1
+        beside = (8.0 if is_two else 2.0) if is_met and point.service == "memcached" else 1.0
+        p99_ns = 2e5 * beside * (3.0 if is_two else 1.0) * math.exp(drawn.normal(0, 0.05))
+        return replace(imagine(point), p99_ns=p99_ns)
+
+    played = play(study, measure)
+    return StudyData(study=study, measured=tuple(Measured(outcome=o) for o in played))
+
+
+def test_each_combination_of_levels_has_ratios_of_its_own(tmp_path: Path) -> None:
+    met = [m for m in meetings(with_servers(tmp_path)) if m.service == "memcached"]
+    assert [(m.under, m.blocks) for m in met] == [("servers = 1", 4), ("servers = 2", 4)]
+    assert [m.ratio for m in met] == [pytest.approx(2, rel=0.2), pytest.approx(8, rel=0.2)]
+    assert [m.levels for m in met] == [((SERVERS, 1),), ((SERVERS, 2),)]
+
+
+def test_a_factors_effect_is_on_the_ratio_and_not_on_the_time(tmp_path: Path) -> None:
+    section = find(with_servers(tmp_path)).section(Together)
+    assert section is not None
+    of = {factor.service: factor for factor in section.factors}
+    assert list(of) == ["memcached", "synthetic"]
+    (effect,) = of["memcached"].effects
+    assert effect.interval is not None
+    assert effect.interval.lo < 4 < effect.interval.hi
+    assert effect.interval.lo > 2, "twelve would be the effect on the time"
+    (none,) = of["synthetic"].effects
+    assert none.interval is not None
+    assert none.interval.lo < 1 < none.interval.hi
+    assert "as high with servers = 2 as with 1" in section.headline
+    assert "beside synthetic at 30 % over alone" in section.headline
+
+
+def test_an_effect_on_meetings_needs_two_blocks(tmp_path: Path) -> None:
+    section = find(with_servers(tmp_path, blocks=1)).section(Together)
+    assert section is not None
+    assert all(e.interval is None for factor in section.factors for e in factor.effects)
+    assert "one block tells no interval" in section.headline

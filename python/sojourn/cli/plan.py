@@ -147,19 +147,34 @@ class Share:
 
 
 def combinations(study: Study, ahead: Rehearsal) -> list[Share]:
-    """What each combination of levels takes, services in order; [] without factors."""
-    from sojourn.plan import design
+    """What each combination of levels takes, services in order, then services at once.
 
-    walls: dict[tuple[str, str], list[float]] = {}
+    [] without factors.
+    """
+    from sojourn.plan import design, joint, questions
+
+    walls: dict[tuple[bool, str, str], list[float]] = {}
     for point, wall_s in zip(ahead.points, ahead.walls_s, strict=True):
-        levels = design.levels_of(study, point)
-        walls.setdefault((point.service, levels.text), []).append(wall_s)
+        is_of_all = point.phase in questions.OF_ALL
+        who = str(point.phase) if is_of_all else point.service
+        text = design.levels_of(study, point).text
+        walls.setdefault((is_of_all, who, text), []).append(wall_s)
+    if not study.factors:
+        return []
+    rows = [
+        (False, service.label, service.label, cell)
+        for service in study.services
+        for cell in study.combinations(service.label)
+    ]
+    rows += [
+        (True, str(kind.name), joint.AND.join(one.labels), one.levels)
+        for one in joint.asked(study)
+        for kind in one.question.phases
+    ]
     found = []
-    for service in study.services if study.factors else ():
-        for cell in study.combinations(service.label):
-            took = walls.get((service.label, design.text_of(cell)), [])
-            share = Share(service=service.label, levels=cell, points=len(took), wall_s=sum(took))
-            found.append(share)
+    for is_of_all, who, called, cell in rows:
+        took = walls.get((is_of_all, who, design.text_of(cell)), [])
+        found.append(Share(service=called, levels=cell, points=len(took), wall_s=sum(took)))
     return found
 
 

@@ -14,7 +14,7 @@ from sojourn.units import show_count, show_ns
 
 def served(study: Study, point: Point) -> str:
     """`memcached, threads = 2`: a service and the combination of levels that a point is of."""
-    levels = design.levels_of(study, point)
+    levels = design.own_levels(study, point)
     named = [f"{short(key)} = {level_text(level)}" for key, level in levels.items()]
     return ", ".join([point.service, *named])
 

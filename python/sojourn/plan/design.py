@@ -71,14 +71,15 @@ class Groups:
 
     def add(self, outcome: Outcome) -> str:
         """Put an outcome to its combination; its text, or "" where it is of no concern here."""
-        if outcome.point.service != self._label:
+        point = outcome.point
+        if point.service != self._label or point.phase in questions.OF_ALL:
             return ""
-        text = levels_of(self._study, outcome.point).text
+        text = own_levels(self._study, point).text
         if (group := self._own.get(text)) is None:
             return ""
         group.outcomes.append(without(outcome, group.levels))
         self._shown.pop(text, None)
-        if outcome.point.phase is Phase.PEAK:
+        if point.phase is Phase.PEAK:
             for other in [name for name, shown in self._shown.items() if not shown.has_axis]:
                 del self._shown[other]
         return text
@@ -114,13 +115,16 @@ def axis_of(levels: Setting) -> Setting:
 
 
 def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:
-    """The combination that a point belongs to, with its outcomes."""
-    levels = levels_of(study, point)
+    """The combination that a point belongs to, with its outcomes.
+
+    Of services at once it is that of the point's own service.
+    """
+    levels = own_levels(study, point)
     near = {levels.text, axis_of(levels).text}
     mine = (
         outcome
         for outcome in outcomes
-        if outcome.point.service == point.service and levels_of(study, outcome.point).text in near
+        if outcome.point.service == point.service and own_levels(study, outcome.point).text in near
     )
     return next(g for g in groups(study, point.service, mine) if g.levels == levels)
 
@@ -140,10 +144,21 @@ def studies(study: Study) -> tuple[tuple[str, Setting, Study], ...]:
 
 
 def levels_of(study: Study, point: Point) -> Setting:
-    """The levels of the study's factors in a point's setting."""
-    if not study.factors:
-        return _NOTHING
-    return _restricted(point.setting, tuple(study.factors_of(point.service)))
+    """The levels of the study's factors in a point's setting.
+
+    Of services at once they are all that one of them feels.
+    """
+    return _restricted(point.setting, tuple(study.factors)) if study.factors else _NOTHING
+
+
+def own_levels(study: Study, point: Point) -> Setting:
+    """Those of them that the point's own service feels."""
+    return felt(study, point.service, point.setting)
+
+
+def felt(study: Study, label: str, setting: Setting) -> Setting:
+    """The levels of the factors that a service feels, in a setting."""
+    return _restricted(setting, study.factors_of(label)) if study.factors else _NOTHING
 
 
 @lru_cache(maxsize=1 << 16)  # a campaign has far fewer settings than points
@@ -211,12 +226,15 @@ def with_levels(study: Study, group: Group, point: Point) -> Point:
 
 
 def _group(study: Study, label: str, levels: Mapping[str, Level]) -> Group:
-    if not study.factors:
-        return Group(label, _NOTHING, study)
-    under, drawn = study.under(levels), Setting.of(levels)
-    if drawn:  # orders within blocks are drawn for each combination
-        under = under.model_copy(update={"seed": make.seed_of(study, f"{label}/{drawn.text}")})
-    return Group(label, drawn, under)
+    return Group(label, Setting.of(levels), drawn_under(study, label, levels))
+
+
+def drawn_under(study: Study, who: str, levels: Mapping[str, Level]) -> Study:
+    """The study of a combination: orders within its blocks are drawn for itself and for `who`."""
+    if not levels:
+        return study.under(levels)
+    seed = make.seed_of(study, f"{who}/{Setting.of(levels).text}")
+    return study.under(levels).model_copy(update={"seed": seed})
 
 
 _NOTHING = Setting()

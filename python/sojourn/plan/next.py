@@ -3,7 +3,8 @@
     closed-loop peak → (run at low load for the QoS bound) → (no-drop search) → question after
     question, such as sweep → search and last runs → the same loads traced
 
-With factors each combination of levels has a plan of its own, and `design` says whose turn it is.
+With factors each combination of levels has a plan of its own, and `design` says whose turn it is;
+what is asked of all at once has one for each combination of what any of them feels (`joint`).
 With `max_rps = "qos"` the search comes before the questions, which need its result as the axis.
 Everything is computed anew from the outcomes each time, so there is no state to lose.
 """
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from operator import is_
 
 from sojourn.plan import axis as axes
-from sojourn.plan import design, make, questions
+from sojourn.plan import design, joint, make, questions
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Outcome, Phase, Point
@@ -52,6 +53,7 @@ class _Candidate:
     count: int
     point: Point | None
     turn: design.Turn
+    known: Known
 
 
 class Planner:
@@ -67,6 +69,7 @@ class Planner:
         self._study = study
         self._seen: list[Outcome] = []
         self._groups: dict[str, design.Groups] = {}
+        self._joints: tuple[joint.Joint, ...] = ()
         self._known: dict[tuple[str, str], _Candidate] = {}
 
     def next(self, outcomes: Sequence[Outcome]) -> Point | None:
@@ -77,16 +80,29 @@ class Planner:
             open_ = [found for found in wanted if found.point is not None]
             if open_:
                 return min(open_, key=lambda found: found.turn).point
-        return self._of_all(outcomes)
+        return self._of_all()
 
-    def _of_all(self, outcomes: Sequence[Outcome]) -> Point | None:
-        """The next point of a question about all services; their own are answered."""
-        asked = [kind for kind in questions.KINDS.values() if kind.is_asked_of_all(self._study)]
-        if not asked:
-            return None
-        known = {s.label: progress(self._study, s, outcomes) for s in self._study.services}
-        wanted = (kind.next_of_all(self._study, known, outcomes) for kind in asked)
-        return next(filter(None, wanted), None)
+    def group(self, point: Point) -> design.Group:
+        """The combination of a point's own service, with the outcomes that `next` last saw."""
+        levels = design.own_levels(self._study, point)
+        return next(g for g in self._groups[point.service].all if g.levels == levels)
+
+    def _of_all(self) -> Point | None:
+        """The next point of a question about several services; their own are answered."""
+        wanted = [self._joint_candidate(one) for one in self._joints]
+        open_ = [found for found in wanted if found.point is not None]
+        return min(open_, key=lambda found: found.turn).point if open_ else None
+
+    def _joint_candidate(self, one: joint.Joint) -> _Candidate:
+        homes = [(label, design.felt(self._study, label, one.levels).text) for label in one.labels]
+        known = {home[0]: self._known[home] for home in homes}
+        count = len(one.outcomes) + sum(member.count for member in known.values())
+        kept = self._known.get(one.name)
+        if kept is None or kept.count != count:
+            point = one.next({label: member.known for label, member in known.items()})
+            turn = one.turn(self._study, point) if point else _LAST
+            kept = self._known[one.name] = _Candidate(count, point, turn, _NOBODY)
+        return kept
 
     def _add(self, outcomes: Sequence[Outcome]) -> None:
         """Put what is new to its combination; begin anew if it is not only more than before."""
@@ -96,9 +112,12 @@ class Planner:
             self._seen, self._known, known = [], {}, 0
             labels = [service.label for service in self._study.services]
             self._groups = {label: design.Groups(self._study, label) for label in labels}
+            self._joints = joint.asked(self._study)
         for outcome in outcomes[known:]:
             self._seen.append(outcome)
-            if groups := self._groups.get(outcome.point.service):
+            if outcome.point.phase in questions.OF_ALL:
+                joint.add(self._joints, self._study, outcome)
+            elif groups := self._groups.get(outcome.point.service):
                 groups.add(outcome)
 
     def _candidate(self, group: design.Group) -> _Candidate:
@@ -110,12 +129,12 @@ class Planner:
 
     def _found(self, group: design.Group) -> _Candidate:
         own, count = group.study.service(group.service), len(group.outcomes)
-        point = progress(group.study, own, group.outcomes).next
+        known = progress(group.study, own, group.outcomes)
         # the combination whose load axis it shares measures it
-        if point is None or (point.phase is Phase.PEAK and not group.has_axis):
-            return _Candidate(count, None, _LAST)
+        if (point := known.next) is None or (point.phase is Phase.PEAK and not group.has_axis):
+            return _Candidate(count, None, _LAST, known)
         turn = design.turn(self._study, group, point)
-        return _Candidate(count, design.with_levels(self._study, group, point), turn)
+        return _Candidate(count, design.with_levels(self._study, group, point), turn, known)
 
 
 def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Progress:
@@ -124,9 +143,14 @@ def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) ->
     Args:
         study: the study.
         service: one of its services.
-        outcomes: in the order in which they were made; those of other services are ignored.
+        outcomes: in the order in which they were made; those of other services are ignored, and
+            those of several at once.
     """
-    mine = [o for o in outcomes if o.point.service == service.label]
+    mine = [
+        o
+        for o in outcomes
+        if o.point.service == service.label and o.point.phase not in questions.OF_ALL
+    ]
     left_s = study.run.budget_s - sum(o.wall_s for o in mine)
     asked = questions.asked(study, service)
     now = Progress()
@@ -194,6 +218,7 @@ def _because(what: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     return (f"{what}: {why[0]}",) if why else (what,)
 
 
+_NOBODY = Known()  # of a joint plan, which nobody asks for it
 _LAST: design.Turn = ((0, False), 0, 0, 0)  # of a combination that is complete: never compared
 _NO_PEAK = "nothing was answered in any closed-loop run: there is no load axis"
 _NO_BOUND = "the run at low load cannot be believed: there is no QoS bound"

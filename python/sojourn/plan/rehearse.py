@@ -8,13 +8,14 @@ whole plan with it, with noise of their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from sojourn.plan import design, questions
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.plan.setting import Setting
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.spec import Study
 
@@ -51,14 +52,14 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
     walls_s: list[float] = []
     around_s, restart_s = _overheads(outcomes)
     shield = "none" if study.run.shield == "none" else "priority"
-    planner = Planner(study)
+    planner, capacities = Planner(study), _capacities(study, outcomes)
     while (point := planner.next(played)) and len(points) < POINTS_MAX:
-        for one in _for_which_it_stands(study, point, played, around_s + restart_s):
+        for one in _for_which_it_stands(planner, point, around_s + restart_s):
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
             took_s = one.measure_s + one.warmup_s + more_s
             for member in one.all:
-                outcome = imagine(member, capacity_rps=_capacity(study, member, outcomes))
+                outcome = imagine(member, capacity_rps=_capacity(study, member, capacities))
                 played.append(replace(_in_pieces(outcome), wall_s=took_s, shield=shield))
             points.append(one)
             walls_s.append(took_s)
@@ -78,12 +79,13 @@ def _in_pieces(outcome: Outcome) -> Outcome:
     return replace(outcome, correlation=max(1.0, (outcome.over_bound or 0) / PIECES_MAX))
 
 
-def _for_which_it_stands(
-    study: Study, point: Point, played: Sequence[Outcome], fresh_s: float
-) -> Sequence[Point]:
+def _for_which_it_stands(planner: Planner, point: Point, fresh_s: float) -> Sequence[Point]:
     """The points that its question counts for one."""
-    question, mine = questions.of_phase(point.phase), design.group_of(study, point, played)
-    return question.rehearsed(mine.study, point, mine.outcomes, fresh_s) if question else [point]
+    question = questions.of_phase(point.phase)
+    if question is None or question.is_of_all:
+        return [point]
+    mine = planner.group(point)
+    return question.rehearsed(mine.study, point, mine.outcomes, fresh_s)
 
 
 def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:
@@ -155,15 +157,15 @@ def _bound(point: Point) -> float | None:
     return None if text is None else float(str(text).removesuffix("ns"))
 
 
-def _capacity(study: Study, point: Point, outcomes: Sequence[Outcome]) -> float:
-    """The last closed-loop peak that was measured under the point's levels, or a guess."""
-    levels = design.levels_of(study, point)
-    measured = [
-        o.achieved_rps
+def _capacities(study: Study, outcomes: Sequence[Outcome]) -> dict[tuple[str, Setting], float]:
+    """The last closed-loop peak that was measured, by service and the levels that it feels."""
+    return {
+        (o.point.service, design.own_levels(study, o.point)): o.achieved_rps
         for o in outcomes
-        if o.point.service == point.service
-        and o.point.offered_rps is None
-        and o.achieved_rps > 0
-        and design.levels_of(study, o.point) == levels
-    ]
-    return measured[-1] if measured else CAPACITY_RPS
+        if o.point.offered_rps is None and o.achieved_rps > 0
+    }
+
+
+def _capacity(study: Study, point: Point, known: Mapping[tuple[str, Setting], float]) -> float:
+    """That of a point, or a guess."""
+    return known.get((point.service, design.own_levels(study, point)), CAPACITY_RPS)

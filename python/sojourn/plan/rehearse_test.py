@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from sojourn import spec
 from sojourn.plan import Outcome, Phase, Point, evidence
+from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
 from sojourn.plan.rehearse import PIECES_MAX, _for_which_it_stands, imagine, rehearse
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
+from sojourn.spec import Study
 
 POINT = Point(
-    key="s/sweep/b0/f0.50", service="s", phase=Phase.SWEEP, offered_rps=50_000.0, fraction=0.5,
-    measure_s=2.0, warmup_s=0.5, seed=1,
+    key="s/sweep/b0/f0.50", service="memcached", phase=Phase.SWEEP, offered_rps=50_000.0,
+    fraction=0.5, measure_s=2.0, warmup_s=0.5, seed=1,
 )  # fmt: skip
 
 
@@ -95,11 +98,17 @@ def test_a_probe_stands_for_those_that_its_search_still_has_the_time_for() -> No
     probe = replace(POINT, key="s/search/p03", phase=Phase.SEARCH, repeat=3)
     made = [replace(imagine(replace(probe, repeat=n)), wall_s=4.0) for n in range(3)]
     other = replace(imagine(POINT), wall_s=99.0)  # no probe
-    found = _for_which_it_stands(of, probe, [*made, other], 1.5)
-    assert [p.key for p in found] == [f"s/search/b{n}" for n in range(3, 10)]
+    found = _stands_for(of, probe, [*made, other])
+    assert [p.key for p in found] == [f"memcached/search/b{n}" for n in range(3, 10)]
     assert [p.repeat for p in found] == list(range(3, 10))
-    assert len(_for_which_it_stands(of, probe, [replace(made[0], wall_s=500.0)], 1.5)) == 1
-    assert _for_which_it_stands(of, POINT, made, 1.5) == [POINT]
+    assert len(_stands_for(of, probe, [replace(made[0], wall_s=500.0)])) == 1
+    assert _stands_for(of, POINT, made) == [POINT]
+
+
+def _stands_for(of: Study, point: Point, made: Sequence[Outcome]) -> Sequence[Point]:
+    planner = Planner(of)
+    planner.next(made)
+    return _for_which_it_stands(planner, point, 1.5)
 
 
 def test_a_long_run_s_misses_come_in_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

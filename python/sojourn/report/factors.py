@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sojourn.analysis.findings import Effect, FactorFinding, Findings
+from sojourn.analysis.findings import Effect, FactorFinding
 from sojourn.report import show
 
 FAR = 1e-3
@@ -61,9 +61,9 @@ def _end(ratio: float) -> str:
     return "<0.001" if ratio < FAR else ">1000" if ratio > 1 / FAR else f"{ratio:.3g}"
 
 
-def lines(findings: Findings, width: int) -> Iterator[str]:
+def lines(found: Sequence[FactorFinding], width: int) -> Iterator[str]:
     """The effects as text: a sentence and a table for each factor and service."""
-    for factor in findings.factors:
+    for factor in found:
         yield f"{factor.name}, {factor.service} ".ljust(width, "=")
         yield from textwrap.wrap(factor.sentence, width)
         yield ""

@@ -27,7 +27,7 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
     """
     lines = list(_head(findings, width))
     if findings.factors:
-        lines += ["", *factors.lines(findings, width)]
+        lines += ["", *factors.lines(findings.factors, width)]
     for service in findings.services:
         lines += ["", *_service(service, width)]
     for kind in KINDS.values():

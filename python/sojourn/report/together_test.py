@@ -7,6 +7,7 @@ from pathlib import Path
 from sojourn import report
 from sojourn.analysis import study as find
 from sojourn.analysis.testing import run_study
+from sojourn.report import terminal
 from sojourn.spec import load
 
 TEXT = """
@@ -36,3 +37,16 @@ def test_the_page_has_a_table_and_a_figure_of_it(tmp_path: Path) -> None:
     assert "Services at once" in page
     assert "memcached at 30 %, beside synthetic at 30 %" in page
     assert "p99 beside others, over p99 alone" in page
+
+
+def test_with_factors_the_page_and_the_text_say_under_which_levels(tmp_path: Path) -> None:
+    path = tmp_path / "pair.toml"
+    path.write_text(TEXT + '[factors]\n"neighbour" = ["none", "spin"]\n')
+    findings = find(run_study(load(path), capacity_rps=1e5))
+    pages = report.write(findings, tmp_path)
+    page = next(path for path in pages if path.suffix == ".html").read_text()
+    assert "memcached at 30 %, beside synthetic at 30 %, neighbour = spin" in page
+    assert "Effects of neighbour on synthetic" in page
+    text = terminal.text(findings)
+    assert "with neighbour = spin:" in text
+    assert text.count("p99 at 30 % beside synthetic at 30 % over alone") >= 1

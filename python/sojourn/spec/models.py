@@ -344,8 +344,6 @@ class Study(Model):
     @model_validator(mode="after")
     def _can_meet(self) -> Study:
         refuse(self.together, [service.label for service in self.services])
-        if self.together and self.factors:
-            raise ValueError("together and factors do not go into one study; write one for each")
         return self
 
     def service(self, label: str) -> ServiceSpec:
@@ -355,13 +353,16 @@ class Study(Model):
                 return service
         raise KeyError(label)
 
-    def factors_of(self, label: str) -> tuple[str, ...]:
-        """The factors that one service feels: all but those that are keys of another one."""
-        return tuple(key for key in self.factors if keys.service_of(key) in {None, label})
+    def factors_of(self, *labels: str) -> tuple[str, ...]:
+        """The factors that any of these services feels: all but those that are keys of others."""
+        return tuple(key for key in self.factors if keys.service_of(key) in {None, *labels})
 
-    def combinations(self, label: str) -> tuple[Combination, ...]:
-        """The combinations of levels under which a service is measured; `({},)` without factors."""
-        mine = self.factors_of(label)
+    def combinations(self, *labels: str) -> tuple[Combination, ...]:
+        """The combinations of levels under which these services are measured at once, or one alone.
+
+        `({},)` without factors.
+        """
+        mine = self.factors_of(*labels)
         found: list[Combination] = []
         for whole in self._combinations:
             part = {key: whole[key] for key in mine}

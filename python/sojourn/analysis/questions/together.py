@@ -5,6 +5,9 @@ that is slow for an hour is slow for both. Blocks are few, so the interval is St
 logarithms of the ratios, and one block alone tells nothing. Of a measurement the first attempt
 counts that was believed of all services; without one its block is left out. Requests that were lost
 are infinitely late: such a block has no ratio, so there is none at all, but it violates the target.
+
+With factors all of that is done under each combination of levels of what the services feel, and
+`analysis.meetings` says what each factor does to the ratio.
 """
 
 from __future__ import annotations
@@ -17,14 +20,17 @@ from typing import TypeAlias
 
 from sojourn.analysis import contrasts, quantiles
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.findings import FactorFinding, ServiceFinding
+from sojourn.analysis.meetings import Met, by_factor
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import percent, worst
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.questions import together
-from sojourn.spec import ServiceSpec
+from sojourn.plan.setting import Setting, level_text
+from sojourn.spec import ServiceSpec, Study
+from sojourn.spec.levels import names
 from sojourn.units import show_ns
 
 Blocks: TypeAlias = Mapping[int, Outcome]
@@ -35,45 +41,15 @@ _NEEDED = quantiles.smallest_sample(Q)  # requests of a run whose p99 says anyth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Met:
-    """One service while it was measured beside others.
+class Together(Section):
+    """Every service in every combination, in the study's order.
 
     Attributes:
-        service: its label.
-        fraction: its load as a share of max RPS; offered_rps: the same, requests/s.
-        beside: (label, share of max RPS) of the others.
-        blocks: in how many the runs together and alone were both believed.
-        p99_ns, alone_ns: medians over those blocks, ns; None: infinite, or without any.
-        ratio, lo, hi: p99 together over alone with its interval; None: fewer than two blocks, or
-            infinite in one of them.
-        qos: whether p99 met the target beside the others in all of those blocks.
-        reasons: why something is not known.
+        factors: what each factor does to the ratios; () without factors.
     """
 
-    service: str
-    fraction: float
-    offered_rps: float
-    beside: tuple[tuple[str, float], ...]
-    blocks: int
-    p99_ns: float | None = None
-    alone_ns: float | None = None
-    ratio: float | None = None
-    lo: float | None = None
-    hi: float | None = None
-    qos: Verdict | None = None
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def is_longer(self) -> bool:
-        """Whether it takes longer beside the others, beyond what chance does."""
-        return self.lo is not None and self.lo > 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Together(Section):
-    """Every service in every combination, in the study's order."""
-
     met: tuple[Met, ...] = ()
+    factors: tuple[FactorFinding, ...] = ()
 
 
 class TogetherAnswer(Answer):
@@ -93,12 +69,15 @@ class TogetherAnswer(Answer):
         met = tuple(meetings(given))
         if not met:
             return None
-        said = " ".join(map(in_words, met))
-        reasons = tuple(dict.fromkeys(f"{m.service}: {why}" for m in met for why in m.reasons))
+        factors = by_factor(given.study, met)
+        said = " ".join([factor.sentence for factor in factors] or map(in_words, met))
+        doubts = (f"{', '.join(filter(None, (m.service, m.under)))}: {why}"
+                  for m in met for why in m.reasons)  # fmt: skip
+        reasons = tuple(dict.fromkeys(doubts))
         verdicts = [m.qos for m in met if m.qos is not None]
         return Together(
             headline=said, answer=said, verdict=worst(verdicts) if verdicts else None,
-            reasons=reasons, met=met,
+            reasons=reasons, met=met, factors=factors,
         )  # fmt: skip
 
 
@@ -112,21 +91,30 @@ def meetings(given: StudyData) -> Sequence[Met]:
             for label in together.shares_of(point):  # one that a kill left without an outcome, too
                 of.setdefault(label, [])
             of[point.service].append(measured.outcome)
+    study, labels = given.study, together.members(given.study)
     return [
-        _met(given, label, shares, runs)
-        for shares in together.loads(given.study)
+        _met(study, label, shares, Setting.of(levels), runs)
+        for levels in (study.combinations(*labels) if labels else ())
+        for shares in together.loads(study)
         if len(shares) > 1
         for label in shares
-        if any(of[label] for of in runs.get(together.setting_of(shares).text, {}).values())
+        if any(of[label] for of in _of(runs, shares, Setting.of(levels)).values())
     ]
 
 
-def _met(given: StudyData, label: str, shares: Mapping[str, float], runs: Runs) -> Met:
-    both = [runs.get(together.setting_of(of).text, {}) for of in (shares, {label: shares[label]})]
+def _of(
+    runs: Runs, shares: Mapping[str, float], levels: Setting
+) -> Mapping[int, Mapping[str, Sequence[Outcome]]]:
+    return runs.get(together.setting_of(shares, levels).text, {})
+
+
+def _met(study: Study, label: str, shares: Mapping[str, float], levels: Setting, runs: Runs) -> Met:
+    both = [_of(runs, of, levels) for of in (shares, {label: shares[label]})]
     beside, alone = (_believed(blocks, label) for blocks in both)
-    pairs = [(_p99_ns(beside[n]), _p99_ns(alone[n])) for n in sorted(beside.keys() & alone.keys())]
+    blocks = sorted(beside.keys() & alone.keys())
+    pairs = [(_p99_ns(beside[n]), _p99_ns(alone[n])) for n in blocks]
     known = pairs if all(math.isfinite(a) and math.isfinite(b) for a, b in pairs) else []
-    qos = given.study.service(label).qos
+    qos = study.under(levels).service(label).qos
     bound_ns = qos.bound_ns if qos and qos.q == Q else None  # p99 is what we have
     found = ratio_of(known)
     return Met(
@@ -142,7 +130,20 @@ def _met(given: StudyData, label: str, shares: Mapping[str, float], runs: Runs) 
         hi=found[2] if found else None,
         qos=_within(bound_ns, [a for a, _ in pairs]),
         reasons=(*_doubts(both, label), *_short(pairs)),
+        levels=levels.levels,
+        under=_under(study, levels),
+        by_block=tuple(
+            (n, a / b if math.isfinite(a) and math.isfinite(b) else None)
+            for n, (a, b) in zip(blocks, pairs, strict=True)
+        ),
     )
+
+
+def _under(study: Study, levels: Setting) -> str:
+    """`threads = 2, neighbour = spin`, in the study's order."""
+    called = names(study.factors)
+    mine = (key for key in study.factors if key in levels)
+    return ", ".join(f"{called[key]} = {level_text(levels[key])}" for key in mine)
 
 
 def _believed(blocks: Mapping[int, Mapping[str, Sequence[Outcome]]], label: str) -> Blocks:
@@ -209,7 +210,8 @@ def _short(pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
 def in_words(met: Met) -> str:
     """What the others do to it, in a sentence."""
     others = " and ".join(f"{label} at {percent(share)}" for label, share in met.beside)
-    where = f"Beside {others}, p99 of {met.service} at {percent(met.fraction)}"
+    under = f" with {met.under}" if met.under else ""
+    where = f"Beside {others}, p99 of {met.service} at {percent(met.fraction)}{under}"
     if met.ratio is None or met.lo is None or met.hi is None:
         return f"{where} cannot be compared with p99 alone."
     interval = f"({met.lo:.2g} to {met.hi:.2g} times, 95 % interval)"

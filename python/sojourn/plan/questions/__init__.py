@@ -20,9 +20,10 @@ KINDS: Mapping[str, Question] = kinds.table(
     null.KIND,
     together.KIND,
 )
+OF_ALL = frozenset(p.name for kind in KINDS.values() if kind.is_of_all for p in kind.phases)
 AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis
 
-__all__ = ["AXIS", "KINDS", "Known", "PhaseKind", "Question"]
+__all__ = ["AXIS", "KINDS", "OF_ALL", "Known", "PhaseKind", "Question"]
 
 
 def asked(study: Study, service: ServiceSpec) -> tuple[Question, ...]:

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.setting import Setting
 from sojourn.spec import ServiceSpec, Study
 
 
@@ -93,22 +94,27 @@ class Question(ABC):
         """
 
     def next_of_all(
-        self, study: Study, known: Mapping[str, Known], outcomes: Sequence[Outcome]
+        self,
+        study: Study,
+        levels: Setting,
+        known: Mapping[str, Known],
+        outcomes: Sequence[Outcome],
     ) -> Point | None:
         """The same of several services at once, when all that is asked of each is answered.
 
         Args:
-            study: the study.
-            known: of each service, by label.
-            outcomes: of all services.
+            study: that of one combination of levels.
+            levels: that combination, which is a part of every point's setting.
+            known: of each member under it, by label.
+            outcomes: of this question under it, of all members.
         """
-        del study, known, outcomes
+        del study, levels, known, outcomes
         return None
 
-    def is_asked_of_all(self, study: Study) -> bool:
-        """Whether the study asks it of several services at once."""
+    def members(self, study: Study) -> tuple[str, ...]:
+        """Labels of the services of which the study asks it at once; () if it does not."""
         del study
-        return False
+        return ()
 
     def is_asked(self, study: Study, service: ServiceSpec) -> bool:
         """Whether the study asks it of this service."""

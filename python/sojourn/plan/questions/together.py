@@ -2,7 +2,8 @@
 
 Every combination of the loads in `[together]` is measured once per block, and every load with
 nobody else on the stage. So what the others do is a ratio within a block, whatever the machine does
-from block to block. The order of a block is drawn from the study's seed (M16).
+from block to block. The order of a block is drawn from the study's seed (M16). Factors multiply all
+of that: what one does to the other is compared under equal levels, alone under these levels, too.
 
 A measurement is one point of each service that takes part: the first has the others `beside` it.
 """
@@ -33,9 +34,9 @@ class Together(Question):
     phases = (PhaseKind(name=PHASE, about="services at once, and each alone", is_bare=True),)
     is_of_all = True
 
-    def is_asked_of_all(self, study: Study) -> bool:
-        """Whether the study has the table."""
-        return bool(study.together)
+    def members(self, study: Study) -> tuple[str, ...]:
+        """Those in the study's table."""
+        return members(study)
 
     def is_asked(self, study: Study, service: ServiceSpec) -> bool:
         """Of no service by itself."""
@@ -50,10 +51,14 @@ class Together(Question):
         return None
 
     def next_of_all(
-        self, study: Study, known: Mapping[str, Known], outcomes: Sequence[Outcome]
+        self,
+        study: Study,
+        levels: Setting,
+        known: Mapping[str, Known],
+        outcomes: Sequence[Outcome],
     ) -> Point | None:
         """The next combination or load alone."""
-        return next_run(study, known, outcomes)
+        return next_run(study, levels, known, outcomes)
 
 
 def loads(study: Study) -> tuple[Mapping[str, float], ...]:
@@ -69,9 +74,9 @@ def members(study: Study) -> tuple[str, ...]:
     return tuple(s.label for s in study.services if s.label in study.together)
 
 
-def setting_of(shares: Mapping[str, float]) -> Setting:
+def setting_of(shares: Mapping[str, float], levels: Setting) -> Setting:
     """What the points of a measurement are measured under: one setting for all of them."""
-    return Setting.of({FACTOR + label: share for label, share in shares.items()})
+    return Setting.of({**levels, **{FACTOR + label: share for label, share in shares.items()}})
 
 
 def shares_of(point: Point) -> dict[str, float]:
@@ -80,13 +85,16 @@ def shares_of(point: Point) -> dict[str, float]:
     return {name.removeprefix(FACTOR): float(level) for name, level in named.items()}
 
 
-def next_run(study: Study, known: Mapping[str, Known], outcomes: Sequence[Outcome]) -> Point | None:
+def next_run(
+    study: Study, levels: Setting, known: Mapping[str, Known], outcomes: Sequence[Outcome]
+) -> Point | None:
     """The next measurement, or None when there are enough.
 
     Args:
         study: that has services together.
+        levels: of the study's factors, where it has some.
         known: load axis and QoS target, by service.
-        outcomes: of all services.
+        outcomes: of all services, under these levels.
     """
     if any(known[label].axis is None for label in members(study)):
         return None  # its own answer says why
@@ -97,14 +105,15 @@ def next_run(study: Study, known: Mapping[str, Known], outcomes: Sequence[Outcom
     for block in range(study.run.repeats if done else 0):
         open_runs = []
         for shares in order(study, block):
-            setting = setting_of(shares)
+            setting = setting_of(shares, levels)
             tried = {label: done[label].at(block, setting) for label in shares}
             attempts = max(len(runs) for runs in tried.values())
             if whole(tried) is None and attempts <= study.run.retries:
                 open_runs.append((attempts > 0, shares, attempts))
         if open_runs:  # what was never tried comes first, repetitions at the end of their block
             _, shares, attempts = min(open_runs, key=lambda run: run[0])
-            return _point(study, known, shares, block, attempts)
+            cell = Cell("", PHASE, block, setting_of(shares, levels))
+            return _point(study, known, shares, cell, attempts)
     return None
 
 
@@ -139,9 +148,8 @@ def order(study: Study, block: int) -> list[Mapping[str, float]]:
 
 
 def _point(
-    study: Study, known: Mapping[str, Known], shares: Mapping[str, float], block: int, attempt: int
+    study: Study, known: Mapping[str, Known], shares: Mapping[str, float], cell: Cell, attempt: int
 ) -> Point:
-    setting = setting_of(shares)
     points = []
     for label, share in shares.items():
         axis, target = known[label].axis, known[label].target
@@ -149,7 +157,7 @@ def _point(
         points.append(
             make.point(
                 study,
-                Cell(label, PHASE, block, setting),
+                replace(cell, service=label),
                 attempt,
                 measure_s=study.run.measure_s,
                 offered_rps=share * axis.rps,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sojourn.errors import SpecFault
-from sojourn.plan import Outcome, Point, Verdict, codec
+from sojourn.plan import Outcome, Point, Verdict, codec, design, next_point
 from sojourn.plan.questions import together
 from sojourn.plan.rehearse import imagine, rehearse
 from sojourn.plan.simulated import play
@@ -150,3 +152,76 @@ def test_who_cannot_meet_is_refused(table: str, said: str, tmp_path: Path) -> No
     text = TEXT.replace("synthetic = [0.3]\nmemcached = [0.3, 0.6]", table)
     with pytest.raises(SpecFault, match=said):
         read(text, tmp_path)
+
+
+FACTORS = """
+[factors]
+"services.memcached.params.threads" = [1, 2]
+"neighbour" = ["none", "spin"]
+"""
+THREADS = "services.memcached.params.threads"
+
+
+def pairs_of(played: list[Outcome]) -> list[Point]:
+    return [point for point in groups(played) if point.beside]
+
+
+def test_with_factors_every_combination_has_its_meetings_in_every_block(tmp_path: Path) -> None:
+    asked = read(TEXT + FACTORS, tmp_path)
+    made = groups(play(asked, imagine))
+    cells = Counter((p.repeat, p.setting[THREADS], p.setting["neighbour"], shares(p)) for p in made)
+    each = [shares(p) for p in groups(play(read(TEXT, tmp_path), imagine)) if p.repeat == 0]
+    wanted = itertools.product(range(3), (1, 2), ("none", "spin"), each)
+    assert cells == dict.fromkeys(wanted, 1)
+    assert [p.repeat for p in made] == sorted(p.repeat for p in made), "blocks hold all of them"
+    every = [member for point in made for member in point.all]
+    assert len({p.key for p in every}) == len({p.seed for p in every}) == len(every)
+
+
+def test_both_services_feel_the_levels_of_either(tmp_path: Path) -> None:
+    """The other one is another neighbour where it has more threads: it is a start of its own."""
+    asked = read(TEXT + FACTORS, tmp_path)
+    pairs = pairs_of(play(asked, imagine))
+    for pair in pairs:
+        (other,) = pair.beside
+        assert other.setting == pair.setting
+        under = design.study_of(asked, other)
+        assert under.service("memcached").params["threads"] == pair.setting[THREADS]
+        assert under.neighbour == pair.setting["neighbour"]
+        assert f"{THREADS}={pair.setting[THREADS]}" in other.life
+    lives = ((p.repeat, p.setting.whole_plot.text) for p in pairs)
+    stretches = [life for life, _ in itertools.groupby(lives)]
+    assert len(stretches) == 3 * 2, "a level that takes a restart is used at a stretch"
+
+
+def test_loads_are_shares_of_what_each_can_do_under_its_own_levels(tmp_path: Path) -> None:
+    asked = read(TEXT + FACTORS, tmp_path)
+
+    def measure(point: Point) -> Outcome:
+        is_slow = point.setting.get(THREADS) == 1 and point.service == "memcached"
+        return imagine(point, capacity_rps=50_000 if is_slow else 100_000)
+
+    for pair in pairs_of(play(asked, measure)):
+        (other,) = pair.beside
+        assert other.offered_rps == pytest.approx(0.3 * 100_000)
+        share = together.shares_of(pair)["memcached"]
+        slow = 0.5 if pair.setting[THREADS] == 1 else 1.0
+        assert pair.offered_rps == pytest.approx(share * slow * 100_000)
+
+
+def test_a_lost_meeting_is_measured_again_under_its_own_levels_only(tmp_path: Path) -> None:
+    asked = read(TEXT + FACTORS, tmp_path)
+
+    def measure(point: Point) -> Outcome:
+        is_pair = point.phase is together.PHASE and len(together.shares_of(point)) > 1
+        is_lost = is_pair and point.repeat == 1 and "~" not in point.key
+        is_lost = is_lost and point.setting[THREADS] == 2
+        return replace(imagine(point), verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS)
+
+    played = play(asked, measure)
+    again = [o.point for o in played if o.point.key.endswith("~1")]
+    assert len(again) == 2 * 2 * 2, "two loads, two neighbours, both services"
+    assert {(p.repeat, p.setting[THREADS]) for p in again} == {(1, 2)}
+    for count in range(0, len(played), 11):
+        if played[count].point.service == "memcached":
+            assert next_point(asked, played[:count]) == played[count].point

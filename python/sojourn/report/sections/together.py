@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.questions.together import Met, Together
-from sojourn.report import show
+from sojourn.analysis.findings import FactorFinding, Findings
+from sojourn.analysis.meetings import Met
+from sojourn.analysis.questions.together import Together
+from sojourn.report import factors, show
 from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
@@ -17,7 +18,8 @@ from sojourn.report.sections.section import Shown
 
 NAME = "together"
 COLUMNS = (
-    "service", "load", "beside", "ratio", "lo", "hi", "p99_ns", "alone_ns", "blocks", "qos",
+    "service", "load", "beside", "under",
+    "ratio", "lo", "hi", "p99_ns", "alone_ns", "blocks", "qos",
 )  # fmt: skip
 ROW_PX = 34
 
@@ -45,7 +47,7 @@ def draw(findings: Findings) -> list[Figure]:
         "what:N", title=None, sort=[str(r["what"]) for r in drawn], axis=alt.Axis(labelLimit=420)
     )
     x = alt.X("ratio:Q", title="times as long", scale=alt.Scale(type="log", padding=12))
-    fields = marks.tooltip("service", "load", "beside", "times", "p99", "alone", "blocks")
+    fields = marks.tooltip("service", "load", "beside", "under", "times", "p99", "alone", "blocks")
     base = alt.Chart(sheet.data(NAME, drawn))
     ink = role("curve")
     lines = base.mark_rule(strokeWidth=2, color=ink).encode(
@@ -77,11 +79,13 @@ def _record(met: Met) -> Record:
     others = ", ".join(f"{label} at {show.load(share)}" for label, share in met.beside)
     load = show.load(met.fraction)
     known = met.ratio is not None and met.lo is not None and met.hi is not None
+    under = f", {met.under}" if met.under else ""
     cells: dict[str, Cell] = {
-        "what": f"{met.service} at {load}, beside {others}",
+        "what": f"{met.service} at {load}, beside {others}{under}",
         "service": met.service,
         "load": load,
         "beside": others,
+        "under": met.under,
         "ratio": met.ratio,
         "lo": met.lo,
         "hi": met.hi,
@@ -115,6 +119,11 @@ class TogetherShown(Shown):
         """What the table on the page holds."""
         return rows(findings)
 
+    def factors(self, findings: Findings) -> tuple[FactorFinding, ...]:
+        """What each factor does to how much longer they take beside each other."""
+        found = findings.section(Together)
+        return found.factors if found else ()
+
     def study_head(self, findings: Findings) -> Iterator[str]:
         """What each service's tail does beside the others, in sentences."""
         if found := findings.section(Together):
@@ -129,12 +138,17 @@ class TogetherShown(Shown):
         form = "{:<12} {:>5} {:<24} {:>9} {:>9}  {:<20} {}"
         heads = ("service", "load", "beside", "p99", "alone", "times (95 % interval)", "QoS")
         yield form.format(*heads)
+        under = ""
         for met in found.met:
+            if met.under != under:
+                yield f"with {met.under}:"
+            under = met.under
             row = _record(met)
             yield form.format(
                 met.service, row["load"], row["beside"], row["p99"], row["alone"], row["times"],
                 show.verdict(met.qos) if met.qos else "",
             ).rstrip()  # fmt: skip
+        yield from factors.lines(found.factors, width)
 
 
 KIND = TogetherShown()

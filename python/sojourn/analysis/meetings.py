@@ -1,0 +1,113 @@
+"""A service beside others under some levels of the factors, and what each factor does to that.
+
+What the others do is p99 beside them over p99 alone, within a block and a combination of levels. A
+factor's effect is the ratio of two of these ratios, so what it does to the service itself, alone as
+beside the others, drops out: the factor is told to protect a service only where it does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sojourn.analysis.contrasts import Contrast
+from sojourn.analysis.factors import aliases
+from sojourn.analysis.findings import Effect, FactorFinding
+from sojourn.analysis.saying import Number, Saying
+from sojourn.analysis.words import percent
+from sojourn.plan.points import Verdict
+from sojourn.plan.questions import together
+from sojourn.plan.setting import Level, Setting, level_text
+from sojourn.spec import Study
+from sojourn.spec.levels import names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Met:
+    """One service while it was measured beside others.
+
+    Attributes:
+        service: its label.
+        fraction: its load as a share of max RPS; offered_rps: the same, requests/s.
+        beside: (label, share of max RPS) of the others.
+        blocks: in how many the runs together and alone were both believed.
+        p99_ns, alone_ns: medians over those blocks, ns; None: infinite, or without any.
+        ratio, lo, hi: p99 together over alone with its interval; None: fewer than two blocks, or
+            infinite in one of them.
+        qos: whether p99 met the target beside the others in all of those blocks.
+        reasons: why something is not known.
+        levels: of the study's factors under which all of that was measured; under: in words.
+        by_block: (block, p99 together over alone); None: requests were lost.
+    """
+
+    service: str
+    fraction: float
+    offered_rps: float
+    beside: tuple[tuple[str, float], ...]
+    blocks: int
+    p99_ns: float | None = None
+    alone_ns: float | None = None
+    ratio: float | None = None
+    lo: float | None = None
+    hi: float | None = None
+    qos: Verdict | None = None
+    reasons: tuple[str, ...] = ()
+    levels: tuple[tuple[str, Level], ...] = ()
+    under: str = ""
+    by_block: tuple[tuple[int, float | None], ...] = ()
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether it takes longer beside the others, beyond what chance does."""
+        return self.lo is not None and self.lo > 1
+
+
+def by_factor(study: Study, met: Sequence[Met]) -> tuple[FactorFinding, ...]:
+    """What each factor does to how much longer each service takes beside the others.
+
+    Args:
+        study: with its factors.
+        met: every service in every combination of loads and levels.
+    """
+    labels = together.members(study)
+    return tuple(
+        _factor(study, label, key, [m for m in met if m.service == label])
+        for label in labels
+        for key in study.factors_of(*labels)
+    )
+
+
+def _factor(study: Study, label: str, key: str, mine: Sequence[Met]) -> FactorFinding:
+    labels, levels, name = together.members(study), study.factors[key], names(study.factors)[key]
+    cells = tuple(Setting.of(cell) for cell in study.combinations(*labels))
+    is_fraction = study.design.kind == "fractional"
+    effects: list[Effect] = []
+    for level in levels[1:]:
+        contrast = Contrast(cells, key, levels[0], level, is_fraction)
+        effects += _numbers(Saying(contrast, name), mine)
+    mixed = aliases(study, study.factors_of(*labels), key)
+    also = f" (not to be told from the effect of {', '.join(mixed)})" if mixed else ""
+    said = "; ".join(effect.sentence for effect in effects)
+    return FactorFinding(
+        service=label,
+        key=key,
+        name=name,
+        levels=tuple(map(level_text, levels)),
+        effects=tuple(effects),
+        aliases=mixed,
+        sentence=f"{label}: {said}{also}." if said else "",
+    )
+
+
+def _numbers(saying: Saying, mine: Sequence[Met]) -> Iterator[Effect]:
+    """The effect on every combination of loads."""
+    for fraction, beside in dict.fromkeys((m.fraction, m.beside) for m in mine):
+        others = " and ".join(f"{label} at {percent(share)}" for label, share in beside)
+        number = Number(f"p99 at {percent(fraction)} beside {others} over alone", is_time=False)
+        values: dict[int, dict[Setting, float]] = {}
+        for one in (m for m in mine if (m.fraction, m.beside) == (fraction, beside)):
+            for block, ratio in one.by_block:
+                held = values.setdefault(block, {})
+                held[Setting(one.levels)] = math.inf if ratio is None else ratio
+        yield saying.of_blocks(number, values, unlike="")

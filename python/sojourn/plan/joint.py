@@ -1,0 +1,83 @@
+"""What is asked of several services at once: a plan for each combination of what any of them feels.
+
+A service by itself feels the factors without a label and its own; of services at once each feels
+what the others are like, so these are planned apart from the combinations of each (`design`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sojourn.plan import design, make, questions
+from sojourn.plan.points import Outcome, Point
+from sojourn.plan.questions import Known, Question
+from sojourn.plan.setting import Setting
+from sojourn.spec import Study
+
+AND = " + "  # between labels of services at once, for people
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """One question about several services under one combination, and what became of it so far.
+
+    Attributes:
+        question: that is asked.
+        number: where it stands among all questions.
+        labels: of the services that take part, in the study's order.
+        levels: of the factors that one of them feels.
+        study: of this combination, without factors.
+        outcomes: of the question under it, in order, as they were measured: with the levels.
+    """
+
+    question: Question
+    number: int
+    labels: tuple[str, ...]
+    levels: Setting
+    study: Study
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Tells it from every other one, and from a combination of a service (a label)."""
+        return f"{self.question.name}: {AND.join(self.labels)}", self.levels.text
+
+    def next(self, known: Mapping[str, Known]) -> Point | None:
+        """The measurement to make; None when there are enough.
+
+        Args:
+            known: of each member under the levels that it feels, by label.
+        """
+        return self.question.next_of_all(self.study, self.levels, known, self.outcomes)
+
+    def turn(self, study: Study, point: Point) -> design.Turn:
+        """When it is its turn: as `design.turn`, with lots of the whole study."""
+        block = f"{point.phase}/b{point.repeat}"
+        whole_plot = make.seed_of(study, f"{block}/{self.levels.whole_plot.text}")
+        return (self.number, False), point.repeat, whole_plot, point.seed
+
+
+def asked(study: Study) -> tuple[Joint, ...]:
+    """All that a study asks of several services, in order, without outcomes yet."""
+    return tuple(
+        Joint(
+            question,
+            number,
+            labels,
+            Setting.of(levels),
+            design.drawn_under(study, AND.join(labels), levels),
+        )
+        for number, question in enumerate(questions.KINDS.values())
+        if (labels := question.members(study))
+        for levels in study.combinations(*labels)
+    )
+
+
+def add(joints: Sequence[Joint], study: Study, outcome: Outcome) -> None:
+    """Put an outcome to its question and combination; others are of no concern."""
+    levels = design.levels_of(study, outcome.point)
+    question = questions.of_phase(outcome.point.phase)
+    for one in joints:
+        if one.question is question and one.levels == levels:
+            one.outcomes.append(outcome)
