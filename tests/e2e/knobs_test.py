@@ -70,6 +70,20 @@ def test_a_knob_of_a_measured_server_is_set_felt_and_said(
         assert served["shield"] == "none"
 
 
+def test_what_a_server_sends_is_limited_inside_its_own_namespace(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("memcached")
+    if not _may_netns() or not can("egress", "20MB/s", "netns"):
+        pytest.skip("this machine makes no network namespace")
+    study = lab.study("memcached", place="netns", knobs={"egress": "20MB/s"})
+    told = json.loads((measure(study, lab.point("memcached")) / "service.json").read_text())
+    knob = told["knobs"]["egress"]
+    assert knob["by"] == "htb on eth0"
+    assert knob["felt"] in {"holds", "unknown"}, knob["why"]
+    assert "a probe sent" in knob["why"]
+
+
 class Lying(CpuQuota):
     """Writes nothing, and says that it reads back."""
 

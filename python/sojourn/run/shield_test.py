@@ -174,3 +174,14 @@ def test_the_kernels_limits_are_read(tmp_path: Path) -> None:
     got = shield.limits(Tree(tmp_path), (1,))
     assert got["rt_runtime_us"] == 950_000
     assert got["fair_runtime_ns"] is None
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"), [({"cpu_quota": "50%"}, "its knob cpu_quota"), ({"thp": "never"}, "")]
+)
+def test_a_service_whose_knob_orders_its_threads_gets_no_priority(
+    levels: dict[str, str], said: str
+) -> None:
+    spec = ServiceSpec(kind="memcached", measure=("sweep",), knobs=levels)
+    assert shield._ordered(spec).startswith(said)
+    assert bool(shield._ordered(spec)) == bool(said)
