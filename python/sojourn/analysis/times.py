@@ -96,17 +96,17 @@ class Packed(Times):
 
     @property
     def lo_ns(self) -> Floats:
-        """As of `Times`."""
+        """Lower ends of the bins, ns; unpacked now."""
         return _unpacked(self._text, self._at).lo_ns
 
     @property
     def hi_ns(self) -> Floats:
-        """As of `Times`."""
+        """Upper ends of the bins, ns; unpacked now."""
         return _unpacked(self._text, self._at).hi_ns
 
     @property
     def count(self) -> Counts:
-        """As of `Times`."""
+        """How many times each bin holds; unpacked now."""
         return _unpacked(self._text, self._at).count
 
 
