@@ -9,6 +9,7 @@ and from then on DuckDB opens no file, loads no extension and sees no variable o
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,10 +163,24 @@ def query(results: Path, statement: str) -> tuple[list[str], list[tuple[object, 
         raise SpecFault(
             _in_short(str(error)),
             at="sojourn sql",
-            fix=EXAMPLE,
+            fix=_dotted(base, statement) or EXAMPLE,
         ) from None
     finally:
         base.close()
+
+
+def _dotted(base: duckdb.DuckDBPyConnection, statement: str) -> str:
+    """How to name a column with dots that the statement has without quotes; "" if it has none.
+
+    DuckDB takes the parts before the last dot for names of a schema and a table.
+    """
+    columns = {name for name, *_ in base.execute("DESCRIBE outcomes").fetchall() if "." in name}
+    outside = re.sub(r"\"[^\"]*\"|'[^']*'", "", statement)
+    words = {word.lower() for word in re.findall(r"[\w.]+", outside)}
+    name = next((column for column in columns if column.lower() in words), "")
+    if not name:
+        return ""
+    return f"""a name with dots is quoted: "{name}", in a shell '… "{name}" …'"""
 
 
 def _in_short(text: str) -> str:

@@ -137,6 +137,23 @@ def test_sql_reads_the_results_and_nothing_else(
     assert not (tmp_path / "stolen").exists()
 
 
+@pytest.mark.parametrize("of", ["outcomes", "points"])
+def test_a_column_with_dots_is_said_to_want_quotes(study: Study, tmp_path: Path, of: str) -> None:
+    factor = "services.memcached.params.threads"
+    with store.open(tmp_path, study) as record:
+        point = next_point(study, record.outcomes())
+        assert point is not None
+        under = replace(point, setting=Setting.of({factor: 2}), key="twice")
+        record.add(replace(imagine(under), folder=str(record.folder(under))))
+    with pytest.raises(SpecFault) as caught:
+        store.query(tmp_path, f"select avg({factor}) from {of}")  # noqa: S608
+    assert f'"{factor}"' in caught.value.fix
+    assert store.query(tmp_path, f'select "{factor}" from {of}')[1] == [(2,)]  # noqa: S608
+    with pytest.raises(SpecFault) as caught:
+        store.query(tmp_path, f'select "{factor}", other from {of}')  # noqa: S608
+    assert "try: sojourn sql" in caught.value.fix, "it is quoted already: something else is wrong"
+
+
 @pytest.mark.parametrize("statement", ["describe outcomes", "show tables", "explain select 1"])
 def test_sql_answers_what_the_tables_are(tmp_path: Path, statement: str) -> None:
     _, rows = store.query(tmp_path / "none", statement)
