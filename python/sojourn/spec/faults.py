@@ -49,7 +49,7 @@ def mistakes(error: ValidationError, table: Mapping[str, Any]) -> Iterator[Mista
     """One mistake for each key of the file; what each branch of a union says is one of them."""
     found: dict[Key, Mistake] = {}
     for detail in error.errors(include_url=False):
-        key = _in_table(detail["loc"], table)
+        key = _key(detail, table)
         found.setdefault(key, (key, *_explain(detail, table)))
     yield from found.values()
 
@@ -76,7 +76,7 @@ def place(
 
 
 def _explain(detail: ErrorDetails, table: Mapping[str, Any]) -> tuple[str, str]:
-    key = _in_table(detail["loc"], table)
+    key = _key(detail, table)
     name = dotted(key) or "the study"
     given, limits = detail["input"], detail.get("ctx", {})
     kind = detail["type"]
@@ -138,6 +138,12 @@ def _shown(value: object) -> str:
             return "a list"
         case _:
             return str(value)
+
+
+def _key(detail: ErrorDetails, table: Mapping[str, Any]) -> Key:
+    """Where a mistake stands; what is wrong between keys may say itself which of them it is."""
+    within = getattr(detail.get("ctx", {}).get("error"), "key", ())
+    return _in_table((*detail["loc"], *within), table)
 
 
 def _in_table(location: Sequence[str | int], table: Mapping[str, Any]) -> Key:

@@ -67,15 +67,24 @@ def actor_mistakes(study: Mapping[str, Any]) -> Iterator[Mistake]:
         if not isinstance(asked, str) or asked == "none" or not known:
             continue
         name, _, where = asked.partition(":")
-        if name not in known:
+        if name == "none":
+            some = [f'"{kind}:{where}"' for kind, of in known.items() if _has_place(of)]
+            fix = " or ".join(['write "none"', *some])
+            yield ((key,), f"{key} 'none' is nobody, who can be put nowhere", fix)
+        elif name not in known:
             fix = f"{_known(name, ('none', *known))} See `sojourn kinds {table}`"
             yield ((key,), f"there is no {key} '{name}'", fix)
+        if name not in known:
             continue
         params = {param["name"]: param for param in known[name].get("params", ())}
         if where and "where" not in params:
             yield ((key,), f"{key} '{name}' has no place to choose", f"write {name}")
         elif where and (problem := _problem("where", where, params["where"])):
             yield ((key,), *problem)
+
+
+def _has_place(kind: Mapping[str, Any]) -> bool:
+    return any(param["name"] == "where" for param in kind.get("params", ()))
 
 
 def mistakes(services: object) -> Iterator[Mistake]:

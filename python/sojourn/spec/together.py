@@ -23,12 +23,23 @@ Together = Annotated[
 ]
 
 
+class UnfitError(ValueError):
+    """Services that cannot be measured at once; `key`: where in the study that stands."""
+
+    def __init__(self, what: str, *key: str) -> None:
+        super().__init__(what)
+        self.key = key
+
+
 def refuse(together: Mapping[str, Sequence[float]], labels: Sequence[str]) -> None:
-    """ValueError if these services of a study cannot be measured at once."""
+    """`UnfitError` if these services of a study cannot be measured at once."""
     for label, loads in together.items():
         if label not in labels:
-            raise ValueError(f"together names '{label}'; the services are {', '.join(labels)}")
-        if not loads or len(set(loads)) < len(loads):
-            raise ValueError(f"together.{label} is empty or holds a load twice")
+            what = f"there is no service '{label}'; the services are {', '.join(labels)}"
+            raise UnfitError(what, "together", label)
+        if not loads:
+            raise UnfitError("it is empty; give a load, such as [0.3]", "together", label)
+        if len(set(loads)) < len(loads):
+            raise UnfitError("a load comes twice; leave one out", "together", label)
     if len(together) == 1:
-        raise ValueError("together names one service; a second one is to run beside it")
+        raise UnfitError("it names one service; a second one is to run beside it", "together")

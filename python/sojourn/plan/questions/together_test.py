@@ -139,19 +139,23 @@ def test_a_rehearsal_counts_a_measurement_once(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "said", "below"),
     [
-        ("synthetic = [0.3]", "a second one"),
-        ("synthetic = [0.3]\nngnix = [0.3]", "memcached, synthetic"),
-        ("synthetic = [0.3]\nmemcached = [0.3, 0.3]", "twice"),
-        ("synthetic = [0.3]\nmemcached = []", "empty"),
-        ("synthetic = [0.3]\nmemcached = [3.0]", "at most 2"),
+        ("synthetic = [0.3]", "a second one", 0),
+        ("synthetic = [0.3]\nngnix = [0.3]", "memcached, synthetic", 2),
+        ("synthetic = [0.3]\nmemcached = [0.3, 0.3]", "twice", 2),
+        ("synthetic = [0.3]\nmemcached = []", "empty", 2),
+        ("synthetic = [0.3]\nmemcached = [3.0]", "at most 2", 2),
     ],
 )
-def test_who_cannot_meet_is_refused(table: str, said: str, tmp_path: Path) -> None:
+def test_who_cannot_meet_is_refused_with_its_line(
+    table: str, said: str, below: int, tmp_path: Path
+) -> None:
     text = TEXT.replace("synthetic = [0.3]\nmemcached = [0.3, 0.6]", table)
-    with pytest.raises(SpecFault, match=said):
+    with pytest.raises(SpecFault, match=said) as caught:
         read(text, tmp_path)
+    line = text.splitlines().index("[together]") + 1 + below
+    assert f".toml:{line}  together" in caught.value.at
 
 
 FACTORS = """
