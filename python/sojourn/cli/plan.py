@@ -42,7 +42,7 @@ def check(
     except SpecFault as fault:
         _tell_all(fault.each or (fault,))
         raise typer.Exit(Exit.USAGE) from None
-    _hold_against_host(asked)
+    _hold_against_host(asked, study, sets or (), vary or ())
     typer.echo(spec.to_toml(asked), nl=False)
 
 
@@ -71,7 +71,7 @@ def plan(
         study, profile=profile, overrides=sets or (), varied=vary or (), asks=questions.mistakes
     )
     ahead = rehearse(asked)
-    _hold_against_host(asked)
+    _hold_against_host(asked, study, sets or (), vary or ())
     if as_json:
         put_json({
             "study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points,
@@ -86,12 +86,13 @@ def plan(
         show(asked, ahead)
 
 
-def _hold_against_host(study: Study) -> None:
-    """Refuse what the generator refuses; only tell what this machine lacks."""
-    from sojourn import host, run
+def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequence[str]) -> None:
+    """Refuse what the generator refuses, and CPUs that are not; else tell what is lacking here."""
+    from sojourn import host, run, spec
 
     wrong = []
-    for fault in run.mistakes(study, host.read()):
+    for fault in run.mistakes(asked, host.read()):
+        fault.at = spec.located(asked, study, fault.at, overrides=sets, varied=vary)
         if isinstance(fault, SpecFault):
             wrong.append(fault)
         else:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import pytest
+
+from sojourn.cli.app import main
 from sojourn.cli.plan import combinations
+from sojourn.errors import Exit
 from sojourn.plan import rehearse
 from sojourn.spec import load
 
@@ -43,3 +47,36 @@ def test_services_at_once_are_counted_by_what_any_of_them_feels(tmp_path: Path) 
     both = {name[1:]: n for name, n in found.items() if name[0] == "memcached + synthetic"}
     assert both == dict.fromkeys(itertools.product((1, 2), ("none", "spin")), 3 * 5)
     assert sum(found.values()) == len(ahead.points)
+
+
+ALONE = """
+name = "alone"
+question = "Where may it run?"
+[[services]]
+kind = "synthetic"
+measure = ["sweep"]
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "plan"])
+@pytest.mark.parametrize(
+    ("text", "options", "at"),
+    [
+        (f'{ALONE}[services.knobs]\ncpuset = "0-9999"\n', (), ":8 services.synthetic.knobs"),
+        (f'{ALONE}knobs = {{ cpuset = "1-0" }}\n', (), ":7 services.synthetic.knobs"),
+        (f'{ALONE}[factors]\n"services.synthetic.knobs.cpuset" = ["0", "1-0"]\n', (), ":8 "),
+        (ALONE, ("--set", "services.synthetic.knobs.cpuset=9999"), "at: --set services.s"),
+        (ALONE, ("--vary", "services.synthetic.knobs.cpuset=0,9999"), "at: --vary services.s"),
+    ],
+    ids=["file", "inline", "factor", "set", "vary"],
+)
+def test_cpus_that_are_not_are_refused_where_they_stand(
+    command: str, text: str, options: tuple[str, ...], at: str, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    path = tmp_path / "alone.toml"
+    path.write_text(text)
+    assert main([command, str(path), *options]) == Exit.USAGE
+    said = capsys.readouterr().err
+    assert at in " ".join(said.split()), said
+    assert "give some of CPUs 0" in said

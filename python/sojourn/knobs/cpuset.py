@@ -164,6 +164,19 @@ class Cpuset(Knob):
         return int(fields[LAST_CPU]) if fields else None
 
 
+def cpus_of(level: str) -> tuple[int, ...]:
+    """CPUs of a level, ascending; ValueError: a range of them ends before it begins.
+
+    >>> cpus_of("0-1,4")
+    (0, 1, 4)
+    """
+    for part in level.split(","):
+        first, _, last = part.partition("-")
+        if last and int(last) < int(first):
+            raise ValueError(f"{part} ends before it begins")
+    return cpu_list(level)
+
+
 def _names(tasks: list[Task]) -> str:
     more = f" and {len(tasks) - NAMED_MAX} more" if len(tasks) > NAMED_MAX else ""
     return ", ".join(f"{task.name} ({task.tid})" for task in tasks[:NAMED_MAX]) + more
@@ -175,6 +188,6 @@ KIND = KnobKind(
     level='CPUs, such as "0-1" or "0,2"',
     pattern=r"\d+(-\d+)?(,\d+(-\d+)?)*",
     source="METHOD M23",
-    cpus=cpu_list,
+    cpus=cpus_of,
     build=Cpuset,
 )

@@ -138,7 +138,8 @@ class KnobKind:
         pattern: regular expression that the whole text of a level matches.
         needs: what it needs of the host, for people.
         source: where it comes from.
-        cpus: CPUs that a level leaves to the service, ascending; None: it is not about CPUs.
+        cpus: CPUs that a level leaves to the service, ascending, or ValueError if it makes no
+            sense; None: it is not about CPUs.
         orders: it says how the kernel orders the service's threads, so that no shield may.
         lacks: what this machine lacks for a level; None: nothing.
         build: a knob that is not turned yet.

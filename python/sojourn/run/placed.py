@@ -9,7 +9,7 @@ from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.host.abilities import abilities
 from sojourn.host.tree import cpu_text
-from sojourn.knobs import Asked
+from sojourn.knobs import Asked, KnobKind
 from sojourn.places import PlaceKind
 from sojourn.run.live import check_port
 from sojourn.services import Service
@@ -53,8 +53,9 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
     """Refuse knobs that there are not, and what this machine does not have for their levels.
 
     Raises:
-        SpecFault: there is no such knob, or its level cannot be read.
-        HostFault: this machine lacks what a level needs, such as its CPUs.
+        SpecFault: there is no such knob, its level cannot be read, or names CPUs that cannot be
+            used here.
+        HostFault: this machine lacks what a level needs.
     """
     for name, level in levels(spec).items():
         kind, at = knobs.kind(name), f"services.{spec.label}.knobs.{name}"
@@ -66,13 +67,24 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
                 at=at,
                 fix=f"{lack.mend or 'take another machine'}; or leave {name} out",
             )
+        if kind.cpus is not None:
+            _check_cpus(kind, level, facts, at)
+
+
+def _check_cpus(kind: KnobKind, level: str, facts: Facts, at: str) -> None:
+    """Refuse CPUs that are not here, or that this program may not use."""
+    assert kind.cpus is not None  # noqa: S101
     usable = tuple(cpu.id for cpu in facts.topology.usable)
-    if strays := {*told_cpus(spec)} - {*usable}:
-        raise HostFault(
-            f"CPU {cpu_text(tuple(strays))} cannot be used here",
-            at=f"services.{spec.label}.knobs",
-            fix=f"give some of CPUs {cpu_text(usable)}",
-        )
+    here = cpu_text(usable)
+    fix = f'give some of CPUs {here}, such as {kind.name} = "{usable[0]}"; or leave {kind.name} out'
+    try:
+        strays = {*kind.cpus(level)} - {*usable}
+    except ValueError as error:
+        raise SpecFault(f"{kind.name} is '{level}': {error}", at=at, fix=fix) from None
+    if strays:
+        named = cpu_text(tuple(sorted(strays)))
+        what = f"{kind.name} is '{level}', but CPU {named} cannot be used here; CPUs {here} can"
+        raise SpecFault(what, at=at, fix=fix)
 
 
 def _check_needs(kind: PlaceKind, facts: Facts, at: str) -> None:

@@ -71,7 +71,9 @@ def test_a_port_that_is_taken_there_is_refused(
 @pytest.mark.parametrize(
     ("levels", "fault", "said"),
     [
-        ({"cpuset": "0-999"}, HostFault, "cannot be used here"),
+        ({"cpuset": "0-999"}, SpecFault, "999 cannot be used here; CPUs 0"),
+        ({"cpuset": "1-0"}, SpecFault, "1-0 ends before it begins"),
+        ({"cpuset": "0,3-1"}, SpecFault, "3-1 ends before it begins"),
         ({"cpuset": "two"}, SpecFault, "cpuset is 'two'"),
         ({"cpu": "0"}, SpecFault, "no knob cpu"),
         ({"cpu_quota": "half"}, SpecFault, "cpu_quota is 'half'"),

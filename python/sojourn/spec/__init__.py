@@ -1,6 +1,6 @@
 """TOML → frozen models: the question as it was asked, checked without a machine."""
 
-from sojourn.spec.load import find, load, names
+from sojourn.spec.load import find, load, located, names
 from sojourn.spec.models import (
     Check,
     MaxRps,
@@ -26,6 +26,7 @@ __all__ = [
     "Study",
     "find",
     "load",
+    "located",
     "names",
     "to_toml",
 ]

@@ -19,7 +19,7 @@ from sojourn.spec import factors, kinds, vary
 from sojourn.spec.faults import Key, Mistake, mistakes, near, place, together
 from sojourn.spec.models import Study
 from sojourn.spec.profiles import PROFILES
-from sojourn.spec.where import line_of
+from sojourn.spec.where import line_by_label, line_of
 
 STUDIES = Path(__file__).parents[1] / "studies"
 DEFAULT_PROFILE = "standard"
@@ -111,6 +111,27 @@ def find(study: str | Path) -> Path:
         at=str(STUDIES),
         fix=f"did you mean {' or '.join(meant)}? A file of your own is given by path: my.toml",
     )
+
+
+def located(
+    asked: Study, study: str | Path, at: str, *, overrides: Sequence[str], varied: Sequence[str]
+) -> str:
+    """`mine.toml:7  services.memcached.knobs.cpuset`, or the option that put the value there.
+
+    Args:
+        asked: what `load` made of the rest.
+        study: path or bare name.
+        at: a key by its service's label; it comes back as it is where the file has nothing of it.
+        overrides: as for `load`.
+        varied: as for `load`.
+    """
+    for option, texts in (("--set", overrides), ("--vary", varied)):
+        for text in texts:
+            if text.partition("=")[0].strip() == at:
+                return f"{option} {text}"
+    path = find(study)
+    line = line_by_label(_read(path), at, [service.label for service in asked.services])
+    return at if line is None else f"{path}:{line}  {at}"
 
 
 def names() -> list[str]:

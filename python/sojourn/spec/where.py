@@ -32,6 +32,30 @@ def line_of(text: str, key: Sequence[str | int]) -> int:
     return lines.get(_flat(path), 1)
 
 
+def line_by_label(text: str, dotted: str, labels: Sequence[str]) -> int | None:
+    """Line of a key that goes by its service's label; None: nothing of it stands in the file.
+
+    Where a study varies the key, that is where its levels are.
+
+    Args:
+        text: of the study.
+        dotted: `services.LABEL.…`.
+        labels: of the study's services, in order.
+    """
+    lines = {_flat(known): number for known, number in _lines(text).items()}
+    if factor := lines.get(_flat(("factors", dotted))):
+        return factor
+    table, label, *rest = dotted.split(".")
+    if table != "services" or label not in labels or not rest:
+        return None
+    path: Key = (table, labels.index(label), *rest)
+    while len(path) > 2:  # the whole service is not where one of its keys is missing
+        if line := lines.get(_flat(path)):
+            return line
+        path = path[:-1]
+    return None
+
+
 def _flat(key: Key) -> str:
     """One text for a key however its dots are written: a quoted key may have some."""
     return ".".join(map(str, key))
