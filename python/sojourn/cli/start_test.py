@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import spec
+from sojourn import __version__, spec
 from sojourn.cli import options
 
 HEAVY = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "duckdb", "altair", "jinja2")
@@ -65,6 +65,40 @@ def test_completion_names_what_there_is_and_loads_nothing_that_computes(
 def test_version_needs_neither_specs_nor_drawing() -> None:
     _, _, modules = started("--version")
     assert modules.isdisjoint({"pydantic", "rich"})
+
+
+START = """
+import json, sys
+from sojourn.__main__ import start
+code = start()
+print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def test_the_version_is_told_before_any_command_is_loaded() -> None:
+    package = Path(spec.__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", START, "--version"], env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    assert (code, done.stdout) == (0, f"sojourn {__version__}\n")
+    assert {name for name in modules if name.startswith("sojourn")} == {
+        "sojourn",
+        "sojourn.__main__",
+    }
+    assert set(modules).isdisjoint({"typer", "inspect", "subprocess", "shutil"})
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_version_that_cannot_be_written_is_a_failure_that_is_told() -> None:
+    package = Path(spec.__file__).parents[2]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sojourn", "--version"], stdout=full, stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(package)}, text=True, timeout=100, check=False,
+        )  # fmt: skip
+    assert (done.returncode, "no space left" in done.stderr) == (4, True), done.stderr
 
 
 @pytest.mark.parametrize(
