@@ -21,6 +21,7 @@ from sojourn.plan.questions import together
 from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
+from sojourn.units import show_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,8 @@ class Met:
         p99_ns, alone_ns: medians over those blocks, ns; None: infinite, or without any.
         ratio, lo, hi: p99 together over alone with its interval; None: fewer than two blocks, or
             infinite in one of them.
-        qos: whether p99 met the target beside the others in all of those blocks.
+        qos: whether p99 met the target beside the others in all of those blocks; alone_qos: alone.
+        bound_ns: of that target, ns; None: there is none for p99.
         reasons: why something is not known.
         levels: of the study's factors under which all of that was measured; under: in words.
         by_block: (block, p99 together over alone); None: requests were lost.
@@ -52,6 +54,8 @@ class Met:
     lo: float | None = None
     hi: float | None = None
     qos: Verdict | None = None
+    alone_qos: Verdict | None = None
+    bound_ns: int | None = None
     reasons: tuple[str, ...] = ()
     levels: tuple[tuple[str, Level], ...] = ()
     under: str = ""
@@ -61,6 +65,12 @@ class Met:
     def is_longer(self) -> bool:
         """Whether it takes longer beside the others, beyond what chance does."""
         return self.lo is not None and self.lo > 1
+
+    @property
+    def lost_target(self) -> str:
+        """`p99 ≤ 1 ms`, where it misses that beside the others and meets it alone; else ""."""
+        is_lost = (self.qos, self.alone_qos) == (Verdict.VIOLATED, Verdict.HOLDS)
+        return f"p99 ≤ {show_ns(self.bound_ns)}" if is_lost and self.bound_ns else ""
 
 
 def by_factor(study: Study, met: Sequence[Met]) -> tuple[FactorFinding, ...]:

@@ -171,6 +171,51 @@ def test_the_answer_is_a_sentence_for_each_service(tmp_path: Path) -> None:
     assert section.verdict is Verdict.UNKNOWN, "the bound lies between the blocks"
 
 
+def times(given: StudyData, beside_ns: float | None, alone_ns: float) -> StudyData:
+    """The same study with these p99s of memcached, which its bound of 1 ms is held against."""
+
+    def give(outcome: Outcome) -> Outcome:
+        is_pair = len(together.shares_of(outcome.point)) > 1
+        p99_ns = beside_ns if is_pair else alone_ns
+        scale = 1 + outcome.point.repeat / 50  # blocks differ
+        return replace(outcome, p99_ns=p99_ns and p99_ns * scale, lost=0 if p99_ns else 100)
+
+    def told(measured: Measured) -> Measured:
+        is_mine = measured.outcome.point.phase is together.PHASE
+        is_mine = is_mine and measured.outcome.point.service == "memcached"
+        return replace(measured, outcome=give(measured.outcome)) if is_mine else measured
+
+    return replace(given, measured=tuple(map(told, given.measured)))
+
+
+@pytest.mark.parametrize(
+    ("beside_ns", "alone_ns", "said"),
+    [
+        (5e6, 2e5, "instead of 206 µs, so it misses p99 ≤ 1 ms, which it meets alone."),
+        (None, 2e5, "with p99 alone. It misses p99 ≤ 1 ms, which it meets alone."),
+        (8e5, 2e5, ""),
+        (5e6, 2e6, ""),
+        (9.8e5, 2e5, ""),  # over the bound in some blocks only
+    ],
+    ids=["late", "lost", "in time", "late alone", "in some blocks"],
+)
+def test_a_target_that_is_missed_for_the_others_is_told(
+    beside_ns: float | None, alone_ns: float, said: str, tmp_path: Path
+) -> None:
+    section = find(times(measured(tmp_path), beside_ns, alone_ns)).section(Together)
+    assert section is not None
+    assert said in section.answer
+    assert ("misses" in section.answer) is bool(said)
+
+
+def test_with_factors_it_is_told_under_which_levels_the_target_is_missed(tmp_path: Path) -> None:
+    section = find(with_servers(tmp_path)).section(Together)
+    assert section is not None
+    said = "With servers = 2, memcached at 30 % misses p99 ≤ 1 ms beside synthetic at 30 %"
+    assert f"{said}, which it meets alone." in section.headline
+    assert section.headline.count("misses") == 1, "with one server it takes 0.4 ms"
+
+
 @pytest.mark.parametrize("slow", [1.0, 1 / TIMES])
 def test_what_does_not_slow_is_not_said_to(slow: float, tmp_path: Path) -> None:
     met, _ = meetings(measured(tmp_path, slow=slow))

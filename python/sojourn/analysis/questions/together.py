@@ -70,7 +70,10 @@ class TogetherAnswer(Answer):
         if not met:
             return None
         factors = by_factor(given.study, met)
-        said = " ".join([factor.sentence for factor in factors] or map(in_words, met))
+        effects = [factor.sentence for factor in factors]
+        said = " ".join(
+            [*effects, *filter(None, map(missed, met))] if effects else map(in_words, met)
+        )
         doubts = (f"{', '.join(filter(None, (m.service, m.under)))}: {why}"
                   for m in met for why in m.reasons)  # fmt: skip
         reasons = tuple(dict.fromkeys(doubts))
@@ -129,6 +132,8 @@ def _met(study: Study, label: str, shares: Mapping[str, float], levels: Setting,
         lo=found[1] if found else None,
         hi=found[2] if found else None,
         qos=_within(bound_ns, [a for a, _ in pairs]),
+        alone_qos=_within(bound_ns, [b for _, b in pairs]),
+        bound_ns=bound_ns,
         reasons=(*_doubts(both, label), *_short(pairs)),
         levels=levels.levels,
         under=_under(study, levels),
@@ -212,18 +217,31 @@ def in_words(met: Met) -> str:
     others = " and ".join(f"{label} at {percent(share)}" for label, share in met.beside)
     under = f" with {met.under}" if met.under else ""
     where = f"Beside {others}, p99 of {met.service} at {percent(met.fraction)}{under}"
+    lost = f" It misses {met.lost_target}, which it meets alone." if met.lost_target else ""
     if met.ratio is None or met.lo is None or met.hi is None:
-        return f"{where} cannot be compared with p99 alone."
+        return f"{where} cannot be compared with p99 alone.{lost}"
     interval = f"({met.lo:.2g} to {met.hi:.2g} times, 95 % interval)"
     if met.lo <= 1 <= met.hi:
-        return f"{where} is {met.ratio:.2g} times that alone {interval}: no difference was shown."
+        same = f"{where} is {met.ratio:.2g} times that alone {interval}"
+        return f"{same}: no difference was shown.{lost}"
     assert met.p99_ns is not None  # noqa: S101  # it has a ratio
     assert met.alone_ns is not None  # noqa: S101
     longer = "as long as" if met.ratio > 1 else "as long only as"
     return (
         f"{where} is {met.ratio:.2g} times {longer} alone {interval}: "
-        f"{show_ns(met.p99_ns)} instead of {show_ns(met.alone_ns)}."
+        f"{show_ns(met.p99_ns)} instead of {show_ns(met.alone_ns)}"
+        + (f", so it misses {met.lost_target}, which it meets alone." if met.lost_target else ".")
     )
+
+
+def missed(met: Met) -> str:
+    """A sentence where the others cost it its QoS target; else an empty one."""
+    if not met.lost_target:
+        return ""
+    others = " and ".join(f"{label} at {percent(share)}" for label, share in met.beside)
+    under = f"With {met.under}, " if met.under else ""
+    who = f"{under}{met.service} at {percent(met.fraction)}"
+    return f"{who} misses {met.lost_target} beside {others}, which it meets alone."
 
 
 KIND = TogetherAnswer()
