@@ -81,7 +81,8 @@ def together(
         return [generator.run(*flat[0], ledger, watcher)]
     jobs = turns.taken([job for job, _ in flat])
     flat = [(job, own) for job, (_, own) in zip(jobs, flat, strict=True)]
-    results = iter(_at_one_instant(flat, ledger, watcher))
+    owners = [nth for nth, (own, probes) in enumerate(parts) for _ in (*own, *probes)]
+    results = iter(_at_one_instant(flat, ledger, watcher, owners))
     found = []
     for load, (own, probes) in zip(loads, parts, strict=True):
         found.append(_merged(load, own, [next(results) for _ in own]))
@@ -108,14 +109,17 @@ def _own(files: Files, nth: int) -> Files:
 
 
 def _at_one_instant(
-    parts: Sequence[tuple[Job, Files]], ledger: Ledger, watcher: Watcher | None
+    parts: Sequence[tuple[Job, Files]],
+    ledger: Ledger,
+    watcher: Watcher | None,
+    owners: Sequence[int],
 ) -> list[Mapping[str, Any]]:
     for ahead_s in AHEAD_S:
         prepares_s = prepared_s(tuple(job for job, _ in parts))
         start_at = time.monotonic_ns() + round((ahead_s + prepares_s) * 1e9)
         timed = [({**job, "start_at": start_at}, own) for job, own in parts]
         try:
-            return generator.together(timed, ledger, watcher)
+            return generator.together(timed, ledger, watcher, owners)
         except Fault as fault:
             if not fault.at.startswith("start_at") or ahead_s == AHEAD_S[-1]:
                 raise

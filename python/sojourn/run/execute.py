@@ -48,6 +48,15 @@ class _Watcher(Watcher):
         self._silent_s = 0.0
         self._last_t_s = 0.0
 
+    @property
+    def label(self) -> str:
+        """Of the service."""
+        return self._live.label
+
+    def heard(self, label: str, line: Mapping[str, Any]) -> None:
+        """What the clients of one service said last, for the manager."""
+        self._scene.heard(label, line)
+
     def sources(self) -> list[int]:
         process = self._live.process
         return [process.fileno()] if process is not None else []
@@ -77,9 +86,12 @@ class _Watcher(Watcher):
 
 
 class _All(Watcher):
-    """Watches several servers; the line of every second, which sums up all, is told the first."""
+    """Watches several servers; the line of every second, which sums up all, is told the first.
 
-    def __init__(self, each: Sequence[Watcher]) -> None:
+    So is what the clients of each service saw: the manager is on the first one's stage.
+    """
+
+    def __init__(self, each: Sequence[_Watcher]) -> None:
         self._each = each
 
     def sources(self) -> list[int]:
@@ -88,6 +100,9 @@ class _All(Watcher):
     def look(self) -> None:
         for watcher in self._each:
             watcher.look()
+
+    def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
+        self._each[0].heard(self._each[nth].label, line)
 
     def second(self, line: Mapping[str, Any]) -> None:
         self._each[0].second(line)

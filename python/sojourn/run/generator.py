@@ -69,6 +69,9 @@ class Watcher:
     def look(self) -> None:
         """Look at what happened; raises if the run cannot go on."""
 
+    def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
+        """What the generators of one of several loads said last, summed up; before `second`."""
+
     def second(self, line: Mapping[str, Any]) -> None:
         """A line of progress; raises if the run cannot go on."""
 
@@ -93,10 +96,17 @@ def together(
     parts: Sequence[tuple[Mapping[str, Any], Files]],
     ledger: Ledger,
     watcher: Watcher | None = None,
+    owners: Sequence[int] = (),
 ) -> list[Mapping[str, Any]]:
     """Run several generators at once; where one fails, all are ended.
 
     The first is the one whose seconds are shown, with what the others said last added to them.
+
+    Args:
+        parts: job and files of each.
+        ledger: where it is noted what is started.
+        watcher: looks at what else there is.
+        owners: for each the load that it is a part of; (): all have one of their own.
 
     Returns:
         Their results, in order.
@@ -110,7 +120,7 @@ def together(
     try:
         for job, files in parts:
             started.append(_Started(job, files, _start(job, files, ledger)))
-        _follow(started, watcher, deadline)
+        _follow(started, watcher, deadline, owners or range(len(parts)))
     finally:
         for one in started:
             one.end()
@@ -251,12 +261,16 @@ class _Started:
                 self.generator.stderr.close()
 
 
-def _follow(started: Sequence[_Started], watcher: Watcher, deadline: Deadline) -> None:
+def _follow(
+    started: Sequence[_Started], watcher: Watcher, deadline: Deadline, owners: Sequence[int]
+) -> None:
     """Wait until all have ended, or one has failed; hand on progress once a second."""
     last: dict[int, Mapping[str, Any]] = {}
 
     def hand_on(nth: int, line: Mapping[str, Any]) -> None:
         last[nth] = line
+        mine = [one for other, one in last.items() if owners[other] == owners[nth]]
+        watcher.of_load(owners[nth], _summed(mine))
         if nth == 0:
             watcher.second(_summed(list(last.values())))
 

@@ -16,11 +16,22 @@ import pytest
 
 from sojourn import programs
 from sojourn.errors import RunFault, SpecFault
-from sojourn.run import generator
+from sojourn.run import clients, generator
+from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher, length_s_max
 
 JOB = {"target": "null:", "rate": "1000", "duration": "1s", "warmup": "0s", "drain": "0s"}
 Fake = Callable[[str], None]
+
+
+class Loads(Watcher):
+    """Keeps what was said last of each load."""
+
+    def __init__(self) -> None:
+        self.last: dict[int, Mapping[str, Any]] = {}
+
+    def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
+        self.last[nth] = line
 
 
 class Notes:
@@ -98,6 +109,32 @@ json.dump({}, open(result, 'w'))
     run(tmp_path, seen)
     assert [line["t_s"] for line in seen.lines] == [1.0, 2.5]
     assert (tmp_path / "load.log").read_text() == "a warning\n{broken}\n"
+
+
+SAYING = """
+sys.stderr.write(json.dumps({'t_s': 1.0, 'done_rps': float(job['rate'])}) + chr(10))
+json.dump({}, open(result, 'w'))
+"""
+
+
+def test_those_that_offer_one_load_are_summed_up_by_themselves(fake: Fake, tmp_path: Path) -> None:
+    fake(SAYING)
+    rates = ("1000", "10", "1")
+    parts = [({**JOB, "rate": rate}, Files.named(tmp_path, f"load.{rate}")) for rate in rates]
+    loads = Loads()
+    generator.together(parts, Notes(), loads, owners=(0, 0, 1))
+    assert {nth: line["done_rps"] for nth, line in loads.last.items()} == {0: 1010.0, 1: 1.0}
+
+
+def test_services_at_once_are_told_apart(fake: Fake, tmp_path: Path) -> None:
+    fake(SAYING)
+    asked = [
+        Load({**JOB, "rate": rate}, 1, Files.named(tmp_path, f"load.{rate}"))
+        for rate in ("1000", "10")
+    ]
+    loads = Loads()
+    clients.together(asked, Notes(), loads)
+    assert {nth: line["done_rps"] for nth, line in loads.last.items()} == {0: 1000.0, 1: 10.0}
 
 
 def test_a_refused_job_is_a_spec_fault_in_the_generators_words(fake: Fake, tmp_path: Path) -> None:

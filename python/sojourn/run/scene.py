@@ -29,7 +29,7 @@ from sojourn.run import signals
 from sojourn.spec import ServiceSpec
 
 END_S_MAX = 20.0
-CLIENT = "client"  # whose window is the generator's line
+CLIENT = "client"  # whose window is the generator's line, of all services
 
 
 class Scene:
@@ -67,6 +67,7 @@ class Scene:
         self._entered: list[Actor] = []
         self._seen: dict[str, Any] = {}
         self._faults: list[Exception] = []
+        self._clients: dict[str, Mapping[str, Any]] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -123,8 +124,13 @@ class Scene:
         if not managers:
             return
         windows = {a.name: window for a in self._entered if (window := a.window()) is not None}
+        each = {f"{label}.{CLIENT}": of for label, of in self._clients.items()}
         for manager in managers:
-            manager.period({CLIENT: line, **windows})
+            manager.period({CLIENT: line, **each, **windows})
+
+    def heard(self, label: str, line: Mapping[str, Any]) -> None:
+        """What the clients of one service saw in a second, for managers: `memcached.client`."""
+        self._clients[label] = line
 
     def start(
         self,

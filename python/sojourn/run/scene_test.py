@@ -21,6 +21,7 @@ from sojourn.places import proc
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.run import journal
+from sojourn.run.execute import _All, _Watcher
 from sojourn.run.journal import Journal
 from sojourn.run.scene import Scene
 from sojourn.spec import ServiceSpec, Study
@@ -222,6 +223,43 @@ class Turning(Manager):
         assert windows["client"]["t_s"] > 0
         assert windows["seeing"] == {"x": 1}
         return {"share": str(int(knobs["share"].read()) + 1)}
+
+
+class Listening(Manager):
+    """Keeps what it is told of the clients."""
+
+    name = "listening"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[dict[str, Any]] = []
+
+    def decide(self, windows: Windows, knobs: Mapping[str, Any]) -> Changes:
+        del knobs
+        self.told.append({name: of for name, of in windows.items() if "client" in name})
+        return {}
+
+
+def test_a_manager_sees_the_clients_of_each_service(scene: Scene) -> None:
+    lives: list[Any] = [SimpleNamespace(label=label) for label in ("web", "cache")]
+    others: Any = SimpleNamespace(point=scene.point)  # the other service's own stage
+    watchers = [_Watcher(lives[0], scene, _ignore), _Watcher(lives[1], others, _ignore)]
+    everybody, manager = _All(watchers), Listening()
+    with scene:
+        scene.enter(manager)
+        everybody.of_load(0, {"t_s": 1.0, "done_rps": 5.0})
+        everybody.of_load(1, {"t_s": 1.0, "done_rps": 2.0})
+        everybody.second({"t_s": 1.0, "done_rps": 7.0})
+    (told,) = manager.told
+    assert {name: of["done_rps"] for name, of in told.items()} == {
+        "client": 7.0,
+        "web.client": 5.0,
+        "cache.client": 2.0,
+    }
+
+
+def _ignore(event: object) -> None:
+    del event
 
 
 class Seeing(Noted):

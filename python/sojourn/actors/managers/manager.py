@@ -20,7 +20,8 @@ from sojourn.actors.actor import Actor, Role, Stage, Window
 from sojourn.knobs import Knob
 
 FILE = "decisions.json"
-Windows: TypeAlias = Mapping[str, Window]  # by actor; "client" has the generator's line
+#: By actor; "client" has the generator's line, summed over all services, "LABEL.client" each one's.
+Windows: TypeAlias = Mapping[str, Window]
 Changes: TypeAlias = Mapping[str, str]  # knob → level
 
 
