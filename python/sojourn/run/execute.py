@@ -50,7 +50,7 @@ class _Watcher(Watcher):
 
     @property
     def label(self) -> str:
-        """Of the service."""
+        """The label of the service that it watches."""
         return self._live.label
 
     def heard(self, label: str, line: Mapping[str, Any]) -> None:
