@@ -85,7 +85,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> 
         files.write_text(folder / NAME, json.dumps(table))
     return Measured(
         outcome=measured.outcome,
-        sojourn=measured.sojourn,
+        sojourn=times.Packed(hdr, lost=measured.sojourn.lost, at=str(folder / NAME)),
         **{name: getattr(measured, name) for name in _PLAIN},
         lateness_ns=measured.lateness_ns,
         errors=measured.errors,
