@@ -194,7 +194,7 @@ def _small_multiples(points: Sequence[PointRow]) -> Spec:
         "colour:N",
         sort=None,
         scale=alt.Scale(range=[series(n) for n in range(SERIES)]),
-        legend=alt.Legend(title=None, orient="top"),
+        legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
     )
     base = alt.Chart().encode(x=x, color=look)
     told = tooltip("colour", "load", "median", "least", "greatest", "points")

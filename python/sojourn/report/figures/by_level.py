@@ -151,7 +151,7 @@ def _chart(
         panels.append(
             alt.layer(*panel, title=called[key]).properties(width=PANEL_MIN, height=PANEL)
         )
-    chart = alt.concat(*panels, columns=2).resolve_scale(color="independent")
+    chart = alt.concat(*panels, columns=2).resolve_scale(color="independent", fill="independent")
     return finish(chart, sheet, title=f"{tail} by factor")
 
 
@@ -170,7 +170,9 @@ def _panel(
     look = alt.Color(
         "level:N",
         scale=alt.Scale(domain=levels, range=[series(n % SERIES) for n in range(len(levels))]),
-        legend=alt.Legend(title=None, orient="top", symbolType="stroke"),
+        legend=alt.Legend(
+            title=None, orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3
+        ),
     )
     x = load_x(title=["load, % of max RPS"], highest=highest)
     y = axis.y("y", f"{tail} sojourn time")
@@ -181,7 +183,7 @@ def _panel(
     )
     base = sheet.chart(f"means {name}", means).encode(x=x, y=y, color=look)
     dots = base.mark_point(size=55, strokeWidth=1.8, opacity=1).encode(
-        fill=look,
+        fill=alt.Fill("level:N", scale=look.scale, legend=None),
         fillOpacity=alt.condition("datum.is_whole", alt.value(1), alt.value(0)),
         tooltip=tooltip("level", "load", "mean", "range", "combinations"),
     )
