@@ -167,9 +167,10 @@ def _panel(
     tail: str,
 ) -> list[alt.Chart]:
     """Every combination behind, the means in front."""
+    scale = alt.Scale(domain=levels, range=[series(n % SERIES) for n in range(len(levels))])
     look = alt.Color(
         "level:N",
-        scale=alt.Scale(domain=levels, range=[series(n % SERIES) for n in range(len(levels))]),
+        scale=scale,
         legend=alt.Legend(
             title=None, orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3
         ),
@@ -183,7 +184,7 @@ def _panel(
     )
     base = sheet.chart(f"means {name}", means).encode(x=x, y=y, color=look)
     dots = base.mark_point(size=55, strokeWidth=1.8, opacity=1).encode(
-        fill=alt.Fill("level:N", scale=look.scale, legend=None),
+        fill=alt.Fill("level:N", scale=scale, legend=None),
         fillOpacity=alt.condition("datum.is_whole", alt.value(1), alt.value(0)),
         tooltip=tooltip("level", "load", "mean", "range", "combinations"),
     )
