@@ -2,8 +2,8 @@
 
 python killed.py WHAT STATE [WORD …]
 
-WORD: of "cpuset", the first process of a session; of "knob", the same, then knob and two levels; of
-"process", the name that it is known by.
+WORD: of "container", its place; of "cpuset", the first process of a session; of "knob", the same,
+then knob and two levels; of "process", the name that it is known by.
 Each lab is a fork and has its journal in STATE/N. How it ended is told as a line, its exit status
 or minus its signal; the next begins when a line is read. The last ends with 0: it had fewer steps.
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 from sojourn import knobs, places
 from sojourn.knobs import groups, htb, settings
-from sojourn.places import network, process
+from sojourn.places import cgroups, inside, network, process, remains, rootfs
 from sojourn.run import work
 from sojourn.run.journal import Journal
 
@@ -32,6 +32,7 @@ STEPS: list[tuple[Any, str]] = [
     *((settings, name) for name in ("change", "put_back")),
     *((groups, name) for name in ("_mkdir", "_rmdir", "write")),
     *((htb, name) for name in ("make", "_class", "remove")),
+    *((rootfs, "make"), (inside, "hold"), (remains.Remains, "clear"), (cgroups, "remove")),
     *((process.Process, name) for name in ("await_start", "stop")),
     *((Path, "mkdir"), (Path, "touch"), (shutil, "rmtree"), (subprocess, "Popen")),
     *((Journal, name) for name in ("note", "undone")),
@@ -42,6 +43,17 @@ def netns(journal: Journal) -> None:
     """Enter a place and leave it."""
     place = places.kind("netns").build()
     place.enter(journal)
+    place.leave()
+
+
+def container(journal: Journal) -> None:
+    """Start a program in a container, and stop it."""
+    place = places.build(sys.argv[3])
+    place.enter(journal)
+    folder = Path(sys.argv[2])
+    words = ["/bin/sh", "-c", "sleep 600; :"]
+    made = place.start("program", words, cwd=folder, ledger=journal, log=folder / "log")
+    made.stop()
     place.leave()
 
 
@@ -82,6 +94,7 @@ def program(journal: Journal) -> None:
 
 WHAT: dict[str, Callable[[Journal], None]] = {
     "netns": netns, "cpuset": cpuset, "knob": knob, "folder": folder, "process": program,
+    "container": container,
 }  # fmt: skip
 
 

@@ -120,6 +120,13 @@ NEEDS: tuple[_Need, ...] = (
         ),
     ),
     _Need(
+        name="containers",
+        needs=lambda f: (
+            (f.cgroup.version > 0, "control groups", "mount -t cgroup2 none /sys/fs/cgroup"),
+            (f.rights.is_root and f.rights.may("sys_admin"), "CAP_SYS_ADMIN", AS_ROOT),
+        ),
+    ),
+    _Need(
         name="network shares (HTB)",
         needs=lambda f: ((f.rights.may("net_admin"), "CAP_NET_ADMIN", AS_ROOT),),
     ),

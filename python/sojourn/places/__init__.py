@@ -6,7 +6,7 @@ Adding a place is one file like `local.py` and one line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.places import local, netns, null
+from sojourn.places import local, netns, null, runc
 from sojourn.places.place import Place, PlaceKind
 from sojourn.places.ports import Address
 
@@ -15,15 +15,35 @@ KINDS = kinds.table(
     null.KIND,
     local.KIND,
     netns.KIND,
+    runc.KIND,
 )
 
-__all__ = ["KINDS", "Address", "Place", "PlaceKind", "kind"]
+__all__ = ["KINDS", "Address", "Place", "PlaceKind", "build", "kind", "network_kind"]
 
 
-def kind(name: str) -> PlaceKind:
-    """Find a kind of place by name.
+def kind(asked: str) -> PlaceKind:
+    """Find the kind of a place, asked for as `KIND` or `KIND:NETWORK`.
 
     Raises:
         SpecFault: there is none of that name.
     """
-    return kinds.find(KINDS, name, "place")
+    return kinds.find(KINDS, asked.partition(":")[0], "place")
+
+
+def network_kind(asked: str) -> PlaceKind | None:
+    """The kind of place whose network it is to be in; None: that of its own kind.
+
+    Raises:
+        SpecFault: its kind cannot be in that network.
+    """
+    name = asked.partition(":")[2]
+    if not name:
+        return None
+    within = kind(asked).networks
+    return kinds.find({n: KINDS[n] for n in within}, name, f"network for {kind(asked).name}")
+
+
+def build(asked: str) -> Place:
+    """A place that is not entered yet, asked for as `KIND` or `KIND:NETWORK`; raises SpecFault."""
+    within = network_kind(asked)
+    return kind(asked).build(within.build()) if within else kind(asked).build()

@@ -9,7 +9,7 @@ finds nothing, and says so. It tells enough to know for certain what is the lab'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from sojourn.places.process import Ledger
@@ -20,6 +20,35 @@ class Book(Ledger, Protocol):
 
     def note(self, kind: str, /, **facts: object) -> int:
         """Note something that is about to be done; returns the entry's number."""
+
+
+@dataclass(slots=True)
+class Made:
+    """What has been made so far, each thing noted before it was; unmade in reverse."""
+
+    book: Book
+    _steps: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
+
+    def step(
+        self,
+        kind: str,
+        facts: Mapping[str, object],
+        make: Callable[[], None],
+        unmake: Callable[[], None],
+    ) -> None:
+        """Note something, then make it; OSError as `make` raises it."""
+        self._steps.append((self.book.note(kind, **facts), unmake))
+        make()
+
+    def unmake(self) -> None:
+        """Unmake all of it; what cannot be is left to `restore`."""
+        while self._steps:
+            entry, unmake = self._steps.pop()
+            try:
+                unmake()
+            except OSError:
+                continue  # its entry stays in the book
+            self.book.undone(entry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

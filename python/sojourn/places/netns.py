@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.errors import HostFault
 from sojourn.places import network, ports
-from sojourn.places.ledger import Book, Undone
+from sojourn.places.ledger import Book, Made, Undone
 from sojourn.places.network import Link
 from sojourn.places.place import Place, PlaceKind
 
@@ -41,8 +41,7 @@ class Netns(Place):
 
     _host: str = UNKNOWN
     _path: Path | None = None
-    _book: Book | None = None
-    _made: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
+    _made: Made | None = None
 
     kind = NAME
 
@@ -58,9 +57,9 @@ class Netns(Place):
 
     def enter(self, book: Book) -> None:
         """Make namespace, bridge and link; what fails on the way is unmade."""
-        self._book = book
+        self._made = Made(book)
         try:
-            self._make(_tag())
+            self._make(self._made, _tag())
         except OSError as error:
             self.leave()
             raise HostFault(
@@ -69,7 +68,7 @@ class Netns(Place):
                 fix="run as root, on a kernel with veth and bridge; `sojourn doctor` says more",
             ) from None
 
-    def _make(self, tag: str) -> None:
+    def _make(self, made: Made, tag: str) -> None:
         block = network.free_block(network.routed(), int(tag, 16))
         if block is None:
             raise OSError(0, "every private address is routed to somewhere")
@@ -78,41 +77,25 @@ class Netns(Place):
         bridge, port, inner = (
             Link(name=name, mac=_mac()) for name in (f"{PREFIX}{tag}b", f"{PREFIX}{tag}v", INNER)
         )
-        self._step("netns", {"name": path.name}, partial(network.make, path), network.remove, path)
+        make, unmake = partial(network.make, path), partial(network.remove, path)
+        made.step("netns", {"name": path.name}, make, unmake)
         self._path = path
         for link, make in (
             (bridge, partial(network.add_bridge, bridge)),
             (port, partial(network.add_pair, port, inner, path)),
         ):
-            self._step("link", {"name": link.name, "mac": link.mac}, make, network.delete, link)
+            facts = {"name": link.name, "mac": link.mac}
+            made.step("link", facts, make, partial(network.delete, link))
         network.join(bridge, port)
         network.bring_up(bridge.name, outside)
         network.inside(path, partial(network.bring_up, "lo"))
         network.inside(path, partial(network.bring_up, inner.name, inside))
         self._host = inside
 
-    def _step(
-        self,
-        kind: str,
-        facts: Mapping[str, object],
-        make: Callable[[], None],
-        unmake: Callable[[Answer], None],
-        what: Answer,
-    ) -> None:
-        """Note something, then make it."""
-        assert self._book is not None  # noqa: S101  # `enter` has been given one
-        self._made.append((self._book.note(kind, **facts), partial(unmake, what)))
-        make()
-
     def leave(self) -> None:
         """Remove link, bridge and namespace; what cannot be is left to `restore`."""
-        while self._made and self._book is not None:
-            entry, unmake = self._made.pop()
-            try:
-                unmake()
-            except OSError:
-                continue  # its entry stays in the book
-            self._book.undone(entry)
+        if self._made is not None:
+            self._made.unmake()
         self._path, self._host = None, UNKNOWN
 
     def free_port(self) -> int:

@@ -86,8 +86,20 @@ def make(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a network namespace, mounted or not yet; OSError if it is not let go."""
     if is_mounted(path):
-        _call(LIBC.umount2(bytes(path), MNT_DETACH))
+        unmount(path)
     path.unlink(missing_ok=True)
+
+
+def unmount(path: Path) -> None:
+    """Unmount what is mounted at `path`; OSError if refused."""
+    _call(LIBC.umount2(bytes(path), MNT_DETACH))
+
+
+def mount_points(folder: Path) -> tuple[Path, ...]:
+    """Where something is mounted in a folder, the last mount first."""
+    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    points = (Path(line.split()[4]) for line in reversed(lines))
+    return tuple(point for point in points if point.is_relative_to(folder))
 
 
 def is_mounted(path: Path) -> bool:

@@ -109,8 +109,11 @@ class PlaceKind:
     Attributes:
         needs: what it needs of the host, for people.
         abilities: the same by name, as `host.abilities` tells whether they are there.
+        programs: it starts of the host → the Debian package that brings each.
         starts: whether programs can be started there at all.
         build: a place of this kind that is not entered yet.
+        networks: other kinds of place whose network it can be in, asked for as `KIND:NETWORK`;
+            `build` is then given one.
         undo: kinds of entries that it writes into the book → how each is undone.
     """
 
@@ -118,6 +121,8 @@ class PlaceKind:
     about: str
     needs: tuple[str, ...] = ()
     abilities: tuple[str, ...] = ()
+    programs: Mapping[str, str] = field(default_factory=dict)
     starts: bool = True
-    build: Callable[[], Place]
+    build: Callable[..., Place]
+    networks: tuple[str, ...] = ()
     undo: Mapping[str, Undo] = field(default_factory=dict)

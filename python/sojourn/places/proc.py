@@ -114,12 +114,17 @@ def members(leader: int, start_ticks: int) -> tuple[Stat, ...]:
 
 
 def kill(member: Stat) -> None:
-    """Kill a process and no other: through a handle, checked after it was opened."""
+    """Kill a process and no other."""
+    send(member, signal.SIGKILL)
+
+
+def send(member: Stat, number: signal.Signals) -> None:
+    """Signal a process and no other: through a handle, checked after it was opened."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         handle = os.pidfd_open(member.pid)
         try:
             if is_alive(member):
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                signal.pidfd_send_signal(handle, number)
         finally:
             os.close(handle)
 

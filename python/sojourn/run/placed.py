@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sojourn import knobs, places
+from sojourn import knobs, places, programs
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.host.abilities import abilities
@@ -23,7 +23,7 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
         SpecFault: there is no such place, or nothing can be started there.
         HostFault: this machine lacks what the place needs, or the port is taken.
     """
-    kind = places.kind(spec.place)
+    kind, network = places.kind(spec.place), places.network_kind(spec.place)
     at = f"services.{spec.label}.place"
     if service.program is not None and not kind.starts:
         raise SpecFault(
@@ -31,8 +31,9 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
             at=at,
             fix='leave place out, or give place = "local"',
         )
-    _check_needs(kind, facts, at)
-    check_port(spec.label, service.wanted_port, kind.build())
+    for needed in filter(None, (kind, network)):
+        _check_needs(needed, facts, at)
+    check_port(spec.label, service.wanted_port, places.build(spec.place))
 
 
 def levels(spec: ServiceSpec) -> dict[str, str]:
@@ -94,4 +95,11 @@ def _check_needs(kind: PlaceKind, facts: Facts, at: str) -> None:
                 f"place {kind.name} cannot be made here: {ability.missing} is missing",
                 at=at,
                 fix=f"{ability.mend or 'take another machine'}; or leave place out",
+            )
+    for program, package in kind.programs.items():
+        if programs.maybe(program) is None:
+            raise HostFault(
+                f"place {kind.name} cannot be made here: program {program} is missing",
+                at=at,
+                fix=f"apt install {package}; or leave place out",
             )

@@ -121,7 +121,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         "command": list(live.argv),
         "user": user.name if user else "the user who runs the lab",
         "pid": live.process.pid if live.process else None,
-        "place": live.place.kind,
+        "place": spec.place,
         "host": live.address.host,
         "port": live.port or None,
         "workers": live.service.workers,

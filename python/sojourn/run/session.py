@@ -151,7 +151,7 @@ class Session:
             life=point.life,
             service=service,
             placement=where,
-            place=places.kind(spec.place).build(),
+            place=places.build(spec.place),
             work=self._folder(spec, service),
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
             levels=placed.levels(spec),

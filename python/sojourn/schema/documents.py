@@ -130,7 +130,12 @@ def _kind(kind: ServiceKind | ActorKind) -> dict[str, Any]:
 
 
 def _place(kind: PlaceKind) -> dict[str, Any]:
-    return {"name": kind.name, "about": kind.about, "needs": list(kind.needs)}
+    return {
+        "name": kind.name,
+        "about": kind.about,
+        "needs": [*kind.needs, *(f"{name} (apt install {p})" for name, p in kind.programs.items())],
+        "networks": list(kind.networks),
+    }
 
 
 def _knob(kind: KnobKind) -> dict[str, Any]:

@@ -121,7 +121,11 @@ def _kind_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def _place_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
-    names = [kind["name"] for kind in (schema("kinds") or {}).get("places", ())]
+    names = [
+        name
+        for kind in (schema("kinds") or {}).get("places", ())
+        for name in (kind["name"], *(f"{kind['name']}:{within}" for within in kind["networks"]))
+    ]
     asked = service.get("place")
     if isinstance(asked, str) and names and asked not in names:
         yield (("place",), f"there is no place '{asked}'", _known(asked, names))
