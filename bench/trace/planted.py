@@ -215,8 +215,17 @@ def trace(server: Server, bin_dir: Path, seconds: float, flame: Path | None) -> 
     )
     try:
         time.sleep(2)
-        argv = ["taskset", "-c", CLIENT_CPU, str(bin_dir / "sojourn-trace"), "--blame=p99"]
-        argv += ["--pid", str(server.pid), "--duration", f"{seconds}s", "--json", "-"]
+        argv = ["taskset", "-c", CLIENT_CPU, str(bin_dir / "sojourn-trace")]
+        argv += [
+            "--pid",
+            str(server.pid),
+            "--all",
+            "--blame=p99",
+            "--duration",
+            f"{seconds}s",
+            "--json",
+            "-",
+        ]
         argv += ["--flame", str(flame)] if flame else []
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 3):

@@ -85,7 +85,7 @@ def conditions(bin_dir: Path, scratch: Path) -> dict[str, Start]:
         "windows": tracer([*ours, "--json", str(result_path("windows", scratch))]),
         "sample 1/64": tracer([*ours, "--sample", "1/64"]),
         "all": tracer([*ours, "--all"]),
-        "blame": tracer([*ours, "--blame"]),
+        "blame": tracer([*ours, "--all", "--blame"]),
         "records": tracer([*ours, "--records", str(scratch / "records.parquet")]),
     }
     if shutil.which("bpftrace") and shutil.which("unshare"):

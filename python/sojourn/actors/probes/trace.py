@@ -60,7 +60,7 @@ def price(spec: ServiceSpec, point: Point) -> tuple[str, ...]:
     Files are named relative to the point's folder, in which it runs.
     """
     if traced.is_blamed(spec, point.setting):  # of every request, too
-        return ("--blame=p99", "--folded", FOLDED, "--flame", FLAME)
+        return (*ALL, "--blame=p99", "--folded", FOLDED, "--flame", FLAME)
     return ALL if "breakdown" in spec.measure else ()
 
 

@@ -43,7 +43,7 @@ def test_culprits_are_asked_for_where_requests_meet_others_and_everything_is_tra
     full = ServiceSpec(kind="memcached", measure=("breakdown",))
     for neighbour in ("none", "stream"):
         words = trace.price(full, point(neighbour=neighbour))
-        assert "--blame=p99" in words
+        assert words[:2] == ("--all", "--blame=p99")
         assert words[words.index("--folded") + 1] == trace.FOLDED
     for neighbour in ("none", "spin"):
         alone = point(neighbour=neighbour, load=0.01, connections=1)
