@@ -9,7 +9,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
 
 /// Structs of `src/bpf/layout.bpf.c`, in its order.
-const STRUCTS: [&str; 11] = [
+const STRUCTS: [&str; 13] = [
     "row",
     "thread",
     "tally",
@@ -19,6 +19,8 @@ const STRUCTS: [&str; 11] = [
     "control",
     "record",
     "told",
+    "culprit_control",
+    "culprit_counts",
     "who_cpu",
     "who_task",
 ];

@@ -66,7 +66,8 @@ pub struct Args {
     /// The slowest requests as a Chrome trace, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub chrome: Option<PathBuf>,
-    /// Name who or what made the requests at or above a quantile slow: p99 unless another is given.
+    /// Name who or what made the requests at or above a quantile slow: p99 unless another is given. Of
+    /// the requests that are traced, so in windows unless --all is given.
     #[arg(long, value_name = "QUANTILE", num_args = 0..=1, require_equals = true,
           default_missing_value = "p99", value_parser = quantile, conflicts_with = "who",
           help_heading = "Output")]
@@ -151,17 +152,17 @@ impl Args {
         ))
     }
 
-    /// Which requests are traced; records without more words mean all, and so does blame.
+    /// Which requests are traced; records without more words mean all.
     pub fn how(&self) -> Result<How, Fault> {
-        let is_blamed = self.blamed_from().is_some();
-        if is_blamed && (self.cost.is_some() || self.sample.is_some()) {
+        if self.blamed_from().is_some() && self.sample.is_some() {
             return Err(Fault::usage(
-                "who made requests slow is told of all requests, not of windows or samples",
+                "who made requests slow is told of windows or of all requests, not of a sample of flows: its \
+                 hooks run for every switch and interrupt, whatever the sample",
                 "--blame",
-                "leave out --cost and --sample",
+                "leave out --sample, or give --all",
             ));
         }
-        let wants_all = self.all || self.records.is_some() || is_blamed;
+        let wants_all = self.all || self.records.is_some();
         How::read(self.cost.as_deref(), self.sample.as_deref(), wants_all, self.seed)
     }
 
@@ -249,8 +250,11 @@ mod tests {
         assert_eq!(asked, Ok(How::Sample { one_in: 8, seed: 3 }));
         assert!(matches!(args("t --pid 1").how(), Ok(How::Windows { .. })));
         assert_eq!(args("t --pid 1 --cost 0").how().unwrap_err().at, "--cost");
-        assert_eq!(args("t --pid 1 --flame x.svg").how(), Ok(How::All));
-        assert_eq!(args("t --pid 1 --blame --cost 1%").how().unwrap_err().at, "--blame");
+        assert_eq!(args("t --pid 1 --flame x.svg --all").how(), Ok(How::All));
+        for words in ["t --pid 1 --blame", "t --pid 1 --folded x --cost 1%"] {
+            assert!(matches!(args(words).how(), Ok(How::Windows { .. })), "{words}");
+        }
+        assert_eq!(args("t --pid 1 --blame --sample 1/8").how().unwrap_err().at, "--blame");
     }
 
     #[test]

@@ -162,6 +162,25 @@ pub mod told {
     pub const SIZE: usize = 144;
 }
 
+/// `struct culprit_control`.
+pub mod culprit_control {
+    pub const IS_ENABLED: usize = 0;
+    pub const EPOCH: usize = 8;
+    pub const BEGAN_NS: usize = 16;
+    pub const SIZE: usize = 24;
+}
+
+/// `struct culprit_counts`.
+pub mod culprit_counts {
+    pub const TOLD: usize = 0;
+    pub const RING_FULL: usize = 8;
+    pub const HISTORY_FULL: usize = 16;
+    pub const STACKS_LOST: usize = 24;
+    pub const THREADS_N: usize = 32;
+    pub const WAITING: usize = 40;
+    pub const SIZE: usize = 48;
+}
+
 /// `struct who_cpu`.
 pub mod who_cpu {
     pub const TID: usize = 0;

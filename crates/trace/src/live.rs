@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use libbpf_rs::{Object, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, Object, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
 
@@ -88,9 +88,15 @@ impl Live<'_, '_> {
         self.control.want(self.taken.borrow_mut().floors_ns(self.options));
     }
 
-    /// Begins or ends the look at what ran and waited, if that is asked for.
-    pub fn watch(&self, is_on: bool) -> Result<(), Fault> {
-        self.watch.map_or(Ok(()), |watch| watch.enable(is_on))
+    /// Begins the look at what ran and waited, if that is asked for; it ends with `unwatch`, and then
+    /// the answer may be dropped.
+    pub fn watch(&self) -> Result<Vec<Link>, Fault> {
+        self.watch.map_or(Ok(Vec::new()), Watch::attach)
+    }
+
+    /// What ran and waited is looked at no more.
+    pub fn unwatch(&self) {
+        self.watch.inspect(|watch| watch.disable());
     }
 
     /// Sleeps until then, for some time at most; false if the trace is to end now.

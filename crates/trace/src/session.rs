@@ -58,7 +58,7 @@ pub fn run(
     let control = Control::new(&object)?;
     outcome.hooks.extend(noted_iterators(control.iterators()));
     control.enrol()?;
-    let watch = options.blame.map(|_| Watch::begin(&load::map(&object, "tgids")?)).transpose()?;
+    let watch = options.blame.map(|_| Watch::load(&load::map(&object, "tgids")?)).transpose()?;
     let taken = RefCell::new(Taken {
         worst: Worst::new(options.worst),
         keep: options.blame.map(Keep::new),
@@ -76,14 +76,12 @@ pub fn run(
         taken: &taken,
     };
     live.tell_floors();
-    live.watch(true)?;
     outcome.started_unix_ns = unix_ns();
     outcome.started_ns = Monotonic.now_ns();
     match options.how {
         How::Windows { cost, seed } => windowed::run(&live, (cost, seed), begun, &mut outcome)?,
         How::Sample { .. } | How::All => whole::run(&live, begun, &mut outcome)?,
     }
-    live.watch(false)?;
     if only.is_some_and(|only| kernel::was_joined(&only)) {
         outcome.warnings.push(ANOTHER.into());
     }

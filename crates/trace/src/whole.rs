@@ -27,6 +27,7 @@ pub(crate) fn run(
     let memory = Memory::new(live.object)?;
     let lives = Attached::lives(live.object)?;
     let attached = Attached::requests(live.object, live.options.how)?;
+    let _watched = live.watch()?;
     let (clocks, clock) = Clocks::new(live.object);
     outcome.hooks.extend(attached.hooks.iter().chain(&lives.hooks).cloned());
     outcome.hooks.push(clock);
@@ -38,6 +39,7 @@ pub(crate) fn run(
     wait(live, &memory, &mut flows, outcome)?;
     let ended_ns = live.control.end();
     live.control.disable();
+    live.unwatch();
     memory.still_running(1, (outcome.started_ns, ended_ns), &mut outcome.still_ran);
     live.control.close()?; // before the hooks are detached, which takes long: who closes meanwhile is lost
     outcome.counts.duration_ns = ended_ns - outcome.started_ns;

@@ -102,6 +102,7 @@ impl Windows<'_, '_> {
         let (before, own_ns, from_ns) = (self.live.work(), own_cpu_ns(), Monotonic.now_ns());
         self.epoch += 1;
         let attached = Attached::requests(self.live.object, self.live.options.how)?;
+        let watched = self.live.watch()?;
         if self.epoch == 1 {
             outcome.hooks.extend(attached.hooks.iter().cloned());
         }
@@ -122,10 +123,11 @@ impl Windows<'_, '_> {
         self.clocks.tick(false);
         let drained_ns = self.drain(ended_ns, outcome)?;
         self.live.control.disable();
+        self.live.unwatch();
         let times = (started_ns, ended_ns);
         self.memory.still_running(self.epoch, times, &mut outcome.still_ran);
         self.live.control.close()?;
-        drop(attached);
+        drop((attached, watched));
         let to_ns = Monotonic.now_ns();
         let after = self.live.work();
         self.live.look_into_ring()?;

@@ -82,7 +82,7 @@ static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct
 		return;
 	run = &cpu->runs[wrapped(cpu->runs_n, HISTORY)];
 	if (run->to_ns && !run->is_told) {
-		if (culprit_counts.waiting > 0 && run->to_ns > cpu->served_ns)
+		if ((s64)culprit_counts.waiting > 0 && run->to_ns > cpu->served_ns)
 			tell_run(run);
 		else
 			cpu->dropped_ns = run->to_ns;
@@ -151,6 +151,7 @@ static __always_inline void leaves(void *ctx, struct culprit_thread *t, struct t
 {
 	u32 state = task->__state;
 
+	t->was_seen = 1;
 	t->woken_ns = 0;
 	t->kernel_stack = -1;
 	t->user_stack = -1;
@@ -194,13 +195,40 @@ static __always_inline void read_file(struct told *told, struct task_struct *tas
 	bpf_probe_read_kernel_str(told->name, sizeof(told->name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
 
+/* It comes to a CPU, and the window has seen neither its sleep nor a wake-up: it was runnable all the
+ * time. */
+static __always_inline void waited_before(struct culprit_thread *t, struct task_struct *task)
+{
+	if (t->was_seen || t->early_ns || task->start_time > culprit_control.began_ns)
+		return;
+	t->off_ns = culprit_control.began_ns;
+	t->off_kind = OFF_PREEMPTED;
+}
+
+/* It is woken, and the window has not seen it go to sleep: it slept since before. */
+static __always_inline void slept_before(struct culprit_thread *t, struct task_struct *task)
+{
+	u32 state = task->__state;
+
+	if (t->was_seen || task->on_cpu || task->start_time > culprit_control.began_ns)
+		return;
+	t->was_seen = 1;
+	t->off_ns = culprit_control.began_ns;
+	t->off_kind = state & TASK_STOPPED_OR_TRACED ? OFF_STOPPED : OFF_ASLEEP;
+	if (t->off_kind == OFF_ASLEEP)
+		read_call(t, task);
+}
+
 /* A thread of the service comes to this CPU: what kept it away is told if it was long enough. */
 static __always_inline void comes(struct culprit_cpu *cpu, struct culprit_thread *t, struct task_struct *task,
 				  u64 now_ns)
 {
-	u64 off_ns = t->off_ns, woken_ns = t->woken_ns, floor_ns = culprit_settings.floor_ns;
+	u64 off_ns, woken_ns = t->woken_ns, floor_ns = culprit_settings.floor_ns;
 	struct told *told;
 
+	waited_before(t, task);
+	off_ns = t->off_ns;
+	t->was_seen = 1;
 	t->off_ns = 0;
 	if (t->is_waiting) {
 		t->is_waiting = 0;
@@ -266,9 +294,9 @@ int BPF_PROG(culprit_switch, bool preempt, struct task_struct *prev, struct task
 	if (from | to)
 		cpu->served_ns = now_ns;
 	if (from)
-		leaves(ctx, thread_at(from), prev, preempt, now_ns);
+		leaves(ctx, seen_at(from), prev, preempt, now_ns);
 	if (to)
-		comes(cpu, thread_at(to), next, now_ns);
+		comes(cpu, seen_at(to), next, now_ns);
 	return 0;
 }
 
@@ -280,9 +308,13 @@ int BPF_PROG(culprit_waking, struct task_struct *p)
 	struct culprit_cpu *cpu;
 	u64 now_ns, id;
 
-	if (!slot || t->tid != tid || (t->off_ns && t->woken_ns))
+	if (!slot || t->tid != tid || !culprit_control.is_enabled)
+		return 0;
+	t = seen_at(slot);
+	if (t->off_ns && t->woken_ns)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
+	slept_before(t, p);
 	if (!t->off_ns) {
 		t->early_ns = now_ns;
 	} else {

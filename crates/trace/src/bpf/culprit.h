@@ -64,6 +64,7 @@ struct culprit_cpu {
 	u64 irq_ns;
 	u64 nested_ns;		/* interrupts inside that softIRQ */
 	u64 dropped_ns;		/* end of the last run that was forgotten untold */
+	u64 epoch;		/* window in which all this is true */
 	struct irq_sum sums[VECTORS];
 	struct run runs[HISTORY];
 } __attribute__((aligned(64)));
@@ -86,6 +87,9 @@ struct culprit_thread {
 	u32 waker_tgid;
 	u32 waker_is_irq;
 	u32 is_waiting;		/* runnable, not running, and counted in `waiting` */
+	u32 was_seen;		/* a switch of it, or a wake-up, in this window */
+	u32 pad;
+	u64 epoch;		/* window in which all this is true */
 	char waker[16];
 };
 
@@ -94,21 +98,6 @@ struct culprit_settings {
 	u64 floor_ns;		/* shorter waits and sleeps are not told */
 	u64 irq_ns;		/* time in interrupts is told in pieces of this */
 	u8 call_class[MAX_SYSCALL];
-};
-
-/* Written by user space while the trace runs. */
-struct culprit_control {
-	u64 is_enabled;
-};
-
-/* Written by the hooks; atomic. */
-struct culprit_counts {
-	u64 told;
-	u64 ring_full;		/* not told for lack of room */
-	u64 history_full;	/* waits that began before the oldest run remembered */
-	u64 stacks_lost;
-	u64 threads_n;		/* slots given out; the first is 1 */
-	s64 waiting;		/* threads of the service that are runnable and not running */
 };
 
 const volatile struct culprit_settings culprit_settings SEC(".rodata.culprit");

@@ -60,6 +60,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int on_cpu;
+	u64 start_time;	/* CLOCK_MONOTONIC */
 	char comm[16];
 };
 

@@ -19,5 +19,7 @@ SHARED(settings);
 SHARED(control);
 SHARED(record);
 SHARED(told);
+SHARED(culprit_control);
+SHARED(culprit_counts);
 SHARED(who_cpu);
 SHARED(who_task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
 /*
- * What goes through the culprit's ring.
+ * What goes through the culprit's ring, and what both sides tell each other beside it.
  */
 #ifndef SOJOURN_TOLD_H
 #define SOJOURN_TOLD_H
@@ -29,6 +29,23 @@ struct told {
 	u32 is_idle;		/* asleep in epoll_wait or its like */
 	char comm[16];		/* who ran; the waker */
 	char name[NAME_BYTES];	/* control group of who ran; the file */
+};
+
+/* Written by user space while no hook looks. */
+struct culprit_control {
+	u64 is_enabled;		/* the hooks do nothing while this is not set */
+	u64 epoch;		/* number of the window, from 1; a trace without windows is one */
+	u64 began_ns;		/* the hooks look since then */
+};
+
+/* Written by the hooks; atomic. */
+struct culprit_counts {
+	u64 told;
+	u64 ring_full;		/* not told for lack of room */
+	u64 history_full;	/* waits that began before the oldest run remembered */
+	u64 stacks_lost;
+	u64 threads_n;		/* slots given out; the first is 1 */
+	u64 waiting;		/* threads of the service that are runnable and not running; of the window */
 };
 
 #endif

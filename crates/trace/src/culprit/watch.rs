@@ -1,21 +1,23 @@
 //! The culprit's hooks: load, attach, take what they tell, detach. Stands beside a breakdown.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
 use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::{Link, Map, MapCore as _, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, Map, MapCore as _, Object, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
+use sojourn_base::clock::{Clock as _, Monotonic};
 
 use super::keep::Keep;
 use super::result::{Asked, Blamed, blame};
 use super::seen::Seen;
 use super::{FLOOR_NS, IRQ_NS, symbols};
-use crate::bytes::u64_at;
 use crate::counts::{Counts, tid_of};
 use crate::kernel::refused;
+use crate::layout::{culprit_control as control, culprit_counts as counts};
 use crate::parts::Hook;
+use crate::shared::Shared;
 use crate::{bins, kernel, load};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/culprit.bpf.o"));
@@ -59,28 +61,29 @@ const FILES: &[libc::c_long] = &[
     libc::SYS_splice,
 ];
 
-/// The hooks while they are attached, and what they have told so far.
+/// Thread ids may be used again by anybody: this one stays between windows.
+const LIVES: &str = "culprit_exit";
+
+/// The loaded hooks, and what they have told so far.
 pub struct Watch {
-    links: Vec<(&'static str, Link)>,
+    lives: Option<Link>,
+    /// Programs that could be attached.
+    names: RefCell<Vec<&'static str>>,
+    control: Shared,
+    counts: Shared,
+    epoch: Cell<u64>,
     ring: RingBuffer<'static>,
     seen: Rc<RefCell<Seen>>,
     object: Object,
 }
 
 impl Watch {
-    /// Attaches everything; `tgids` is the breakdown's map of the service's processes.
-    pub fn begin(tgids: &Map<'_>) -> Result<Self, Fault> {
+    /// Loads everything; `tgids` is the breakdown's map of the service's processes.
+    pub fn load(tgids: &Map<'_>) -> Result<Self, Fault> {
         let object = object(OBJECT, Some(tgids))?;
-        let mut links = Vec::new();
-        for (name, point, lost) in HOOKS {
-            let link = load::program(&object, name).map(|program| program.attach());
-            match link {
-                Some(Ok(link)) => links.push((name, link)),
-                Some(Err(error)) if lost.is_empty() => return Err(refused(error).within(point)),
-                _ if lost.is_empty() => return Err(missing(point)),
-                _ => {}
-            }
-        }
+        let lives = load::program(&object, LIVES).and_then(|program| program.attach().ok());
+        let control = Shared::new(&load::map(&object, ".data.culprit")?, control::SIZE)?;
+        let counts = Shared::new(&load::map(&object, ".bss.culprit")?, counts::SIZE)?;
         let seen = Rc::new(RefCell::new(Seen::default()));
         let taken = Rc::clone(&seen);
         let ring = {
@@ -93,13 +96,43 @@ impl Watch {
             builder.add(&map, take).map_err(refused)?;
             builder.build().map_err(refused)?
         };
-        Ok(Self { links, ring, seen, object })
+        let names = RefCell::new(lives.iter().map(|_| LIVES).collect());
+        Ok(Self { lives, names, control, counts, epoch: Cell::new(0), ring, seen, object })
+    }
+
+    /// Attaches the hooks; they begin to look. Until `disable`, then the links may be dropped.
+    pub fn attach(&self) -> Result<Vec<Link>, Fault> {
+        let mut links = Vec::new();
+        for (name, point, lost) in HOOKS.iter().filter(|(name, ..)| *name != LIVES) {
+            match load::program(&self.object, name).map(|program| program.attach()) {
+                Some(Ok(link)) => {
+                    links.push(link);
+                    if !self.names.borrow().contains(name) {
+                        self.names.borrow_mut().push(name);
+                    }
+                }
+                Some(Err(error)) if lost.is_empty() => return Err(refused(error).within(point)),
+                _ if lost.is_empty() => return Err(missing(point)),
+                _ => {}
+            }
+        }
+        self.epoch.set(self.epoch.get() + 1);
+        self.counts.set(counts::WAITING, 0);
+        self.control.set(control::EPOCH, self.epoch.get());
+        self.control.set(control::BEGAN_NS, Monotonic.now_ns());
+        self.control.set(control::IS_ENABLED, 1);
+        Ok(links)
+    }
+
+    /// The hooks do nothing any more.
+    pub fn disable(&self) {
+        self.control.set(control::IS_ENABLED, 0);
     }
 
     /// What was attached, and what it cost if the kernel measured it.
     pub fn hooks(&self, is_measured: bool) -> Vec<Hook> {
         let hook = |(name, point, lost): &(&str, &str, &str)| {
-            let attached = self.links.iter().any(|(of, _)| of == name);
+            let attached = self.names.borrow().contains(name);
             let program = load::program(&self.object, name);
             let cost = program.and_then(|program| kernel::program_cost(&program).ok());
             let told = cost.filter(|_| is_measured);
@@ -115,19 +148,12 @@ impl Watch {
         HOOKS.iter().map(hook).collect()
     }
 
-    /// Tells the hooks to begin or to end.
-    pub fn enable(&self, is_enabled: bool) -> Result<(), Fault> {
-        let map = load::map(&self.object, ".data.culprit")?;
-        let word = u64::from(is_enabled).to_ne_bytes();
-        map.update(&0_u32.to_ne_bytes(), &word, MapFlags::ANY).map_err(refused)
-    }
-
     /// Takes what is in the ring.
     pub fn consume(&self) -> Result<(), Fault> {
         self.ring.consume().map_err(refused)
     }
 
-    /// Detaches, and joins the slowest requests of a trace with what was seen meanwhile.
+    /// Joins the slowest requests of a trace with what was seen meanwhile; nothing is attached any more.
     pub fn blame(self, keep: Keep, counts: &Counts, started_ns: u64) -> Result<Blamed, Fault> {
         let q = keep.quantile();
         // The edge of the quantile's bin, from which on the kernel's own count is exact.
@@ -149,21 +175,17 @@ impl Watch {
         Ok(blame(asked, &kept, &self.end()?))
     }
 
-    /// Detaches, and answers everything that was told, with names.
+    /// Everything that was told, with names.
     fn end(self) -> Result<Seen, Fault> {
-        self.enable(false)?;
-        drop(self.links);
+        drop(self.lives);
         self.ring.consume().map_err(refused)?;
         drop(self.ring);
         let mut seen = self.seen.take();
-        let counts = load::map(&self.object, ".bss.culprit")?;
-        let bytes = counts.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
-        let bytes = bytes.unwrap_or_default();
-        let word = |number: usize| u64_at(&bytes, 8 * number);
-        seen.losses.told = word(0).saturating_sub(seen.losses.lost);
-        seen.losses.lost += word(1);
-        seen.losses.history_full = word(2);
-        seen.losses.stacks_lost = word(3);
+        let count = |at: usize| self.counts.word(at);
+        seen.losses.told = count(counts::TOLD).saturating_sub(seen.losses.lost);
+        seen.losses.lost += count(counts::RING_FULL);
+        seen.losses.history_full = count(counts::HISTORY_FULL);
+        seen.losses.stacks_lost = count(counts::STACKS_LOST);
         let stacks = load::map(&self.object, "culprit_stacks")?;
         seen.stacks = symbols::name(&stacks, &seen.offs, &mut seen.names);
         Ok(seen)
