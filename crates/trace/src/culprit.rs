@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`seen`] (what the hooks tell), [`suspect`] (what it can be put down to), [`pieces`]
 //! (a thread's time between two moments, cut up by that), [`join`] (a request's time, cut up, and the
-//! sums over the tail and the others), [`rule`] (who may be named), [`result`], [`text`], [`flame`].
+//! sums over the tail and the others), [`rule`] (who may be named), [`sentence`], [`result`], [`text`],
+//! [`flame`].
 //! All of that is pure; `watch` and `symbols` talk to the kernel, whose side is `src/bpf/culprit.bpf.c`.
 //!
 //! Every moment of a request belongs to exactly one suspect or stage, in the tail and in the body
@@ -16,6 +17,7 @@ pub mod pieces;
 pub mod result;
 pub mod rule;
 pub mod seen;
+pub mod sentence;
 pub mod suspect;
 pub mod svg;
 pub mod text;

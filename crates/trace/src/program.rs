@@ -146,7 +146,7 @@ fn check_outputs(args: &Args) -> Result<(), Fault> {
 /// The flame graph and its lines, if they were asked for.
 fn draw(args: &Args, result: &TraceResult, blamed: Option<&Blamed>) -> Result<(), Fault> {
     let Some(Blamed { blame, tail, body }) = blamed else { return Ok(()) };
-    let quantile = culprit::text::quantile(blame.q);
+    let quantile = culprit::sentence::quantile(blame.q);
     if let Some(path) = &args.flame {
         let title = format!("{}: where the time of a request goes", result.target.name);
         let slow = format!("at and above {quantile}");

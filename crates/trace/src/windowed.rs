@@ -114,7 +114,7 @@ impl Windows<'_, '_> {
             if !self.live.sleep_until(started_ns + length_ns, RING_LOOK, outcome) {
                 break;
             }
-            if self.live.options.is_full {
+            if self.live.options.is_full || self.live.watch.is_some() {
                 self.live.look_into_ring()?;
             }
         }

@@ -16,14 +16,18 @@ use std::thread;
 use std::time::Duration;
 
 use sojourn_trace::culprit::result::{Blame, Blamed, SuspectShare};
+use sojourn_trace::how::How;
 use sojourn_trace::session::{self, Options};
 use sojourn_trace::target;
 use support::echo::{self, Ask};
 use support::server::Server;
 use support::{Sets, alone, say};
 
-/// Requests of a look, and every how many one asks for more.
+/// Every request, or those of windows: half of the time.
+const WAYS: [How; 2] = [How::All, How::Windows { cost: 0.5, seed: 5 }];
+/// Requests of a look, in windows so many times as many, and every how many one asks for more.
 const REQUESTS: usize = 1000;
+const IN_WINDOWS: usize = 3;
 const EVERY: usize = 10;
 const ATTEMPTS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(2);
@@ -104,17 +108,19 @@ impl Drop for Group {
 }
 
 /// One request after the other while the server is looked at; every tenth is `ask`.
-fn look(server: &Server, q: f64, ask: Ask) -> Blamed {
-    look_at(server, q, |is_tenth| if is_tenth { ask } else { Ask::default() }.bytes())
+fn look(server: &Server, how: How, q: f64, ask: Ask) -> Blamed {
+    look_at(server, how, q, |is_tenth| if is_tenth { ask } else { Ask::default() }.bytes())
 }
 
 /// The same with requests of other bytes, whose reply is one byte.
-fn look_at(server: &Server, q: f64, bytes: impl Fn(bool) -> [u8; 32] + Sync) -> Blamed {
+fn look_at(server: &Server, how: How, q: f64, bytes: impl Fn(bool) -> [u8; 32] + Sync) -> Blamed {
+    let requests = if how == How::All { REQUESTS } else { IN_WINDOWS * REQUESTS };
     let target = target::find(Path::new("/proc"), server.pid(), &[]).unwrap();
     let options = Options {
         duration_ns: 120_000_000_000,
         ring_bytes: 16 << 20,
         blame: Some(q),
+        how,
         ..Options::default()
     };
     let (stop, started) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -125,7 +131,7 @@ fn look_at(server: &Server, q: f64, bytes: impl Fn(bool) -> [u8; 32] + Sync) -> 
             }
             let _ends = Sets(&stop);
             let mut stream = server.connect();
-            for i in 0..REQUESTS {
+            for i in 0..requests {
                 stream.write_all(&bytes(i % EVERY == 0)).unwrap();
                 Ask::default().receive(&mut stream);
                 thread::sleep(PAUSE);
@@ -134,7 +140,10 @@ fn look_at(server: &Server, q: f64, bytes: impl Fn(bool) -> [u8; 32] + Sync) -> 
         let mut begun = || started.store(true, Ordering::Relaxed);
         session::run(&target, options, &stop, &mut begun, &mut |_| ())
     });
-    let blamed = outcome.unwrap().blamed.unwrap();
+    let outcome = outcome.unwrap();
+    let counted: u64 = outcome.counts.totals.iter().sum();
+    assert_eq!(how == How::All, counted as usize == requests, "{counted} of {requests}: {how:?}");
+    let blamed = outcome.blamed.unwrap();
     check(&blamed.blame);
     blamed
 }
@@ -179,12 +188,18 @@ fn among_ourselves(mut attempt: impl FnMut() -> Result<(), Box<Blame>>) {
 #[test]
 fn a_hog_in_a_control_group_is_named_with_it() {
     let Some(_alone) = alone() else { return };
+    for how in WAYS {
+        hog_in_a_group(how);
+    }
+}
+
+fn hog_in_a_group(how: How) {
     among_ourselves(|| {
         let server = start(&["burn"]);
         let group; // goes after the task in it
         let hog = Task::hog("0");
         group = Group::new(hog.0.id());
-        let blame = look(&server, 0.91, Ask { app_us: 20_000, ..Ask::default() }).blame;
+        let blame = look(&server, how, 0.91, Ask { app_us: 20_000, ..Ask::default() }).blame;
         let planted =
             named(&blame, "task", "planted-hog").ok_or_else(|| Box::new(blame.clone()))?;
         assert_eq!(planted.tids, [hog.0.id()]);
@@ -204,7 +219,7 @@ fn a_hog_of_higher_priority_takes_more() {
     among_ourselves(|| {
         let server = start(&["burn"]);
         let _hog = Task::hog("-5");
-        let blame = look(&server, 0.91, Ask { app_us: 12_000, ..Ask::default() }).blame;
+        let blame = look(&server, How::All, 0.91, Ask { app_us: 12_000, ..Ask::default() }).blame;
         // Three times the worker's weight: three quarters, if nobody else runs there.
         let takes_more = named(&blame, "task", "planted-hog").is_some_and(|s| s.share > 0.5);
         if takes_more { Ok(()) } else { Err(Box::new(blame)) }
@@ -214,8 +229,14 @@ fn a_hog_of_higher_priority_takes_more() {
 #[test]
 fn a_lock_is_named_with_its_holder_and_what_that_did() {
     let Some(_alone) = alone() else { return };
+    for how in WAYS {
+        lock(how);
+    }
+}
+
+fn lock(how: How) {
     let server = start(&["lock"]);
-    let blamed = look(&server, 0.97, Ask::default());
+    let blamed = look(&server, how, 0.97, Ask::default());
     let blame = &blamed.blame;
     let planted = blame.suspects.iter().find(|s| s.is_named && s.kind == "futex");
     let planted = planted.unwrap_or_else(|| panic!("{blame:#?}"));
@@ -234,7 +255,7 @@ fn a_slow_disk_is_named_with_the_file() {
     fs::write(&file, vec![7; 16 << 20]).unwrap();
     assert!(Command::new("sync").arg(&file).status().unwrap().success());
     let server = start(&["disk", file.to_str().unwrap()]);
-    let blamed = look(&server, 0.91, Ask { app_us: 1, ..Ask::default() });
+    let blamed = look(&server, How::All, 0.91, Ask { app_us: 1, ..Ask::default() });
     fs::remove_file(&file).unwrap();
     let name = file.file_name().unwrap().to_str().unwrap();
     let blame = &blamed.blame;
@@ -259,7 +280,7 @@ fn packets_to_another_port_are_soft_irq_time() {
             say("skipped", "no network namespace with RPS and two CPUs can be had");
             return Ok(());
         }
-        let blame = look(&server, 0.91, Ask { app_us: 3000, ..Ask::default() }).blame;
+        let blame = look(&server, How::All, 0.91, Ask { app_us: 3000, ..Ask::default() }).blame;
         // What holds up every request for a third as long as the slowest is everybody's lot, and is not
         // named: how much of CPU 0 the packets take is the machine's to decide.
         let is_told = |s: &SuspectShare| {
@@ -275,7 +296,7 @@ fn packets_to_another_port_are_soft_irq_time() {
 fn a_request_that_is_handed_over_waits_where_its_writer_does() {
     let Some(_alone) = alone() else { return };
     let server = echo::start(&["1", "handover"]);
-    let blamed = look(&server, 0.91, Ask { app_us: 5000, ..Ask::default() });
+    let blamed = look(&server, How::All, 0.91, Ask { app_us: 5000, ..Ask::default() });
     let blame = &blamed.blame;
     let slept = named(blame, "sleep", "").unwrap_or_else(|| panic!("{blame:#?}"));
     assert!(slept.tail_mean_ns > 4.5e6, "{slept:?}");
@@ -286,7 +307,7 @@ fn a_request_that_is_handed_over_waits_where_its_writer_does() {
 fn slow_requests_are_told_by_what_they_ask_for() {
     let Some(_alone) = alone() else { return };
     let server = start(&["burn"]);
-    let blamed = look_at(&server, 0.91, |is_tenth| {
+    let blamed = look_at(&server, How::All, 0.91, |is_tenth| {
         let (word, app_us) = if is_tenth { (b"set k\r\n\0", 5000) } else { (b"get k\r\n\0", 0) };
         let mut bytes = Ask { app_us, ..Ask::default() }.bytes();
         bytes[..8].copy_from_slice(word);
@@ -300,9 +321,15 @@ fn slow_requests_are_told_by_what_they_ask_for() {
 #[test]
 fn where_nothing_is_planted_nobody_is_named() {
     let Some(_alone) = alone() else { return };
+    for how in WAYS {
+        nothing(how);
+    }
+}
+
+fn nothing(how: How) {
     among_ourselves(|| {
         let server = start(&["burn"]);
-        let blame = look(&server, 0.91, Ask { app_us: 2000, ..Ask::default() }).blame;
+        let blame = look(&server, how, 0.91, Ask { app_us: 2000, ..Ask::default() }).blame;
         if blame.suspects.iter().any(|suspect| suspect.is_named) {
             Err(Box::new(blame))
         } else {

@@ -28,6 +28,8 @@ static __noinline int slot_for(u32 tid, u32 tgid)
 	slot = 1 + __sync_fetch_and_add(&culprit_counts.threads_n, 1);
 	if (slot >= MAX_THREADS)
 		return 0;
+	forget_thread(thread_at(slot));
+	thread_at(slot)->was_seen = 1;	/* no wake-up of it could be seen so far: nothing follows from that */
 	thread_at(slot)->tgid = tgid;
 	thread_at(slot)->tid = tid;
 	culprit_slots[wrapped(tid, TIDS)] = slot;

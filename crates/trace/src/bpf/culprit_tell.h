@@ -3,7 +3,7 @@
  * What every hook of the culprit's object uses: this CPU, a thread by its slot, room in the ring.
  *
  * Between two windows no hook is attached, and what was known of a CPU or a thread may have become
- * wrong: at its first sight in a window it is forgotten. Runs may stay, for they have their times.
+ * wrong: at its first sight in a window it is forgotten.
  */
 #ifndef SOJOURN_CULPRIT_TELL_H
 #define SOJOURN_CULPRIT_TELL_H

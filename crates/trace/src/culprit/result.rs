@@ -12,8 +12,8 @@ use super::keep::Kept;
 use super::pieces::Index;
 use super::rule::{self, Weighed, Weights};
 use super::seen::{Losses, Seen};
+use super::sentence;
 use super::suspect::Suspect;
-use super::text;
 use crate::counts::Thread;
 use crate::parts::VerdictWord;
 
@@ -191,7 +191,7 @@ fn written(
         tail_mean_ns: some(tail.requests(), weights.tail_ns),
         body_mean_ns: some(body.requests(), weights.body_ns),
         verdict,
-        answer: text::answer(asked.q, weights, &reasons),
+        answer: sentence::answer(asked.q, weights, &reasons),
         reasons,
         suspects: weights
             .suspects

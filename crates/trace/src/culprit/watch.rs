@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
 use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::{Link, Map, MapCore as _, Object, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, Map, Object, RingBuffer, RingBufferBuilder};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
 
