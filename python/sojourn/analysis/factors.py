@@ -10,10 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sojourn.analysis import noise, trend
+from sojourn.analysis import ladders, noise, trend
 from sojourn.analysis.combinations import Part
 from sojourn.analysis.contrasts import BLOCKS_MIN, Contrast, combined
 from sojourn.analysis.findings import (
@@ -27,7 +24,7 @@ from sojourn.analysis.findings import (
 from sojourn.analysis.saying import Blocks, Number, Saying
 from sojourn.analysis.words import load_share, percentile
 from sojourn.plan.points import Phase, Verdict
-from sojourn.plan.setting import Level, Setting, level_text
+from sojourn.plan.setting import Setting, level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
 
@@ -214,37 +211,28 @@ def aliases(study: Study, felt: Collection[str], key: str) -> tuple[str, ...]:
 
 
 def _trends(service: _Service, key: str, name: str, found: Sequence[_Told]) -> Iterator[Trend]:
-    """What levels that are numbers do in order, of the tail at one load and of max RPS."""
+    """What levels that are numbers do in order, of the tail at one load and of max RPS.
+
+    None where two levels do not compare for another reason, which the effects then say.
+    """
     levels = service.study.factors[key]
     numbers = [level for level in levels if type(level) in {int, float}]
     if len(numbers) < max(trend.LEVELS_MIN, len(levels)):
         return
     ordered = sorted(numbers)
-    q = service.found[0].qos.q if service.found[0].qos else TAIL
-    each = {"max RPS": _peaks(service)}
-    if near := _near([one for one in found if one.is_tail]):
-        what = f"{percentile(q)} at {load_share(near.load)} load"
-        each = {what: _times(service, near.load, q), **each}
-    texts = tuple(map(level_text, ordered))
-    for what, values in each.items():
-        if values:
-            logs = _logs(service, key, ordered, values)
-            yield trend.of(trend.Ladder(what, name, texts, logs))
-
-
-def _logs(
-    service: _Service, key: str, ordered: Sequence[Level], values: Blocks
-) -> NDArray[np.float64]:
-    """Blocks × levels: log ratios to the lowest, of blocks in which all of them compare."""
     cells = tuple(part.levels for part in service.parts)
-    is_fraction = service.study.design.kind == "fractional"
-    rows = []
-    for block, found in values.items():
-        of = [Contrast(cells, key, ordered[0], level, is_fraction) for level in ordered[1:]]
-        row = [log for contrast in of for log in contrast.by_block({block: found})]
-        if len(row) == len(of) and all(map(math.isfinite, row)):
-            rows.append([0.0, *row])
-    return np.array(rows).reshape(len(rows), len(ordered))
+    pairs = (Contrast(cells, key, ordered[0], level, is_fraction=False) for level in ordered[1:])
+    if any(_unlike(service, contrast) for contrast in pairs):
+        return
+    texts, q = tuple(map(level_text, ordered)), service.found[0].qos
+    tail = q.q if q else TAIL
+    if near := _near([one for one in found if one.is_tail]):
+        logs = ladders.logs(key, ordered, _times(service, near.load, tail))
+        what = f"{percentile(tail)} at {load_share(near.load)} load"
+        doubt = _late(service, near.load, tail)
+        yield trend.of(trend.Ladder(what, name, texts, logs, doubt))
+    if peaks := _peaks(service):
+        yield trend.of(trend.Ladder("max RPS", name, texts, ladders.logs(key, ordered, peaks)))
 
 
 def _near(tails: Sequence[_Told]) -> _Told | None:
@@ -262,6 +250,12 @@ def _told(found: Sequence[_Told]) -> list[Effect]:
         told += [one.effect for one in mine if not one.effect.is_time]
         told += [near.effect] if near else []
     return sorted(told, key=lambda effect: effect.interval is None)  # what is known first
+
+
+def _with(trends: Sequence[Trend], told: Sequence[Effect]) -> list[Effect | Trend]:
+    """Trends say it of all levels; what has none (how much load fits) is told level by level."""
+    known = {one.what for one in trends}
+    return [*trends, *(one for one in told if one.what not in known)] if trends else [*told]
 
 
 def _sentence(label: str, told: Sequence[Effect | Trend], also: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from sojourn.analysis.contrasts import Contrast
 from sojourn.analysis.factors import aliases
 from sojourn.analysis.findings import Effect, FactorFinding
 from sojourn.analysis.saying import Number, Saying
-from sojourn.analysis.words import percent
+from sojourn.analysis.words import load_share
 from sojourn.plan.points import Verdict
 from sojourn.plan.questions import together
 from sojourn.plan.setting import Level, Setting, level_text
@@ -113,8 +113,8 @@ def _factor(study: Study, label: str, key: str, mine: Sequence[Met]) -> FactorFi
 def _numbers(saying: Saying, mine: Sequence[Met]) -> Iterator[Effect]:
     """The effect on every combination of loads."""
     for fraction, beside in dict.fromkeys((m.fraction, m.beside) for m in mine):
-        others = " and ".join(f"{label} at {percent(share)}" for label, share in beside)
-        number = Number(f"p99 at {percent(fraction)} beside {others} over alone", is_time=False)
+        others = " and ".join(f"{label} at {load_share(share)}" for label, share in beside)
+        number = Number(f"p99 at {load_share(fraction)} beside {others} over alone", is_time=False)
         values: dict[int, dict[Setting, float]] = {}
         for one in (m for m in mine if (m.fraction, m.beside) == (fraction, beside)):
             for block, ratio in one.by_block:

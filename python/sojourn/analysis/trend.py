@@ -47,13 +47,16 @@ class Ladder:
         what: the number: "p99 at 70 % load".
         name: of the factor, for people.
         levels: their texts, lowest first.
-        logs: blocks × levels: log ratios to the lowest level, whose column is 0.
+        logs: blocks × levels: log ratios to the lowest level, whose column is 0; nan in a block
+            with an infinite number.
+        doubt: what to keep in mind beside it; "" if nothing.
     """
 
     what: str
     name: str
     levels: tuple[str, ...]
     logs: NDArray[np.float64]
+    doubt: str = ""
 
 
 def of(ladder: Ladder) -> Trend:
@@ -66,6 +69,9 @@ def of(ladder: Ladder) -> Trend:
     blocks = ladder.logs.shape[0]
     if blocks < BLOCKS_MIN:
         why = f"{blocks or 'no'} block has believed runs of all levels (see run.repeats)"
+        return _trend(ladder, "unknown", f"what {ladder.name} does to {ladder.what}: {why}")
+    if lost := int(np.isnan(ladder.logs).any(axis=1).sum()):
+        why = f"it is infinite in {lost} of {blocks} blocks: requests were lost"
         return _trend(ladder, "unknown", f"what {ladder.name} does to {ladder.what}: {why}")
     if _is_flat(ladder.logs):
         text = f"{ladder.what} is flat: within 10 % from {_span(ladder, 0, -1)}"
@@ -91,8 +97,11 @@ def _gradual(ladder: Ladder, sure: Sequence[int]) -> Trend:
     in_all = f"to {ladder.levels[-1]} × {_text(ends)}"
     steps = np.diff(ladder.logs, axis=1).mean(axis=0)
     ups = {bool(steps[nth] > 0) for nth in sure}
-    if len(ups) > 1:
-        text = f"{ladder.what} goes up and down with {ladder.name}: {in_all}"
+    is_told = ends[1].lo > 1 if ups == {True} else ends[1].hi < 1
+    if len(ups) > 1 or not is_told:
+        way = "goes up and down" if len(ups) > 1 else f"goes {'up' if ups == {True} else 'down'}"
+        here = _span(ladder, sure[0], sure[0] + 1)
+        text = f"{ladder.what} {way} with {ladder.name}, first between {here}: {in_all}"
         return _trend(ladder, "mixed", text, ends)
     word = "rises" if ups == {True} else "falls"
     text = f"{ladder.what} {word} from {ladder.name} = {first} on: {in_all}"
@@ -167,5 +176,5 @@ def _trend(
         blocks=ladder.logs.shape[0],
         ratio=ends[0] if ends else None,
         interval=ends[1] if ends else None,
-        sentence=sentence,
+        sentence=f"{sentence}, but {ladder.doubt}" if ladder.doubt else sentence,
     )

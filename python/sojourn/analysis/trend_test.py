@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sojourn.analysis import trend
+from sojourn.analysis import ladders, trend
 from sojourn.analysis.findings import Trend
 from sojourn.analysis.trend import Ladder
+from sojourn.plan.setting import Setting
 
 SIZES = ("1", "2", "4", "8", "16")
 
@@ -37,7 +38,11 @@ def of(*factors: float, blocks: int = 4, sd: float = 0.02, seed: int = 1) -> Tre
         ((1, 1, 1, 1, 0.2), "cliff", "between size = 8 and 16: × "),
         ((1, 1, 1.5, 1.5, 1.5), "knee", "p99 has a knee between size = 2 and 4: × 1."),
         ((1, 1.5, 2.25, 3.4, 5.1), "rises", "p99 rises from size = 1 on: to 16 × "),
-        ((1, 3, 1, 1, 1), "mixed", "p99 goes up and down with size: to 16 × "),
+        (
+            (1, 3, 1, 1, 1),
+            "mixed",
+            "goes up and down with size, first between size = 1 and 2: to 16",
+        ),
         ((1, 1, 0.7, 0.5, 0.35), "falls", "p99 falls from size = 2 on: to 16 × 0.3"),
     ],
 )
@@ -84,3 +89,62 @@ def test_the_interval_of_a_step_holds_it() -> None:
             held += found.interval.lo <= 3 <= found.interval.hi
     assert total > 250
     assert held >= 0.93 * total
+
+
+def test_a_step_up_that_is_lost_again_is_no_rise() -> None:
+    made = np.array([[0, 0.5, 0.5, -0.9], [0, 0.52, 0.5, 0.3], [0, 0.48, 0.5, -0.7]])
+    found = trend.of(Ladder("p99", "size", ("1", "2", "4", "8"), made))
+    assert found.kind == "mixed"
+    assert "goes up with size, first between size = 1 and 2: to 8 × 0.648" in found.sentence
+
+
+def test_blocks_with_lost_requests_are_not_left_out() -> None:
+    made = logs(1, 1, 5)
+    made[2] = [0, math.nan, math.nan]
+    found = trend.of(Ladder("p99", "size", SIZES[:3], made))
+    assert (found.kind, found.ratio) == ("unknown", None)
+    assert "it is infinite in 1 of 4 blocks" in found.sentence
+
+
+def test_a_doubt_stands_beside_it() -> None:
+    late = "the client's own lag is part of it"
+    found = trend.of(Ladder("p99", "size", SIZES[:3], logs(1, 1, 1), late))
+    assert found.sentence.endswith(f"to 4, but {late}")
+
+
+SIZE, BESIDE = "services.a.params.size", "neighbour"
+
+
+def at(size: int, beside: str) -> Setting:
+    return Setting.of({SIZE: size, BESIDE: beside})
+
+
+def block(seed: int, *without: Setting) -> dict[Setting, float]:
+    """Alone it is flat; beside another it is four times as long from size 2 on."""
+    rng = np.random.default_rng(seed)
+    wave = rng.normal(0, 0.03, 6)
+    truth = [(size, who, 4.0 if who == "spin" and size > 1 else 1.0)
+             for size in (1, 2, 4) for who in ("none", "spin")]  # fmt: skip
+    found = {at(s, w): v * math.exp(e) for (s, w, v), e in zip(truth, wave, strict=True)}
+    return {cell: value for cell, value in found.items() if cell not in without}
+
+
+def test_levels_are_compared_under_the_same_levels_of_other_factors_only() -> None:
+    gap = at(4, "spin")
+    found = ladders.logs(SIZE, (1, 2, 4), {n: block(n, gap) for n in range(4)})
+    assert found.shape == (4, 3)
+    assert np.abs(found).max() < 0.2, "alone it is flat; what is missing takes its kind with it"
+    one = ladders.logs(SIZE, (1, 2, 4), {0: block(0), 1: block(1), 2: block(2, gap)})
+    assert one.shape == (3, 3)
+    assert np.abs(one).max() < 0.2, "and in all blocks alike"
+    whole = ladders.logs(SIZE, (1, 2, 4), {n: block(n) for n in range(4)})
+    assert whole[:, 1] == pytest.approx(math.log(4) / 2, abs=0.15)
+    none = ladders.logs(SIZE, (1, 2, 4), {0: block(0, gap, at(2, "none"))})
+    assert none.shape == (0, 3)
+
+
+def test_an_infinite_number_is_nan_in_its_block_only() -> None:
+    lost = {**block(1), at(2, "spin"): math.inf}
+    found = ladders.logs(SIZE, (1, 2, 4), {0: block(0), 1: lost})
+    assert np.isfinite(found[0]).all()
+    assert np.isnan(found[1, 1])

@@ -24,7 +24,7 @@ from sojourn.analysis.findings import FactorFinding, ServiceFinding
 from sojourn.analysis.meetings import Met, by_factor
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
-from sojourn.analysis.words import percent, worst
+from sojourn.analysis.words import load_share, worst
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.questions import together
@@ -214,9 +214,9 @@ def _short(pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
 
 def in_words(met: Met) -> str:
     """What the others do to it, in a sentence."""
-    others = " and ".join(f"{label} at {percent(share)}" for label, share in met.beside)
+    others = " and ".join(f"{label} at {load_share(share)}" for label, share in met.beside)
     under = f" with {met.under}" if met.under else ""
-    where = f"Beside {others}, p99 of {met.service} at {percent(met.fraction)}{under}"
+    where = f"Beside {others}, p99 of {met.service} at {load_share(met.fraction)}{under}"
     lost = f" It misses {met.lost_target}, which it meets alone." if met.lost_target else ""
     if met.ratio is None or met.lo is None or met.hi is None:
         return f"{where} cannot be compared with p99 alone.{lost}"
@@ -238,9 +238,9 @@ def missed(met: Met) -> str:
     """A sentence where the others cost it its QoS target; else an empty one."""
     if not met.lost_target:
         return ""
-    others = " and ".join(f"{label} at {percent(share)}" for label, share in met.beside)
+    others = " and ".join(f"{label} at {load_share(share)}" for label, share in met.beside)
     under = f"With {met.under}, " if met.under else ""
-    who = f"{under}{met.service} at {percent(met.fraction)}"
+    who = f"{under}{met.service} at {load_share(met.fraction)}"
     return f"{who} misses {met.lost_target} beside {others}, which it meets alone."
 
 
