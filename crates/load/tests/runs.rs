@@ -248,21 +248,6 @@ fn generators_that_are_given_one_instant_begin_at_it() {
     assert_ne!(both[0].run.threads[0].plan.intended_ns, both[1].run.threads[0].plan.intended_ns);
 }
 
-/// What two generators on one CPU take from each other, as a share of the time of both.
-fn stopped_by_each_other(server: &Server, wait: &str) -> f64 {
-    let job = || Job { wait: wait.into(), cpus: "0".into(), ..job(server, "epoll") };
-    let both = [job(), job()].map(|job| thread::spawn(move || run(job)));
-    both.map(|it| it.join().unwrap().result.outages.share_time).iter().sum::<f64>() / 2.0
-}
-
-#[test]
-fn generators_that_give_way_share_a_cpu_that_those_that_spin_take_from_each_other() {
-    let server = Server::start(Behaviour::Good);
-    let by_force = stopped_by_each_other(&server, "spin");
-    let in_turn = stopped_by_each_other(&server, "yield");
-    assert!(in_turn < by_force / 2.0, "{in_turn} of the time against {by_force}");
-}
-
 #[test]
 fn a_run_that_is_not_ready_at_its_start_is_none() {
     let server = Server::start(Behaviour::Good);
