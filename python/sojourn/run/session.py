@@ -22,8 +22,8 @@ from sojourn import actors, places, services
 from sojourn.host import Facts, Placement, apart, place
 from sojourn.host.placement import confine
 from sojourn.places import users
-from sojourn.plan import Point
-from sojourn.plan.questions import together
+from sojourn.plan import Point, questions
+from sojourn.plan.questions import Question
 from sojourn.run import placed, restore, shield, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -49,9 +49,9 @@ def placement(spec: ServiceSpec, facts: Facts) -> Placement:
     return confine(where, cpus, [cpu.id for cpu in facts.topology.usable]) if cpus else where
 
 
-def company(study: Study, facts: Facts) -> dict[str, Placement]:
+def company(study: Study, facts: Facts, asks: Question) -> dict[str, Placement]:
     """Who runs where when services are measured at once, by label, and alone to be compared."""
-    wheres = {label: placement(study.service(label), facts) for label in together.members(study)}
+    wheres = {label: placement(study.service(label), facts) for label in asks.members(study)}
     return apart(wheres, facts.topology)
 
 
@@ -143,9 +143,10 @@ class Session:
         if as_asked not in self._settled:
             self._settled[as_asked] = settle(spec, study, self.facts)
         service, where = self._settled[as_asked]
-        has_company = point.phase is together.PHASE
-        if has_company:
-            where = company(study, self.facts)[spec.label]
+        asks = questions.of_phase(point.phase)
+        has_company = asks is not None and asks.is_of_all
+        if asks is not None and has_company:
+            where = company(study, self.facts, asks)[spec.label]
         live = RunningService(
             label=spec.label,
             life=point.life,

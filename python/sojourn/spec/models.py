@@ -19,7 +19,7 @@ from sojourn import units
 from sojourn.spec import keys
 from sojourn.spec.base import Model, Table
 from sojourn.spec.design import Combination, Design, Factors
-from sojourn.spec.together import Together, refuse
+from sojourn.spec.together import QosMatrix, Together, refuse, refuse_matrix
 
 SCHEMA: Literal["sojourn.study/1"] = "sojourn.study/1"
 
@@ -307,6 +307,8 @@ class Study(Model):
     together: Together = Field(default_factory=lambda: MappingProxyType({}))
     """Services that are also measured at once: label = loads, as shares of max RPS. Every
     combination, and every load alone, once per block."""
+    qos_matrix: QosMatrix = Field(default_factory=QosMatrix)
+    """Two services under every pair of loads: both, one or none meets its QoS target."""
     factors: Factors = Field(default_factory=lambda: MappingProxyType({}))
     """What is varied: keys of this file, services by label, each with a list of levels, such as
     "services.memcached.params.threads" = [1, 2]. The load is varied by run.fractions."""
@@ -344,6 +346,8 @@ class Study(Model):
     @model_validator(mode="after")
     def _can_meet(self) -> Study:
         refuse(self.together, [service.label for service in self.services])
+        targets = {service.label: service.qos is not None for service in self.services}
+        refuse_matrix(self.qos_matrix, targets)
         return self
 
     def service(self, label: str) -> ServiceSpec:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sojourn import kinds
 from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
-from sojourn.plan.questions import breakdown, check, max_load, null, sweep, together
+from sojourn.plan.questions import breakdown, check, max_load, null, qos_matrix, sweep, together
 from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.faults import Mistake, near
@@ -19,6 +19,7 @@ KINDS: Mapping[str, Question] = kinds.table(
     check.KIND,
     null.KIND,
     together.KIND,
+    qos_matrix.KIND,
 )
 OF_ALL = frozenset(p.name for kind in KINDS.values() if kind.is_of_all for p in kind.phases)
 AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis

@@ -113,7 +113,7 @@ def next_run(
         if open_runs:  # what was never tried comes first, repetitions at the end of their block
             _, shares, attempts = min(open_runs, key=lambda run: run[0])
             cell = Cell("", PHASE, block, setting_of(shares, levels))
-            return _point(study, known, shares, cell, attempts)
+            return measurement(study, known, shares, cell, attempts)
     return None
 
 
@@ -147,9 +147,18 @@ def order(study: Study, block: int) -> list[Mapping[str, float]]:
     return wanted
 
 
-def _point(
+def measurement(
     study: Study, known: Mapping[str, Known], shares: Mapping[str, float], cell: Cell, attempt: int
 ) -> Point:
+    """A point of each service at its share of max RPS; the first has the others beside it.
+
+    Args:
+        study: that has services together.
+        known: load axis and QoS target, by service.
+        shares: of max RPS, by service.
+        cell: of all of them, whichever service it names.
+        attempt: at that cell, from 0.
+    """
     points = []
     for label, share in shares.items():
         axis, target = known[label].axis, known[label].target
