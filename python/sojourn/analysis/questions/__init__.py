@@ -11,7 +11,7 @@ from dataclasses import fields
 
 from sojourn import kinds
 from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.analysis.questions import breakdown, check, max_load, null, sweep, together
+from sojourn.analysis.questions import breakdown, check, max_load, null, qos_matrix, sweep, together
 from sojourn.analysis.questions.question import Answer
 
 KINDS: Mapping[str, Answer] = kinds.table(
@@ -21,6 +21,7 @@ KINDS: Mapping[str, Answer] = kinds.table(
     check.KIND,
     null.KIND,
     together.KIND,
+    qos_matrix.KIND,
 )
 
 __all__ = ["KINDS", "Answer", "flat"]

@@ -9,23 +9,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from sojourn.analysis import paper_matrices
 from sojourn.models.replicate.c20 import APPS, THREADS
 from sojourn.models.replicate.kind import Check, Experiment, Matrix, Parameter, Replica, within
 from sojourn.models.replicate.pairs import where
 from sojourn.models.replicate.paper import KERNEL, LATENCY, seconds
 from sojourn.models.simulator import Simulator
 
-LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
-BOTH = "MN"
+BOTH, LOADS, PAPER = paper_matrices.BOTH, paper_matrices.LOADS, paper_matrices.PAPER
+SAME, OTHER = paper_matrices.SAME, paper_matrices.OTHER
 SMT_SLOWDOWN = 1.5
-SAME, OTHER = "same logical cores", "different logical cores"
-# Rows: memcached, 10 to 70 %; columns: NGINX. Blank in the figure: neither.
-PAPER = {
-    SAME: ("MN MN MN MN - - -", "MN MN MN - - - -", "MN MN - - - - -", "MN N - - - - -",
-           "N N - - - - -", "N - - - - - -", "- - - - - - -"),
-    OTHER: ("MN MN MN MN MN MN M", "MN MN MN MN MN M M", "MN MN MN MN M M M",
-            "MN MN MN MN M M M", "MN MN N N - - -", "N N N - - - -", "N N - - - - -"),
-}  # fmt: skip
 CELLS = 5  # of 49: what may differ
 ALIKE = 0.05  # as a share of load
 

@@ -28,6 +28,7 @@ from sojourn.plan.questions import together
 from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.plan.setting import Setting
 from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import together as asks
 
 NAME = "qos_matrix"
 PHASE = Phase(NAME)
@@ -61,6 +62,7 @@ class State:
         labels: of both services; the first gives the rows.
         chances: by service, a matrix (rows, columns): the chance that it meets its target.
         own: the same from the pair's own measurements alone; 0.5 where there are none.
+        told: by service, 1 where it surely meets its target, -1 where it surely misses it, else 0.
         runs: how often each pair was measured and believed; tried: or not believed.
         measured: in order.
     """
@@ -68,6 +70,7 @@ class State:
     labels: tuple[str, str]
     chances: Mapping[str, Floats]
     own: Mapping[str, Floats]
+    told: Mapping[str, Floats]
     runs: Floats
     tried: Mapping[Pair, int] = field(default_factory=dict)
     measured: tuple[Measured, ...] = ()
@@ -158,7 +161,7 @@ def state(
     runs = np.zeros(shape)
     for one in measured:
         runs[one.pair] += 1
-    chances, own = {}, {}
+    chances, own, told = {}, {}, {}
     for label, target in ((first, targets[first]), (second, targets[second])):
         weights = _weights(label, target, measured, shape)
         own[label] = 1 / (1 + np.exp(-weights))
@@ -168,7 +171,25 @@ def state(
             chances[label] = frontier.chances(weights)
         else:  # its own loads are the columns
             chances[label] = frontier.chances(weights.T).T
-    return State((first, second), chances, own, runs, tried, measured)
+        told[label] = _told(chances[label], weights, study.qos_matrix)
+    return State((first, second), chances, own, told, runs, tried, measured)
+
+
+def _told(chances: Floats, weights: Floats, asked: asks.QosMatrix) -> Floats:
+    """Where the chance is sure and a run says the same: of that pair, or of one that implies it.
+
+    Before anything is measured most staircases hold at the lowest loads and fail at the highest;
+    that is no finding.
+    """
+    says_met, says_missed = weights > 0, weights < 0
+    if not asked.full:  # more load of either met it, or less missed it
+        for axis in (0, 1):
+            says_met = np.flip(np.logical_or.accumulate(np.flip(says_met, axis), axis), axis)
+            says_missed = np.logical_or.accumulate(says_missed, axis)
+    met = (chances >= asked.sure) & says_met
+    missed = (chances <= 1 - asked.sure) & says_missed
+    found: Floats = met.astype(np.float64) - missed
+    return found
 
 
 def _weights(
@@ -224,10 +245,9 @@ def _next(study: Study, stands: State) -> Pair | None:
     """The pair to measure next; None when nothing is open that can be settled."""
     if study.qos_matrix.full:
         return _of_grid(study, stands)
-    sure = study.qos_matrix.sure
     is_open = np.zeros(stands.runs.shape, dtype=bool)
     for label in stands.labels:
-        is_open |= (stands.chances[label] < sure) & (stands.chances[label] > 1 - sure)
+        is_open |= stands.told[label] == 0
     for pair in stands.against(DOUBTED):
         is_open[pair] = True
     for pair, count in stands.tried.items():

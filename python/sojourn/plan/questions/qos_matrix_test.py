@@ -70,7 +70,7 @@ class World:
         self, truth: Truth, *, seed: int = 1, misled: float = 0.0, lost: float = 0.0
     ) -> None:
         self.truth, self.misled, self.lost = truth, misled, lost
-        self.draw = random.Random(seed)
+        self.draw = np.random.default_rng(seed)
 
     def __call__(self, point: Point) -> Outcome:
         ideal = imagine(point)

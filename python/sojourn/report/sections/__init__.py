@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn import kinds
-from sojourn.report.sections import breakdown, check, max_load, null, sweep, together
+from sojourn.report.sections import breakdown, check, max_load, null, qos_matrix, sweep, together
 from sojourn.report.sections.section import Bar, Number, Shown
 
 KINDS: Mapping[str, Shown] = kinds.table(
@@ -15,6 +15,7 @@ KINDS: Mapping[str, Shown] = kinds.table(
     check.KIND,
     null.KIND,
     together.KIND,
+    qos_matrix.KIND,
 )
 
 __all__ = ["KINDS", "Bar", "Number", "Shown"]
