@@ -102,8 +102,8 @@ def initramfs(at: Path, programs: Sequence[Path], files: dict[str, Path], script
     init.write_text(INIT.format(script=script, done=DONE))
     init.chmod(0o755)
     image = at / "initramfs.gz"
-    pack = f"find . | cpio -o -H newc -R 0:0 --quiet | gzip -1 > {image}"
-    subprocess.run(["/bin/sh", "-c", pack], cwd=tree, check=True, timeout=60)
+    pack = f"set -e; find . | {busybox()} cpio -o -H newc -R 0:0 | gzip -1 > {image}"
+    subprocess.run(["/bin/sh", "-c", pack], cwd=tree, check=True, timeout=60, capture_output=True)
     return image
 
 
@@ -119,8 +119,14 @@ def libraries(program: Path) -> list[Path]:
     return [Path(p) for p in re.findall(r"(/\S+) \(0x", _out("ldd", str(program)))]
 
 
-def boot(kernel: Path, image: Path, *, within_s: float) -> str:
-    """Boot, run, power off; what came on the console."""
+def boot(kernel: Path, image: Path, *, within_s: float, cpus: str = "2") -> str:
+    """Boot, run, power off; what came on the console.
+
+    Args:
+        kernel, image: that are booted.
+        within_s: the deadline.
+        cpus: as QEMU's `-smp` takes them, such as "4,cores=2,threads=2".
+    """
     qemu = shutil.which("qemu-system-x86_64")
     if qemu is None:
         raise UnavailableError(
@@ -128,8 +134,8 @@ def boot(kernel: Path, image: Path, *, within_s: float) -> str:
         )
     # One thread for both CPUs: with two, a kernel that patches its own code dies of a stray int3.
     words = (
-        f"-machine q35 -accel tcg,thread=single -cpu max -m {MEMORY_MB} -smp 2 -kernel {kernel}"
-        f" -initrd {image} -nographic -no-reboot -nodefaults -serial stdio"
+        f"-machine q35 -accel tcg,thread=single -cpu max -m {MEMORY_MB} -smp {cpus}"
+        f" -kernel {kernel} -initrd {image} -nographic -no-reboot -nodefaults -serial stdio"
     )
     line = "console=ttyS0 panic=-1 quiet rdinit=/init mitigations=off"
     try:

@@ -19,10 +19,10 @@ from types import TracebackType
 from typing import Any, Self
 
 LIFE_S = 10
-PRELUDE = f"""
+PRELUDE = """
 import ctypes, json, mmap, os, resource, signal, sys, time
 ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
-signal.alarm({LIFE_S})
+signal.alarm(int(sys.argv.pop(1)))
 def say(**words): print(json.dumps(words), flush=True)
 say(ready=True)
 told = sys.stdin.readline() or sys.exit()
@@ -125,7 +125,8 @@ class Probe:
             code: what it does, as above.
             words: its arguments.
         """
-        self._argv = [sys.executable, "-I", "-S", "-c", PRELUDE + code, *map(str, words)]
+        python = (sys.executable, "-I", "-S", "-c", PRELUDE + code)
+        self._argv = [*python, str(LIFE_S), *map(str, words)]
 
     def __enter__(self) -> Self:
         """Start it; from then on it waits.
@@ -166,10 +167,11 @@ class Probe:
         self._made.stdin.write(f"{told}\n".encode("ascii"))
         return self
 
-    def hear(self, within_s: float = LIFE_S) -> dict[str, Any]:
+    def hear(self, within_s: float | None = None) -> dict[str, Any]:
         """What it says next; {} if it was killed or says nothing in time."""
         assert self._made.stdout is not None  # noqa: S101  # a pipe
-        ready, _, _ = select.select([self._made.stdout], [], [], within_s)
+        patience_s = LIFE_S if within_s is None else within_s
+        ready, _, _ = select.select([self._made.stdout], [], [], patience_s)
         line = self._made.stdout.readline() if ready else b""
         return dict(json.loads(line)) if line.endswith(b"\n") else {}
 

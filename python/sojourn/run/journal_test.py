@@ -11,6 +11,7 @@ import pytest
 
 from sojourn.errors import RunFault
 from sojourn.places import proc
+from sojourn.places.ledger import Undone
 from sojourn.places.proc import is_alive, members
 from sojourn.run import journal, work
 from sojourn.run.journal import Journal
@@ -174,3 +175,32 @@ def test_the_folder_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert journal.state_folder() == tmp_path / "xdg" / "sojourn"
     monkeypatch.setenv(journal.STATE, str(tmp_path / "mine"))
     assert journal.state_folder() == tmp_path / "mine"
+
+
+def test_what_an_older_entry_was_in_the_way_of_is_undone_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller that a group was handed can be taken back once the group is removed."""
+    left = {"group", "handed"}
+
+    def group(*_: object) -> Undone:
+        left.discard("group")
+        return Undone(what="group", how="removed", is_done=True)
+
+    def handed(*_: object) -> Undone | None:
+        if "handed" not in left:
+            return None
+        is_done = "group" not in left
+        if is_done:
+            left.discard("handed")
+        return Undone(what="handed", how="taken back" if is_done else "in use", is_done=is_done)
+
+    module = sys.modules[restore.__module__]
+    monkeypatch.setattr(module, "UNDO", {"group": group, "handed": handed})
+    path = write(
+        tmp_path, {"event": "group", "entry": 1}, {"event": "handed", "entry": 2}
+    )  # newest first: the controller is asked for while the group is there
+    assert [(u.what, u.how) for u in restore(tmp_path)] == [
+        ("handed", "taken back"), ("group", "removed"),
+    ]  # fmt: skip
+    assert not path.exists()

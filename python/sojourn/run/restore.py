@@ -34,12 +34,26 @@ def restore(folder: Path | None = None) -> tuple[Undone, ...]:
     for left in journal.read(folder or journal.state_folder()):
         if left.is_in_use:
             continue
-        undone = [UNDO[e.kind](e, left) for e in left.entries if e.kind in UNDO]
+        undone = _undone(left)
         done += [u for u in undone if u is not None]
         if all(u is None or u.is_done for u in undone):
             with contextlib.suppress(OSError):
                 left.path.unlink(missing_ok=True)
     return tuple(done)
+
+
+def _undone(left: Left) -> list[Undone | None]:
+    """What became of each entry that can be undone; None: nothing of it is there.
+
+    What was in the way of a newer entry may go with an older one, as a group does that was handed a
+    controller. So what could not be undone is tried once more when all others were.
+    """
+    entries = [entry for entry in left.entries if entry.kind in UNDO]
+    first = [UNDO[entry.kind](entry, left) for entry in entries]
+    return [
+        UNDO[entry.kind](entry, left) if undone and not undone.is_done else undone
+        for entry, undone in zip(entries, first, strict=True)
+    ]
 
 
 def _process(entry: Entry, left: Left) -> Undone | None:
