@@ -83,7 +83,7 @@ def home_of_all(phase: str, label: str, levels: Setting) -> str:
 
 
 def given_up(study: Study, outcomes: Iterable[Outcome]) -> tuple[LeftOut, ...]:
-    """The combinations that failed and have no answer, as the design has them; () without factors."""
+    """The combinations that failed and have no answer, in order; () without factors."""
     if not study.factors:
         return ()
     ledger = Ledger(study)
