@@ -83,10 +83,10 @@ def plan(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_j
         return
     console = to_stdout()
     table = new_table()
-    table.add_column("study", no_wrap=True)
+    table.add_column("study", overflow="fold", max_width=26)
     for name in ("points", "time", "skipped"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("question, or why not", overflow="fold")
+    table.add_column("question, or why not", overflow="fold", min_width=30)
     for one in found:
         entry, left = one.entry, str(len(one.held.skipped) or "-")
         if one.ahead is None:
@@ -120,9 +120,9 @@ def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_
         return
     console = to_stdout()
     table = new_table()
-    table.add_column("study", no_wrap=True)
+    table.add_column("study", overflow="fold", max_width=26)
     table.add_column("here", no_wrap=True)
-    table.add_column("why, and what would mend it", overflow="fold")
+    table.add_column("why, and what would mend it", overflow="fold", min_width=30)
     for one in found:
         if one.fault is not None:
             table.add_row(one.name, "[yellow]no[/]", _why(one.entry))
@@ -245,12 +245,12 @@ def table_of(
         is_short: without what they say.
     """
     table = new_table()
-    table.add_column("study", no_wrap=True)
+    table.add_column("study", overflow="fold", max_width=26)
     table.add_column("state", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
     if not is_short:
-        table.add_column("answer, or why there is none", overflow="fold")
+        table.add_column("answer, or why there is none", overflow="fold", min_width=30)
     for entry in entries:
         state = f"[{_COLORS.get(entry.state, 'dim')}]{entry.state}[/]"
         points, took = str(entry.points or "-"), show_s(entry.wall_s) if entry.wall_s else "-"
