@@ -2,7 +2,9 @@
 
     Fault
     ├── SpecFault      the study or command line is wrong          exit 2
+    │   └── AbsentFault   right, but not on this machine
     ├── HostFault      this machine cannot do it                   exit 2
+    │   └── SkippedFault  nor any combination of a study       exit 3
     ├── RunFault       server, tool, disk or kernel failed         exit 4
     └── StoreFault     a results folder cannot be read or written  exit 4
 
@@ -51,10 +53,20 @@ class SpecFault(Fault):
     each: tuple[SpecFault, ...] = ()
 
 
+class AbsentFault(SpecFault):
+    """The study names something that this machine has not, such as a CPU; elsewhere it is right."""
+
+
 class HostFault(Fault):
     """This machine cannot do what is asked; known before anything was started."""
 
     exit = Exit.USAGE
+
+
+class SkippedFault(HostFault):
+    """Nothing of a study can be measured on this machine: all its combinations are skipped."""
+
+    exit = Exit.UNKNOWN
 
 
 class RunFault(Fault):

@@ -1,7 +1,8 @@
 """The whole program on one screen: study → points → measurements → findings → report.
 
 The only file that knows every stage. A point that fails is kept as `unknown` with its reason and
-the plan decides what to do; only when points fail in a row does the study stop.
+the plan decides what to do; when points fail in a row, their combination of levels is given up, or
+the study stops.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ from sojourn.analysis.findings import Findings
 from sojourn.analysis.stored import given, summarise
 from sojourn.errors import Fault, RunFault
 from sojourn.host import culprits
-from sojourn.plan import Outcome, Point, Verdict, design
+from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
 from sojourn.spec import Study
 
-FAILURES_MAX = 3  # in a row: the next point would fail too
 NAMED_S, NAMED_MAX = 1.0, 3  # how long to look for who disturbs, and how many to name
 PATIENCE = run.Patience()
 
@@ -65,16 +65,20 @@ def run_study(
         study.name, watcher.event, wait_s=patience.turn_s, is_forced=patience.is_forced
     ) as other:
         facts = host.read()
-        run.check(study, facts)  # refuses what this machine cannot do, before it starts
+        skipped = run.check(study, facts)  # refuses what this machine cannot do, before it starts
+        here = left_out.without(study, skipped)
         store.prepare(results)
-        before = run.ready(study, facts, patience, watcher.event, names=_names)
+        before = run.ready(here, facts, patience, watcher.event, names=_names)
         about = manifest(facts, command, before, other)
         with (
-            store.open(results, study, resume=resume, manifest=about) as record,
+            store.open(results, study, resume=resume, manifest=about, skipped=skipped) as record,
             run.Session(facts, show=watcher.event) as session,
         ):
             watcher.opened(record, facts)
-            measure(study, record, session, watcher)
+            measure(here, record, session, watcher)
+            store.keep_left_out(
+                record.path, [*skipped, *failures.given_up(here, record.outcomes())]
+            )
             record.finish()
         findings, pages = written(record.path)
         return Done(path=record.path, findings=findings, pages=tuple(pages))
@@ -87,7 +91,7 @@ def _names(cpus: Sequence[int]) -> tuple[str, ...]:
 
 def measure(study: Study, record: store.OpenRecord, session: run.Session, watcher: Watcher) -> None:
     """Point by point, each kept before the next is planned: a later failure loses nothing."""
-    failures: list[RunFault] = []
+    streak, last = failures.Streak(study, record.outcomes()), None
     planner = plan.Planner(study)
     while point := planner.next(record.outcomes()):
         watcher.began(point, record.outcomes())
@@ -97,19 +101,23 @@ def measure(study: Study, record: store.OpenRecord, session: run.Session, watche
             under = design.study_of(study, point)
             run.execute(under, point, folders[0], session, folders[1:])
             outcomes = [samples.read(folder) for folder in folders]
-            failures.clear()
         except RunFault as fault:
             whole = zip(point.all, folders, strict=True)
             outcomes = [failed(member, folder, fault) for member, folder in whole]
-            failures.append(fault)
+            last = fault
+        else:
+            last = None
         wall_s = time.monotonic() - began_s
         for folder, outcome in zip(folders, outcomes, strict=True):
             kept = record.add(replace(outcome, wall_s=wall_s))
             with suppress(Fault):  # a report that lacks a summary makes it, or says what is wrong
                 summarise(folder, kept, study)
             watcher.ended(kept, record.outcomes())
-        if len(failures) >= FAILURES_MAX:
-            raise failures[-1]
+        streak.add(outcomes, is_failure=last is not None)
+        if last is not None and streak.is_hopeless:
+            raise last
+    if last is not None and streak.has_nothing:
+        raise last
 
 
 def manifest(

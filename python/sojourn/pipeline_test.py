@@ -15,7 +15,7 @@ from sojourn import pipeline, spec, store
 from sojourn import run as runs
 from sojourn.cli.app import main
 from sojourn.errors import Exit, HostFault, RunFault
-from sojourn.plan import Point, Verdict
+from sojourn.plan import Point, Verdict, failures
 from sojourn.samples import made
 from sojourn.testing import CAPACITY_RPS, Lab, installed
 
@@ -116,7 +116,7 @@ def test_a_server_that_always_fails_ends_the_study_with_its_fault_and_keeps_what
     said = capsys.readouterr().err
     assert "memcached died" in said
     assert "fix: see its log" in said
-    assert len(record(tmp_path).outcomes()) == 2 + pipeline.FAILURES_MAX
+    assert len(record(tmp_path).outcomes()) == 2 + failures.FAILURES_MAX
     lab.trouble = lambda _point, _number: None
     assert run(tmp_path) == Exit.OK
 

@@ -81,7 +81,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, locks: Path, *, pages: bool = Fal
     monkeypatch.setattr(runs, "ready", lambda *_, **__: runs.Ready())
     monkeypatch.setattr(runs, "execute", lab.execute)
     monkeypatch.setattr(runs, "Session", Session)
-    monkeypatch.setattr(runs, "check", lambda *_: None)
+    monkeypatch.setattr(runs, "check", lambda *_: ())
     if not pages:
         monkeypatch.setattr(report, "write", lambda _findings, path: [path / "report.html"])
     return lab

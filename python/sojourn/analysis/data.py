@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from sojourn.analysis.independence import Batched
 from sojourn.analysis.times import EMPTY, Floats, Times
+from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
 from sojourn.samples.traced import Folded, TraceResult
 from sojourn.spec import Study
@@ -112,6 +113,8 @@ class StudyData:
         setups: facts for people about each service, by label; under factors by `design.home`.
         workers: how many threads or processes serve, by the same, where it is known: n of M/M/n.
         started: UTC, ISO 8601.
+        left_out: combinations of levels without an answer; `study` has them no more, but for those
+            of which something was measured before they were given up.
         environment, noise, study_file, command: handed through to the findings.
     """
 
@@ -126,6 +129,7 @@ class StudyData:
     study_file: str = ""
     command: str = ""
     reasons: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def of(self, label: str) -> tuple[Measured, ...]:
         """The points of one service."""

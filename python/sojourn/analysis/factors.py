@@ -24,7 +24,7 @@ from sojourn.analysis.findings import (
 from sojourn.analysis.saying import Blocks, Number, Saying
 from sojourn.analysis.words import load_share, percentile
 from sojourn.plan.points import Phase, Verdict
-from sojourn.plan.setting import Setting, level_text
+from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
 
@@ -44,6 +44,11 @@ class _Service:
     @property
     def label(self) -> str:
         return self.parts[0].spec.label
+
+    def levels(self, key: str) -> tuple[Level, ...]:
+        """Of a factor, those that could be had here, in the study's order."""
+        here = {level_text(part.levels[key]) for part in self.parts}
+        return tuple(level for level in self.study.factors[key] if level_text(level) in here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +76,17 @@ def effects(
         of = (tuple(parts[n] for n in mine), tuple(found[n] for n in mine))
         services.append(_Service(study, *of))
     return tuple(
-        _factor(service, key) for service in services for key in study.factors_of(service.label)
+        _factor(service, key)
+        for service in services
+        for key in study.factors_of(service.label)
+        if len(service.levels(key)) > 1
     )
 
 
 def _factor(service: _Service, key: str) -> FactorFinding:
-    name, levels = names(service.study.factors)[key], service.study.factors[key]
+    name, levels = names(service.study.factors)[key], service.levels(key)
     cells = tuple(part.levels for part in service.parts)
-    is_fraction = service.study.design.kind == "fractional"
+    is_fraction = service.study.design.kind == "fractional" and service.study.is_whole
     found: list[_Told] = []
     for level in levels[1:]:
         contrast = Contrast(cells, key, levels[0], level, is_fraction)
@@ -215,7 +223,7 @@ def _trends(service: _Service, key: str, name: str, found: Sequence[_Told]) -> I
 
     None where two levels do not compare for another reason, which the effects then say.
     """
-    levels = service.study.factors[key]
+    levels = service.levels(key)
     numbers = [level for level in levels if type(level) in {int, float}]
     if len(numbers) < max(trend.LEVELS_MIN, len(levels)):
         return

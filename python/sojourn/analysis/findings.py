@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 
 from sojourn.analysis.point_row import PointRow
 from sojourn.analysis.section import Section
+from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Verdict
 
 S = TypeVar("S", bound=Section)
@@ -419,6 +420,7 @@ class Findings:
         command: the command that reproduces it.
         sections: what questions found of all services together, by name.
         points: every measured point, in order of time.
+        left_out: combinations of levels without an answer, each with its reason.
     """
 
     study: str
@@ -436,6 +438,7 @@ class Findings:
     study_file: str = ""
     command: str = ""
     points: tuple[PointRow, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def section(self, kind: type[S]) -> S | None:
         """What the question found that gives this type; None if it was not asked."""

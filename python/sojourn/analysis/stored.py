@@ -15,7 +15,8 @@ from typing import Any
 from sojourn.analysis import runs, summary, times
 from sojourn.analysis.data import Measured, Probe, Second, StudyData
 from sojourn.errors import StoreFault
-from sojourn.plan import design, questions
+from sojourn.plan import design, failures, left_out, questions
+from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.samples import (
     Interval,
@@ -46,8 +47,10 @@ def given(record: Record) -> StudyData:
     served = _served(record, outcomes)
     points = [(record.folder_of(o), o, _asked(record.study, o)) for o in outcomes]
     known = _summarised(points)
+    study, left = _left_out(record, outcomes)
     return StudyData(
-        study=record.study,
+        study=study,
+        left_out=left,
         measured=tuple(known.get(point[0]) or _known(*point) for point in points),
         setups={label: _setup(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
@@ -59,6 +62,21 @@ def given(record: Record) -> StudyData:
         command=str(manifest.get("command", "")),
         reasons=() if record.is_complete else ("the study is not finished: run it again",),
     )
+
+
+def _left_out(record: Record, outcomes: Sequence[Outcome]) -> tuple[Study, tuple[LeftOut, ...]]:
+    """The study that has been answered, and the combinations of levels that have not."""
+    whole = record.study
+    worked = {_home(whole, o) for o in outcomes if not failures.is_failed(o)}
+    skipped = [one for one in record.skipped if design.home(one.service, one.levels) not in worked]
+    given_up = failures.given_up(left_out.without(whole, skipped), outcomes)
+    never = [one for one in given_up if design.home(one.service, one.levels) not in worked]
+    study = left_out.without(whole, [*skipped, *never])
+    return study, (*left_out.by_design(whole), *skipped, *given_up)
+
+
+def _home(study: Study, outcome: Outcome) -> str:
+    return design.home(outcome.point.service, design.own_levels(study, outcome.point))
 
 
 Kept = tuple[Path, Outcome, Sequence[float]]  # folder, outcome, quantiles to speak of

@@ -9,7 +9,10 @@ from sojourn.analysis.combinations import parts
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import Findings
 from sojourn.analysis.words import worst
+from sojourn.plan.left_out import GIVEN_UP, SKIPPED
 from sojourn.spec import ServiceSpec
+
+NAMED_MAX = 3  # combinations in the answer; the report has all
 
 
 def study(given: StudyData) -> Findings:
@@ -35,6 +38,7 @@ def study(given: StudyData) -> Findings:
     said = [factor.sentence for factor in effects]
     said += map(service.headline, services, workers)
     said += [section.headline for section in sections.values()]
+    said += [_missing(given)]
     verdicts = [s.verdict for s in services]
     verdicts += [section.verdict for section in sections.values() if section.verdict]
     reasons = [f"{s.service}: {reason}" for s in services for reason in s.reasons]
@@ -54,12 +58,25 @@ def study(given: StudyData) -> Findings:
         noise=given.noise,
         study_file=given.study_file,
         command=given.command,
+        left_out=given.left_out,
         points=point_row.rows(
             given.study,
             (one.outcome for one in given.measured),
             {run.key: run for s in services for point in s.points for run in point.runs},
         ),
     )
+
+
+def _missing(given: StudyData) -> str:
+    """Which combinations have no answer, as a sentence; "" if all have that the design has."""
+    said = []
+    for state in (SKIPPED, GIVEN_UP):
+        mine = [one for one in given.left_out if one.state == state]
+        named = ", ".join(one.who for one in mine[:NAMED_MAX])
+        more = f" and {len(mine) - NAMED_MAX} more" if len(mine) > NAMED_MAX else ""
+        said += [f"{state}: {named}{more}"] if mine else []
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _is_part(spec: ServiceSpec) -> bool:

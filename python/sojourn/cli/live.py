@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -33,9 +33,22 @@ class Display:
     """A `pipeline.Watcher` for people; a context manager."""
 
     def __init__(
-        self, study: Study, console: Console | None = None, *, is_quiet: bool = False
+        self,
+        study: Study,
+        console: Console | None = None,
+        *,
+        is_quiet: bool = False,
+        above: Callable[[float], Sequence[RenderableType]] = lambda _left_s: (),
     ) -> None:
-        """On stderr unless a console is given."""
+        """On stderr unless a console is given.
+
+        Args:
+            study: that goes on.
+            console: where it is drawn.
+            is_quiet: nothing is drawn or said.
+            above: what else to draw, on top; is given the time that is left of the study, s.
+        """
+        self._above = above
         self.kept = 0
         self._is_quiet = is_quiet
         self._study = study
@@ -67,11 +80,14 @@ class Display:
     def opened(self, record: store.OpenRecord, facts: host.Facts) -> None:
         """Say where the record is, who runs where, and what is shared."""
         self.kept = len(record.outcomes())
+        self._study = record.study_here
         self._say(Text(f"{self._study.name} ({self._study.run.profile}) into {record.path}"))
         placement = host.place(facts.topology)
         self._say(Text(placement.text, style="dim"))
         for shared in placement.shared:
             self._say(Text(f"note: {shared.what}: {shared.effect}", style="yellow"))
+        for one in record.skipped:
+            self._say(Text(one.text, style="yellow"))
         if self.kept:
             self._say(Text(f"resumed: {self.kept} points are kept"))
 
@@ -131,7 +147,8 @@ class Display:
     def _draw(self) -> None:
         if not self._live.is_started or self._point is None:
             return
-        self._live.update(Group(*self._last, *self._now(self._point)), refresh=True)
+        above = self._above(self._left_s)
+        self._live.update(Group(*above, *self._last, *self._now(self._point)), refresh=True)
 
     def _now(self, point: Point) -> Sequence[Text | Table]:
         total = self._done + self._ahead

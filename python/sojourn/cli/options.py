@@ -26,6 +26,13 @@ def _studies(incomplete: str) -> list[str]:
     return sorted(path.stem for path in STUDIES.glob("*.toml") if path.stem.startswith(incomplete))
 
 
+def _some_studies(incomplete: str) -> list[str]:
+    """The last name of a list with commas, completed."""
+    before, comma, last = incomplete.rpartition(",")
+    named = before.split(",")
+    return [f"{before}{comma}{name}" for name in _studies(last) if name not in named]
+
+
 def _profiles(incomplete: str) -> list[str]:
     return [name for name in PROFILES if name.startswith(incomplete)]
 
@@ -47,6 +54,31 @@ StudyArgument = Annotated[
         show_default=False,
     ),
 ]
+StudyOrAll = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STUDY",
+        help="Name of a study that comes with the lab (see `sojourn ls`), or path of a TOML file; "
+        "none with --all.",
+        autocompletion=_studies,
+        show_default=False,
+    ),
+]
+All = Annotated[
+    bool,
+    typer.Option(
+        "--all", rich_help_panel=STUDY_PANEL,
+        help="Every study that comes with the lab, one after another, in one results folder.",
+    ),
+]  # fmt: skip
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only", metavar="STUDY,STUDY", rich_help_panel=STUDY_PANEL, show_default=False,
+        autocompletion=_some_studies,
+        help="With --all: these alone, in this order; names, or paths of TOML files.",
+    ),
+]  # fmt: skip
 Profile = Annotated[
     str | None,
     typer.Option(

@@ -8,33 +8,47 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from sojourn.cli import all_studies
 from sojourn.cli.draw import new_table, to_stdout
 from sojourn.cli.faults import say, tell
-from sojourn.cli.options import AsJson, Profile, Sets, StudyArgument, Vary
+from sojourn.cli.options import All, AsJson, Only, Profile, Sets, StudyOrAll, Vary
 from sojourn.cli.plain import put_json
 from sojourn.errors import Exit, SpecFault
 from sojourn.units import show_s
 
 if TYPE_CHECKING:
     from sojourn.plan import Point, Rehearsal
+    from sojourn.run import Held
     from sojourn.spec import Study
 
 
 def check(
-    study: StudyArgument, profile: Profile = None, sets: Sets = None, vary: Vary = None
+    study: StudyOrAll = None,
+    every: All = False,
+    only: Only = None,
+    profile: Profile = None,
+    sets: Sets = None,
+    vary: Vary = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check a study and print it in full, every default written out.
 
-    Nothing is started. All that is wrong is named, with its line and how to mend it.
+    Nothing is started. All that is wrong is named, with its line and how to mend it. With --all it
+    is said of each study what this machine can measure, and what it would take for the rest.
 
     \b
     Examples:
+      sojourn check --all
       sojourn check my.toml
       sojourn check latency_vs_load --profile full --set run.repeats=10 > mine.toml
     """
     from sojourn import spec
     from sojourn.plan import questions
 
+    if study is None or every or only:
+        names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
+        all_studies.check(names, profile=profile, sets=sets or (), as_json=as_json)
+        return
     try:
         asked = spec.load(
             study, profile=profile, overrides=sets or (), varied=vary or (), asks=questions.mistakes
@@ -43,11 +57,16 @@ def check(
         _tell_all(fault.each or (fault,))
         raise typer.Exit(Exit.USAGE) from None
     _hold_against_host(asked, study, sets or (), vary or ())
-    typer.echo(spec.to_toml(asked), nl=False)
+    if as_json:
+        put_json(asked.model_dump(mode="json", by_alias=True))
+    else:
+        typer.echo(spec.to_toml(asked), nl=False)
 
 
 def plan(
-    study: StudyArgument,
+    study: StudyOrAll = None,
+    every: All = False,
+    only: Only = None,
     profile: Profile = None,
     sets: Sets = None,
     vary: Vary = None,
@@ -56,42 +75,46 @@ def plan(
     """Show what would be measured, and how long it would take.
 
     Loads that follow from results (the search for the highest load) are played through with an
-    imagined service; their number may differ.
+    imagined service; their number may differ. What this machine cannot host is named and skipped.
 
     \b
     Examples:
+      sojourn plan --all --profile quick                  every study, and how long all take
       sojourn plan latency_vs_load --profile quick
       sojourn plan latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
     from sojourn import spec
-    from sojourn.plan import questions, rehearse
+    from sojourn.plan import left_out, questions, rehearse
 
+    if study is None or every or only:
+        names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
+        all_studies.plan(names, profile=profile, sets=sets or (), as_json=as_json)
+        return
     asked = spec.load(
         study, profile=profile, overrides=sets or (), varied=vary or (), asks=questions.mistakes
     )
-    ahead = rehearse(asked)
-    _hold_against_host(asked, study, sets or (), vary or ())
+    held = _hold_against_host(asked, study, sets or (), vary or ())
+    here = left_out.without(asked, held.skipped)
+    ahead = rehearse(here)
     if as_json:
         put_json({
             "study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points,
             "too_short": ahead.shortfalls, "is_cut": ahead.is_cut,
-            "combinations": combinations(asked, ahead),
-            "left_out": [
-                {"levels": dict(cell), "reason": reason}
-                for cell, reason in asked.design.left_out(asked.factors)
-            ],
+            "combinations": combinations(here, ahead),
+            "left_out": [one.table for one in (*left_out.by_design(asked), *held.skipped)],
         })  # fmt: skip
     else:
-        show(asked, ahead)
+        show(here, ahead)
 
 
-def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequence[str]) -> None:
+def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequence[str]) -> Held:
     """Refuse what the generator refuses, and CPUs that are not; else tell what is lacking here."""
     from sojourn import host, run, spec
 
     wrong = []
-    for fault in run.mistakes(asked, host.read()):
+    held = run.hold(asked, host.read())
+    for fault in held.faults:
         fault.at = spec.located(asked, study, fault.at, overrides=sets, varied=vary)
         if isinstance(fault, SpecFault):
             wrong.append(fault)
@@ -100,6 +123,11 @@ def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequ
     _tell_all(wrong)
     if wrong:
         raise typer.Exit(Exit.USAGE)
+    for one in held.skipped:
+        say(one.text)
+    if held.is_empty:
+        say("nothing of this study can be measured on this machine")
+    return held
 
 
 def _tell_all(faults: Sequence[SpecFault]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from typing import Annotated
 
 import typer
 
@@ -31,7 +32,13 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
     typer.echo(report.text(findings, width, color=sys.stdout.isatty()))
 
 
-def write(name: RecordArgument = None, results: Results = RESULTS) -> None:
+def write(
+    name: RecordArgument = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Of every study of a campaign, and the page of them all.")
+    ] = False,
+    results: Results = RESULTS,
+) -> None:
     """Write the report of a record anew: HTML, and every figure as SVG, PDF and CSV.
 
     Needs no machine: a record can be carried anywhere and read years later.
@@ -39,10 +46,15 @@ def write(name: RecordArgument = None, results: Results = RESULTS) -> None:
     \b
     Examples:
       sojourn report
+      sojourn report --all --results campaign
       sojourn report results/latency_vs_load/host/20260101T120000Z-a1b2
     """
-    from sojourn import pipeline, store
+    from sojourn import campaign, pipeline, store
 
+    if every:
+        for page in campaign.rewritten(campaign.read(results)):
+            typer.echo(str(page))
+        return
     _, pages = pipeline.written(store.resolve(results, name))
     for page in pages:
         typer.echo(str(page))

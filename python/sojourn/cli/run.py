@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sojourn.cli import all_studies
 from sojourn.cli.faults import say
 from sojourn.cli.options import (
     OUTPUT_PANEL,
     RESULTS,
     STUDY_PANEL,
+    All,
     AsJson,
     NoShield,
+    Only,
     Profile,
     Results,
     Sets,
     Shield,
-    StudyArgument,
+    StudyOrAll,
     Vary,
 )
 from sojourn.cli.patience import CalmS, Force, Wait, patience
@@ -46,7 +49,9 @@ Quiet = Annotated[
 
 
 def run(
-    study: StudyArgument,
+    study: StudyOrAll = None,
+    every: All = False,
+    only: Only = None,
     profile: Profile = None,
     sets: Sets = None,
     vary: Vary = None,
@@ -60,17 +65,29 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
-    """Measure a study, print the answer, and write the report.
+    """Measure a study, or all of them, print the answer, and write the report.
 
     Stopped by ^C or killed, it loses at most the point in flight; the same command goes on.
     One study at a time is measured on a machine, and only after a look at who else uses the CPUs.
 
     \b
     Exit codes: 0 the QoS target holds, 1 it is violated, 2 the study or command line is wrong,
-    3 unknown: a self-check failed, 4 something outside failed, 130 stopped.
+    3 unknown: a self-check failed, or this machine can host none of the study's combinations,
+    4 something outside failed, 130 stopped.
+
+    With --all each study has a record of its own below the results folder, whose index.html says
+    what became of all. One that this machine cannot host is skipped with the reason, one that fails
+    is told, and the others go on. The same command goes on with a campaign that was stopped, and
+    tries again what failed; --new begins anew.
+
+    \b
+    Exit codes of --all: 0 all are answered, 1 some are not, 2 a study or the command line is wrong,
+    3 nothing could be measured, 130 stopped.
 
     \b
     Examples:
+      sojourn run --all --profile quick
+      sojourn run --all --only file_size,file_count --profile quick --results campaign
       sojourn run latency_vs_load --profile quick
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
       sojourn run latency_vs_load --vary services.memcached.params.threads=1,2
@@ -82,6 +99,12 @@ def run(
 
     waits = patience(wait, calm_s, is_forced=force)
     sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
+    if study is None or every or only:
+        names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
+        return all_studies.run(
+            names, profile=profile, sets=sets, results=results, patience=waits, is_new=new,
+            as_json=as_json, is_quiet=quiet, only=only or (),
+        )  # fmt: skip
     asked = spec.load(  # a mistake is told at once
         study, profile=profile, overrides=sets, varied=vary or (), asks=questions.mistakes
     )

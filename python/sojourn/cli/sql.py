@@ -25,6 +25,8 @@ def sql(
 ) -> None:
     """Query all results: tables outcomes (as measured) and points (as planned); times in ns.
 
+    Combinations of levels without an answer, and why, are in the table left_out.
+
     Only reads, and sees nothing but the results. Each factor of the points' settings is a column.
 
     \b

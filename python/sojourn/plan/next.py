@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from operator import is_
 
 from sojourn.plan import axis as axes
-from sojourn.plan import design, joint, make, questions
+from sojourn.plan import design, failures, joint, make, questions
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Outcome, Phase, Point
@@ -71,6 +71,7 @@ class Planner:
         self._groups: dict[str, design.Groups] = {}
         self._joints: tuple[joint.Joint, ...] = ()
         self._known: dict[tuple[str, str], _Candidate] = {}
+        self._failures = failures.Ledger(study)
 
     def next(self, outcomes: Sequence[Outcome]) -> Point | None:
         """The measurement to make after `outcomes`, as `next_point` has it."""
@@ -100,6 +101,14 @@ class Planner:
         kept = self._known.get(one.name)
         if kept is None or kept.count != count:
             point = one.next({label: member.known for label, member in known.items()})
+            phases = [kind.name for kind in one.question.phases]
+            theirs = (
+                failures.home_of_all(phase, label, one.levels)
+                for phase in phases
+                for label in one.labels
+            )
+            if any(map(self._failures.is_given_up, theirs)):
+                point = None
             turn = one.turn(self._study, point) if point else _LAST
             kept = self._known[one.name] = _Candidate(count, point, turn, _NOBODY)
         return kept
@@ -110,11 +119,13 @@ class Planner:
         is_more = len(outcomes) >= known and all(map(is_, self._seen, outcomes))
         if not is_more or not self._groups:
             self._seen, self._known, known = [], {}, 0
+            self._failures = failures.Ledger(self._study)
             labels = [service.label for service in self._study.services]
             self._groups = {label: design.Groups(self._study, label) for label in labels}
             self._joints = joint.asked(self._study)
         for outcome in outcomes[known:]:
             self._seen.append(outcome)
+            self._failures.add(outcome)
             if outcome.point.phase in questions.OF_ALL:
                 joint.add(self._joints, self._study, outcome)
             elif groups := self._groups.get(outcome.point.service):
@@ -125,6 +136,11 @@ class Planner:
         known = self._known.get(name)
         if known is None or known.count != count:
             known = self._known[name] = self._found(group)
+        home = design.home(group.service, group.levels)
+        if self._failures.is_given_up(home):
+            return replace(known, point=None)
+        if self._failures.is_late(home):
+            return replace(known, turn=(_AFTER_ALL, *known.turn[1:]))
         return known
 
     def _found(self, group: design.Group) -> _Candidate:
@@ -219,6 +235,7 @@ def _because(what: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 
 
 _NOBODY = Known()  # of a joint plan, which nobody asks for it
+_AFTER_ALL = (1_000, True)  # in the place of a phase: of what fails, while others are tried
 _LAST: design.Turn = ((0, False), 0, 0, 0)  # of a combination that is complete: never compared
 _NO_PEAK = "nothing was answered in any closed-loop run: there is no load axis"
 _NO_BOUND = "the run at low load cannot be believed: there is no QoS bound"

@@ -26,6 +26,7 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
         color: paint the verdicts with ANSI colours.
     """
     lines = list(_head(findings, width))
+    lines += _left_out(findings, width)
     if findings.factors:
         lines += ["", *factors.lines(findings.factors, width)]
     for service in findings.services:
@@ -49,6 +50,15 @@ def _head(findings: Findings, width: int) -> Iterator[str]:
         yield from (line for kind in KINDS.values() for line in kind.study_head(findings))
     if len(findings.services) != 1 or findings.sections:
         yield f"all together: {show.verdict(findings.verdict)}"
+
+
+def _left_out(findings: Findings, width: int) -> Iterator[str]:
+    """Combinations of levels without an answer, each with its reason and its mend."""
+    if findings.left_out:
+        yield ""
+        yield "not measured ".ljust(width, "=")
+    for one in findings.left_out:
+        yield from _item(one.text, width)
 
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:

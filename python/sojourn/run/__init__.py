@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn.places.ledger import Undone
 from sojourn.run.execute import execute
-from sojourn.run.preview import check, mistakes
+from sojourn.run.preview import Held, check, hold, mistakes, nothing_left
 from sojourn.run.ready import Patience, Ready, ready
 from sojourn.run.restore import restore
 from sojourn.run.session import Session
@@ -14,6 +14,7 @@ from sojourn.run.watch import Event, Show
 
 __all__ = [
     "Event",
+    "Held",
     "Holder",
     "Interrupted",
     "Patience",
@@ -23,7 +24,9 @@ __all__ = [
     "Undone",
     "check",
     "execute",
+    "hold",
     "mistakes",
+    "nothing_left",
     "ready",
     "restore",
     "taken",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from sojourn import knobs, places, programs
-from sojourn.errors import HostFault, SpecFault
+from sojourn.errors import AbsentFault, HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.host.abilities import abilities
-from sojourn.host.tree import cpu_text
+from sojourn.host.tree import Tree, cpu_text
 from sojourn.knobs import Asked, KnobKind
 from sojourn.places import PlaceKind
 from sojourn.run.live import check_port
@@ -58,11 +59,12 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
             used here.
         HostFault: this machine lacks what a level needs.
     """
+    tree = Tree(Path(facts.root))
     for name, level in levels(spec).items():
         kind, at = knobs.kind(name), f"services.{spec.label}.knobs.{name}"
         if not re.fullmatch(kind.pattern, level):
             raise SpecFault(f"{name} is '{level}'", at=at, fix=f"give {kind.level}")
-        if lack := kind.lacks(Asked(level=level, place=spec.place)):
+        if lack := kind.lacks(Asked(level=level, place=spec.place, tree=tree)):
             raise HostFault(
                 f"knob {name} cannot be turned here: {lack.missing} is missing",
                 at=at,
@@ -85,7 +87,7 @@ def _check_cpus(kind: KnobKind, level: str, facts: Facts, at: str) -> None:
     if strays:
         named = cpu_text(tuple(sorted(strays)))
         what = f"{kind.name} is '{level}', but CPU {named} cannot be used here; CPUs {here} can"
-        raise SpecFault(what, at=at, fix=fix)
+        raise AbsentFault(what, at=at, fix=fix)
 
 
 def _check_needs(kind: PlaceKind, facts: Facts, at: str) -> None:

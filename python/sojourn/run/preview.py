@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.actors import clients
-from sojourn.errors import HostFault, SpecFault
+from sojourn.errors import AbsentFault, HostFault, SkippedFault, SpecFault
 from sojourn.host import Facts
 from sojourn.places import Address, ports
 from sojourn.plan import design, next_point
+from sojourn.plan.left_out import SKIPPED, LeftOut
+from sojourn.plan.setting import Setting
 from sojourn.run import generator
 from sojourn.run.execute import job
 from sojourn.run.live import RunningService
@@ -20,34 +23,97 @@ from sojourn.spec import Study
 UNKNOWN_YET = {"rate": "1", "find_max": False, "hlog": ""}
 
 
-def check(study: Study, facts: Facts) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A study held against a machine.
+
+    Attributes:
+        skipped: combinations that this machine cannot host; () without factors.
+        faults: what refuses the whole study, in its order, each once.
+        is_empty: nothing of it can be measured here.
+    """
+
+    skipped: tuple[LeftOut, ...] = ()
+    faults: tuple[SpecFault | HostFault, ...] = ()
+    is_empty: bool = False
+
+
+def check(study: Study, facts: Facts) -> tuple[LeftOut, ...]:
     """Refuse what cannot be measured here: services, sizes, and the generator's job.
+
+    Returns:
+        Combinations of levels that this machine cannot host, for the others to be measured.
 
     Raises:
         SpecFault, HostFault: what it is, where it is written, and how to mend it.
+        SkippedFault: this machine can host none of the combinations.
     """
-    for fault in mistakes(study, facts):
+    held = hold(study, facts)
+    for fault in held.faults:
         raise fault
+    if held.is_empty:
+        raise nothing_left(study, held.skipped)
+    return held.skipped
 
 
 def mistakes(study: Study, facts: Facts) -> Iterator[SpecFault | HostFault]:
-    """The same for each service that cannot be measured here, in the study's order.
+    """What refuses the whole study here, in its order, each once."""
+    yield from hold(study, facts).faults
 
-    With factors each combination of levels is held against the machine, and each fault told once.
+
+def hold(study: Study, facts: Facts) -> Held:
+    """Hold each combination of levels against the machine, without starting anything.
+
+    What is wrong anywhere refuses the study. What only this machine lacks refuses it too where
+    nothing is varied; else the combinations that need it are skipped, and the others stay.
     """
-    seen: list[Study] = []
-    told: set[str] = set()
-    for label, _, under in design.studies(study):
-        alone = under.model_copy(update={"services": (under.service(label),)})
-        if alone in seen:
+    faults: dict[str, SpecFault | HostFault] = {}
+    skipped: list[LeftOut] = []
+    every = design.studies(study)
+    for (label, levels, _), fault in zip(every, _faults(every, facts), strict=True):
+        if fault is None:
             continue
-        seen.append(alone)
-        try:
-            _check(alone, facts)
-        except (SpecFault, HostFault) as fault:
-            if str(fault) not in told:
-                told.add(str(fault))
-                yield fault
+        if study.factors and isinstance(fault, HostFault | AbsentFault):
+            skipped.append(
+                LeftOut(
+                    state=SKIPPED, service=label, levels=levels, reason=fault.what, mend=fault.fix
+                )
+            )
+        else:
+            faults.setdefault(str(fault), fault)
+    is_empty = len(skipped) == len(every)
+    return Held(skipped=tuple(skipped), faults=tuple(faults.values()), is_empty=is_empty)
+
+
+def nothing_left(study: Study, skipped: Sequence[LeftOut]) -> SkippedFault:
+    """The fault of a study whose combinations are all skipped: each reason once."""
+    reasons = dict.fromkeys(one.reason for one in skipped)
+    mends = dict.fromkeys(one.mend for one in skipped if one.mend)
+    count = len(skipped)
+    return SkippedFault(
+        f"{study.name}: nothing can be measured on this machine, "
+        f"{f'all {count} combinations are' if count > 1 else 'the only combination is'} skipped: "
+        f"{'; '.join(reasons)}",
+        at=", ".join(study.factors),
+        fix="; or ".join(mends),
+    )
+
+
+def _faults(
+    every: Sequence[tuple[str, Setting, Study]], facts: Facts
+) -> Iterator[SpecFault | HostFault | None]:
+    """What is wrong with each combination; None if nothing is. Equal ones are looked at once."""
+    seen: dict[str, SpecFault | HostFault | None] = {}
+    for label, _, under in every:
+        alone = under.model_copy(update={"services": (under.service(label),)})
+        text = alone.model_dump_json()
+        if text not in seen:
+            seen[text] = None
+            try:
+                _check(alone, facts)
+            except (SpecFault, HostFault) as fault:
+                seen[text] = fault
+        yield seen[text]
 
 
 def _check(alone: Study, facts: Facts) -> None:

@@ -7,18 +7,19 @@ Every field's description is what `schema/study.json` and the reference say abou
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from sojourn import units
 from sojourn.spec import keys
 from sojourn.spec.base import Model, Table
 from sojourn.spec.design import Combination, Design, Factors
+from sojourn.spec.levels import level_text
 from sojourn.spec.together import QosMatrix, Together, refuse, refuse_matrix
 
 SCHEMA: Literal["sojourn.study/1"] = "sojourn.study/1"
@@ -314,6 +315,7 @@ class Study(Model):
     "services.memcached.params.threads" = [1, 2]. The load is varied by run.fractions."""
     design: Design = Field(default_factory=Design)
     """Which combinations of the levels are measured: all, unless it says otherwise."""
+    _left: frozenset[tuple[str, frozenset[tuple[str, str]]]] = PrivateAttr(default=frozenset())
 
     @field_validator("probe", mode="before")
     @classmethod
@@ -370,9 +372,33 @@ class Study(Model):
         found: list[Combination] = []
         for whole in self._combinations:
             part = {key: whole[key] for key in mine}
-            if part not in found:
+            if part not in found and not self._is_left(part, labels):
                 found.append(part)
         return tuple(found)
+
+    def without(self, cells: Iterable[tuple[str, Combination]]) -> Study:
+        """The same study without some combinations, which a file of it does not say.
+
+        Args:
+            cells: label of a service, and levels of all factors that it feels.
+        """
+        left = {(label, _texts(levels)) for label, levels in cells}
+        if not left:
+            return self
+        found = self.model_copy()
+        found._left = self._left | left  # noqa: SLF001 - its own
+        return found
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all combinations of its design."""
+        return not self._left
+
+    def _is_left(self, part: Combination, labels: Iterable[str]) -> bool:
+        """Whether one of these services cannot be had under the levels that it feels."""
+        felt = ((label, self.factors_of(label)) for label in (labels if self._left else ()))
+        own = ((label, {key: part[key] for key in keys}) for label, keys in felt)
+        return any((label, _texts(levels)) in self._left for label, levels in own)
 
     def under(self, levels: Combination) -> Study:
         """The study of one combination of levels: these keys set, nothing left to vary.
@@ -404,3 +430,7 @@ class Study(Model):
         for name in ("_combinations", "_studies"):
             copied.__dict__.pop(name, None)
         return copied
+
+
+def _texts(levels: Combination) -> frozenset[tuple[str, str]]:
+    return frozenset((key, level_text(level)) for key, level in levels.items())

@@ -4,7 +4,7 @@ from sojourn.store.find import open_record as open  # noqa: A004 - read as store
 from sojourn.store.find import prepare, read, records, resolve
 from sojourn.store.listing import Listed, listed
 from sojourn.store.lock import is_live
-from sojourn.store.record import OpenRecord, Record, keep_answer
+from sojourn.store.record import OpenRecord, Record, keep_answer, keep_left_out, left_out_of
 from sojourn.store.remove import drop_raw, remove
 from sojourn.store.sql import query
 
@@ -15,6 +15,8 @@ __all__ = [
     "drop_raw",
     "is_live",
     "keep_answer",
+    "keep_left_out",
+    "left_out_of",
     "listed",
     "open",
     "prepare",

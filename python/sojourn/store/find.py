@@ -7,17 +7,27 @@ import platform
 import re
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sojourn import __version__, spec
 from sojourn.errors import StoreFault
+from sojourn.plan.left_out import LeftOut
 from sojourn.spec import Study
 from sojourn.store import files, lock
 from sojourn.store.index import POINTS
-from sojourn.store.record import FORM, MAJOR, MANIFEST, STUDY, OpenRecord, Record
+from sojourn.store.record import (
+    COMPLETE,
+    FORM,
+    MAJOR,
+    MANIFEST,
+    STUDY,
+    OpenRecord,
+    Record,
+    keep_left_out,
+)
 
 # What must not change between the parts of one record, as it stands in `environment`.
 IDENTITY = (("topology", "model"), ("kernel", "release"))
@@ -43,6 +53,7 @@ def open_record(
     resume: bool = True,
     machine: str | None = None,
     manifest: Mapping[str, Any] | None = None,
+    skipped: Sequence[LeftOut] = (),
 ) -> OpenRecord:
     """Begin a record, or go on with the unfinished one of the same study on the same machine.
 
@@ -52,6 +63,8 @@ def open_record(
         resume: False: always begin anew.
         machine: name of the folder; by default the host's name.
         manifest: what else `manifest.json` says: environment, placement, command, …
+        skipped: combinations that this machine cannot host. A finished record of which some were
+            skipped that it now can host is gone on with.
 
     Raises:
         StoreFault: it cannot be written, or a live process writes into it.
@@ -61,11 +74,16 @@ def open_record(
     with files.disk_faults(home):
         home.mkdir(parents=True, exist_ok=True)
     about = manifest or {}
-    if resume and (path := _unfinished(home, study, about)):
+    if resume and (path := _unfinished(home, study, about, skipped)):
         record = OpenRecord(path, lock.take(path))
         record.resumed(about)
+        with files.disk_faults(path):
+            (path / COMPLETE).unlink(missing_ok=True)
+        keep_left_out(path, skipped)
         return record
-    return _begin(home, study, about)
+    record = _begin(home, study, about)
+    keep_left_out(record.path, skipped)
+    return record
 
 
 def plain(name: str) -> str:
@@ -73,13 +91,20 @@ def plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "host"
 
 
-def _unfinished(home: Path, study: Study, about: Mapping[str, Any]) -> Path | None:
+def _unfinished(
+    home: Path, study: Study, about: Mapping[str, Any], skipped: Sequence[LeftOut]
+) -> Path | None:
     text = spec.to_toml(study)
+    still = {(one.service, one.levels) for one in skipped}
     for path in sorted(home.iterdir(), reverse=True):
         if (path / MANIFEST).is_file() and (path / STUDY).is_file():
             record = Record(path)  # a newer version is refused here, not overwritten
             is_ours = record.study_file == text and _is_same(record.manifest, about)
-            if is_ours and not record.is_complete:
+            if not is_ours:
+                continue
+            if not record.is_complete or any(
+                (one.service, one.levels) not in still for one in record.skipped
+            ):
                 return path
     return None
 

@@ -10,6 +10,7 @@
         resumed-….json    what was known of the machine when the run went on
         complete.json     written at the end
         outcomes.parquet  a copy of all outcomes, so that one file is read (`index`)
+        left_out.json     combinations of levels without an answer, and why
         answer.json       verdict and headline of its newest report, so that lists need no analysis
 
 A point without `outcome.parquet` was in flight when its run was killed; it is ignored and measured
@@ -21,7 +22,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +34,8 @@ import pyarrow.parquet as pq
 
 from sojourn import spec
 from sojourn.errors import StoreFault
-from sojourn.plan import codec
+from sojourn.plan import codec, left_out
+from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Point
 from sojourn.samples import check_version, read_json
 from sojourn.spec import Study
@@ -42,7 +44,7 @@ from sojourn.store.index import OUTCOME, POINTS
 
 FORM, MAJOR = "sojourn.record", 1
 STUDY, MANIFEST, COMPLETE = "study.toml", "manifest.json", "complete.json"
-ANSWER = "answer.json"
+ANSWER, LEFT_OUT = "answer.json", "left_out.json"
 NAME_MAX = 120  # of a key in a folder's name; its number alone tells folders apart
 SERVICE = "service.json"
 
@@ -71,6 +73,17 @@ class Record:
         """`verdict` and `answer` of its newest report; empty if there was none."""
         path = self.path / ANSWER
         return read_json(path) if path.is_file() else {}
+
+    @property
+    def skipped(self) -> tuple[LeftOut, ...]:
+        """Combinations that the machine could not host when the run last began."""
+        found = left_out_of(self.path)
+        return tuple(one for one in found if one.state == left_out.SKIPPED)
+
+    @property
+    def study_here(self) -> Study:
+        """The study without what was skipped: what is planned."""
+        return left_out.without(self.study, self.skipped)
 
     @property
     def study_file(self) -> str:
@@ -161,6 +174,34 @@ class OpenRecord(Record):
         wall_s = sum(outcome.wall_s for outcome in self._outcomes)
         table = {"schema": "sojourn.complete/1", "points": len(self._outcomes), "wall_s": wall_s}
         files.write_text(self.path / COMPLETE, _text(table))
+
+
+def keep_left_out(path: Path, left: Iterable[LeftOut]) -> None:
+    """Keep which combinations of levels have no answer, and why."""
+    rows = [one.table for one in left]
+    if rows or (path / LEFT_OUT).exists():
+        files.write_text(path / LEFT_OUT, _text({"schema": "sojourn.left_out/1", "rows": rows}))
+
+
+def left_out_of(path: Path) -> tuple[LeftOut, ...]:
+    """What `keep_left_out` kept in a record; () where it kept nothing.
+
+    Raises:
+        StoreFault: it is damaged, or of a newer version.
+    """
+    file = path / LEFT_OUT
+    if not file.is_file():
+        return ()
+    table = read_json(file)
+    check_version(table, "sojourn.left_out", 1, at=file)
+    try:
+        return tuple(map(LeftOut.of, table["rows"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreFault(
+            f"what was left out cannot be read: {error!r}",
+            at=str(file),
+            fix="remove this file: the next run writes it anew",
+        ) from None
 
 
 def keep_answer(path: Path, verdict: str, answer: str) -> None:

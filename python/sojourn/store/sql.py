@@ -1,6 +1,7 @@
 """All outcomes of all records as tables for DuckDB: `points` (as planned) and `outcomes`.
 
-Both have a point's setting as a map, and a column for every factor that any point has.
+Both have a point's setting as a map, and a column for every factor that any point has. `left_out`
+has the combinations of levels without an answer, and why.
 
 A query may come from anywhere (a page, a colleague), and the lab often runs as root. So it gets a
 database in memory that holds the outcomes and nothing else: the files are read before it is run,
@@ -22,6 +23,7 @@ from sojourn.plan.setting import LOAD, RATE, Level, is_factor, level_of, level_t
 from sojourn.store import index
 from sojourn.store.columns import SCHEMA, as_kept, setting_of
 from sojourn.store.find import read, records
+from sojourn.store.record import left_out_of
 
 EXAMPLE = 'try: sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes"'
 ONLY_READS = "`sojourn sql` only reads: write a SELECT; --json and --csv give what it finds"
@@ -35,6 +37,13 @@ READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 _MEASURED = SCHEMA.names[SCHEMA.names.index("verdict") : SCHEMA.names.index("setting")]
 _FROM = ("study", "machine", "record")
 _BESIDE = [index.AT, index.BYTES, index.CHANGED]
+_LEFT = pa.schema(
+    [
+        *(pa.field(name, pa.string()) for name in (*_FROM, "service", "state")),
+        pa.field("levels", SCHEMA.field("setting").type),
+        *(pa.field(name, pa.string()) for name in ("reason", "mend")),
+    ]
+)
 _SAYS = ("_row", "key", "phase", "fraction", "point_rps")  # the setting, where none is kept
 _OLDER = pa.schema([("_row", pa.int64()), ("older", SCHEMA.field("setting").type)])
 
@@ -45,6 +54,9 @@ def connect(results: Path) -> duckdb.DuckDBPyConnection:
     `study`, `machine` and `record` say where a row comes from; times are in ns.
     """
     base = duckdb.connect(":memory:", config=ALONE)
+    base.register("unanswered", _left_out(results))
+    base.execute("CREATE TABLE left_out AS SELECT * FROM unanswered")
+    base.unregister("unanswered")
     base.register("files", _files(results))
     _keep_with_settings(base)
     base.execute(f"SET {NO_FILES}")  # from here on texts of the records become part of statements
@@ -56,6 +68,17 @@ def connect(results: Path) -> duckdb.DuckDBPyConnection:
     base.execute(f"CREATE VIEW points AS SELECT * EXCLUDE ({measured}) FROM outcomes")  # noqa: S608
     base.execute(f"SET {LOCKED}")
     return base
+
+
+def _left_out(results: Path) -> pa.Table:
+    """Combinations of levels without an answer, of all records: state, reason and mend."""
+    rows = [
+        {**dict(zip(_FROM, path.parts[-len(_FROM) :], strict=True)), **one.table,
+         "levels": as_kept(one.levels)}
+        for path in records(results)
+        for one in left_out_of(path)
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=_LEFT)
 
 
 def _files(results: Path) -> pa.Table:

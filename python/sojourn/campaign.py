@@ -1,0 +1,335 @@
+"""Many studies one after another: each in a record of its own, all in one folder with one page.
+
+    survey → run: for each study check, measure, report … → index.html and campaign.json
+
+A study that is skipped or fails does not end the others. What became of each stands in
+`campaign.json` as soon as it is known, so the same command goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sojourn import pipeline, plan, run, spec, store
+from sojourn.errors import AbsentFault, Exit, Fault, HostFault, StoreFault
+from sojourn.host import Facts
+from sojourn.plan import Rehearsal, Verdict, left_out, questions
+from sojourn.report import index
+from sojourn.report.index import Entry
+from sojourn.run import Held
+from sojourn.samples import check_version
+from sojourn.spec import Study
+from sojourn.store import files
+
+FORM, MAJOR = "sojourn.campaign", 1
+FILE, PAGE, LOGS = "campaign.json", "index.html", "campaign-logs"
+DONE = (index.ANSWERED, index.UNDECIDED)
+BUDGET_S = {"quick": 3600.0}  # for all studies that come with the lab, on one machine
+
+Stage = Callable[["Planned", Sequence[Entry]], AbstractContextManager[pipeline.Watcher]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A study, held against this machine, before anything is measured.
+
+    Attributes:
+        name: as it was asked for.
+        study: without what this machine cannot host.
+        whole: as its file has it.
+        ahead: its points; None where nothing of it can be measured.
+        fault: why not.
+    """
+
+    name: str
+    study: Study
+    whole: Study
+    held: Held
+    ahead: Rehearsal | None
+    fault: Fault | None = None
+
+    @property
+    def entry(self) -> Entry:
+        """Its line before anything was measured."""
+        return Entry(
+            study=self.name,
+            question=self.whole.question,
+            planned=len(self.ahead.points) if self.ahead else 0,
+            planned_s=self.ahead.wall_s if self.ahead else 0.0,
+            left_out=tuple(one.text for one in self.held.skipped),
+            reason=self.fault.what if self.fault else "",
+            mend=self.fault.fix if self.fault else "",
+            state=_state(self.fault) if self.fault else index.WAITING,
+        )
+
+
+def survey(
+    names: Sequence[str], facts: Facts, *, profile: str | None = None, sets: Sequence[str] = ()
+) -> Iterator[Planned]:
+    """Each study with what it would measure here; all are read before the first is told.
+
+    Args:
+        names: of studies that come with the lab, or paths of files.
+        facts: of the machine.
+        profile: of all; None: each has its own.
+        sets: `key=value` for every study.
+
+    Raises:
+        SpecFault: one of them is wrong.
+    """
+    known = [
+        spec.load(name, profile=profile, overrides=sets, asks=questions.mistakes) for name in names
+    ]
+    return (_planned(name, study, facts) for name, study in zip(names, known, strict=True))
+
+
+def _planned(name: str, study: Study, facts: Facts) -> Planned:
+    held = run.hold(study, facts)
+    here = left_out.without(study, held.skipped)
+    fault: Fault | None = next(iter(held.faults), None)
+    if held.is_empty and fault is None:
+        fault = run.nothing_left(study, held.skipped)
+    ahead = plan.rehearse(here) if fault is None else None
+    return Planned(name=name, study=here, whole=study, held=held, ahead=ahead, fault=fault)
+
+
+@dataclass(slots=True, kw_only=True)
+class Campaign:
+    """The folder of a campaign, and what became of each study so far.
+
+    Attributes:
+        folder: of all results, in which the records, `campaign.json` and the page lie.
+        identity: what makes the same command the same campaign.
+        command: that goes on with it.
+        entries: in order.
+    """
+
+    folder: Path
+    identity: Mapping[str, Any]
+    command: str
+    started: str
+    entries: list[Entry]
+
+    @property
+    def page(self) -> Path:
+        """Its one page."""
+        return self.folder / PAGE
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the same command would begin anew: nothing waits, and nothing failed."""
+        return not any(
+            entry.state in {index.WAITING, index.MEASURING, index.FAILED} for entry in self.entries
+        )
+
+    @property
+    def exit(self) -> Exit:
+        """0: all are answered, 3: nothing could be measured, 1: some are not answered."""
+        if all(entry.state == index.ANSWERED for entry in self.entries):
+            return Exit.OK
+        return Exit.VIOLATED if any(entry.points for entry in self.entries) else Exit.UNKNOWN
+
+    def put(self, number: int, entry: Entry) -> None:
+        """Keep what is known of one study now, and write the page."""
+        self.entries[number] = entry
+        self.write()
+
+    def write(self) -> None:
+        """Write the file and the page."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        table = {
+            "schema": f"{FORM}/{MAJOR}", "identity": dict(self.identity), "command": self.command,
+            "started": self.started, "entries": [asdict(entry) for entry in self.entries],
+        }  # fmt: skip
+        files.write_text(self.folder / FILE, json.dumps(table, indent=2) + "\n")
+        html = index.html(
+            self.entries, profile=str(self.identity.get("profile") or ""), command=self.command,
+            started=self.started,
+        )  # fmt: skip
+        files.write_text(self.page, html)
+
+
+def opened(
+    folder: Path, planned: Sequence[Planned], *, identity: Mapping[str, Any], command: str,
+    is_new: bool = False,
+) -> Campaign:  # fmt: skip
+    """The campaign that the same command began and did not end, or a new one."""
+    found = None if is_new else _read(folder)
+    fresh = [one.entry for one in planned]
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    if found is None or found.is_ended or found.identity != identity:
+        return Campaign(
+            folder=folder, identity=identity, command=command, started=now, entries=fresh
+        )
+    kept = {entry.study: entry for entry in found.entries if entry.state in DONE}
+    found.entries = [kept.get(entry.study, entry) for entry in fresh]
+    return found
+
+
+def read(folder: Path) -> Campaign:
+    """The campaign of a folder, to be looked at.
+
+    Raises:
+        StoreFault: there is none, or its file cannot be read.
+    """
+    found = _read(folder)
+    if found is None:
+        raise StoreFault(
+            "there is no campaign in this folder", at=str(folder.absolute()),
+            fix="begin with `sojourn run --all`, or name its folder with --results DIR",
+        )  # fmt: skip
+    return found
+
+
+def _read(folder: Path) -> Campaign | None:
+    file = folder / FILE
+    if not file.is_file():
+        return None
+    try:
+        table = json.loads(file.read_text(encoding="utf-8"))
+        check_version(table, FORM, MAJOR, at=file)
+        known = {field.name for field in fields(Entry)}
+        rows = [{k: v for k, v in row.items() if k in known} for row in table["entries"]]
+        entries = [Entry(**{**row, "left_out": tuple(row["left_out"])}) for row in rows]
+        return Campaign(
+            folder=folder, identity=table["identity"], command=table["command"],
+            started=table["started"], entries=entries,
+        )  # fmt: skip
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise StoreFault(
+            f"the campaign cannot be read: {error}", at=str(file),
+            fix="remove this file: the records stay, and the next run begins a campaign",
+        ) from None  # fmt: skip
+
+
+def measure(
+    campaign: Campaign, planned: Sequence[Planned], stage: Stage, *, patience: run.Patience,
+    is_new: bool = False,
+) -> None:  # fmt: skip
+    """Measure what is not measured yet, study by study; each is told as soon as it is known."""
+    campaign.write()
+    for number, one in enumerate(planned):
+        if campaign.entries[number].state in DONE or one.fault is not None:
+            continue
+        campaign.put(number, replace(one.entry, state=index.MEASURING))
+        try:
+            with stage(one, campaign.entries) as watcher:
+                done = pipeline.run_study(
+                    one.whole, campaign.folder, watcher, resume=not is_new,
+                    command=_command_of(one, campaign), patience=patience,
+                )  # fmt: skip
+            entry = _done(one, done, campaign.folder)
+        except Fault as fault:
+            entry = _faulty(one, fault, campaign.folder)
+        except Exception as error:  # noqa: BLE001 - one study must not end the others
+            entry = _unforeseen(one, error, campaign.folder)
+        campaign.put(number, entry)
+
+
+def rewritten(campaign: Campaign) -> Iterator[Path]:
+    """Write every report of a campaign anew, and its page; gives their paths."""
+    for number, entry in enumerate(campaign.entries):
+        path = campaign.folder / entry.record
+        if entry.record and path.is_dir():
+            findings, pages = pipeline.written(path)
+            campaign.entries[number] = replace(entry, **_found(findings, pages, path, campaign))
+            yield from (page for page in pages if page.suffix == ".html")
+    campaign.write()
+    yield campaign.page
+
+
+def _found(findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign) -> dict[str, Any]:
+    page = next((page for page in pages if page.suffix == ".html"), None)
+    return {
+        "verdict": str(findings.verdict),
+        "answer": findings.answer,
+        "left_out": tuple(one.text for one in findings.left_out),
+        "report": _within(campaign.folder, page) if page else "",
+        "record": _within(campaign.folder, path),
+    }
+
+
+def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
+    found = done.findings
+    is_open = found.verdict is Verdict.UNKNOWN
+    page = next((page for page in done.pages if page.suffix == ".html"), None)
+    return replace(
+        one.entry,
+        state=index.UNDECIDED if is_open else index.ANSWERED,
+        verdict=str(found.verdict),
+        answer=found.answer,
+        reason="; ".join(found.reasons[:1]) if is_open else "",
+        points=len(found.points),
+        wall_s=found.wall_s,
+        left_out=tuple(one.text for one in found.left_out),
+        record=_within(folder, done.path),
+        report=_within(folder, page) if page else "",
+    )
+
+
+def _faulty(one: Planned, fault: Fault, folder: Path) -> Entry:
+    mend = fault.fix
+    entry = replace(one.entry, state=_state(fault), reason=fault.what, mend=mend)
+    return _with_what_is_kept(entry, one, folder)
+
+
+def _unforeseen(one: Planned, error: Exception, folder: Path) -> Entry:
+    """One line in the table; the trace lies in a file."""
+    name = f"{one.whole.name}.txt"
+    (folder / LOGS).mkdir(parents=True, exist_ok=True)
+    text = "".join(traceback.format_exception(error))
+    files.write_text(folder / LOGS / name, text)
+    entry = replace(
+        one.entry,
+        state=index.FAILED,
+        reason=f"something unforeseen happened: {type(error).__name__}: {error}".splitlines()[0],
+        mend=f"this is a fault of sojourn; the trace is in {LOGS}/{name}",
+        log=f"{LOGS}/{name}",
+    )
+    return _with_what_is_kept(entry, one, folder)
+
+
+def _with_what_is_kept(entry: Entry, one: Planned, folder: Path) -> Entry:
+    """The points that a study has in spite of its fault: its newest unfinished record."""
+    paths = sorted((folder / one.whole.name).glob("*/*/manifest.json"), key=lambda p: p.parent.name)
+    if not paths:
+        return entry
+    try:
+        record = store.read(paths[-1].parent)
+        outcomes = record.outcomes() if not record.is_complete else ()
+    except Fault:
+        return entry
+    return replace(
+        entry,
+        points=len(outcomes),
+        wall_s=sum(outcome.wall_s for outcome in outcomes),
+        record=_within(folder, record.path) if outcomes else "",
+    )
+
+
+def _state(fault: Fault) -> str:
+    return index.SKIPPED if isinstance(fault, HostFault | AbsentFault) else index.FAILED
+
+
+def _within(folder: Path, path: Path) -> str:
+    return os.path.relpath(path, folder)
+
+
+def _command_of(one: Planned, campaign: Campaign) -> str:
+    """The command that measures this study alone."""
+    parts = ["sojourn", "run", one.name]
+    profile = campaign.identity["profile"]
+    parts += ["--profile", str(profile)] if profile else []
+    for text in campaign.identity["sets"]:
+        parts += ["--set", text]
+    parts += ["--results", str(campaign.folder)]
+    return shlex.join(parts)

@@ -1,0 +1,194 @@
+"""`--all` on a simulated machine: one page, what fails does not end the others, it goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sojourn import campaign, run
+from sojourn.cli.app import main
+from sojourn.cli.options import _some_studies
+from sojourn.errors import Exit, HostFault, RunFault
+from sojourn.report import index
+from sojourn.run import Held
+from sojourn.spec import Study
+from sojourn.testing import Lab, installed
+
+if TYPE_CHECKING:
+    from sojourn.plan import Point
+
+TINY = """schema = "sojourn.study/1"
+name = "{name}"
+question = "What is asked of {name}?"
+aa = false
+[run]
+measure_s = 0.2
+repeats = 1
+retries = 9
+fractions = [0.2, 0.5]
+peak_s = 0.2
+peak_repeats = 1
+[[services]]
+kind = "memcached"
+label = "{name}"
+measure = ["sweep"]
+[services.qos]
+q = 0.99
+bound = "1ms"
+"""
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    found = installed(monkeypatch, tmp_path_factory.mktemp("locks"))
+
+    def hold(study: Study, _facts: object) -> Held:
+        is_lacking = study.name == "lacking"
+        fault = HostFault("program nothing is missing", at="", fix="apt install nothing")
+        return Held(faults=(fault,) if is_lacking else ())
+
+    monkeypatch.setattr(run, "hold", hold)
+    return found
+
+
+def many(folder: Path, *names: str) -> str:
+    for name in names:
+        (folder / f"{name}.toml").write_text(TINY.format(name=name), encoding="utf-8")
+    return ",".join(str(folder / f"{name}.toml") for name in names)
+
+
+def sojourn(verb: str, only: str, *more: str, results: Path | None = None) -> int:
+    where = ["--results", str(results)] if results else []
+    return main([verb, "--all", "--only", only, "--profile", "quick", *more, *where])
+
+
+def states(results: Path) -> list[str]:
+    return [entry.state for entry in campaign.read(results).entries]
+
+
+def test_what_is_skipped_or_fails_is_told_on_one_page_and_the_others_are_measured(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def trouble(point: Point, _number: int) -> None:
+        if point.service == "broken":
+            raise ZeroDivisionError("a surprise")
+        if point.service == "dead":
+            raise RunFault("it died", at="pid 7", fix="see its log")
+
+    lab.trouble = trouble
+    only = many(tmp_path, "lacking", "broken", "dead", "good")
+    results = tmp_path / "results"
+    assert sojourn("run", only, "--json", results=results) == Exit.VIOLATED
+    out, err = capsys.readouterr()
+    told = {Path(row["study"]).stem: row for row in json.loads(out)["studies"]}
+    assert [told[name]["state"] for name in ("lacking", "broken", "dead")] == [
+        "skipped", "failed", "failed",
+    ]  # fmt: skip
+    assert told["good"]["verdict"]
+    assert told["lacking"]["mend"] == "apt install nothing"
+    assert told["dead"]["points"] == 3
+    assert "Traceback" not in out + err
+    log = results / told["broken"]["log"]
+    assert "ZeroDivisionError: a surprise" in log.read_text(encoding="utf-8")
+    page = (results / "index.html").read_text(encoding="utf-8")
+    for text in ("What is asked of good?", "apt install nothing", "it died", "a surprise"):
+        assert text in page
+    assert (results / told["good"]["record"] / "study.toml").is_file()
+    assert f'href="{told["good"]["report"]}"' in page
+
+    lab.trouble = lambda _point, _number: None
+    before = len(lab.points)
+    sojourn("run", only, results=results)
+    assert {point.service for point in lab.points[before:]} == {"broken", "dead"}
+    assert "resumed: 1 of 4 studies" in capsys.readouterr().err
+    assert campaign.read(results).is_ended
+
+
+def test_a_campaign_that_was_stopped_goes_on_where_it_was(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(point: Point, _number: int) -> None:
+        if point.service == "second":
+            raise KeyboardInterrupt
+
+    lab.trouble = stop
+    only, results = many(tmp_path, "first", "second"), tmp_path / "results"
+    assert sojourn("run", only, results=results) == Exit.INTERRUPTED
+    assert "go on with: sojourn run --all --only" in capsys.readouterr().err
+    assert states(results)[1] == index.MEASURING
+    lab.trouble = lambda _point, _number: None
+    before = len(lab.points)
+    sojourn("run", only, results=results)
+    assert {point.service for point in lab.points[before:]} == {"second"}
+    assert main(["report", "--all", "--results", str(results)]) == Exit.OK
+    assert str(results / "index.html") in capsys.readouterr().out
+
+
+def test_where_nothing_can_be_measured_it_is_exit_3(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only, results = many(tmp_path, "lacking"), tmp_path / "results"
+    assert sojourn("run", only, results=results) == Exit.UNKNOWN
+    assert not lab.points
+    capsys.readouterr()
+    for verb in ("plan", "check"):
+        assert sojourn(verb, only, "--json") == Exit.OK
+        told = json.loads(capsys.readouterr().out)["studies"][0]
+        assert (told["can"], told["mend"]) == (False, "apt install nothing")
+
+
+def test_the_plan_of_all_sums_up_and_says_the_budget(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only = many(tmp_path, "one", "two", "lacking")
+    assert sojourn("plan", only, "--json") == Exit.OK
+    told = json.loads(capsys.readouterr().out)
+    assert [row["can"] for row in told["studies"]] == [True, True, False]
+    assert told["wall_s"] == pytest.approx(sum(row["wall_s"] for row in told["studies"]))
+    assert told["budget_s"] == campaign.BUDGET_S["quick"]
+    monkeypatch.setitem(campaign.BUDGET_S, "quick", 1.0)
+    assert sojourn("plan", only) == Exit.OK
+    assert "too long" in capsys.readouterr().out
+    assert not lab.points
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--all", "--only", "zzz"], "there are: breakdown"),
+        (["--only", "selfcheck"], "add --all"),
+        (["selfcheck", "--all"], "leave selfcheck out"),
+        (["--all", "--vary", "load=0.1,0.2"], "name the study"),
+        ([], "or give --all"),
+    ],
+)
+def test_a_wrong_command_is_told_what_there_is(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("run", "plan", "check"):
+        assert main([verb, *arguments]) == Exit.USAGE
+        assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_completion_goes_on_after_a_comma() -> None:
+    assert "selfcheck" in _some_studies("self")
+    assert _some_studies("breakdown,selfch") == ["breakdown,selfcheck"]
+    assert _some_studies("selfcheck,selfch") == []
+
+
+def test_exits_count_answers() -> None:
+    def exit_of(*found: str) -> Exit:
+        entries = [
+            index.Entry(study=s, question="?", state=s, points=s != "skipped") for s in found
+        ]
+        return campaign.Campaign(
+            folder=Path(), identity={}, command="", started="", entries=entries
+        ).exit
+
+    assert exit_of(index.ANSWERED, index.ANSWERED) == Exit.OK
+    assert exit_of(index.ANSWERED, index.SKIPPED) == Exit.VIOLATED
+    assert exit_of(index.UNDECIDED) == Exit.VIOLATED
+    assert exit_of(index.SKIPPED, index.SKIPPED) == Exit.UNKNOWN

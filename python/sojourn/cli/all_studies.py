@@ -1,0 +1,320 @@
+"""`--all` of `run`, `plan` and `check`: many studies, a line of a table for each."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.cli.draw import escape, new_table, to_stderr, to_stdout
+from sojourn.cli.faults import say
+from sojourn.cli.options import RESULTS
+from sojourn.cli.plain import put_json
+from sojourn.errors import Exit, SpecFault
+from sojourn.units import show_s
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from sojourn.campaign import Planned
+    from sojourn.report.index import Entry
+    from sojourn.run import Patience
+
+_COLORS = {"answered": "green", "failed": "red", "skipped": "yellow", "undecided": "yellow"}
+_NOTES = 2  # combinations that are skipped, as a line of the table names them
+
+
+def chosen(
+    study: str | None, only: Sequence[str], *, is_all: bool, varied: Sequence[str]
+) -> list[str]:
+    """The studies that are asked for, in order, each once.
+
+    Raises:
+        SpecFault: the options contradict each other, or there is no such study.
+    """
+    from sojourn import spec
+
+    if study is None and not is_all and not only:
+        raise SpecFault(
+            "no study is named", at="the command line",
+            fix=f"name one of {', '.join(spec.names())}, a TOML file, or give --all",
+        )  # fmt: skip
+    if study is not None:
+        raise SpecFault(
+            f"{study} is one study, --all and --only mean many", at="the command line",
+            fix=f"leave {study} out, or write --all --only {study}",
+        )  # fmt: skip
+    if not is_all:
+        raise SpecFault("--only is for --all", at="--only", fix="add --all, or name one study")
+    if varied:
+        raise SpecFault(
+            "--vary is for one study, whose keys it names", at=f"--vary {varied[0]}",
+            fix="name the study instead of --all",
+        )  # fmt: skip
+    named = [name.strip() for text in only for name in text.split(",") if name.strip()]
+    for name in named:
+        if not name.endswith(".toml") and name not in spec.names():
+            raise SpecFault(
+                f"there is no study called '{name}'", at=f"--only {','.join(only)}",
+                fix=f"there are: {', '.join(spec.names())}; a file of your own ends with .toml",
+            )  # fmt: skip
+    return list(dict.fromkeys(named)) or spec.names()
+
+
+def _surveyed(names: Sequence[str], profile: str | None, sets: Sequence[str]) -> Iterator[Planned]:
+    from sojourn import campaign, host
+
+    return campaign.survey(names, host.read(), profile=profile, sets=sets)
+
+
+def plan(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_json: bool) -> None:
+    """Print what each study would measure here, and how long all of them take."""
+    found = list(_surveyed(names, profile, sets))
+    total_s, budget_s = _total_s(found), _budget_s(found)
+    if as_json:
+        put_json({
+            "studies": [_told(one) for one in found], "wall_s": total_s, "budget_s": budget_s,
+            "points": sum(one.entry.planned for one in found),
+        })  # fmt: skip
+        return
+    console = to_stdout()
+    table = new_table()
+    table.add_column("study", overflow="fold", max_width=26)
+    for name in ("points", "time", "skipped"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("question, or why not", overflow="fold", min_width=30)
+    for one in found:
+        entry, left = one.entry, str(len(one.held.skipped) or "-")
+        if one.ahead is None:
+            table.add_row(one.name, "-", "-", left, f"[yellow]{entry.state}[/]: {_why(entry)}")
+            continue
+        points, question = str(entry.planned), escape(entry.question)
+        table.add_row(one.name, points, show_s(entry.planned_s), left, question)
+    console.print(table)
+    _say_skipped(found)
+    total = sum(one.entry.planned for one in found)
+    can = sum(one.ahead is not None for one in found)
+    console.print(
+        f"{can} of {len(found)} studies, about {total} points, about {show_s(total_s)} in all"
+        + (f" of the {show_s(budget_s)} that all may take" if budget_s else "")
+    )
+    if budget_s and total_s > budget_s:
+        console.print(
+            f"[yellow]too long[/]: {show_s(total_s - budget_s)} more than that; "
+            "leave some out with --only"
+        )
+    short = [(one.name, text) for one in found if one.ahead for text in one.ahead.shortfalls]
+    for name, text in short:
+        console.print(f"[yellow]too short[/]: {name}: {escape(text)}", soft_wrap=True)
+
+
+def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_json: bool) -> None:
+    """Print of each study what this machine can measure, and what the rest would take."""
+    found = list(_surveyed(names, profile, sets))
+    if as_json:
+        put_json({"studies": [_told(one) for one in found]})
+        return
+    console = to_stdout()
+    table = new_table()
+    table.add_column("study", overflow="fold", max_width=26)
+    table.add_column("here", no_wrap=True)
+    table.add_column("why, and what would mend it", overflow="fold", min_width=30)
+    for one in found:
+        if one.fault is not None:
+            table.add_row(one.name, "[yellow]no[/]", _why(one.entry))
+        elif left := one.held.skipped:
+            count = sum(map(len, map(one.whole.combinations, _labels(one))))
+            reasons = dict.fromkeys(f"{o.reason}; {o.mend}" if o.mend else o.reason for o in left)
+            here = f"[yellow]{count - len(left)} of {count}[/]"
+            table.add_row(one.name, here, escape("\n".join(reasons)))
+        else:
+            table.add_row(one.name, "[green]all[/]", "")
+    console.print(table)
+
+
+def run(
+    names: Sequence[str], *, profile: str | None, sets: Sequence[str], results: Path,
+    patience: Patience, is_new: bool, as_json: bool, is_quiet: bool, only: Sequence[str],
+) -> int:  # fmt: skip
+    """Measure study after study; gives the exit code."""
+    from sojourn import campaign
+    from sojourn import run as running
+    from sojourn.run.signals import ending_in_order
+
+    show = _Show(is_quiet=is_quiet)
+    show.line(f"looking at {len(names)} studies")
+    found = list(_surveyed(names, profile, sets))
+    with running.taken(
+        "all studies", lambda event: say(event.text), wait_s=patience.turn_s,
+        is_forced=patience.is_forced,
+    ):  # fmt: skip
+        pass  # who measures now is told before anything is written
+    command = _command(only, profile, sets, results)
+    identity = {"studies": list(names), "profile": profile, "sets": list(sets)}
+    going = campaign.opened(results, found, identity=identity, command=command, is_new=is_new)
+    done = sum(entry.state in campaign.DONE for entry in going.entries)
+    if done:
+        show.line(f"resumed: {done} of {len(found)} studies are measured")
+    show.began(going.entries)
+    try:
+        with ending_in_order():
+            campaign.measure(going, found, show.stage, patience=patience, is_new=is_new)
+    except KeyboardInterrupt:
+        say(f"stopped; what is measured is kept; go on with: {command}")
+        return Exit.INTERRUPTED
+    finally:
+        show.ended(going.entries)
+    say(f"report: {going.page}")
+    if as_json:
+        put_json({
+            "page": going.page, "exit": int(going.exit), "command": command,
+            "studies": [dataclasses.asdict(entry) for entry in going.entries],
+        })  # fmt: skip
+    else:
+        to_stdout().print(table_of(going.entries))
+    return going.exit
+
+
+class _Show:
+    """The table of progress on stderr: drawn above the study that is measured, on a terminal."""
+
+    def __init__(self, *, is_quiet: bool) -> None:
+        self._is_quiet = is_quiet
+        self._console = to_stderr()
+        self._entries: Sequence[Entry] = ()
+        self._told: set[str] = set()
+
+    def line(self, text: str) -> None:
+        if not self._is_quiet:
+            self._console.print(escape(text))
+
+    def began(self, entries: Sequence[Entry]) -> None:
+        """What is known before the first study begins."""
+        self._entries = entries
+        self._tell_new()
+        left_s = sum(entry.planned_s for entry in entries if entry.state == "waiting")
+        self.line(f"about {show_s(left_s)} of measuring ahead")
+
+    @contextmanager
+    def stage(self, one: Planned, entries: Sequence[Entry]) -> Iterator[Any]:
+        """Watches one study."""
+        from sojourn.cli.live import Display
+
+        self._entries = entries
+        self._tell_new()
+        number = next(n for n, entry in enumerate(entries, 1) if entry.study == one.name)
+        waiting_s = sum(entry.planned_s for entry in entries if entry.state == "waiting")
+        self.line(
+            f"[{number} of {len(entries)}] {one.name}: about {one.entry.planned} points, "
+            f"{show_s(one.entry.planned_s)}; {show_s(one.entry.planned_s + waiting_s)} left in all"
+        )
+        began_s = time.monotonic()
+
+        def above(left_s: float) -> Sequence[Table]:
+            gone_s = time.monotonic() - began_s
+            return (table_of(self._entries, now_s=gone_s, left_s=left_s, is_short=True),)
+
+        with Display(one.study, is_quiet=self._is_quiet, above=above) as display:
+            yield display
+
+    def ended(self, entries: Sequence[Entry]) -> None:
+        """What became of the last one."""
+        self._entries = entries
+        self._tell_new()
+
+    def _tell_new(self) -> None:
+        for entry in self._entries:
+            if entry.state not in {"waiting", "measuring"} and entry.study not in self._told:
+                self._told.add(entry.study)
+                self.line(f"{entry.study}: {entry.state}: {entry.said}")
+
+
+def table_of(
+    entries: Sequence[Entry], *, now_s: float = 0.0, left_s: float = 0.0, is_short: bool = False
+) -> Table:
+    """Study, state, points, time: what it took, or what is left.
+
+    Args:
+        entries: in order.
+        now_s: that the study which is measured now has taken, s.
+        left_s: that it will take, s.
+        is_short: without what they say.
+    """
+    table = new_table()
+    table.add_column("study", overflow="fold", max_width=26)
+    table.add_column("state", no_wrap=True)
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    if not is_short:
+        table.add_column("answer, or why there is none", overflow="fold", min_width=30)
+    for entry in entries:
+        state = f"[{_COLORS.get(entry.state, 'dim')}]{entry.state}[/]"
+        points, took = str(entry.points or "-"), show_s(entry.wall_s) if entry.wall_s else "-"
+        if entry.state == "waiting":
+            points, took = f"~{entry.planned}", f"~{show_s(entry.planned_s)}"
+        elif entry.state == "measuring":
+            points, took = f"~{entry.planned}", f"{show_s(now_s)}, ~{show_s(left_s)} left"
+        row = [escape(entry.study), state, points, took]
+        table.add_row(*row, *([] if is_short else [escape(_said(entry))]))
+    return table
+
+
+def _said(entry: Entry) -> str:
+    more = f" ({len(entry.left_out)} combinations left out)" if entry.left_out else ""
+    return entry.said + more
+
+
+def _why(entry: Entry) -> str:
+    return escape("; ".join(filter(None, (entry.reason, entry.mend))))
+
+
+def _labels(one: Planned) -> list[str]:
+    return [service.label for service in one.whole.services]
+
+
+def _say_skipped(found: Sequence[Planned]) -> None:
+    """The combinations that are skipped of studies that are not, each reason once a study."""
+    for one in found:
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for left in one.held.skipped if one.fault is None else ():
+            reasons.setdefault((left.reason, left.mend), []).append(left.who)
+        for (reason, mend), whose in reasons.items():
+            more = f" and {len(whose) - _NOTES} more" if len(whose) > _NOTES else ""
+            said = "; ".join(filter(None, (f"{' · '.join(whose[:_NOTES])}{more}: {reason}", mend)))
+            to_stdout().print(f"skipped: {one.name}: {escape(said)}", soft_wrap=True)
+
+
+def _total_s(found: Sequence[Planned]) -> float:
+    return sum(one.entry.planned_s for one in found)
+
+
+def _budget_s(found: Sequence[Planned]) -> float | None:
+    """What all studies may take together in their profile; None where they have several."""
+    from sojourn.campaign import BUDGET_S
+
+    profiles = {one.whole.run.profile for one in found}
+    return BUDGET_S.get(profiles.pop()) if len(profiles) == 1 else None
+
+
+def _told(one: Planned) -> dict[str, Any]:
+    entry = one.entry
+    return {
+        "study": one.name, "question": entry.question, "can": one.ahead is not None,
+        "points": entry.planned, "wall_s": entry.planned_s, "reason": entry.reason,
+        "mend": entry.mend, "skipped": [left.table for left in one.held.skipped],
+        "too_short": one.ahead.shortfalls if one.ahead else (),
+    }  # fmt: skip
+
+
+def _command(only: Sequence[str], profile: str | None, sets: Sequence[str], results: Path) -> str:
+    parts = ["sojourn", "run", "--all"]
+    parts += ["--only", ",".join(only)] if only else []
+    parts += ["--profile", profile] if profile else []
+    for text in sets:
+        parts += ["--set", text]
+    parts += ["--results", str(results)] if results != RESULTS else []
+    return shlex.join(parts)

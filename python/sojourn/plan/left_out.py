@@ -1,0 +1,79 @@
+"""Combinations of levels of which a study has no answer, each with its reason, for all who ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sojourn.plan.setting import Setting, level_text
+from sojourn.spec import Study
+from sojourn.spec.levels import short
+
+SKIPPED, GIVEN_UP, BY_DESIGN = "skipped", "given up", "left out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """One combination of one service.
+
+    Attributes:
+        state: "skipped": this machine cannot host it; "given up": the service failed under it again
+            and again; "left out": the study says so itself.
+        service: label; "" for all of them.
+        levels: of the factors that the service feels.
+        reason: in words.
+        mend: what would change that; "" if nothing is known to.
+    """
+
+    state: str
+    service: str
+    levels: Setting = field(default_factory=Setting)
+    reason: str
+    mend: str = ""
+
+    @property
+    def who(self) -> str:
+        """`memcached, place = runc`."""
+        said = (f"{short(key)} = {level_text(level)}" for key, level in self.levels.items())
+        return ", ".join(filter(None, (self.service, *said)))
+
+    @property
+    def text(self) -> str:
+        """`skipped: memcached, place = runc: program runc is missing; apt install runc`."""
+        return "; ".join(filter(None, (f"{self.state}: {self.who}: {self.reason}", self.mend)))
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        return {
+            "state": self.state,
+            "service": self.service,
+            "levels": dict(self.levels),
+            "reason": self.reason,
+            "mend": self.mend,
+        }
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> LeftOut:
+        """What `table` gave."""
+        return cls(
+            state=str(table["state"]),
+            service=str(table["service"]),
+            levels=Setting.of(table["levels"]),
+            reason=str(table["reason"]),
+            mend=str(table.get("mend", "")),
+        )
+
+
+def by_design(study: Study) -> tuple[LeftOut, ...]:
+    """What the study itself leaves out."""
+    return tuple(
+        LeftOut(state=BY_DESIGN, service="", levels=Setting.of(cell), reason=reason)
+        for cell, reason in study.design.left_out(study.factors)
+    )
+
+
+def without(study: Study, left: Iterable[LeftOut]) -> Study:
+    """The study without these combinations; nothing else about it changes, no draw and no order."""
+    return study.without((one.service, one.levels) for one in left)

@@ -1,0 +1,95 @@
+"""One page for many studies: what was asked, the answer, the verdict, and a link to each report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.report import page
+
+WAITING, MEASURING = "waiting", "measuring"
+ANSWERED, UNDECIDED, SKIPPED, FAILED = "answered", "undecided", "skipped", "failed"
+#: What each state means, in the order of the page's summary.
+STATES = {
+    ANSWERED: "measured to the end, and its question has an answer",
+    UNDECIDED: "measured to the end; what was seen does not decide, its report says why",
+    SKIPPED: "nothing of it can be measured on this machine",
+    FAILED: "it ended with a fault; the same command tries it again",
+    MEASURING: "it is being measured, or was when the campaign was stopped",
+    WAITING: "its turn has not come",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One study of a campaign.
+
+    Attributes:
+        study: its name, or the path of its file.
+        state: one of `STATES`.
+        verdict, answer: of its report; "" while there is none.
+        reason, mend: why it was skipped or failed.
+        points: that are kept; `planned`: about how many there will be.
+        wall_s: that it took; `planned_s`: that it was to take.
+        left_out: combinations of its levels without an answer, each in a sentence.
+        record, report: relative to the campaign's folder; "" while there is none.
+        log: of an error that was not foreseen, the same.
+    """
+
+    study: str
+    question: str
+    state: str = WAITING
+    verdict: str = ""
+    answer: str = ""
+    reason: str = ""
+    mend: str = ""
+    points: int = 0
+    planned: int = 0
+    wall_s: float = 0.0
+    planned_s: float = 0.0
+    left_out: tuple[str, ...] = ()
+    record: str = ""
+    report: str = ""
+    log: str = ""
+
+    @property
+    def said(self) -> str:
+        """The answer, or why there is none."""
+        return self.answer or "; ".join(filter(None, (self.reason, self.mend)))
+
+
+def answer(entries: Sequence[Entry]) -> str:
+    """The page's one sentence.
+
+    >>> answer([Entry(study="a", question="?", state="answered")])
+    '1 of 1 study is answered.'
+    """
+    count = Counter(entry.state for entry in entries)
+    done, total = count.pop(ANSWERED, 0), len(entries)
+    rest = [f"{count[state]} {state}" for state in STATES if count[state]]
+    verb = "is" if done == 1 else "are"
+    text = f"{done} of {total} {'study' if total == 1 else 'studies'} {verb} answered"
+    return f"{'; '.join([text, *rest])}."
+
+
+def html(entries: Sequence[Entry], *, profile: str, command: str, started: str) -> str:
+    """The page, complete in itself but for the reports that it links to.
+
+    Args:
+        entries: in the order in which they are measured.
+        profile: of all studies; "" where each has its own.
+        command: that goes on with the campaign, or makes it again.
+        started: UTC, ISO 8601.
+    """
+    return page.rendered(
+        "index.html.j2",
+        [],
+        entries=entries,
+        answer=answer(entries),
+        states=STATES,
+        profile=profile,
+        command=command,
+        started=started,
+        wall_s=sum(entry.wall_s for entry in entries),
+    )
