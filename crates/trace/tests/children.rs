@@ -5,7 +5,7 @@
 mod support;
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use support::programs;
 
 fn sleep() -> Command {
     let mut command = Command::new("sleep");
-    command.arg("1000");
+    command.arg("1000").stdout(Stdio::null()).stderr(Stdio::null()); // if it does outlive us
     command
 }
 
