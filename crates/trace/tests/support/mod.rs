@@ -153,12 +153,14 @@ pub fn median(mut values: Vec<u64>) -> u64 {
     values[values.len() / 2]
 }
 
-/// In the median of `paused`, `stage` holds the pause, and all the rest holds none of it.
+/// In the median of `paused`, `stage` holds the pause, and all the rest holds none of it. Where the
+/// machine stops for as long as a pause, others are taken for paused ones.
 pub fn pause_in(stage: &str, paused: &[&Record]) -> Judged {
     let inside = median(paused.iter().map(|r| r.stage_ns[index(stage)]).collect());
     let rest = median(paused.iter().map(|r| r.total_ns - r.stage_ns[index(stage)]).collect());
-    assert!(inside >= PAUSE_NS * 95 / 100, "{stage}: {inside} ns");
-    judge(inside < PAUSE_NS * 2, || format!("{stage}: {inside} ns"))?;
+    judge((PAUSE_NS * 95 / 100..PAUSE_NS * 2).contains(&inside), || {
+        format!("{stage}: {inside} ns")
+    })?;
     judge(rest < PAUSE_NS / 2, || format!("{stage}: {rest} ns elsewhere"))
 }
 
