@@ -1,6 +1,6 @@
 """p99 at half load, with each tracer and without.
 
-Two answers, for p99 without a tracer varies by a factor of ten from minute to minute:
+Three answers, for p99 without a tracer varies by a factor of ten from minute to minute:
 
 1. **Pairs.** Runs with a tracer over runs without one in the same round, of which both were
    undisturbed: the client's logs of the server's CPUs (`--server-pid`: waits in the run queue, CPUs
@@ -9,6 +9,10 @@ Two answers, for p99 without a tracer varies by a factor of ten from minute to m
 2. **Within a run**, for a tracer that works in windows: p99 of all requests over p99 of those that
    were sent when nothing was attached and what attaching left behind was gone. What the machine
    does strikes both. Beside it stands what each phase of a window is: share of requests, and p99.
+3. **The same without the client's own stops.** On two CPUs the tracer attaches on the client's,
+   and stops it for some milliseconds: what was due then comes late, and all at once, by no doing of
+   the service. So the same ratio stands there once more, of requests of which none was under way
+   while the client was stopped (its log of outages says when), and how many are left out.
 """
 
 from __future__ import annotations
@@ -42,6 +46,9 @@ class Half:
         is_sound: that is at most `STOPPED_MAX`.
         between_p99_ns: of requests that were sent between windows; None: no windows.
         phases: by phase of a window: share of all requests, and their p99, ns.
+        served_p99_ns: of requests that were not under way while the client was stopped.
+        served_between_p99_ns: of those, sent between windows.
+        client_stopped_share: of all requests, those that were.
     """
 
     p99_ns: float
@@ -49,6 +56,9 @@ class Half:
     is_sound: bool
     between_p99_ns: float | None = None
     phases: dict[str, tuple[float, float | None]] | None = None
+    served_p99_ns: float | None = None
+    served_between_p99_ns: float | None = None
+    client_stopped_share: float | None = None
 
 
 def half_load(
@@ -108,7 +118,31 @@ def half(
         name: (float((phase == k).mean()), p99(took_ns[phase == k]))
         for k, name in enumerate(PHASES)
     }
-    return Half(found.p99_ns, stopped, found.is_sound, p99(took_ns[phase < 0]), phases)
+    between = phase < 0
+    was_stopped = under_way(due_ns, took_ns, [(zero_ns + at, ns) for at, ns in seen[1]["log"]])
+    return Half(
+        found.p99_ns,
+        stopped,
+        found.is_sound,
+        p99(took_ns[between]),
+        phases,
+        p99(took_ns[~was_stopped]),
+        p99(took_ns[between & ~was_stopped]),
+        float(was_stopped.mean()),
+    )
+
+
+def under_way(due_ns: np.ndarray, took_ns: np.ndarray, stops: Spans) -> np.ndarray:
+    """Which requests were due before the end of a stop (begin, length) and done after its begin.
+
+    >>> due, took = np.array([0, 10, 20, 30]), np.array([5, 5, 5, 5])
+    >>> under_way(due, took, [(14, 4), (36, 9)]).tolist()
+    [False, True, False, False]
+    """
+    found = np.zeros(due_ns.size, dtype=bool)
+    for at, ns in stops:
+        found |= (due_ns <= at + ns) & (due_ns + took_ns >= at)
+    return found
 
 
 def foreign_ns(stops: Spans, spans: Spans) -> int:
@@ -145,6 +179,16 @@ def p99_ratios(halves: dict[str, list[Half]]) -> dict[str, dict[str, Any]]:
             "sound": len(pairs),
             "ratio": summary([with_it.p99_ns / without.p99_ns for with_it, without in pairs]),
             "within": summary([h.p99_ns / h.between_p99_ns for h in each if h.between_p99_ns]),
+            "within_served": summary(
+                [
+                    h.served_p99_ns / h.served_between_p99_ns
+                    for h in each
+                    if h.served_p99_ns and h.served_between_p99_ns
+                ]
+            ),
+            "client_stopped_share": summary(
+                [h.client_stopped_share for h in each if h.client_stopped_share is not None]
+            ),
             "stopped": summary([half.stopped for half in each]),
             "phases": {
                 phase: {

@@ -97,7 +97,7 @@ def conditions(bin_dir: Path, scratch: Path) -> dict[str, Start]:
 
 def result_path(name: str, scratch: Path) -> Path:
     """Where a tracer of ours leaves its result, if it is asked for one."""
-    return scratch / f"{name}.json"
+    return scratch / f"{name.replace('/', '-')}.json"
 
 
 def result_of(name: str, scratch: Path) -> dict[str, Any] | None:

@@ -10,7 +10,6 @@ mod server;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,19 +47,6 @@ fn run(job: Job) -> Judged {
 fn run_until(job: Job, stop: &Arc<AtomicBool>) -> Judged {
     let resolved = resolve(job).unwrap();
     measure(&resolved, stop, &mut Progress::new(Form::Off)).unwrap()
-}
-
-/// The flag of a signal, and who sets it after so many ms.
-fn stop_after(ms: u64) -> (Arc<AtomicBool>, thread::JoinHandle<()>) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopper = thread::spawn({
-        let stop = Arc::clone(&stop);
-        move || {
-            thread::sleep(Duration::from_millis(ms));
-            stop.store(true, Relaxed);
-        }
-    });
-    (stop, stopper)
 }
 
 /// Transports with sockets that this kernel offers.
@@ -227,18 +213,30 @@ fn a_server_that_never_answers_costs_the_drain_and_no_more() {
     }
 }
 
-#[test]
-fn generators_that_are_given_one_instant_begin_at_it() {
+/// A server, an instant so many seconds from now, and two runs that begin then; `None` if it was too soon.
+fn begun_together(seconds: f64) -> Option<(Server, u64, [Judged; 2])> {
     let server = Server::start(Behaviour::Good);
-    let start_at = Monotonic.now_ns() + 1_500_000_000;
-    let part = |seed| Job { start_at, seed, rate: "1k".into(), ..job(&server, "epoll") };
+    let start_at = Monotonic.now_ns() + (seconds * 1e9) as u64;
     let both = [7, 8].map(|seed| {
-        thread::spawn({
-            let job = part(seed);
-            move || run(job)
+        let part = Job { start_at, seed, rate: "1k".into(), ..job(&server, "epoll") };
+        thread::spawn(move || {
+            let stop = Arc::new(AtomicBool::new(false));
+            measure(&resolve(part).unwrap(), &stop, &mut Progress::new(Form::Off))
         })
     });
-    let both = both.map(|it| it.join().unwrap());
+    let [one, other] = both.map(|it| it.join().unwrap()).map(|got| match got {
+        Ok(got) => Some(got),
+        Err(fault) if fault.at == "start_at" => None,
+        Err(fault) => panic!("{fault}"),
+    });
+    Some((server, start_at, [one?, other?]))
+}
+
+#[test]
+fn generators_that_are_given_one_instant_begin_at_it() {
+    // A machine that is busy with others may not have both ready by then: later, it has.
+    let seconds = [1.5, 5.0, 15.0];
+    let (server, start_at, both) = seconds.into_iter().find_map(begun_together).unwrap();
     for got in &both {
         assert_eq!((got.result.start_ns, got.result.job.start_at), (start_at, start_at));
         assert!(got.result.errors.is_empty(), "{:?}", got.result.errors);
@@ -263,11 +261,10 @@ fn a_run_that_is_not_ready_at_its_start_is_none() {
 fn a_signal_ends_the_run_with_what_was_due_until_then() {
     for transport in usable() {
         let server = Server::start(Behaviour::Good);
-        let (stop, stopper) = stop_after(400);
+        let stop = server.flag_after(600);
         let start = Instant::now();
         let got = run_until(Job { duration: "60s".into(), ..job(&server, transport) }, &stop);
-        stopper.join().unwrap();
-        assert!(start.elapsed() < Duration::from_secs(20), "{transport}");
+        assert!(start.elapsed() < Duration::from_secs(50), "{transport}");
         assert!(got.was_interrupted);
         let thread = &got.run.threads[0];
         let stopped_ns = thread.stopped_ns.unwrap();
@@ -345,11 +342,10 @@ fn in_segments_what_breaks_and_what_is_never_answered_counts_as_in_one_piece() {
 fn in_segments_a_signal_ends_the_run_with_what_was_due_until_then() {
     for transport in usable() {
         let server = Server::start(Behaviour::Good);
-        let (stop, stopper) = stop_after(700);
+        let stop = server.flag_after(1200);
         let hour = Job { duration: "1h".into(), ..job(&server, transport) };
         let (hour, path) = in_segments(hour, "signal");
         let got = run_until(hour, &stop);
-        stopper.join().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         assert!(got.was_interrupted && got.result.errors.is_empty(), "{transport}");
@@ -367,8 +363,8 @@ fn the_closed_loop_keeps_every_connection_busy() {
         let server = Server::start(Behaviour::Good);
         let job = Job {
             find_max: true,
-            duration: "300ms".into(),
-            requests_max: 2_000_000,
+            duration: "30s".into(), // it ends when its plan is used up
+            requests_max: 20_000,
             depth: 4,
             ..job(&server, transport)
         };

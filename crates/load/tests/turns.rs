@@ -6,6 +6,7 @@
 #[allow(dead_code)] // of its behaviours only the good one is asked for here
 mod server;
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -18,6 +19,8 @@ use sojourn_load::resolve::resolve;
 
 /// How often it is looked again where the machine is busy with others.
 const ATTEMPTS: usize = 8;
+/// Share of the time that others take from a single generator; with more it cannot be told.
+const OTHERS_MAX: f64 = 0.05;
 
 fn job(server: &Server, wait: &str) -> Job {
     Job {
@@ -57,10 +60,15 @@ fn generators_that_give_way_share_a_cpu_that_those_that_spin_take_from_each_othe
     for _ in 0..ATTEMPTS {
         let by_force = stopped_by_each_other(&server, "spin");
         let in_turn = stopped_by_each_other(&server, "yield");
-        seen.push((in_turn, by_force));
         if in_turn < by_force / 2.0 {
             return;
         }
+        let by_others = stopped(job(&server, "spin"));
+        seen.push((in_turn, by_force, by_others));
     }
-    panic!("in turn against by force, shares of the time: {seen:?}");
+    let told = format!("in turn, by force and by others alone, shares of the time: {seen:?}");
+    let is_calm = |(.., by_others): &(f64, f64, f64)| *by_others < OTHERS_MAX;
+    assert!(seen.iter().filter(|one| is_calm(one)).count() < ATTEMPTS / 2, "{told}");
+    let line = format!("unknown: generators_that_give_way: the CPU was never theirs: {told}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -10,18 +10,19 @@ mod support;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sojourn_trace::culprit::result::{Blame, Blamed, SuspectShare};
 use sojourn_trace::how::How;
 use sojourn_trace::session::{self, Options};
 use sojourn_trace::target;
+use support::child::Held;
 use support::echo::{self, Ask};
 use support::server::Server;
-use support::{Sets, alone, say};
+use support::{Sets, Started, alone, say};
 
 /// Every request, or those of windows: half of the time.
 const WAYS: [How; 2] = [How::All, How::Windows { cost: 0.5, seed: 5 }];
@@ -50,30 +51,21 @@ fn pin(pid: u32, cpu: u32) {
     assert!(Command::new("taskset").args(words).output().unwrap().status.success());
 }
 
-/// A task that ends with the test.
-struct Task(Child);
-
-impl Task {
-    fn start(command: &mut Command) -> Self {
-        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-    }
-
-    fn hog(nice: &str) -> Self {
-        let mut command = Command::new("nice");
-        command.args(["-n", nice, "taskset", "-c", "0"]).arg(path("examples/planted")).arg("hog");
-        let hog = Self::start(&mut command);
-        while fs::read_to_string(format!("/proc/{}/comm", hog.0.id())).unwrap() != "planted-hog\n" {
-            thread::sleep(Duration::from_millis(1));
-        }
-        hog
-    }
+/// A task that says nothing.
+fn task(command: &mut Command) -> Held {
+    Held::start(command.stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-impl Drop for Task {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+fn hog(nice: &str) -> Held {
+    let mut command = Command::new("nice");
+    command.args(["-n", nice, "taskset", "-c", "0"]).arg(path("examples/planted")).arg("hog");
+    let hog = task(&mut command);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while fs::read_to_string(format!("/proc/{}/comm", hog.pid())).unwrap() != "planted-hog\n" {
+        assert!(Instant::now() < deadline, "no hog");
+        thread::sleep(Duration::from_millis(1));
     }
+    hog
 }
 
 /// A control group that goes with the test; none where the machine lets nobody make one.
@@ -123,13 +115,13 @@ fn look_at(server: &Server, how: How, q: f64, bytes: impl Fn(bool) -> [u8; 32] +
         how,
         ..Options::default()
     };
-    let (stop, started) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (stop, started) = (AtomicBool::new(false), Started::default());
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
-            while !started.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(5));
-            }
             let _ends = Sets(&stop);
+            if !started.in_time() {
+                return;
+            }
             let mut stream = server.connect();
             for i in 0..requests {
                 stream.write_all(&bytes(i % EVERY == 0)).unwrap();
@@ -137,7 +129,8 @@ fn look_at(server: &Server, how: How, q: f64, bytes: impl Fn(bool) -> [u8; 32] +
                 thread::sleep(PAUSE);
             }
         });
-        let mut begun = || started.store(true, Ordering::Relaxed);
+        let _over = Sets(&started.over);
+        let mut begun = || started.begun.store(true, Ordering::Relaxed);
         session::run(&target, options, &stop, &mut begun, &mut |_| ())
     });
     let outcome = outcome.unwrap();
@@ -198,12 +191,12 @@ fn hog_in_a_group(how: How) {
     among_ourselves(|| {
         let server = start(&["burn"]);
         let group; // goes after the task in it
-        let hog = Task::hog("0");
-        group = Group::new(hog.0.id());
+        let hog = hog("0");
+        group = Group::new(hog.pid());
         let blame = look(&server, how, 0.91, Ask { app_us: 20_000, ..Ask::default() }).blame;
         let planted =
             named(&blame, "task", "planted-hog").ok_or_else(|| Box::new(blame.clone()))?;
-        assert_eq!(planted.tids, [hog.0.id()]);
+        assert_eq!(planted.tids, [hog.pid()]);
         assert!(!planted.is_kernel && !planted.is_own);
         drop(hog);
         match &group {
@@ -219,7 +212,7 @@ fn a_hog_of_higher_priority_takes_more() {
     let Some(_alone) = alone() else { return };
     among_ourselves(|| {
         let server = start(&["burn"]);
-        let _hog = Task::hog("-5");
+        let _hog = hog("-5");
         let blame = look(&server, How::All, 0.91, Ask { app_us: 12_000, ..Ask::default() }).blame;
         // Three times the worker's weight: three quarters, if nobody else runs there.
         let takes_more = named(&blame, "task", "planted-hog").is_some_and(|s| s.share > 0.5);
@@ -275,9 +268,9 @@ fn packets_to_another_port_are_soft_irq_time() {
         let server = start(&["burn"]);
         let mut command = Command::new("unshare");
         command.args(["-n", "-m", "sh", "-c", script]).arg(path("examples/planted"));
-        let mut flood = Task::start(&mut command);
+        let mut flood = task(&mut command);
         thread::sleep(Duration::from_millis(300));
-        if flood.0.try_wait().unwrap().is_some() {
+        if flood.child().try_wait().unwrap().is_some() {
             say("skipped", "no network namespace with RPS and two CPUs can be had");
             return Ok(());
         }

@@ -6,33 +6,25 @@
 
 mod support;
 
-use std::process::{Child, Command};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use sojourn_trace::record::Record;
 use support::calm::{calmly_but, judge};
+use support::child::Held;
 use support::echo::{self, Ask};
 use support::server::Server;
 use support::{PAUSE_NS, PAUSE_US, account, alone, index, median, say, trace};
 
-/// Tasks that compute all the time, on the CPU of a server; they end with the test.
-struct Hogs(Vec<Child>);
-
-impl Drop for Hogs {
-    fn drop(&mut self) {
-        for hog in &mut self.0 {
-            let _ = hog.kill();
-            let _ = hog.wait();
-        }
-    }
-}
-
-fn beside_hogs(server: &Server, n: usize) -> Hogs {
+/// Tasks that compute all the time, on the CPU of a server.
+fn beside_hogs(server: &Server, n: usize) -> Vec<Held> {
     pin(server.pid());
-    let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-    let hogs = Hogs((0..n).map(|_| spin()).collect());
-    hogs.0.iter().for_each(|hog| pin(hog.id()));
+    let spin = || Held::start(Command::new("sh").args(["-c", "while :; do :; done"]));
+    let hogs: Vec<Held> = (0..n).map(|_| spin()).collect();
+    for hog in &hogs {
+        pin(hog.pid());
+    }
     hogs
 }
 

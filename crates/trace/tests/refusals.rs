@@ -7,35 +7,61 @@
 mod clang;
 mod support;
 
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::{fs, io, thread};
 
-use libbpf_rs::query::ProgInfoIter;
 use sojourn_trace::{program, session};
-use support::alone;
+use support::child::{Held, bound};
+use support::server::Server;
+use support::{Sets, alone, echo, programs};
 
-/// Exit code, standard output, standard error.
-fn run(words: &str) -> (u8, String, String) {
-    let (mut out, mut talk) = (Vec::new(), Vec::new());
-    let words = std::iter::once("sojourn-trace").chain(words.split_whitespace()).map(Into::into);
-    let exit = program::main(words, &AtomicBool::new(false), &mut out, &mut talk);
-    (exit, String::from_utf8(out).unwrap(), String::from_utf8(talk).unwrap())
+/// A line that begins so is said when the trace has begun.
+const BEGUN: &str = "tracing ";
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What `in_a_process` traces, and how it is run.
+const WORDS: &str = "TRACE_WORDS";
+const IN_A_PROCESS: [&str; 4] = ["--exact", "in_a_process", "--ignored", "--nocapture"];
+
+fn words(line: &str) -> impl Iterator<Item = OsString> {
+    std::iter::once("sojourn-trace").chain(line.split_whitespace()).map(Into::into)
 }
 
-fn echo() -> (Child, u16) {
-    let path = std::env::current_exe().unwrap();
-    let path = path.parent().unwrap().parent().unwrap().join("examples/echo");
-    let mut child = Command::new(path).arg("1").stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    (child, line.trim().parse().unwrap())
+/// Exit code, standard output, standard error.
+fn run(line: &str) -> (u8, String, String) {
+    run_until(line, &AtomicBool::new(false), &AtomicBool::new(false))
+}
+
+/// The same; `begun` is set when the trace has begun, or is over.
+fn run_until(line: &str, stop: &AtomicBool, begun: &AtomicBool) -> (u8, String, String) {
+    let (mut out, mut talk) = (Vec::new(), Talk { said: String::new(), begun });
+    let _over = Sets(begun);
+    let exit = program::main(words(line), stop, &mut out, &mut talk);
+    (exit, String::from_utf8(out).unwrap(), talk.said)
+}
+
+/// What the program says, and that it has begun.
+struct Talk<'a> {
+    said: String,
+    begun: &'a AtomicBool,
+}
+
+impl io::Write for Talk<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.said += str::from_utf8(bytes).unwrap();
+        self.begun.fetch_or(self.said.contains(BEGUN), Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// This test program where anybody can start it: the folder it was built in may be root's own.
@@ -58,25 +84,14 @@ impl Drop for Reachable {
     }
 }
 
-fn end(mut child: Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Our programs in the kernel, whoever loaded them.
-fn loaded() -> usize {
-    ProgInfoIter::default().filter(|info| info.name.to_string_lossy() == "on_sys_enter").count()
-}
-
 #[test]
 fn a_wrong_pid_and_a_process_without_sockets_are_refused() {
     let Some(_alone) = alone() else { return };
     let (exit, _, talk) = run("--pid 4194304 --duration 1s");
     assert_eq!(exit, 2);
     assert!(talk.contains("no process") && talk.contains("fix:"), "{talk}");
-    let sleep = Command::new("sleep").arg("20").spawn().unwrap();
-    let (exit, _, talk) = run(&format!("--pid {} --duration 1s", sleep.id()));
-    end(sleep);
+    let sleep = Held::start(Command::new("sleep").arg("1000"));
+    let (exit, _, talk) = run(&format!("--pid {} --duration 1s", sleep.pid()));
     assert_eq!(exit, 2);
     assert!(talk.contains("no TCP port"), "{talk}");
 }
@@ -89,39 +104,34 @@ fn a_result_that_cannot_be_written_is_refused_before_the_trace() {
     assert!(talk.contains("/nowhere/out.json") && began.elapsed() < Duration::from_secs(60));
 }
 
+/// What `command`, this program in some other place or role, says of a trace of `server`.
+fn traced_by(command: &mut Command, server: &Server) -> String {
+    command.args(IN_A_PROCESS).env(WORDS, format!("--pid {} --port 1 --duration 1s", server.pid()));
+    let out = bound(command, libc::SIGKILL).output().unwrap();
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
 #[test]
 fn without_rights_the_missing_ones_are_named() {
     let Some(_alone) = alone() else { return };
-    let (server, _) = echo();
+    let server = echo::start(&["1"]);
     let program = Reachable::new();
-    let out = Command::new(&program.0)
-        .args(["--exact", "as_nobody", "--ignored", "--nocapture"])
-        .env("TRACE_PID", server.id().to_string())
-        .current_dir("/")
-        .uid(65534)
-        .gid(65534)
-        .output();
-    end(server);
-    let text = String::from_utf8_lossy(&out.unwrap().stdout).into_owned();
+    let mut command = Command::new(&program.0);
+    let text = traced_by(command.current_dir("/").uid(65534).gid(65534), &server);
     assert!(text.contains("CAP_BPF") && text.contains("exit 2"), "{text}");
 }
 
 #[test]
 fn a_kernel_without_types_is_refused_with_the_option_it_lacks() {
     let Some(_alone) = alone() else { return };
-    let (server, _) = echo();
+    let server = echo::start(&["1"]);
     // Propagation is ended at /sys, a mount point everywhere: `unshare` would end it at the root, which
     // in a chroot is none. Were it not ended, the types would be hidden from the whole machine.
     let hidden =
         "mount --make-rprivate /sys && mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"";
-    let out = Command::new("unshare")
-        .args(["-m", "--propagation", "unchanged", "sh", "-c", hidden])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "as_nobody", "--ignored", "--nocapture"])
-        .env("TRACE_PID", server.id().to_string())
-        .output();
-    end(server);
-    let text = String::from_utf8_lossy(&out.unwrap().stdout).into_owned();
+    let mut command = Command::new("unshare");
+    command.args(["-m", "--propagation", "unchanged", "sh", "-c", hidden]);
+    let text = traced_by(command.arg(std::env::current_exe().unwrap()), &server);
     assert!(text.contains("CONFIG_DEBUG_INFO_BTF") && text.contains("exit 2"), "{text}");
 }
 
@@ -138,8 +148,9 @@ fn a_program_that_the_verifier_refuses_is_named_with_its_reason() {
     let Some(clang) = clang::found().next() else {
         return support::say("skipped", "no clang from 16 on is installed");
     };
-    let mut compiler = Command::new(clang)
-        .args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-x", "c", "-c", "-", "-o", "-"])
+    let mut compiler = Command::new(clang);
+    compiler.args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-x", "c", "-c", "-", "-o", "-"]);
+    let mut compiler = bound(&mut compiler, libc::SIGKILL)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -158,71 +169,87 @@ fn a_program_that_the_verifier_refuses_is_named_with_its_reason() {
 }
 
 #[test]
-#[ignore = "run by another test, in a process without rights"]
-fn as_nobody() {
-    let Ok(pid) = std::env::var("TRACE_PID") else { return };
-    let length = if std::env::var_os("TRACE_LONG").is_some() { "60s" } else { "1s" };
-    let (exit, _, talk) = run(&format!("--pid {pid} --port 1 --duration {length}"));
-    println!("{talk}exit {exit}");
+#[ignore = "run by other tests, in a process of its own"]
+fn in_a_process() {
+    let Ok(line) = std::env::var(WORDS) else { return };
+    let never = AtomicBool::new(false);
+    let exit = program::main(words(&line), &never, &mut io::sink(), &mut io::stdout());
+    println!("exit {exit}");
 }
 
 #[test]
 fn a_server_that_ends_makes_the_result_unknown() {
     let Some(_alone) = alone() else { return };
-    let (server, port) = echo();
-    let pid = server.id();
-    let ender = thread::spawn(move || {
-        while loaded() == 0 {
-            thread::sleep(Duration::from_millis(20));
-        }
-        let _stream = TcpStream::connect(("127.0.0.1", port));
-        thread::sleep(Duration::from_millis(1500));
-        end(server);
+    let mut server = Some(echo::start(&["1"]));
+    let line = format!("--pid {} --duration 60s", server.as_ref().unwrap().pid());
+    let (never, begun) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (exit, out, talk) = thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_for(&begun);
+            let _stream = server.as_ref().unwrap().connect();
+            thread::sleep(Duration::from_millis(1500));
+            server = None;
+        });
+        run_until(&line, &never, &begun)
     });
-    let (exit, out, _) = run(&format!("--pid {pid} --duration 60s"));
-    ender.join().unwrap();
-    assert_eq!(exit, 3, "{out}");
+    assert_eq!(exit, 3, "{out}{talk}");
     assert!(out.contains("ended after"), "{out}");
 }
 
+/// A third one, of somebody else on this machine, may hide them from each other as it ends.
 #[test]
 fn two_tracers_at_once_know_of_each_other() {
     let Some(_alone) = alone() else { return };
-    let (server, _) = echo();
-    let words = format!("--pid {} --duration 4s", server.id());
-    let outs: Vec<String> = thread::scope(|scope| {
-        let both = [scope.spawn(|| run(&words).1), scope.spawn(|| run(&words).1)];
-        both.map(|one| one.join().unwrap()).to_vec()
-    });
-    end(server);
-    let told = outs.iter().filter(|out| out.contains("another sojourn-trace")).count();
-    assert_eq!(told, 2, "{outs:?}");
+    let server = echo::start(&["1"]);
+    let line = format!("--pid {} --duration 60s", server.pid());
+    let told = |outs: &[String]| outs.iter().all(|out| out.contains("another sojourn-trace"));
+    let mut outs = Vec::new();
+    for _ in 0..5 {
+        outs = both(&line);
+        if told(&outs) {
+            return;
+        }
+    }
+    panic!("{outs:?}");
+}
+
+/// What two tracers print which end when both have begun.
+fn both(line: &str) -> Vec<String> {
+    let (stop, begun) = (AtomicBool::new(false), [const { AtomicBool::new(false) }; 2]);
+    thread::scope(|scope| {
+        let each = begun.each_ref().map(|begun| scope.spawn(|| run_until(line, &stop, begun).1));
+        begun.iter().for_each(wait_for);
+        stop.store(true, Ordering::Relaxed);
+        each.map(|one| one.join().unwrap()).to_vec()
+    })
 }
 
 #[test]
 fn a_tracer_that_is_killed_leaves_nothing_attached() {
     let Some(_alone) = alone() else { return };
-    let (server, _) = echo();
-    let before = loaded();
-    let mut tracer = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "as_nobody", "--ignored"])
-        .env("TRACE_PID", server.id().to_string())
-        .env("TRACE_LONG", "1")
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    wait_until(|| loaded() > before);
-    thread::sleep(Duration::from_millis(500));
-    tracer.kill().unwrap(); // SIGKILL
-    tracer.wait().unwrap();
-    wait_until(|| loaded() == before);
-    end(server);
+    let server = echo::start(&["1"]);
+    let mut tracer = Held::start(
+        Command::new(std::env::current_exe().unwrap())
+            .args(IN_A_PROCESS)
+            .env(WORDS, format!("--pid {} --all --duration 1h", server.pid()))
+            .stdout(Stdio::piped()),
+    );
+    let lines = BufReader::new(tracer.child().stdout.take().unwrap()).lines();
+    lines.map(Result::unwrap).find(|line| line.contains(BEGUN)).expect("it traces");
+    let numbers = programs::held_by(tracer.pid());
+    assert!(numbers.len() > 5 && programs::loaded(&numbers) == numbers, "{numbers:?}");
+    tracer.end(); // SIGKILL
+    wait_until(|| programs::loaded(&numbers).is_empty());
+}
+
+fn wait_for(flag: &AtomicBool) {
+    wait_until(|| flag.load(Ordering::Relaxed));
 }
 
 fn wait_until(holds: impl Fn() -> bool) {
-    let began = Instant::now();
+    let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(60));
+        assert!(Instant::now() < deadline, "waited in vain");
         thread::sleep(Duration::from_millis(20));
     }
 }

@@ -6,6 +6,7 @@
 mod support;
 
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use support::calm::{Judged, calmly, judge};
 use support::echo;
 use support::log::Log;
 use support::server::Server;
-use support::{alone, index, median, trace_how};
+use support::{Sets, alone, index, median, trace_how};
 
 /// Half of the time in windows of about 150 ms.
 const WINDOWS: How = How::Windows { cost: 0.5, seed: 5 };
@@ -77,7 +78,7 @@ fn what_was_known_in_another_window_is_not_used() {
         });
         let late = log.check(&records);
         let windows = outcome.sampling.windows.unwrap();
-        assert!(windows >= 8, "{windows} windows");
+        judge(windows >= 8, || format!("{windows} windows"))?;
         judge(records.len() > 30, || format!("{} of {}", records.len(), log.len()))?;
         judge(late == 0, || format!("{late} of {} arrived late", records.len()))?;
         clean(&outcome)?;
@@ -140,12 +141,11 @@ fn requests_that_waited_since_before_the_window_do_not_arrive_in_it() {
             });
         });
         let late = log.check(&records);
-        assert!(records.len() > 20, "{} of {}", records.len(), log.len());
+        judge(records.len() > 20, || format!("{} of {}", records.len(), log.len()))?;
         judge(late == 0, || format!("{late} of {} arrived late", records.len()))?;
         let waited = records.iter().filter(|r| r.total_ns > 40_000_000).count();
         judge(waited > 10, || format!("{waited} waited: nothing was proved"))?;
-        assert!(outcome.counts.reason("began_before") > 0, "no window began in a wait");
-        Ok(())
+        judge(outcome.counts.reason("began_before") > 0, || "no window began in a wait".into())
     });
 }
 
@@ -209,33 +209,41 @@ fn a_sample_of_flows_has_its_share_of_long_and_short_requests_and_no_wrong_one()
 #[test]
 fn the_result_says_what_was_asked_what_it_cost_and_how_sure_it_is() {
     let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let (exit, result) = two_seconds();
+        assert_eq!(exit, 3, "two seconds have too few windows: {result}");
+        assert_eq!(result["mode"], "windows");
+        let sampling = &result["sampling"];
+        assert_eq!((&sampling["seed"], &sampling["cost"]["asked"]), (&3.into(), &0.02.into()));
+        let reasons = result["verdict"]["reasons"].to_string();
+        assert!(reasons.contains("--all"), "{reasons}");
+        let windows = sampling["windows"].as_u64().unwrap();
+        assert!(windows <= 5, "{windows}");
+        judge(windows > 0, || "no window".into())?;
+        let matched = result["matched"].as_u64().unwrap();
+        judge(matched > 50, || format!("{matched} matched"))?;
+        let traced = sampling["traced_ns"].as_f64().unwrap();
+        let most = 0.2 * result["duration_ns"].as_f64().unwrap();
+        judge(traced > 1e7 && traced < most, || format!("{traced} ns in windows"))
+    });
+}
+
+/// Exit code and result of a trace of a server that is asked all the time.
+fn two_seconds() -> (u8, serde_json::Value) {
     let server = echo::start(&["1"]);
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     let (mut out, mut talk) = (Vec::new(), Vec::new());
     let words = format!("sojourn-trace --pid {} --duration 2s --json - --seed 3", server.pid());
     let exit = thread::scope(|scope| {
         scope.spawn(|| {
             let mut stream = server.connect();
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            while !stop.load(Ordering::Relaxed) {
                 echo::Ask::default().call(&mut stream);
             }
         });
-        let never = std::sync::atomic::AtomicBool::new(false);
+        let _ends = Sets(&stop);
         let words = words.split(' ').map(Into::into);
-        let exit = program::main(words, &never, &mut out, &mut talk);
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        exit
+        program::main(words, &AtomicBool::new(false), &mut out, &mut talk)
     });
-    let result: serde_json::Value = serde_json::from_slice(&out).unwrap();
-    assert_eq!(exit, 3, "two seconds have too few windows: {result}");
-    assert_eq!(result["mode"], "windows");
-    let sampling = &result["sampling"];
-    assert_eq!((&sampling["seed"], &sampling["cost"]["asked"]), (&3.into(), &0.02.into()));
-    let windows = sampling["windows"].as_u64().unwrap();
-    assert!((1..=5).contains(&windows), "{windows}");
-    assert!(result["matched"].as_u64().unwrap() > 50);
-    let traced = sampling["traced_ns"].as_f64().unwrap();
-    assert!(traced > 1e7 && traced < 0.2 * result["duration_ns"].as_f64().unwrap(), "{traced}");
-    let reasons = result["verdict"]["reasons"].to_string();
-    assert!(reasons.contains("--all"), "{reasons}");
+    (exit, serde_json::from_slice(&out).unwrap())
 }

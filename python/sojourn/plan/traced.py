@@ -12,7 +12,6 @@ named must show in several pieces of the time.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 
@@ -25,15 +24,17 @@ from sojourn.spec import ServiceSpec, Study
 NOBODY, SPIN, STREAM = "none", "spin", "stream"  # neighbours
 UNLOADED_SHARE = 0.01  # of max RPS, on one connection: next to never two requests at once
 
-# The tracer's windows at its default cost of 2 %: one in every SLOT_S, WINDOW_S long or longer. If
-# the service loses a quarter while hooks are attached that is 0.8 s, and more where attaching them
-# takes longer than it expects (`crates/trace/src/window/duty.rs`). It believes no result of fewer
-# than five windows, nor p99 of fewer than 1000 requests.
-SLOT_S, WINDOW_S = 1.0, 0.02
-WINDOWS, IN_WINDOWS = 12, 1500
-WINDOWED_S_MAX = 30.0  # at a load so small that even this is too short, the point is unknown
+# The tracer's windows at its default cost of 2 %, culprits included: one in every SLOT_S, WINDOW_S
+# long or longer (`crates/trace/src/window/duty.rs`). Without culprits it expects one in 0.55 s;
+# with them memcached at half load had 7 and 8 in 12 s, for attaching takes longer (the journal's
+# entry on culprits). It believes no result of fewer than five windows.
+SLOT_S, WINDOW_S = 1.6, 0.02
+WINDOWS = 10
+# p99 of so many requests has a tail of twenty, with fewer nobody is named
+# (`crates/trace/src/culprit/rule.rs`); p99 itself needs half of them.
+IN_WINDOWS = 2000
 # Whoever is named must show in more than one piece of half a second, of which there are twenty
-# (`crates/trace/src/culprit/rule.rs`): one stall is no culprit.
+# (the same rule): one stall is no culprit.
 BLAMED_S = 10.0
 
 
@@ -65,9 +66,9 @@ def _setting(fraction: float, neighbour: str, *, is_alone: bool = False) -> Sett
     return Setting.of({LOAD: fraction, NEIGHBOUR: neighbour, **alone})
 
 
-def is_blamed(service: ServiceSpec, setting: Setting) -> bool:
+def is_blamed(setting: Setting) -> bool:
     """Whether it is asked who made the slowest requests slow: where requests meet others."""
-    return "breakdown" in service.measure and not is_alone(setting)
+    return not is_alone(setting)
 
 
 def is_alone(setting: Setting) -> bool:
@@ -75,15 +76,26 @@ def is_alone(setting: Setting) -> bool:
     return setting.get(CONNECTIONS) == 1
 
 
-def length_s(study: Study, service: ServiceSpec, setting: Setting, offered_rps: float) -> float:
+def length_s(study: Study, setting: Setting, offered_rps: float) -> float:
     """Measured part of a traced point and of its twin, s: the study's, or what the tracer needs."""
     asked_s = study.run.measure_s
-    if is_blamed(service, setting):
-        return max(asked_s, BLAMED_S)
-    if "breakdown" in service.measure:  # every request is traced
+    if not is_blamed(setting):  # every request is traced
         return asked_s
-    windows = max(WINDOWS, math.ceil(IN_WINDOWS / max(1.0, offered_rps * WINDOW_S)))
-    return max(asked_s, min(WINDOWED_S_MAX, math.ceil(windows * SLOT_S)))
+    windowed_s = max(asked_s, WINDOWS * SLOT_S)
+    return windowed_s if has_windows(offered_rps, windowed_s) else max(asked_s, BLAMED_S)
+
+
+def in_windows(offered_rps: float, length_s: float) -> float:
+    """Requests that are expected to come in the windows of so long a point."""
+    return offered_rps * length_s * WINDOW_S / SLOT_S
+
+
+def has_windows(offered_rps: float, length_s: float) -> bool:
+    """Whether the tracer works in windows; where too few requests come in them, of every request.
+
+    To trace every request costs a third of a busy service, and little of one that has little to do.
+    """
+    return in_windows(offered_rps, length_s) >= IN_WINDOWS
 
 
 def of(point: Point) -> tuple[Setting, bool]:
@@ -129,7 +141,7 @@ def next_run(
                     study,
                     Cell(service.label, Phase.TRACE, block, whole),
                     len(tried),
-                    measure_s=length_s(study, service, setting, offered_rps),
+                    measure_s=length_s(study, setting, offered_rps),
                     offered_rps=offered_rps,
                     fraction=fraction,
                     overrides=(("connections", 1), ("threads", 1)) if is_alone(setting) else (),

@@ -103,6 +103,7 @@ def test_the_page_has_the_sentence_the_suspects_and_the_flame_graph() -> None:
     assert f"★ {XZ}" in html
     assert "<td>71 %</td><td>60 %</td>" in html  # with its lower bound
     assert '<figure id="memcached-flame" class="wide">' in html
+    assert "Every request was traced. With the tracer the client" in html
     assert "throughput × 0.70" in html  # the price of that very point
 
 
@@ -175,6 +176,10 @@ def test_windows_say_what_they_took_and_what_their_numbers_are_of() -> None:
     assert rows["in a window"] == ["20.0 %"] * 3
     assert rows["p99, 95 %"] == ["25.0–40.0 µs"] * 3
     assert any("service while it is traced" in note for note in stages.notes(breakdown))
+    assert stages.price(stages.known(breakdown)[0]).startswith(
+        "Requests that came in 12 random windows were traced: asked for 2 % of the service's CPU"
+        " time, measured 1.2 % (95 %: 0.4–2.1 %). With the tracer"
+    )
 
 
 def test_what_hooks_do_to_the_tail_stands_beside_the_price_of_windows() -> None:

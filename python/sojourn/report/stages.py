@@ -68,12 +68,24 @@ def suspects(culprits: Culprits) -> list[Suspect]:
 
 
 def price(column: Stages) -> str:
-    """What the tracer cost at this very point, which was measured with culprits asked for."""
+    """Which requests were traced, and what that cost at this very point, culprits included."""
     cost = column.cost
     pairs = f"{cost.pairs} pair{'' if cost.pairs == 1 else 's'} of runs"
     return (
-        f"With the tracer the client's p99 is {_ratio(cost.p99)}, the server's CPU time per"
-        f" request {_ratio(cost.cpu)}, throughput {_ratio(cost.throughput)} ({pairs})."
+        f"{_which(column.windows)} With the tracer the client's p99 is {_ratio(cost.p99)}, the"
+        f" server's CPU time per request {_ratio(cost.cpu)}, throughput"
+        f" {_ratio(cost.throughput)} ({pairs})."
+    )
+
+
+def _which(windows: Windows | None) -> str:
+    if windows is None:
+        return "Every request was traced."
+    measured = "" if windows.measured is None else f", measured {_percent(windows.measured)}"
+    interval = "" if windows.lo is None else f" (95 %: {_interval(windows)})"
+    return (
+        f"Requests that came in {show.whole(windows.count)} random windows were traced: asked for"
+        f" {show.share(windows.asked)} of the service's CPU time{measured}{interval}."
     )
 
 

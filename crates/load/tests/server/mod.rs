@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_load::content::Content;
@@ -92,6 +92,20 @@ impl Server {
     /// GETs seen.
     pub fn requests(&self) -> u64 {
         self.state.requests.load(SeqCst)
+    }
+
+    /// Sets the flag that is answered when it has seen so many GETs, or half a minute has gone by.
+    pub fn flag_after(&self, requests: u64) -> Arc<AtomicBool> {
+        let (flag, state) = (Arc::new(AtomicBool::new(false)), Arc::clone(&self.state));
+        let set = Arc::clone(&flag);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        thread::spawn(move || {
+            while state.requests.load(SeqCst) < requests && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(1));
+            }
+            set.store(true, SeqCst);
+        });
+        flag
     }
 
     /// When the first of them came, ns of the monotonic clock.

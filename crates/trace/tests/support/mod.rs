@@ -4,8 +4,10 @@
 
 pub mod account;
 pub mod calm;
+pub mod child;
 pub mod echo;
 pub mod log;
+pub mod programs;
 pub mod real;
 pub mod server;
 
@@ -83,6 +85,24 @@ impl Drop for Sets<'_> {
     }
 }
 
+/// What a client waits for: that the trace has begun, or has failed before.
+#[derive(Default)]
+pub struct Started {
+    pub begun: AtomicBool,
+    pub over: AtomicBool,
+}
+
+impl Started {
+    /// Waits; whether the trace has begun.
+    pub fn in_time(&self) -> bool {
+        let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        while !is(&self.begun) && !is(&self.over) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        is(&self.begun)
+    }
+}
+
 /// Traces every request of the process `pid` while `client` runs.
 pub fn trace(pid: u32, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
     trace_how(How::All, pid, client)
@@ -101,17 +121,17 @@ pub fn trace_how(how: How, pid: u32, client: impl FnOnce() + Send) -> (Outcome, 
         blame: None,
     };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
-    let started = AtomicBool::new(false);
+    let started = Started::default();
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
-            while !started.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(5));
-            }
             let _ends = Sets(&stop);
-            client();
-            thread::sleep(Duration::from_millis(50));
+            if started.in_time() {
+                client();
+                thread::sleep(Duration::from_millis(50));
+            }
         });
-        let mut begun = || started.store(true, Ordering::Relaxed);
+        let _over = Sets(&started.over);
+        let mut begun = || started.begun.store(true, Ordering::Relaxed);
         session::run(&target, options, &stop, &mut begun, &mut |r| records.push(r.clone()))
     });
     let outcome = outcome.unwrap();
@@ -133,12 +153,14 @@ pub fn median(mut values: Vec<u64>) -> u64 {
     values[values.len() / 2]
 }
 
-/// In the median of `paused`, `stage` holds the pause, and all the rest holds none of it.
+/// In the median of `paused`, `stage` holds the pause, and all the rest holds none of it. Where the
+/// machine stops for as long as a pause, others are taken for paused ones.
 pub fn pause_in(stage: &str, paused: &[&Record]) -> Judged {
     let inside = median(paused.iter().map(|r| r.stage_ns[index(stage)]).collect());
     let rest = median(paused.iter().map(|r| r.total_ns - r.stage_ns[index(stage)]).collect());
-    assert!(inside >= PAUSE_NS * 95 / 100, "{stage}: {inside} ns");
-    judge(inside < PAUSE_NS * 2, || format!("{stage}: {inside} ns"))?;
+    judge((PAUSE_NS * 95 / 100..PAUSE_NS * 2).contains(&inside), || {
+        format!("{stage}: {inside} ns")
+    })?;
     judge(rest < PAUSE_NS / 2, || format!("{stage}: {rest} ns elsewhere"))
 }
 

@@ -2,7 +2,6 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +10,7 @@ use std::{env, fs, thread};
 
 use sojourn_trace::target;
 
+use super::child::bound;
 use super::say;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,14 +40,9 @@ impl Real {
         let mut command = Command::new(program);
         command.args(words(kind, port, &folder)).current_dir(&folder);
         command.envs(environment.iter().cloned()).stdout(Stdio::null()).stderr(Stdio::null());
-        // SAFETY: one system call, which allocates nothing; the server ends with this process.
-        unsafe {
-            command.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
-                Ok(())
-            });
-        }
-        let real = Self { kind, child: command.spawn().unwrap(), port, folder };
+        // Not killed: NGINX ends its workers when it is told to end itself.
+        let child = bound(&mut command, libc::SIGTERM).spawn().unwrap();
+        let real = Self { kind, child, port, folder };
         let deadline = Instant::now() + Duration::from_secs(20);
         while !real.is_whole() {
             assert!(Instant::now() < deadline, "{kind:?} does not listen");

@@ -2,12 +2,14 @@
 
 use std::io::{self, BufRead as _, BufReader};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
+use super::child::Held;
+
 pub struct Server {
-    child: Child,
+    child: Held,
     port: u16,
 }
 
@@ -17,9 +19,9 @@ impl Server {
         let path = std::env::current_exe().unwrap();
         let path = path.parent().unwrap().parent().unwrap().join(program);
         assert!(path.exists(), "build it first: make build, cargo build --examples ({program})");
-        let mut child = Command::new(path).args(words).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Held::start(Command::new(path).args(words).stdout(Stdio::piped()));
         let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.child().stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         Self { child, port: port_of(&line) }
     }
 
@@ -60,12 +62,5 @@ impl Server {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

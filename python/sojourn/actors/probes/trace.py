@@ -1,10 +1,9 @@
 """The tracer: takes requests apart while load runs (M21).
 
 It is attached before the load begins and told to end when the load has ended, so it sees the
-warm-up too; both are offered the same load. It stays off the server's CPUs. It traces in random
-windows for its own default cost; where the stages themselves are what is asked for (the goal
-"breakdown": one request at a time, in one column), it traces every request, and under load it also
-names who made the slowest ones slow.
+warm-up too; both are offered the same load. It stays off the server's CPUs. Under load it names who
+made the slowest requests slow: in random windows, for its own default cost, where enough requests
+come in them, and else of every request. One request at a time is traced each time.
 """
 
 from __future__ import annotations
@@ -54,14 +53,16 @@ def check(facts: Facts) -> None:
         )
 
 
-def price(spec: ServiceSpec, point: Point) -> tuple[str, ...]:
-    """The tracer's words for which requests it traces, and for whom it names; none: its default.
+def price(point: Point) -> tuple[str, ...]:
+    """The tracer's words for which requests it traces, and for whom it names.
 
     Files are named relative to the point's folder, in which it runs.
     """
-    if traced.is_blamed(spec, point.setting):  # of every request, too
-        return (*ALL, "--blame=p99", "--folded", FOLDED, "--flame", FLAME)
-    return ALL if "breakdown" in spec.measure else ()
+    if not traced.is_blamed(point.setting):
+        return ALL
+    offered_rps = point.offered_rps or 0.0  # every traced point has a load
+    which = () if traced.has_windows(offered_rps, point.measure_s) else ALL
+    return (*which, "--blame=p99", "--folded", FOLDED, "--flame", FLAME)
 
 
 def place(where: Placement, *, is_shielded: bool) -> tuple[tuple[int, ...], bool]:
@@ -167,7 +168,8 @@ def _fault(said: str, argv: tuple[str, ...]) -> RunFault:
 
 def build(spec: ServiceSpec, point: Point) -> Tracer | None:
     """For points whose setting says so, and not for their twins."""
-    return Tracer(price(spec, point)) if point.setting.get(TRACER) is True else None
+    del spec
+    return Tracer(price(point)) if point.setting.get(TRACER) is True else None
 
 
 KIND = ProbeKind(

@@ -32,24 +32,27 @@ def test_one_cpu_is_all_there_is() -> None:
     assert trace.place(where((0,), (0,), (0,)), is_shielded=False) == ((0,), True)
 
 
-def point(**levels: str | float) -> Point:
+def point(offered_rps: float = 1e3, **levels: str | float) -> Point:
     return Point(
-        key="k", service="memcached", phase=Phase.TRACE, offered_rps=1.0, measure_s=1.0,
+        key="k", service="memcached", phase=Phase.TRACE, offered_rps=offered_rps, measure_s=16.0,
         warmup_s=0.0, seed=1, setting=Setting.of({"neighbour": "none", "load": 0.9, **levels}),
     )  # fmt: skip
 
 
-def test_culprits_are_asked_for_where_requests_meet_others_and_everything_is_traced() -> None:
-    full = ServiceSpec(kind="memcached", measure=("breakdown",))
+def test_culprits_are_asked_for_where_requests_meet_others() -> None:
     for neighbour in ("none", "stream"):
-        words = trace.price(full, point(neighbour=neighbour))
-        assert words[:2] == ("--all", "--blame=p99")
+        words = trace.price(point(neighbour=neighbour))
+        assert "--blame=p99" in words
         assert words[words.index("--folded") + 1] == trace.FOLDED
     for neighbour in ("none", "spin"):
-        alone = point(neighbour=neighbour, load=0.01, connections=1)
-        assert trace.price(full, alone) == ("--all",)
-    swept = ServiceSpec(kind="memcached", measure=("sweep",))
-    assert trace.price(swept, point()) == ()
+        alone = point(neighbour=neighbour, load=0.01, connections=1, offered_rps=1e6)
+        assert trace.price(alone) == ("--all",)
+
+
+def test_windows_are_asked_for_where_enough_requests_come_in_them() -> None:
+    """In 16 s ten windows of 20 ms: 2000 requests at 10,000/s."""
+    assert "--all" not in trace.price(point(offered_rps=10_001))
+    assert trace.price(point(offered_rps=9_999))[:2] == ("--all", "--blame=p99")
 
 
 def test_only_points_that_say_so_are_traced() -> None:
