@@ -93,7 +93,7 @@ def test_it_is_in_namespaces_of_its_own_as_a_user_without_rights(kind: str, stat
                 mine, its = (Path(f"/proc/{pid}/ns/{own}").readlink() for pid in ("self", made.pid))
                 assert mine != its
         finally:
-            ended = made.stop()
+            ended = made.stop(term_s=0.1)
         assert ended.is_clean
         assert proc.stat(made.pid) is None
     finally:

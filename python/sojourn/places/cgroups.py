@@ -1,13 +1,15 @@
-"""Control groups that somebody else makes for the lab: found again by name, removed.
+"""Control groups of a container: made where its runtime makes none, found by name, removed.
 
 A container's runtime makes groups where it likes: one for each hierarchy of version 1, some in
 version 2, some beside the lab's own and some at the top. All bear a name that the lab drew by lot,
-so they are looked for by that name everywhere, and are certainly the lab's.
+so they are looked for by that name everywhere, and are certainly the lab's. For a runtime that
+makes none, the lab makes one at the top of each hierarchy.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 from pathlib import Path
@@ -24,6 +26,37 @@ def mounts() -> tuple[Path, ...]:
         if words[words.index("-") + 1] in KINDS_OF_MOUNT:
             found.append(Path(words[4]))
     return tuple(found)
+
+
+def make(name: str) -> tuple[Path, ...]:
+    """Make a group in every hierarchy that the lab may write to, each with what the top one has.
+
+    Returns:
+        Their folders. None in one that is mounted read-only: what runs stays where it is there.
+
+    Raises:
+        OSError: none can be made.
+    """
+    made, refused = [], OSError(errno.ENOENT, "no control groups are mounted")
+    for mount in mounts():
+        try:
+            (mount / name).mkdir(exist_ok=True)
+            _inherit(mount, mount / name)
+        except OSError as error:
+            refused = error
+            continue
+        made.append(mount / name)
+    if not made:
+        raise refused
+    return tuple(made)
+
+
+def _inherit(parent: Path, group: Path) -> None:
+    """Version 1: a group of the controller cpuset has no CPUs and no memory before it is told."""
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        of_parent, own = parent / name, group / name
+        if of_parent.exists() and own.exists() and not own.read_text(encoding="ascii").strip():
+            own.write_text(of_parent.read_text(encoding="ascii"), encoding="ascii")
 
 
 def named(name: str) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sojourn.errors import RunFault
-from sojourn.places import proc, process
+from sojourn.places import proc, process, starter
 from sojourn.places.process import Ended, Ledger, Process
 
 INSIDE_S_MAX = 20.0  # for a runtime to make its container, on a machine that is very busy
@@ -99,8 +99,15 @@ def _numbers(pid: int) -> list[str]:
     return []
 
 
+def _command(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace").split("\0")
+
+
 def _is_runtime(pid: int, outer: int) -> bool:
-    """Whether it still runs the runtime's own file, or a copy of it (runc), or is gone."""
+    """Whether it is not the program yet, or is gone.
+
+    It runs the runtime's own file, or a copy of it (runc), or drops its rights (`starter`).
+    """
     try:
         mine, its = (Path(f"/proc/{number}/exe") for number in (pid, outer))
         name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace")
@@ -108,6 +115,7 @@ def _is_runtime(pid: int, outer: int) -> bool:
             mine.samefile(its)
             or str(mine.readlink()).startswith("/memfd:")
             or name.startswith("runc:[")
+            or starter.is_one(_command(pid))
         )
     except OSError:
         return True
