@@ -64,3 +64,19 @@ def test_where_one_hierarchy_cannot_be_written_the_others_do(
     monkeypatch.setattr(cgroups, "mounts", lambda: ())
     with pytest.raises(OSError, match="no control groups are mounted"):
         cgroups.make(NAME)
+
+
+def test_a_container_gets_the_real_time_budget_that_others_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at, other = hierarchies(tmp_path, monkeypatch, "cpu", "memory")
+    ours = at / NAME / "payload"
+    for group in (ours, at / NAME / "monitor", at / "another", other / NAME):
+        group.mkdir(parents=True)
+    for group, budget in ((at, 950), (ours.parent, 0), (ours, 0), (at / "another", 200)):
+        (group / cgroups.BUDGET).write_text(f"{budget}\n")
+        (group / "cgroup.procs").write_text("7\n" if group == ours else "")
+    (at / NAME / "monitor" / "cgroup.procs").write_text("")
+    cgroups.allow_realtime(NAME, 7)
+    given = {path.parent.name: path.read_text().strip() for path in at.rglob(cgroups.BUDGET)}
+    assert given == {"cpu": "950", NAME: "750", "payload": "750", "another": "200"}

@@ -173,6 +173,7 @@ class Contained(Place):
         try:
             inside = Inside(outer, await_first(outer, log), ledger)
             hold(inside.pid, cpus)
+            cgroups.allow_realtime(job.name, inside.pid)
         except BaseException:
             outer.stop()
             raise

@@ -15,6 +15,7 @@ from sojourn.places.process import Ended, Ledger, Process
 
 INSIDE_S_MAX = 20.0  # for a runtime to make its container, on a machine that is very busy
 GONE_S_MAX = 8.0
+WORDS = 10  # lines of a runtime that refuses: LXC says the cause first, then each that it led to
 
 
 class Inside(Process):
@@ -67,7 +68,7 @@ def await_first(outer: Process, log: Path) -> proc.Stat:
         if ended is not None:
             raise RunFault(
                 f"{outer.what} cannot be started in a container: its runtime {ended.text}",
-                at=process.last_words(log) or "it said nothing",
+                at=process.last_words(log, lines=WORDS) or "it said nothing",
                 fix="see service.log in the point's folder; `sojourn doctor` says what lacks",
             )
         for first in _firsts(outer.pid):
