@@ -11,7 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sojourn import host, programs, run
+from sojourn import host, places, programs, run
+from sojourn.host.abilities import abilities
 from sojourn.plan import Point, codec
 from sojourn.spec import Study
 
@@ -33,6 +34,23 @@ def needs() -> Callable[[str], None]:
     def check(kind: str) -> None:
         if kind in INSTALL and programs.maybe(kind) is None:
             pytest.skip(f"needs {kind}: apt install {INSTALL[kind]}")
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def needs_place() -> Callable[[str], None]:
+    """Skip the test where this machine lacks what a kind of place needs."""
+    can = {ability.name: ability for ability in abilities(host.read(sample_s=0))}
+
+    def check(name: str) -> None:
+        kind = places.kind(name)
+        for ability in (can[needed] for needed in kind.abilities):
+            if not ability.can:
+                pytest.skip(f"needs {ability.missing}: {ability.mend}")
+        for program, package in kind.programs.items():
+            if programs.maybe(program) is None:
+                pytest.skip(f"needs {program}: apt install {package}")
 
     return check
 

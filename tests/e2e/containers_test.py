@@ -14,7 +14,6 @@ import pytest
 
 from sojourn import host, places, programs, samples
 from sojourn.errors import Fault
-from sojourn.host.abilities import abilities
 from sojourn.places import cgroups, network, ports, proc, remains
 from sojourn.places.contained import Contained
 from sojourn.plan import Point
@@ -30,17 +29,11 @@ CONTAINERS = [name for name, kind in places.KINDS.items() if isinstance(kind.bui
 
 
 @pytest.fixture(params=CONTAINERS)
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request: pytest.FixtureRequest, needs_place: Callable[[str], None]) -> str:
     """Each kind of container; skips where this machine lacks what it needs."""
-    found = places.kind(request.param)
-    can = {ability.name: ability for ability in abilities(host.read(sample_s=0))}
-    for ability in (can[name] for name in found.abilities):
-        if not ability.can:
-            pytest.skip(f"needs {ability.missing}: {ability.mend}")
-    for program, package in found.programs.items():
-        if programs.maybe(program) is None:
-            pytest.skip(f"needs {program}: apt install {package}")
-    return found.name
+    name: str = request.param
+    needs_place(name)
+    return name
 
 
 def machine() -> tuple[object, ...]:
@@ -93,7 +86,7 @@ def test_it_is_in_namespaces_of_its_own_as_a_user_without_rights(kind: str, stat
                 mine, its = (Path(f"/proc/{pid}/ns/{own}").readlink() for pid in ("self", made.pid))
                 assert mine != its
         finally:
-            ended = made.stop()
+            ended = made.stop(term_s=0.1)
         assert ended.is_clean
         assert proc.stat(made.pid) is None
     finally:

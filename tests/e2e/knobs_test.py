@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from sojourn import host, knobs, run, samples
+from sojourn import host, knobs, places, programs, run, samples
+from sojourn.host.abilities import abilities
 from sojourn.knobs.cpu_quota import CpuQuota
 from sojourn.knobs.groups import Group
 from sojourn.places import network
@@ -30,6 +31,7 @@ Measure = Callable[..., Path]
 Needs = Callable[[str], None]
 KILLS = int(os.environ.get("SOJOURN_KILLS", "4"))
 LIFE_S = 6.0  # within which a lab has started, turned all knobs and is measuring, most of the time
+PLACES = ("local", "netns", "runc", "nspawn", "lxc")  # in turn, where the machine has them
 #: What is turned at once in a lab that is killed.
 ALL = {
     "cpu_weight": "50", "cpu_quota": "150%", "policy": "batch", "memory_limit": "1GiB", "numa": "0",
@@ -121,16 +123,22 @@ def test_killed_at_random_moments_nothing_is_left(
     seed = int(os.environ.get("SOJOURN_SEED", str(random.SystemRandom().randrange(1 << 30))))
     draw = random.Random(seed)  # noqa: S311  # moments, no secrets
     reached: dict[str, int] = {}
+    here = [name for name in PLACES if _may(name)]
     for number in range(KILLS):
-        place = ("local", "netns")[number % 2]
+        place = here[number % len(here)]
         levels = {name: level for name, level in ALL.items() if can(name, level, place)}
-        if place == "netns" and not _may_netns():
-            place = "local"
         before = snapshot()
         told = kill_one(lab, tmp_path / str(number), place, levels, draw.uniform(0.3, LIFE_S))
         reached[told] = reached.get(told, 0) + 1
         assert snapshot() == before, f"kill {number} of seed {seed}, after {told}"
     print(f"seed {seed}, killed after: {reached}")  # noqa: T201  # for the record
+
+
+def _may(place: str) -> bool:
+    """Whether this machine has what a kind of place needs."""
+    kind = places.kind(place)
+    can = {ability.name for ability in abilities(host.read(sample_s=0)) if ability.can}
+    return {*kind.abilities} <= can and all(map(programs.maybe, kind.programs))
 
 
 def _may_netns() -> bool:

@@ -56,7 +56,7 @@ def parts(given: StudyData) -> tuple[Part, ...]:
 def _part(
     given: StudyData, label: str, levels: Setting, measured: Mapping[str, Sequence[Measured]]
 ) -> Part:
-    home, axis = (design.home(label, of) for of in (levels, design.axis_of(levels)))
+    home, axis = (design.home(label, of) for of in (levels, design.axis_of(given.study, levels)))
     study = given.study.under(levels)
     lent = [
         one

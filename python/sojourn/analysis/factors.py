@@ -30,6 +30,7 @@ from sojourn.spec.levels import names
 
 MEDIAN, TAIL = 0.5, 0.99
 BORDER_LEVEL = 0.9  # of the intervals of how much load fits
+PLACE = ".place"  # of a service: its mean is told too (C17)
 TOLD = 0.7  # load whose tail stands in the sentence, or the nearest that can be told (C7)
 
 
@@ -58,6 +59,7 @@ class _Told:
     effect: Effect
     load: float = 0.0
     is_tail: bool = False
+    is_mean: bool = False
 
 
 def effects(
@@ -126,6 +128,14 @@ def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[_Told
             )
             of = said.of_blocks(number, _times(service, load, quantile), unlike=unlike)
             yield _Told(of, load, is_tail=quantile != MEDIAN)
+        if contrast.factor.endswith(PLACE):
+            number = Number(
+                f"the mean at {load_share(load)} load",
+                is_time=True,
+                doubt=_late(service, load, None),
+            )
+            of = said.of_blocks(number, _times(service, load, None), unlike=unlike)
+            yield _Told(of, load, is_mean=True)
     peaks = _peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
     if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
@@ -147,14 +157,14 @@ def _unlike(service: _Service, contrast: Contrast) -> str:
     return f"the shield was not the same ({said}): run with --no-shield to compare"
 
 
-def _late(service: _Service, load: float, q: float) -> str:
-    """Whether the client's own lag is part of these times (M3)."""
+def _late(service: _Service, load: float, q: float | None) -> str:
+    """Whether the client's own lag is part of these times (M3); q None: of the mean."""
     found = (
         estimate
         for finding in service.found
         for point in finding.points
-        for estimate in point.quantiles
-        if point.fraction == load and estimate.q == q
+        for estimate in (point.quantiles if q is not None else (point.mean,))
+        if point.fraction == load and (q is None or estimate.q == q)
     )
     return "the client's own lag is part of it" if any(e.lateness_ns for e in found) else ""
 
@@ -174,8 +184,8 @@ def _limits(service: _Service) -> dict[Setting, tuple[float, Interval]]:
     return found
 
 
-def _times(service: _Service, load: float, q: float) -> Blocks:
-    """A quantile at one load by block and combination, ns, of runs that are believed.
+def _times(service: _Service, load: float, q: float | None) -> Blocks:
+    """A quantile, or the mean (q None), at one load by block and combination, of believed runs, ns.
 
     Infinite where as many requests were lost: a block of these is not left out.
     """
@@ -183,7 +193,7 @@ def _times(service: _Service, load: float, q: float) -> Blocks:
     for part, finding in zip(service.parts, service.found, strict=True):
         for point in finding.points:
             for run in point.runs if point.fraction == load else ():
-                value = dict(run.quantiles).get(q)
+                value = run.mean_ns if q is None else dict(run.quantiles).get(q)
                 if run.is_believed and value:
                     found.setdefault(run.repeat, {})[part.levels] = value
     return found
@@ -257,6 +267,7 @@ def _told(found: Sequence[_Told]) -> list[Effect]:
         near = _near([one for one in mine if one.is_tail])
         told += [one.effect for one in mine if not one.effect.is_time]
         told += [near.effect] if near else []
+        told += [one.effect for one in mine if near and one.is_mean and one.load == near.load]
     return sorted(told, key=lambda effect: effect.interval is None)  # what is known first
 
 

@@ -16,6 +16,7 @@ from sojourn.plan import Phase, Planner, Point, Verdict
 from sojourn.spec import Study
 
 THREADS, CONNECTIONS = "services.memcached.params.threads", "services.memcached.load.connections"
+PLACE = "services.memcached.place"
 LOADS = (0.3, 0.7)
 
 
@@ -88,6 +89,25 @@ def test_effects_of_several_factors_are_told_apart() -> None:
     assert "p99 at 70 % load is" in sentence
     assert "as long with threads = 2 as with 1" in sentence
     assert sentence in found.answer
+
+
+def test_what_a_place_costs_is_told_of_the_mean_as_well() -> None:
+    """C17: the ratio of mean and p99 to bare metal, at a share of its max RPS."""
+
+    def in_place(point: Point) -> float:
+        return 1.5 if point.setting[PLACE] == "runc" else 1.0
+
+    study = asked(f"{PLACE}=local,runc", sets=('services.memcached.axis="local"',))
+    found = analysis.study(played(study, slow=in_place))
+    for what in ("the mean at 30 % load", "p99 at 30 % load"):
+        one = effect(found, "place", what)
+        assert one.ratio == pytest.approx(1.5, rel=0.15)
+        assert one.interval is not None
+        assert one.interval.lo < (one.ratio or 0) < one.interval.hi
+    [of] = found.factors
+    assert "the mean at 70 % load" in of.sentence
+    assert "p99 at 70 % load" in of.sentence
+    assert not [e for e in of.effects if e.what == "max RPS"]  # there is one, that of `local`
 
 
 def test_an_effect_that_equal_runs_have_too_is_said_to_be_within_their_noise() -> None:

@@ -7,6 +7,7 @@ is read and written, and how it is felt to bite.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -123,8 +124,10 @@ class Limit(Knob):
         group, self._group = self._group, None
         if group is not None:
             if group.users != {self.name}:
-                for name, text in self.files(self._old, group):
-                    group.write(name, text)
+                # It is gone where a container's runtime, at its end, has removed all below its own.
+                with contextlib.suppress(FileNotFoundError):
+                    for name, text in self.files(self._old, group):
+                        group.write(name, text)
             groups.leave(self._on, group, self.name)
         self._level, self._bites = "", None
 

@@ -117,6 +117,18 @@ def test_two_knobs_share_a_group_and_each_takes_back_its_own(make: Make) -> None
     assert quota.found(weight._group)[0] is None
 
 
+def test_a_group_that_a_containers_runtime_has_removed_is_no_fault(make: Make) -> None:
+    weight, quota = make("cpu_weight", "200"), make("cpu_quota", "50%")
+    weight.apply("200")
+    quota.apply("50%")
+    group = quota._group
+    assert group is not None
+    assert groups.remove(group.tree, group.folder, group.home)
+    for knob in (weight, quota):
+        knob.restore()
+        assert knob.read() == "none"
+
+
 def test_levels_follow_each_other_and_the_last_one_holds(make: Make) -> None:
     knob = make("cpu_quota", "50%")
     for level in ("50%", "20ms/50ms+10ms", "none", "150%"):

@@ -1,18 +1,22 @@
-"""Control groups that somebody else makes for the lab: found again by name, removed.
+"""Control groups of a container: made where its runtime makes none, found by name, removed.
 
 A container's runtime makes groups where it likes: one for each hierarchy of version 1, some in
 version 2, some beside the lab's own and some at the top. All bear a name that the lab drew by lot,
-so they are looked for by that name everywhere, and are certainly the lab's.
+so they are looked for by that name everywhere, and are certainly the lab's. For a runtime that
+makes none, the lab makes one at the top of each hierarchy.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 KINDS_OF_MOUNT = ("cgroup", "cgroup2")
+BUDGET = "cpu.rt_runtime_us"
 REMOVE_S_MAX = 2.0  # a group whose last process has just ended is busy for a moment
 
 
@@ -26,6 +30,37 @@ def mounts() -> tuple[Path, ...]:
     return tuple(found)
 
 
+def make(name: str) -> tuple[Path, ...]:
+    """Make a group in every hierarchy that the lab may write to, each with what the top one has.
+
+    Returns:
+        Their folders. None in one that is mounted read-only: what runs stays where it is there.
+
+    Raises:
+        OSError: none can be made.
+    """
+    made, refused = [], OSError(errno.ENOENT, "no control groups are mounted")
+    for mount in mounts():
+        try:
+            (mount / name).mkdir(exist_ok=True)
+            _inherit(mount, mount / name)
+        except OSError as error:
+            refused = error
+            continue
+        made.append(mount / name)
+    if not made:
+        raise refused
+    return tuple(made)
+
+
+def _inherit(parent: Path, group: Path) -> None:
+    """Version 1: a group of the controller cpuset has no CPUs and no memory before it is told."""
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        of_parent, own = parent / name, group / name
+        if of_parent.exists() and own.exists() and not own.read_text(encoding="ascii").strip():
+            own.write_text(of_parent.read_text(encoding="ascii"), encoding="ascii")
+
+
 def named(name: str) -> tuple[Path, ...]:
     """Groups whose name has `name` in it, and those within them; the innermost first."""
     return tuple(
@@ -34,6 +69,37 @@ def named(name: str) -> tuple[Path, ...]:
         for folder, _, _ in os.walk(mount, topdown=False)
         if name in folder
     )
+
+
+def allow_realtime(name: str, pid: int) -> None:
+    """Version 1: let a process in one of these groups have real-time priority, as at the top.
+
+    A group of the controller cpu has no real-time budget when it is made, where the kernel has one
+    (`CONFIG_RT_GROUP_SCHED`), so its threads are refused the priority that shields a service on
+    bare metal: a container would be compared without. What others have at the top is left to them;
+    where nothing is left, the shield says that it was refused.
+    """
+    for mount in mounts():
+        top = mount / BUDGET
+        if not top.exists():
+            continue
+        ours = [group for group in named(name) if group.is_relative_to(mount)]
+        with contextlib.suppress(OSError):
+            others = sum(_number(g / BUDGET) for g in mount.iterdir() if (g / BUDGET).exists())
+            for group in reversed(_above(pid, ours)):
+                (group / BUDGET).write_text(str(_number(top) - others), encoding="ascii")
+
+
+def _above(pid: int, groups: Sequence[Path]) -> list[Path]:
+    """Of some groups the one that a process is in and those above it, the innermost first."""
+    for group in groups:
+        if str(pid) in (group / "cgroup.procs").read_text(encoding="ascii").split():
+            return [one for one in (group, *group.parents) if one in groups]
+    return []
+
+
+def _number(path: Path) -> int:
+    return int(path.read_text(encoding="ascii"))
 
 
 def pids(name: str) -> frozenset[int]:

@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from sojourn import programs
 from sojourn.errors import HostFault
-from sojourn.places import process, remains, rootfs
+from sojourn.places import cgroups, process, remains, rootfs
 from sojourn.places.inside import Inside, await_first, hold
 from sojourn.places.ledger import Book, Made
 from sojourn.places.local import Local
@@ -34,6 +34,7 @@ from sojourn.places.rootfs import Bind
 from sojourn.places.users import User
 
 ENTRY = "container"  # kind of entry in the book
+_NEW: set[Path] = set()  # shared folders of runtimes that were not there before this lab
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class Job:
         at: a folder for the runtime, the lab's own.
         root: skeleton of the container's root folder.
         binds: what is bound onto it, in order.
+        open_files: how many it may have; 0: as the lab.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Job:
     argv: tuple[str, ...]
     cwd: Path
     user: User | None
+    open_files: int = 0
 
 
 class Contained(Place):
@@ -61,11 +64,15 @@ class Contained(Place):
 
     Attributes:
         program: the runtime.
-        traces: folders in which it leaves files of its own with the container's name.
+        has_own_groups: whether it makes control groups; else the lab does, and starts it there.
+        traces: folders in which it leaves files of its own, as `Remains` finds them.
+        shared: folders that it makes for all its containers and does not remove, innermost first.
     """
 
     program: ClassVar[str]
+    has_own_groups: ClassVar[bool] = True
     traces: ClassVar[tuple[Path, ...]] = ()
+    shared: ClassVar[tuple[Path, ...]] = ()
 
     def __init__(self, within: Place | None = None) -> None:
         """`within`: the place whose network it is in; None: the machine's own."""
@@ -92,7 +99,10 @@ class Contained(Place):
         """Make a folder for the runtime, and enter the network."""
         self._within.enter(book)
         self._name, self._made = remains.name(), Made(book)
-        left = Remains(self._name, self.program, self.traces)
+        # Of two containers the second finds what the first has made, and may be left last.
+        _NEW.update(path for path in self.shared if not path.exists())
+        shared = tuple(path for path in self.shared if path in _NEW)
+        left = Remains(self._name, self.program, self.traces, shared)
         try:
             self._made.step(
                 ENTRY,
@@ -147,7 +157,8 @@ class Contained(Place):
         Raises:
             RunFault: the runtime refuses; its last words say why.
         """
-        job = self._job(argv, cwd, user)
+        job = self._job(argv, cwd, user, open_files)
+        groups = () if self.has_own_groups else cgroups.make(job.name)
         outer = process.start(
             what,
             [programs.find(self.program), *self.command(job)],
@@ -157,16 +168,20 @@ class Contained(Place):
             cpus=cpus,
             open_files=open_files,
             netns=self.netns,
+            groups=groups,
         )
         try:
             inside = Inside(outer, await_first(outer, log), ledger)
             hold(inside.pid, cpus)
+            cgroups.allow_realtime(job.name, inside.pid)
         except BaseException:
             outer.stop()
             raise
         return inside
 
-    def _job(self, argv: Sequence[str | Path], cwd: Path, user: User | None) -> Job:
+    def _job(
+        self, argv: Sequence[str | Path], cwd: Path, user: User | None, open_files: int
+    ) -> Job:
         self._count += 1
         at = remains.folder(self._name) / str(self._count)
         at.mkdir(mode=0o755)
@@ -179,12 +194,14 @@ class Contained(Place):
             argv=tuple(map(str, argv)),
             cwd=cwd,
             user=user,
+            open_files=open_files,
         )
 
     @property
     def notes(self) -> tuple[tuple[str, str], ...]:
         """Which runtime, and whose network."""
-        runtime = programs.says(programs.find(self.program), "--version").partition("\n")[0]
+        said = programs.says(programs.find(self.program), "--version").partition("\n")[0]
+        runtime = said if self.program in said else f"{self.program} ({said})"
         if self._within.netns is None:
             return (("place", f"container by {runtime}, in the machine's own network"),)
         return (("place", f"container by {runtime}"), *self._within.notes)

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sojourn.errors import RunFault
-from sojourn.places import proc, process
+from sojourn.places import proc, process, starter
 from sojourn.places.process import Ended, Ledger, Process
 
 INSIDE_S_MAX = 20.0  # for a runtime to make its container, on a machine that is very busy
 GONE_S_MAX = 8.0
+WORDS = 10  # lines of a runtime that refuses: LXC says the cause first, then each that it led to
 
 
 class Inside(Process):
@@ -67,7 +68,7 @@ def await_first(outer: Process, log: Path) -> proc.Stat:
         if ended is not None:
             raise RunFault(
                 f"{outer.what} cannot be started in a container: its runtime {ended.text}",
-                at=process.last_words(log) or "it said nothing",
+                at=process.last_words(log, lines=WORDS) or "it said nothing",
                 fix="see service.log in the point's folder; `sojourn doctor` says what lacks",
             )
         for first in _firsts(outer.pid):
@@ -99,8 +100,15 @@ def _numbers(pid: int) -> list[str]:
     return []
 
 
+def _command(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace").split("\0")
+
+
 def _is_runtime(pid: int, outer: int) -> bool:
-    """Whether it still runs the runtime's own file, or a copy of it (runc), or is gone."""
+    """Whether it is not the program yet, or is gone.
+
+    It runs the runtime's own file, or a copy of it (runc), or drops its rights (`starter`).
+    """
     try:
         mine, its = (Path(f"/proc/{number}/exe") for number in (pid, outer))
         name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace")
@@ -108,6 +116,7 @@ def _is_runtime(pid: int, outer: int) -> bool:
             mine.samefile(its)
             or str(mine.readlink()).startswith("/memfd:")
             or name.startswith("runc:[")
+            or starter.is_one(_command(pid))
         )
     except OSError:
         return True

@@ -196,6 +196,7 @@ def start(
     has_stderr_pipe: bool = False,
     is_first: bool = False,
     netns: Path | None = None,
+    groups: Sequence[Path] = (),
 ) -> Process:
     """Start a program under a warden.
 
@@ -214,6 +215,7 @@ def start(
             shares a CPU with the lab on small machines. Never for a server: its wait for a CPU is
             part of what is measured.
         netns: network namespace that it is put into; None: the lab's own.
+        groups: folders of control groups that it is put into.
 
     Raises:
         RunFault: it could not be started, or its log is not a plain file.
@@ -226,6 +228,7 @@ def start(
         "open_files": open_files,
         "is_first": is_first,
         "netns": str(netns or ""),
+        "groups": [str(group) for group in groups],
     }
     with _appended(log) as out, (stdin or Path(os.devnull)).open("rb") as into:
         mine, its = socket.socketpair()

@@ -262,6 +262,20 @@ def test_it_is_put_on_its_cpus(start: Callable[..., Process]) -> None:
 
 
 @pytest.mark.privileged
+def test_it_is_put_into_its_groups_before_it_is_the_program(
+    start: Callable[..., Process], tmp_path: Path
+) -> None:
+    """The group is a folder that stands for the kernel's (a fake)."""
+    group = tmp_path / "group"
+    group.mkdir()
+    made = start("pass", groups=[group])
+    made.poll(GONE_S_MAX)
+    assert (group / "cgroup.procs").read_text() == "0"  # whoever writes it
+    with pytest.raises(RunFault) as caught:
+        start("pass", groups=[tmp_path / "none"])
+    assert f"cannot enter the control group {tmp_path / 'none'}" in caught.value.what
+
+
 def test_root_gives_servers_to_nobody(notes: Notes, tmp_path: Path) -> None:
     user = users.server_user()
     if user is None:

@@ -6,6 +6,7 @@ lab's, and whatever a runtime left when it was killed is found without it.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -43,18 +44,22 @@ class Remains:
     Attributes:
         name: of it; those of the programs in it begin with the same.
         program: its runtime.
-        traces: folders in which the runtime leaves files of its own with the name.
+        traces: folders in which the runtime leaves files of its own, with the name or with the
+            number (inode) of a root folder.
+        shared: folders that it makes for all its containers, which were not there before,
+            innermost first.
     """
 
     name: str
     program: str
     traces: tuple[Path, ...] = ()
+    shared: tuple[Path, ...] = ()
 
     @property
     def facts(self) -> Mapping[str, object]:
         """What is noted of it, so that `undo` finds it."""
-        traces = [str(path) for path in self.traces]
-        return {"name": self.name, "program": self.program, "traces": traces}
+        traces, shared = ([str(path) for path in paths] for paths in (self.traces, self.shared))
+        return {"name": self.name, "program": self.program, "traces": traces, "shared": shared}
 
     @property
     def are_there(self) -> bool:
@@ -77,11 +82,24 @@ class Remains:
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-        if folder(self.name).exists():
+        self._leave_shared()
+        if folder(self.name).exists():  # the last, so that an interrupted `clear` is done again
             shutil.rmtree(folder(self.name))
 
+    def _leave_shared(self) -> None:
+        """Remove what it has made for all its containers, where nothing and nobody else uses it."""
+        everybody = (proc.stat(pid) for pid in (proc.pids() if self.shared else ()))
+        if any(one is not None and one.name == self.program for one in everybody):
+            return
+        for path in self.shared:
+            with contextlib.suppress(OSError):  # another container's files are there
+                path.rmdir()
+
     def _files(self) -> list[Path]:
-        return [path for at in self.traces for path in at.glob(f"*{self.name}*")]
+        roots = (root.stat() for root in folder(self.name).glob("*/root"))
+        locks = [f"inode-{root.st_dev}:{root.st_ino}" for root in roots]
+        patterns = (f"*{self.name}*", *locks)
+        return [path for at in self.traces for one in patterns for path in at.glob(one)]
 
     def _members(self) -> Iterator[proc.Stat]:
         """Processes in its groups; before there are any, wardens and runtimes told its name."""
@@ -107,7 +125,8 @@ class Remains:
 def undo(facts: Mapping[str, Any]) -> Undone | None:
     """Remove a container that a lab noted, if there is anything of it."""
     name, program = str(facts["name"]), str(facts["program"])
-    left = Remains(name, program, tuple(Path(text) for text in facts["traces"]))
+    traces, shared = (tuple(map(Path, facts.get(key, ()))) for key in ("traces", "shared"))
+    left = Remains(name, program, traces, shared)
     if not re.fullmatch(NAME, name) or not left.are_there:
         return None
     what = f"container {name}"

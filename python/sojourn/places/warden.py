@@ -97,6 +97,9 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
         allow_open_files(spec["open_files"])
         if spec["is_first"]:
             go_first()
+        for group in spec["groups"]:  # before the CPUs: one of a cpuset may undo them
+            step = f"enter the control group {group}"
+            enter_group(group)
         if spec["cpus"]:
             step = f"be put on CPUs {spec['cpus']}"
             os.sched_setaffinity(0, spec["cpus"])
@@ -125,6 +128,12 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
     except OSError as error:
         os.write(told_w, f"cannot {step}: {error.strerror}".encode())
     os._exit(127)
+
+
+def enter_group(folder: str) -> None:
+    """Put this process into a control group; OSError if refused."""
+    with open(f"{folder}/cgroup.procs", "w", encoding="ascii") as members:  # noqa: PTH123
+        members.write("0")
 
 
 def enter_network(path: str) -> None:

@@ -25,6 +25,7 @@ from sojourn.plan.setting import NEIGHBOUR, Level, Setting
 from sojourn.plan.traced import NOBODY
 from sojourn.spec import MaxRps, Study
 
+LOCAL = "local"  # the place and the axis
 Turn = tuple[tuple[int, bool], int, int, int]
 
 
@@ -96,22 +97,23 @@ class Groups:
 def _at_equal_load(group: Group, by_text: Mapping[str, Group]) -> Group:
     """Beside a neighbour 100 % is that of the same combination without one, if there is one.
 
-    So what a neighbour does is seen at equal offered load, as in the papers (L17, L19), and a bound
-    that is measured is that of the service alone. With `max_rps = "qos"` the axis is an answer, and
+    In a place it is that of the machine as it is, if the study says so (`axis = "local"`). So what
+    a neighbour does is seen at equal offered load, as in the papers (L17, L19), and a bound that is
+    measured is that of the service alone. With `max_rps = "qos"` the axis is an answer, and
     each combination has its own.
     """
-    alone = by_text.get(axis_of(group.levels).text)
+    alone = by_text.get(axis_of(group.study, group.levels).text)
     if alone is None or alone is group:
         return group
     axis = [outcome for outcome in alone.outcomes if outcome.point.phase is Phase.PEAK]
     return replace(group, outcomes=[*axis, *group.outcomes], has_axis=False)
 
 
-def axis_of(levels: Setting) -> Setting:
+def axis_of(study: Study, levels: Setting) -> Setting:
     """The combination whose load axis is that of `levels`, if it is measured: itself, or alone."""
-    if levels.get(NEIGHBOUR, NOBODY) == NOBODY:
-        return levels
-    return Setting.of({**levels, NEIGHBOUR: NOBODY})
+    lent = {f"services.{spec.label}.place": LOCAL for spec in study.services if spec.axis == LOCAL}
+    other = {NEIGHBOUR: NOBODY, **lent}
+    return Setting.of({name: other.get(name, level) for name, level in levels.items()})
 
 
 def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:
@@ -120,7 +122,7 @@ def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:
     Of services at once it is that of the point's own service.
     """
     levels = own_levels(study, point)
-    near = {levels.text, axis_of(levels).text}
+    near = {levels.text, axis_of(study, levels).text}
     mine = (
         outcome
         for outcome in outcomes

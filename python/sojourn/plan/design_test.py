@@ -18,6 +18,7 @@ from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import Study
 
 THREADS, CONNECTIONS = "services.memcached.params.threads", "services.memcached.load.connections"
+PLACE = "services.memcached.place"
 LOADS = (0.3, 0.5, 0.7)
 
 
@@ -185,6 +186,22 @@ def test_beside_a_neighbour_a_load_is_the_same_rate_as_alone() -> None:
     assert found.next is None
     assert found.axis is not None  # a report of this combination alone has it, too
     assert found.axis.rps == pytest.approx(1e5)
+
+
+@pytest.mark.parametrize(("axis", "peaks"), [("local", {"local"}), ("own", {"local", "runc"})])
+def test_places_are_loaded_at_shares_of_local_where_the_study_says_so(
+    axis: str, peaks: set[str]
+) -> None:
+    def measured(point: Point) -> Outcome:
+        return imagine(point, capacity_rps=1e5 if point.setting[PLACE] == "local" else 5e4)
+
+    asked = study(f"{PLACE}=runc,local", sets=(f'services.memcached.axis="{axis}"',))
+    played = play(asked, measured)
+    assert {o.point.setting[PLACE] for o in played if o.point.phase is Phase.PEAK} == peaks
+    rates = defaultdict(set)
+    for point in sweep(played):
+        rates[point.setting["load"]].add(point.offered_rps)
+    assert all(len(found) == len(peaks) for found in rates.values())
 
 
 def test_where_nobody_is_measured_alone_each_neighbour_has_its_own_load_axis() -> None:

@@ -171,6 +171,9 @@ class ServiceSpec(Model):
     """Keys of the generator's job, such as connections = 64."""
     place: str = "local"
     """Where it runs, as `sojourn kinds places` lists them; the client is always outside."""
+    axis: Literal["own", "local"] = "own"
+    """Whose max RPS is 100 % where the place is varied: each place's own, or that of "local" in all
+    of them, to compare places at equal offered load (C17)."""
     clients: Annotated[int, Field(ge=0, le=64)] = 1
     """Generator processes that share its load from one instant on: connections, threads and rate in
     equal parts, each a seed of its own. Arrivals are Poisson, whose streams add up. 0: nobody is

@@ -90,7 +90,7 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("C14", "Fig. 5: number of items", "not yet", "needs the input studies"),
     ("C15", "Fig. 6: NGINX file size", "not yet", "needs the input studies"),
     ("C16", "Fig. 7: number of files", "not yet", "needs the input studies"),
-    ("C17", "Fig. 8: container over bare metal", "not yet", _KNOBS),
+    ("C17", "Fig. 8: container over bare metal", "measured", "sojourn run virtualisation"),
     ("C18", "isolation mechanisms", "not yet", _KNOBS),
     ("C19", "Table IV: cost of applying them", "not yet", _KNOBS),
     ("C20", "Figs. 9, 10: threads against cores", "simulated",
