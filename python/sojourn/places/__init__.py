@@ -6,7 +6,7 @@ Adding a place is one file like `local.py` and one line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.places import local, netns, null, runc
+from sojourn.places import local, netns, null, runc, vm
 from sojourn.places.place import Place, PlaceKind
 from sojourn.places.ports import Address
 
@@ -16,6 +16,7 @@ KINDS = kinds.table(
     local.KIND,
     netns.KIND,
     runc.KIND,
+    vm.KIND,
 )
 
 __all__ = ["KINDS", "Address", "Place", "PlaceKind", "build", "kind", "network_kind"]
