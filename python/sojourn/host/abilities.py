@@ -137,7 +137,7 @@ NEEDS: tuple[_Need, ...] = (
             (platform.machine() == "x86_64", "a guest kernel for this kind of CPU", ""),
             _program(vm.QEMU, f"apt install {vm.PART.needs[vm.QEMU]}"),
             (TUN.exists(), f"{TUN}", "modprobe tun"),
-            (vm.PART.made() is not None, "a guest kernel: vm: not installed", vm.PART.command),
+            (vm.PART.made() is not None, "a guest kernel (vm: not installed)", vm.PART.command),
         ),
     ),
     _Need(

@@ -21,6 +21,7 @@ from sojourn.places.ports import Address
 from sojourn.places.process import Ledger, Process
 from sojourn.places.users import User
 
+EMULATED = "emulated"  # what a place notes where instructions are translated: times are not real
 ANSWER_S_MAX = 30.0  # of a program that is started on this machine
 
 
@@ -47,6 +48,11 @@ class Place(ABC):
     def start_s_max(self) -> float:
         """How long a service may take to answer, from its start, s."""
         return ANSWER_S_MAX
+
+    @property
+    def starting(self) -> str:
+        """What its start waits for, for the line of progress; "": nothing worth a word."""
+        return ""
 
     def fit(self, memory_bytes: int) -> None:  # noqa: B027  # most have the machine's memory
         """Be told, before it is entered, how much memory a service may take."""

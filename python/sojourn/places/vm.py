@@ -37,14 +37,13 @@ from sojourn.places.guest.trial import Verdict
 from sojourn.places.ledger import Book, Made, Undone
 from sojourn.places.network import Link
 from sojourn.places.pinning import Pinned, Workers, put
-from sojourn.places.place import Place, PlaceKind
+from sojourn.places.place import EMULATED, Place, PlaceKind
 from sojourn.places.process import Ledger, Process
 from sojourn.places.remains import Remains
 from sojourn.places.users import User
 
 NAME = "vm"
 ENTRY = "vm"  # kind of entry in the book
-EMULATED = "emulated"
 PORTS = (20_000, 30_000)  # below those that a kernel gives away by itself
 BASE_MB = 192  # a kernel, a shell, sockets
 NEED_BYTES = 256 << 20  # of a service that does not say
@@ -76,6 +75,12 @@ class Vm(Place):
     def start_s_max(self) -> float:
         """A guest boots first."""
         return BOOT_S_MAX + SETTLE_S
+
+    @property
+    def starting(self) -> str:
+        """A guest boots first."""
+        how = "emulated" if self._verdict and self._verdict.is_emulated else "on KVM"
+        return f" in a virtual machine, {how}, which boots first (up to {BOOT_S_MAX:.0f} s)"
 
     def fit(self, memory_bytes: int) -> None:
         """The guest's memory is sized by it."""

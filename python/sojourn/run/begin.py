@@ -54,7 +54,8 @@ def begin(
         ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client)),
     )
     for step, text, act in steps:
-        show(Event(step=step, text=f"{live.label} {text}", service=live.label))
+        more = live.place.starting if step == "start" else ""
+        show(Event(step=step, text=f"{live.label} {text}{more}", service=live.label))
         started = time.monotonic()
         try:
             act()
