@@ -8,6 +8,7 @@ Source: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -69,16 +70,18 @@ class Archive:
         if name in self._names:
             return
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-        with os.fdopen(os.open(of, flags), "rb") as source:
-            found = os.fstat(source.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > BYTES_MAX:
-                raise OSError(0, "not a plain file of less than 4 GiB", str(of))
+        handle = os.open(of, flags)
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > BYTES_MAX:
+            os.close(handle)
+            raise OSError(errno.EINVAL, "not a plain file of less than 4 GiB", str(of))
+        with os.fdopen(handle, "rb") as source:
             kept = stat.S_IMODE(found.st_mode) if mode is None else mode
             self._entry(name, stat.S_IFREG | kept, size=found.st_size, owner=owner)
             before = self._file.tell()
             shutil.copyfileobj(_Limited(source, found.st_size), self._file)
             if self._file.tell() - before != found.st_size:
-                raise OSError(0, "it shrank while it was copied", str(of))
+                raise OSError(errno.EIO, "it shrank while it was copied", str(of))
             self._pad()
 
     def link(self, path: str | Path, to: str, *, owner: tuple[int, int] = ROOT) -> None:
