@@ -72,12 +72,12 @@ class Part:
 
     @property
     def folder(self) -> Path:
-        """Where it is kept."""
+        """Where it is kept, below the cache."""
         return cache_folder() / f"{self.name}-{self.version}"
 
     @property
     def command(self) -> str:
-        """What fetches it."""
+        """The command line that fetches it."""
         return f"sojourn install {self.name}"
 
     def made(self) -> Made | None:

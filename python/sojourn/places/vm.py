@@ -73,12 +73,12 @@ class Vm(Place):
 
     @property
     def start_s_max(self) -> float:
-        """A guest boots first."""
+        """Longer than elsewhere: a guest boots first."""
         return BOOT_S_MAX + SETTLE_S
 
     @property
     def starting(self) -> str:
-        """A guest boots first."""
+        """That a guest boots first, and on what."""
         how = "emulated" if self._verdict and self._verdict.is_emulated else "on KVM"
         return f" in a virtual machine, {how}, which boots first (up to {BOOT_S_MAX:.0f} s)"
 

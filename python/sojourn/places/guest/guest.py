@@ -85,6 +85,7 @@ class Guest(Process):
 
     def stop(self, *, term_s: float = 5.0, first: signal.Signals = signal.SIGTERM) -> Ended:
         """End it: ask the service, wait, end QEMU. One that still boots is not asked."""
+        self.poll()  # it may have come up since it was last heard
         if self.booted_s is not None:
             self.send(first)
             self.poll(term_s)

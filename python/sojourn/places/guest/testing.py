@@ -24,13 +24,13 @@ class FakeQemu(Process):
     """A QEMU that ends when it is told to."""
 
     def __init__(self) -> None:
-        """It runs."""
+        """It runs until it is told to end."""
         self.what, self.pid = "web", 4711
         self.ended: Ended | None = None
         self.sent: list[int] = []
 
     def fileno(self) -> int:
-        """Nothing to wait for."""
+        """None: there is nothing to wait for."""
         return -1
 
     def poll(self, within_s: float = 0.0) -> Ended | None:
@@ -43,7 +43,7 @@ class FakeQemu(Process):
         self.sent.append(int(number))
 
     def stop(self, *, term_s: float = 5.0, first: signal.Signals = signal.SIGTERM) -> Ended:
-        """It ends at once."""
+        """It ends at once, as it was set to."""
         del term_s, first
         self.ended = self.ended or ENDED
         return self.ended
