@@ -152,7 +152,7 @@ def _emulated(service: _Service, contrast: Contrast) -> str:
     emulated = [side for side in sides if side in found[True]]
     if len(emulated) != 1 or emulated[0] in found[False]:
         return ""
-    return f"{emulated[0]} was emulated (TCG): most of it is what translating costs"
+    return f"{emulated[0]} was emulated (TCG): a ratio to it is first of all what translating costs"
 
 
 def _late(service: _Service, load: float, q: float) -> str:

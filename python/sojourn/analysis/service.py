@@ -88,9 +88,9 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         answer="",
         verdict=Verdict.UNKNOWN,
         reasons=(
+            *_emulated(given.setups.get(spec.label, ())),
             *_doubts(stands, points),
             *probe_client.doubts(probes),
-            *_emulated(given.setups.get(spec.label, ())),
         ),
         noise_floor=noise.floor(swept, q),
         probes=probes,
@@ -190,8 +190,8 @@ def _peaks(axis: Axis | None) -> Interval | None:
 
 def _emulated(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
     """That the service ran on CPUs that were translated."""
-    if why := dict(setup).get(EMULATED):
-        yield f"the virtual machine was emulated (TCG), so times are a translator's: {why}"
+    if EMULATED in dict(setup):
+        yield "the virtual machine was emulated (TCG): times are a translator's, not a guest's"
 
 
 def _doubts(stands: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from sojourn.places.task import Task
 BOOT_S_MAX = 120.0  # translated, on two CPUs that others use as well
 ANSWER_S_MAX = 10.0
 FILE_BYTES_MAX = 1 << 20
+OUT_OF_MEMORY = "Out of memory: Killed process"
 BY_SIGNAL = 128  # a shell's status of a program that a signal ended, less the signal
 
 
@@ -170,10 +171,14 @@ class Guest(Process):
 
     def _told(self, outer: Ended) -> Ended:
         """How it ended: as the agent said, or how its guest was lost."""
-        if self._status is not None:
-            return replace(outer, status=self._status)
         console = self._at / CONSOLE
         said = qemu.last_words(console)
+        if self._status is not None:
+            ended = replace(outer, status=self._status)
+            if OUT_OF_MEMORY not in said:
+                return ended
+            self._note(said.splitlines())
+            return replace(ended, told=f"{ended.text}: its guest had too little memory for it")
         self._note([*self._lacks, *said.splitlines()])
         if why := qemu.panic(console):
             return replace(outer, told=f"was lost with its guest, whose kernel panicked ({why})")

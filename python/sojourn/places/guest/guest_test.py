@@ -118,6 +118,18 @@ def test_a_kernel_that_panics_tells_why_and_its_last_words_are_kept(
     assert "guest: [ 1.0] Kernel panic" in log
 
 
+def test_a_guest_without_memory_for_its_service_says_so(
+    guest: Guest, agent: Agent, tmp_path: Path
+) -> None:
+    agent.say("up", "exited 137", "end")
+    (tmp_path / CONSOLE).write_text("[ 9.0] Out of memory: Killed process 71 (memcached)\n")
+    ended = guest.poll()
+    assert ended is not None
+    assert ended.status == -signal.SIGKILL
+    assert "too little memory" in ended.text
+    assert "Out of memory" in (tmp_path / "work" / "service.log").read_text()
+
+
 def test_a_qemu_that_refuses_is_told_as_such(guest: Guest, qemu: FakeQemu) -> None:
     qemu.ended = replace(ENDED, status=1)
     ended = guest.poll()

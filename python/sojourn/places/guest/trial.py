@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +29,8 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 KEPT = "kvm.json"
 TRIAL_S_MAX = 15.0  # a guest under KVM is up in two; one on a very busy machine waits for a CPU
 MEMORY_MB = 128
+SAID_MAX = 90  # letters of what QEMU said, in every report
+SOURCE = re.compile(r"^qemu\S+: (\.\./\S+ )?")  # where in QEMU's own source that was
 UP = "sojourn: up"
 SCRIPT = f"#!/bin/busybox sh\n/bin/busybox echo '{UP}'\n/bin/busybox poweroff -f\n"
 
@@ -85,7 +89,8 @@ def _tried(made: Made, at: Path, ledger: Ledger) -> Verdict:
     if UP in qemu.last_words(at / qemu.CONSOLE):
         return Verdict(KVM, "a guest has booted under it")
     how = ended.text if ended else f"said nothing in {TRIAL_S_MAX:.0f} s"
-    said = process.last_words(at / "qemu.log", lines=1)
+    said = SOURCE.sub("", process.last_words(at / "qemu.log", lines=1))
+    said = textwrap.shorten(said, SAID_MAX, placeholder=" …")
     return Verdict(
         TCG, f"{DEVICE} is there, but a guest under it {how}" + (f": {said}" if said else "")
     )
