@@ -88,7 +88,7 @@ def unpack(offer: Offer, into: Path) -> None:
         HostFault: it cannot be downloaded or unpacked; apt's last words say why.
     """
     into.mkdir(parents=True, exist_ok=True)
-    package = offer.deb.package
+    into, package = into.resolve(), offer.deb.package
     _run(["apt-get", *offer.options, "download", "-q", package], into, DOWNLOAD_S_MAX, package)
     for file in into.glob("*.deb"):
         _run(["dpkg-deb", "-x", file, "."], into, UNPACK_S_MAX, package)
