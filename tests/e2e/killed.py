@@ -23,16 +23,23 @@ from typing import Any
 from sojourn import knobs, places
 from sojourn.knobs import groups, htb, settings
 from sojourn.places import cgroups, inside, network, process, remains, rootfs
+from sojourn.places.guest import initrd
 from sojourn.run import work
 from sojourn.run.journal import Journal
 
-NETWORK = ("make", "add_bridge", "add_pair", "join", "bring_up", "delete", "remove")
+NETWORK = ("make", "add_bridge", "add_pair", "add_tap", "join", "bring_up", "delete", "remove")
 STEPS: list[tuple[Any, str]] = [
     *((network, name) for name in NETWORK),
     *((settings, name) for name in ("change", "put_back")),
     *((groups, name) for name in ("_mkdir", "_rmdir", "write")),
     *((htb, name) for name in ("make", "_class", "remove")),
-    *((rootfs, "make"), (inside, "hold"), (remains.Remains, "clear"), (cgroups, "remove")),
+    *(
+        (rootfs, "make"),
+        (initrd, "write"),
+        (inside, "hold"),
+        (remains.Remains, "clear"),
+        (cgroups, "remove"),
+    ),
     *((process.Process, name) for name in ("await_start", "stop")),
     *((Path, "mkdir"), (Path, "touch"), (shutil, "rmtree"), (subprocess, "Popen")),
     *((Journal, name) for name in ("note", "undone")),

@@ -13,9 +13,12 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from sojourn.errors import Fault
+from sojourn.install import debs
+from sojourn.install.debs import Deb
+
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "target" / "vm"
-DOWNLOAD_S_MAX = 120
 MEMORY_MB = 1024
 WALL_S_MAX = 900  # what is waited for it on a machine that is busy with others
 DONE = "vm: done"
@@ -65,16 +68,9 @@ def _unpack(package: str, into: Path) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        subprocess.run(
-            ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", package],
-            cwd=part, check=True, capture_output=True, timeout=DOWNLOAD_S_MAX,
-        )  # fmt: skip
-        deb = next(part.glob("*.deb"))
-        subprocess.run(["dpkg", "-x", deb, part], check=True, capture_output=True, timeout=120)
-    except (OSError, subprocess.SubprocessError) as error:
-        said = getattr(error, "stderr", b"") or b""
-        raise UnavailableError(f"cannot get {package}: {error} {said.decode()[-300:]}") from None
-    deb.unlink()
+        debs.unpack(debs.offer(Deb(package=package), part), part)
+    except Fault as fault:
+        raise UnavailableError(f"{fault.what} ({fault.fix})") from None
     shutil.rmtree(into, ignore_errors=True)
     part.rename(into)
     return into

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sojourn import places
 from sojourn.actors import clients, managers, neighbours, probes
 from sojourn.actors.actor import Actor, Role, Running, Stage, Window, cpu_roles
 from sojourn.actors.kind import NOBODY, ActorKind, named
+from sojourn.errors import SpecFault
 from sojourn.host import Facts
 from sojourn.plan import Point, traced
 from sojourn.plan.setting import NEIGHBOUR
@@ -71,4 +73,10 @@ def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
     if found := named(managers.KINDS, study.manager, key="manager"):
         found[0].check(facts)
     if wanted:
+        if why := places.kind(spec.place).unseen:
+            raise SpecFault(
+                f"requests cannot be traced in place {spec.place}: {why}",
+                at=f"services.{spec.label}.place",
+                fix='leave out trace and breakdown, or give place = "local"',
+            )
         probes.KINDS["trace"].check(facts)

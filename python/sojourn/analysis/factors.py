@@ -23,6 +23,7 @@ from sojourn.analysis.findings import (
 )
 from sojourn.analysis.saying import Blocks, Number, Saying
 from sojourn.analysis.words import load_share, percentile
+from sojourn.places.place import EMULATED
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
@@ -89,12 +90,11 @@ def _factor(service: _Service, key: str) -> FactorFinding:
     name, levels = names(service.study.factors)[key], service.levels(key)
     cells = tuple(part.levels for part in service.parts)
     is_fraction = service.study.design.kind == "fractional" and service.study.is_whole
-    found: list[_Told] = []
-    for level in levels[1:]:
-        contrast = Contrast(cells, key, levels[0], level, is_fraction)
-        found += _numbers(service, contrast, name)
+    contrasts = [Contrast(cells, key, levels[0], level, is_fraction) for level in levels[1:]]
+    found = [told for contrast in contrasts for told in _numbers(service, contrast, name)]
     mixed = aliases(service.study, service.study.factors_of(service.label), key)
     trends = tuple(_trends(service, key, name, found))
+    doubts = dict.fromkeys(_emulated(service, contrast) for contrast in contrasts)
     return FactorFinding(
         service=service.label,
         key=key,
@@ -102,7 +102,7 @@ def _factor(service: _Service, key: str) -> FactorFinding:
         levels=tuple(map(level_text, levels)),
         effects=tuple(told.effect for told in found),
         aliases=mixed,
-        sentence=_sentence(service.label, trends or _told(found), mixed),
+        sentence=_sentence(service.label, trends or _told(found), mixed, [*filter(None, doubts)]),
         trends=trends,
     )
 
@@ -110,12 +110,14 @@ def _factor(service: _Service, key: str) -> FactorFinding:
 def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[_Told]:
     """Each number's effect, the one that is asked for most first."""
     unlike = _unlike(service, contrast)
-    said = Saying(contrast, name)
+    said, emulated = Saying(contrast, name), _emulated(service, contrast)
     floor = noise.pooled([f.noise_floor for f in service.found if f.noise_floor])
     if any(part.spec.qos and "max_load" in part.spec.measure for part in service.parts):
         value, interval = combined(contrast, _limits(service))
         reason = "" if interval else "how much load fits has no closed interval under some levels"
-        number = Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
+        number = Number(
+            "the highest load within QoS", is_time=False, coverage=BORDER_LEVEL, doubt=emulated
+        )
         yield _Told(said.effect(number, value, interval, reason=reason, unlike=unlike))
     q = service.found[0].qos.q if service.found[0].qos else TAIL
     for load in sorted({p.fraction for f in service.found for p in f.points}):
@@ -123,7 +125,7 @@ def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[_Told
             number = Number(
                 f"{percentile(quantile)} at {load_share(load)} load",
                 is_time=True,
-                doubt=_late(service, load, quantile),
+                doubt="; ".join(filter(None, (emulated, _late(service, load, quantile)))),
                 floor=floor if floor and floor.q == quantile else None,
             )
             of = said.of_blocks(number, _times(service, load, quantile), unlike=unlike)
@@ -139,7 +141,8 @@ def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[_Told
     peaks = _peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
     if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
-        yield _Told(said.of_blocks(Number("max RPS", is_time=False), peaks, unlike=unlike))
+        number = Number("max RPS", is_time=False, doubt=emulated)
+        yield _Told(said.of_blocks(number, peaks, unlike=unlike))
 
 
 def _unlike(service: _Service, contrast: Contrast) -> str:
@@ -155,6 +158,19 @@ def _unlike(service: _Service, contrast: Contrast) -> str:
         return ""
     said = " and ".join("/".join(sorted(side)) for side in sides)
     return f"the shield was not the same ({said}): run with --no-shield to compare"
+
+
+def _emulated(service: _Service, contrast: Contrast) -> str:
+    """That one side alone ran on translated CPUs: the ratio is a translator's first of all."""
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    for part, finding in zip(service.parts, service.found, strict=True):
+        level = level_text(part.levels[contrast.factor])
+        found[EMULATED in dict(finding.setup)].add(level)
+    sides = [level_text(one) for one in (contrast.base, contrast.level)]
+    emulated = [side for side in sides if side in found[True]]
+    if len(emulated) != 1 or emulated[0] in found[False]:
+        return ""
+    return f"{emulated[0]} was emulated (TCG): a ratio to it is first of all what translating costs"
 
 
 def _late(service: _Service, load: float, q: float | None) -> str:
@@ -277,7 +293,9 @@ def _with(trends: Sequence[Trend], told: Sequence[Effect]) -> list[Effect | Tren
     return [*trends, *(one for one in told if one.what not in known)] if trends else [*told]
 
 
-def _sentence(label: str, told: Sequence[Effect | Trend], also: Sequence[str]) -> str:
-    said = "; ".join(one.sentence for one in told)
+def _sentence(
+    label: str, told: Sequence[Effect | Trend], also: Sequence[str], doubts: Sequence[str]
+) -> str:
+    said = "; ".join([*(one.sentence for one in told), *doubts]) if told else ""
     mixed = f" (not to be told from the effect of {', '.join(also)})" if also else ""
     return f"{label}: {said}{mixed}." if said else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +31,7 @@ from sojourn.analysis.findings import (
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share, percentile
+from sojourn.places.place import EMULATED
 from sojourn.plan import evidence
 from sojourn.plan import questions as plan_questions
 from sojourn.plan.axis import Axis
@@ -86,7 +87,11 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         setup=given.setups.get(spec.label, ()),
         answer="",
         verdict=Verdict.UNKNOWN,
-        reasons=(*_doubts(stands, points), *probe_client.doubts(probes)),
+        reasons=(
+            *_emulated(given.setups.get(spec.label, ())),
+            *_doubts(stands, points),
+            *probe_client.doubts(probes),
+        ),
         noise_floor=noise.floor(swept, q),
         probes=probes,
     )
@@ -181,6 +186,12 @@ def _curves(
 def _peaks(axis: Axis | None) -> Interval | None:
     """The least and the greatest peak; None of a single run, which says nothing of its spread."""
     return Interval(lo=axis.lo_rps, hi=axis.hi_rps) if axis and axis.runs > 1 else None
+
+
+def _emulated(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """That the service ran on CPUs that were translated."""
+    if EMULATED in dict(setup):
+        yield "the virtual machine was emulated (TCG): times are a translator's, not a guest's"
 
 
 def _doubts(stands: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sojourn import __version__
-from sojourn.cli import kinds, ls, machine, models_cmd, plan, records, rm, run, sql
+from sojourn.cli import install_cmd, kinds, ls, machine, models_cmd, plan, records, rm, run, sql
 from sojourn.cli.faults import guarded
 
 ABOUT = """A tail-latency lab: how the tail of a service answers to load, and how much load fits.
@@ -53,6 +53,7 @@ def _top(
 
 app.command(rich_help_panel=_BEFORE)(machine.doctor)
 app.command(rich_help_panel=_BEFORE)(kinds.kinds)
+app.command(rich_help_panel=_BEFORE)(install_cmd.install)
 app.command(rich_help_panel=_BEFORE)(plan.check)
 app.command(rich_help_panel=_BEFORE)(plan.plan)
 app.command(rich_help_panel=_MEASURE)(run.run)

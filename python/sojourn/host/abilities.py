@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from sojourn import programs
 from sojourn.host.facts import Facts
+from sojourn.install import vm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class _Need:
 
 
 AS_ROOT = "run as root (sudo)"
+TUN = Path("/dev/net/tun")
 
 
 def _program(name: str, fix: str) -> tuple[bool, str, str]:
@@ -124,6 +128,16 @@ NEEDS: tuple[_Need, ...] = (
         needs=lambda f: (
             (f.cgroup.version > 0, "control groups", "mount -t cgroup2 none /sys/fs/cgroup"),
             (f.rights.is_root and f.rights.may("sys_admin"), "CAP_SYS_ADMIN", AS_ROOT),
+        ),
+    ),
+    _Need(
+        name="virtual machines",
+        needs=lambda f: (
+            (f.rights.may("net_admin"), "CAP_NET_ADMIN", AS_ROOT),
+            (platform.machine() == "x86_64", "a guest kernel for this kind of CPU", ""),
+            _program(vm.QEMU, f"apt install {vm.PART.needs[vm.QEMU]}"),
+            (TUN.exists(), f"{TUN}", "modprobe tun"),
+            (vm.PART.made() is not None, "a guest kernel (vm: not installed)", vm.PART.command),
         ),
     ),
     _Need(

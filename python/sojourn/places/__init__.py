@@ -6,7 +6,7 @@ Adding a place is one file like `local.py` and one line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.places import local, lxc, netns, nspawn, null, runc
+from sojourn.places import local, lxc, netns, nspawn, null, runc, vm
 from sojourn.places.place import Place, PlaceKind
 from sojourn.places.ports import Address
 
@@ -18,6 +18,7 @@ KINDS = kinds.table(
     runc.KIND,
     nspawn.KIND,
     lxc.KIND,
+    vm.KIND,
 )
 
 __all__ = ["KINDS", "Address", "Place", "PlaceKind", "build", "kind", "network_kind"]

@@ -75,7 +75,7 @@ class Netns(Place):
         outside, inside = map(str, list(block.hosts())[:2])
         path = network.RUN / f"{PREFIX}{tag}"
         bridge, port, inner = (
-            Link(name=name, mac=_mac()) for name in (f"{PREFIX}{tag}b", f"{PREFIX}{tag}v", INNER)
+            Link(name=name, mac=mac()) for name in (f"{PREFIX}{tag}b", f"{PREFIX}{tag}v", INNER)
         )
         make, unmake = partial(network.make, path), partial(network.remove, path)
         made.step("netns", {"name": path.name}, make, unmake)
@@ -132,7 +132,7 @@ def _tag() -> str:
     return tag
 
 
-def _mac() -> str:
+def mac() -> str:
     """A hardware address drawn by lot: locally administered, of one interface."""
     return ":".join(f"{byte:02x}" for byte in (0x02, *secrets.token_bytes(5)))
 

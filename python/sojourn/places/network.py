@@ -8,7 +8,10 @@ netlink (pyroute2); no `ip` is run.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,6 +24,10 @@ from typing import Any, TypeVar
 RUN = Path("/run/netns")  # where `ip netns` looks as well
 CLONE_NEWNET = 0x4000_0000  # include/uapi/linux/sched.h
 MS_BIND, MNT_DETACH = 4096, 2  # include/uapi/linux/mount.h, include/linux/fs.h
+TUN = Path("/dev/net/tun")
+TUNSETIFF, TUNSETPERSIST = 0x4004_54CA, 0x4004_54CB  # include/uapi/linux/if_tun.h
+IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
+SIOCSIFHWADDR, ARPHRD_ETHER = 0x8924, 1  # include/uapi/linux/sockios.h, if_arp.h
 LIBC = ctypes.CDLL(None, use_errno=True)
 PREFIX_BITS = 29  # six addresses: the bridge, the service, and room for a neighbour
 #: Private ranges (RFC 1918), then the one that is kept for benchmarks (RFC 2544).
@@ -141,6 +148,20 @@ def add_pair(outer: Link, inner: Link, namespace: Path) -> None:
     with netlink() as route, namespace.open("rb") as there:
         peer = {"ifname": inner.name, "address": inner.mac, "net_ns_fd": there.fileno()}
         route.link("add", ifname=outer.name, kind="veth", address=outer.mac, peer=peer)
+
+
+def add_tap(link: Link) -> None:
+    """Make a tap that stays until it is deleted; OSError if refused.
+
+    It has its address before it is made to stay, so that one without the noted address never does.
+    """
+    with TUN.open("r+b", buffering=0) as tun, socket.socket() as asked:
+        request = struct.pack("16sH22x", link.name.encode(), IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
+        fcntl.ioctl(tun, TUNSETIFF, request)
+        address = bytes.fromhex(link.mac.replace(":", ""))
+        where = struct.pack("16sH6s16x", link.name.encode(), ARPHRD_ETHER, address)
+        fcntl.ioctl(asked, SIOCSIFHWADDR, where)
+        fcntl.ioctl(tun, TUNSETPERSIST, 1)
 
 
 def join(bridge: Link, port: Link) -> None:

@@ -14,11 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from sojourn.places import ports, process
+from sojourn.places import pinning, ports, proc, process
 from sojourn.places.ledger import Book, Undo
+from sojourn.places.pinning import Pinned, Workers
 from sojourn.places.ports import Address
 from sojourn.places.process import Ledger, Process
 from sojourn.places.users import User
+
+EMULATED = "emulated"  # what a place notes where instructions are translated: times are not real
+ANSWER_S_MAX = 30.0  # of a program that is started on this machine
 
 
 class Place(ABC):
@@ -39,6 +43,19 @@ class Place(ABC):
     def netns(self) -> Path | None:
         """The network namespace that programs are put into; None: the lab's own."""
         return None
+
+    @property
+    def start_s_max(self) -> float:
+        """How long a service may take to answer, from its start, s."""
+        return ANSWER_S_MAX
+
+    @property
+    def starting(self) -> str:
+        """What its start waits for, for the line of progress; "": nothing worth a word."""
+        return ""
+
+    def fit(self, memory_bytes: int) -> None:  # noqa: B027  # most have the machine's memory
+        """Be told, before it is entered, how much memory a service may take."""
 
     def enter(self, book: Book) -> None:
         """Make it, noting every step in `book` before it is done.
@@ -96,6 +113,14 @@ class Place(ABC):
             netns=self.netns,
         )
 
+    def pin(self, process: Process, workers: Workers, cpus: Sequence[int]) -> Pinned:
+        """Put the workers of a service that was started here on CPUs, one each, in turn.
+
+        Raises:
+            RunFault: the kernel refuses.
+        """
+        return pinning.one_each(workers, proc.tasks(process.pid), cpus)
+
     @property
     def notes(self) -> tuple[tuple[str, str], ...]:
         """Facts for people, once it is entered: (what, how it is)."""
@@ -114,6 +139,9 @@ class PlaceKind:
         build: a place of this kind that is not entered yet.
         networks: other kinds of place whose network it can be in, asked for as `KIND:NETWORK`;
             `build` is then given one.
+        unseen: why nothing that looks into this machine's kernel sees a service there, such as the
+            tracer; "": it does.
+        out_of_reach: knobs of this machine that do not reach a service there → why.
         undo: kinds of entries that it writes into the book → how each is undone.
     """
 
@@ -125,4 +153,6 @@ class PlaceKind:
     starts: bool = True
     build: Callable[..., Place]
     networks: tuple[str, ...] = ()
+    unseen: str = ""
+    out_of_reach: Mapping[str, str] = field(default_factory=dict)
     undo: Mapping[str, Undo] = field(default_factory=dict)

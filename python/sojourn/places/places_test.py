@@ -12,7 +12,8 @@ from sojourn.places import KINDS, Address, Place
 
 NO_KIND = {
     *("__init__", "ledger", "place", "ports", "proc", "process", "task", "theirs", "users"),
-    *("cgroups", "contained", "inside", "network", "remains", "rootfs", "starter", "warden"),
+    *("cgroups", "contained", "inside", "network", "pinning", "remains", "rootfs", "starter"),
+    "warden",
 }
 
 

@@ -48,16 +48,20 @@ class Ended:
         status: exit status; negative: the signal that killed it.
         cpu_s: CPU time of it and the children it waited for, s.
         is_clean: whether nothing of its session is left.
+        told: how it ended, where a status does not say it.
     """
 
     status: int
     cpu_s: float
     rss_kb_max: int
     is_clean: bool
+    told: str = ""
 
     @property
     def text(self) -> str:
         """How it ended, in words: its status or its signal."""
+        if self.told:
+            return self.told
         if self.status >= 0:
             return f"ended with exit status {self.status}"
         return f"was killed by {signal_name(-self.status)}"

@@ -6,7 +6,8 @@ from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import noise, show
 from sojourn.report.sections import KINDS
 
-COMPANY = ("shield", "clients", "neighbour", "manager")  # who was there while it was measured
+#: Who was there while it was measured, and on what.
+COMPANY = ("emulated", "shield", "clients", "neighbour", "manager")
 
 
 def of_service(service: ServiceFinding) -> list[tuple[str, str]]:

@@ -6,7 +6,6 @@ place → free port → start → answers, and the port is its own → knobs →
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,12 +15,12 @@ from sojourn import knobs
 from sojourn.errors import RunFault
 from sojourn.knobs import Turned
 from sojourn.places import proc, process, users
+from sojourn.places.pinning import Workers
 from sojourn.run import fill, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService, check_port
 from sojourn.run.watch import Deadline, Event, Show
 
-READY_S_MAX = 30.0
 SETTLE_S_MAX = 60.0
 PORT_TRIES = 5
 
@@ -55,7 +54,8 @@ def begin(
         ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client)),
     )
     for step, text, act in steps:
-        show(Event(step=step, text=f"{live.label} {text}", service=live.label))
+        more = live.place.starting if step == "start" else ""
+        show(Event(step=step, text=f"{live.label} {text}{more}", service=live.label))
         started = time.monotonic()
         try:
             act()
@@ -68,6 +68,7 @@ def begin(
 
 
 def _enter(live: RunningService, journal: Journal) -> None:
+    live.place.fit(live.service.memory_bytes)
     with signals.deaf():
         live.place.enter(journal)
     live.notes += live.place.notes
@@ -117,7 +118,8 @@ def _is_ready(live: RunningService) -> bool:
         False if another program has the port.
     """
     assert live.process is not None  # noqa: S101  # just launched
-    deadline = Deadline(READY_S_MAX)
+    within_s = live.place.start_s_max
+    deadline = Deadline(within_s)
     while not deadline.is_over:
         died = live.fault("before it answered")
         if died is not None:
@@ -129,7 +131,7 @@ def _is_ready(live: RunningService) -> bool:
             return live.place.owner(live.port, pids) is not None
         time.sleep(0.005)
     raise RunFault(
-        f"{live.label} did not answer within {READY_S_MAX:.0f} s of its start",
+        f"{live.label} did not answer within {within_s:.0f} s of its start",
         at=f"{live.address}: {' '.join(live.argv)}",
         fix=f"its last words: {process.last_words(live.log) or 'none'}",
     )
@@ -170,21 +172,7 @@ def _turn(live: RunningService, journal: Journal) -> None:
 def _pin(live: RunningService) -> None:
     """Put the workers on the server's CPUs, one each, in turn where there are fewer (L23)."""
     assert live.process is not None  # noqa: S101  # it answered
-    workers = live.service.pinned(proc.tasks(live.process.pid))
-    cpus = live.placement.server
-    if len(workers) < live.service.workers:
-        text = f"{len(workers)} of {live.service.workers} workers can be told apart by name"
-        live.notes += (("pinned", f"as a whole to the server's CPUs: {text}"),)
-        return
-    pins = {tid: cpus[n % len(cpus)] for n, tid in enumerate(workers)}
-    for tid, cpu in pins.items():
-        try:
-            os.sched_setaffinity(tid, {cpu})
-        except OSError as error:
-            raise RunFault(
-                f"worker {tid} of {live.label} cannot be pinned to CPU {cpu}: {error.strerror}",
-                at=f"CPUs {cpus}",
-                fix="see whether a cpuset forbids the CPU: cat /proc/self/status",
-            ) from None
-    live.pins = {tid: min(os.sched_getaffinity(tid)) for tid in pins}
-    live.notes += (("pinned", f"{len(pins)} workers, one to a CPU in turn, read back (L23)"),)
+    workers = Workers(label=live.label, count=live.service.workers, choose=live.service.pinned)
+    pinned = live.place.pin(live.process, workers, live.placement.server)
+    live.pins = pinned.pins
+    live.notes += (("pinned", pinned.text),)

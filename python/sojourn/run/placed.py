@@ -64,6 +64,12 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
         kind, at = knobs.kind(name), f"services.{spec.label}.knobs.{name}"
         if not re.fullmatch(kind.pattern, level):
             raise SpecFault(f"{name} is '{level}'", at=at, fix=f"give {kind.level}")
+        if why := places.kind(spec.place).out_of_reach.get(name):
+            raise SpecFault(
+                f"knob {name} does not reach a service in place {spec.place}: {why}",
+                at=at,
+                fix=f'leave {name} out, or give place = "local"',
+            )
         if lack := kind.lacks(Asked(level=level, place=spec.place, tree=tree)):
             raise HostFault(
                 f"knob {name} cannot be turned here: {lack.missing} is missing",

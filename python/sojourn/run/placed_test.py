@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import host, places, programs, services
+from sojourn import host, knobs, places, programs, services
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.places import PlaceKind, ports
@@ -88,6 +88,17 @@ def test_a_level_that_cannot_be_set_here_is_refused_before_anything_runs(
     )
     with pytest.raises(fault, match=said):
         placed.check_levels(spec, host.read(sample_s=0))
+
+
+def test_a_knob_that_does_not_reach_into_the_place_is_refused_with_why() -> None:
+    facts = host.read(sample_s=0)
+    given = {"kind": "memcached", "measure": ["sweep"], "knobs": {"thp": "never"}, "place": "vm"}
+    with pytest.raises(SpecFault, match="does not reach a service in place vm") as caught:
+        placed.check_levels(ServiceSpec.model_validate(given, strict=False), facts)
+    assert caught.value.at == "services.memcached.knobs.thp"
+    for kind in places.KINDS.values():
+        assert set(kind.out_of_reach) <= set(knobs.KINDS), kind.name
+        assert all(kind.out_of_reach.values())
 
 
 def test_the_cpus_that_a_knob_leaves_are_where_the_server_is_placed() -> None:

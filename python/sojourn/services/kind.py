@@ -17,6 +17,8 @@ from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.params import Param, Value
 
+MEMORY_BYTES = 256 << 20  # of a service that does not say
+
 Json: TypeAlias = str | int | float | bool | list[str]
 
 
@@ -131,6 +133,11 @@ class Service(ABC):
     def open_files(self) -> int:
         """How many files and connections one of its processes may have open; 0: as the lab."""
         return 0
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory it may take beside its program and data files, for a place of its own."""
+        return MEMORY_BYTES
 
     @property
     def patience_s(self) -> float:

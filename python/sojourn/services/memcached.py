@@ -113,6 +113,12 @@ class Memcached(Service):
         return (self.items * item + FIXED_BYTES) >> 20
 
     @property
+    def memory_bytes(self) -> int:
+        """Items, hash table while it doubles, and buffers of connections."""
+        table = 3 * self.items * HASH_BYTES_PER_ITEM
+        return (self.memory_mb << 20) + table + FIXED_BYTES + self.connections_max * 4096
+
+    @property
     def open_files(self) -> int:
         """One for each connection, and a few of its own."""
         return self.connections_max + FILES_SPARE

@@ -1,0 +1,106 @@
+"""`sojourn install`: fetches what the lab can use and no package manager need install."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sojourn.cli.draw import escape, new_table, to_stdout
+from sojourn.cli.faults import say
+from sojourn.cli.options import AsJson
+from sojourn.cli.plain import put_json
+from sojourn.errors import SpecFault
+from sojourn.units import show_bytes
+
+if TYPE_CHECKING:
+    from sojourn.install import Part
+
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", help="What to fetch; none: show what there is.", show_default=False
+    ),
+]  # fmt: skip
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Fetch what the lab needs for some places; sizes are said first, and it asks.
+
+    Packages come from this machine's own apt sources and mirror, verified by their signatures and
+    pinned hashes. They are unpacked for the lab alone, below ~/.cache/sojourn (SOJOURN_CACHE);
+    nothing is installed on the machine.
+
+    \b
+    Examples:
+      sojourn install                 what can be fetched, and what has been
+      sojourn install vm --yes        a guest kernel for services in virtual machines
+    """
+    from sojourn import install as parts
+
+    if name is None:
+        _show(tuple(parts.KINDS.values()), as_json=as_json)
+        return
+    part = parts.part(name)
+    say(f"{name}: {part.about}; asking apt")
+    offered = parts.offers(part)
+    total = sum(one.bytes for one in offered)
+    for one in offered:
+        say(f"  {one.deb.package}: {show_bytes(one.bytes)} to download")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise SpecFault(
+                f"nobody is there to be asked whether to download {show_bytes(total)}",
+                at=f"sojourn install {name}", fix="say --yes",
+            )  # fmt: skip
+        typer.confirm(f"download {show_bytes(total)}?", abort=True, err=True)
+    made = parts.fetch(part, offered)
+    size = sum((made.at / file).stat().st_size for file in made.files)
+    if as_json:
+        put_json({"name": name, "at": made.at, "bytes": size, "files": made.files, **made.facts})
+    else:
+        typer.echo(str(made.at))
+    said = ", ".join(f"{what} {how}" for what, how in made.facts.items())
+    say(f"{name}: kept {show_bytes(size)} in {len(made.files)} files ({said})")
+    for lack in _lacks(part):
+        say(f"still missing: {lack}")
+
+
+def _lacks(part: Part) -> list[str]:
+    """Programs that it is used with and that are not here, with what installs each."""
+    from sojourn import programs
+
+    return [
+        f"{program} (apt install {package})"
+        for program, package in part.needs.items()
+        if programs.maybe(program) is None
+    ]
+
+
+def _show(parts: tuple[Part, ...], *, as_json: bool) -> None:
+    rows = [
+        {
+            "name": part.name,
+            "about": part.about,
+            "version": part.version,
+            "is_installed": part.made() is not None,
+            "missing": _lacks(part),
+        }
+        for part in parts
+    ]
+    if as_json:
+        put_json(rows)
+        return
+    table = new_table("name")
+    table.add_column("installed")
+    table.add_column("what it is")
+    for row in rows:
+        missing = "".join(f"; missing: {lack}" for lack in row["missing"])  # type: ignore[attr-defined]
+        table.add_row(
+            str(row["name"]),
+            "yes" if row["is_installed"] else "no",
+            escape(f"{row['about']}{missing}"),
+        )
+    to_stdout().print(table)

@@ -1,0 +1,84 @@
+"""`sojourn install`, of a thing that a fake offers; nothing is downloaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from sojourn import install, programs
+from sojourn.cli import app
+from sojourn.errors import Exit
+from sojourn.install import Made, Part, debs
+from sojourn.install.debs import Deb, Offer
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Packages that were downloaded."""
+    told: list[str] = []
+
+    def make(unpacked: Path, into: Path) -> Mapping[str, str]:
+        (into / "file").write_text((unpacked / "file").read_text())
+        return {"release": "7"}
+
+    def unpack(offer: Offer, into: Path) -> None:
+        told.append(offer.deb.package)
+        into.mkdir(parents=True)
+        (into / "file").write_text("kept")
+
+    def offered(deb: Deb, at: Path) -> Offer:
+        del at
+        return Offer(deb=deb, bytes=49_146_196, sha256="", options=())
+
+    thing = Part(
+        name="thing", about="a thing", version="7", debs=(Deb(package="web"),), make=make,
+        needs={"no-such-program": "no-such-package"},
+    )  # fmt: skip
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
+    monkeypatch.setattr(install, "KINDS", {"thing": thing})
+    monkeypatch.setattr(debs, "offer", offered)
+    monkeypatch.setattr(debs, "unpack", unpack)
+    monkeypatch.setattr(programs, "maybe", lambda _: None)
+    return told
+
+
+def test_sizes_are_said_first_and_nobody_is_asked_behind_a_pipe(
+    fetched: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.main(["install", "thing"]) == Exit.USAGE
+    said = capsys.readouterr().err
+    assert "web: 49.1 MB to download" in said
+    assert "say --yes" in said
+    assert not fetched
+
+
+def test_what_was_fetched_is_said_with_what_is_still_missing(
+    fetched: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert app.main(["install", "thing", "--yes"]) == Exit.OK
+    out, err = capsys.readouterr()
+    assert out.strip() == str(tmp_path / "thing-7")
+    assert "release 7" in err
+    assert "still missing: no-such-program (apt install no-such-package)" in err
+    assert fetched == ["web"]
+    assert app.main(["install", "--json"]) == Exit.OK
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["name"], row["is_installed"]) == ("thing", True)
+
+
+def test_an_unknown_name_is_answered_with_what_there_is(
+    fetched: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.main(["install", "thin"]) == Exit.USAGE
+    assert "did you mean thing?" in capsys.readouterr().err
+    assert not fetched
+
+
+def test_a_thing_that_was_fetched_can_be_used(fetched: list[str]) -> None:
+    assert app.main(["install", "thing", "--yes"]) == Exit.OK
+    made = install.KINDS["thing"].ready()
+    assert isinstance(made, Made)
+    assert fetched == ["web"]

@@ -1,0 +1,177 @@
+"""Packages of the distribution: asked for, downloaded and unpacked by apt; none is installed.
+
+apt knows this machine's sources and verifies what it downloads by their signatures. A package of a
+suite that this machine does not follow is asked for with a list of sources of our own, made from
+the machine's mirror, which nobody else sees.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn import programs
+from sojourn.errors import HostFault
+
+ASK_S_MAX = 120.0
+DOWNLOAD_S_MAX = 900.0
+UNPACK_S_MAX = 300.0
+ORIGIN = "Debian"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+OFFER = re.compile(r"^'[^']+' (?P<file>\S+) (?P<bytes>\d+) (?P<sum>\S*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deb:
+    """A package that is wanted.
+
+    Attributes:
+        package: its name.
+        suite: of the distribution, where this machine's own sources do not have it.
+        sha256: of the file, where one version is pinned; "": what apt verifies will do.
+    """
+
+    package: str
+    suite: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What apt would download.
+
+    Attributes:
+        options: apt's, with which it is found.
+        sha256: as the signed index has it; "" if it names another sum.
+    """
+
+    deb: Deb
+    bytes: int
+    sha256: str
+    options: tuple[str, ...]
+
+
+def offer(deb: Deb, at: Path) -> Offer:
+    """Ask apt for a package; nothing is downloaded but, for another suite, its index.
+
+    Args:
+        deb: what is wanted.
+        at: a folder for apt's files, where another suite must be asked.
+
+    Raises:
+        HostFault: it is not offered, or not as it was pinned.
+    """
+    found = _asked(deb, ()) or (_asked(deb, _other_suite(deb, at)) if deb.suite else None)
+    if found is None:
+        raise HostFault(
+            f"no source of this machine offers the package {deb.package}",
+            at=deb.suite or "apt",
+            fix="run apt-get update, and see whether the mirror can be reached",
+        )
+    if deb.sha256 and found.sha256 and found.sha256 != deb.sha256:
+        raise HostFault(
+            f"the package {deb.package} is not the one that is pinned",
+            at=f"SHA-256 {found.sha256}, not {deb.sha256}",
+            fix="take another mirror; if all have it, this release of sojourn is too old for it",
+        )
+    return found
+
+
+def unpack(offer: Offer, into: Path) -> None:
+    """Download a package and unpack it into a folder, which may have others in it already.
+
+    Raises:
+        HostFault: it cannot be downloaded or unpacked; apt's last words say why.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    into, package = into.resolve(), offer.deb.package
+    _run(["apt-get", *offer.options, "download", "-q", package], into, DOWNLOAD_S_MAX, package)
+    for file in into.glob("*.deb"):
+        _run(["dpkg-deb", "-x", file, "."], into, UNPACK_S_MAX, package)
+        file.unlink()
+
+
+def _asked(deb: Deb, options: Sequence[str]) -> Offer | None:
+    words = (*_AS_ROOT, *options)
+    argv: list[str | Path] = [
+        programs.find("apt-get", fix="fetching needs a Debian system with apt")
+    ]
+    done = _tried(
+        [*argv, *words, "download", "--print-uris", "-qq", deb.package], Path("/"), ASK_S_MAX
+    )
+    found = OFFER.search(done.stdout) if done.returncode == 0 else None
+    if found is None:
+        return None
+    kind, _, value = found["sum"].partition(":")
+    sha256 = value if kind == "SHA256" else ""
+    return Offer(deb=deb, bytes=int(found["bytes"]), sha256=sha256, options=words)
+
+
+#: apt would else become a user who cannot write into the lab's folder.
+_AS_ROOT = ("-o", "APT::Sandbox::User=root")
+
+
+def _other_suite(deb: Deb, at: Path) -> tuple[str, ...]:
+    """Options of apt for a suite, with its index read."""
+    for name in ("lists/partial", "cache/archives/partial"):
+        (at / name).mkdir(parents=True, exist_ok=True)
+    signed = f"[signed-by={KEYRING}] " if Path(KEYRING).exists() else ""
+    (at / "sources.list").write_text(f"deb {signed}{mirror()} {deb.suite} main\n", encoding="ascii")
+    options = {
+        "Dir::Etc::SourceList": at / "sources.list",
+        "Dir::Etc::SourceParts": "-",
+        "Dir::State::Lists": at / "lists",
+        "Dir::Cache": at / "cache",
+    }
+    words = tuple(word for name, path in options.items() for word in ("-o", f"{name}={path}"))
+    _run(["apt-get", *_AS_ROOT, *words, "update", "-q"], at, ASK_S_MAX, deb.suite)
+    return words
+
+
+def mirror() -> str:
+    """Where this machine's own packages of the distribution come from.
+
+    Raises:
+        HostFault: it has no such source.
+    """
+    form = "$(ORIGIN)|$(LABEL)|$(REPO_URI)"
+    argv: list[str | Path] = ["apt-get", "indextargets", "--format", form, "Created-By: Packages"]
+    lines = _tried(argv, Path("/"), ASK_S_MAX).stdout.splitlines()
+    for origin, label, uri in (line.split("|") for line in lines if line.count("|") == 2):
+        if (origin, label) == (ORIGIN, ORIGIN):
+            return uri
+    raise HostFault(
+        "this machine has no source of Debian's packages",
+        at="apt-get indextargets",
+        fix="fetching needs a Debian system; run apt-get update first",
+    )
+
+
+def _run(argv: Sequence[str | Path], cwd: Path, within_s: float, what: str) -> None:
+    done = _tried(argv, cwd, within_s)
+    if done.returncode != 0:
+        last = " | ".join(done.stderr.strip().splitlines()[-3:])
+        raise HostFault(
+            f"{what} cannot be fetched: {last or f'exit status {done.returncode}'}",
+            at=shlex.join(map(str, argv)),
+            fix="see whether the mirror can be reached, and whether the disk has room",
+        )
+
+
+def _tried(
+    argv: Sequence[str | Path], cwd: Path, within_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run to the end; what hangs or is not there ends like what failed."""
+    try:
+        return subprocess.run(
+            argv, cwd=cwd, capture_output=True, text=True, errors="replace",
+            timeout=within_s, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(argv, 124, "", f"no end after {within_s:.0f} s")
+    except OSError as error:
+        return subprocess.CompletedProcess(argv, 127, "", error.strerror or str(error))

@@ -1,0 +1,176 @@
+"""What is fetched, by an apt that is a fake; the real one is in tests/privileged."""
+
+from __future__ import annotations
+
+import lzma
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn import install, programs
+from sojourn.errors import HostFault, SpecFault
+from sojourn.install import Part, debs, part, vm
+from sojourn.install.debs import Deb
+
+SUM = "5a" * 32
+LINE = "'http://mirror/p/web_1.deb' web_1.deb 1234 SHA256:{}\n"
+
+
+class Apt:
+    """apt and dpkg-deb: what they were told, and what they answer."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.told: list[list[str]] = []
+        self.own, self.other = LINE.format(SUM), ""
+        self.targets = "Debian|Debian-Security|http://sec/\nDebian|Debian|http://mirror/debian/\n"
+        self.fails = ""
+        monkeypatch.setattr(debs, "_tried", self._run)
+        monkeypatch.setattr(programs, "find", lambda name, **_: Path(name))
+
+    def _run(
+        self, argv: Sequence[str | Path], cwd: Path, within_s: float
+    ) -> subprocess.CompletedProcess[str]:
+        del within_s
+        words = list(map(str, argv))
+        self.told.append(words)
+        said = ""
+        if self.fails and self.fails in words:
+            return subprocess.CompletedProcess(words, 100, "", "E: it is so\n")
+        if "--print-uris" in words:
+            is_other = any(word.startswith("Dir::State::Lists") for word in words)
+            said = self.other if is_other else self.own
+            return subprocess.CompletedProcess(words, 0 if said else 100, said, "")
+        if "indextargets" in words:
+            said = self.targets
+        elif "download" in words:
+            (cwd / f"{words[-1]}.deb").write_text("deb")
+        elif "-x" in words:
+            (cwd / "file").write_text("kept")
+        return subprocess.CompletedProcess(words, 0, said, "")
+
+
+@pytest.fixture
+def apt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Apt:
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path / "c"))
+    return Apt(monkeypatch)
+
+
+def thing(make: Callable[[Path, Path], Mapping[str, str]] | None = None, **more: Any) -> Part:
+    def keep(unpacked: Path, into: Path) -> Mapping[str, str]:
+        (into / "sub").mkdir()
+        (into / "sub" / "file").write_text((unpacked / "file").read_text())
+        return {"release": "1"}
+
+    deb = Deb(package="web", **more)
+    return Part(name="web", about="a thing", version="1", debs=(deb,), make=make or keep)
+
+
+def test_a_package_of_the_machines_own_sources_is_asked_for_there(apt: Apt, tmp_path: Path) -> None:
+    offer = debs.offer(Deb(package="web", suite="far", sha256=SUM), tmp_path)
+    assert (offer.bytes, offer.sha256) == (1234, SUM)
+    assert not any("update" in words for words in apt.told)
+
+
+def test_another_suite_is_asked_with_a_list_of_our_own(apt: Apt, tmp_path: Path) -> None:
+    apt.own, apt.other = "", LINE.format(SUM)
+    offer = debs.offer(Deb(package="web", suite="far-backports"), tmp_path)
+    assert offer.bytes == 1234
+    line = (tmp_path / "sources.list").read_text()
+    assert line.endswith("http://mirror/debian/ far-backports main\n")  # not the security mirror
+    (update,) = (words for words in apt.told if "update" in words)
+    assert f"Dir::State::Lists={tmp_path / 'lists'}" in update
+    assert "Dir::Etc::SourceParts=-" in update
+
+
+def test_what_is_not_offered_or_not_as_pinned_is_refused(apt: Apt, tmp_path: Path) -> None:
+    with pytest.raises(HostFault, match="not the one that is pinned"):
+        debs.offer(Deb(package="web", sha256="00" * 32), tmp_path)
+    apt.own = ""
+    with pytest.raises(HostFault) as caught:
+        debs.offer(Deb(package="web"), tmp_path)
+    assert "apt-get update" in caught.value.fix
+    apt.targets = ""
+    with pytest.raises(HostFault, match="no source of Debian's packages"):
+        debs.offer(Deb(package="web", suite="far"), tmp_path)
+
+
+def test_what_was_fetched_is_whole_and_a_changed_file_is_seen(apt: Apt) -> None:
+    web = thing()
+    assert web.made() is None
+    with pytest.raises(HostFault) as caught:
+        web.ready()
+    assert (caught.value.what, caught.value.fix) == ("web: not installed", "sojourn install web")
+    made = install.fetch(web, install.offers(web))
+    assert made == web.made() == web.ready()
+    assert list(made.files) == ["sub/file"]
+    assert made.facts == {"release": "1"}
+    assert [path.name for path in made.at.parent.iterdir()] == ["web-1"]
+    assert sum("-x" in words for words in apt.told) == 1
+    (made.at / "sub" / "file").write_text("other")
+    with pytest.raises(HostFault, match="is not what was fetched"):
+        web.ready()
+
+
+@pytest.mark.parametrize("step", ["download", "-x"])
+def test_a_fetch_that_fails_leaves_what_was_there(apt: Apt, step: str) -> None:
+    web = thing()
+    before = install.fetch(web, install.offers(web))
+    offered = install.offers(web)
+    apt.fails = step
+    with pytest.raises(HostFault) as caught:
+        install.fetch(web, offered)
+    assert "E: it is so" in caught.value.what
+    assert web.ready() == before
+    assert [path.name for path in before.at.parent.iterdir()] == ["web-1"]
+
+
+def test_packages_without_what_they_should_have_are_refused(apt: Apt) -> None:
+    del apt
+
+    def lacks(unpacked: Path, into: Path) -> Mapping[str, str]:
+        raise ValueError("no kernel")
+
+    web = thing(lacks)
+    with pytest.raises(HostFault, match="no kernel"):
+        install.fetch(web, install.offers(web))
+    assert web.made() is None
+
+
+def module(folder: Path, name: str, *depends: str) -> Path:
+    path = folder / f"{name}.ko.xz"
+    text = b"\x7fELF\0license=GPL\0depends=" + ",".join(depends).encode() + b"\0name=x\0"
+    path.write_bytes(lzma.compress(text))
+    return path
+
+
+def test_a_module_comes_after_all_that_it_depends_on(tmp_path: Path) -> None:
+    known = {"virtio_net": ("net_failover",), "net_failover": ("failover",), "failover": ()}
+    found = {name: module(tmp_path, name, *needs) for name, needs in known.items()}
+    assert vm.in_order("virtio_net", found) == ("failover", "net_failover", "virtio_net")
+    del found["failover"]
+    with pytest.raises(ValueError, match="no module failover"):
+        vm.in_order("virtio_net", found)
+
+
+def test_a_guest_is_made_of_a_kernels_and_a_shells_package(tmp_path: Path) -> None:
+    unpacked, into = tmp_path / "unpacked", tmp_path / "into"
+    for name in (f"boot/vmlinuz-{vm.VERSION}", "usr/bin/busybox"):
+        (unpacked / name).parent.mkdir(parents=True)
+        (unpacked / name).write_text(name)
+    into.mkdir()
+    with pytest.raises(ValueError, match="no module virtio_net"):
+        vm.make(unpacked, into)
+    module(unpacked, "virtio_net")
+    (into / vm.MODULES).rmdir()
+    assert vm.make(unpacked, into) == {"kernel": vm.VERSION, "modules": "virtio_net"}
+    assert (into / vm.MODULES / "00-virtio_net.ko").read_bytes().startswith(b"\x7fELF")
+    assert (into / vm.BUSYBOX).stat().st_mode & 0o111
+
+
+def test_an_unknown_part_is_answered_with_what_there_is() -> None:
+    with pytest.raises(SpecFault):
+        part("vmm")
+    assert all(name == one.name and one.about for name, one in install.KINDS.items())

@@ -1,0 +1,166 @@
+"""One thing that can be fetched: its packages, what is kept of them, and whether that is whole.
+
+    offers → (asked) → fetch: unpack all ─► make ─► hash ─► one rename into the cache
+
+So a fetch that was broken off leaves a folder that nobody takes for the thing, and the next removes
+it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sojourn.errors import HostFault
+from sojourn.install import debs
+from sojourn.install.debs import Deb, Offer
+
+CACHE = "SOJOURN_CACHE"
+MANIFEST = "manifest.json"
+PART = ".part"
+
+
+def cache_folder() -> Path:
+    """Where fetched things are kept, by user; what is there can be fetched again."""
+    named = os.environ.get(CACHE)
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path("~/.cache").expanduser()) / "sojourn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A thing that was fetched.
+
+    Attributes:
+        files: what it consists of, by name relative to `at`, with the SHA-256 of each.
+        facts: what `make` said of it.
+    """
+
+    at: Path
+    files: Mapping[str, str]
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def wrong(self) -> tuple[str, ...]:
+        """Names of files that are missing or not what was fetched."""
+        return tuple(n for n, sha256 in self.files.items() if hashed(self.at / n) != sha256)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One thing that can be fetched.
+
+    Attributes:
+        version: of what is fetched; another has another folder.
+        needs: programs of the machine that it is used with → the Debian package of each.
+        make: from a folder with all packages unpacked, makes what is kept in another, and says
+            facts about it; OSError or ValueError if a package has not what it should.
+    """
+
+    name: str
+    about: str
+    version: str
+    debs: tuple[Deb, ...]
+    needs: Mapping[str, str] = field(default_factory=dict)
+    make: Callable[[Path, Path], Mapping[str, str]]
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept, below the cache."""
+        return cache_folder() / f"{self.name}-{self.version}"
+
+    @property
+    def command(self) -> str:
+        """The command line that fetches it."""
+        return f"sojourn install {self.name}"
+
+    def made(self) -> Made | None:
+        """What was fetched, as its manifest tells; None: nothing, or not to its end."""
+        try:
+            told = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            return Made(at=self.folder, files=dict(told["files"]), facts=dict(told["facts"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def ready(self) -> Made:
+        """What was fetched, every file of it as it was.
+
+        Raises:
+            HostFault: it was not fetched, or a file has changed since.
+        """
+        made = self.made()
+        if made is None:
+            raise HostFault(f"{self.name}: not installed", at=str(self.folder), fix=self.command)
+        if wrong := made.wrong():
+            raise HostFault(
+                f"{self.name}: {wrong[0]} is not what was fetched",
+                at=str(self.folder),
+                fix=self.command,
+            )
+        return made
+
+
+def offers(part: Part) -> tuple[Offer, ...]:
+    """What would be downloaded for it; HostFault if it cannot be had."""
+    at = _fresh(part)
+    return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in part.debs)
+
+
+def fetch(part: Part, offered: Sequence[Offer]) -> Made:
+    """Download, unpack and keep it, in place of what was there.
+
+    Raises:
+        HostFault: it cannot be downloaded, unpacked or kept.
+    """
+    at, kept = part.folder.with_name(part.folder.name + PART), part.folder
+    try:
+        for one in offered:
+            debs.unpack(one, at / "unpacked")
+        into = at / "kept"
+        into.mkdir()
+        facts = dict(part.make(at / "unpacked", into))
+        names = sorted(str(p.relative_to(into)) for p in into.rglob("*") if p.is_file())
+        files = {name: hashed(into / name) for name in names}
+        table = {"files": files, "facts": facts}
+        (into / MANIFEST).write_text(json.dumps(table, indent=2), encoding="utf-8")
+        shutil.rmtree(kept, ignore_errors=True)
+        into.rename(kept)
+    except (OSError, ValueError) as error:
+        raise HostFault(
+            f"{part.name} cannot be made of what was fetched: {error}",
+            at=str(at),
+            fix=f"see whether the disk has room; {part.command} begins anew",
+        ) from None
+    finally:
+        shutil.rmtree(at, ignore_errors=True)
+    return Made(at=kept, files=files, facts=facts)
+
+
+def hashed(path: Path) -> str:
+    """SHA-256 of a file; "" if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _fresh(part: Part) -> Path:
+    """An empty folder beside its own, of a fetch that is not through."""
+    at = part.folder.with_name(part.folder.name + PART)
+    try:
+        shutil.rmtree(at, ignore_errors=True)
+        at.mkdir(parents=True)
+    except OSError as error:
+        raise HostFault(
+            f"nothing can be kept: {error.strerror}",
+            at=str(at),
+            fix=f"set {CACHE} to a folder that you may write to",
+        ) from None
+    return at

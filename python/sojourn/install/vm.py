@@ -1,0 +1,76 @@
+"""A guest for virtual machines: a kernel of the distribution, three of its modules, a busybox.
+
+The kernel is pinned, so that results of different days are of one guest: Debian's cloud kernel,
+which drives virtio and boots in a few seconds without any firmware of its own.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from sojourn.install.debs import Deb
+from sojourn.install.part import Part
+
+NAME = "vm"
+QEMU = "qemu-system-x86_64"
+VERSION = "6.18.15+deb13-cloud-amd64"
+KERNEL, BUSYBOX, MODULES = "vmlinuz", "busybox", "modules"
+DRIVER = "virtio_net"
+DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
+
+
+def make(unpacked: Path, into: Path) -> Mapping[str, str]:
+    """Keep the kernel, the network driver with what it depends on, in order, and busybox."""
+    shutil.copyfile(_one(unpacked, f"boot/vmlinuz-{VERSION}"), into / KERNEL)
+    shutil.copyfile(_one(unpacked, "*bin/busybox"), into / BUSYBOX)
+    (into / BUSYBOX).chmod(0o755)
+    (into / MODULES).mkdir()
+    found = {p.name.partition(".")[0]: p for p in unpacked.rglob("*.ko.xz")}
+    names = in_order(DRIVER, found)
+    for number, name in enumerate(names):
+        (into / MODULES / f"{number:02d}-{name}.ko").write_bytes(
+            lzma.decompress(found[name].read_bytes())
+        )
+    return {"kernel": VERSION, "modules": ", ".join(names)}
+
+
+def in_order(name: str, found: Mapping[str, Path]) -> tuple[str, ...]:
+    """A module after all that it depends on, by what each says of itself.
+
+    Raises:
+        ValueError: one is not there.
+    """
+    if name not in found:
+        raise ValueError(f"the kernel's package has no module {name}")
+    told = DEPENDS.search(b"\0" + lzma.decompress(found[name].read_bytes()))
+    needed = told[1].decode("ascii").split(",") if told and told[1] else []
+    before = [each for need in needed for each in in_order(need, found)]
+    return tuple(dict.fromkeys((*before, name)))
+
+
+def _one(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.rglob(pattern))
+    if not found:
+        raise ValueError(f"no file {pattern} in the packages")
+    return found[0]
+
+
+PART = Part(
+    name=NAME,
+    about="a guest kernel and a busybox for services in virtual machines (place vm)",
+    version=VERSION,
+    debs=(
+        Deb(
+            package=f"linux-image-{VERSION}",
+            suite="trixie-backports",
+            sha256="5a507681ea8c978d02265a7fec2f02c9588fb48b54b7f71edc1059e86007f3ec",
+        ),
+        Deb(package="busybox-static"),
+    ),
+    needs={QEMU: "qemu-system-x86"},
+    make=make,
+)

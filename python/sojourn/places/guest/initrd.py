@@ -1,0 +1,195 @@
+"""The root folder of a guest: a busybox, the service's program, what it needs, and its work.
+
+    /init               the agent (agent.sh)
+    /sojourn/           what it is told: settings, modules, how the service is started
+    /bin/busybox        everything else that a shell needs
+    the program, the libraries it is linked with, and its working folder, where they are here
+
+It lies in the guest's memory. What the service writes there is gone with the guest, but for files
+that it leaves new in its working folder (`agent.sh` sends those when it has ended).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import stat
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.errors import RunFault
+from sojourn.install import Made
+from sojourn.install.vm import BUSYBOX, MODULES
+from sojourn.places.guest.cpio import Archive
+from sojourn.places.users import User
+
+AGENT = Path(__file__).with_name("agent.sh")
+LINKED = re.compile(r"(/\S+) \(0x")
+LDD_S_MAX = 20.0
+ELF = b"\x7fELF"
+UMASK = 0o077
+#: Of this machine, where they are: how libraries are found, and the names of protocols and hosts.
+TABLES = ("/etc/ld.so.cache", "/etc/services", "/etc/protocols", "/etc/nsswitch.conf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a guest is to run.
+
+    Attributes:
+        argv: the program by its full path, and its words.
+        cwd: its working folder, all of which goes along.
+        leave_out: files there that do not.
+        user: whom it runs as; None: root, in the guest.
+        open_files: how many it may have; 0: as the guest's kernel gives.
+        environment: its variables.
+        address: of the guest, with the length of the prefix: "10.0.0.2/29".
+        settings: of the guest's kernel (sysctl) → value.
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path
+    leave_out: tuple[Path, ...] = ()
+    user: User | None = None
+    open_files: int = 0
+    environment: Mapping[str, str]
+    address: str = ""
+    settings: Mapping[str, str]
+
+
+def write(at: Path, made: Made, job: Job) -> int:
+    """Write the archive to `at`; returns its size, bytes.
+
+    Raises:
+        RunFault: the program is not one that can be carried over.
+        OSError: a file cannot be read, or the archive not be written.
+    """
+    program = Path(job.argv[0])
+    libraries = linked(program)
+    with at.open("wb") as file:
+        archive = Archive(file)
+        _base(archive, made)
+        archive.data("sojourn/conf", conf(job).encode(), mode=0o644)
+        archive.data("sojourn/service", service(job).encode(), mode=0o755)
+        _users(archive, job.user)
+        for path in (program, *libraries):
+            archive.file(path, path, mode=0o755)
+        for path in (*map(Path, TABLES), *_named(job.argv[1:], job.cwd)):
+            if path.is_file():
+                archive.file(path, path)
+        _work(archive, job)
+        archive.end()
+        return file.tell()
+
+
+def write_bare(at: Path, made: Made, script: str) -> None:
+    """Write an archive without a service, whose first process is this script."""
+    with at.open("wb") as file:
+        archive = Archive(file)
+        _base(archive, made, script)
+        archive.end()
+
+
+def linked(program: Path) -> tuple[Path, ...]:
+    """Shared libraries that a program is linked with, and its loader, where they lie here.
+
+    Raises:
+        RunFault: it is a script, or one of them is missing.
+    """
+    with program.open("rb") as file:
+        is_native = file.read(len(ELF)) == ELF
+    if not is_native:
+        raise RunFault(
+            f"{program.name} cannot be carried into a virtual machine: it is no native program",
+            at=str(program),
+            fix='take place = "netns", or a container, which have all files of this machine',
+        )
+    try:
+        done = subprocess.run(
+            ["ldd", program], capture_output=True, text=True, check=False, timeout=LDD_S_MAX,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RunFault(
+            f"the libraries of {program.name} cannot be told: {error}",
+            at=f"ldd {program}",
+            fix="apt install libc-bin",
+        ) from None
+    if "not found" in done.stdout:
+        line = next(line.strip() for line in done.stdout.splitlines() if "not found" in line)
+        raise RunFault(f"{program.name} lacks a library: {line}", at=str(program), fix="install it")
+    return tuple(map(Path, LINKED.findall(done.stdout)))
+
+
+def conf(job: Job) -> str:
+    """What the agent is told, as lines of shell."""
+    words = {"ADDRESS": job.address, "WORK": str(job.cwd)}
+    lines = [f"{name}={shlex.quote(value)}" for name, value in words.items()]
+    told = "\n".join(f"{name}={value}" for name, value in job.settings.items())
+    return "\n".join([*lines, f"SETTINGS={shlex.quote(told)}"]) + "\n"
+
+
+def service(job: Job) -> str:
+    """How the service is started, as a script that becomes it."""
+    argv = list(map(shlex.quote, job.argv))
+    become = ["exec", *argv]
+    if job.user:
+        who = f"{job.user.uid}:{job.user.gid}"
+        become = ["exec start-stop-daemon -S -c", who, "-x", argv[0], "--", *argv[1:]]
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in job.environment.items()]
+    limit = [f"ulimit -n {job.open_files}"] if job.open_files else []
+    cd = f"cd {shlex.quote(str(job.cwd))} || exit 127"
+    return "\n".join(["#!/bin/sh", *exports, *limit, cd, f"umask {UMASK:03o}", " ".join(become)])
+
+
+def _base(archive: Archive, made: Made, init: str = "") -> None:
+    archive.console()
+    for name in ("proc", "sys", "dev", "bin", "sojourn/modules", "var/log", "var/tmp", "root"):
+        archive.folder(name)
+    for name in ("tmp", "run"):
+        archive.folder(name, mode=0o1777)
+    archive.file("bin/busybox", made.at / BUSYBOX, mode=0o755)
+    for module in sorted((made.at / MODULES).iterdir()):
+        archive.file(f"sojourn/modules/{module.name}", module)
+    archive.data("init", init.encode() or AGENT.read_bytes(), mode=0o755)
+
+
+def _users(archive: Archive, user: User | None) -> None:
+    """Who is who: root, and whom the service runs as."""
+    known = [("root", 0, 0)] + ([(user.name, user.uid, user.gid)] if user else [])
+    people = "".join(f"{name}:x:{uid}:{gid}::/:/bin/sh\n" for name, uid, gid in known)
+    archive.data("etc/passwd", people.encode())
+    archive.data("etc/group", "".join(f"{name}:x:{gid}:\n" for name, _, gid in known).encode())
+    archive.data("etc/hosts", b"127.0.0.1 localhost\n")
+
+
+def _named(words: Iterable[str], cwd: Path) -> tuple[Path, ...]:
+    """Files of this machine that the service's words name by a full path."""
+    paths = [Path(word) for word in words if word.startswith("/")]
+    return tuple(path for path in paths if not path.is_relative_to(cwd))
+
+
+def _work(archive: Archive, job: Job) -> None:
+    """The working folder as it is, owners and modes included; of other kinds of file nothing."""
+    for folder, _, names in os.walk(job.cwd):
+        found = os.lstat(folder)
+        owner = (found.st_uid, found.st_gid)
+        archive.folder(folder, mode=stat.S_IMODE(found.st_mode), owner=owner)
+        for path in sorted(_entries(Path(folder), names)):
+            found = path.lstat()
+            owner = (found.st_uid, found.st_gid)
+            if path in job.leave_out:
+                continue
+            if stat.S_ISLNK(found.st_mode):
+                archive.link(path, os.readlink(path), owner=owner)  # noqa: PTH115  # its text
+            elif stat.S_ISREG(found.st_mode):
+                archive.file(path, path, owner=owner, follow=False)
+
+
+def _entries(folder: Path, names: Sequence[str]) -> Iterable[Path]:
+    """Files, and links to folders, which `os.walk` counts among folders."""
+    yield from (folder / name for name in names)
+    yield from (path for path in folder.iterdir() if path.is_symlink() and path.name not in names)

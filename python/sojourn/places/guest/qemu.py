@@ -1,0 +1,129 @@
+"""QEMU's words for a guest: no firmware settings, no disk, no display; kernel and memory, one link.
+
+Kernel and root folder are given to QEMU directly. The guest's devices are virtio's: a network card
+on a tap, and two ports, one to speak with its agent and one for what the service says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn import programs
+from sojourn.install.vm import QEMU
+from sojourn.places.users import User
+
+KVM, TCG = "kvm", "tcg"
+CONSOLE = "console.log"
+RUN_WITH = (9, 1)  # release from which `-run-with user=` stands in for `-runas`
+#: What QEMU calls the threads that run a guest's CPUs, where it is told to name them.
+VCPU = re.compile(r"CPU (\d+)/(KVM|TCG)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A guest as QEMU is to make it.
+
+    Attributes:
+        at: folder with its files; its console goes to a file there.
+        accelerator: KVM or TCG.
+        channel: pipes to its agent, and `log`: its service's words go to QEMU's stdout; None: no
+            agent.
+        tap, mac: its link's other end, and the link's hardware address; "": it has no link.
+        user: whom QEMU becomes once all is open; None: it stays as it is.
+    """
+
+    at: Path
+    kernel: Path
+    initrd: Path
+    accelerator: str
+    cpus: int
+    memory_mb: int
+    channel: Path | None = None
+    tap: str = ""
+    mac: str = ""
+    user: User | None = None
+
+
+def command(machine: Machine) -> Sequence[str | Path]:
+    """QEMU's arguments, the program left out."""
+    return (
+        *("-name", f"{machine.at.parent.name},debug-threads=on"),
+        *("-machine", "q35", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *_accelerated(machine.accelerator),
+        *("-smp", str(machine.cpus), "-m", str(machine.memory_mb)),
+        *("-kernel", machine.kernel, "-initrd", machine.initrd),
+        *("-append", kernel_words(machine.accelerator)),
+        *("-serial", f"file:{machine.at / CONSOLE}"),
+        *(_ports(machine.channel) if machine.channel else ()),
+        *(_link(machine) if machine.tap else ()),
+        *(_become(machine.user) if machine.user else ()),
+    )
+
+
+def _accelerated(accelerator: str) -> tuple[str, ...]:
+    if accelerator == KVM:
+        return ("-accel", KVM, "-cpu", "host")
+    return ("-accel", "tcg,thread=multi", "-cpu", "max")
+
+
+def kernel_words(accelerator: str) -> str:
+    """The guest kernel's command line.
+
+    A translated CPU needs no defence against speculation, and its clock is the machine's own; what
+    watches for clocks and CPUs that stand still would report a busy machine.
+    """
+    words = "console=ttyS0 quiet rdinit=/init panic=-1 oops=panic random.trust_cpu=on"
+    return words if accelerator == KVM else f"{words} mitigations=off tsc=reliable nowatchdog"
+
+
+def _ports(channel: Path) -> tuple[str, ...]:
+    return (
+        *("-device", "virtio-serial-pci"),
+        *("-chardev", f"pipe,id=agent,path={channel}"),
+        *("-device", "virtserialport,chardev=agent,name=agent"),
+        *("-chardev", "file,id=log,path=/dev/fd/1,append=on"),
+        *("-device", "virtserialport,chardev=log,name=log"),
+    )
+
+
+def _link(machine: Machine) -> tuple[str, ...]:
+    tap = f"tap,id=net,ifname={machine.tap},script=no,downscript=no"
+    return ("-netdev", tap, "-device", f"virtio-net-pci,netdev=net,mac={machine.mac},romfile=")
+
+
+def _become(user: User) -> tuple[str, ...]:
+    who = f"{user.uid}:{user.gid}"
+    return ("-run-with", f"user={who}") if release() >= RUN_WITH else ("-runas", who)
+
+
+def version() -> str:
+    """`QEMU 7.2.22`; "QEMU" if it does not say."""
+    return f"QEMU {'.'.join(map(str, release()))}".strip()
+
+
+def release() -> tuple[int, ...]:
+    """The numbers of its release; empty if it does not say."""
+    path = programs.maybe(QEMU)
+    found = (
+        re.search(r"version (\d+(?:\.\d+)+)", programs.says(path, "--version")) if path else None
+    )
+    return tuple(map(int, found[1].split("."))) if found else ()
+
+
+def last_words(console: Path, *, lines: int = 12) -> str:
+    """The end of a guest's console, without what terminals are told; "" if it said nothing."""
+    try:
+        text = console.read_bytes()[-8000:].decode("utf-8", "replace")
+    except OSError:
+        return ""
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1bc|[\x00-\x08\x0b-\x1f]", "", text)
+    return "\n".join([line.strip() for line in plain.splitlines() if line.strip()][-lines:])
+
+
+def panic(console: Path) -> str:
+    """Why the guest's kernel gave up, by its console; "" if it did not."""
+    found = re.search(r"Kernel panic - not syncing: (.*)", last_words(console, lines=200))
+    return found[1].strip() if found else ""

@@ -1,0 +1,122 @@
+"""Whether KVM can run guests here: only one that has booted under it proves that.
+
+A machine that is virtual itself may have a /dev/kvm that opens, makes a machine and never runs it.
+So a guest without a service is booted once on this boot of the machine; what came of it is kept
+beside the guest's kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sojourn import programs
+from sojourn.errors import RunFault
+from sojourn.install import Made
+from sojourn.install.vm import KERNEL, QEMU
+from sojourn.places import process
+from sojourn.places.guest import initrd, qemu
+from sojourn.places.guest.qemu import KVM, TCG, Machine
+from sojourn.places.process import Ledger
+
+DEVICE = Path("/dev/kvm")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+KEPT = "kvm.json"
+TRIAL_S_MAX = 15.0  # a guest under KVM is up in two; one on a very busy machine waits for a CPU
+MEMORY_MB = 128
+SAID_MAX = 90  # letters of what QEMU said, in every report
+SOURCE = re.compile(r"^qemu\S+: (\.\./\S+ )?")  # where in QEMU's own source that was
+UP = "sojourn: up"
+SCRIPT = f"#!/bin/busybox sh\n/bin/busybox echo '{UP}'\n/bin/busybox poweroff -f\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What runs a guest's instructions here, and why it is that."""
+
+    accelerator: str
+    why: str
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether instructions are translated: times are the translator's, not a guest's."""
+        return self.accelerator == TCG
+
+
+def verdict(made: Made, at: Path, ledger: Ledger) -> Verdict:
+    """KVM if a guest has booted under it on this boot of the machine, else TCG.
+
+    Args:
+        made: kernel and busybox of guests.
+        at: a folder for the trial's files.
+        ledger: where its process is noted.
+    """
+    if not os.access(DEVICE, os.R_OK | os.W_OK):
+        there = "may not be opened" if DEVICE.exists() else "is not there"
+        return Verdict(TCG, f"{DEVICE} {there}")
+    asked = _asked()
+    if (kept := _kept(made, asked)) is not None:
+        return kept
+    found = _tried(made, at, ledger)
+    _keep(made, asked, found)
+    return found
+
+
+def _tried(made: Made, at: Path, ledger: Ledger) -> Verdict:
+    at.mkdir(mode=0o700)
+    initrd.write_bare(at / "initrd", made, SCRIPT)
+    machine = Machine(
+        at=at, kernel=made.at / KERNEL, initrd=at / "initrd",
+        accelerator=KVM, cpus=1, memory_mb=MEMORY_MB,
+    )  # fmt: skip
+    try:
+        guest = process.start(
+            "a trial of KVM",
+            [programs.find(QEMU), *qemu.command(machine)],
+            cwd=at,
+            ledger=ledger,
+            log=at / "qemu.log",
+        )
+    except RunFault as fault:
+        return Verdict(TCG, f"no guest could be tried under KVM: {fault.what}")
+    ended = guest.poll(TRIAL_S_MAX)
+    guest.stop(term_s=0.0)
+    if UP in qemu.last_words(at / qemu.CONSOLE):
+        return Verdict(KVM, "a guest has booted under it")
+    how = ended.text if ended else f"said nothing in {TRIAL_S_MAX:.0f} s"
+    said = SOURCE.sub("", process.last_words(at / "qemu.log", lines=1))
+    said = textwrap.shorten(said, SAID_MAX, placeholder=" …")
+    return Verdict(
+        TCG, f"{DEVICE} is there, but a guest under it {how}" + (f": {said}" if said else "")
+    )
+
+
+def _asked() -> Mapping[str, str]:
+    """What a verdict holds for: this boot, and this QEMU."""
+    try:
+        boot = BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        boot = ""
+    return {"boot": boot, "qemu": qemu.version()}
+
+
+def _kept(made: Made, asked: Mapping[str, str]) -> Verdict | None:
+    try:
+        told = json.loads((made.at / KEPT).read_text(encoding="utf-8"))
+        return Verdict(**told["verdict"]) if told["for"] == asked else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(made: Made, asked: Mapping[str, str], found: Verdict) -> None:
+    part = made.at / f"{KEPT}.{os.getpid()}"
+    try:
+        part.write_text(json.dumps({"for": asked, "verdict": asdict(found)}), encoding="utf-8")
+        part.replace(made.at / KEPT)
+    except OSError:
+        return  # it is tried again

@@ -1,0 +1,66 @@
+"""Workers of a service, each on a CPU, in turn where there are fewer (L23)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sojourn.errors import RunFault
+from sojourn.places.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """Who is to be pinned.
+
+    Attributes:
+        label: of the service, for messages.
+        count: how many there are.
+        choose: tells them among all its threads, in order; fewer than there are: it cannot.
+    """
+
+    label: str
+    count: int
+    choose: Callable[[Sequence[Task]], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    """What was pinned: thread to CPU, read back, and the same for people."""
+
+    pins: Mapping[int, int] = field(default_factory=dict)
+    text: str
+
+
+def one_each(workers: Workers, tasks: Sequence[Task], cpus: Sequence[int]) -> Pinned:
+    """Put each worker among `tasks` on a CPU; all stay where they are if not all are told apart.
+
+    Raises:
+        RunFault: the kernel refuses.
+    """
+    found = workers.choose(tasks)
+    if len(found) < workers.count:
+        told = f"{len(found)} of {workers.count} workers can be told apart by name"
+        return Pinned(text=f"as a whole to the server's CPUs: {told}")
+    pins = put(workers.label, found, cpus)
+    return Pinned(pins=pins, text=f"{len(pins)} workers, one to a CPU in turn, read back (L23)")
+
+
+def put(label: str, tids: Sequence[int], cpus: Sequence[int]) -> Mapping[int, int]:
+    """Put threads on CPUs in turn; thread to CPU as read back.
+
+    Raises:
+        RunFault: the kernel refuses.
+    """
+    pins = {tid: cpus[n % len(cpus)] for n, tid in enumerate(tids)}
+    for tid, cpu in pins.items():
+        try:
+            os.sched_setaffinity(tid, {cpu})
+        except OSError as error:
+            raise RunFault(
+                f"worker {tid} of {label} cannot be pinned to CPU {cpu}: {error.strerror}",
+                at=f"CPUs {cpus}",
+                fix="see whether a cpuset forbids the CPU: cat /proc/self/status",
+            ) from None
+    return {tid: min(os.sched_getaffinity(tid)) for tid in pins}

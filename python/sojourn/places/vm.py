@@ -1,0 +1,306 @@
+"""A virtual machine of the service's own, by QEMU; its clients are outside, as of a network host.
+
+    client ── bridge sojourn-TAGb (.1) ── tap sojourn-TAGt ═ QEMU ═ eth0 (.2) ── service
+                                                 └ vCPU threads, one for each CPU of the server
+
+    enter: /run/sojourn-TAG, bridge and tap are noted and made; KVM is tried if it never was
+    start: the root folder of the guest is written, QEMU starts, the guest boots, its agent starts
+           the service
+    leave: QEMU is ended, tap, bridge and folder are removed
+
+The machine sees QEMU: its threads are pinned, weighed, shielded and counted like a service's. The
+guest is a kernel of its own (`sojourn install vm`) with the service's program and working folder in
+memory. Where KVM cannot run guests QEMU translates (TCG): all of it works, and its times are those
+of a translator, which every result says.
+"""
+
+from __future__ import annotations
+
+import errno
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sojourn import programs
+from sojourn.errors import HostFault
+from sojourn.install import vm as parts
+from sojourn.places import netns, network, proc, process, remains
+from sojourn.places.guest import initrd, qemu, trial
+from sojourn.places.guest.channel import NAME as NAME_OF_CHANNEL
+from sojourn.places.guest.channel import Channel
+from sojourn.places.guest.guest import BOOT_S_MAX, Guest
+from sojourn.places.guest.initrd import Job
+from sojourn.places.guest.qemu import VCPU, Machine
+from sojourn.places.guest.trial import Verdict
+from sojourn.places.ledger import Book, Made, Undone
+from sojourn.places.network import Link
+from sojourn.places.pinning import Pinned, Workers, put
+from sojourn.places.place import EMULATED, Place, PlaceKind
+from sojourn.places.process import Ledger, Process
+from sojourn.places.remains import Remains
+from sojourn.places.users import User
+
+NAME = "vm"
+ENTRY = "vm"  # kind of entry in the book
+PORTS = (20_000, 30_000)  # below those that a kernel gives away by itself
+BASE_MB = 192  # a kernel, a shell, sockets
+NEED_BYTES = 256 << 20  # of a service that does not say
+SETTINGS = ("net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog")  # as on this machine
+SETTLE_S = 30.0  # for the service, when its guest is up
+
+
+class Vm(Place):
+    """A virtual machine for one life of a service."""
+
+    kind = NAME
+
+    def __init__(self) -> None:
+        """Nothing is made before it is entered."""
+        self._host = netns.UNKNOWN
+        self._name = self._tap = ""
+        self._made: Made | None = None
+        self._verdict: Verdict | None = None
+        self._guest: Guest | None = None
+        self._count = 0
+        self._need_bytes = NEED_BYTES
+
+    @property
+    def host(self) -> str:
+        """Address of the guest; 0.0.0.0 before it is entered."""
+        return self._host
+
+    @property
+    def start_s_max(self) -> float:
+        """Longer than elsewhere: a guest boots first."""
+        return BOOT_S_MAX + SETTLE_S
+
+    @property
+    def starting(self) -> str:
+        """That a guest boots first, and on what."""
+        how = "emulated" if self._verdict and self._verdict.is_emulated else "on KVM"
+        return f" in a virtual machine, {how}, which boots first (up to {BOOT_S_MAX:.0f} s)"
+
+    def fit(self, memory_bytes: int) -> None:
+        """The guest's memory is sized by it."""
+        self._need_bytes = memory_bytes
+
+    def enter(self, book: Book) -> None:
+        """Make folder, bridge and tap, and find out what runs guests here."""
+        kernel = parts.PART.ready()
+        self._name, self._made = remains.name(), Made(book)
+        left = Remains(self._name, parts.QEMU)
+        folder = remains.folder(self._name)
+        try:
+            self._made.step(ENTRY, left.facts, partial(folder.mkdir, mode=0o700), left.clear)
+            self._link(self._made)
+            self._verdict = trial.verdict(kernel, folder / "trial", book)
+        except OSError as error:
+            self.leave()
+            raise HostFault(
+                f"no virtual machine with a link can be made: {error.strerror or error}",
+                at=f'place = "{NAME}"',
+                fix="run as root, on a kernel with bridge and tun; `sojourn doctor` says more",
+            ) from None
+
+    def _link(self, made: Made) -> None:
+        tag = self._name.removeprefix(netns.PREFIX)[:6]
+        block = network.free_block(network.routed(), int(tag, 16))
+        if block is None:
+            raise OSError(errno.EADDRNOTAVAIL, "every private address is routed to somewhere")
+        outside, inside = map(str, list(block.hosts())[:2])
+        bridge, tap = (Link(name=f"{netns.PREFIX}{tag}{end}", mac=netns.mac()) for end in "bt")
+        for link, make in ((bridge, network.add_bridge), (tap, network.add_tap)):
+            facts = {"name": link.name, "mac": link.mac}
+            made.step("link", facts, partial(make, link), partial(network.delete, link))
+        network.join(bridge, tap)
+        network.bring_up(bridge.name, outside)
+        self._tap, self._host = tap.name, inside
+
+    def leave(self) -> None:
+        """Remove what is left of it; what cannot be is left to `restore`."""
+        if self._guest is not None:
+            self._guest.stop(term_s=0.0)
+            self._guest = None
+        if self._made is not None:
+            self._made.unmake()
+        self._host = netns.UNKNOWN
+
+    def free_port(self) -> int:
+        """Any: nobody else is in the guest, which is not there yet."""
+        first, last = PORTS
+        return first + secrets.randbelow(last - first)
+
+    def is_free(self, port: int) -> bool:
+        """Always: nobody else is in the guest."""
+        del port
+        return True
+
+    def holder(self, port: int) -> str:
+        """Who listens on `port` inside: nobody but the service can."""
+        del port
+        return "the service"
+
+    def owner(self, port: int, pids: Iterable[int]) -> int | None:
+        """QEMU, if it is among `pids` and the service listens on `port` inside."""
+        guest = self._guest
+        if guest is None or guest.pid not in set(pids):
+            return None
+        return guest.pid if guest.owner(port) else None
+
+    def start(
+        self,
+        what: str,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path,
+        ledger: Ledger,
+        log: Path,
+        user: User | None = None,
+        cpus: Sequence[int] = (),
+        open_files: int = 0,
+    ) -> Process:
+        """Start a guest that starts the program; arguments are those of `process.start`.
+
+        It returns at once: the guest boots meanwhile, and has not answered yet.
+
+        Raises:
+            RunFault: the program cannot be carried over, or QEMU refuses.
+        """
+        if self._guest is not None:
+            self._guest.stop(term_s=0.0)
+        self._count += 1
+        at = remains.folder(self._name) / str(self._count)
+        at.mkdir(mode=0o700)
+        job = Job(
+            argv=tuple(map(str, argv)),
+            cwd=cwd,
+            leave_out=(log,),
+            user=user,
+            open_files=open_files,
+            environment=process.environment(),
+            address=f"{self._host}/{network.PREFIX_BITS}",
+            settings=_settings(),
+        )
+        machine = self._machine(at, job, cpus=len(cpus) or 1, user=user)
+        channel = Channel(at)
+        try:
+            outer = process.start(
+                what,
+                [programs.find(parts.QEMU), *qemu.command(machine)],
+                cwd=at,
+                ledger=ledger,
+                log=log,
+                cpus=cpus,
+            )
+        except BaseException:
+            channel.close()
+            raise
+        self._guest = Guest(outer, channel, at=at, work=cwd, log=log)
+        return self._guest
+
+    def _machine(self, at: Path, job: Job, *, cpus: int, user: User | None) -> Machine:
+        assert self._verdict is not None  # noqa: S101  # it was entered
+        made = parts.PART.ready()
+        try:
+            size = initrd.write(at / "initrd", made, job)
+        except OSError as error:
+            raise HostFault(
+                f"the guest's files cannot be gathered: {error.strerror or error}",
+                at=str(error.filename or at),
+                fix=f"see whether {remains.RUN} has room for the service's working folder",
+            ) from None
+        return Machine(
+            at=at,
+            kernel=made.at / parts.KERNEL,
+            initrd=at / "initrd",
+            accelerator=self._verdict.accelerator,
+            cpus=cpus,
+            memory_mb=memory_mb(size, self._need_bytes),
+            channel=at / NAME_OF_CHANNEL,
+            tap=self._tap,
+            mac=netns.mac(),
+            user=user,
+        )
+
+    def pin(self, process: Process, workers: Workers, cpus: Sequence[int]) -> Pinned:
+        """Each CPU of the guest on one of the server's, and inside each worker on one of those."""
+        assert self._guest is not None  # noqa: S101  # it answered
+        tids = vcpus(process.pid)
+        pins = put(workers.label, tids, cpus)
+        outside = f"{len(pins)} CPUs of the guest, one to a CPU, read back"
+        found = workers.choose(self._guest.tasks())
+        if len(found) < workers.count or not tids:
+            told = f"{len(found)} of {workers.count} workers can be told apart by name"
+            return Pinned(pins=pins, text=f"{outside}; inside as the guest schedules: {told}")
+        where = [(tid, n % len(tids)) for n, tid in enumerate(found)]
+        done = sum(self._guest.pin(tid, vcpu) for tid, vcpu in where)
+        inside = f"inside {done} of {len(found)} workers, one to a CPU of the guest in turn"
+        return Pinned(pins=pins, text=f"{outside}; {inside}, read back (L23)")
+
+    @property
+    def notes(self) -> tuple[tuple[str, str], ...]:
+        """What runs the guest, how it is reached, and what that does to its times."""
+        if self._verdict is None:
+            return ()
+        by = f"virtual machine by {qemu.version()}, Linux {parts.VERSION}"
+        if not self._verdict.is_emulated:
+            return (("place", f"{by}, on KVM; reached over a tap and a bridge"),)
+        return (
+            ("place", f"{by}, {EMULATED} (TCG); reached over a tap and a bridge"),
+            (EMULATED, f"instructions are translated, because {self._verdict.why}"),
+        )
+
+
+def memory_mb(image_bytes: int, need_bytes: int) -> int:
+    """Memory of a guest, MiB: its root folder twice while it is unpacked, and half of all it has.
+
+    >>> memory_mb(0, 0), memory_mb(64 << 20, 256 << 20)
+    (192, 592)
+    """
+    mib = BASE_MB + (9 * image_bytes // 4 + need_bytes + (1 << 20) - 1 >> 20)
+    return -(-mib // 16) * 16
+
+
+def vcpus(leader: int) -> tuple[int, ...]:
+    """Threads of QEMU that run its guest's CPUs, in order."""
+    found = ((VCPU.match(task.name), task.tid) for task in proc.tasks(leader))
+    return tuple(tid for _, tid in sorted((int(m[1]), tid) for m, tid in found if m))
+
+
+def _settings() -> Mapping[str, str]:
+    """Settings of this machine that the guest is to have as well."""
+    found = {}
+    for name in SETTINGS:
+        path = Path("/proc/sys", *name.split("."))
+        if path.is_file():
+            found[name] = path.read_text(encoding="ascii").strip()
+    return found
+
+
+def undo(facts: Mapping[str, Any]) -> Undone | None:
+    """Remove a virtual machine that a lab noted, if there is anything of it."""
+    found = remains.undo(facts)
+    if found is None:
+        return None
+    return Undone(what=f"virtual machine {facts['name']}", how=found.how, is_done=found.is_done)
+
+
+KIND = PlaceKind(
+    name=NAME,
+    about="a virtual machine by QEMU, on KVM where a guest boots under it, else emulated (TCG)",
+    needs=("root (CAP_NET_ADMIN)", "a kernel with bridge and tun", f"{parts.PART.command}"),
+    abilities=("virtual machines",),
+    programs=parts.PART.needs,
+    build=Vm,
+    unseen="it sees this machine's kernel only, and the service's is the guest's",
+    out_of_reach={
+        "thp": "pages of a service in a guest are its guest's to choose",
+        "io_limit": "a service in a guest writes to the guest's memory",
+        "busy_poll": "its sockets are the guest's",
+        "rps": "its queues are the guest's",
+        "napi": "its network card is the guest's",
+    },
+    undo={ENTRY: undo, "link": netns.undo_link},
+)

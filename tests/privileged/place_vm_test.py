@@ -1,0 +1,155 @@
+"""A service in a virtual machine, for real: it answers, is pinned, ends, and nothing of it is left.
+
+Needs QEMU and a guest kernel (`sojourn install vm`); where either lacks the tests say so and skip.
+Times are a translator's where KVM runs no guest, so none is judged.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from sojourn import host, places, services
+from sojourn.errors import Fault
+from sojourn.host.abilities import abilities
+from sojourn.places import network, proc, process, remains, users
+from sojourn.places.guest.guest import Guest
+from sojourn.places.pinning import Workers
+from sojourn.places.vm import Vm
+from sojourn.run import work
+from sojourn.run.journal import Journal
+from sojourn.run.restore import restore
+from sojourn.services import Allowance, Service
+
+pytestmark = [pytest.mark.privileged, pytest.mark.timeout(400)]
+ANSWER_S_MAX = 180.0
+#: Small enough to be made, carried over and served by a CPU that is translated.
+PARAMS = {"memcached": {"items": 1000}, "nginx": {"files": 10}}
+ALLOWANCE = Allowance(cpus=1, memory_bytes=1 << 30)
+
+
+@pytest.fixture(autouse=True)
+def machines() -> None:
+    """Skip where this machine cannot make virtual machines, naming what it lacks."""
+    (ability,) = (a for a in abilities(host.read(sample_s=0)) if a.name == "virtual machines")
+    if not ability.can:
+        pytest.skip(f"needs {ability.missing}: {ability.mend}")
+
+
+def left_of(name: str) -> tuple[list[str], list[str]]:
+    """Links and folders of one virtual machine; other labs of this machine have their own."""
+    tag = name[: len("sojourn-") + 6]
+    with network.netlink() as route:
+        links = [one.get_attr("IFLA_IFNAME") for one in route.get_links()]
+    folders = [path.name for path in remains.RUN.glob("sojourn-*")]
+    return [one for one in links if one.startswith(tag)], [one for one in folders if name in one]
+
+
+class Life:
+    """One life of a service in a place, as `run.begin` leads it."""
+
+    def __init__(self, kind: str, state: Path) -> None:
+        try:
+            self.service: Service = services.build(kind, dict(PARAMS[kind]), ALLOWANCE)
+        except Fault as lack:
+            pytest.skip(str(lack))
+        self.book, self.user = Journal.create(state), users.server_user()
+        self.work, self._entry = work.make(self.book, self.user)
+        self.service.prepare(self.work)
+        work.hand_over(self.work, self.user)
+        self.place = places.build("vm")
+        self.place.fit(self.service.memory_bytes)
+        self.log = self.work / "service.log"
+
+    @property
+    def name(self) -> str:
+        """Of the virtual machine."""
+        assert isinstance(self.place, Vm)
+        return self.place._name
+
+    def start(self) -> Guest:
+        """Boot it, and wait until its service answers."""
+        self.place.enter(self.book)
+        self.address = self.place.address(0)
+        argv = [str(self.service.program), *self.service.command(self.work, self.address)]
+        cpu = min(os.sched_getaffinity(0))
+        made = self.place.start(
+            "web", argv, cwd=self.work, ledger=self.book, log=self.log, user=self.user,
+            cpus=(cpu,), open_files=self.service.open_files,
+        )  # fmt: skip
+        assert isinstance(made, Guest)
+        end = time.monotonic() + ANSWER_S_MAX
+        while not self.service.answers(self.address, 1.0):
+            ended = made.poll(0.1)
+            assert ended is None, f"{ended} {process.last_words(self.log)}"
+            assert time.monotonic() < end, process.last_words(self.log)
+        return made
+
+    def end(self) -> None:
+        """Leave nothing of it."""
+        self.place.leave()
+        work.remove(self.work, self._entry, self.book)
+        self.book.close()
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.mark.parametrize("kind", ["memcached", "nginx"])
+def test_a_service_in_a_guest_answers_is_pinned_and_ends(kind: str, state: Path) -> None:
+    life = Life(kind, state)
+    try:
+        guest = life.start()
+        assert guest.poll() is None
+        assert guest.booted_s is not None
+        pids = [member.pid for member in proc.session(guest.pid)]
+        assert life.place.owner(life.address.port, pids) == guest.pid
+        assert life.place.owner(life.address.port + 1, pids) is None
+        if kind == "nginx":
+            assert life.service.check(life.address)
+        workers = Workers(label="web", count=life.service.workers, choose=life.service.pinned)
+        cpu = min(os.sched_getaffinity(0))
+        found = life.place.pin(guest, workers, (cpu,))
+        assert set(found.pins.values()) == {cpu}
+        assert all(os.sched_getaffinity(tid) == {cpu} for tid in found.pins)
+        assert "inside 1 of 1 workers" in found.text
+        ended = guest.stop(term_s=60.0)
+        assert ended.status == 0, ended
+        assert not proc.session(guest.pid)
+        assert all(left_of(life.name))
+    finally:
+        life.end()
+    assert not any(left_of(life.name))
+
+
+def test_whatever_a_lab_that_was_killed_left_of_a_guest_is_undone(state: Path) -> None:
+    life = Life("memcached", state)
+    told, tell = os.pipe()
+    child = os.fork()
+    if child == 0:  # a lab of its own, which dies with its guest up
+        try:
+            life.book = Journal.create(state / "child")
+            guest = life.start()
+            os.write(tell, f"{guest.pid} {life.name}\n".encode())
+            time.sleep(600)
+        finally:
+            os._exit(1)
+    os.close(tell)
+    with os.fdopen(told, encoding="ascii") as said:
+        line = said.readline()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert line, "its guest did not come up"
+    pid, name = line.split()
+    assert all(left_of(name))
+    what = [one.what.split()[0] for one in restore(state / "child") if one.is_done]
+    assert {"virtual", "network"} <= set(what)
+    assert not proc.session(int(pid))
+    assert not any(left_of(name))
+    life.end()
