@@ -18,6 +18,7 @@ from sojourn.run import shield
 from sojourn.run.moving import Moved
 from sojourn.run.shield import Shield, Wish
 from sojourn.services import Service
+from sojourn.spec import Pin
 
 ANSWER_S_MAX = 2.0
 LOG = "service.log"
@@ -33,6 +34,7 @@ class RunningService:
         address: where it listens and the client reaches it; port 0: not known yet.
         usable: all CPUs of the machine.
         wish: the shield it is to have; shield: the one in force, as last read back.
+        pin: whether its workers are pinned, one to a CPU in turn.
         has_company: it is measured beside other services, or alone to be compared with that. What
             they do on its CPUs is no fault of the instrument's, and clients share a CPU.
         moved: what left its CPUs, to be put back when it ends.
@@ -50,6 +52,7 @@ class RunningService:
     wish: Wish = Wish(name=shield.NONE, refused="nobody asked for one")  # noqa: RUF009  # frozen
     shield: Shield = Shield()  # noqa: RUF009  # frozen
     moved: Moved | None = None
+    pin: Pin = Pin.TURN
     has_company: bool = False
     place: Place = Local()  # noqa: RUF009  # frozen
     address: Address = Address(Local().host, 0)  # noqa: RUF009  # frozen
