@@ -106,6 +106,14 @@ class RunningService:
         """CPU time its living processes have used, ns."""
         return proc.cpu_ns(self.process.pid) if self.process else 0
 
+    def workers_cpu_ns(self) -> Mapping[int, int]:
+        """CPU time of each worker so far, ns, by thread; nothing where it cannot be told."""
+        if self.process is None:
+            return {}
+        tasks = proc.tasks(self.process.pid)
+        at = {task.tid: task.pid for task in tasks}
+        return {tid: proc.thread_ns(at[tid], tid) for tid in self.service.pinned(tasks)}
+
     def fault(self, doing: str) -> RunFault | None:
         """Why it cannot serve any more: it died. None: it lives."""
         ended = self.process.poll() if self.process else None

@@ -52,11 +52,16 @@ def placement(spec: ServiceSpec, facts: Facts) -> Placement:
 
 
 def _width(spec: ServiceSpec, facts: Facts) -> int:
-    """How many CPUs a service would like: one a worker; told by the CPUs, as many as there are."""
+    """How many CPUs a service would like: one a worker.
+
+    Workers that are told by the CPUs have all that are left beside the lab's core and a client that
+    can load them.
+    """
     kind = services.kind(spec.kind)
     asked = spec.params.get(kind.width) if kind.width else 1
     if isinstance(asked, str):
-        return len(facts.topology.usable)
+        cores = len({cpu.core for cpu in facts.topology.usable})
+        return max(1, (cores - 1) * CLIENT_PER_SERVER // (CLIENT_PER_SERVER + 1))
     return _whole(asked, THREADS_PAPER) * _whole(spec.params.get(kind.times or ""), 1)
 
 
