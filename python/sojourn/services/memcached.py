@@ -127,7 +127,7 @@ class Memcached(Service):
 
     @property
     def ports(self) -> int:
-        """One for each instance."""
+        """One for each instance, in a row."""
         return self.instances
 
     def _addresses(self, address: Address) -> Iterator[Address]:
