@@ -8,6 +8,7 @@ import signal
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from sojourn import programs, run, samples
 from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.places import Address, ports, proc
 from sojourn.plan import Point
-from sojourn.spec import Study
+from sojourn.spec import Pin, Study
 
 pytestmark = pytest.mark.e2e
 
@@ -71,6 +72,54 @@ def test_memcached_holds_every_item_and_its_threads_are_pinned(
     if os.geteuid() == 0 and served["user"] == "nobody":
         assert Path(f"/proc/{served['pid']}").stat().st_uid != 0
     assert session.journal.path.exists()
+
+
+def test_instances_share_the_keys_and_all_of_them_end(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session
+) -> None:
+    needs("memcached")
+    study = lab.study("memcached", threads=1, instances=2)
+    folder = measure(study, lab.point("memcached"))
+    served, load = read(folder, "service.json"), read(folder, "load.json")
+    assert ["items held", "5 000"] in served["setup"], "together"
+    assert load["errors"] == {}
+    first = served["port"]
+    assert load["job"]["target"].endswith(f":{first},{served['host']}:{first + 1}")
+    workers = {task.pid for task in proc.tasks(served["pid"]) if task.name == "mc-worker"}
+    assert len(workers) == len(served["pins"]) == 2
+    assert {
+        owner for port in (first, first + 1) if (owner := ports.owner(port, workers))
+    } == workers
+    assert len(read(folder, "host.json")["worker_cpu_s"]) == 2
+    session.end()
+    assert not any(map(is_alive, workers))
+
+
+def test_an_instance_that_dies_takes_the_others_with_it(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("memcached")
+    study = lab.study("memcached", threads=1, instances=2)
+    served = read(measure(study, lab.point("memcached")), "service.json")
+    workers = {task.pid for task in proc.tasks(served["pid"]) if task.name == "mc-worker"}
+    os.kill(max(workers), signal.SIGKILL)
+    until = time.monotonic() + 10
+    while any(map(is_alive, workers)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not any(map(is_alive, workers))
+
+
+def test_workers_that_are_not_pinned_may_be_on_all_cpus_of_the_server(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("memcached")
+    study = lab.study("memcached", threads=2)
+    free = study.services[0].model_copy(update={"pin": Pin.NONE})
+    folder = measure(study.model_copy(update={"services": (free,)}), lab.point("memcached"))
+    served = read(folder, "service.json")
+    assert served["pins"] == {}
+    allowed = {tuple(os.sched_getaffinity(task.tid)) for task in proc.tasks(served["pid"])}
+    assert allowed == {tuple(served["placement"]["server"])}
 
 
 def test_nginx_workers_are_pinned_and_files_are_right(

@@ -18,6 +18,7 @@ pub struct Job {
     /// Version of this form: `sojourn.load.job/1`.
     pub schema: String,
     /// `memcache://HOST:PORT`, `memcache+udp://…`, `http://HOST:PORT/`, `resp://…`, `echo://…`, `null:`.
+    /// Of `memcache` several, `HOST:PORT,HOST:PORT`: each holds the keys that hash to it.
     pub target: String,
     /// Offered load, requests/s: `50k`, or a schedule: `steps:10k@5s,20k@5s`, `ramp:1k..50k`,
     /// `sine:20k,5k,10s`. Ignored by `find_max`.

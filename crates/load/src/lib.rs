@@ -36,6 +36,7 @@ pub mod schedule;
 pub mod selfcheck;
 pub mod sentinel;
 pub mod server_watch;
+pub mod shards;
 pub mod slices;
 pub mod stops;
 pub mod summary;

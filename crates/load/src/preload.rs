@@ -4,7 +4,7 @@
 //! not measured, only quick.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,6 +16,7 @@ use sojourn_workload::plan::Op;
 use crate::marks::Outcome;
 use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply};
 use crate::resolve::Resolved;
+use crate::shards::Shards;
 use crate::target::{Carrier, Target};
 use crate::transports::sockets;
 
@@ -32,10 +33,29 @@ const BATCH_BYTES: usize = 32 * 1024;
 pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
     let target = over_stream(&resolved.target);
     let protocol = protocols::build(&resolved.job, &target)?;
-    let items = resolved.job.items as u32;
-    let mut pipe = Pipe::open(&target, protocol.as_ref(), &resolved.sources)?;
     let Some(set) = protocols::kind_of(&target).operation("set") else { return Ok(()) };
-    let refused = pipe.ask_all(set, items, stop)?;
+    let shards = Shards::new(target.servers(), resolved.job.items);
+    for (address, shard) in target.addresses()?.into_iter().zip(0..) {
+        let mut pipe = Pipe::open(address, &target, protocol.as_ref(), &resolved.sources)?;
+        let items = match shards.count() {
+            1 => Items::First(resolved.job.items as u32),
+            _ => Items::These(shards.items_of(shard).collect()),
+        };
+        fill(resolved, &mut pipe, set, &items, stop)?;
+    }
+    Ok(())
+}
+
+/// Sets what one server holds, and reads it back.
+fn fill(
+    resolved: &Resolved,
+    pipe: &mut Pipe<'_>,
+    set: Op,
+    which: &Items,
+    stop: &AtomicBool,
+) -> Result<(), Fault> {
+    let items = which.count();
+    let refused = pipe.ask_all(set, which, stop)?;
     if let Some((item, reply)) = refused.first {
         return Err(Fault::failed(
             format!("the server did not store {} of {items} items", refused.count),
@@ -43,7 +63,7 @@ pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
             "raise the server's memory or item size limit (memcached -m, -I), or ask for less",
         ));
     }
-    let lost = pipe.ask_all(GET, items, stop)?;
+    let lost = pipe.ask_all(GET, which, stop)?;
     if let Some((item, reply)) = lost.first {
         return Err(Fault::failed(
             format!("the server lost {} of {items} items after it had stored them", lost.count),
@@ -59,6 +79,30 @@ fn over_stream(target: &Target) -> Target {
     let mut schemes = protocols::kind_of(target).schemes.iter();
     let stream = schemes.find(|scheme| scheme.carrier == Carrier::Stream);
     Target { scheme: stream.unwrap_or(target.scheme), ..target.clone() }
+}
+
+/// Which items a server holds, in the order in which they are set.
+enum Items {
+    /// So many, from the first on.
+    First(u32),
+    /// These.
+    These(Vec<u32>),
+}
+
+impl Items {
+    fn count(&self) -> u32 {
+        match self {
+            Self::First(count) => *count,
+            Self::These(items) => items.len() as u32,
+        }
+    }
+
+    fn nth(&self, nth: u32) -> u32 {
+        match self {
+            Self::First(_) => nth,
+            Self::These(items) => items[nth as usize],
+        }
+    }
 }
 
 /// Replies that were no hits.
@@ -79,14 +123,13 @@ struct Pipe<'a> {
 
 impl<'a> Pipe<'a> {
     fn open(
+        address: SocketAddr,
         target: &'a Target,
         protocol: &'a dyn Protocol,
         sources: &[IpAddr],
     ) -> Result<Self, Fault> {
         let stream: TcpStream =
-            sockets::connect(target.address()?, false, sources, 1, &protocol.hello())?
-                .remove(0)
-                .into();
+            sockets::connect(&[address], false, sources, 1, &protocol.hello())?.remove(0).into();
         stream
             .set_nonblocking(false)
             .and_then(|()| stream.set_read_timeout(Some(BATCH_WITHIN)))
@@ -98,24 +141,26 @@ impl<'a> Pipe<'a> {
     }
 
     /// Asks `op` of all items; answers which replies were no hits.
-    fn ask_all(&mut self, op: Op, items: u32, stop: &AtomicBool) -> Result<Failed, Fault> {
+    fn ask_all(&mut self, op: Op, which: &Items, stop: &AtomicBool) -> Result<Failed, Fault> {
+        let items = which.count();
         let mut failed = Failed::default();
         let mut open = 0..0; // asked, not yet answered
         while open.start < items && (open.start < open.end || !stop.load(Relaxed)) {
             while open.end < items && open.len() < AHEAD * BATCH as usize && !stop.load(Relaxed) {
-                open.end = self.ask(op, open.end, items)?;
+                open.end = self.ask(op, open.end, which)?;
             }
-            self.read_replies(op, &mut open, &mut failed)?;
+            self.read_replies(op, which, &mut open, &mut failed)?;
         }
         Ok(failed)
     }
 
     /// Sends one batch that begins at `first`; answers where the next one begins.
-    fn ask(&mut self, op: Op, first: u32, items: u32) -> Result<u32, Fault> {
-        let mut next = first;
+    fn ask(&mut self, op: Op, first: u32, which: &Items) -> Result<u32, Fault> {
+        let (mut next, items) = (first, which.count());
         self.out.clear();
         while next < items && next - first < BATCH && self.out.len() < BATCH_BYTES {
-            self.protocol.encode(Asked { op, item: next, id: next }, &mut self.out);
+            let item = which.nth(next);
+            self.protocol.encode(Asked { op, item, id: item }, &mut self.out);
             next += 1;
         }
         self.stream.write_all(&self.out).map_err(|error| broken(&error, self.target))?;
@@ -126,6 +171,7 @@ impl<'a> Pipe<'a> {
     fn read_replies(
         &mut self,
         op: Op,
+        which: &Items,
         open: &mut Range<u32>,
         failed: &mut Failed,
     ) -> Result<(), Fault> {
@@ -140,7 +186,7 @@ impl<'a> Pipe<'a> {
         }
         let mut bytes = &self.buffer[..read];
         while !bytes.is_empty() && open.start < open.end {
-            let item = open.start;
+            let item = which.nth(open.start);
             let step = self.decoder.read(Asked { op, item, id: item }, bytes);
             bytes = &bytes[step.used..];
             let Some(reply) = step.reply else { continue };

@@ -21,6 +21,9 @@ use crate::transports;
 /// A year: beyond it, a time is a mistake in its unit.
 const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
 
+/// Fewer items, hashed, could leave a server without any.
+const ITEMS_PER_SERVER: u64 = 32;
+
 /// Most requests in flight on one UDP connection: a lost one holds none of the others up.
 const DEPTH_UDP: u32 = 16;
 
@@ -241,7 +244,36 @@ fn check_counts(job: &Job, target: &Target) -> Result<(), Fault> {
         let fix = "give a rate of 0 (no probe) or more, requests/s";
         return Err(Fault::usage(format!("probe_rate is {}", job.probe_rate), "probe_rate", fix));
     }
+    check_servers(job, target)?;
     protocols::kind_of(target).check(job, target)
+}
+
+/// Several servers share the keys, each with a connection of every thread.
+fn check_servers(job: &Job, target: &Target) -> Result<(), Fault> {
+    let servers = target.servers() as u64;
+    if servers == 1 {
+        return Ok(());
+    }
+    let refused = |what: String, at: &str, fix: String| Err(Fault::usage(what, at, fix));
+    if !protocols::kind_of(target).shards {
+        let what = format!("{} takes one server, the target names {servers}", target.scheme.name);
+        return refused(what, "target", "give one, or a target of memcache".into());
+    }
+    if job.multiget_share > 0.0 {
+        let what = format!("the keys of one multi-GET lie on {servers} servers");
+        return refused(what, "multiget_share", "leave it out, or name one server".into());
+    }
+    let (least, items) = (u64::from(job.threads) * servers, servers * ITEMS_PER_SERVER);
+    if u64::from(job.connections) < least {
+        let what = format!("{} connections for {servers} servers", job.connections);
+        let fix = format!("give {least} or more: one for each server and thread");
+        return refused(what, "connections", fix);
+    }
+    if job.items < items {
+        let what = format!("{} items on {servers} servers", job.items);
+        return refused(what, "items", format!("give {items} or more, so that each holds some"));
+    }
+    Ok(())
 }
 
 /// Only the result goes to standard output; a file called `-` would be a surprise.

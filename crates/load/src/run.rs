@@ -26,6 +26,7 @@ use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
 use crate::sentinel::Sentinels;
 use crate::server_watch::ServerWatch;
+use crate::shards::Shards;
 use crate::transports::{Ends, sockets};
 use crate::{begin, cpu, schedule};
 
@@ -82,7 +83,7 @@ fn connect(resolved: &Resolved, count: u32, greeting: &Greeting) -> Result<Vec<S
         return Ok(Vec::new());
     }
     let datagrams = resolved.target.is_datagram();
-    sockets::connect(resolved.target.address()?, datagrams, &resolved.sources, count, greeting)
+    sockets::connect(&resolved.target.addresses()?, datagrams, &resolved.sources, count, greeting)
 }
 
 /// Runs all threads to the end, or until they are stopped. Whether the server was lost is for the
@@ -244,12 +245,12 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     }
     let connections = resolved.connections_of(nth as u32);
     let datagrams = resolved.target.is_datagram();
-    let address = match sockets.first() {
-        Some(socket) => socket.peer_addr().ok().and_then(|address| address.as_socket()),
-        None => None,
-    };
+    let shards = Shards::new(resolved.target.servers(), resolved.job.items);
+    let peers = sockets.iter().take(shards.count() as usize);
+    let addresses: Vec<_> = peers.filter_map(|one| one.peer_addr().ok()?.as_socket()).collect();
+    let is_known = addresses.len() == shards.count() as usize;
     let transport = (resolved.transport.open)(Ends {
-        address: address.unwrap_or_else(|| ([127, 0, 0, 1], 0).into()),
+        addresses: if is_known { addresses } else { vec![([127, 0, 0, 1], 0).into()] },
         sources: resolved.sources.clone(),
         sockets,
         connections: connections + u32::from(probe.is_some()),
@@ -266,6 +267,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         probe,
         transport,
         protocol,
+        shards,
         connections,
         depth: resolved.job.depth,
         times: Times {

@@ -1,4 +1,5 @@
-//! Where requests go: scheme, host, port and path of `memcache://127.0.0.1:11211`.
+//! Where requests go: scheme, host, port and path of `memcache://127.0.0.1:11211`, or of several servers
+//! that share the keys: `memcache://127.0.0.1:11211,127.0.0.1:11212`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -47,6 +48,8 @@ pub struct Target {
     pub port: u16,
     /// What follows the authority: `/` or a path; only HTTP uses it.
     pub path: String,
+    /// Host and port of further servers, with which the first shares the keys.
+    pub others: Vec<(String, u16)>,
 }
 
 impl Target {
@@ -58,12 +61,20 @@ impl Target {
         };
         let port = scheme.port;
         if scheme.carrier == Carrier::Nothing {
-            return Ok(Self { scheme, host: String::new(), port, path: "/".into() });
+            return Ok(Self {
+                scheme,
+                host: String::new(),
+                port,
+                path: "/".into(),
+                others: Vec::new(),
+            });
         }
         let rest = rest.strip_prefix("//").ok_or_else(|| wrong(text))?;
         let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-        let (host, port) = split_port(authority, port).ok_or_else(|| wrong(text))?;
-        Ok(Self { scheme, host, port, path: path.into() })
+        let mut servers = authority.split(',').map(|one| split_port(one, port));
+        let (host, port) = servers.next().flatten().ok_or_else(|| wrong(text))?;
+        let others = servers.collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?;
+        Ok(Self { scheme, host, port, path: path.into(), others })
     }
 
     /// Whether it is reached by datagrams instead of a stream.
@@ -71,17 +82,27 @@ impl Target {
         self.scheme.carrier == Carrier::Datagrams
     }
 
-    /// The first address that the host's name stands for.
-    pub fn address(&self) -> Result<SocketAddr, Fault> {
-        let found = (self.host.as_str(), self.port).to_socket_addrs();
-        found.ok().and_then(|mut addresses| addresses.next()).ok_or_else(|| {
-            Fault::failed(
-                format!("the name '{}' stands for no address", self.host),
-                "target",
-                "check the spelling, or give the address in numbers",
-            )
-        })
+    /// How many servers it names.
+    pub fn servers(&self) -> usize {
+        1 + self.others.len()
     }
+
+    /// The first address that each host's name stands for, in the order in which they are named.
+    pub fn addresses(&self) -> Result<Vec<SocketAddr>, Fault> {
+        let others = self.others.iter().map(|(host, port)| (host.as_str(), *port));
+        std::iter::once((self.host.as_str(), self.port)).chain(others).map(address).collect()
+    }
+}
+
+fn address(at: (&str, u16)) -> Result<SocketAddr, Fault> {
+    let found = at.to_socket_addrs();
+    found.ok().and_then(|mut addresses| addresses.next()).ok_or_else(|| {
+        Fault::failed(
+            format!("the name '{}' stands for no address", at.0),
+            "target",
+            "check the spelling, or give the address in numbers",
+        )
+    })
 }
 
 /// `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
@@ -136,8 +157,23 @@ mod tests {
     }
 
     #[test]
+    fn several_servers_are_named_in_their_order() {
+        let three = parse("memcache://127.0.0.1:1,127.0.0.2,[::1]:3").unwrap();
+        assert_eq!(three.servers(), 3);
+        let ports: Vec<u16> = three.addresses().unwrap().iter().map(SocketAddr::port).collect();
+        assert_eq!(ports, [1, 11211, 3]);
+    }
+
+    #[test]
     fn what_is_no_target_is_refused_with_an_example() {
-        for text in ["", "127.0.0.1", "memcache:127.0.0.1", "http://:80/", "http://h:99999/"] {
+        for text in [
+            "",
+            "127.0.0.1",
+            "memcache:127.0.0.1",
+            "http://:80/",
+            "http://h:99999/",
+            "memcache://h,",
+        ] {
             assert!(parse(text).unwrap_err().fix.contains("SCHEME"), "{text}");
         }
         assert!(parse("memcached://h").unwrap_err().fix.contains("did you mean memcache"));

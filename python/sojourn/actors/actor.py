@@ -48,6 +48,9 @@ class Running(Protocol):
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""
 
+    def workers_cpu_ns(self) -> Mapping[int, int]:
+        """CPU time of each worker so far, ns, by thread; nothing where they cannot be told."""
+
 
 class Stage(Protocol):
     """What a scene offers an actor."""

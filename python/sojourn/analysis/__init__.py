@@ -11,11 +11,14 @@ from sojourn.analysis import (
     max_load,
     oracle,
     paper,
+    paper_factors,
     quantiles,
     queueing,
     restarts,
+    scaling,
     steady,
     trend,
+    workers,
 )
 from sojourn.analysis.data import Measured, Second, StudyData
 from sojourn.analysis.method import Method
@@ -37,6 +40,9 @@ KINDS: tuple[Method, ...] = (
     answer.METHOD,
     contrasts.METHOD,
     trend.METHOD,
+    scaling.METHOD,
+    workers.METHOD,
+    paper_factors.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "study"]

@@ -77,6 +77,7 @@ class Measured:
         cpu_ns_per_request: the server's, of the same.
         probe: what a client saw that asks seldom; None without one.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
+        worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
 
@@ -100,6 +101,7 @@ class Measured:
     wire_ns: tuple[tuple[str, float | None], ...] = ()
     cpu_ns_per_request: float | None = None
     culprits: tuple[str, ...] = ()
+    worker_cpu_s: tuple[float, ...] = ()
     alone: Alone | None = None
     probe: Probe | None = None
 

@@ -10,7 +10,15 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from sojourn.analysis import ladders, noise, trend
+from sojourn.analysis import (
+    ladders,
+    noise,
+    paper_factors,
+    quantity,
+    scaling,
+    trend,
+    workers,
+)
 from sojourn.analysis.combinations import Part
 from sojourn.analysis.contrasts import BLOCKS_MIN, Contrast, combined
 from sojourn.analysis.findings import (
@@ -78,12 +86,20 @@ def effects(
         mine = [n for n, part in enumerate(parts) if part.spec.label == label]
         of = (tuple(parts[n] for n in mine), tuple(found[n] for n in mine))
         services.append(_Service(study, *of))
-    return tuple(
+    each = [
         _factor(service, key)
         for service in services
         for key in study.factors_of(service.label)
         if len(service.levels(key)) > 1
-    )
+    ]
+    outward = filter(None, map(_outward, services))
+    return (*outward, *each, *workers.findings(study, parts))
+
+
+def _outward(service: _Service) -> FactorFinding | None:
+    """Many small instances beside one large one, where the study has both."""
+    cells = tuple(part.levels for part in service.parts)
+    return scaling.finding(service.study, service.label, cells, _limits(service), _peaks(service))
 
 
 def _factor(service: _Service, key: str) -> FactorFinding:
@@ -104,6 +120,7 @@ def _factor(service: _Service, key: str) -> FactorFinding:
         aliases=mixed,
         sentence=_sentence(service.label, trends or _told(found), mixed, [*filter(None, doubts)]),
         trends=trends,
+        paper=paper_factors.said(service.parts[0].spec.kind, key, levels),
     )
 
 
@@ -245,16 +262,14 @@ def aliases(study: Study, felt: Collection[str], key: str) -> tuple[str, ...]:
 
 
 def _trends(service: _Service, key: str, name: str, found: Sequence[_Told]) -> Iterator[Trend]:
-    """What levels that are numbers do in order, of the tail at one load and of max RPS.
+    """What levels that are amounts do in order, of the tail at one load and of max RPS.
 
     None where two levels do not compare for another reason, which the effects then say.
     """
-    levels = service.levels(key)
-    numbers = [level for level in levels if type(level) in {int, float}]
-    if len(numbers) < max(trend.LEVELS_MIN, len(levels)):
-        return
-    ordered = sorted(numbers)
     cells = tuple(part.levels for part in service.parts)
+    ordered = quantity.ordered(tuple(service.levels(key)))
+    if ordered is None or len(ordered) < trend.LEVELS_MIN:
+        return
     pairs = (Contrast(cells, key, ordered[0], level, is_fraction=False) for level in ordered[1:])
     if any(_unlike(service, contrast) for contrast in pairs):
         return

@@ -394,7 +394,8 @@ class FactorFinding:
         effects: number by number, each level beside the first.
         aliases: effects of other factors together that cannot be told from this one.
         sentence: the effects that matter most, in words.
-        trends: of three or more levels that are numbers, what they do in order.
+        trends: of three or more levels that are amounts, what they do in order.
+        paper: what the papers found of it; "" if nothing.
     """
 
     service: str
@@ -405,6 +406,7 @@ class FactorFinding:
     aliases: tuple[str, ...]
     sentence: str
     trends: tuple[Trend, ...] = ()
+    paper: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -200,7 +200,15 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         pick_up_p99_ns=result.pick_up_ns.p99,
         lateness_ns=_lateness(result),
         errors=result.errors,
+        worker_cpu_s=_workers(folder),
     )
+
+
+def _workers(folder: Path) -> tuple[float, ...]:
+    """CPU time of each worker, s; nothing in records of before it was counted."""
+    path = folder / HOST
+    found = read_json(path).get("worker_cpu_s") if path.exists() else None
+    return tuple(map(float, found or ()))
 
 
 def _probe(folder: Path) -> Probe | None:

@@ -75,6 +75,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> 
         **{name: getattr(measured, name) for name in _PLAIN},
         "lateness_ns": list(measured.lateness_ns.items()),
         "errors": dict(measured.errors),
+        "worker_cpu_s": measured.worker_cpu_s,
         "ratios": [[q, own.ratio, own.freedom] for q, own in found.ratios.items()],
         "is_steady": found.is_steady,
         "unsteady": found.unsteady,
@@ -89,6 +90,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> 
         **{name: getattr(measured, name) for name in _PLAIN},
         lateness_ns=measured.lateness_ns,
         errors=measured.errors,
+        worker_cpu_s=measured.worker_cpu_s,
         alone=found,
     )
 
@@ -101,6 +103,7 @@ def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measu
         **{name: table[name] for name in _PLAIN},
         lateness_ns=dict(table["lateness_ns"]),
         errors=table["errors"],
+        worker_cpu_s=tuple(table["worker_cpu_s"]),
         alone=Alone(
             ratios={
                 q: Batched(ratio=ratio, freedom=freedom) for q, ratio, freedom in table["ratios"]

@@ -18,10 +18,11 @@ told from the server's own latency.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias
 
+from sojourn.errors import HostFault
 from sojourn.host.topology import Cpu, Topology
 from sojourn.host.tree import cpu_text
 
@@ -136,6 +137,39 @@ def confine(where: Placement, server: tuple[int, ...], usable: Collection[int]) 
         client_wait=where.client_wait if {*server}.isdisjoint(client) else "sleep",
         shared=where.shared if is_apart else (TOLD, *where.shared),
     )
+
+
+def lay_out(where: Placement, topology: Topology, cores: int, cpus: int, *, at: str) -> Placement:
+    """The same with the server on so many CPUs of so many cores, siblings core by core (C21).
+
+    Args:
+        where: as the rules have it for that many threads.
+        topology: of this machine.
+        cores: physical cores of the server.
+        cpus: logical CPUs of the server, at least one a core.
+        at: key of the study, for messages.
+
+    Raises:
+        HostFault: there are not that many beside the client.
+    """
+    if len(where.server) < cores:
+        raise HostFault(
+            f"the server is to have {cores} cores, {len(where.server)} can be had here",
+            at=at,
+            fix=f"give {len(where.server)} or fewer, or take a machine with more cores",
+        )
+    of = {cpu.id: cpu.siblings for cpu in topology.usable}
+    free = {*of} - {*where.client} - {*where.server}
+    more = [one for cpu in where.server[:cores] for one in of[cpu] if one in free]
+    if cores + len(more) < cpus:
+        raise HostFault(
+            f"{cpus} CPUs of {cores} cores need hyper-threads: {cores + len(more)} can be had",
+            at=at,
+            fix=f'give "{cores}" for a CPU each, turn SMT on, or take a machine that has it',
+        )
+    server = tuple(sorted((*where.server[:cores], *more[: cpus - cores])))
+    house = tuple(cpu for cpu in where.housekeeping if cpu not in server) or where.client
+    return replace(where, server=server, housekeeping=house)
 
 
 def _cores(topology: Topology) -> tuple[Core, ...]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.errors import HostFault
 from sojourn.host import company, placement, topology
 from sojourn.host.placement import Placement
 from sojourn.host.tree import Tree
@@ -139,3 +140,40 @@ def test_a_client_is_on_no_server_of_those_it_is_measured_beside(fake_host: Host
 def test_where_there_is_no_other_cpu_clients_stay(machine: str, fake_host: Host) -> None:
     seen, alone = placed(fake_host(machine))
     assert company.apart({"a": alone, "b": alone}, seen) == {"a": alone, "b": alone}
+
+
+def laid_out(root: Path, cores: int, cpus: int) -> Placement:
+    seen, where = placed(root, threads=cores)
+    return placement.lay_out(where, seen, cores, cpus, at="services.x.cores")
+
+
+def test_placements_of_the_papers_are_by_core_and_sibling(fake_host: Host) -> None:
+    """Two sockets of 12 cores; CPU n and n + 24 are siblings (C21: 4-4, 4-7, 7-7; P6)."""
+    root = fake_host("big_server")
+    for cores, cpus in ((1, 1), (1, 2), (2, 2), (4, 4), (4, 7), (4, 8), (7, 7), (8, 8)):
+        got = laid_out(root, cores, cpus)
+        assert (len(got.server), len({cpu % 24 for cpu in got.server})) == (cpus, cores)
+        apart = {cpu % 24 for cpu in got.client}
+        assert apart.isdisjoint({cpu % 24 for cpu in got.server})
+        assert {*got.server}.isdisjoint(got.housekeeping)
+
+
+@pytest.mark.parametrize(
+    ("name", "cores", "cpus", "said"),
+    [
+        ("two_cpus", 2, 2, "to have 2 cores, 1 can be had here"),
+        ("two_cpus", 1, 2, "2 CPUs of 1 cores need hyper-threads: 1 can be had"),
+        ("big_server", 24, 24, "to have 24 cores, 22 can be had here"),
+        ("two_siblings", 1, 2, "need hyper-threads"),
+    ],
+)
+def test_a_placement_that_a_machine_has_not_is_refused(
+    fake_host: Host, name: str, cores: int, cpus: int, said: str
+) -> None:
+    with pytest.raises(HostFault, match=said):
+        laid_out(fake_host(name), cores, cpus)
+
+
+def test_a_sibling_of_the_server_is_its_own_where_it_is_asked_for(fake_host: Host) -> None:
+    got = laid_out(fake_host("four_smt"), 1, 2)  # cores are {0, 2} and {1, 3}
+    assert (got.server, got.client) == ((1, 3), (0,))

@@ -125,8 +125,8 @@ def lacks(asked: Asked) -> Lack | None:
 KIND = KnobKind(
     name=NAME,
     about="the CPUs that handle the machine's interrupts",
-    level='CPUs, such as "0" or "0-1"',
-    pattern=r"\d+(-\d+)?(,\d+(-\d+)?)*",
+    level='CPUs, such as "0" or "0-1"; "server", "client" or "lab": theirs',
+    pattern=r"server|client|lab|\d+(-\d+)?(,\d+(-\d+)?)*",
     needs=("root", "interrupts that the kernel does not manage itself"),
     source="C23",
     lacks=lacks,

@@ -126,8 +126,8 @@ def lacks(asked: Asked) -> Lack | None:
 KIND = KnobKind(
     name=NAME,
     about="the CPUs that take in what arrives over loopback (receive packet steering)",
-    level='CPUs, such as "0" or "0-1", or "none"',
-    pattern=r"none|\d+(-\d+)?(,\d+(-\d+)?)*",
+    level='CPUs, such as "0" or "0-1"; "server", "client" or "lab": theirs; or "none"',
+    pattern=r"none|server|client|lab|\d+(-\d+)?(,\d+(-\d+)?)*",
     needs=("root", "CONFIG_RPS", "place local"),
     source="C23",
     lacks=lacks,

@@ -79,6 +79,14 @@ def cpu_ns(leader: int) -> int:
     return sum(member.cpu_ns for member in session(leader))
 
 
+def thread_ns(pid: int, tid: int) -> int:
+    """CPU time of one thread, ns; 0 if it is gone."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        text = Path(f"/proc/{pid}/task/{tid}/schedstat").read_text(encoding="ascii")
+        return int(text.split()[0])
+    return 0
+
+
 def _threads(pid: int) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     try:

@@ -66,6 +66,8 @@ def lines(found: Sequence[FactorFinding], width: int) -> Iterator[str]:
     for factor in found:
         yield f"{factor.name}, {factor.service} ".ljust(width, "=")
         yield from textwrap.wrap(factor.sentence, width)
+        if factor.paper:
+            yield from textwrap.wrap(f"the papers: {factor.paper}", width)
         yield ""
         known = [row for row in rows(factor) if row.is_known]
         if known:

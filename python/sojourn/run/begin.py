@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import knobs
-from sojourn.errors import RunFault
+from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Turned
-from sojourn.places import proc, process, users
+from sojourn.places import Address, proc, process, users
 from sojourn.places.pinning import Workers
 from sojourn.run import fill, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService, check_port
 from sojourn.run.watch import Deadline, Event, Show
+from sojourn.spec import Pin
 
 SETTLE_S_MAX = 60.0
 PORT_TRIES = 5
+PORTS = 1 << 16
 
 
 def begin(
@@ -79,7 +81,7 @@ def _start(live: RunningService, journal: Journal) -> None:
     wanted = live.service.wanted_port
     check_port(live.label, wanted, live.place)
     for _ in range(PORT_TRIES):
-        live.address = live.place.address(wanted)
+        live.address = _address(live, wanted)
         _launch(live, journal)
         if _is_ready(live):
             return
@@ -88,6 +90,23 @@ def _start(live: RunningService, journal: Journal) -> None:
         f"{live.label} lost its port to another program {PORT_TRIES} times",
         at=f"{live.address}",
         fix="end the program that opens ports so fast, or give a port",
+    )
+
+
+def _address(live: RunningService, wanted: int) -> Address:
+    """Where it listens: the first of as many ports in a row as it wants, all free."""
+    more = range(1, live.service.ports)
+    for _ in range(PORT_TRIES):
+        found = live.place.address(wanted)
+        if found.port + live.service.ports <= PORTS and all(
+            live.place.is_free(found.port + nth) for nth in more
+        ):
+            return found
+    raise HostFault(
+        f"{live.label} wants {live.service.ports} free ports in a row, and there were none in "
+        f"{PORT_TRIES} places",
+        at=f"service {live.label}",
+        fix="give a port from which on they are free, or end programs that hold many",
     )
 
 
@@ -123,18 +142,22 @@ def _is_ready(live: RunningService) -> bool:
     while not deadline.is_over:
         died = live.fault("before it answered")
         if died is not None:
-            if not live.service.wanted_port and not live.place.is_free(live.port):
+            if not live.service.wanted_port and not all(map(live.place.is_free, _ports(live))):
                 return False
             raise died
         if live.service.answers(live.address, 0.5):
             pids = [member.pid for member in proc.session(live.process.pid)]
-            return live.place.owner(live.port, pids) is not None
+            return all(live.place.owner(port, pids) is not None for port in _ports(live))
         time.sleep(0.005)
     raise RunFault(
         f"{live.label} did not answer within {within_s:.0f} s of its start",
         at=f"{live.address}: {' '.join(live.argv)}",
         fix=f"its last words: {process.last_words(live.log) or 'none'}",
     )
+
+
+def _ports(live: RunningService) -> range:
+    return range(live.port, live.port + live.service.ports)
 
 
 def _check(live: RunningService) -> None:
@@ -172,6 +195,9 @@ def _turn(live: RunningService, journal: Journal) -> None:
 def _pin(live: RunningService) -> None:
     """Put the workers on the server's CPUs, one each, in turn where there are fewer (L23)."""
     assert live.process is not None  # noqa: S101  # it answered
+    if live.pin is Pin.NONE:
+        live.notes += (("pinned", "not: the scheduler puts workers on the server's CPUs (L15)"),)
+        return
     workers = Workers(label=live.label, count=live.service.workers, choose=live.service.pinned)
     pinned = live.place.pin(live.process, workers, live.placement.server)
     live.pins = pinned.pins

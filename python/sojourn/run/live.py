@@ -18,6 +18,7 @@ from sojourn.run import shield
 from sojourn.run.moving import Moved
 from sojourn.run.shield import Shield, Wish
 from sojourn.services import Service
+from sojourn.spec import Pin
 
 ANSWER_S_MAX = 2.0
 LOG = "service.log"
@@ -33,6 +34,7 @@ class RunningService:
         address: where it listens and the client reaches it; port 0: not known yet.
         usable: all CPUs of the machine.
         wish: the shield it is to have; shield: the one in force, as last read back.
+        pin: whether its workers are pinned, one to a CPU in turn.
         has_company: it is measured beside other services, or alone to be compared with that. What
             they do on its CPUs is no fault of the instrument's, and clients share a CPU.
         moved: what left its CPUs, to be put back when it ends.
@@ -50,6 +52,7 @@ class RunningService:
     wish: Wish = Wish(name=shield.NONE, refused="nobody asked for one")  # noqa: RUF009  # frozen
     shield: Shield = Shield()  # noqa: RUF009  # frozen
     moved: Moved | None = None
+    pin: Pin = Pin.TURN
     has_company: bool = False
     place: Place = Local()  # noqa: RUF009  # frozen
     address: Address = Address(Local().host, 0)  # noqa: RUF009  # frozen
@@ -102,6 +105,14 @@ class RunningService:
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""
         return proc.cpu_ns(self.process.pid) if self.process else 0
+
+    def workers_cpu_ns(self) -> Mapping[int, int]:
+        """CPU time of each worker so far, ns, by thread; nothing where it cannot be told."""
+        if self.process is None:
+            return {}
+        tasks = proc.tasks(self.process.pid)
+        at = {task.tid: task.pid for task in tasks}
+        return {tid: proc.thread_ns(at[tid], tid) for tid in self.service.pinned(tasks)}
 
     def fault(self, doing: str) -> RunFault | None:
         """Why it cannot serve any more: it died. None: it lives."""

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from sojourn import knobs, places, programs
 from sojourn.errors import AbsentFault, HostFault, SpecFault
-from sojourn.host import Facts
+from sojourn.host import Facts, Placement
 from sojourn.host.abilities import abilities
 from sojourn.host.tree import Tree, cpu_text
 from sojourn.knobs import Asked, KnobKind
 from sojourn.places import PlaceKind
 from sojourn.run.live import check_port
 from sojourn.services import Service
-from sojourn.spec import ServiceSpec
+from sojourn.spec import Pin, ServiceSpec
 
 
 def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
@@ -37,9 +37,32 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
     check_port(spec.label, service.wanted_port, places.build(spec.place))
 
 
-def levels(spec: ServiceSpec) -> dict[str, str]:
-    """The levels that the study gives a service's knobs, as text, by name."""
-    return {name: str(level) for name, level in spec.knobs.items()}
+def check_pin(spec: ServiceSpec, service: Service, where: Placement) -> None:
+    """HostFault where each worker is to have a CPU to itself, and there are too few."""
+    if spec.pin is Pin.ONE and service.workers > len(where.server):
+        here = f"{len(where.server)} CPU{'s' if len(where.server) > 1 else ''}"
+        raise HostFault(
+            f"{service.workers} workers with a CPU each need as many, the server has {here} here",
+            at=f"services.{spec.label}.pin",
+            fix='give fewer workers, or pin = "turn": then they take turns (L23)',
+        )
+
+
+def levels(spec: ServiceSpec, where: Placement | None = None) -> dict[str, str]:
+    """The levels that the study gives a service's knobs, as text, by name.
+
+    Args:
+        spec: the service.
+        where: who runs where: "server", "client" and "lab" become their CPUs. None: left as is.
+    """
+    told = {name: str(level) for name, level in spec.knobs.items()}
+    if where is None:
+        return told
+    parties = {"server": where.server, "client": where.client, "lab": where.housekeeping}
+    return {
+        name: cpu_text(parties[level]) if level in parties else level
+        for name, level in told.items()
+    }
 
 
 def told_cpus(spec: ServiceSpec) -> tuple[int, ...]:

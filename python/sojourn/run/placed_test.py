@@ -1,20 +1,25 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from sojourn import host, knobs, places, programs, services
 from sojourn.errors import HostFault, SpecFault
-from sojourn.host import Facts
+from sojourn.host import Facts, Placement
+from sojourn.host.tree import Tree
 from sojourn.places import PlaceKind, ports
 from sojourn.places.local import Local
 from sojourn.run import placed
 from sojourn.run.session import placement
 from sojourn.services import Allowance, Service
-from sojourn.spec import ServiceSpec
+from sojourn.spec import Pin, ServiceSpec
 
+Host = Callable[[str], Path]
 FAKE = "stages inside the kernel (eBPF)"  # an ability that a bare tree lacks
 
 
@@ -111,3 +116,55 @@ def test_the_cpus_that_a_knob_leaves_are_where_the_server_is_placed() -> None:
     placed.check_levels(spec, facts)
     assert placed.told_cpus(spec) == (cpu,)
     assert placement(spec, facts).server == (cpu,)
+
+
+def test_workers_that_want_a_cpu_each_are_refused_where_there_are_too_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    where = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=())
+    two = service("memcached", monkeypatch, threads=1, instances=2)
+    for pin in Pin:
+        spec = ServiceSpec(kind="memcached", pin=pin)
+        if pin is Pin.ONE:
+            with pytest.raises(HostFault, match="2 workers with a CPU each need as many"):
+                placed.check_pin(spec, two, where)
+        else:
+            placed.check_pin(spec, two, where)
+
+
+def test_words_for_parties_become_their_cpus() -> None:
+    where = Placement(server=(1, 2), client=(3,), housekeeping=(0,), client_wait="spin", shared=())
+    knobs = {"rps": "server", "irq": "lab", "cpuset": "1-2", "policy": "batch"}
+    spec = ServiceSpec.model_validate({"kind": "memcached", "knobs": knobs}, strict=False)
+    assert placed.levels(spec) == knobs
+    assert placed.levels(spec, where) == {**knobs, "rps": "1-2", "irq": "0"}
+
+
+def test_a_service_is_placed_by_its_cores_and_else_by_its_workers(fake_host: Host) -> None:
+    facts = replace(
+        host.read(sample_s=0), topology=host.topology.read(Tree(fake_host("big_server")))
+    )
+
+    def of(**keys: object) -> int:
+        table = {"kind": "memcached", **keys}
+        return len(placement(ServiceSpec.model_validate(table, strict=False), facts).server)
+
+    assert of(cores="4:7") == 7
+    assert of(cores=4, params={"threads": 7}) == 4
+    assert of(params={"threads": 2, "instances": 3}) == 6
+    assert of() == 7
+    assert of(params={"threads": "cpus+1"}) == 17  # of 23 beside the lab's, the client has 6
+
+
+@pytest.mark.parametrize(
+    ("cores", "layout"), [("", None), ("4", (4, 4)), (3, (3, 3)), ("4:7", (4, 7)), ("2:2", (2, 2))]
+)
+def test_cores_are_read(cores: object, layout: tuple[int, int] | None) -> None:
+    found = ServiceSpec.model_validate({"kind": "memcached", "cores": cores}, strict=False)
+    assert found.layout == layout
+
+
+@pytest.mark.parametrize("cores", ["0", "4:3", "4-7", "four", 0, True, "4:"])
+def test_what_is_no_number_of_cores_is_refused(cores: object) -> None:
+    with pytest.raises(ValidationError):
+        ServiceSpec.model_validate({"kind": "memcached", "cores": cores}, strict=False)

@@ -61,7 +61,7 @@ def scene(tmp_path: Path, ledger: Journal) -> Scene:
     folder = tmp_path / "point"
     folder.mkdir()
     live: Any = SimpleNamespace(
-        label="null", placement=WHERE, process=None, cpu_ns=lambda: 0, knobs={}
+        label="null", placement=WHERE, process=None, cpu_ns=lambda: 0, workers_cpu_ns=dict, knobs={}
     )
     return Scene(
         point=point(), spec=SPEC, folder=folder, placement=WHERE, facts=host.read(sample_s=0),

@@ -20,7 +20,7 @@ from typing import Self
 
 from sojourn import actors, places, services
 from sojourn.host import Facts, Placement, apart, place
-from sojourn.host.placement import confine
+from sojourn.host.placement import confine, lay_out
 from sojourn.places import users
 from sojourn.plan import Point, questions
 from sojourn.plan.questions import Question
@@ -40,13 +40,29 @@ CLIENT_PER_SERVER = 3  # CPUs of the server that one CPU of the client can load
 
 def placement(spec: ServiceSpec, facts: Facts) -> Placement:
     """Who runs where for one service: as many CPUs as it wants threads, if there are as many."""
-    width = services.kind(spec.kind).width
-    threads = _whole(spec.params.get(width), THREADS_PAPER) if width else 1
+    threads = spec.layout.cores if spec.layout else _width(spec, facts)
     clients = _whole(spec.load.get("threads"), -(-threads // CLIENT_PER_SERVER))
     clients = max(clients, spec.clients)
     where = place(facts.topology, threads=threads, clients=clients)
+    if spec.layout:
+        at = f"services.{spec.label}.cores"
+        where = lay_out(where, facts.topology, spec.layout.cores, spec.layout.cpus, at=at)
     cpus = placed.told_cpus(spec)
     return confine(where, cpus, [cpu.id for cpu in facts.topology.usable]) if cpus else where
+
+
+def _width(spec: ServiceSpec, facts: Facts) -> int:
+    """How many CPUs a service would like: one a worker.
+
+    Workers that are told by the CPUs have all that are left beside the lab's core and a client that
+    can load them.
+    """
+    kind = services.kind(spec.kind)
+    asked = spec.params.get(kind.width) if kind.width else 1
+    if isinstance(asked, str):
+        cores = len({cpu.core for cpu in facts.topology.usable})
+        return max(1, (cores - 1) * CLIENT_PER_SERVER // (CLIENT_PER_SERVER + 1))
+    return _whole(asked, THREADS_PAPER) * _whole(spec.params.get(kind.times or ""), 1)
 
 
 def company(study: Study, facts: Facts, asks: Question) -> dict[str, Placement]:
@@ -81,6 +97,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
     service = services.build(spec.kind, params, allowance)
     placed.check(spec, service, facts)
+    placed.check_pin(spec, service, where)
     return service, where
 
 
@@ -155,8 +172,9 @@ class Session:
             place=places.build(spec.place),
             work=self._folder(spec, service),
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
-            levels=placed.levels(spec),
+            levels=placed.levels(spec, where),
             wish=shield.wish(study, spec, point, service, where),
+            pin=spec.pin,
             has_company=has_company,
         )
         self._served[spec.label] = Served(live, spec, self.journal, self.show)

@@ -160,5 +160,6 @@ def _param(param: Param) -> dict[str, Any]:
         "lo": param.lo,
         "hi": param.hi,
         "choices": list(param.choices),
+        "relative": "cpus" if param.relative else "",
     }
     return {key: value for key, value in table.items() if value not in (None, "", [])}

@@ -19,7 +19,7 @@ from sojourn.services.params import Param, Value
 
 MEMORY_BYTES = 256 << 20  # of a service that does not say
 
-Json: TypeAlias = str | int | float | bool | list[str]
+Json: TypeAlias = str | int | float | bool | list[str] | dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,11 @@ class Service(ABC):
     def wanted_port(self) -> int:
         """The port the user asked for; 0: any free one."""
         return 0
+
+    @property
+    def ports(self) -> int:
+        """How many ports it listens on, from that of its address on."""
+        return 1
 
     @property
     def workers(self) -> int:
@@ -157,6 +162,7 @@ class ServiceKind:
         needs: programs and rights it needs of the host, as people install them.
         source: where its defaults come from.
         width: the parameter that says how many CPUs it would like; None: one.
+        times: a parameter by which that is multiplied; None: there is none.
         build: parameters and allowance to a settled service; raises SpecFault or HostFault.
     """
 
@@ -166,4 +172,5 @@ class ServiceKind:
     needs: tuple[str, ...]
     source: str
     width: str | None = "threads"
+    times: str | None = None
     build: Callable[[Mapping[str, Value], Allowance], Service]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 
 NAME = "memcached"
 WORKER = "mc-worker"  # thread name since memcached 1.6
+INSTANCES_MAX = 64
+SHELL = Path("/bin/sh")
 ITEMS_PAPER = 6_400_000  # C4
 THREADS_PAPER = 7  # C4
 
@@ -38,10 +41,19 @@ MEMORY_SHARE = 0.5  # of what is free: the rest is for the generator's plan and 
 PARAMS = (
     Param(
         name="threads",
-        about="worker threads (-t); default: 7 (C4), or one per server CPU where there are fewer",
+        about="worker threads (-t); default: 7 (C4), or one per server CPU where there are fewer; "
+        '"cpus", "cpus+1": by the server\'s CPUs',
         default=None,
         lo=1,
         hi=1024,
+        relative=True,
+    ),
+    Param(
+        name="instances",
+        about="processes that share the keys, each with so many threads (C11: scale-out)",
+        default=1,
+        lo=1,
+        hi=INSTANCES_MAX,
     ),
     Param(
         name="items",
@@ -72,6 +84,7 @@ class Memcached(Service):
 
     path: Path
     threads: int
+    instances: int = 1
     items: int
     key_bytes: int
     value_bytes: int
@@ -88,13 +101,19 @@ class Memcached(Service):
             ("version", self.version()),
             ("data", size.replace(",", " ")),
             ("transport", "UDP" if self.udp else "TCP"),
+            *self._shards(),
             *self.why,
         )
 
+    def _shards(self) -> tuple[tuple[str, str], ...]:
+        if self.instances == 1:
+            return ()
+        return (("instances", f"{self.instances} processes, each with the keys that hash to it"),)
+
     @property
     def program(self) -> Path | None:
-        """Path of the system's memcached."""
-        return self.path
+        """Path of the system's memcached, or of the shell that starts several."""
+        return self.path if self.instances == 1 else SHELL
 
     @property
     def wanted_port(self) -> int:
@@ -103,14 +122,31 @@ class Memcached(Service):
 
     @property
     def workers(self) -> int:
-        """How many worker threads it has."""
-        return self.threads
+        """How many worker threads it has, instances together."""
+        return self.threads * self.instances
+
+    @property
+    def ports(self) -> int:
+        """One for each instance, in a row."""
+        return self.instances
+
+    def _addresses(self, address: Address) -> Iterator[Address]:
+        """Of each instance, the first given."""
+        return (Address(address.host, address.port + nth) for nth in range(self.instances))
+
+    @property
+    def _held(self) -> int:
+        """Items that one instance holds at most: their number is binomial; six sigma more."""
+        if self.instances == 1:
+            return self.items
+        mean = self.items / self.instances
+        return math.ceil(mean + 6 * math.sqrt(mean))
 
     @property
     def memory_mb(self) -> int:
-        """Limit (-m) at which nothing is evicted."""
+        """Limit (-m) of an instance at which nothing is evicted."""
         item = item_bytes(self.key_bytes, self.value_bytes) - HASH_BYTES_PER_ITEM
-        return (self.items * item + FIXED_BYTES) >> 20
+        return (self._held * item + FIXED_BYTES) >> 20
 
     @property
     def memory_bytes(self) -> int:
@@ -126,6 +162,13 @@ class Memcached(Service):
     def command(self, work: Path, address: Address) -> Sequence[str]:
         """Flags. All else is memcached's own default, as people run it."""
         del work
+        if self.instances == 1:
+            return self._flags(address)
+        each = (shlex.join([str(self.path), *self._flags(one)]) for one in self._addresses(address))
+        # Whichever ends first takes the others with it: a shard that is gone is a server that is.
+        return ("-c", " ".join(f"({words}; kill -TERM 0) &" for words in each) + " wait")
+
+    def _flags(self, address: Address) -> tuple[str, ...]:
         return (
             *("-l", address.host, "-p", str(address.port)),
             *("-U", str(address.port if self.udp else 0)),
@@ -133,8 +176,9 @@ class Memcached(Service):
         )
 
     def target(self, address: Address) -> str:
-        """The generator's target: by TCP or UDP, as settled."""
-        return f"memcache{'+udp' if self.udp else ''}://{address}"
+        """The generator's target: by TCP or UDP, as settled; every instance is named."""
+        each = ",".join(map(str, self._addresses(address)))
+        return f"memcache{'+udp' if self.udp else ''}://{each}"
 
     def job(self) -> Mapping[str, Json]:
         """Keys of the generator's job that describe the data set."""
@@ -145,9 +189,12 @@ class Memcached(Service):
         }
 
     def answers(self, address: Address, within_s: float) -> bool:
-        """Whether it answers `version` within the time."""
-        reply = ports.ask(address, b"version\r\n", within_s=within_s, until=b"\r\n")
-        return reply is not None and reply.startswith(b"VERSION ")
+        """Whether every instance answers `version` within the time."""
+        replies = (
+            ports.ask(one, b"version\r\n", within_s=within_s, until=b"\r\n")
+            for one in self._addresses(address)
+        )
+        return all(reply is not None and reply.startswith(b"VERSION ") for reply in replies)
 
     @property
     def is_preloaded(self) -> bool:
@@ -166,11 +213,14 @@ class Memcached(Service):
 
     def check(self, address: Address) -> tuple[tuple[str, str], ...]:
         """Count the items, and make sure that none was thrown out and the hash table is at rest."""
-        seen = stats(address)
         at = f"memcached at {address}"
-        if seen is None:
-            raise RunFault("memcached does not answer `stats`", at=at, fix="see its log")
-        held, evicted = int(seen.get("curr_items", "0")), int(seen.get("evictions", "0"))
+        held = evicted = 0
+        for one in self._addresses(address):
+            seen = stats(one)
+            if seen is None:
+                raise RunFault("memcached does not answer `stats`", at=at, fix="see its log")
+            held += int(seen.get("curr_items", "0"))
+            evicted += int(seen.get("evictions", "0"))
         if held < self.items or evicted:
             raise RunFault(
                 f"memcached holds {held} of {self.items} items, {evicted} were evicted",
@@ -180,9 +230,9 @@ class Memcached(Service):
         return (("items held", f"{held:,}".replace(",", " ")), ("evictions", str(evicted)))
 
     def is_settled(self, address: Address) -> bool:
-        """Whether background work on the hash table is done."""
-        seen = stats(address)
-        return seen is not None and seen.get("hash_is_expanding") == "0"
+        """Whether background work on every hash table is done."""
+        seen = map(stats, self._addresses(address))
+        return all(one is not None and one.get("hash_is_expanding") == "0" for one in seen)
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
         """Worker threads by name. Older versions name none: then it cannot be told."""
@@ -222,7 +272,7 @@ def item_bytes(key_bytes: int, value_bytes: int) -> int:
 
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given)
+    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
     path = programs.find(NAME, fix="apt install memcached")
     key, value = int(got["key_bytes"] or 0), int(got["value_bytes"] or 0)
     each = item_bytes(key, value)
@@ -240,6 +290,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     return Memcached(
         path=path,
         threads=threads.value,
+        instances=int(got["instances"] or 1),
         items=data.value,
         key_bytes=key,
         value_bytes=value,
@@ -256,5 +307,6 @@ KIND = ServiceKind(
     params=PARAMS,
     needs=("memcached (apt install memcached)",),
     source="PAPERS C4, L9, L23",
+    times="instances",
     build=build,
 )

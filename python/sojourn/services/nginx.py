@@ -7,6 +7,7 @@ CPU, warmed until every worker has opened nearly every file, measured, TERM.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +33,12 @@ WORKER_COMMAND = "nginx: worker process"
 PARAMS = (
     Param(
         name="workers",
-        about="worker processes; default: 7 (C4), or one per server CPU where there are fewer",
+        about="worker processes; default: 7 (C4), or one per server CPU where there are fewer; "
+        '"cpus", "cpus+1": by the server\'s CPUs',
         default=None,
         lo=1,
         hi=1024,
+        relative=True,
     ),
     Param(
         name="files",
@@ -50,6 +53,25 @@ PARAMS = (
     ),
     Param(name="open_file_cache", about="keep files open (C4: on)", default=True, type=bool),
     Param(name="access_log", about="write an access log (C9)", default=False, type=bool),
+    Param(
+        name="sendfile",
+        about="the kernel sends files itself; off: read and written by the worker (C9)",
+        default=True,
+        type=bool,
+    ),
+    Param(
+        name="gzip",
+        about="compress replies, and be asked for compressed ones (C9: post-processing)",
+        default=False,
+        type=bool,
+    ),
+    Param(
+        name="is_cold",
+        about="nothing of the files is in the page cache when it starts: what it reads is its own, "
+        "and counts against its memory (C25)",
+        default=False,
+        type=bool,
+    ),
     Param(
         name="reuseport",
         about="one listening socket per worker; default off, as nginx itself: workers compete for "
@@ -80,7 +102,8 @@ events {{
 http {{
     access_log {access_log};
     default_type text/html;
-    sendfile on;
+    sendfile {sendfile};
+    gzip {gzip};
     tcp_nodelay on;
     keepalive_timeout 1h;
     keepalive_requests 1000000000;  # the default, 1000, would close connections in mid-measurement
@@ -108,6 +131,9 @@ class Nginx(Service):
     file_bytes: int
     open_file_cache: bool
     access_log: bool
+    sendfile: bool
+    gzip: bool
+    is_cold: bool
     reuseport: bool
     connections_max: int
     cached_max: int
@@ -123,6 +149,9 @@ class Nginx(Service):
             ("data", size),
             ("open_file_cache", self._cache_text()),
             ("access_log", "on" if self.access_log else "off"),
+            ("sendfile", "on" if self.sendfile else "off"),
+            ("page cache", "empty at its start" if self.is_cold else "filled when files were made"),
+            ("gzip", "on, and the client takes it" if self.gzip else "off"),
             ("listen", "a socket per worker" if self.reuseport else "one socket for all workers"),
             *self.why,
         )
@@ -174,13 +203,18 @@ class Nginx(Service):
             files_open=self.open_files,
             connections_max=self.connections_max,
             access_log="access.log" if self.access_log else "off",
+            sendfile="on" if self.sendfile else "off",
+            gzip="on" if self.gzip else "off",
             cache=cache,
             address=address,
             reuseport=" reuseport" if self.reuseport else "",
         )
 
     def command(self, work: Path, address: Address) -> Sequence[str]:
-        """Flags; writes the configuration they name."""
+        """Flags; writes the configuration they name, and lets go of cached files if it is to."""
+        if self.is_cold:
+            for number in range(self.files):
+                forget(work / "files" / f"{number}.html")
         theirs.write(work / "nginx.conf", self.config(address))
         return ("-p", f"{work}/", "-c", "nginx.conf")
 
@@ -190,7 +224,10 @@ class Nginx(Service):
 
     def job(self) -> Mapping[str, Json]:
         """Keys of the generator's job that name the files and their length."""
-        return {"items": self.files, "paths": [PATTERN], "expect_bytes": self.file_bytes}
+        names: dict[str, Json] = {"items": self.files, "paths": [PATTERN]}
+        if self.gzip:  # how long a reply is then is not known before
+            return {**names, "option": {"accept_encoding": "gzip"}}
+        return {**names, "expect_bytes": self.file_bytes}
 
     def answers(self, address: Address, within_s: float) -> bool:
         """Ask for the first file."""
@@ -206,6 +243,8 @@ class Nginx(Service):
     @property
     def warm_requests(self) -> int:
         """Requests after which each worker has opened 95 % of the files: -ln(0.05) = 3 per file."""
+        if self.is_cold:  # as many as fill what memory there is; they may come from a slow disk
+            return self.files
         each = math.ceil(3 * self.files) if self.open_file_cache else self.files
         return each * self.processes
 
@@ -240,6 +279,16 @@ def content(number: int, size: int) -> bytes:
     return (word * (size // len(word) + 1))[:size]
 
 
+def forget(path: Path) -> None:
+    """Take a file out of the page cache, which keeps what is not on the disk yet."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(file)
+
+
 def version(path: Path) -> str:
     """`nginx/1.22.1`; "" if it does not say."""
     found = re.search(r"nginx/\S+", programs.says(path, "-v"))
@@ -259,7 +308,7 @@ def file_room(file_bytes: int, allowance: Allowance) -> tuple[int, str]:
 
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given)
+    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
     path = programs.find(NAME, fix="apt install nginx-light")
     file_bytes = int(got["file_bytes"] or 0)
     fits, limit = file_room(file_bytes, allowance)
@@ -280,6 +329,9 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         file_bytes=file_bytes,
         open_file_cache=bool(got["open_file_cache"]),
         access_log=bool(got["access_log"]),
+        sendfile=bool(got["sendfile"]),
+        gzip=bool(got["gzip"]),
+        is_cold=bool(got["is_cold"]),
         reuseport=bool(got["reuseport"]),
         connections_max=connections,
         cached_max=max(1, min(data.value, allowance.open_files - connections - FILES_SPARE)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,6 +11,7 @@ from sojourn.errors import SpecFault
 from sojourn.kinds import meant
 
 Value: TypeAlias = str | int | float | bool
+RELATIVE = r"cpus([+-]\d+)?"  # as `spec.kinds` has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,7 @@ class Param:
     Attributes:
         default: None: settled for the machine; `about` says how.
         lo, hi: inclusive range of a number.
+        relative: a whole number that may be told by the server's CPUs: "cpus", "cpus+1", "cpus-1".
     """
 
     name: str
@@ -29,6 +32,7 @@ class Param:
     lo: float | None = None
     hi: float | None = None
     choices: tuple[str, ...] = ()
+    relative: bool = False
 
     @property
     def range(self) -> str:
@@ -43,9 +47,15 @@ class Param:
 
 
 def settle(
-    kind: str, params: tuple[Param, ...], given: Mapping[str, Value]
+    kind: str, params: tuple[Param, ...], given: Mapping[str, Value], *, cpus: int = 1
 ) -> dict[str, Value | None]:
     """Check what was given and fill in defaults.
+
+    Args:
+        kind: whose they are, for messages.
+        params: that there are.
+        given: by name.
+        cpus: of the server, of which relative numbers are told.
 
     Raises:
         SpecFault: an unknown name, a wrong type, or a value out of range.
@@ -58,13 +68,25 @@ def settle(
                 at=f"service {kind}, {name}",
                 fix=meant(name, known) or f"it has {', '.join(known) or 'none'}",
             )
-    return {name: _value(kind, param, given.get(name)) for name, param in known.items()}
+    return {name: _value(kind, param, given.get(name), cpus) for name, param in known.items()}
 
 
-def _value(kind: str, param: Param, value: Value | None) -> Value | None:
+def of_cpus(text: str, cpus: int) -> int | None:
+    """The number that a text tells by the CPUs of the server; None if it tells none.
+
+    >>> [of_cpus(text, 4) for text in ("cpus", "cpus+1", "cpus-2", "four")]
+    [4, 5, 2, None]
+    """
+    found = re.fullmatch(RELATIVE, text)
+    return cpus + int(found.group(1) or 0) if found else None
+
+
+def _value(kind: str, param: Param, value: Value | None, cpus: int) -> Value | None:
     if value is None:
         return param.default
     at = f"service {kind}, {param.name} = {value!r}"
+    if param.relative and isinstance(value, str) and (told := of_cpus(value, cpus)) is not None:
+        value = told
     if param.type is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if type(value) is not param.type:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import programs, services
-from sojourn.errors import HostFault, SpecFault
+from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.places import Address, ports
 from sojourn.places.task import Task
 from sojourn.services import KINDS, Allowance, memcached, nginx
@@ -206,3 +206,79 @@ def test_a_silent_server_and_no_server_are_no_answer() -> None:
         address = Address(*server.getsockname())
         assert ports.ask(address, b"x", within_s=0.05, until=b"y") is None
     assert ports.ask(address, b"x", within_s=0.05, until=b"y") is None
+
+
+def test_numbers_told_by_the_servers_cpus_are_settled_with_them() -> None:
+    four = Allowance(cpus=4, memory_bytes=GIB)
+    for text, threads in (("cpus", 4), ("cpus+1", 5), ("cpus-3", 1)):
+        cache, web = built("memcached", four, threads=text), built("nginx", four, workers=text)
+        assert (cache.workers, web.workers) == (threads, threads)
+    for wrong in ("cpus-4", "2cpus", "all"):
+        with pytest.raises(SpecFault):
+            built("memcached", four, threads=wrong)
+    with pytest.raises(SpecFault):
+        built("memcached", four, items="cpus")  # that is no number of CPUs
+
+
+def test_instances_share_ports_keys_and_memory() -> None:
+    one = built("memcached", ROOMY, threads=1, items=100_000)
+    four = built("memcached", ROOMY, threads=1, items=100_000, instances=4)
+    assert isinstance(one, Memcached)
+    assert isinstance(four, Memcached)
+    assert (one.ports, four.ports, four.workers) == (1, 4, 4)
+    at = Address(ports.HOST, 5000)
+    assert four.target(at) == "memcache://" + ",".join(f"{ports.HOST}:{5000 + n}" for n in range(4))
+    assert one.target(at) == f"memcache://{ports.HOST}:5000"
+    assert one.program == Path("/nowhere/memcached")
+    assert str(four.program) == "/bin/sh"
+    script = " ".join(four.command(Path("/w"), at))
+    assert [script.count(f"-p {5000 + n} ") for n in range(4)] == [1] * 4
+    assert one.memory_mb / 4 < four.memory_mb < one.memory_mb
+
+
+def test_every_instance_must_answer_and_their_items_are_counted_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pair = built("memcached", ROOMY, threads=1, items=1000, instances=2)
+    held = {5000: 600, 5001: 400}
+
+    def said(at: Address, request: bytes, **_: object) -> bytes | None:
+        if at.port not in held:
+            return None
+        count = b"STAT curr_items %d\r\nSTAT hash_is_expanding 0\r\nEND\r\n" % held[at.port]
+        return count if request.startswith(b"stats") else b"VERSION 1\r\n"
+
+    monkeypatch.setattr(ports, "ask", said)
+    at = Address(ports.HOST, 5000)
+    assert pair.answers(at, 1.0)
+    assert pair.is_settled(at)
+    assert dict(pair.check(at))["items held"] == "1 000"
+    held[5001] = 399
+    with pytest.raises(RunFault, match="holds 999 of 1000"):
+        pair.check(at)
+    del held[5001]
+    assert not pair.answers(at, 1.0)
+    assert not pair.is_settled(at)
+
+
+def test_settings_of_nginx_stand_in_its_configuration() -> None:
+    plain, other = built("nginx", ROOMY), built("nginx", ROOMY, sendfile=False, gzip=True)
+    assert isinstance(plain, Nginx)
+    assert isinstance(other, Nginx)
+    assert "sendfile on;\n    gzip off;" in plain.config(AT)
+    assert "sendfile off;\n    gzip on;" in other.config(AT)
+    assert plain.job()["expect_bytes"] == 4096
+    assert "option" not in plain.job()
+    assert "expect_bytes" not in other.job()
+    assert other.job()["option"] == {"accept_encoding": "gzip"}
+
+
+def test_files_of_a_cold_server_are_let_go_of_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone: list[str] = []
+    monkeypatch.setattr(nginx, "forget", lambda path: gone.append(path.name))
+    for is_cold, names in ((False, []), (True, ["0.html", "1.html"])):
+        web = built("nginx", ROOMY, files=2, is_cold=is_cold)
+        web.command(tmp_path, AT)
+        assert gone == names

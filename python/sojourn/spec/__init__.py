@@ -4,6 +4,7 @@ from sojourn.spec.load import find, load, located, names
 from sojourn.spec.models import (
     Check,
     MaxRps,
+    Pin,
     Qos,
     QosRule,
     RunSpec,
@@ -18,6 +19,7 @@ __all__ = [
     "PROFILES",
     "Check",
     "MaxRps",
+    "Pin",
     "Qos",
     "QosRule",
     "RunSpec",

@@ -38,6 +38,7 @@ RESERVED = {
 _TABLES = {"arrivals": "arrivals", "popularity": "popularity", "transport": "transports"}
 # Keys of a study that name a kind of actor, as KIND or KIND:WHERE, and the table of those.
 ACTORS = {"neighbour": "neighbours", "manager": "managers"}
+_RELATIVE = r"cpus([+-]\d+)?"  # a number told by the server's CPUs, as `services.params` has it
 _WORDS = {
     "integer": "a whole number",
     "number": "a number",
@@ -179,6 +180,8 @@ def _plain(found: Mapping[str, Any]) -> Mapping[str, Any]:
 def _problem(name: str, value: object, wanted: Mapping[str, Any]) -> tuple[str, str] | None:
     """What is wrong with a value, and how to mend it."""
     kind = wanted.get("type")
+    if wanted.get("relative") and isinstance(value, str) and re.fullmatch(_RELATIVE, value):
+        return None
     if kind in _WORDS and not _fits(value, str(kind)):
         shown = f"'{value}'" if isinstance(value, str) else value
         return f"{name} is {shown}, not {_WORDS[kind]}", f"write {_WORDS[kind]}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
@@ -85,6 +85,24 @@ class Qos(Model):
     def bound_ns(self) -> int | None:
         """The bound, ns; None until it is measured."""
         return units.parse_ns(self.bound) if self.bound else None
+
+
+class Pin(StrEnum):
+    """Whether workers of a service are pinned to the server's CPUs (L15, L23)."""
+
+    TURN = "turn"  # one to a CPU, in turn where there are fewer CPUs
+    ONE = "one"  # the same, and refused where there are fewer CPUs (C11)
+    NONE = "none"  # the scheduler chooses among the server's CPUs
+
+
+class Layout(NamedTuple):
+    """Physical cores of a service and logical CPUs on them: n-m of C21."""
+
+    cores: int
+    cpus: int
+
+
+_LAYOUT = re.compile(r"([1-9]\d{0,3})(?::([1-9]\d{0,3}))?")
 
 
 class Check(Model):
@@ -174,6 +192,12 @@ class ServiceSpec(Model):
     axis: Literal["own", "local"] = "own"
     """Whose max RPS is 100 % where the place is varied: each place's own, or that of "local" in all
     of them, to compare places at equal offered load (C17)."""
+    cores: str = ""
+    """Physical cores that it has, one logical CPU of each, such as 4; with hyper-threads "4:7":
+    seven logical CPUs of four cores (C21). "": a core for each worker, as far as there are."""
+    pin: Pin = Field(default=Pin.TURN, strict=False)
+    """Whether workers are pinned: "turn" (one to a CPU, in turn where there are fewer CPUs), "one"
+    (the same, refused where there are fewer) or "none" (the scheduler chooses; L15)."""
     clients: Annotated[int, Field(ge=0, le=64)] = 1
     """Generator processes that share its load from one instant on: connections, threads and rate in
     equal parts, each a seed of its own. Arrivals are Poisson, whose streams add up. 0: nobody is
@@ -187,6 +211,29 @@ class ServiceSpec(Model):
     @classmethod
     def _list(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("cores", mode="before")
+    @classmethod
+    def _count_as_text(cls, cores: object) -> object:
+        return str(cores) if isinstance(cores, int) and cores is not True else cores
+
+    @field_validator("cores")
+    @classmethod
+    def _a_layout(cls, text: str) -> str:
+        found = _LAYOUT.fullmatch(text)
+        if text and not found:
+            raise ValueError(
+                f"'{text}' is no number of cores; write 4, or 4:7 for 7 CPUs of 4 cores"
+            )
+        if found and found[2] and int(found[2]) < int(found[1]):
+            raise ValueError(f"{found[1]} cores have as many CPUs at least, not {found[2]}")
+        return text
+
+    @property
+    def layout(self) -> Layout | None:
+        """Its cores and logical CPUs; None: by its workers."""
+        cores, _, cpus = self.cores.partition(":")
+        return Layout(int(cores), int(cpus or cores)) if cores else None
 
     @field_validator("label")
     @classmethod

@@ -1,6 +1,7 @@
 //! The closed loop of `find_max`: every connection keeps `depth` requests in flight.
 //!
-//! The plan gives items and operations; a request is intended when there is room for it, which is
+//! The plan gives items and operations (of several servers, the next item that the connection's own
+//! holds); a request is intended when there is room for it, which is
 //! when it is sent. So its sojourn time is the time on the wire, and says nothing about a load
 //! that does not wait for replies. Its use is the peak rate.
 
@@ -34,8 +35,10 @@ impl Drive {
     fn fill(&mut self, now_ns: u64) {
         while (1..self.times.end_ns).contains(&now_ns)
             && self.next < self.load_len
-            && let Some(connection) = self.connections.pick()
+            && let Some(connection) = self.connections.pick_any()
         {
+            let shard = self.shards.of_connection(connection);
+            self.plan.item[self.next] = self.shards.item_of(shard, self.plan.item[self.next]);
             self.send(self.next, connection);
             self.plan.intended_ns[self.next] = self.marks.sent_ns[self.next];
             self.next += 1;

@@ -8,6 +8,7 @@ use super::datagrams::Overtaken;
 use super::read::After;
 use super::segments::Open;
 use crate::protocols::Decoder;
+use crate::shards::Shards;
 
 const NONE: u32 = u32::MAX;
 /// Overtaken requests for which there is room from the start: 2 % of 200 000/s for a second.
@@ -27,7 +28,23 @@ struct Connection {
     aside: bool,
     /// When the first byte of the reply being read came, ns; 0: none yet.
     first_byte_ns: u64,
+    /// The server that it leads to.
+    shard: u32,
     decoder: Box<dyn Decoder>,
+}
+
+/// The connections to one server that have room for a request.
+#[derive(Clone)]
+struct Room {
+    /// First and last connection with `i` in flight, for `i` below `depth`.
+    first: Vec<u32>,
+    last: Vec<u32>,
+    /// No connection has fewer in flight than this.
+    lowest: u32,
+    /// How many there are.
+    with: u32,
+    /// Since when there has been one at least, ns.
+    since_ns: u64,
 }
 
 /// All connections of one thread.
@@ -36,16 +53,11 @@ pub struct Connections {
     /// Requests in flight: `depth` slots for each connection, as rings.
     slots: Vec<u32>,
     depth: u32,
-    /// First and last connection with `i` in flight, for `i` below `depth`.
-    first: Vec<u32>,
-    last: Vec<u32>,
-    /// No connection has fewer in flight than this.
-    lowest: u32,
+    /// Those that have room, by the server that they lead to.
+    rooms: Vec<Room>,
+    /// Where `pick_any` looks first.
+    turn: usize,
     in_flight: usize,
-    /// Connections that have room.
-    with_room: u32,
-    /// Since when at least one has had room, ns.
-    room_since_ns: u64,
     /// Over UDP a reply may come when nobody waits for it any more.
     datagrams: bool,
     /// Requests of each segment of the plan that are in flight or not sent yet.
@@ -55,15 +67,18 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// `count` open connections with nothing in flight.
+    /// `count` open connections with nothing in flight, to the servers of `shards` in turn.
     pub fn new(
         count: u32,
         depth: u32,
         datagrams: bool,
+        shards: Shards,
         decoder: impl Fn() -> Box<dyn Decoder>,
     ) -> Self {
+        let lists = vec![NONE; depth as usize];
+        let room = Room { first: lists.clone(), last: lists, lowest: 0, with: 0, since_ns: 0 };
         let each = (0..count)
-            .map(|_| Connection {
+            .map(|nth| Connection {
                 next: NONE,
                 previous: NONE,
                 head: 0,
@@ -71,6 +86,7 @@ impl Connections {
                 open: false,
                 aside: false,
                 first_byte_ns: 0,
+                shard: shards.of_connection(nth),
                 decoder: decoder(),
             })
             .collect();
@@ -78,12 +94,9 @@ impl Connections {
             each,
             slots: vec![NONE; count as usize * depth as usize],
             depth,
-            first: vec![NONE; depth as usize],
-            last: vec![NONE; depth as usize],
-            lowest: 0,
+            rooms: vec![room; shards.count() as usize],
+            turn: 0,
             in_flight: 0,
-            with_room: 0,
-            room_since_ns: 0,
             datagrams,
             open: Open::default(),
             overtaken: Vec::with_capacity(if datagrams { OVERTAKEN } else { 0 }),
@@ -92,22 +105,37 @@ impl Connections {
         this
     }
 
-    /// The connection that the next request takes; `None` if none has room.
+    /// The connection that the next request to server `shard` takes; `None` if none has room.
     #[inline]
-    pub fn pick(&mut self) -> Option<u32> {
-        if self.with_room == 0 {
+    pub fn pick(&mut self, shard: u32) -> Option<u32> {
+        let room = &mut self.rooms[shard as usize];
+        if room.with == 0 {
             return None;
         }
-        while self.first[self.lowest as usize] == NONE {
-            self.lowest += 1;
+        while room.first[room.lowest as usize] == NONE {
+            room.lowest += 1;
         }
-        Some(self.first[self.lowest as usize])
+        Some(room.first[room.lowest as usize])
     }
 
-    /// Since when, without a break, a connection has had room, ns.
+    /// The connection that the next request to any server takes, servers in turn.
     #[inline]
-    pub fn room_since_ns(&self) -> u64 {
-        self.room_since_ns
+    pub fn pick_any(&mut self) -> Option<u32> {
+        for _ in 0..self.rooms.len() {
+            let shard = self.turn;
+            self.turn = if shard + 1 < self.rooms.len() { shard + 1 } else { 0 };
+            let found = self.pick(shard as u32);
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// Since when, without a break, a connection to the server of `connection` has had room, ns.
+    #[inline]
+    pub fn room_since_ns(&self, connection: u32) -> u64 {
+        self.rooms[self.each[connection as usize].shard as usize].since_ns
     }
 
     /// Requests in flight on all connections.
@@ -150,7 +178,7 @@ impl Connections {
         if self.is_listed(connection) {
             self.list(connection);
         } else if listed {
-            self.with_room -= 1;
+            self.room_of(connection).with -= 1;
         }
     }
 
@@ -197,7 +225,7 @@ impl Connections {
         self.in_flight -= 1;
         if self.is_listed(connection) {
             if !listed {
-                self.gain_room(now_ns);
+                self.gain_room(connection, now_ns);
             }
             self.list(connection);
         }
@@ -221,7 +249,7 @@ impl Connections {
         it.first_byte_ns = 0;
         it.decoder.reset();
         if self.is_listed(connection) {
-            self.gain_room(now_ns);
+            self.gain_room(connection, now_ns);
             self.list(connection);
         }
     }
@@ -229,7 +257,7 @@ impl Connections {
     /// `connection`, open and with nothing in flight, is never picked from now on.
     pub(super) fn set_aside(&mut self, connection: u32) {
         self.unlist(connection);
-        self.with_room -= 1;
+        self.room_of(connection).with -= 1;
         self.each[connection as usize].aside = true;
     }
 
@@ -252,7 +280,7 @@ impl Connections {
         }
         if self.is_listed(connection) {
             self.unlist(connection);
-            self.with_room -= 1;
+            self.room_of(connection).with -= 1;
         }
         self.each[connection as usize].open = false;
         true
@@ -273,26 +301,34 @@ impl Connections {
         if ignored { After::GoOn } else { After::Broken }
     }
 
-    fn gain_room(&mut self, now_ns: u64) {
-        if self.with_room == 0 {
-            self.room_since_ns = now_ns;
+    #[inline]
+    fn room_of(&mut self, connection: u32) -> &mut Room {
+        &mut self.rooms[self.each[connection as usize].shard as usize]
+    }
+
+    fn gain_room(&mut self, connection: u32, now_ns: u64) {
+        let room = self.room_of(connection);
+        if room.with == 0 {
+            room.since_ns = now_ns;
         }
-        self.with_room += 1;
+        room.with += 1;
     }
 
     /// Puts `connection` at the end of its list.
     #[inline]
     fn list(&mut self, connection: u32) {
         let level = self.each[connection as usize].len;
-        let last = std::mem::replace(&mut self.last[level as usize], connection);
+        let room = self.room_of(connection);
+        let last = std::mem::replace(&mut room.last[level as usize], connection);
+        if last == NONE {
+            room.first[level as usize] = connection;
+        }
+        room.lowest = room.lowest.min(level);
         self.each[connection as usize].previous = last;
         self.each[connection as usize].next = NONE;
-        if last == NONE {
-            self.first[level as usize] = connection;
-        } else {
+        if last != NONE {
             self.each[last as usize].next = connection;
         }
-        self.lowest = self.lowest.min(level);
     }
 
     /// Takes `connection` out of its list.
@@ -300,12 +336,12 @@ impl Connections {
     fn unlist(&mut self, connection: u32) {
         let Connection { next, previous, len, .. } = self.each[connection as usize];
         if previous == NONE {
-            self.first[len as usize] = next;
+            self.room_of(connection).first[len as usize] = next;
         } else {
             self.each[previous as usize].next = next;
         }
         if next == NONE {
-            self.last[len as usize] = previous;
+            self.room_of(connection).last[len as usize] = previous;
         } else {
             self.each[next as usize].previous = previous;
         }

@@ -37,6 +37,7 @@ use crate::long::{Border, Geometry};
 use crate::marks::{Ending, Marks, ThreadMeasurement};
 use crate::protocols::Protocol;
 use crate::resolve::Wait;
+use crate::shards::Shards;
 use crate::transports::{Event, Patience, Transport};
 
 /// Requests sent before replies are looked for again.
@@ -71,6 +72,8 @@ pub struct Setup {
     pub transport: Box<dyn Transport>,
     /// What is said on them.
     pub protocol: Arc<dyn Protocol>,
+    /// Which connections lead to the server of an item.
+    pub shards: Shards,
     /// What the probe client sends, on one connection more.
     pub probe: Option<Plan>,
     /// Number of connections, and most requests in flight on each.
@@ -104,6 +107,9 @@ pub struct Drive {
     transport: Box<dyn Transport>,
     protocol: Arc<dyn Protocol>,
     connections: Connections,
+    shards: Shards,
+    /// When there was room for the request sent last, ns: none is free before the one ahead of it.
+    free_ns: u64,
     reopener: Reopener,
     watch: Watch,
     clock: Monotonic,
@@ -157,7 +163,9 @@ impl Drive {
         let Setup { protocol, connections, depth, .. } = setup;
         let bytes = Vec::with_capacity(protocol.request_bytes_max() + 16);
         let sockets = connections + u32::from(probe.is_some());
-        let mut lists = Connections::new(sockets, depth, setup.datagrams, || protocol.decoder());
+        let shards = setup.shards;
+        let mut lists =
+            Connections::new(sockets, depth, setup.datagrams, shards, || protocol.decoder());
         if let Some(probe) = &probe {
             lists.set_aside(probe.connection);
         }
@@ -169,6 +177,8 @@ impl Drive {
         }
         Self {
             connections: lists,
+            shards,
+            free_ns: 0,
             reopener: Reopener::new(sockets),
             watch,
             clock: Monotonic,
@@ -211,9 +221,18 @@ impl Drive {
         if self.plan.intended_ns[place] > now_ns {
             return None;
         }
-        let connection = self.connections.pick()?;
+        let connection = self.pick()?;
         self.next += 1;
         Some((place, connection))
+    }
+
+    /// The connection that the next request of the load takes; `None`: its server's have no room.
+    #[inline]
+    fn pick(&mut self) -> Option<u32> {
+        if self.shards.count() == 1 || self.next == self.load_len {
+            return self.connections.pick(0);
+        }
+        self.connections.pick(self.shards.of(self.plan.item[self.next & self.mask]))
     }
 
     #[inline]
@@ -221,7 +240,8 @@ impl Drive {
         self.bytes.clear();
         self.protocol.encode(self.plan.asked(request), &mut self.bytes);
         self.marks.connection[request] = connection;
-        self.marks.free_ns[request] = self.connections.room_since_ns();
+        self.free_ns = self.free_ns.max(self.connections.room_since_ns(connection));
+        self.marks.free_ns[request] = self.free_ns;
         self.connections.push(connection, request as u32);
         self.marks.sent_ns[request] = self.clock.now_ns().saturating_sub(self.times.start_ns);
         self.transport.send(connection, &self.bytes);
@@ -304,7 +324,7 @@ impl Drive {
 
     fn finish(mut self) -> ThreadMeasurement {
         let probe_sojourn_ns = self.probe_times();
-        let no_room_ns = if self.connections.pick().is_none() { self.now() } else { 0 };
+        let no_room_ns = if self.pick().is_none() { self.now() } else { 0 };
         let Self { watch, transport, stopped_ns, used_up_ns, reopener, overdue, .. } = self;
         let mut run = ThreadMeasurement {
             probe_sojourn_ns,

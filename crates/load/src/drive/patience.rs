@@ -28,7 +28,7 @@ impl Drive {
     /// How long nothing will be due.
     fn wait_ns(&mut self, now_ns: u64) -> u64 {
         let nap_ns = self.nap_ns(now_ns);
-        if self.connections.pick().is_none() {
+        if self.pick().is_none() {
             return nap_ns; // only a reply, or the deadline, can change anything for the load
         }
         if self.next == self.load_len {

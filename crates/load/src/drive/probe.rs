@@ -24,10 +24,12 @@ impl Probe {
         let first = setup.plan.intended_ns.len();
         let marks = Marks::for_requests(plan.intended_ns.len());
         setup.plan.intended_ns.extend(plan.intended_ns);
-        setup.plan.item.extend(plan.item);
+        let (shards, connection) = (setup.shards, setup.connections);
+        let shard = shards.of_connection(connection);
+        setup.plan.item.extend(plan.item.iter().map(|&item| shards.item_of(shard, item)));
         setup.plan.op.extend(plan.op);
         setup.marks.extend(marks);
-        Self { connection: setup.connections, first, next: first }
+        Self { connection, first, next: first }
     }
 }
 

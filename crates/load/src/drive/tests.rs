@@ -51,6 +51,7 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
         transport: Box::new(Server { answers, asked: Vec::new() }),
         protocol: protocols::build(&job, &protocols::target("null:").unwrap()).unwrap(),
         probe: None,
+        shards: Shards::new(1, job.items),
         connections: 4,
         depth: 100,
         times: Times { start_ns: 0, measured_ns: 0, end_ns: hour_ns, drain_ns: 0 },

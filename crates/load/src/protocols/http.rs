@@ -23,6 +23,7 @@ use body::{Body, Took};
 const HEAD_MAX: usize = 256 * 1024;
 /// Room for the usual head, so that the loop allocates only for another.
 const HEAD_USUAL: usize = 16 * 1024;
+const ENCODING: &str = "accept_encoding";
 /// Headers for which there is room on the stack, and the most that are read.
 const HEADERS_USUAL: usize = 64;
 const HEADERS_MAX: usize = 4096;
@@ -242,11 +243,19 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
                 default: "0",
                 range: ">= 0",
             },
+            Param {
+                name: ENCODING,
+                unit: "",
+                about: "codings that replies may have, such as gzip; they are not decoded",
+                default: "",
+                range: "",
+            },
         ],
         needs: &[],
         source: "RFC 9112",
     },
     schemes: &[Scheme::stream("http", 80)],
+    options: &[ENCODING],
     settle,
     items,
     build,
@@ -274,14 +283,27 @@ fn items(job: &Job) -> u64 {
     job.paths.iter().map(|path| if path.contains("{}") { job.items } else { 1 }).sum()
 }
 
+/// The header that allows codings; empty where none is allowed.
+fn encoding(job: &Job) -> Result<String, Fault> {
+    let text = KIND.option(job, ENCODING);
+    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-*;=., ".contains(&byte)) {
+        let what = format!("'{text}' names no codings");
+        return Err(Fault::usage(what, format!("option {ENCODING}"), "write such as gzip"));
+    }
+    let is_plain = text.is_empty();
+    Ok(if is_plain { String::new() } else { format!("Accept-Encoding: {text}\r\n") })
+}
+
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let host = if target.host.contains(':') {
         format!("[{}]:{}", target.host, target.port)
     } else {
         format!("{}:{}", target.host, target.port)
     };
-    let rest =
-        format!(" HTTP/1.1\r\nHost: {host}\r\nUser-Agent: sojourn-load\r\nAccept: */*\r\n\r\n");
+    let encoding = encoding(job)?;
+    let rest = format!(
+        " HTTP/1.1\r\nHost: {host}\r\nUser-Agent: sojourn-load\r\nAccept: */*\r\n{encoding}\r\n"
+    );
     let (mut fixed, mut numbered) = (Vec::new(), Vec::new());
     for path in &job.paths {
         let is_sound = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());

@@ -223,7 +223,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     kind: Kind {
         name: "memcache",
         about: "memcache text over TCP or UDP: get, set, multi-key get; every value is checked",
-        usage: "memcache://HOST:PORT or memcache+udp://HOST:PORT",
+        usage: "memcache://HOST:PORT or memcache+udp://HOST:PORT; of several, HOST:PORT,HOST:PORT, each holds the keys that hash to it",
         params: &[
             Param {
                 name: "items",
@@ -285,6 +285,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         Operation { name: "set", share: "set_share" },
         Operation { name: "multiget", share: "multiget_share" },
     ],
+    shards: true,
     build,
     ..PLAIN
 };

@@ -104,6 +104,8 @@ pub struct ProtocolKind {
     pub schemes: &'static [Scheme],
     /// What it can do, the usual first.
     pub operations: &'static [Operation],
+    /// Whether a target may name several servers that share the keys.
+    pub shards: bool,
     /// Which of its parameters no other protocol has: they are given with the job's `option`.
     pub options: &'static [&'static str],
     /// Puts into the job what only this protocol reads from it and the target.
@@ -125,6 +127,7 @@ pub const PLAIN: ProtocolKind = ProtocolKind {
     kind: null::KIND.kind,
     schemes: &[],
     operations: &[Operation { name: "get", share: "" }],
+    shards: false,
     options: &[],
     settle: |_, _| Ok(()),
     items: |job| job.items,

@@ -47,6 +47,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     },
     schemes: &[Scheme { name: "null", port: 0, carrier: Carrier::Nothing, if_silent: "" }],
     operations: &[Operation { name: "get", share: "" }],
+    shards: false,
     options: &[],
     settle: |_, _| Ok(()),
     items: |job| job.items,

@@ -320,6 +320,14 @@ fn requests_read_as_the_protocol_says() {
     });
     assert!(text(&http, asked(GET, 0)).starts_with("GET /x HTTP/1.1\r\nHost: h:81\r\n"));
     assert!(text(&http, asked(GET, 8)).starts_with("GET /7.html HTTP/1.1\r\n"));
+    let coded = |text: &str| {
+        let job = Job { target: "http://h/".into(), ..Job::default() };
+        let option = [("accept_encoding".into(), text.into())].into();
+        build(&Job { option, ..job }, &target("http://h/").unwrap())
+    };
+    let request = text(&coded("gzip").unwrap(), asked(GET, 0));
+    assert!(request.ends_with("\r\nAccept-Encoding: gzip\r\n\r\n"));
+    assert_eq!(coded("gzip\r\nX: y").err().unwrap().at, "option accept_encoding");
 }
 
 #[test]

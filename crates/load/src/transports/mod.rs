@@ -91,8 +91,8 @@ pub trait Transport {
 
 /// What a transport starts from.
 pub struct Ends {
-    /// The server.
-    pub address: SocketAddr,
+    /// The servers, one or more; connection `c` leads to entry `c` modulo their number.
+    pub addresses: Vec<SocketAddr>,
     /// Addresses of this machine that connections come from, in turn; empty: the kernel's choice.
     pub sources: Vec<IpAddr>,
     /// Connected, non-blocking sockets; connection `c` is entry `c`.
@@ -112,7 +112,7 @@ pub struct Ends {
 impl Ends {
     /// Where `connection` leads, and where it comes from.
     fn way(&self, connection: u32) -> sockets::Way {
-        sockets::Way::nth(self.address, self.datagrams, &self.sources, connection)
+        sockets::Way::nth(&self.addresses, self.datagrams, &self.sources, connection)
     }
 
     /// Buffers for arrivals: two a connection, so that one can be read while the other is filled.

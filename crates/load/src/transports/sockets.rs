@@ -30,10 +30,10 @@ pub struct Way {
     pub source: Option<IpAddr>,
 }
 
-/// Opens `count` connections to `address`, all within [`CONNECT_WITHIN`]; they come from `sources`
-/// in turn, and each is greeted.
+/// Opens `count` connections to `addresses` in turn, all within [`CONNECT_WITHIN`]; they come from
+/// `sources` in turn, and each is greeted.
 pub fn connect(
-    address: SocketAddr,
+    addresses: &[SocketAddr],
     datagrams: bool,
     sources: &[IpAddr],
     count: u32,
@@ -43,7 +43,8 @@ pub fn connect(
     (0..count)
         .map(|nth| {
             let left = deadline.saturating_duration_since(Instant::now());
-            let way = Way::nth(address, datagrams, sources, nth);
+            let way = Way::nth(addresses, datagrams, sources, nth);
+            let address = way.address;
             let refused = |error: io::Error| refused(&error, address, nth, count);
             let socket = new(address, datagrams).map_err(refused)?;
             way.bind(&socket)?;
@@ -58,8 +59,9 @@ pub fn connect(
 }
 
 impl Way {
-    /// The way of the `nth` connection.
-    pub fn nth(address: SocketAddr, datagrams: bool, sources: &[IpAddr], nth: u32) -> Self {
+    /// The way of the `nth` connection; there is an address at least.
+    pub fn nth(addresses: &[SocketAddr], datagrams: bool, sources: &[IpAddr], nth: u32) -> Self {
+        let address = addresses[nth as usize % addresses.len()];
         let source = (!sources.is_empty()).then(|| sources[nth as usize % sources.len()]);
         Self { address, datagrams, source }
     }
@@ -229,7 +231,7 @@ mod tests {
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let elsewhere = "192.0.2.1".parse().unwrap(); // RFC 5737: documentation only
         let fault =
-            connect(server.local_addr().unwrap(), false, &[elsewhere], 1, &Greeting::default())
+            connect(&[server.local_addr().unwrap()], false, &[elsewhere], 1, &Greeting::default())
                 .unwrap_err();
         assert_eq!((fault.at.as_str(), fault.exit), ("source", 2));
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn.actors.kind import NamedKind
-from sojourn.actors.neighbours import null, spin, stream
+from sojourn.actors.neighbours import null, rival, spin, stream
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.kinds import table
 
@@ -16,6 +16,7 @@ from sojourn.kinds import table
 KINDS: Mapping[str, NamedKind] = table(
     null.KIND,
     spin.KIND,
+    rival.KIND,
     stream.KIND,
 )
 

@@ -15,18 +15,20 @@ from sojourn.places.process import Process
 from sojourn.services.params import Param
 
 LOG = "neighbour.log"
-SERVER, CLIENT, LAB, FREE = "server", "client", "lab", "free"
+SERVER, CLIENT, LAB, FREE, ONE = "server", "client", "lab", "free", "one"
 _ROLES = {
     SERVER: Role.SERVICE,
     CLIENT: Role.CLIENT,
     LAB: Role.PROBE,
     FREE: Role.NEIGHBOUR,
+    ONE: Role.SERVICE,
 }
 
 
 def where_param(default: str) -> Param:
     """The parameter that says on whose CPUs a neighbour runs."""
-    about = "whose CPUs it runs on; free: those of nobody, or else the server's"
+    about = "whose CPUs it runs on; free: those of nobody, or else the server's; "
+    about += "one: the first of the server's"
     return Param(name=WHERE, about=about, default=default, type=str, choices=tuple(_ROLES))
 
 
@@ -47,7 +49,7 @@ class Neighbour(Actor):
 
         Args:
             name: of its kind.
-            where: on whose CPUs: "server", "client", "lab" or "free".
+            where: on whose CPUs: "server", "client", "lab" or "free"; "one": one of the server's.
             argv: the program and its arguments; HostFault if it is not there.
             footprint_bytes: memory that one of them takes; together they take a quarter at most of
                 what is free.
@@ -65,6 +67,7 @@ class Neighbour(Actor):
         self._stage = stage
         argv = self._argv()
         cpus = stage.cpus[_ROLES[self.where]] or stage.cpus[Role.SERVICE]
+        cpus = cpus[:1] if self.where == ONE else cpus
         if self._footprint_bytes:
             most = stage.facts.memory.free_bytes // 4 // self._footprint_bytes
             cpus = cpus[: max(1, most)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.actors.actor import Actor, Role, Running, Stage
@@ -78,6 +78,7 @@ class Moment:
     server_switches: tuple[int, int]
     server_wait_ns: int = 0
     neighbours_cpu_ns: int = 0
+    workers_cpu_ns: Mapping[int, int] = field(default_factory=dict)
 
 
 def moment(live: Running, neighbours_cpu_ns: int = 0) -> Moment:
@@ -101,6 +102,7 @@ def moment(live: Running, neighbours_cpu_ns: int = 0) -> Moment:
         server_switches=_switches(live),
         server_wait_ns=_wait_ns(live),
         neighbours_cpu_ns=neighbours_cpu_ns,
+        workers_cpu_ns=live.workers_cpu_ns(),
     )
 
 
@@ -132,6 +134,11 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
         },
         "server_cpu_s": round(server_s, 4),
         "server_cpu_share": own,
+        "worker_cpu_s": [
+            round((used - before.workers_cpu_ns[tid]) / 1e9, 6)
+            for tid, used in after.workers_cpu_ns.items()
+            if tid in before.workers_cpu_ns
+        ],
         "others_on_server_share": None
         if used is None or own is None or theirs is None or not is_apart
         else max(0.0, used - own - theirs),

@@ -37,6 +37,19 @@ def test_shares_of_what_happened_between_two_moments() -> None:
     assert got["neighbours_on_server_share"] == 0.0
 
 
+def test_a_worker_is_told_by_what_it_used_between_and_one_that_came_is_left_out() -> None:
+    where = host.Placement(
+        server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=()
+    )
+    before = counters.Moment(
+        at_s=0.0, ticks={0: (0,) * 8, 1: (0,) * 8}, totals={}, load_1min=0.0, free_bytes=0,
+        server_cpu_ns=0, server_switches=(0, 0), workers_cpu_ns={7: 5_000_000_000, 8: 0},
+    )  # fmt: skip
+    used = {7: 5_500_000_000, 8: 250_000_000, 9: 1}
+    after = replace(before, at_s=1.0, workers_cpu_ns=used)
+    assert counters.between(before, after, where)["worker_cpu_s"] == [0.5, 0.25]
+
+
 def test_what_the_points_own_neighbours_use_is_not_that_of_others() -> None:
     where = host.Placement(
         server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=()

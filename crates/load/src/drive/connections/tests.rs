@@ -11,22 +11,22 @@ impl Decoder for Deaf {
 }
 
 fn connections(count: u32, depth: u32) -> Connections {
-    Connections::new(count, depth, false, || Box::new(Deaf))
+    Connections::new(count, depth, false, Shards::new(1, 1), || Box::new(Deaf))
 }
 
 #[test]
 fn requests_go_round_over_free_connections() {
     let mut all = connections(3, 1);
     for request in 0..3 {
-        let connection = all.pick().unwrap();
+        let connection = all.pick(0).unwrap();
         assert_eq!(connection, request);
         all.push(connection, request);
     }
-    assert_eq!(all.pick(), None);
+    assert_eq!(all.pick(0), None);
     assert_eq!(all.pop(1, 10), Some(1));
     assert_eq!(all.pop(0, 11), Some(0));
-    assert_eq!(all.room_since_ns(), 10);
-    assert_eq!(all.pick(), Some(1), "the one that has been free for longest");
+    assert_eq!(all.room_since_ns(0), 10);
+    assert_eq!(all.pick(0), Some(1), "the one that has been free for longest");
 }
 
 #[test]
@@ -34,11 +34,11 @@ fn an_idle_connection_comes_before_a_busy_one() {
     let mut all = connections(2, 4);
     all.push(0, 7);
     all.push(0, 8);
-    assert_eq!(all.pick(), Some(1));
+    assert_eq!(all.pick(0), Some(1));
     all.push(1, 9);
-    assert_eq!(all.pick(), Some(1), "one in flight there, two on the other");
+    assert_eq!(all.pick(0), Some(1), "one in flight there, two on the other");
     assert_eq!((all.pop(0, 0), all.pop(0, 0)), (Some(7), Some(8)), "in the order sent");
-    assert_eq!(all.pick(), Some(0));
+    assert_eq!(all.pick(0), Some(0));
 }
 
 #[test]
@@ -47,13 +47,29 @@ fn a_closed_connection_is_never_picked_and_keeps_its_requests() {
     all.push(0, 5);
     assert!(all.closed(0));
     assert!(!all.closed(0), "only once");
-    assert_eq!(all.pick(), Some(1));
+    assert_eq!(all.pick(0), Some(1));
     assert!(all.closed(1));
-    assert_eq!(all.pick(), None);
+    assert_eq!(all.pick(0), None);
     assert_eq!(all.pop(0, 0), Some(5));
-    assert_eq!(all.pick(), None);
+    assert_eq!(all.pick(0), None);
     all.opened(0, 42);
-    assert_eq!((all.pick(), all.room_since_ns()), (Some(0), 42));
+    assert_eq!((all.pick(0), all.room_since_ns(0)), (Some(0), 42));
+}
+
+#[test]
+fn a_server_whose_connections_are_busy_takes_none_of_anothers() {
+    let mut all = Connections::new(4, 1, false, Shards::new(2, 100), || Box::new(Deaf));
+    assert_eq!((all.pick(0), all.pick(1)), (Some(0), Some(1)), "in turn");
+    all.push(0, 1);
+    all.push(2, 2);
+    assert_eq!((all.pick(0), all.pick(1)), (None, Some(1)));
+    assert_eq!(
+        (all.pick_any(), all.pick_any()),
+        (Some(1), Some(1)),
+        "the other one's turn is lost"
+    );
+    all.pop(2, 30);
+    assert_eq!((all.pick(0), all.room_since_ns(2), all.room_since_ns(1)), (Some(2), 30, 0));
 }
 
 #[test]
@@ -64,7 +80,7 @@ fn random_use_keeps_every_request_once_and_in_order() {
     let mut shadow: Vec<std::collections::VecDeque<u32>> =
         vec![std::collections::VecDeque::new(); 5];
     for request in 0..20_000 {
-        if let Some(connection) = all.pick() {
+        if let Some(connection) = all.pick(0) {
             let fewest = shadow.iter().map(std::collections::VecDeque::len).min().unwrap();
             assert_eq!(shadow[connection as usize].len(), fewest);
             all.push(connection, request);

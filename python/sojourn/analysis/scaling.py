@@ -1,0 +1,122 @@
+"""Scale-up against scale-out: n instances of one thread beside one instance of n (C11).
+
+What both carry is compared as any two levels are: highest load within QoS where it was looked for,
+else max RPS block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sojourn.analysis.contrasts import Contrast, combined
+from sojourn.analysis.findings import Effect, FactorFinding, Interval
+from sojourn.analysis.method import Method
+from sojourn.analysis.saying import Blocks, Number, Saying
+from sojourn.plan.setting import Setting
+from sojourn.spec import Study
+
+METHOD = Method(
+    name="scaling",
+    about="scale-up against scale-out: n instances of one thread beside one of n",
+    ids=("C11", "P10"),
+    source="Chen et al., ISPASS 2017, Fig. 2",
+)
+
+NAME = "scale-out"
+BORDER_LEVEL = 0.9  # of the intervals of how much load fits, as in `factors`
+
+
+@dataclass(frozen=True, slots=True)
+class _Outward(Contrast):
+    """Many small beside one large, which differ in two factors at once."""
+
+    couples: tuple[tuple[Setting, Setting], ...] = ()
+
+    def pairs(self) -> tuple[tuple[Setting, Setting], ...]:
+        """(one instance of n threads, n instances of one thread)."""
+        return self.couples
+
+
+def finding(
+    study: Study,
+    label: str,
+    cells: Sequence[Setting],
+    limits: Mapping[Setting, tuple[float, Interval]],
+    peaks: Blocks,
+) -> FactorFinding | None:
+    """What n instances carry beside one of n threads; None where the study does not vary both.
+
+    Args:
+        study: with its factors.
+        label: of the service.
+        cells: the combinations that are measured.
+        limits: highest load within QoS and its interval, by combination, where it is known.
+        peaks: max RPS by block and combination.
+    """
+    threads, instances = (f"services.{label}.params.{name}" for name in ("threads", "instances"))
+    if not {threads, instances} <= set(study.factors):
+        return None
+    many = [n for n in study.factors[instances] if n in study.factors[threads] and n != 1]
+    found = [
+        _effect(n, _couples(cells, threads, instances, n), tuple(cells), limits, peaks)
+        for n in many
+        if isinstance(n, int)
+    ]
+    if not found:
+        return None
+    said = [one.sentence for one in found if one.interval] or [one.sentence for one in found[:1]]
+    return FactorFinding(
+        service=label,
+        key=NAME,
+        name=NAME,
+        levels=tuple(one.level for one in found),
+        effects=tuple(found),
+        aliases=(),
+        sentence=f"{label}: {'; '.join(said)}.",
+    )
+
+
+def _couples(
+    cells: Sequence[Setting], threads: str, instances: str, n: int
+) -> tuple[tuple[Setting, Setting], ...]:
+    known = set(cells)
+    ups = (cell for cell in cells if cell[threads] == n and cell[instances] == 1)
+    both = ((cell, Setting.of({**cell, threads: 1, instances: n})) for cell in ups)
+    return tuple((up, out) for up, out in both if out in known)
+
+
+def _effect(
+    n: int,
+    couples: tuple[tuple[Setting, Setting], ...],
+    cells: tuple[Setting, ...],
+    limits: Mapping[Setting, tuple[float, Interval]],
+    peaks: Blocks,
+) -> Effect:
+    contrast = _Outward(cells, "", "up", "out", is_fraction=False, couples=couples)
+    said = Saying(contrast, NAME)
+    border = Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
+    value, interval = combined(contrast, limits)
+    if value is not None:
+        effect = said.effect(border, value, interval, reason="", unlike="")
+    else:
+        effect = said.of_blocks(Number("max RPS", is_time=False), peaks, unlike="")
+    return replace(
+        effect,
+        base=f"one of {n} threads",
+        level=f"{n} of one thread",
+        sentence=_words(n, effect, is_here=bool(couples)),
+    )
+
+
+def _words(n: int, effect: Effect, *, is_here: bool) -> str:
+    """`4 instances of one thread carry 1.3 times (1.1 to 1.5) what one of 4 threads does`."""
+    who = f"{n} instances of one thread"
+    if effect.ratio is None:
+        why = effect.reason if is_here else "they are not both measured here"
+        return f"{who} cannot be compared with one of {n} threads: {why}"
+    ends = effect.interval
+    sure = f"({ends.lo:.3g} to {ends.hi:.3g})" if ends else f"(no interval: {effect.reason})"
+    same = ", which may be no difference" if ends and ends.lo <= 1 <= ends.hi else ""
+    what = "" if effect.what != "max RPS" else " at their peak"
+    return f"{who} carry {effect.ratio:.3g} times {sure} what one of {n} threads does{what}{same}"
