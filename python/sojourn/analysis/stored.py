@@ -17,9 +17,11 @@ from sojourn.analysis.data import Measured, Probe, Second, StudyData
 from sojourn.errors import StoreFault
 from sojourn.plan import design, questions
 from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.questions import isolation_cost
 from sojourn.samples import (
     Interval,
     LoadResult,
+    costs,
     culprits,
     intervals,
     load_result,
@@ -160,6 +162,8 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
     kind = questions.kind_of(outcome.point.phase)
+    if outcome.point.phase is isolation_cost.PHASE:
+        return Measured(outcome=outcome, costs=costs.read(folder))
     if kind.is_bare:
         return Measured(outcome=outcome, culprits=_culprits(folder))
     if not _is_summarised(outcome):

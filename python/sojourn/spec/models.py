@@ -253,6 +253,10 @@ class RunSpec(Model):
     """Most raw requests kept per point, for analyses of your own; 0: none. Nothing needs them."""
     search: SearchSpec
     """The search for the highest load."""
+    applications: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    """How often "isolation_cost" applies each mechanism, idle, beside load and busy (C19)."""
+    restarts: Annotated[int, Field(ge=1, le=10_000)] = 100
+    """How often "isolation_cost" ends and starts a container or VM anew."""
     shield: Literal["priority", "none", "move"] = "priority"
     """What keeps the server's CPUs for the server: its threads' real-time priority, nothing, or
     also moving other tasks and interrupts off them and back afterwards (M32)."""

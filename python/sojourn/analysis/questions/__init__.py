@@ -11,7 +11,15 @@ from dataclasses import fields
 
 from sojourn import kinds
 from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.analysis.questions import breakdown, check, max_load, null, sweep, together
+from sojourn.analysis.questions import (
+    breakdown,
+    check,
+    isolation_cost,
+    max_load,
+    null,
+    sweep,
+    together,
+)
 from sojourn.analysis.questions.question import Answer
 
 KINDS: Mapping[str, Answer] = kinds.table(
@@ -19,6 +27,7 @@ KINDS: Mapping[str, Answer] = kinds.table(
     sweep.KIND,
     breakdown.KIND,
     check.KIND,
+    isolation_cost.KIND,
     null.KIND,
     together.KIND,
 )

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sojourn import kinds
 from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
-from sojourn.plan.questions import breakdown, check, max_load, null, sweep, together
+from sojourn.plan.questions import (
+    breakdown,
+    check,
+    isolation_cost,
+    max_load,
+    null,
+    sweep,
+    together,
+)
 from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.faults import Mistake, near
@@ -17,6 +25,7 @@ KINDS: Mapping[str, Question] = kinds.table(
     max_load.KIND,
     breakdown.KIND,
     check.KIND,
+    isolation_cost.KIND,
     null.KIND,
     together.KIND,
 )

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn import kinds
-from sojourn.report.sections import breakdown, check, max_load, null, sweep, together
+from sojourn.report.sections import (
+    breakdown,
+    check,
+    isolation_cost,
+    max_load,
+    null,
+    sweep,
+    together,
+)
 from sojourn.report.sections.section import Bar, Number, Shown
 
 KINDS: Mapping[str, Shown] = kinds.table(
@@ -13,6 +21,7 @@ KINDS: Mapping[str, Shown] = kinds.table(
     sweep.KIND,
     breakdown.KIND,
     check.KIND,
+    isolation_cost.KIND,
     null.KIND,
     together.KIND,
 )
