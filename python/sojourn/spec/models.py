@@ -148,6 +148,20 @@ class Check(Model):
         return self
 
 
+class Attribution(Model):
+    """At which load it is asked which factor moves the tail (M17)."""
+
+    rate: str
+    """Offered load, requests/s, such as "10k": the same under every combination of levels."""
+
+    @field_validator("rate")
+    @classmethod
+    def _rate(cls, text: str) -> str:
+        if units.parse_count(text) <= 0:
+            raise ValueError(f"'{text}' is no offered load; give a rate above 0")
+        return text
+
+
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
@@ -178,6 +192,8 @@ class ServiceSpec(Model):
     """What is set on it while it runs, as `sojourn kinds knobs` lists them: cpuset = "0-1"."""
     check: Check | None = None
     """Known truth; needed for "check"."""
+    attribution: Attribution | None = None
+    """The load at which factors are compared; needed for "attribution"."""
 
     @field_validator("measure", mode="before")
     @classmethod

@@ -25,7 +25,7 @@ class Rate(Mechanism):
         self._bps = bps_of(LEVELS[0]), bps_of(LEVELS[1])
 
     def prepare(self) -> None:
-        """Make the bucket."""
+        """Make the bucket, which is noted first."""
         self._turned.apply(LEVELS[0])
 
     @property
@@ -34,21 +34,21 @@ class Rate(Mechanism):
         return self._turned.bucket
 
     def act(self, which: int) -> None:
-        """Change its rate."""
+        """Change the rate of the bucket."""
         htb.set_rate(self._bucket, self._bps[which])
 
     def amiss(self, which: int) -> str:
-        """Ask the kernel."""
+        """Ask the kernel for the rate."""
         found, wanted = htb.rate(self._bucket), self._bps[which]
         return "" if abs(found - wanted) <= TOLERANCE * wanted else f"the kernel says {found} B/s"
 
     def put_back(self) -> None:
-        """Remove the bucket."""
+        """Remove the bucket; the link has what it had."""
         self._turned.restore()
 
 
 def lacks(given: Given) -> Lack | None:
-    """What the knob lacks."""
+    """What the knob lacks here, if anything."""
     asked = Asked(level=LEVELS[0], tree=given.on.tree, place=given.place)
     return taken(given, NAME) or knobs.kind(NAME).lacks(asked)
 

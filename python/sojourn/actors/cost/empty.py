@@ -15,15 +15,15 @@ class Empty(Mechanism):
         """There is nothing to note."""
 
     def act(self, which: int) -> None:
-        """Change nothing."""
+        """Return at once, and change nothing."""
 
     def amiss(self, which: int) -> str:
-        """Nothing can be amiss."""
+        """Nothing was set, so nothing is amiss."""
         del which
         return ""
 
     def put_back(self) -> None:
-        """Nothing was changed."""
+        """Nothing was changed, so nothing is left."""
 
 
 def build(given: Given) -> Empty:

@@ -100,7 +100,7 @@ class Latency(Mechanism):
         self.act(0)
 
     def act(self, which: int) -> None:
-        """Ask for a level."""
+        """Ask the kernel for a level."""
         os.write(self._held, self._data[which])
 
     def amiss(self, which: int) -> str:
@@ -110,7 +110,7 @@ class Latency(Mechanism):
         return "" if said <= wanted else f"the kernel says {said} us"
 
     def put_back(self) -> None:
-        """Let the file go."""
+        """Let the file go, and the wish with it."""
         if self._held >= 0:
             os.close(self._held)
             self._held = -1

@@ -47,13 +47,13 @@ class Limited(Mechanism):
         return self._turned.group
 
     def act(self, which: int) -> None:
-        """Write the level's files."""
+        """Write the files of the level into the group."""
         group = self._group
         for name, text in self._writes[which]:
             group.write(name, text)
 
     def amiss(self, which: int) -> str:
-        """Read the limit back."""
+        """Read the limit back from the group."""
         found = self._turned.found(self._group)
         if found == self._turned.value(self.levels[which]):
             return ""
@@ -78,12 +78,12 @@ class CpusetGroup(Mechanism):
         self.act(0)
 
     def act(self, which: int) -> None:
-        """Write the group's CPUs."""
+        """Write the CPUs of the group."""
         assert self._group is not None  # noqa: S101  # it is prepared
         self._group.write("cpuset.cpus", self.levels[which])
 
     def amiss(self, which: int) -> str:
-        """Read them back."""
+        """Read them back from the group."""
         said = self._group.text("cpuset.cpus") if self._group else ""
         return "" if cpu_list(said) == cpu_list(self.levels[which]) else f"the kernel says {said}"
 
@@ -121,12 +121,12 @@ class Schemata(Mechanism):
         return str(self._on.shared[resctrl.ENTRY]["folder"])
 
     def act(self, which: int) -> None:
-        """Write the level's lines."""
+        """Write the lines of the level."""
         for line in self._lines[which]:
             groups.write(self._on.tree, f"{self._folder}/schemata", line)
 
     def amiss(self, which: int) -> str:
-        """Read the line back."""
+        """Read the line back from the kernel."""
         said = self._turned.read()
         return "" if said == self._said[which] else f"the kernel says {said}"
 

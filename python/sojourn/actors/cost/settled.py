@@ -17,7 +17,7 @@ NAMED_MAX = 3
 
 
 class Settled(Mechanism):
-    """Settings between two levels."""
+    """Settings that change between two levels."""
 
     def __init__(self, given: Given, levels: tuple[str, str]) -> None:
         self.levels = levels

@@ -42,7 +42,7 @@ JOIN_S_MAX = 120.0
 
 
 class IsolationCost(Actor):
-    """The one who applies."""
+    """The one who applies mechanisms and takes their time."""
 
     role = Role.PROBE
     name = "isolation_cost"

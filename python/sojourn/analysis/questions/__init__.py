@@ -12,6 +12,7 @@ from dataclasses import fields
 from sojourn import kinds
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions import (
+    attribution,
     breakdown,
     check,
     isolation_cost,
@@ -28,6 +29,7 @@ KINDS: Mapping[str, Answer] = kinds.table(
     breakdown.KIND,
     check.KIND,
     isolation_cost.KIND,
+    attribution.KIND,
     null.KIND,
     together.KIND,
 )

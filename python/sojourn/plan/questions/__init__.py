@@ -8,6 +8,7 @@ from sojourn import kinds
 from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
 from sojourn.plan.questions import (
+    attribution,
     breakdown,
     check,
     isolation_cost,
@@ -26,6 +27,7 @@ KINDS: Mapping[str, Question] = kinds.table(
     breakdown.KIND,
     check.KIND,
     isolation_cost.KIND,
+    attribution.KIND,
     null.KIND,
     together.KIND,
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.report.sections import (
+    attribution,
     breakdown,
     check,
     isolation_cost,
@@ -22,6 +23,7 @@ KINDS: Mapping[str, Shown] = kinds.table(
     breakdown.KIND,
     check.KIND,
     isolation_cost.KIND,
+    attribution.KIND,
     null.KIND,
     together.KIND,
 )

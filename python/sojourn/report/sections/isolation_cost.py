@@ -272,7 +272,7 @@ class IsolationCostShown(Shown):
         return [row for row in found.rows if not row.costs]
 
     def felt(self, found: IsolationCosts) -> list[Record]:
-        """What p99 felt."""
+        """What p99 felt of each change."""
         return felt_rows(found)
 
     def number(self, service: ServiceFinding) -> Number | None:
