@@ -62,7 +62,9 @@ def _cost(row: Row, host: str, cost: Cost | None) -> Record:
         cells[f"{name}_lo_ns"] = found.interval.lo if found.interval else None
         cells[f"{name}_hi_ns"] = found.interval.hi if found.interval else None
         cells[name] = show.time(found.value) if found.value is not None else "refused"
-        cells[f"{name}_sure"] = show.times(found.interval) if found.interval else found.refused
+        cells[f"{name}_sure"] = (
+            show.times(found.interval) if found.interval else _short(found.refused)
+        )
     cells |= {
         "max_ns": cost.max_ns, "cpu_ns": cost.cpu_ns, "child_cpu_ns": cost.child_ns,
         "by_lab_ns": cost.lab_ns,
@@ -71,6 +73,15 @@ def _cost(row: Row, host: str, cost: Cost | None) -> Record:
         "lab": show.time(cost.lab_ns),
     }  # fmt: skip
     return cells
+
+
+def _short(refused: str) -> str:
+    """Why there is no number, for a narrow cell: applications are no requests.
+
+    >>> _short("too few requests: p99 needs 563, there are 200")
+    'p99 needs 563'
+    """
+    return refused.removeprefix("too few requests: ").partition(",")[0]
 
 
 def felt_rows(found: IsolationCosts) -> list[Record]:
