@@ -162,9 +162,7 @@ def test_a_new_one_is_three_files_and_a_line_in_each_table(tmp_path: Path) -> No
     ):  # fmt: skip
         (copy / folder / "dummy.py").write_text(text)
         table = copy / folder / "__init__.py"
-        lines = table.read_text().replace(
-            "import breakdown, check,", "import breakdown, check, dummy,"
-        )
+        lines = table.read_text().replace("    check,\n", "    check,\n    dummy,\n")
         table.write_text(lines.replace("    null.KIND,\n", "    dummy.KIND,\n    null.KIND,\n"))
     (tmp_path / "halves.toml").write_text(STUDY)
     (tmp_path / "locks").mkdir()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from sojourn.host import Facts, Placement
-from sojourn.knobs import Knob
+from sojourn.knobs import Knob, Turned
 from sojourn.places.process import Ended, Process
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
@@ -40,6 +40,7 @@ class Running(Protocol):
     placement: Placement
     process: Process | None
     knobs: Mapping[str, Knob]
+    turned: Turned | None
 
     @property
     def is_shielded(self) -> bool:
@@ -122,6 +123,10 @@ class Actor(ABC):
     @abstractmethod
     def leave(self) -> None:
         """End and undo all that was begun; called once, also after an `enter` that failed."""
+
+    def second(self, line: Mapping[str, Any]) -> None:
+        """A second of load has passed; `line` is the generator's."""
+        del line
 
     def window(self) -> Window | None:
         """What it sees now, while load runs, for managers; None: nothing."""

@@ -12,6 +12,7 @@ from sojourn.analysis.independence import Batched
 from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
+from sojourn.samples.costs import Costs
 from sojourn.samples.traced import Folded, TraceResult
 from sojourn.spec import Study
 
@@ -78,6 +79,7 @@ class Measured:
         probe: what a client saw that asks seldom; None without one.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
+        costs: how long isolation mechanisms took to apply; None: nobody applied any.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
 
@@ -104,6 +106,7 @@ class Measured:
     worker_cpu_s: tuple[float, ...] = ()
     alone: Alone | None = None
     probe: Probe | None = None
+    costs: Costs | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

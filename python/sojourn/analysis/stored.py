@@ -18,9 +18,11 @@ from sojourn.errors import StoreFault
 from sojourn.plan import design, failures, left_out, questions
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.questions import isolation_cost
 from sojourn.samples import (
     Interval,
     LoadResult,
+    costs,
     culprits,
     intervals,
     load_result,
@@ -178,6 +180,8 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
     kind = questions.kind_of(outcome.point.phase)
+    if outcome.point.phase is isolation_cost.PHASE:
+        return Measured(outcome=outcome, costs=costs.read(folder))
     if kind.is_bare:
         return Measured(outcome=outcome, culprits=_culprits(folder))
     if not _is_summarised(outcome):

@@ -50,6 +50,11 @@ class Egress(Knob):
         """HTB, and on which link."""
         return f"htb on {INNER if self._on.netns else LOOPBACK}"
 
+    @property
+    def bucket(self) -> Bucket | None:
+        """What the rate is set on, while there is a limit; None before."""
+        return self._bucket
+
     def read(self) -> str:
         """The rate in force; "none" without."""
         bps = htb.rate(self._bucket) if self._bucket else 0

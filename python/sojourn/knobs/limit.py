@@ -67,6 +67,11 @@ class Limit(Knob):
         version = self._group.version if self._group else getattr(self._where(), "version", 0)
         return f"cgroup v{version} {self.controller}" if version else "cgroup"
 
+    @property
+    def group(self) -> Group | None:
+        """The service's group, while the knob is turned; None before."""
+        return self._group
+
     def _where(self) -> groups.Hierarchy | None:
         return groups.find(self._on.tree, self.controller)
 

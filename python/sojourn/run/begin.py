@@ -180,7 +180,7 @@ def _turn(live: RunningService, journal: Journal) -> None:
     push out what it holds. What is found here stands in `service.json` of every point.
     """
     assert live.process is not None  # noqa: S101  # it answered
-    on = Turned(
+    live.turned = on = Turned(
         label=live.label, leader=live.process.pid, book=journal, work=live.work,
         host=live.address.host, port=live.port, netns=live.place.netns,
     )  # fmt: skip

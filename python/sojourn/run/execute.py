@@ -22,7 +22,7 @@ from sojourn import actors, units
 from sojourn.actors import Role
 from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.errors import Fault, RunFault
-from sojourn.plan import Phase, Point
+from sojourn.plan import Phase, Point, questions
 from sojourn.run import clients, record
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher
@@ -34,6 +34,7 @@ from sojourn.spec import ServiceSpec, Study
 
 HOST_SCHEMA = "sojourn.host/1"
 STALL_S_MAX = 5.0  # without a single reply, before the server is asked directly
+RAW_MAX = 8_000_000  # of a point whose requests are looked at one by one
 TIMEOUT_NS_MIN = 1_000_000_000  # of a request in a study
 
 
@@ -193,6 +194,7 @@ def job(
     live: RunningService, spec: ServiceSpec, point: Point, folder: Path, *, raw_max: int
 ) -> dict[str, Any]:
     """The generator's job: what follows from the machine, then the study, then the point."""
+    raw_max = RAW_MAX if questions.kind_of(point.phase).is_raw else raw_max
     rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
     return {
         **live.client(),

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,7 @@ class Journal:
         self._file = file
         self._count = 0
         self._open: set[int] = set()
+        self._lock = threading.RLock()  # a thread may turn knobs while load runs
 
     @classmethod
     def create(cls, folder: Path | None = None) -> Self:
@@ -96,10 +98,11 @@ class Journal:
             kind: by which `restore` knows how it is undone.
             facts: what it takes to undo it, and to know it for the lab's own; as JSON.
         """
-        self._count += 1
-        self._open.add(self._count)
-        self._write(event=kind, entry=self._count, **facts)
-        return self._count
+        with self._lock:
+            self._count += 1
+            self._open.add(self._count)
+            self._write(event=kind, entry=self._count, **facts)
+            return self._count
 
     def started(self, what: str, pid: int, start_ticks: int) -> int:
         """Note a process; returns the entry's number."""
@@ -111,8 +114,9 @@ class Journal:
 
     def undone(self, entry: int) -> None:
         """Note that nothing is left to be undone for an entry."""
-        self._open.discard(entry)
-        self._write(event="undone", entry=entry)
+        with self._lock:
+            self._open.discard(entry)
+            self._write(event="undone", entry=entry)
 
     def close(self) -> None:
         """End the journal; it is removed if nothing is left to be undone."""

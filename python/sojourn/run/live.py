@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
-from sojourn.knobs import Knob
+from sojourn.knobs import Knob, Turned
 from sojourn.places import Address, Place, proc, process, theirs
 from sojourn.places.local import Local
 from sojourn.places.process import Process
@@ -39,6 +39,7 @@ class RunningService:
             they do on its CPUs is no fault of the instrument's, and clients share a CPU.
         moved: what left its CPUs, to be put back when it ends.
         levels: of the knobs that the study sets; knobs: all that can be turned while it runs.
+        turned: what its knobs are on; None: it has not begun.
         pins: thread or process to CPU, read back.
         took_s: how long each step took, s.
     """
@@ -59,6 +60,7 @@ class RunningService:
     process: Process | None = None
     levels: Mapping[str, str] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
+    turned: Turned | None = None
     argv: tuple[str, ...] = ()
     pins: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[tuple[str, str], ...] = ()

@@ -120,6 +120,8 @@ class Scene:
 
     def second(self, line: Mapping[str, Any]) -> None:
         """A second of load has passed: managers are told what everybody sees, and decide."""
+        for actor in self._entered:
+            actor.second(line)
         managers = [actor for actor in self._entered if isinstance(actor, Manager)]
         if not managers:
             return

@@ -91,8 +91,8 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
     asked = study.run.shield
     if asked == NONE:
         return Wish(name=NONE, refused="the study asks for none")
-    if questions.kind_of(point.phase).is_bare:
-        return Wish(name=NONE, refused="this run shows what the machine's own scheduling does")
+    if why := _unwanted(point):
+        return Wish(name=NONE, refused=why)
     if set(where.server) & {*where.client, *where.housekeeping}:
         return Wish(
             name=NONE, refused="server and client share a CPU: the server would stop the client"
@@ -105,6 +105,14 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
         return Wish(name=NONE, refused="some of these runs are about a task on the server's CPU")
     turns = _turns(service.workers, len(where.server))
     return Wish(name=asked, refused=_ordered(spec) or turns)
+
+
+def _unwanted(point: Point) -> str:
+    """Why points of this phase are to have none; "" if they may."""
+    kind = questions.kind_of(point.phase)
+    if kind.is_bare:
+        return "this run shows what the machine's own scheduling does"
+    return "knobs are turned, and a priority would escape some of them" if kind.is_turned else ""
 
 
 def _ordered(spec: ServiceSpec) -> str:

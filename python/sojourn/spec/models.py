@@ -167,6 +167,20 @@ class Check(Model):
         return self
 
 
+class Attribution(Model):
+    """At which load it is asked which factor moves the tail (M17)."""
+
+    rate: str
+    """Offered load, requests/s, such as "10k": the same under every combination of levels."""
+
+    @field_validator("rate")
+    @classmethod
+    def _rate(cls, text: str) -> str:
+        if units.parse_count(text) <= 0:
+            raise ValueError(f"'{text}' is no offered load; give a rate above 0")
+        return text
+
+
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
@@ -206,6 +220,8 @@ class ServiceSpec(Model):
     """What is set on it while it runs, as `sojourn kinds knobs` lists them: cpuset = "0-1"."""
     check: Check | None = None
     """Known truth; needed for "check"."""
+    attribution: Attribution | None = None
+    """The load at which factors are compared; needed for "attribution"."""
 
     @field_validator("measure", mode="before")
     @classmethod
@@ -304,6 +320,10 @@ class RunSpec(Model):
     """Most raw requests kept per point, for analyses of your own; 0: none. Nothing needs them."""
     search: SearchSpec
     """The search for the highest load."""
+    applications: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    """How often "isolation_cost" applies each mechanism, idle, beside load and busy (C19)."""
+    restarts: Annotated[int, Field(ge=1, le=10_000)] = 100
+    """How often "isolation_cost" ends and starts a container or VM anew."""
     shield: Literal["priority", "none", "move"] = "priority"
     """What keeps the server's CPUs for the server: its threads' real-time priority, nothing, or
     also moving other tasks and interrupts off them and back afterwards (M32)."""

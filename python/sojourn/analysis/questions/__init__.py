@@ -11,7 +11,17 @@ from dataclasses import fields
 
 from sojourn import kinds
 from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.analysis.questions import breakdown, check, max_load, null, qos_matrix, sweep, together
+from sojourn.analysis.questions import (
+    attribution,
+    breakdown,
+    check,
+    isolation_cost,
+    max_load,
+    null,
+    qos_matrix,
+    sweep,
+    together,
+)
 from sojourn.analysis.questions.question import Answer
 
 KINDS: Mapping[str, Answer] = kinds.table(
@@ -19,6 +29,8 @@ KINDS: Mapping[str, Answer] = kinds.table(
     sweep.KIND,
     breakdown.KIND,
     check.KIND,
+    isolation_cost.KIND,
+    attribution.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,

@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sojourn import kinds
 from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
-from sojourn.plan.questions import breakdown, check, max_load, null, qos_matrix, sweep, together
+from sojourn.plan.questions import (
+    attribution,
+    breakdown,
+    check,
+    isolation_cost,
+    max_load,
+    null,
+    qos_matrix,
+    sweep,
+    together,
+)
 from sojourn.plan.questions.question import Known, PhaseKind, Question
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.faults import Mistake, near
@@ -17,6 +27,8 @@ KINDS: Mapping[str, Question] = kinds.table(
     max_load.KIND,
     breakdown.KIND,
     check.KIND,
+    isolation_cost.KIND,
+    attribution.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,

@@ -45,6 +45,8 @@ class PhaseKind:
         is_about: how many points there are depends on what they show.
         is_bare: lives without the shield, on a server's CPUs as the machine schedules them.
         is_read: findings are made of their arrays (histograms, seconds), not of outcomes alone.
+        is_turned: knobs are turned while it lives, some of which a shield does not let.
+        is_raw: raw requests are kept, for each of them counts by when it was due.
         is_decided: they ask only whether a load meets its target, which a late client or others
             on the server's CPUs can make seem worse, never better.
     """
@@ -53,6 +55,8 @@ class PhaseKind:
     about: str
     is_about: bool = False
     is_bare: bool = False
+    is_turned: bool = False
+    is_raw: bool = False
     is_read: bool = False
     is_decided: bool = False
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn import kinds
-from sojourn.report.sections import breakdown, check, max_load, null, qos_matrix, sweep, together
+from sojourn.report.sections import (
+    attribution,
+    breakdown,
+    check,
+    isolation_cost,
+    max_load,
+    null,
+    qos_matrix,
+    sweep,
+    together,
+)
 from sojourn.report.sections.section import Bar, Number, Shown
 
 KINDS: Mapping[str, Shown] = kinds.table(
@@ -13,6 +23,8 @@ KINDS: Mapping[str, Shown] = kinds.table(
     sweep.KIND,
     breakdown.KIND,
     check.KIND,
+    isolation_cost.KIND,
+    attribution.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,

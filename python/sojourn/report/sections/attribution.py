@@ -1,0 +1,127 @@
+"""Which factor moves the tail: a row for each term, and a figure of effects with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import altair as alt
+
+from sojourn.analysis.findings import Findings
+from sojourn.analysis.questions.attribution import TOLD, Attributions
+from sojourn.plan.questions.attribution import NAME
+from sojourn.report import show
+from sojourn.report.draw import marks
+from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Record, from_records
+from sojourn.report.sections.section import Shown
+
+COLUMNS = (
+    "service", "term", "quantile", "times", "lo", "hi", "p", "p_holm", "said", "blocks",
+    "pseudo_r2",
+)  # fmt: skip
+ROW_PX = 30
+
+
+def rows(findings: Findings) -> list[Record]:
+    """A record of each term and quantile."""
+    found = findings.section(Attributions)
+    return [
+        {
+            "service": one.service,
+            "term": " with ".join(term.factors),
+            "quantile": show.quantile(fit.q),
+            "times": term.ratio,
+            "lo": term.interval.lo,
+            "hi": term.interval.hi,
+            "p": term.p,
+            "p_holm": term.p_holm,
+            "said": term.said,
+            "blocks": fit.blocks,
+            "pseudo_r2": fit.pseudo_r2,
+            "words": f"{term.ratio:.2f} ({term.interval.lo:.2f} to {term.interval.hi:.2f})",
+            "chance": f"{term.p_holm:.2g}",
+            "what": f"{one.service}: {' with '.join(term.factors)}",
+        }
+        for one in (found.of if found else ())
+        for fit in one.fits
+        for term in fit.terms
+    ]
+
+
+def draw(findings: Findings) -> list[Figure]:
+    """One figure; none where it was not asked."""
+    if findings.section(Attributions) is None:
+        return []
+    records, title = rows(findings), "What each factor does to p99"
+    table = from_records(COLUMNS, records)
+    drawn = [record for record in records if record["quantile"] == show.quantile(TOLD)]
+    if not drawn:
+        missing = "Too few blocks have a believed run of every combination."
+        return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
+    sheet = Sheet()
+    y = alt.Y(
+        "what:N", title=None, sort=[str(r["what"]) for r in drawn], axis=alt.Axis(labelLimit=420)
+    )
+    fields = marks.tooltip("what", "words", "chance", "said")
+    base = alt.Chart(sheet.data(NAME, drawn))
+    ink = role("curve")
+    lines = base.mark_rule(strokeWidth=2, color=ink).encode(
+        x=alt.X("lo:Q"), x2="hi:Q", y=y, tooltip=fields
+    )
+    x = alt.X("times:Q", title="times as long", scale=alt.Scale(type="log", padding=12))
+    dots = base.mark_point(size=70, filled=True, opacity=1, color=ink).encode(
+        x=x, y=y, tooltip=fields
+    )
+    one = alt.Chart().mark_rule(color=role("ink"), strokeDash=[4, 3]).encode(x=alt.datum(1.0))
+    chart = alt.layer(one, lines, dots).properties(width="container", height=ROW_PX * len(drawn))
+    moved = sum(record["said"] == "moves it" for record in drawn)
+    return [
+        Figure(
+            name=NAME,
+            title=title,
+            caption=(
+                "Ratio of p99 between a factor's levels, averaged over the other factors; of two"
+                " together, by how much the one's ratio differs between the levels of the other."
+                " Lines are 95 % intervals over blocks, each for itself. (M17)"
+            ),
+            alt=f"{moved} of {len(drawn)} terms move p99.",
+            table=table,
+            chart=finish(chart, sheet, title=title),
+        )
+    ]
+
+
+FIGURE = Kind(name=NAME, about="what each factor does to p99 (M17)", of_study=draw)
+
+
+class AttributionShown(Shown):
+    """A part of the report for itself."""
+
+    name = NAME
+    template = ""
+    study_template = "attribution.html.j2"
+    study_link = (NAME, "which factor moves the tail")
+    figures = (FIGURE,)
+
+    def rows(self, findings: Findings) -> list[Record]:
+        """What the table on the page holds."""
+        return rows(findings)
+
+    def study_head(self, findings: Findings) -> Iterator[str]:
+        """What moves the tail, in sentences."""
+        if found := findings.section(Attributions):
+            yield found.answer
+
+    def study_table(self, findings: Findings, width: int) -> Iterator[str]:
+        """A line for each term and quantile."""
+        records = rows(findings)
+        if not records:
+            return
+        yield "which factor moves the tail ".ljust(width, "=")
+        for row in records:
+            line = f"{row['what']!s:<34} {row['quantile']!s:<5} {row['words']!s:<22} {row['said']}"
+            yield line[:width]
+
+
+KIND = AttributionShown()
