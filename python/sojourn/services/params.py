@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,6 +20,8 @@ class Param:
     Attributes:
         default: None: settled for the machine; `about` says how.
         lo, hi: inclusive range of a number.
+        pattern: regular expression that a text must match as a whole; "": any text.
+        allowed: what the pattern takes, in words.
     """
 
     name: str
@@ -29,10 +32,14 @@ class Param:
     lo: float | None = None
     hi: float | None = None
     choices: tuple[str, ...] = ()
+    pattern: str = ""
+    allowed: str = ""
 
     @property
     def range(self) -> str:
         """The range in words, for help."""
+        if self.allowed:
+            return self.allowed
         if self.choices:
             return " | ".join(self.choices)
         if self.type is bool:
@@ -75,13 +82,20 @@ def _value(kind: str, param: Param, value: Value | None) -> Value | None:
         )
     is_low = param.lo is not None and not isinstance(value, str) and value < param.lo
     is_high = param.hi is not None and not isinstance(value, str) and value > param.hi
-    if is_low or is_high or (param.choices and value not in param.choices):
+    is_odd = param.pattern and not re.fullmatch(param.pattern, str(value))
+    if is_low or is_high or is_odd or (param.choices and value not in param.choices):
         raise SpecFault(
             f"{param.name} is {value}, outside {param.range}",
             at=at,
-            fix=f"give {param.range}{' ' + param.unit if param.unit else ''}",
+            fix=_choice(param, value)
+            or f"give {param.range}{' ' + param.unit if param.unit else ''}",
         )
     return value
+
+
+def _choice(param: Param, value: Value) -> str:
+    """Which of a parameter's choices was meant; "" if none is like it, or it has none."""
+    return meant(str(value), param.choices)
 
 
 def _article(kind: type) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn.actors.kind import NamedKind
-from sojourn.actors.neighbours import null, spin, stream
+from sojourn.actors.neighbours import noise, null, spin, stream
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.kinds import table
 
@@ -17,6 +17,7 @@ KINDS: Mapping[str, NamedKind] = table(
     null.KIND,
     spin.KIND,
     stream.KIND,
+    noise.KIND,
 )
 
 __all__ = ["KINDS", "Neighbour"]

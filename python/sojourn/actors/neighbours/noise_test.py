@@ -1,0 +1,78 @@
+"""The neighbour `noise`: how a study names it, and what is refused before it starts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from sojourn import host, programs
+from sojourn.actors import neighbours
+from sojourn.actors.kind import named
+from sojourn.actors.neighbours import noise
+from sojourn.errors import SpecFault
+
+has_program = pytest.mark.skipif(
+    programs.maybe(noise.PROGRAM) is None, reason="sojourn-noise is not built"
+)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    found = named(neighbours.KINDS, text, key="neighbour")
+    assert found is not None
+    assert isinstance(found[1], noise.Noise)
+    return noise.argv(found[1]._params)
+
+
+@has_program
+@pytest.mark.parametrize(
+    "text", ["noise:llc@50%,size=8MiB", "noise:kind=llc,intensity=50%,size=8MiB"]
+)
+def test_both_ways_of_naming_it_are_one_command(text: str) -> None:
+    assert _words(text)[1:] == ("llc", "--intensity=50%", "--tolerance=10%", "--param=size=8MiB")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("noise:lcc", "did you mean llc"),
+        ("noise:cpu@150%", "0% to 100%"),
+        ("noise:cpu@fast", "0% to 100%"),
+        ("noise:cpu,intesity=5%", "did you mean intensity"),
+        ("noise:cpu,50%", "NAME=VALUE"),
+        ("noise:cpu,kind=llc", "NAME=VALUE"),
+        ("noise:cpu,where=here", "server"),
+        ("noise:cpu,nice=40", "-20 to 19"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_could(text: str, said: str) -> None:
+    with pytest.raises(SpecFault) as fault:
+        named(neighbours.KINDS, text, key="neighbour")
+    assert said in fault.value.fix, str(fault.value)
+
+
+@has_program
+def test_what_the_machine_cannot_have_is_refused_before_the_run() -> None:
+    facts: Any = host.read(sample_s=0)
+    for text, said in (
+        ("noise:llc@50%,size=900000GiB", "at most"),
+        ("noise:disk,folder=/nowhere", "may be written"),
+        ("noise:cpu,access=random", "no parameters"),
+    ):
+        found = named(neighbours.KINDS, text, key="neighbour")
+        assert found is not None
+        assert isinstance(found[1], noise.Noise)
+        with pytest.raises(SpecFault) as fault:
+            found[1].check(facts)
+        assert said in f"{fault.value.what} {fault.value.fix}", str(fault.value)
+
+
+@has_program
+def test_the_lab_knows_the_antagonists_of_the_program() -> None:
+    path = programs.find(noise.PROGRAM)
+    done = subprocess.run([path, "--describe"], capture_output=True, check=True, timeout=60)
+    kinds = json.loads(done.stdout)["catalogue"]["tables"][0]["kinds"]
+    assert tuple(kind["name"] for kind in kinds) == noise.ANTAGONISTS
+    assert {param["name"] for kind in kinds for param in kind["params"]} == set(noise.OTHERS)
