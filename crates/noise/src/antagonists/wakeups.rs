@@ -28,7 +28,7 @@ impl Antagonist for Wakeups {
                 None => done += self.work(1)?,
                 Some(rate) if rate <= 0.0 => sleep_until(now_ns + 100_000_000),
                 Some(rate) => {
-                    let next = next_slot(slot, now_ns - pace.start_ns, rate);
+                    let next = next_slot(slot, now_ns.saturating_sub(pace.start_ns), rate);
                     shared.forgone.fetch_add(next - slot - 1, Ordering::Relaxed);
                     slot = next;
                     // Asleep for a tenth of a second at most, so that it can be stopped.
@@ -75,6 +75,21 @@ pub const ENTRY: Entry = Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn they_come_no_faster_than_asked_also_right_at_the_start() {
+        let (shared, stop) = (Shared::default(), AtomicBool::new(false));
+        let start_ns = Monotonic.now_ns() + 1_000_000; // as it is started: a moment ahead
+        let pace = Pace { start_ns, rate_per_s: Some(1e3), most_per_s: 1e4, grain_s: 1e-3 };
+        std::thread::scope(|scope| {
+            scope.spawn(|| Wakeups.run(pace, &shared, &stop));
+            sleep_until(start_ns + 50_000_000);
+            stop.store(true, Ordering::Relaxed);
+        });
+        let due = (Monotonic.now_ns() - start_ns) as f64 / 1e6; // one a millisecond
+        let done = shared.units.load(Ordering::Relaxed) as f64;
+        assert!(done <= due + 1.0, "{done} of {due}");
+    }
 
     #[test]
     fn wake_ups_that_were_slept_through_are_gone() {
