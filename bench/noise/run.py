@@ -82,7 +82,7 @@ def one(kind: str, percent: int, seconds: float) -> dict[str, Any]:
     argv = [str(programs.find("sojourn-noise")), kind, f"--intensity={percent}%"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as task:
         try:
-            assert task.stdout is not None
+            assert task.stdout is not None  # noqa: S101 - it is a pipe
             first = json.loads(task.stdout.readline())
             before = counters(task.pid)
             time.sleep(seconds)
@@ -119,7 +119,7 @@ def main() -> None:
     with (folder / "rows.jsonl").open("w", encoding="utf-8") as out:
         for nth in range(asked.rounds):
             turns = [(kind, share) for kind in asked.kinds for share in SHARES]
-            random.Random(nth).shuffle(turns)
+            random.Random(nth).shuffle(turns)  # noqa: S311 - not a secret
             for kind, share in turns:
                 row = {"round": nth, **one(kind, share, asked.seconds)}
                 rows.append(row)

@@ -65,18 +65,23 @@ def test_tasks_are_summed_second_by_second() -> None:
 
 
 @pytest.mark.parametrize(
-    ("did", "waited_s", "is_held"),
-    [(480, 0.0, True), (300, 0.0, False), (300, 0.2, True), (200, 0.2, False), (600, 0.0, False)],
+    ("did", "waited_s", "why"),
+    [
+        (480, 0.0, ""),
+        (300, 0.0, "300"),
+        (300, 0.2, ""),
+        (200, 0.2, "waited for a CPU for only 20.0%"),
+        (600, 0.0, "above"),
+    ],
 )
 def test_a_loss_by_waiting_is_a_loss_and_any_other_a_doubt(
-    did: float, waited_s: float, is_held: bool
+    did: float, waited_s: float, why: str
 ) -> None:
     found = within([told(did, did, waited_s=waited_s)], 0, 9 * S, tolerance=0.1)
     assert found is not None
-    assert (not found.problem) == is_held
-    if not is_held:
-        assert f"{did:.4g}" in found.problem
-        assert "500" in found.problem
+    assert bool(found.problem) == bool(why)
+    assert why in found.problem
+    assert not why or (f"{did:.4g}" in found.problem and "asked 500" in found.problem)
 
 
 def test_flat_out_holds_nothing_and_is_told_against_alone() -> None:
