@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,3 +80,43 @@ def test_the_lab_knows_the_antagonists_of_the_program() -> None:
     kinds = json.loads(done.stdout)["catalogue"]["tables"][0]["kinds"]
     assert tuple(kind["name"] for kind in kinds) == noise.ANTAGONISTS
     assert {param["name"] for kind in kinds for param in kind["params"]} == set(noise.OTHERS)
+
+
+@has_program
+def test_a_square_wave_is_due_by_its_closed_form_and_ends_with_a_summary() -> None:
+    argv = [str(programs.find(noise.PROGRAM)), "wave", "-p", "busy=3ms", "-p", "period=24ms"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as task:
+        assert task.stdout is not None
+        heard = [json.loads(task.stdout.readline()) for _ in range(2)]
+        task.send_signal(signal.SIGTERM)
+        heard += [json.loads(line) for line in task.communicate(timeout=60)[0].splitlines()]
+    last = heard[-1]
+    assert last["is_summary"]
+    assert task.returncode == (3 if last["is_held"] is False else 0)
+    periods, rest_s = divmod(last["t_s"], 0.024)
+    due_ns = (periods * 0.003 + min(rest_s, 0.003)) * 1e9
+    assert last["asked_per_s"] * last["length_s"] == pytest.approx(due_ns, rel=1e-3)
+    assert last["units"] <= due_ns + 1e6, "busy for longer than it was asked to be"
+    assert last["units"] <= last["cpu_s"] * 1e9, "more than the CPU time that it used"
+
+
+@has_program
+def test_it_ends_when_whoever_started_it_has_ended(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    program = str(programs.find(noise.PROGRAM))
+    words = f"'{program}' cpu -i 1% --calibrate 5ms > '{out}' & echo $!; exec sleep 600"
+    with subprocess.Popen(["/bin/sh", "-c", words], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        end_s = time.monotonic() + 60
+        try:
+            while "alone_per_s" not in (out.read_text() if out.exists() else ""):
+                assert time.monotonic() < end_s
+                time.sleep(0.02)
+        finally:
+            parent.kill()
+    while '"is_summary":true' not in out.read_text():
+        if time.monotonic() > end_s:
+            os.kill(pid, signal.SIGKILL)  # it never ended: the number is still its own
+            pytest.fail("it runs on")
+        time.sleep(0.05)
