@@ -43,13 +43,13 @@ impl Map {
         Ok(map)
     }
 
-    /// The mapping as words of 8 bytes.
+    /// The whole mapping as a slice of words, 8 bytes each.
     pub fn words(&mut self) -> &mut [u64] {
         // SAFETY: pages are aligned for u64, the length is a multiple of 8, and `self` is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr().cast(), self.bytes / 8) }
     }
 
-    /// The mapping as bytes.
+    /// The whole mapping as a slice of bytes.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping has that many bytes, and `self` is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.bytes) }

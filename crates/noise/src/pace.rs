@@ -5,7 +5,7 @@
 //! second behind is forgone and counted: a neighbour that was kept from its CPU for long must not
 //! come back as one that takes all of it.
 
-/// What to do now.
+/// What the worker is to do at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Do so many units.

@@ -130,7 +130,7 @@ def argv(params: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def check(facts: Facts) -> None:
-    """HostFault without the program."""
+    """HostFault where the program is not installed."""
     del facts
     programs.find(PROGRAM, fix="run `make build`")
 

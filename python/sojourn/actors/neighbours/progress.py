@@ -81,7 +81,7 @@ class Progress:
 
     @property
     def per_s(self) -> float:
-        """Mean progress, units/s."""
+        """Mean progress over the seconds of the load, units/s."""
         return sum(self.each_per_s) / len(self.each_per_s)
 
     @property
