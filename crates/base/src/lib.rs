@@ -2,9 +2,10 @@
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`span`] (a summary of many times),
 //! [`kind`] (how a thing describes itself), [`fault`] (what went wrong, where, and how to mend it),
-//! [`files`].
+//! [`files`], [`cpus`].
 
 pub mod clock;
+pub mod cpus;
 pub mod echo;
 pub mod fault;
 pub mod files;

@@ -11,7 +11,7 @@ use clap::Parser;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::json;
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault, files, rng};
+use sojourn_base::{Exit, Fault, cpus, files, rng};
 use sojourn_workload::dist;
 
 use crate::args::{Args, Mode, Settings};
@@ -103,20 +103,15 @@ fn pin(text: &str) -> Result<(), Fault> {
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         return Ok(());
     }
-    let wrong =
-        |what: String| Fault::usage(what, "cpus", "write CPUs that may be used: 1 or 0,2-3");
     let mut set = CpuSet::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        match (first.trim().parse::<usize>(), last.trim().parse::<usize>()) {
-            (Ok(first), Ok(last)) if first <= last && last < CpuSet::MAX_CPU => {
-                (first..=last).for_each(|cpu| set.set(cpu));
-            }
-            _ => return Err(wrong(format!("'{part}' is no CPU and no range of CPUs"))),
-        }
+    for cpu in cpus::parse(text, CpuSet::MAX_CPU)? {
+        set.set(cpu);
     }
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    sched_setaffinity(None, &set).map_err(|error| wrong(format!("cannot pin to '{text}': {error}")))
+    sched_setaffinity(None, &set).map_err(|error| {
+        let what = format!("cannot pin to '{text}': {error}");
+        Fault::usage(what, "cpus", "write CPUs that may be used: 1 or 0,2-3")
+    })
 }
 
 fn describe() -> String {

@@ -11,6 +11,7 @@ from sojourn import places
 from sojourn.actors import clients, managers, neighbours, probes
 from sojourn.actors.actor import Actor, Role, Running, Stage, Window, cpu_roles
 from sojourn.actors.kind import NOBODY, ActorKind, named
+from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import SpecFault
 from sojourn.host import Facts
 from sojourn.plan import Point, traced
@@ -70,6 +71,8 @@ def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
     for text in sorted(beside):
         if found := named(neighbours.KINDS, text, key="neighbour"):
             found[0].check(facts)
+            if isinstance(found[1], Neighbour):
+                found[1].check(facts)
     if found := named(managers.KINDS, study.manager, key="manager"):
         found[0].check(facts)
     if wanted:

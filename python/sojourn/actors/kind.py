@@ -1,7 +1,7 @@
 """What a kind of actor says of itself: for `sojourn kinds`, for spec checks and for whoever reads.
 
-A study names neighbours and managers by a text, `KIND` or `KIND:WHERE`; probes are on the stage
-where a point asks for what they see.
+A study names neighbours and managers by a text (`spec.words`): `KIND`, `KIND:WHERE`, or
+`KIND:NAME=VALUE,NAME=VALUE`. Probes are on the stage where a point asks for what they see.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sojourn.actors.actor import Actor
+from sojourn.errors import SpecFault
 from sojourn.host import Facts
 from sojourn.kinds import find
 from sojourn.plan import Point
 from sojourn.services.params import Param, settle
-from sojourn.spec import ServiceSpec
+from sojourn.spec import ServiceSpec, words
 
 NOBODY = "none"  # as a study says it
-WHERE = "where"
+WHERE = words.WHERE
 
 
 def anywhere(facts: Facts) -> None:
@@ -49,9 +50,13 @@ class NamedKind(ActorKind):
 
     Attributes:
         build: from its parameters, which are settled.
+        lead: the parameter that needs no name in a study, if it comes first.
+        at: the one after an `@` behind it; "": there is none.
     """
 
     build: Callable[[Mapping[str, str]], Actor]
+    lead: str = WHERE
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,7 @@ class ProbeKind(ActorKind):
 
 
 def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[NamedKind, Actor] | None:
-    """Who is meant by a study's `KIND` or `KIND:WHERE`; None by "none".
+    """Who is meant by a study's text, as `spec.words` has it; None by "none".
 
     Args:
         kinds: to choose from.
@@ -76,9 +81,13 @@ def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[Named
     Raises:
         SpecFault: there is no such kind, or it cannot be there.
     """
-    name, _, where = text.partition(":")
+    name = text.partition(":")[0]
     if name == NOBODY:
         return None
     kind = find(kinds, name, key)
-    params = settle(f"{key} {name}", kind.params, {WHERE: where} if where else {})
+    found = words.read(text, lead=kind.lead, at=kind.at)
+    if found.problem:
+        fix = f"write {name}:NAME=VALUE,NAME=VALUE"
+        raise SpecFault(f"{key} '{text}': {found.problem}", at=key, fix=fix)
+    params = settle(f"{key} {name}", kind.params, found.given)
     return kind, kind.build({param: str(value) for param, value in params.items()})

@@ -182,6 +182,9 @@ class Outcome:
         undisturbed: the same run without the windows that an independent log of the server's CPUs
             marks; None where nothing was marked (M29).
         shield: what kept the server's CPUs for the server: "none", "priority", "move".
+        neighbour_per_s: progress of the neighbours while load ran, in units of theirs; None: they
+            told of none, or there was nobody.
+        neighbour_of_alone: the same as a share of their progress alone and flat out (M22).
     """
 
     point: Point
@@ -202,3 +205,5 @@ class Outcome:
     clusters: tuple[int, ...] = ()
     undisturbed: Misses | None = None
     shield: str = "none"
+    neighbour_per_s: float | None = None
+    neighbour_of_alone: float | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from sojourn import actors, host
+from sojourn import actors, host, programs
 from sojourn.actors import Actor, Role, Stage, neighbours
+from sojourn.actors.kind import named
 from sojourn.actors.managers import Changes, Manager, Windows
-from sojourn.actors.neighbours import Neighbour
+from sojourn.actors.neighbours import Neighbour, progress
 from sojourn.errors import RunFault
 from sojourn.host import Placement
 from sojourn.places import proc
@@ -24,6 +27,7 @@ from sojourn.run import journal
 from sojourn.run.execute import _All, _Watcher
 from sojourn.run.journal import Journal
 from sojourn.run.scene import Scene
+from sojourn.samples.read import not_as_asked
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 
@@ -212,6 +216,51 @@ def test_a_neighbour_of_which_a_task_cannot_be_started_leaves_none(scene: Scene)
         scene.enter(Neighbour("sleep", "server", argv))
     assert len(started) == 1
     assert not proc.session(started[0])
+
+
+has_noise = pytest.mark.skipif(
+    programs.maybe("sojourn-noise") is None, reason="sojourn-noise is not built"
+)
+
+
+def _noise(scene: Scene, text: str) -> Neighbour:
+    """A neighbour that has entered, and has told of a second of its progress since."""
+    _, actor = named(neighbours.KINDS, text, key="neighbour") or pytest.fail("there is none")
+    assert isinstance(actor, Neighbour)
+    scene.enter(actor)
+    log, end_s = scene.folder / "neighbour-0.log", time.monotonic() + USED_S_MAX
+    while (told := progress.read(log)) is None or len(told.seconds) < 3:
+        assert time.monotonic() < end_s, log.read_text()
+        time.sleep(0.05)
+    return actor
+
+
+@has_noise
+def test_what_a_neighbour_did_stands_in_its_point(scene: Scene) -> None:
+    with scene:
+        _noise(scene, "noise:cpu@10%")
+    seen = scene.seen["neighbour"]
+    assert (seen["kind"], seen["died"]) == ("noise", [])
+    did = seen["progress"]
+    assert (did["unit"], did["seconds"] >= 1) == ("blocks", True)
+    assert did["p5_per_s"] <= did["per_s"] <= did["p95_per_s"]
+    assert did["of_alone"] == pytest.approx(did["per_s"] / did["alone_per_s"])
+    assert did["asked_per_s"] == pytest.approx(did["alone_per_s"] / 10, rel=1e-6)
+    kept = json.loads((scene.folder / "progress.json").read_text())
+    assert len(kept["tasks"][0]["seconds"]) >= did["seconds"]
+
+
+@has_noise
+def test_a_neighbour_that_died_is_told_of(scene: Scene) -> None:
+    with scene:
+        actor = _noise(scene, "noise:cpu@10%")
+        ((_, task),) = actor._tasks
+        os.kill(task.pid, signal.SIGKILL)
+        assert task.poll(USED_S_MAX) is not None
+    (died,) = scene.seen["neighbour"]["died"]
+    assert "killed by SIGKILL" in died
+    (scene.folder / "host.json").write_text(json.dumps(dict(scene.seen)))
+    assert not_as_asked(scene.folder / "host.json").startswith("neighbour died: noise on CPU")
 
 
 class Turning(Manager):

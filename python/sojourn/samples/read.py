@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sojourn import units
 from sojourn.errors import StoreFault
@@ -37,6 +39,9 @@ def read(folder: Path) -> Outcome:
     verdict, reasons = judged(result, point, others_share(folder / HOST, point))
     if why := unfelt(folder / SERVICE):
         verdict, reasons = Verdict.UNKNOWN, (why, *reasons)
+    if why := not_as_asked(folder / HOST):
+        verdict, reasons = Verdict.UNKNOWN, (why, *reasons)
+    did = neighbour(folder / HOST).get("progress", {})
     ratio = correlation(folder, result).ratio
     missed, undisturbed = misses(folder, result, ratio)
     return Outcome(
@@ -58,6 +63,8 @@ def read(folder: Path) -> Outcome:
         clusters=missed.clusters if missed else (),
         undisturbed=undisturbed,
         shield=shield(folder / SERVICE),
+        neighbour_per_s=did.get("per_s"),
+        neighbour_of_alone=did.get("of_alone"),
     )
 
 
@@ -135,6 +142,22 @@ def unfelt(at: Path) -> str:
     for name, knob in table.items():
         if knob["felt"] == Verdict.VIOLATED:
             return f"{name} not in force: {knob['level']} was set, but {knob['why']}"
+    return ""
+
+
+def neighbour(at: Path) -> Mapping[str, Any]:
+    """What `host.json` says of the point's neighbour; empty where there was none."""
+    table: Mapping[str, Any] = read_json(at).get("neighbour", {}) if at.exists() else {}
+    return table
+
+
+def not_as_asked(at: Path) -> str:
+    """Why the neighbour of `host.json` was not the one that was asked for; "" if it was (M22)."""
+    found = neighbour(at)
+    if died := found.get("died"):
+        return f"neighbour died: {found['kind']} {died[0]} while load ran; see neighbour-0.log"
+    if why := found.get("not_held"):
+        return f"neighbour {found['kind']} did not hold its intensity: {why}"
     return ""
 
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from sojourn import actors, knobs, places, programs
 from sojourn.actors import ActorKind
+from sojourn.actors.kind import NamedKind
 from sojourn.analysis import questions as answers
 from sojourn.analysis.findings import Findings
 from sojourn.errors import RunFault
@@ -125,8 +126,16 @@ def _kind(kind: ServiceKind | ActorKind) -> dict[str, Any]:
         "about": kind.about,
         "needs": list(kind.needs),
         "source": kind.source,
+        **_shorthand(kind),
         "params": [_param(param) for param in kind.params],
     }
+
+
+def _shorthand(kind: ServiceKind | ActorKind) -> dict[str, str]:
+    """Which parameters need no name in a study, where they are not the usual ones."""
+    if not isinstance(kind, NamedKind) or not kind.at:
+        return {}
+    return {"lead": kind.lead, "at": kind.at}
 
 
 def _place(kind: PlaceKind) -> dict[str, Any]:
@@ -161,5 +170,6 @@ def _param(param: Param) -> dict[str, Any]:
         "hi": param.hi,
         "choices": list(param.choices),
         "relative": "cpus" if param.relative else "",
+        "pattern": param.pattern,
     }
     return {key: value for key, value in table.items() if value not in (None, "", [])}

@@ -22,6 +22,8 @@ class Param:
         default: None: settled for the machine; `about` says how.
         lo, hi: inclusive range of a number.
         relative: a whole number that may be told by the server's CPUs: "cpus", "cpus+1", "cpus-1".
+        pattern: regular expression that a text must match as a whole; "": any text.
+        allowed: what the pattern takes, in words.
     """
 
     name: str
@@ -33,10 +35,14 @@ class Param:
     hi: float | None = None
     choices: tuple[str, ...] = ()
     relative: bool = False
+    pattern: str = ""
+    allowed: str = ""
 
     @property
     def range(self) -> str:
         """The range in words, for help."""
+        if self.allowed:
+            return self.allowed
         if self.choices:
             return " | ".join(self.choices)
         if self.type is bool:
@@ -97,13 +103,20 @@ def _value(kind: str, param: Param, value: Value | None, cpus: int) -> Value | N
         )
     is_low = param.lo is not None and not isinstance(value, str) and value < param.lo
     is_high = param.hi is not None and not isinstance(value, str) and value > param.hi
-    if is_low or is_high or (param.choices and value not in param.choices):
+    is_odd = param.pattern and not re.fullmatch(param.pattern, str(value))
+    if is_low or is_high or is_odd or (param.choices and value not in param.choices):
         raise SpecFault(
             f"{param.name} is {value}, outside {param.range}",
             at=at,
-            fix=f"give {param.range}{' ' + param.unit if param.unit else ''}",
+            fix=_choice(param, value)
+            or f"give {param.range}{' ' + param.unit if param.unit else ''}",
         )
     return value
+
+
+def _choice(param: Param, value: Value) -> str:
+    """Which of a parameter's choices was meant; "" if none is like it, or it has none."""
+    return meant(str(value), param.choices)
 
 
 def _article(kind: type) -> str:

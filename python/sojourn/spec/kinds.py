@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from sojourn.spec import words
 from sojourn.spec.faults import Mistake, near
 
 SCHEMAS = Path(__file__).parents[1] / "schema"
@@ -75,13 +76,26 @@ def actor_mistakes(study: Mapping[str, Any]) -> Iterator[Mistake]:
         elif name not in known:
             fix = f"{_known(name, ('none', *known))} See `sojourn kinds {table}`"
             yield ((key,), f"there is no {key} '{name}'", fix)
-        if name not in known:
-            continue
-        params = {param["name"]: param for param in known[name].get("params", ())}
-        if where and "where" not in params:
-            yield ((key,), f"{key} '{name}' has no place to choose", f"write {name}")
-        elif where and (problem := _problem("where", where, params["where"])):
-            yield ((key,), *problem)
+        else:
+            yield from (((key,), *problem) for problem in _word_problems(key, asked, known[name]))
+
+
+def _word_problems(key: str, asked: str, kind: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the parameters in the text of an actor, and how to mend it."""
+    lead, name = kind.get("lead", words.WHERE), kind["name"]
+    found = words.read(asked, lead=lead, at=kind.get("at", ""))
+    params = {param["name"]: param for param in kind.get("params", ())}
+    if found.problem:
+        yield f"{key} '{asked}': {found.problem}", f"write {name}:NAME=VALUE,NAME=VALUE"
+        return
+    for word, value in found.given.items():
+        if word in params:
+            if problem := _problem(word, value, {**params[word], "type": "string"}):
+                yield problem
+        elif word == words.WHERE:
+            yield f"{key} '{name}' has no place to choose", f"write {name}"
+        else:
+            yield f"{key} '{name}' has no parameter '{word}'", _known(word, params or ("none",))
 
 
 def _has_place(kind: Mapping[str, Any]) -> bool:
@@ -187,7 +201,12 @@ def _problem(name: str, value: object, wanted: Mapping[str, Any]) -> tuple[str, 
         return f"{name} is {shown}, not {_WORDS[kind]}", f"write {_WORDS[kind]}"
     choices = wanted.get("choices") or ()
     if choices and value not in choices:
-        return f"{name} is '{value}'", f"use one of: {', '.join(choices)}"
+        meant = near(value, choices) if isinstance(value, str) else []
+        hint = f"did you mean {' or '.join(meant)}? " if meant else ""
+        return f"{name} is '{value}'", f"{hint}use one of: {', '.join(choices)}"
+    pattern = wanted.get("pattern")
+    if pattern and isinstance(value, str) and not re.fullmatch(pattern, value):
+        return f"{name} is '{value}'", f"give {wanted.get('range') or wanted.get('about')}"
     if isinstance(value, int | float) and not isinstance(value, bool):
         lo, hi = wanted.get("lo"), wanted.get("hi")
         if (lo is not None and value < lo) or (hi is not None and value > hi):

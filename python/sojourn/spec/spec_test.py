@@ -72,6 +72,10 @@ def fault(folder: Path, text: str) -> SpecFault:
         ("[run]", 'neighbour = "spin:here"\n[run]', 5, "neighbour", "'here'", "server, client"),
         ("[run]", 'neighbour = "none:server"\n[run]', 5, "neighbour", "nobody", '"spin:server"'),
         ("[run]", 'neighbour = "null:lab"\n[run]', 5, "neighbour", "no place", "write null"),
+        ("[run]", 'neighbour = "noise:lcc"\n[run]', 5, "neighbour", "kind is 'lcc'", "llc"),
+        ("[run]", 'neighbour = "noise:cpu@150%"\n[run]', 5, "neighbour", "150%", "0% to 100%"),
+        ("[run]", 'neighbour = "spin:a=1"\n[run]', 5, "neighbour", "parameter 'a'", "where"),
+        ("[run]", 'neighbour = "noise:cpu,2"\n[run]', 5, "neighbour", "no name", "NAME=VALUE"),
         (
             '"memcached"',
             '"memcached"\nplace = "nets"',

@@ -54,6 +54,8 @@ SCHEMA = pa.schema(
         ("clusters", pa.list_(pa.int64())),
         ("undisturbed", _MISSES),
         ("shield", pa.string()),
+        ("neighbour_per_s", pa.float64()),
+        ("neighbour_of_alone", pa.float64()),
         ("setting", pa.map_(pa.string(), pa.string())),
     ],
     metadata={"schema": f"{FORM}/{MAJOR}"},
@@ -80,6 +82,8 @@ def to_table(outcome: Outcome) -> pa.Table:
         "clusters": list(outcome.clusters),
         "undisturbed": outcome.undisturbed and asdict(outcome.undisturbed),
         "shield": outcome.shield,
+        "neighbour_per_s": outcome.neighbour_per_s,
+        "neighbour_of_alone": outcome.neighbour_of_alone,
         "setting": as_kept(point.setting),
     }
     return pa.Table.from_pylist([row], schema=SCHEMA)
@@ -152,6 +156,8 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
         clusters=_clusters(row, folder),
         undisturbed=_misses(row.get("undisturbed")),
         shield=row.get("shield") or "none",
+        neighbour_per_s=row.get("neighbour_per_s"),
+        neighbour_of_alone=row.get("neighbour_of_alone"),
     )
 
 

@@ -71,7 +71,7 @@ def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path
     under = replace(point, setting=Setting.of(levels))
     shielded = replace(
         outcome, point=under, over_bound=5, clusters=(2, 3), undisturbed=undisturbed,
-        shield="priority",
+        shield="priority", neighbour_per_s=3.5, neighbour_of_alone=0.5,
     )  # fmt: skip
     for one in (outcome, shielded):
         pq.write_table(to_table(one), tmp_path / "x.parquet")
@@ -85,7 +85,9 @@ def test_a_record_from_before_there_were_clusters_has_them_by_its_other_files(
     point = next_point(study, [])
     assert point is not None
     outcome = replace(imagine(point), over_bound=20, correlation=10.0)
-    older = to_table(outcome).drop_columns(["clusters", "undisturbed", "shield"])
+    older = to_table(outcome).drop_columns(
+        ["clusters", "undisturbed", "shield", "neighbour_per_s", "neighbour_of_alone"]
+    )
     pq.write_table(older, tmp_path / OUTCOME)
     back = read(tmp_path / OUTCOME)
     assert (back.clusters, back.undisturbed, back.shield) == ((10, 10), None, "none")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn.actors.kind import NamedKind
-from sojourn.actors.neighbours import null, rival, spin, stream
+from sojourn.actors.neighbours import noise, null, rival, spin, stream
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.kinds import table
 
@@ -18,6 +18,7 @@ KINDS: Mapping[str, NamedKind] = table(
     spin.KIND,
     rival.KIND,
     stream.KIND,
+    noise.KIND,
 )
 
 __all__ = ["KINDS", "Neighbour"]

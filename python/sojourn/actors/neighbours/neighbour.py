@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from sojourn import programs
 from sojourn.actors.actor import Actor, Role, Stage, Window
 from sojourn.actors.kind import WHERE
+from sojourn.actors.neighbours import progress
+from sojourn.errors import RunFault
 from sojourn.host import Facts
 from sojourn.places import proc
-from sojourn.places.process import Process
+from sojourn.places.process import Process, last_words
 from sojourn.services.params import Param
 
-LOG = "neighbour.log"
+LOG = "neighbour-{}.log"
+PROGRESS = "progress.json"
+PROGRESS_SCHEMA = "sojourn.progress/1"
 SERVER, CLIENT, LAB, FREE, ONE = "server", "client", "lab", "free", "one"
 _ROLES = {
     SERVER: Role.SERVICE,
@@ -44,6 +52,8 @@ class Neighbour(Actor):
         argv: Callable[[], Sequence[str]],
         *,
         footprint_bytes: int = 0,
+        speaks: bool = False,
+        tolerance: float = 0.1,
     ) -> None:
         """Nothing is started yet.
 
@@ -53,14 +63,29 @@ class Neighbour(Actor):
             argv: the program and its arguments; HostFault if it is not there.
             footprint_bytes: memory that one of them takes; together they take a quarter at most of
                 what is free.
+            speaks: it prints its progress, and has begun when it does (`progress`).
+            tolerance: share of what it was asked for that may be missing before the point is
+                unknown.
         """
         self.name = name
         self.where = where
         self._argv = argv
         self._footprint_bytes = footprint_bytes
+        self._speaks = speaks
+        self._tolerance = tolerance
+        self._begun_ns = 0
+        self._died: list[str] = []
+        self._progress: progress.Progress | None = None
         self._stage: Stage | None = None
         self._tasks: list[tuple[int, Process]] = []
         self._used_s: dict[int, float] = {}  # by CPU, of those that have ended
+
+    def check(self, facts: Facts) -> None:
+        """Refuse parameters that cannot be had on this machine; nothing is left started.
+
+        Raises:
+            SpecFault, HostFault: they cannot.
+        """
 
     def enter(self, stage: Stage) -> None:
         """Start a task on each CPU of its place."""
@@ -73,13 +98,59 @@ class Neighbour(Actor):
             cpus = cpus[: max(1, most)]
         for number, cpu in enumerate(cpus):
             what = f"neighbour {self.name} {number}"
-            self._tasks.append((cpu, stage.start(what, argv, log=LOG, cpus=(cpu,))))
+            self._tasks.append((cpu, stage.start(what, argv, log=LOG.format(number), cpus=(cpu,))))
+        if self._speaks:
+            self._await()
+        self._begun_ns = time.monotonic_ns() + round(stage.point.warmup_s * 1e9)
+
+    def _await(self) -> None:
+        """Wait until every task says what it does: calibrated, and at work."""
+        until_s = time.monotonic() + progress.FIRST_S_MAX
+        for number, (_, task) in enumerate(self._tasks):
+            log = self._log(number)
+            while not progress.has_begun(log, min(until_s, time.monotonic() + 1.0)):
+                ended = task.poll()
+                if ended or time.monotonic() >= until_s:
+                    how = ended.text if ended else f"said nothing in {progress.FIRST_S_MAX:.0f} s"
+                    raise RunFault(
+                        f"neighbour {self.name} {how}: {last_words(log) or 'no word'}",
+                        at=str(log),
+                        fix="try its command by hand; it says what it misses",
+                    )
+
+    def _log(self, number: int) -> Path:
+        assert self._stage is not None  # noqa: S101  # it has entered
+        return self._stage.folder / LOG.format(number)
 
     def leave(self) -> None:
         """End every task, the last first, also if one of them cannot be ended."""
+        ended_ns = time.monotonic_ns()
+        for cpu, task in self._tasks:
+            if ended := task.poll():
+                self._died.append(f"on CPU {cpu} {ended.text}")
         with ExitStack() as stack:
             for cpu, task in self._tasks:
                 stack.callback(self._end, cpu, task)
+        if self._tasks:
+            self._keep(ended_ns)
+
+    def _keep(self, ended_ns: int) -> None:
+        """Keep what the tasks said of their progress while load ran."""
+        found = [progress.read(self._log(number)) for number in range(len(self._tasks))]
+        told = [one for one in found if one is not None]
+        if len(told) < len(self._tasks):
+            return
+        self._progress = progress.within(told, self._begun_ns, ended_ns, tolerance=self._tolerance)
+        table = {
+            "schema": PROGRESS_SCHEMA,
+            "from_ns": self._begun_ns,
+            "to_ns": ended_ns,
+            "tasks": [
+                {"cpu": cpu, **asdict(one)} for (cpu, _), one in zip(self._tasks, told, strict=True)
+            ],
+        }
+        assert self._stage is not None  # noqa: S101  # it has entered: there is a task
+        (self._stage.folder / PROGRESS).write_text(json.dumps(table) + "\n", encoding="utf-8")
 
     def _end(self, cpu: int, task: Process) -> None:
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task
@@ -96,7 +167,11 @@ class Neighbour(Actor):
     def saw(self) -> Mapping[str, Any]:
         """What it was, where, and how much CPU time each of its tasks had, s."""
         used = {str(cpu): round(used_s, 3) for cpu, used_s in sorted(self._used_s.items())}
-        return {"neighbour": {"kind": self.name, "where": self.where, "cpu_s": used}}
+        seen: dict[str, Any] = {"kind": self.name, "where": self.where, "cpu_s": used}
+        if self._progress is not None:
+            seen["progress"] = self._progress.as_json()
+            seen["not_held"] = self._progress.problem
+        return {"neighbour": {**seen, "died": self._died}}
 
 
 def yielding(argv: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,34 @@
+//! The first-level data cache: lines of a footprint of its size, read and written in turn.
+
+use sojourn_base::Fault;
+use sojourn_base::kind::Kind;
+
+use super::sweep::{Order, Sweep};
+use crate::antagonist::{Entry, Made, Most};
+use crate::intensity::Intensity;
+use crate::machine::{Cache, footprint};
+use crate::map::LINE;
+use crate::words::Words;
+
+const USUAL_BYTES: u64 = 32 << 10; // where the kernel does not tell
+
+fn build(words: &Words, _asked: Intensity) -> Result<Made, Fault> {
+    let bytes = footprint(words.bytes("size")?, Cache::L1d, USUAL_BYTES)?;
+    let sweep = Sweep::new(bytes, LINE, Order::Rising, false)?;
+    Ok(Made::new(sweep, format!("footprint {} KiB", bytes >> 10)))
+}
+
+/// Its line in the table.
+pub const ENTRY: Entry = Entry {
+    kind: Kind {
+        name: "l1d",
+        about: "reads and writes lines of the first-level data cache",
+        usage: "l1d (-p size=32KiB)",
+        params: &[super::size("footprint; by default the cache's size", "")],
+        needs: &[],
+        source: "iBench, IISWC 2013, section 3",
+    },
+    unit: "lines",
+    most: Most::PerCpuSecond,
+    build,
+};

@@ -1,0 +1,149 @@
+//! What this machine has: caches, free memory, room on a disk; and the footprints that follow.
+
+use std::fs;
+use std::path::Path;
+
+use sojourn_base::Fault;
+
+/// Where the kernel describes the caches of the first CPU.
+pub const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
+/// Nobody takes a larger part of a last-level cache by himself: a virtual machine may read the
+/// host's whole cache, 260 MB, of which it owns a share that it cannot know.
+pub const LLC_BYTES_MAX: u64 = 64 << 20;
+/// Part of the available memory that one antagonist may take, asked or not.
+const PART: u64 = 2;
+
+/// A cache, by the kernel's words for level and type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// First level, data.
+    L1d,
+    /// First level, instructions.
+    L1i,
+    /// Second level.
+    L2,
+    /// The last one.
+    Last,
+}
+
+/// Size in bytes of a cache as the folder `root` has it; None where it is not told.
+pub fn cache_bytes(root: &Path, cache: Cache) -> Option<u64> {
+    let mut found: Vec<(u32, u64)> = Vec::new();
+    for entry in fs::read_dir(root).ok()?.flatten() {
+        let read = |name: &str| fs::read_to_string(entry.path().join(name)).ok();
+        let (Some(level), Some(kind), Some(size)) = (read("level"), read("type"), read("size"))
+        else {
+            continue;
+        };
+        let (Ok(level), Some(bytes)) = (level.trim().parse(), kernel_size(size.trim())) else {
+            continue;
+        };
+        let is_meant = match cache {
+            Cache::L1d => level == 1 && kind.trim() != "Instruction",
+            Cache::L1i => level == 1 && kind.trim() != "Data",
+            Cache::L2 => level == 2,
+            Cache::Last => level > 1,
+        };
+        if is_meant {
+            found.push((level, bytes));
+        }
+    }
+    found.into_iter().max().map(|(_, bytes)| bytes)
+}
+
+/// `32K`, `1M` as in sysfs.
+fn kernel_size(text: &str) -> Option<u64> {
+    let scale = match text.chars().last()? {
+        'K' => 1 << 10,
+        'M' => 1 << 20,
+        'G' => 1 << 30,
+        _ => return text.parse().ok(),
+    };
+    text[..text.len() - 1].parse::<u64>().ok().map(|n| n * scale)
+}
+
+/// The footprint of an antagonist on a cache: as asked, or the cache's size, capped.
+pub fn footprint(asked: Option<u64>, cache: Cache, usual: u64) -> Result<u64, Fault> {
+    let size = asked.unwrap_or_else(|| {
+        let told = cache_bytes(Path::new(CACHES), cache).unwrap_or(usual);
+        if cache == Cache::Last { told.min(LLC_BYTES_MAX).min(available_bytes() / 4) } else { told }
+    });
+    fits(size)
+}
+
+/// `size`, if half of the available memory takes it.
+pub fn fits(size: u64) -> Result<u64, Fault> {
+    let most = available_bytes() / PART;
+    if size > most {
+        let (asked, free) = (size >> 20, available_bytes() >> 20);
+        return Err(Fault::usage(
+            format!("{asked} MiB are asked, {free} MiB of memory are available, half may be taken"),
+            "params.size",
+            format!("give a size of at most {}MiB", most >> 20),
+        ));
+    }
+    Ok(size)
+}
+
+/// Memory that can be had without swapping, bytes; without a word from the kernel, all there is.
+pub fn available_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    available_in(&text).unwrap_or(u64::MAX)
+}
+
+fn available_in(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(name: &str, caches: &[(&str, &str, &str)]) -> std::path::PathBuf {
+        let root = std::env::temp_dir().join(format!("noise-{name}-{}", std::process::id()));
+        for (nth, (level, kind, size)) in caches.iter().enumerate() {
+            let folder = root.join(format!("index{nth}"));
+            fs::create_dir_all(&folder).unwrap();
+            for (file, text) in [("level", level), ("type", kind), ("size", size)] {
+                fs::write(folder.join(file), format!("{text}\n")).unwrap();
+            }
+        }
+        root
+    }
+
+    #[test]
+    fn caches_are_told_apart_by_level_and_type() {
+        let root = tree(
+            "caches",
+            &[
+                ("1", "Data", "48K"),
+                ("1", "Instruction", "32K"),
+                ("2", "Unified", "2M"),
+                ("3", "Unified", "266240K"),
+            ],
+        );
+        let size = |cache| cache_bytes(&root, cache);
+        assert_eq!(size(Cache::L1d), Some(48 << 10));
+        assert_eq!(size(Cache::L1i), Some(32 << 10));
+        assert_eq!(size(Cache::L2), Some(2 << 20));
+        assert_eq!(size(Cache::Last), Some(260 << 20));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn without_a_third_level_the_second_is_the_last() {
+        let root = tree("two", &[("1", "Data", "32K"), ("2", "Unified", "512K")]);
+        assert_eq!(cache_bytes(&root, Cache::Last), Some(512 << 10));
+        assert_eq!(cache_bytes(Path::new("/nowhere"), Cache::Last), None);
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_footprint_over_memory_is_refused_with_both_numbers() {
+        let fault = fits(u64::MAX >> 1).unwrap_err();
+        assert!(fault.what.contains("available") && fault.exit == 2, "{fault}");
+        assert_eq!(available_in("MemFree: 1 kB\nMemAvailable:   8 kB\n"), Some(8192));
+        assert!(footprint(None, Cache::Last, 1 << 20).unwrap() <= LLC_BYTES_MAX);
+    }
+}

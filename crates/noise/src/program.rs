@@ -1,0 +1,166 @@
+//! The program: from a command line to an exit code. Writes only where it is told to.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use serde_json::json;
+use sojourn_base::kind::{Catalogue, Table};
+use sojourn_base::{Exit, Fault, cpus};
+
+use crate::antagonists;
+use crate::args::Args;
+use crate::run;
+
+/// Runs the program on `words` until `stop` is set, and answers its exit code.
+pub fn main(
+    words: impl IntoIterator<Item = OsString>,
+    stop: &Arc<AtomicBool>,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> u8 {
+    let args = match Args::try_parse_from(words) {
+        Ok(args) => args,
+        Err(told) => {
+            let is_mistake = told.use_stderr();
+            // Nobody is left to tell if the stream is gone.
+            let text = told.render().to_string();
+            let _ = if is_mistake { write!(talk, "{text}") } else { write!(out, "{text}") };
+            return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
+        }
+    };
+    act(&args, stop, out).unwrap_or_else(|fault| {
+        let _ = writeln!(talk, "{fault}");
+        fault.exit
+    })
+}
+
+fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<u8, Fault> {
+    if args.describe {
+        return say(out, &describe());
+    }
+    if args.list {
+        return say(out, list().trim_end());
+    }
+    let job = args.job()?;
+    pin(&job.cpus)?;
+    let ready = run::ready(job)?;
+    if args.check {
+        ready.check()?;
+        return say(out, "the job is right");
+    }
+    ready.run(stop, out)
+}
+
+/// Pins the calling thread, and those it will start, to the CPUs in `text`.
+fn pin(text: &str) -> Result<(), Fault> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for cpu in cpus::parse(text, CpuSet::MAX_CPU)? {
+        set.set(cpu);
+    }
+    sched_setaffinity(None, &set).map_err(|error| {
+        let what = format!("cannot pin to '{text}': {error}");
+        Fault::usage(what, "cpus", "write CPUs that may be used: 1 or 0,2-3")
+    })
+}
+
+fn describe() -> String {
+    let kinds = antagonists::KINDS.iter().map(|entry| entry.kind).collect();
+    let catalogue = Catalogue {
+        program: "sojourn-noise",
+        version: env!("CARGO_PKG_VERSION"),
+        tables: vec![Table { name: "antagonists", kinds }],
+    };
+    serde_json::to_string_pretty(&json!({ "catalogue": catalogue })).unwrap_or_default()
+}
+
+fn list() -> String {
+    let mut text = String::new();
+    for entry in antagonists::KINDS {
+        let kind = &entry.kind;
+        let _ = writeln!(text, "{:<10}{} ({}/s)", kind.name, kind.about, entry.unit);
+        for param in kind.params {
+            let default = if param.default.is_empty() { "chosen" } else { param.default };
+            let _ = writeln!(text, "{:12}{:<10}{} [{default}]", "", param.name, param.about);
+        }
+    }
+    text
+}
+
+fn say(out: &mut dyn Write, text: &str) -> Result<u8, Fault> {
+    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| {
+        Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
+    })?;
+    Ok(Exit::Ok as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(words: &[&str]) -> (u8, String, String) {
+        let words = std::iter::once("sojourn-noise").chain(words.iter().copied());
+        let (mut out, mut talk) = (Vec::new(), Vec::new());
+        let stop = Arc::new(AtomicBool::new(false));
+        let exit = main(words.map(OsString::from), &stop, &mut out, &mut talk);
+        (exit, String::from_utf8(out).unwrap(), String::from_utf8(talk).unwrap())
+    }
+
+    fn lines(out: &str) -> Vec<serde_json::Value> {
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn mistakes_are_refused_before_anything_is_made() {
+        let wrong: [(&[&str], &str, &str); 12] = [
+            (&[], "kind", "--list"),
+            (&["lcc"], "kind", "did you mean llc"),
+            (&["cpu", "-i", "150%"], "intensity", "0% to 100%"),
+            (&["cpu", "-i", "fast"], "intensity", "0% to 100%"),
+            (&["llc", "-p", "sise=1MiB"], "params.sise", "did you mean size"),
+            (&["llc", "-p", "size"], "param", "NAME=VALUE"),
+            (&["llc", "-p", "size=900TB"], "params.size", "at most"),
+            (&["disk", "-p", "folder=/nowhere"], "params.folder", "may be written"),
+            (&["wave", "-p", "busy=2s", "-p", "period=1s"], "params.busy", "at most the period"),
+            (&["cpu", "--cpus", "x"], "cpus", "0,2-3"),
+            (&["cpu", "--grain", "0s"], "grain", "1us"),
+            (&["cpu", "--most", "0"], "most", "above 0"),
+        ];
+        for (words, at, fix) in wrong {
+            let (exit, out, talk) = run(words);
+            assert_eq!((exit, out.as_str()), (2, ""), "{words:?}: {talk}");
+            assert!(talk.contains(&format!("at: {at}")), "{words:?}: {talk}");
+            assert!(talk.contains(fix), "{words:?}: {talk}");
+        }
+    }
+
+    #[test]
+    fn it_lists_and_describes_and_checks() {
+        assert!(run(&["--list"]).1.contains("wave"));
+        let described: serde_json::Value = serde_json::from_str(&run(&["--describe"]).1).unwrap();
+        let kinds = &described["catalogue"]["tables"][0]["kinds"];
+        assert_eq!(kinds.as_array().map(Vec::len), Some(antagonists::KINDS.len()));
+        assert_eq!(run(&["cpu", "--check"]).0, 0);
+    }
+
+    #[test]
+    fn the_first_line_says_what_is_asked_and_the_last_sums_up() {
+        let words = ["cpu", "-i", "20%", "--duration", "60ms", "--most", "1M"];
+        let (exit, out, talk) = run(&words);
+        assert_eq!((exit, talk.as_str()), (0, ""), "too short to be judged");
+        let lines = lines(&out);
+        assert_eq!(lines[0]["asked_per_s"], 2e5);
+        assert_eq!(lines[0]["calibration"]["by"], "given");
+        let last = lines.last().unwrap();
+        assert_eq!(last["is_summary"], true);
+        assert!(last["is_held"].is_null(), "{last}");
+        assert_eq!(last["units"], lines[lines.len() - 2]["units"]);
+    }
+}

@@ -1,0 +1,148 @@
+"""An antagonist of one resource, whose intensity is held and reported: `sojourn-noise` (L6, L18).
+
+    noise:cpu@50%
+    noise:kind=llc,intensity=25%,size=16MiB,where=server
+    noise:wave                                  6 ms of every 48 ms (L18)
+    noise:disk@50MB/s,op=write,folder=/var/tmp
+
+Each task measures what it can do alone when it enters, while the service is not loaded: what it is
+asked for is a share of that, and so is what it did (M22). So no point of its own is needed, and a
+machine that has become slower since an earlier point is not taken for a loss.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+
+from sojourn import programs
+from sojourn.actors.kind import WHERE, NamedKind
+from sojourn.actors.neighbours.neighbour import SERVER, Neighbour, where_param
+from sojourn.errors import HostFault, SpecFault
+from sojourn.host import Facts
+from sojourn.services.params import Param
+
+PROGRAM = "sojourn-noise"
+#: As `sojourn-noise --list` has them; a test holds the two against each other.
+ANTAGONISTS = (
+    "cpu", "l1d", "l1i", "l2", "llc", "membw", "memcap", "tlb", "disk", "network", "wakeups",
+    "syscalls", "locks", "wave",
+)  # fmt: skip
+KIND_OF, INTENSITY, TOLERANCE, NICE = "kind", "intensity", "tolerance", "nice"
+CHECK_S_MAX = 60.0  # of a footprint that is mapped, a file that is written
+SHARE = r"(100|\d{1,2}(\.\d+)?)%"
+RATE = r"\d+(\.\d+)?(k|M|G|B|kB|KB|KiB|MB|MiB|GB|GiB)?/s"
+OTHERS = {
+    "size": "footprint, of the file or the memory",
+    "busy": "of a square wave: busy part of a period",
+    "period": "of a square wave: length of a period",
+    "access": "of a disk: sequential or random",
+    "op": "of a disk: read or write",
+    "block": "of a disk: bytes of a block",
+    "folder": "of a disk: where its file lies",
+    "direct": "of a disk: past the page cache, true or false",
+    "by": "of the network: datagram or stream",
+    "message": "of the network: bytes of one write",
+    "threads": "of locks: how many want the lock",
+}
+
+
+def _text(name: str, about: str) -> Param:
+    return Param(
+        name=name, about=f"{about}; else the antagonist's own choice", default="", type=str
+    )
+
+
+PARAMS = (
+    Param(name=KIND_OF, about="which antagonist", default="cpu", type=str, choices=ANTAGONISTS),
+    Param(
+        name=INTENSITY, about="share of what it can do alone, or a rate", default="100%", type=str,
+        pattern=f"{SHARE}|{RATE}", allowed="0% to 100%, or a rate such as 500MB/s or 20k/s",
+    ),
+    where_param(SERVER),
+    Param(
+        name=NICE, about="nice value of its tasks", default="0", type=str,
+        pattern=r"-?1?\d|-20", allowed="-20 to 19",
+    ),
+    Param(
+        name=TOLERANCE, about="what may be missing of the intensity, waiting for a CPU apart",
+        default="10%", type=str, pattern=SHARE, allowed="0% to 100%",
+    ),
+    *(_text(name, about) for name, about in OTHERS.items()),
+)  # fmt: skip
+
+
+class Noise(Neighbour):
+    """`sojourn-noise` on each CPU of a place."""
+
+    def __init__(self, params: Mapping[str, str]) -> None:
+        """`params`: all of `PARAMS`, as texts; nothing is started yet."""
+        tolerance = float(params[TOLERANCE].removesuffix("%")) / 100
+        super().__init__(
+            KIND.name, params[WHERE], lambda: argv(params), speaks=True, tolerance=tolerance
+        )
+        self._params = params
+
+    def check(self, facts: Facts) -> None:
+        """Refuse what the program refuses: it makes the antagonist once, and throws it away.
+
+        Raises:
+            HostFault: the program is missing, or cannot be asked.
+            SpecFault: what is asked cannot be had here.
+        """
+        del facts
+        words = [*argv({**self._params, NICE: "0"}), "--check"]
+        try:
+            done = subprocess.run(
+                words, capture_output=True, text=True, timeout=CHECK_S_MAX, check=False
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise HostFault(
+                f"{PROGRAM} cannot be asked: {error}", at=PROGRAM, fix="run `make build`"
+            ) from None
+        if done.returncode:
+            raise _refused(done.stderr)
+
+
+def _refused(said: str) -> SpecFault:
+    """What the program says in three lines: error, at, fix."""
+    lines = [line.strip() for line in said.splitlines()]
+    parts = {line.partition(": ")[0]: line.partition(": ")[2] for line in lines}
+    return SpecFault(
+        parts.get("error", said.strip()),
+        at=f"neighbour noise, {parts.get('at', '')}",
+        fix=parts.get("fix", f"`{PROGRAM} --list` names antagonists and parameters"),
+    )
+
+
+def argv(params: Mapping[str, str]) -> tuple[str, ...]:
+    """The command of one task."""
+    given = [f"--param={name}={params[name]}" for name in OTHERS if params[name]]
+    program = str(programs.find(PROGRAM, fix="run `make build`"))
+    words = (
+        program, params[KIND_OF], f"--intensity={params[INTENSITY]}",
+        f"--tolerance={params[TOLERANCE]}", *given,
+    )  # fmt: skip
+    if params[NICE] == "0":
+        return words
+    nice = str(programs.find("nice", fix="apt install coreutils"))
+    return (nice, "-n", params[NICE], *words)
+
+
+def check(facts: Facts) -> None:
+    """HostFault where the program is not installed."""
+    del facts
+    programs.find(PROGRAM, fix="run `make build`")
+
+
+KIND = NamedKind(
+    name="noise",
+    about="an antagonist of one resource whose intensity is held and reported: noise:cpu@50%",
+    params=PARAMS,
+    needs=(PROGRAM,),
+    source="iBench (IISWC 2013); L6, L14, L18; M22",
+    check=check,
+    build=Noise,
+    lead=KIND_OF,
+    at=INTENSITY,
+)

@@ -1,0 +1,233 @@
+"""The progress channel: units of work per second, from any neighbour that prints such lines.
+
+A neighbour prints JSON lines. The first may say what it can do alone:
+
+    {"unit": "lines", "alone_per_s": 1.2e8, "asked_per_s": 6e7, "per_wait_s": 1.2e8, …}
+
+and then, about once a second, what it did since its last one:
+
+    {"unit": "lines", "at_ns": 91…, "length_s": 1.0, "asked_per_s": 6e7, "achieved_per_s": 5.9e7,
+     "runq_wait_s": 0.01}
+
+`at_ns` is the end of that second by CLOCK_MONOTONIC. Whatever else a line says is left alone, and
+lines that are no JSON are for people. Of a load only the seconds that lie within it count.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FIRST_S_MAX = 60.0  # for calibration on a machine that is very busy
+LOOK_S = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Second:
+    """What one neighbour did in about a second.
+
+    Attributes:
+        at_ns: its end, CLOCK_MONOTONIC.
+        asked_per_s: None: nothing was asked.
+        waited_s: ready to run and without a CPU; None: not told.
+    """
+
+    at_ns: int
+    length_s: float
+    per_s: float
+    asked_per_s: float | None = None
+    waited_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one neighbour said.
+
+    Attributes:
+        unit: of its progress.
+        alone_per_s: its progress flat out, alone; None: it did not say.
+        per_wait_s: units that a second of waiting for a CPU can cost.
+        is_flat_out: it takes what it can get, and holds nothing.
+    """
+
+    unit: str
+    alone_per_s: float | None = None
+    per_wait_s: float = 0.0
+    is_flat_out: bool = True
+    seconds: tuple[Second, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What the tasks of a neighbour did together while load ran.
+
+    Attributes:
+        each_per_s: of every second, all tasks together, units/s.
+        asked_per_s, alone_per_s: of all tasks together; None: not told.
+        waited_share: of the tasks' time, ready to run and without a CPU; None: not told.
+        problem: why it was not the neighbour that was asked for; "" if it was.
+    """
+
+    unit: str
+    each_per_s: tuple[float, ...]
+    asked_per_s: float | None
+    alone_per_s: float | None
+    waited_share: float | None
+    problem: str = ""
+
+    @property
+    def per_s(self) -> float:
+        """Mean progress over the seconds of the load, units/s."""
+        return sum(self.each_per_s) / len(self.each_per_s)
+
+    @property
+    def of_alone(self) -> float | None:
+        """Progress as a share of that alone and flat out (L27, M22)."""
+        return self.per_s / self.alone_per_s if self.alone_per_s else None
+
+    @property
+    def lost(self) -> float | None:
+        """Share of what was asked that was not done: what the service cost its neighbour."""
+        return 1 - self.per_s / self.asked_per_s if self.asked_per_s else None
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in `host.json`."""
+        return {
+            "unit": self.unit,
+            "per_s": self.per_s,
+            "p5_per_s": quantile(self.each_per_s, 0.05),
+            "p95_per_s": quantile(self.each_per_s, 0.95),
+            "asked_per_s": self.asked_per_s,
+            "alone_per_s": self.alone_per_s,
+            "of_alone": self.of_alone,
+            "lost_share": self.lost,
+            "waited_share": self.waited_share,
+            "seconds": len(self.each_per_s),
+        }
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """The value of that rank, the nearest one (no value between two is made up).
+
+    >>> quantile([3.0, 1.0, 2.0], 0.05), quantile([3.0, 1.0, 2.0], 0.95)
+    (1.0, 3.0)
+    """
+    return sorted(values)[round(q * (len(values) - 1))]
+
+
+def read(log: Path) -> Told | None:
+    """What a neighbour's log says; None if it speaks of no progress."""
+    first: Mapping[str, Any] = {}
+    seconds = []
+    for line in _lines(log):
+        if line.get("is_summary") or "unit" not in line:
+            continue
+        first = first or line
+        if "achieved_per_s" in line:
+            seconds.append(_second(line))
+    if not first:
+        return None
+    alone = first.get("alone_per_s")
+    return Told(
+        unit=str(first["unit"]),
+        alone_per_s=None if alone is None else float(alone),
+        per_wait_s=float(first.get("per_wait_s") or 0.0),
+        is_flat_out=bool(first.get("is_flat_out", "asked_per_s" not in first)),
+        seconds=tuple(seconds),
+    )
+
+
+def _lines(log: Path) -> Iterator[Mapping[str, Any]]:
+    if not log.is_file():
+        return
+    for text in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            line = json.loads(text) if text.startswith("{") else None
+        except ValueError:
+            continue  # cut short by its end
+        if isinstance(line, dict):
+            yield line
+
+
+def _second(line: Mapping[str, Any]) -> Second:
+    asked, waited = line.get("asked_per_s"), line.get("runq_wait_s")
+    return Second(
+        at_ns=int(line.get("at_ns", 0)),
+        length_s=float(line.get("length_s", 1.0)),
+        per_s=float(line["achieved_per_s"]),
+        asked_per_s=None if asked is None else float(asked),
+        waited_s=None if waited is None else float(waited),
+    )
+
+
+def within(told: Sequence[Told], from_ns: int, to_ns: int, *, tolerance: float) -> Progress | None:
+    """What tasks did together in the seconds that lie within a load.
+
+    What is missing of what was asked because a task waited for a CPU is its loss, which is what is
+    to be measured; what is missing beyond that, and beyond the tolerance, means that it was not the
+    neighbour that was asked for.
+
+    Args:
+        told: of each task; all have the same unit.
+        from_ns: begin of the load, CLOCK_MONOTONIC.
+        to_ns: its end.
+        tolerance: share of what was asked that may be missing, or too much.
+
+    Returns:
+        None where no whole second lies within.
+    """
+    each = [_kept(one, from_ns, to_ns) for one in told]
+    if not each or not all(each):
+        return None
+    problems = [_problem(t, s, tolerance) for t, s in zip(told, each, strict=True)]
+    asked = [second.asked_per_s for seconds in each for second in seconds]
+    alone = [one.alone_per_s for one in told]
+    waited = [second.waited_s for seconds in each for second in seconds]
+    length_s = sum(second.length_s for seconds in each for second in seconds)
+    known = [value for value in waited if value is not None]
+    return Progress(
+        unit=told[0].unit,
+        each_per_s=tuple(sum(s.per_s for s in at) for at in zip(*each, strict=False)),
+        asked_per_s=None if None in asked else sum(_mean(s, "asked_per_s") for s in each),
+        alone_per_s=None if None in alone else sum(value or 0.0 for value in alone),
+        waited_share=sum(known) / length_s if len(known) == len(waited) and length_s else None,
+        problem=next((problem for problem in problems if problem), ""),
+    )
+
+
+def _kept(told: Told, from_ns: int, to_ns: int) -> list[Second]:
+    return [s for s in told.seconds if s.at_ns - s.length_s * 1e9 >= from_ns and s.at_ns <= to_ns]
+
+
+def _mean(seconds: Sequence[Second], name: str) -> float:
+    """Mean of a rate over seconds, each with the weight of its length."""
+    whole = sum(second.length_s for second in seconds)
+    return sum((getattr(s, name) or 0.0) * s.length_s for s in seconds) / whole
+
+
+def _problem(told: Told, seconds: Sequence[Second], tolerance: float) -> str:
+    if told.is_flat_out or any(second.asked_per_s is None for second in seconds):
+        return ""
+    asked, did = _mean(seconds, "asked_per_s"), _mean(seconds, "per_s")
+    share = sum(s.waited_s or 0.0 for s in seconds) / sum(s.length_s for s in seconds)
+    if did > asked * (1 + tolerance):
+        return f"asked {asked:.4g} {told.unit}/s, did {did:.4g}: more than {tolerance:.0%} above"
+    if asked - did > tolerance * asked + told.per_wait_s * share:
+        return (
+            f"asked {asked:.4g} {told.unit}/s, did {did:.4g}: more than {tolerance:.0%} below, "
+            f"and it waited for a CPU for only {share:.1%} of the time"
+        )
+    return ""
+
+
+def has_begun(log: Path, until_s: float) -> bool:
+    """Wait until a neighbour says what it does, until `until_s` of the monotonic clock at most."""
+    while read(log) is None:
+        if time.monotonic() >= until_s:
+            return False
+        time.sleep(LOOK_S)
+    return True
