@@ -27,7 +27,6 @@ from sojourn.run import journal
 from sojourn.run.execute import _All, _Watcher
 from sojourn.run.journal import Journal
 from sojourn.run.scene import Scene
-from sojourn.samples.read import not_as_asked
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 
@@ -259,8 +258,7 @@ def test_a_neighbour_that_died_is_told_of(scene: Scene) -> None:
         assert task.poll(USED_S_MAX) is not None
     (died,) = scene.seen["neighbour"]["died"]
     assert "killed by SIGKILL" in died
-    (scene.folder / "host.json").write_text(json.dumps(dict(scene.seen)))
-    assert not_as_asked(scene.folder / "host.json").startswith("neighbour died: noise on CPU")
+    assert died.startswith("on CPU")
 
 
 class Turning(Manager):

@@ -331,3 +331,22 @@ def test_raw_requests_come_in_order_and_lost_ones_are_infinite(tmp_path: Path) -
     (tmp_path / "raw.parquet").write_bytes(b"nonsense")
     with pytest.raises(StoreFault, match="raw requests"):
         samples.raw_sojourn_ns(tmp_path / "raw.parquet")
+
+
+@pytest.mark.parametrize(
+    ("saw", "why"),
+    [
+        ({"died": ["on CPU 1 was killed by SIGKILL"]}, "neighbour died: noise on CPU 1"),
+        ({"not_held": "CPU 1: 3 of 10 blocks/s"}, "did not hold its intensity: CPU 1"),
+        ({"died": []}, ""),
+    ],
+)
+def test_beside_a_neighbour_that_was_not_as_asked_nothing_is_known(
+    tmp_path: Path, point: Point, saw: dict[str, Any], why: str
+) -> None:
+    folder = made.put(tmp_path, point, made.result([1e6]))
+    host = {"others_on_server_share": 0.0, "neighbour": {"kind": "noise", **saw}}
+    (folder / "host.json").write_text(json.dumps(host))
+    outcome = samples.read(folder)
+    assert (outcome.verdict is Verdict.UNKNOWN) == bool(why)
+    assert why in "; ".join(outcome.reasons)
