@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn.actors.kind import ProbeKind
-from sojourn.actors.probes import culprits, host, null, trace
+from sojourn.actors.probes import culprits, host, null, resources, trace
 from sojourn.kinds import table
 
 #: Every kind of probe, in the order of entering.
@@ -16,6 +16,7 @@ KINDS: Mapping[str, ProbeKind] = table(
     null.KIND,
     trace.KIND,
     culprits.KIND,
+    resources.KIND,
     host.KIND,
 )
 
