@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from sojourn.analysis.independence import Batched
 from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.points import Outcome
+from sojourn.samples.resources import Resources
 from sojourn.samples.traced import Folded, TraceResult
 from sojourn.spec import Study
 
@@ -76,6 +77,7 @@ class Measured:
         cpu_ns_per_request: the server's, of the same.
         probe: what a client saw that asks seldom; None without one.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
+        resources: what the service used meanwhile; None in a record from before that was kept.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
 
@@ -101,6 +103,7 @@ class Measured:
     culprits: tuple[str, ...] = ()
     alone: Alone | None = None
     probe: Probe | None = None
+    resources: Resources | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from sojourn.samples import (
     load_result,
     raw_sojourn_ns,
     read_json,
+    resources,
 )
 from sojourn.samples.read import HLOG, HOST, LOAD, PROBE, RAW, probe_result
 from sojourn.samples.traced import folded, trace_result
@@ -79,7 +80,7 @@ def _summarised(points: Sequence[Kept]) -> dict[Path, Measured]:
         if (found := summary.load(*point)) is None:
             lacking.append(point)
         else:
-            known[point[0]] = replace(found, probe=_probe(point[0]))
+            known[point[0]] = _beside(point[0], found)
     if len(lacking) < TOGETHER:
         return known
     with (
@@ -124,12 +125,17 @@ def _asked(study: Study, outcome: Outcome) -> tuple[float, ...]:
 def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
     """A point by its summary, which is made if it has none."""
     if not _is_summarised(outcome):
-        return _measured(folder, outcome)
+        return _beside(folder, _measured(folder, outcome))
     found = summary.load(folder, outcome, asked)
     if found is None:
         measured = _measured(folder, outcome)
         found = summary.keep(folder, measured, asked, load_result(folder / LOAD).sojourn_ns.hdr)
-    return replace(found, probe=_probe(folder))
+    return _beside(folder, found)
+
+
+def _beside(folder: Path, found: Measured) -> Measured:
+    """The same with what is no part of its summary: the probe client, and resources."""
+    return replace(found, probe=_probe(folder), resources=resources.read(folder))
 
 
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:

@@ -23,10 +23,10 @@ from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.host import Facts, usage
 from sojourn.host.tree import Tree
+from sojourn.host.usage.resource import FORM, NAME
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
 
-NAME, FORM = "resources.json", "sojourn.resources/1"
 PERIOD_S = 1.0
 PERIOD_S_MIN, PER_POINT = 0.25, 5  # a short point is sampled more often: as many times at least
 COST_MAX = 1 / 125  # of one CPU

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+NAME, FORM = "resources.json", "sojourn.resources/1"  # the file in a point's folder
 SHARE, SECONDS, PER_S, BYTES, BYTES_PER_S = "share", "s/s", "1/s", "bytes", "bytes/s"
 
 
