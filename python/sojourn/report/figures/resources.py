@@ -52,7 +52,9 @@ def draw(service: ServiceFinding) -> list[Figure]:
         title = f"{service.service}: resources at the highest load"
     panels = _panels([side.uses for side in found.sides])
     sheet = Sheet()
-    charts = [_upright(sheet, found.sides, name) for name in panels]
+    rows = [row for name in panels for row in _of_sides(found.sides, name)]
+    labels = [_label(side) for side in found.sides]
+    colours = [role(ROLES[side.what]) for side in found.sides]
     records = [*_rows_of_sides(found), *_rows_of_loads(found)]
     return [
         Figure(
@@ -61,9 +63,9 @@ def draw(service: ServiceFinding) -> list[Figure]:
             caption=f"{_HOW} {_pooled(found)} Each panel has its own scale. (P7, P13)",
             alt=found.sentence,
             table=from_records(COLUMNS, records),
-            chart=_concat(charts, sheet, title, columns=3),
+            chart=_boxes(sheet, rows, labels, colours, title=title),
             facet_min=PANEL_MIN,
-            panels=len(charts),
+            panels=len(panels),
         )
     ]
 
@@ -104,11 +106,13 @@ def _scale(name: str, greatest: float) -> tuple[float, str]:
     return by, f"{letter}{'B' if is_bytes else ''}{'' if unit == BYTES else '/s'}"
 
 
-def _record(what: str, use: Use, by: float) -> Record:
+def _box_rows(label: str, use: Use, by: float, unit: str) -> Iterator[Record]:
+    """A row for the box, and one for each sample beyond its whiskers."""
     own = use.box
-    capacity = amount(use.capacity, use.unit) if use.capacity else "not known"
-    return {
-        "what": what,
+    panel = f"{use.title}, {unit}"
+    yield {
+        "panel": panel,
+        "what": label,
         "lo": own.lo / by,
         "q1": own.q1 / by,
         "median": own.median / by,
@@ -116,56 +120,81 @@ def _record(what: str, use: Use, by: float) -> Record:
         "hi": own.hi / by,
         "shown": told(use),
         "samples": own.n,
-        "can take": capacity,
+        "can take": amount(use.capacity, use.unit) if use.capacity else "not known",
     }
+    for value in own.outliers:
+        yield {
+            "panel": panel, "what": label, "value": value / by, "shown": amount(value, use.unit)
+        }  # fmt: skip
 
 
-def _upright(sheet: Sheet, sides: Sequence[Side], name: str) -> alt.LayerChart:
-    """One resource: a box for each side of the crossing."""
+def _label(side: Side) -> str:
+    return f"{LABELS[side.what]} {show.count(_named(side))}/s"
+
+
+def _of_sides(sides: Sequence[Side], name: str) -> Iterator[Record]:
     uses = [(side, use) for side in sides if (use := side.use(name))]
     by, unit = _scale(name, max(use.box.greatest for _, use in uses))
-    labels = {side.what: f"{LABELS[side.what]} {show.count(_named(side))}/s" for side, _ in uses}
-    rows = [_record(labels[side.what], use, by) for side, use in uses]
-    dots: list[Record] = [
-        {"what": labels[side.what], "value": value / by, "shown": amount(value, use.unit)}
-        for side, use in uses
-        for value in use.box.outliers
-    ]
-    x = alt.X(
-        "what:N", title=None, sort=list(labels.values()), axis=alt.Axis(labelAngle=0, labelLimit=95)
-    )
-    y = alt.Y("lo:Q", title=unit, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=5))
+    for side, use in uses:
+        yield from _box_rows(_label(side), use, by, unit)
+
+
+def _boxes(
+    sheet: Sheet,
+    rows: Sequence[Record],
+    labels: Sequence[str],
+    colours: Sequence[str],
+    *,
+    title: str,
+    is_lying: bool = False,
+) -> Spec:
+    """A panel for each resource, with a scale of its own, and a box for each label.
+
+    One layered chart for all panels: a chart of its own for each would take a second to make.
+    """
+    label_axis = alt.Axis(labelAngle=0, labelLimit=170 if is_lying else 95)
+    along = {"title": None, "sort": list(labels), "axis": label_axis}
+    across = {"title": None, "scale": alt.Scale(zero=True), "axis": alt.Axis(tickCount=5)}
+
+    def where(start: str, end: str = "") -> dict[str, object]:
+        """The channels of a mark from one number to another."""
+        if is_lying:
+            found = {"y": alt.Y("what:N", **along), "x": alt.X(f"{start}:Q", **across)}
+        else:
+            found = {"x": alt.X("what:N", **along), "y": alt.Y(f"{start}:Q", **across)}
+        return found | ({("x2" if is_lying else "y2"): f"{end}:Q"} if end else {})
+
     colour = alt.Color(
-        "what:N",
-        scale=alt.Scale(
-            domain=list(labels.values()), range=[role(ROLES[side.what]) for side, _ in uses]
-        ),
-        legend=None,
+        "what:N", scale=alt.Scale(domain=list(labels), range=list(colours)), legend=None
     )
-    told_ = tooltip("what", "shown", "samples", "can take")
-    base = sheet.chart(name, rows).encode(x=x, color=colour, tooltip=told_)
-    layers = [
-        base.mark_rule(strokeWidth=1.5).encode(y=y, y2="hi:Q"),
-        base.mark_bar(size=BAR, opacity=0.55).encode(y=alt.Y("q1:Q"), y2="q3:Q"),
-        base.mark_tick(size=BAR, thickness=2.5).encode(y=alt.Y("median:Q")),
-    ]
-    if dots:
-        layers.append(
-            sheet.chart(f"{name} beyond", dots)
-            .mark_point(size=18, opacity=0.8)
-            .encode(x=x, y=alt.Y("value:Q"), color=colour, tooltip=tooltip("what", "shown"))
-        )
-    return alt.layer(*layers, title=BY_NAME[name].title).properties(width=PANEL_MIN, height=PANEL)
+    size = ROW_PX // 2 if is_lying else BAR
+    chart = alt.Chart()
+    boxes = chart.transform_filter("isValid(datum.lo)").encode(
+        color=colour, tooltip=tooltip("what", "shown", "samples", "can take")
+    )
+    dots = chart.transform_filter("isValid(datum.value)")
+    layers = alt.layer(
+        boxes.mark_rule(strokeWidth=1.5).encode(**where("lo", "hi")),
+        boxes.mark_bar(size=size, opacity=0.55).encode(**where("q1", "q3")),
+        boxes.mark_tick(size=size, thickness=2.5).encode(**where("median")),
+        dots.mark_point(size=18, opacity=0.8).encode(
+            color=colour, tooltip=tooltip("what", "shown"), **where("value")
+        ),
+        data=sheet.data("boxes", rows),
+    )
+    width, height = PANEL_MIN, PANEL
+    if is_lying:
+        width, height = 2 * PANEL_MIN - 100, ROW_PX * max(2, len(labels))
+    facets = (
+        layers.properties(width=width, height=height)
+        .facet(facet=alt.Facet("panel:N", sort=None, title=None), columns=2 if is_lying else 3)
+        .resolve_scale(**{"x" if is_lying else "y": "independent"})
+    )
+    return finish(facets, sheet, title=title)
 
 
 def _named(side: Side) -> float:
     return side.lo_rps if side.what == "violated" else side.hi_rps
-
-
-def _concat(charts: Sequence[alt.LayerChart], sheet: Sheet, title: str, *, columns: int) -> Spec:
-    return finish(
-        alt.concat(*charts, columns=columns).resolve_scale(color="independent"), sheet, title=title
-    )
 
 
 def _rows_of_sides(found: ResourceUse) -> Iterator[Record]:
@@ -205,7 +234,8 @@ def draw_study(findings: Findings) -> list[Figure]:
     panels = [name for name in _panels([side.uses for side in sides.values()]) if name in groups]
     sheet = Sheet()
     title = "Resources at the highest load within QoS"
-    charts = [_lying(sheet, name, groups[name]) for name in panels]
+    labels = list(dict.fromkeys(label for name in panels for label in groups[name]))
+    rows = [row for name in panels for row in _of_groups(name, groups[name])]
     what = (
         f"Medians of {len(sides)} combinations by the levels of each factor"
         if is_many
@@ -221,9 +251,11 @@ def draw_study(findings: Findings) -> list[Figure]:
             table=from_records(
                 OF_STUDY, [r for name in panels for r in _table(name, groups[name])]
             ),
-            chart=_concat(charts, sheet, title, columns=2),
+            chart=_boxes(
+                sheet, rows, labels, [role("curve")] * len(labels), title=title, is_lying=True
+            ),
             facet_min=2 * PANEL_MIN,
-            panels=len(charts),
+            panels=len(panels),
             is_wide=True,
         )
     ]
@@ -265,37 +297,12 @@ def _table(name: str, of: Mapping[str, Box]) -> Iterator[Record]:
         }  # fmt: skip
 
 
-def _lying(sheet: Sheet, name: str, of: Mapping[str, Box]) -> alt.LayerChart:
-    """One resource: a lying box for each label."""
+def _of_groups(name: str, of: Mapping[str, Box]) -> Iterator[Record]:
     by, unit = _scale(name, max(own.greatest for own in of.values()))
     what = BY_NAME[name]
-    rows = [
-        _record(label, Use(name=name, title=what.title, unit=what.unit, box=own), by)
-        for label, own in of.items()
-    ]
-    dots: list[Record] = [
-        {"what": label, "value": value / by, "shown": amount(value, what.unit)}
-        for label, own in of.items()
-        for value in own.outliers
-    ]
-    y = alt.Y("what:N", title=None, sort=list(of), axis=alt.Axis(labelLimit=170))
-    x = alt.X("lo:Q", title=unit, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5))
-    ink = role("curve")
-    base = sheet.chart(f"study {name}", rows).encode(y=y, tooltip=tooltip("what", "shown"))
-    layers = [
-        base.mark_rule(strokeWidth=1.5, color=ink).encode(x=x, x2="hi:Q"),
-        base.mark_bar(size=ROW_PX // 2, opacity=0.55, color=ink).encode(x=alt.X("q1:Q"), x2="q3:Q"),
-        base.mark_tick(size=ROW_PX // 2, thickness=2.5, color=ink).encode(x=alt.X("median:Q")),
-    ]
-    if dots:
-        layers.append(
-            sheet.chart(f"study {name} beyond", dots)
-            .mark_point(size=18, opacity=0.8, color=ink)
-            .encode(y=y, x=alt.X("value:Q"), tooltip=tooltip("what", "shown"))
-        )
-    return alt.layer(*layers, title=what.title).properties(
-        width=2 * PANEL_MIN - 100, height=ROW_PX * len(of)
-    )
+    for label, own in of.items():
+        use = Use(name=name, title=what.title, unit=what.unit, box=own)
+        yield from _box_rows(label, use, by, unit)
 
 
 KIND = Kind(
