@@ -152,7 +152,7 @@ def _boxes(
 
     One layered chart for all panels: a chart of its own for each would take a second to make.
     """
-    label_axis = alt.Axis(labelAngle=0, labelLimit=170 if is_lying else 95)
+    label_axis = alt.Axis(labelAngle=0, labelLimit=230 if is_lying else 95)
     along = {"title": None, "sort": list(labels), "axis": label_axis}
     across = {"title": None, "scale": alt.Scale(zero=True), "axis": alt.Axis(tickCount=5)}
 
@@ -182,12 +182,13 @@ def _boxes(
         ),
         data=sheet.data("boxes", rows),
     )
+    panels = list(dict.fromkeys(str(row["panel"]) for row in rows))
     width, height = PANEL_MIN, PANEL
     if is_lying:
         width, height = 2 * PANEL_MIN - 100, ROW_PX * max(2, len(labels))
     facets = (
         layers.properties(width=width, height=height)
-        .facet(facet=alt.Facet("panel:N", sort=None, title=None), columns=2 if is_lying else 3)
+        .facet(facet=alt.Facet("panel:N", sort=panels, title=None), columns=2 if is_lying else 3)
         .resolve_scale(**{"x" if is_lying else "y": "independent"})
     )
     return finish(facets, sheet, title=title)
