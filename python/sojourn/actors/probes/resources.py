@@ -45,7 +45,7 @@ class Resources(Actor):
     name = "resources"
 
     def __init__(self, tree: Tree = TREE) -> None:
-        """`tree`: of the machine."""
+        """`tree`: of the machine whose counters are read; tests hand in a fake."""
         self._tree = tree
         self._stage: Stage | None = None
         self._sampler: Sampler | None = None
@@ -270,7 +270,7 @@ def _of(rates: usage.Rates, key: tuple[int, int], nth: int) -> float | None:
 
 
 def build(spec: ServiceSpec, point: Point) -> Resources:
-    """For every point."""
+    """A sampler for every point: use is recorded whatever is asked."""
     del spec, point
     return Resources()
 
