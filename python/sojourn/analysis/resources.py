@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sojourn.analysis.data import Measured
 from sojourn.analysis.load_point import SURE
 from sojourn.analysis.method import Method
+from sojourn.analysis.times import Floats
 from sojourn.analysis.use import Box, LoadUse, ResourceUse, Side, Use
 from sojourn.host.usage.resource import BY_NAME, BYTES, BYTES_PER_S, SHARE
 from sojourn.plan.points import Outcome, Phase, Verdict
@@ -138,7 +138,7 @@ def _fraction(outcome: Outcome) -> float | None:
 
 def _uses(own: Sequence[Resources]) -> Iterable[Use]:
     """Every resource that was counted, in the order of the table."""
-    for name, values in _pooled(own).items():
+    for name, values in zip(*_pooled(own), strict=True):
         known = [one.capacity[name] for one in own if name in one.capacity]
         what = BY_NAME[name]
         yield Use(
@@ -151,24 +151,36 @@ def _uses(own: Sequence[Resources]) -> Iterable[Use]:
         )
 
 
-def _pooled(own: Sequence[Resources]) -> dict[str, NDArray[np.float64]]:
-    """All samples that could be told, ascending, by name."""
-    found: dict[str, list[NDArray[np.float64]]] = defaultdict(list)
+def _pooled(own: Sequence[Resources]) -> tuple[list[str], list[Floats]]:
+    """Names of what was counted, and of each all samples that could be told, ascending."""
+    names, whole = _together(own)
+    whole.sort(axis=1)  # NaN last
+    told = whole.shape[1] - np.isnan(whole).sum(axis=1)
+    kept = [nth for nth, n in enumerate(told) if n]
+    return [names[nth] for nth in kept], [whole[nth, : told[nth]] for nth in kept]
+
+
+def _together(own: Sequence[Resources]) -> tuple[Sequence[str], Floats]:
+    """The samples of all runs beside each other, a row for each resource that any of them has."""
+    names: Sequence[str] = own[0].names
+    if any(one.names != names for one in own):
+        names = [name for name in BY_NAME if any(name in one.names for one in own)]
+    whole = np.full((len(names), sum(one.samples for one in own)), np.nan)
+    first = 0
     for one in own:
-        for name, row in zip(one.names, one.values, strict=True):
-            found[name].append(row)
-    pooled = {name: np.sort(np.concatenate(found[name])) for name in BY_NAME if name in found}
-    told = {name: values[~np.isnan(values)] for name, values in pooled.items()}
-    return {name: values for name, values in told.items() if len(values)}
+        rows = slice(None) if one.names == names else [names.index(name) for name in one.names]
+        whole[rows, first : first + one.samples] = one.values
+        first += one.samples
+    return names, whole
 
 
-def box(values: NDArray[np.float64]) -> Box:
+def box(values: Floats) -> Box:
     """A box plot of samples, which are ascending and at least one.
 
     >>> box(np.array([1.0, 2.0, 3.0, 4.0, 100.0])).outliers
     (100.0,)
     """
-    q1, middle, q3 = (float(q) for q in np.quantile(values, (0.25, 0.5, 0.75)))
+    least, q1, middle, q3, greatest = _five(values)
     reach = WHISKER * (q3 - q1)
     is_in = (values >= q1 - reach) & (values <= q3 + reach)
     inside, beyond = values[is_in], values[~is_in]
@@ -176,14 +188,14 @@ def box(values: NDArray[np.float64]) -> Box:
         beyond = np.concatenate([beyond[: OUTLIERS_MAX // 2], beyond[-OUTLIERS_MAX // 2 :]])
     return Box(
         n=len(values),
-        least=float(values[0]),
-        lo=float(inside[0]),
-        q1=q1,
-        median=middle,
-        q3=q3,
-        hi=float(inside[-1]),
-        greatest=float(values[-1]),
-        outliers=tuple(map(float, beyond)),
+        least=_short(least),
+        lo=_short(inside[0]),
+        q1=_short(q1),
+        median=_short(middle),
+        q3=_short(q3),
+        hi=_short(inside[-1]),
+        greatest=_short(greatest),
+        outliers=tuple(map(_short, beyond)),
     )
 
 
@@ -201,18 +213,28 @@ def _loads(runs: Sequence[Measured]) -> Iterable[LoadUse]:
             offered_rps=float(np.mean([run.outcome.offered_rps for run in at[fraction]])),
             runs=len(own),
             uses=tuple(
-                (name, len(values), *_five(values)) for name, values in _pooled(own).items()
+                (name, len(values), *map(_short, _five(values)))
+                for name, values in zip(*_pooled(own), strict=True)
             ),
         )
 
 
-def _five(values: NDArray[np.float64]) -> tuple[float, float, float, float, float]:
+def _five(values: Floats) -> tuple[float, float, float, float, float]:
     """Least, quartiles and greatest of ascending values, interpolated as `np.quantile` does."""
-    at = (len(values) - 1) * np.array([0.25, 0.5, 0.75])
-    low = at.astype(int)
-    high = np.minimum(low + 1, len(values) - 1)
-    q1, middle, q3 = values[low] + (at - low) * (values[high] - values[low])
-    return float(values[0]), float(q1), float(middle), float(q3), float(values[-1])
+    q1, middle, q3 = (_quantile(values, q) for q in (0.25, 0.5, 0.75))
+    return float(values[0]), q1, middle, q3, float(values[-1])
+
+
+def _quantile(values: Floats, q: float) -> float:
+    """Of ascending values; ten times as fast as numpy's own, of a few."""
+    low, rest = divmod((len(values) - 1) * q, 1)
+    at = float(values[int(low)])
+    return at + rest * (float(values[int(low) + 1]) - at) if rest else at
+
+
+def _short(value: float) -> float:
+    """The digits that samples have."""
+    return float(f"{value:.6g}")
 
 
 def _critical(sides: Sequence[Side]) -> list[Use]:

@@ -145,7 +145,7 @@ def test_only_samples_of_the_measured_part_are_read(tmp_path: Path) -> None:
     (tmp_path / "resources.json").write_text(json.dumps(TABLE))
     own = read.read(tmp_path)
     assert own is not None
-    assert own.values.tolist() == [[pytest.approx(float("nan"), nan_ok=True), 0.3]]
+    assert own.values.tolist() == [[pytest.approx(float("nan"), nan_ok=True), pytest.approx(0.3)]]
     assert (own.late, own.probe_share) == (1, 0.002)
     (tmp_path / "resources.json").write_text(json.dumps(TABLE | {"length_s": [1.0]}))
     with pytest.raises(StoreFault, match="not of one length"):

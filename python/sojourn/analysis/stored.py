@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from sojourn.analysis import resources as use
 from sojourn.analysis import runs, summary, times
 from sojourn.analysis.data import Measured, Probe, Second, StudyData
 from sojourn.errors import StoreFault
@@ -80,7 +81,7 @@ def _summarised(points: Sequence[Kept]) -> dict[Path, Measured]:
         if (found := summary.load(*point)) is None:
             lacking.append(point)
         else:
-            known[point[0]] = _beside(point[0], found)
+            known[point[0]] = replace(found, probe=_probe(point[0]))
     if len(lacking) < TOGETHER:
         return known
     with (
@@ -125,17 +126,12 @@ def _asked(study: Study, outcome: Outcome) -> tuple[float, ...]:
 def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
     """A point by its summary, which is made if it has none."""
     if not _is_summarised(outcome):
-        return _beside(folder, _measured(folder, outcome))
+        return _measured(folder, outcome)
     found = summary.load(folder, outcome, asked)
     if found is None:
         measured = _measured(folder, outcome)
         found = summary.keep(folder, measured, asked, load_result(folder / LOAD).sojourn_ns.hdr)
-    return _beside(folder, found)
-
-
-def _beside(folder: Path, found: Measured) -> Measured:
-    """The same with what is no part of its summary: the probe client, and resources."""
-    return replace(found, probe=_probe(folder), resources=resources.read(folder))
+    return replace(found, probe=_probe(folder))
 
 
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:
@@ -169,7 +165,7 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
     if kind.is_bare:
         return Measured(outcome=outcome, culprits=_culprits(folder))
     if not _is_summarised(outcome):
-        return Measured(outcome=outcome)
+        return Measured(outcome=outcome, resources=_used(folder, outcome))
     result = load_result(folder / LOAD)
     raw = raw_sojourn_ns(folder / RAW)
     counted = max(1, result.sojourn_all_ns.count)
@@ -188,7 +184,14 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         pick_up_p99_ns=result.pick_up_ns.p99,
         lateness_ns=_lateness(result),
         errors=result.errors,
+        resources=resources.read(folder),
     )
+
+
+def _used(folder: Path, outcome: Outcome) -> resources.Resources | None:
+    """What was used while a run went on that is known by its outcome alone, as of a search."""
+    is_told = outcome.requests > 0 and outcome.point.phase in use.PHASES
+    return resources.read(folder) if is_told else None
 
 
 def _probe(folder: Path) -> Probe | None:

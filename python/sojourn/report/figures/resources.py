@@ -311,4 +311,5 @@ KIND = Kind(
     about="box plots of each resource at the QoS crossing (P7, P13)",
     of_service=draw,
     of_study=draw_study,
+    is_for_few=True,
 )
