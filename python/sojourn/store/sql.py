@@ -107,8 +107,8 @@ def _used(results: Path) -> pa.Table:
                             "resource": name,
                             "unit": BY_NAME[name].unit,
                             "samples": len(told),
-                            "median": float(np.median(told)),
-                            "max": float(told.max()),
+                            "median": float(f"{np.median(told):.6g}"),
+                            "max": float(f"{told.max():.6g}"),
                             "capacity": own.capacity.get(name),
                         }
                     )
