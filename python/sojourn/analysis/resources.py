@@ -213,7 +213,7 @@ def _loads(runs: Sequence[Measured]) -> Iterable[LoadUse]:
             offered_rps=float(np.mean([run.outcome.offered_rps for run in at[fraction]])),
             runs=len(own),
             uses=tuple(
-                (name, len(values), *map(_short, _five(values)))
+                (name, len(values), *_told_five(values))
                 for name, values in zip(*_pooled(own), strict=True)
             ),
         )
@@ -223,6 +223,11 @@ def _five(values: Floats) -> tuple[float, float, float, float, float]:
     """Least, quartiles and greatest of ascending values, interpolated as `np.quantile` does."""
     q1, middle, q3 = (_quantile(values, q) for q in (0.25, 0.5, 0.75))
     return float(values[0]), q1, middle, q3, float(values[-1])
+
+
+def _told_five(values: Floats) -> tuple[float, float, float, float, float]:
+    least, q1, middle, q3, greatest = map(_short, _five(values))
+    return least, q1, middle, q3, greatest
 
 
 def _quantile(values: Floats, q: float) -> float:

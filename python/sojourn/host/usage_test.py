@@ -388,3 +388,41 @@ def test_limits_are_the_tightest_of_all_groups_above(kernel: Kernel) -> None:
     assert limits["service_cpu_share"] == 0.25  # half a CPU of two
     assert limits["thread_cpu_share_max"] == 0.5
     assert limits["resident_bytes"] == 4096
+
+
+def test_disks_can_give_as_much_as_the_tightest_limit(kernel: Kernel) -> None:
+    tree = Tree(kernel.root)
+    where = usage.places(tree, LEADER, (1,))
+    assert not {name for name in usage.limits(tree, where) if name.startswith("disk")}
+    kernel.put(f"/proc/{LEADER}/cgroup", "0::/a/b\n")
+    kernel.put("/sys/fs/cgroup/cgroup.controllers", "io\n")
+    kernel.put("/sys/fs/cgroup/a/io.max", "8:0 rbps=9000 wbps=max riops=5 wiops=max\n")
+    kernel.put("/sys/fs/cgroup/a/b/io.max", "8:0 rbps=max wbps=70 riops=max wiops=max\n")
+    limits = usage.limits(tree, where)
+    assert limits["disk_read_bytes_per_s"] == 9000
+    assert limits["disk_write_bytes_per_s"] == 70
+
+
+def test_in_version_1_a_disk_has_a_limit_of_reading_alone(kernel: Kernel) -> None:
+    kernel.put(f"/proc/{LEADER}/cgroup", "5:blkio:/a\n")
+    kernel.put("/sys/fs/cgroup/blkio/a/blkio.throttle.read_bps_device", "8:0 9000\n")
+    kernel.put("/sys/fs/cgroup/blkio/a/blkio.throttle.write_bps_device", "8:0 80\n")
+    tree = Tree(kernel.root)
+    limits = usage.limits(tree, usage.places(tree, LEADER, (1,)))
+    assert limits["disk_read_bytes_per_s"] == 9000
+    assert "disk_write_bytes_per_s" not in limits
+
+
+@pytest.mark.parametrize(("lines", "share"), [("L3:0=3;1=1", 0.5), ("MB:0=10", 1.0)])
+def test_under_a_mask_it_can_hold_its_ways_of_the_cache(
+    kernel: Kernel, lines: str, share: float
+) -> None:
+    group = "/sys/fs/resctrl/own"
+    kernel.put("/sys/fs/resctrl/schemata", "L3:0=f;1=f\n")
+    kernel.put("/sys/fs/resctrl/info/L3/cbm_mask", "f\n")
+    kernel.put(f"{group}/tasks", f"{LEADER}\n")
+    kernel.put(f"{group}/schemata", f"    {lines}\n")
+    kernel.put(f"{group}/mon_data/mon_L3_00/llc_occupancy", "5\n")
+    tree = Tree(kernel.root)
+    limits = usage.limits(tree, usage.places(tree, LEADER, (1,)), llc_bytes=4096)
+    assert limits["llc_bytes"] == share * 4096

@@ -23,7 +23,10 @@ from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.host import Facts, usage
 from sojourn.host.tree import Tree
+from sojourn.host.usage.limits import LOOPBACK
 from sojourn.host.usage.resource import FORM, NAME
+from sojourn.knobs import Knob, egress
+from sojourn.knobs.limit import NONE
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
 
@@ -79,6 +82,8 @@ class Resources(Actor):
         self._stop.set()
         self._thread.join(END_S_MAX)
         table = self._sampler.table(llc_bytes=_llc_bytes(self._stage.facts))
+        live = self._stage.services[self._stage.point.service]
+        table["capacity"] |= sent_most(live.knobs, table["interfaces"])
         folder = self._stage.folder
         table["measured_unix_ns"] = _measured(folder / "load.json")
         (folder / NAME).write_text(json.dumps(table), encoding="utf-8")
@@ -99,6 +104,21 @@ def _apart(stage: Stage, served: set[int]) -> tuple[int, ...]:
 def _llc_bytes(facts: Facts) -> int | None:
     found = (facts.topology.shared_cache(level) for level in LLC)
     return next((cache.size_bytes for cache in found if cache), None)
+
+
+def sent_most(on: Mapping[str, Knob], interfaces: Sequence[str]) -> dict[str, float]:
+    """What a service may send, bytes/s, where that is limited and its links are its own.
+
+    Loopback carries what clients send as well, so what was counted there is not what is limited.
+
+    Args:
+        on: its knobs, by name.
+        interfaces: whose bytes are counted.
+    """
+    level = on[egress.NAME].read() if egress.NAME in on else NONE
+    if level == NONE or LOOPBACK in interfaces:
+        return {}
+    return {"network_tx_bytes_per_s": float(egress.bps_of(level))}
 
 
 def _measured(load: Path) -> list[int] | None:

@@ -121,8 +121,8 @@ def read(tree: Tree, where: Places, *, llc_bytes: int | None = None) -> dict[str
     if known:
         found["resident_bytes"] = float(min(known))
     if llc_bytes and not where.missing.get("llc_bytes"):
-        found["llc_bytes"] = float(llc_bytes)
-    return found
+        found["llc_bytes"] = llc_bytes * _llc_share(tree, where.resctrl)
+    return found | _disk_limits(tree, where.leader)
 
 
 def _chain(tree: Tree, pid: int, controller: str) -> list[str]:
@@ -149,6 +149,38 @@ def _cpu_quota(tree: Tree, pid: int) -> float | None:
         if of[0] and of[1] and of[0] > 0:
             found.append(of[0] / of[1])
     return min(found, default=None)
+
+
+def _llc_share(tree: Tree, group: str) -> float:
+    """Share of the cache's ways that a group may fill; 1 where it has no mask."""
+    whole = int(tree.text(f"{RESCTRL}/info/L3/cbm_mask") or "0", 16)
+    text = tree.text(f"{group.partition('/mon_groups')[0]}/schemata") or ""
+    lines = dict(line.strip().split(":", 1) for line in text.splitlines() if ":" in line)
+    parts = [part.partition("=")[2] for part in lines.get("L3", "").split(";")]
+    masks = [int(part, 16).bit_count() for part in parts if part]
+    return max(masks) / whole.bit_count() if masks and whole else 1.0
+
+
+def _disk_limits(tree: Tree, pid: int) -> dict[str, float]:
+    """Bytes a second that it may read and write, where each disk that is limited has one limit.
+
+    Of version 1 only reading can be told: pages that it dirties are written by the kernel.
+    """
+    found: dict[str, list[int]] = {"read": [], "write": []}
+    for at in _chain(tree, pid, "blkio"):
+        for line in (tree.text(f"{at}/io.max") or "").splitlines():
+            of = dict(word.split("=", 1) for word in line.split()[1:])
+            found["read"] += _numbers(of.get("rbps"))
+            found["write"] += _numbers(of.get("wbps"))
+        for line in (tree.text(f"{at}/blkio.throttle.read_bps_device") or "").splitlines():
+            found["read"] += _numbers(line.split()[-1])
+    return {f"disk_{way}_bytes_per_s": float(min(known)) for way, known in found.items() if known}
+
+
+def _numbers(text: str | None) -> list[int]:
+    """The limit; none for "max"."""
+    number = as_int(text or "")
+    return [number] if number else []
 
 
 def _memory_limit(tree: Tree, pid: int) -> int | None:
