@@ -369,9 +369,10 @@ def told(use: Use) -> str:
     """
     own = use.box
     middle, lo, hi = (amount(value, use.unit) for value in (own.median, own.q1, own.q3))
-    unit = middle.partition(" ")[2]
-    if unit and lo.endswith(f" {unit}") and hi.endswith(f" {unit}"):
-        lo, hi = lo.removesuffix(f" {unit}"), hi.removesuffix(f" {unit}")
+    _, blank, word = middle.partition(" ")
+    unit = f"{blank}{word}" or ("/s" if middle.endswith("/s") else "")
+    if unit and lo.endswith(unit) and hi.endswith(unit):
+        lo, hi = lo.removesuffix(unit), hi.removesuffix(unit)
     return f"{middle} ({lo} to {hi})"
 
 

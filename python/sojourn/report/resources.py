@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.resources import amount, told
@@ -13,7 +13,8 @@ from sojourn.report import show
 
 HEADS = {"holds": "highest load within QoS", "violated": "first that misses it",
          "highest": "highest load"}  # fmt: skip
-EVENTS = 3
+SHORT = {"holds": "holds", "violated": "misses", "highest": "highest load"}
+EVENTS, GAP = 3, 2  # GAP: between columns of text
 
 
 def heads(found: ResourceUse) -> tuple[str, ...]:
@@ -43,7 +44,7 @@ def rows(found: ResourceUse) -> list[tuple[str, ...]]:
 
 def _cell(side: Side, name: str) -> str:
     use = side.use(name)
-    return told(use) if use else "–"
+    return told(use).replace(" to ", "–") if use else "–"
 
 
 def notes(found: ResourceUse) -> list[str]:
@@ -68,13 +69,21 @@ def notes(found: ResourceUse) -> list[str]:
 
 
 def lines(service: ServiceFinding, width: int) -> Iterator[str]:
-    """The sentence and the table as text."""
+    """The sentence and the table as text; where it is narrow, without the middle half."""
     found = service.resources
     if found is None or not found.sides:
         return
     yield from textwrap.wrap(found.sentence, width)
-    table = [heads(found), *rows(found)]
-    wide = [max(len(line[at]) for line in table) for at in range(len(table[0]))]
+    parts = {use.title for side in found.sides for use in side.uses if use.is_part}
+    heads = ("resource", *(f"{SHORT[side.what]}, {load(side)}" for side in found.sides), "of")
+    table = [heads, *(row for row in rows(found) if row[0] not in parts)]
+    if sum(_widths(table)) - GAP > width:
+        table = [tuple(cell.partition(" (")[0] for cell in line) for line in table]
+    wide = _widths(table)
     for line in table:
-        cells = (cell.ljust(size + 2) for cell, size in zip(line, wide, strict=True))
+        cells = (cell.ljust(size) for cell, size in zip(line, wide, strict=True))
         yield "".join(cells).rstrip()[:width]
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) + GAP for column in zip(*table, strict=True)]
