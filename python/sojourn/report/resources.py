@@ -9,11 +9,13 @@ from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.resources import amount, told
 from sojourn.analysis.use import ResourceUse, Side
 from sojourn.analysis.words import percent
+from sojourn.host.usage.resource import BY_NAME, PER_S, SECONDS
 from sojourn.report import show
 
 HEADS = {"holds": "highest load within QoS", "violated": "first that misses it",
          "highest": "highest load"}  # fmt: skip
 SHORT = {"holds": "holds", "violated": "misses", "highest": "highest load"}
+ENDLESS = (SECONDS, PER_S)  # of which there is no most
 EVENTS, GAP = 3, 2  # GAP: between columns of text
 
 
@@ -34,7 +36,8 @@ def rows(found: ResourceUse) -> list[tuple[str, ...]]:
     for side in found.sides:
         for use in side.uses:
             most = "" if use.capacity is None else amount(use.capacity, use.unit)
-            names.setdefault(use.name, (use.title, most or "not known"))
+            unknown = "" if use.is_part or BY_NAME[use.name].unit in ENDLESS else "not known"
+            names.setdefault(use.name, (use.title, most or unknown))
     return [
         (title, *(_cell(side, name) for side in found.sides), most)
         for name, (title, most) in names.items()
