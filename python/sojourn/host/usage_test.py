@@ -362,6 +362,10 @@ def test_cache_and_memory_bandwidth_are_those_of_its_resource_group(kernel: Kern
     values = watch.after(2.0).values
     assert values["llc_bytes"] == 8192
     assert values["memory_bytes_per_s"] == pytest.approx(2000)
+    kernel.put(f"{group}/mon_data/mon_L3_00/mbm_total_bytes", "40\n")
+    rates = watch.after(1.0)
+    assert rates.values["memory_bytes_per_s"] is None
+    assert "memory bandwidth: a counter went back" in rates.events
     kernel.put(f"{group}/mon_data/mon_L3_00/mbm_total_bytes", "Unavailable\n")
     assert watch.after(1.0).values["memory_bytes_per_s"] is None
 

@@ -34,6 +34,7 @@ COLUMNS = (
 OF_STUDY = ("what", "resource", "unit", "n", "whisker_lo", "q1", "median", "q3", "whisker_hi")
 PANEL, PANEL_MIN, ROW_PX = 150, 190, 26  # heights and least width, px
 BAR = 24
+FEW = 4  # panels that half a page has room for
 LABELS = {"holds": "holds", "violated": "misses", "highest": "highest load"}
 ROLES = {"holds": "holds", "violated": "violated", "highest": "curve"}
 _HOW = (
@@ -66,6 +67,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
             chart=_boxes(sheet, rows, labels, colours, title=title),
             facet_min=PANEL_MIN,
             panels=len(panels),
+            is_wide=len(panels) > FEW,
         )
     ]
 
