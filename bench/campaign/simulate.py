@@ -26,6 +26,7 @@ from sojourn.plan.setting import Level, Setting
 from sojourn.samples import made
 from sojourn.spec.levels import short
 
+SAMPLES = 5  # of resources in a run
 SLICES = 40  # of a run, as many as the generator writes
 WINDOW_NS = 10_000_000
 STEPS = 20  # of utilisation
@@ -79,6 +80,8 @@ class Simulated:
         (folder / "load.json").write_text(json.dumps(load), encoding="utf-8")
         (folder / "load.hlog").write_text(files.hlog, encoding="utf-8")
         (folder / "host.json").write_text(json.dumps(HOST), encoding="utf-8")
+        used = resources(point.service, step, point.seed % VARIANTS, rate)
+        (folder / "resources.json").write_text(used, encoding="utf-8")
         (folder / "service.json").write_text(json.dumps(served(point)), encoding="utf-8")
         of = (point.service, step, point.seed % VARIANTS, bound, closed)
         if of not in self.known:
@@ -164,6 +167,60 @@ HOST = {
     "schema": "sojourn.host/1", "length_s": 2.8, "steal_share": {"server": 0.0, "client": 0.0},
     "server_cpu_s": 1.2, "others_on_server_share": 0.0,
 }  # fmt: skip
+
+
+@cache
+def drawn(service: str, step: int, variant: int) -> dict[str, NDArray[np.float64]]:
+    """Use of each resource by utilisation, a row for each sample; network per request."""
+    rng = np.random.default_rng([7, step, variant, len(service)])
+    rho = min(1.0, step / STEPS)
+    cpu = np.clip(rho * rng.normal(1.0, 0.02, SAMPLES), 0.0, 1.0)
+    around = {name: rng.normal(1.0, 0.05, SAMPLES) for name in ("wait", "net", "switch")}
+    return {
+        "service_cpu_share": cpu,
+        "service_user_share": 0.2 * cpu,
+        "service_system_share": 0.8 * cpu,
+        "thread_cpu_share_max": 0.97 * cpu,
+        "runq_delay_share": 0.05 * rho**2 * np.abs(around["wait"]),
+        "switches_voluntary_per_s": 9_000 * (1 - rho) * around["switch"] + 50,
+        "switches_involuntary_per_s": 100 * rho * around["switch"],
+        "server_busy_share": np.minimum(1.0, 1.02 * cpu),
+        "server_steal_share": np.zeros(SAMPLES),
+        "machine_busy_share": np.minimum(1.0, 0.5 + 0.5 * cpu),
+        "machine_steal_share": np.zeros(SAMPLES),
+        "network_rx_bytes_per_s": 150 * around["net"],
+        "network_tx_bytes_per_s": 350 * around["net"],
+        "network_rx_packets_per_s": around["net"],
+        "network_tx_packets_per_s": around["net"],
+        "disk_read_bytes_per_s": np.zeros(SAMPLES),
+        "disk_write_bytes_per_s": np.zeros(SAMPLES),
+        "resident_bytes": np.full(SAMPLES, 7.4e7),
+        "major_faults_per_s": np.zeros(SAMPLES),
+    }
+
+
+def resources(service: str, step: int, variant: int, rate: float) -> str:
+    """What a run's sampler would have written."""
+    columns = {
+        name: [float(f"{value * (rate if name.startswith('network') else 1):.6g}") for value in row]
+        for name, row in drawn(service, step, variant).items()
+    }
+    ends = [int((1 + 0.4 * n) * 1e9) for n in range(1, SAMPLES + 1)]
+    thread = {"cpu_share": columns["thread_cpu_share_max"],
+              "runq_delay_share": columns["runq_delay_share"]}  # fmt: skip
+    table = {
+        "schema": "sojourn.resources/1", "period_s": 0.4, "server_cpus": [1], "cpus": 2,
+        "interfaces": ["lo"],
+        "probe": {"cpu_s": 0.006, "wall_s": 2.8, "cpus": [0], "is_apart": True},
+        "end_unix_ns": ends, "length_s": [0.4] * SAMPLES, "is_late": [False] * SAMPLES,
+        "columns": columns, "units": {},
+        "capacity": {"service_cpu_share": 1.0, "thread_cpu_share_max": 1.0,
+                     "server_busy_share": 1.0, "machine_busy_share": 1.0, "resident_bytes": 2.5e10},
+        "not_counted": {"llc_bytes": "no resctrl here", "memory_bytes_per_s": "no resctrl here"},
+        "threads": [{"pid": 1, "tid": n, "name": "worker", **thread} for n in range(8)],
+        "events": {}, "measured_unix_ns": [1_000_000_000, 3_000_000_000],
+    }  # fmt: skip
+    return json.dumps(table)
 
 
 def served(point: Point) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from sojourn.host.tree import cpu_text
 from sojourn.knobs import Knob
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
+from sojourn.samples import resources
 from sojourn.spec import Study
 
 pytestmark = pytest.mark.e2e
@@ -55,6 +56,34 @@ def test_a_server_is_measured_beside_a_neighbour_and_then_alone(
     host = read(alone, "host.json")
     assert "neighbour" not in host
     assert host["neighbours_on_server_share"] == 0.0
+
+
+def test_what_a_server_uses_is_sampled_and_agrees_with_the_counters_of_the_whole_run(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    """Two ways to the same share: samples of threads, and the processes before and after."""
+    needs("memcached")
+    folder = measure(lab.study("memcached"), lab.point("memcached", measure_s=3.0))
+    table, host = read(folder, "resources.json"), read(folder, "host.json")
+    assert table["probe"]["cpu_s"] > 0
+    served = set(read(folder, "service.json")["placement"]["server"])
+    assert not table["probe"]["is_apart"] or served.isdisjoint(table["probe"]["cpus"])
+    told = [
+        (share, length_s)
+        for share, length_s in zip(
+            table["columns"].get("service_cpu_share", []), table["length_s"], strict=False
+        )
+        if share is not None
+    ]
+    if sum(length_s for _, length_s in told) < 0.6 * host["length_s"]:
+        pytest.skip("the probe was kept from its CPU for most of the run")
+    used_s = sum(share * length_s for share, length_s in told) * len(served)
+    # What is not in a sample is used as well; ticks are 10 ms a process.
+    assert used_s <= 1.1 * host["server_cpu_s"] + 0.05
+    assert used_s >= 0.3 * host["server_cpu_s"] - 0.05
+    own = resources.read(folder)
+    assert own is not None
+    assert "service_cpu_share" in own.names
 
 
 def test_a_null_everything_is_asked_and_changes_nothing(

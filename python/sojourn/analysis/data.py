@@ -13,6 +13,7 @@ from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
 from sojourn.samples.costs import Costs
+from sojourn.samples.resources import Resources
 from sojourn.samples.traced import Folded, TraceResult
 from sojourn.spec import Study
 
@@ -80,6 +81,7 @@ class Measured:
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
         costs: how long isolation mechanisms took to apply; None: nobody applied any.
+        resources: what the service used meanwhile; None in a record from before that was kept.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
 
@@ -107,6 +109,7 @@ class Measured:
     alone: Alone | None = None
     probe: Probe | None = None
     costs: Costs | None = None
+    resources: Resources | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 
 from sojourn.analysis.point_row import PointRow
 from sojourn.analysis.section import Section
+from sojourn.analysis.use import ResourceUse
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Verdict
 
@@ -282,6 +283,7 @@ class ServiceFinding:
         sections: what each question found, by its name, those that speak first first.
         noise_floor: what equal runs differ by; None without pairs of them.
         probes: the load's client against the probe beside it, run by run.
+        resources: what it used, at the QoS crossing and at every load; None in older records.
     """
 
     service: str
@@ -301,6 +303,7 @@ class ServiceFinding:
     sections: Mapping[str, Section] = field(default_factory=dict)
     noise_floor: NoiseFloor | None = None
     probes: tuple[ProbeRow, ...] = ()
+    resources: ResourceUse | None = None
     label: str = ""
     levels: tuple[tuple[str, bool | int | float | str], ...] = ()
 

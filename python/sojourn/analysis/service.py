@@ -18,6 +18,7 @@ from sojourn.analysis import (
     paper,
     probe_client,
     questions,
+    resources,
     runs,
 )
 from sojourn.analysis.data import StudyData
@@ -70,7 +71,8 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
     max_rps = axis.rps if axis else None
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
     judged = [j for j in swept if not noise.is_twin(j)]
-    points = _points(judged, qos, max_rps, _said(stands, [m.outcome for m in measured]))
+    said = _said(stands, [m.outcome for m in measured])
+    points = _points(judged, qos, max_rps, said)
     q, probes = qos.q if qos else TAIL, probe_client.compare(swept)
     smooth, crossing = _curves(judged, qos, q)
     return ServiceFinding(
@@ -94,6 +96,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         ),
         noise_floor=noise.floor(swept, q),
         probes=probes,
+        resources=resources.find(measured, spec.label, said),
     )
 
 

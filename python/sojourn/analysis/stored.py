@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from sojourn.analysis import resources as use
 from sojourn.analysis import runs, summary, times
 from sojourn.analysis.data import Measured, Probe, Second, StudyData
 from sojourn.errors import StoreFault
@@ -28,6 +29,7 @@ from sojourn.samples import (
     load_result,
     raw_sojourn_ns,
     read_json,
+    resources,
 )
 from sojourn.samples.read import HLOG, HOST, LOAD, PROBE, RAW, probe_result
 from sojourn.samples.traced import folded, trace_result
@@ -185,7 +187,7 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
     if kind.is_bare:
         return Measured(outcome=outcome, culprits=_culprits(folder))
     if not _is_summarised(outcome):
-        return Measured(outcome=outcome)
+        return Measured(outcome=outcome, resources=_used(folder, outcome))
     result = load_result(folder / LOAD)
     raw = raw_sojourn_ns(folder / RAW)
     counted = max(1, result.sojourn_all_ns.count)
@@ -205,6 +207,7 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         lateness_ns=_lateness(result),
         errors=result.errors,
         worker_cpu_s=_workers(folder),
+        resources=resources.read(folder),
     )
 
 
@@ -213,6 +216,12 @@ def _workers(folder: Path) -> tuple[float, ...]:
     path = folder / HOST
     found = read_json(path).get("worker_cpu_s") if path.exists() else None
     return tuple(map(float, found or ()))
+
+
+def _used(folder: Path, outcome: Outcome) -> resources.Resources | None:
+    """What was used while a run went on that is known by its outcome alone, as of a search."""
+    is_told = outcome.requests > 0 and outcome.point.phase in use.PHASES
+    return resources.read(folder) if is_told else None
 
 
 def _probe(folder: Path) -> Probe | None:

@@ -19,8 +19,9 @@ from sojourn.analysis import alone, times
 from sojourn.analysis.data import Alone, Measured
 from sojourn.analysis.independence import Batched
 from sojourn.errors import StoreFault
+from sojourn.host.usage import resource
 from sojourn.plan.points import Outcome
-from sojourn.samples import decode, read_json
+from sojourn.samples import decode, read_json, resources
 from sojourn.samples.read import HLOG, LOAD, RAW
 from sojourn.store import files
 
@@ -29,6 +30,7 @@ _METHODS = (  # what a summary rests on, the run's files aside: how they are rea
     "analysis/alone.py", "analysis/data.py", "analysis/independence.py", "analysis/steady.py",
     "analysis/times.py", "analysis/stored.py", "analysis/summary.py",
     "samples/contract.py", "samples/histogram.py", "samples/intervals.py", "samples/raw.py",
+    "samples/resources.py", "host/usage/resource.py",
 )  # fmt: skip
 _PLAIN = (
     "raw_share", "mean_ns", "timely_ratio", "outage_share", "excluded_share", "steal_share",
@@ -66,7 +68,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> 
     Returns:
         The run without its slices and raw times.
     """
-    found = alone.find(measured, asked)
+    found, used = alone.find(measured, asked), measured.resources
     table = {
         "schema": FORM,
         "of": _of(folder),
@@ -81,6 +83,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> 
         "unsteady": found.unsteady,
         "cold": found.cold,
         "series": found.series,
+        "resources": None if used is None else resources.packed(used),
     }
     with contextlib.suppress(StoreFault):
         files.write_text(folder / NAME, json.dumps(table))
@@ -91,6 +94,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> 
         lateness_ns=measured.lateness_ns,
         errors=measured.errors,
         worker_cpu_s=measured.worker_cpu_s,
+        resources=used,
         alone=found,
     )
 
@@ -104,6 +108,7 @@ def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measu
         lateness_ns=dict(table["lateness_ns"]),
         errors=table["errors"],
         worker_cpu_s=tuple(table["worker_cpu_s"]),
+        resources=resources.unpacked(table["resources"]) if table["resources"] else None,
         alone=Alone(
             ratios={
                 q: Batched(ratio=ratio, freedom=freedom) for q, ratio, freedom in table["ratios"]
@@ -118,7 +123,7 @@ def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measu
 
 def _of(folder: Path) -> list[Any]:
     """What a summary rests on: the run's files as they are now, and the methods."""
-    return [_methods(), *(_stamp(folder / name) for name in (LOAD, HLOG, RAW))]
+    return [_methods(), *(_stamp(folder / name) for name in (LOAD, HLOG, RAW, resource.NAME))]
 
 
 def _stamp(path: Path) -> list[int]:

@@ -23,17 +23,19 @@ AsCsv = Annotated[
 def sql(
     query: Statement, results: Results = RESULTS, as_json: AsJson = False, as_csv: AsCsv = False
 ) -> None:
-    """Query all results: tables outcomes (as measured) and points (as planned); times in ns.
+    """Query all results: tables outcomes (as measured), points (as planned), resources (as used).
 
     Combinations of levels without an answer, and why, are in the table left_out.
 
-    Only reads, and sees nothing but the results. Each factor of the points' settings is a column.
+    Only reads, and sees nothing but the results. Times are in ns; each factor
+    of the points' settings is a column; resources has median and max of the samples of each point.
 
     \b
     Examples:
       sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes order by key"
       sojourn sql "select load, avg(p99_ns) from outcomes where phase = 'sweep' group by load"
       sojourn sql "select service, max(achieved_rps) from outcomes group by service" --json
+      sojourn sql "select key, median, max from resources where resource = 'service_cpu_share'"
       sojourn sql "describe outcomes"
     """
     from sojourn import store

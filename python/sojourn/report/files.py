@@ -30,7 +30,10 @@ def write(findings: Findings, folder: Path) -> list[Path]:
     Raises:
         StoreFault: the folder cannot be written.
     """
-    of_services = {s.service: figures.of_service(s) for s in findings.services}
+    is_crowded = volume.is_crowded(findings)
+    of_services = {
+        s.service: figures.of_service(s, is_crowded=is_crowded) for s in findings.services
+    }
     of_study = figures.of_study(findings)
     html = page.html(findings, of_services=of_services, of_study=of_study)
     own = [f for some in of_services.values() for f in some]

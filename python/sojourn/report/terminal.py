@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Findings, ServiceFinding, Settle
 from sojourn.plan.points import Verdict
-from sojourn.report import factors, facts, people, show, terminal_tile, tiles
+from sojourn.report import factors, facts, people, resources, show, terminal_tile, tiles
 from sojourn.report.sections import KINDS
 
 REASONS = 3
@@ -68,6 +68,7 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     for kind in KINDS.values():
         yield from kind.plot(service, width)
     yield from textwrap.wrap(service.answer, width)
+    yield from resources.lines(service, width)
     for name, value in facts.of_service(service):
         yield from _item(f"{name}: {value}", width)
 

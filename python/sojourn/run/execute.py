@@ -5,6 +5,7 @@ load.job.json   the generator's job          load.json, load.hlog, raw.parquet  
 trace.json      where the time went, if it was traced
 decisions.json  what a manager saw and decided
 service.json    what served                  service.log, load.log               what was said
+resources.json  what the service and the machine used, sample by sample
 host.json       what those on the stage saw: the machine, neighbours, culprits
 run.json        how it went: "done", "failed" or "interrupted", with the fault
 """

@@ -20,6 +20,7 @@ from sojourn.models.colocation import Table
 from sojourn.places import PlaceKind
 from sojourn.plan import questions
 from sojourn.plan.points import Outcome, Point
+from sojourn.samples.resources import ResourceFile
 from sojourn.services import KINDS, Param, ServiceKind
 from sojourn.spec import Study, kinds
 
@@ -48,6 +49,7 @@ def documents() -> dict[str, Any]:
         "colocation": Table.model_json_schema(by_alias=True),
         "point": TypeAdapter(Point).json_schema(),
         "outcome": TypeAdapter(Outcome).json_schema(),
+        "resources": ResourceFile.model_json_schema(by_alias=True),
         "findings": _findings(),
     }
 

@@ -16,10 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from sojourn.errors import SpecFault, StoreFault
+from sojourn.host.usage.resource import BY_NAME
 from sojourn.plan.setting import LOAD, RATE, Level, is_factor, level_of, level_text
+from sojourn.samples import resources
 from sojourn.store import index
 from sojourn.store.columns import SCHEMA, as_kept, setting_of
 from sojourn.store.find import read, records
@@ -48,15 +51,39 @@ _SAYS = ("_row", "key", "phase", "fraction", "point_rps")  # the setting, where 
 _OLDER = pa.schema([("_row", pa.int64()), ("older", SCHEMA.field("setting").type)])
 
 
-def connect(results: Path) -> duckdb.DuckDBPyConnection:
+USED = "resources"  # a table of its own, read from a file a point: only where it is asked for
+_USED = pa.schema(
+    [
+        *((name, pa.string()) for name in _FROM),
+        ("key", pa.string()),
+        ("service", pa.string()),
+        ("resource", pa.string()),
+        ("unit", pa.string()),
+        ("samples", pa.int64()),
+        ("median", pa.float64()),
+        ("max", pa.float64()),
+        ("capacity", pa.float64()),
+    ]
+)
+
+
+def connect(results: Path, *, has_resources: bool = False) -> duckdb.DuckDBPyConnection:
     """A closed database in memory with what the results folder holds now.
 
     `study`, `machine` and `record` say where a row comes from; times are in ns.
+
+    Args:
+        results: the folder.
+        has_resources: with the table `resources`, for which a file of every point is read.
     """
     base = duckdb.connect(":memory:", config=ALONE)
     base.register("unanswered", _left_out(results))
     base.execute("CREATE TABLE left_out AS SELECT * FROM unanswered")
     base.unregister("unanswered")
+    if has_resources:
+        base.register("used", _used(results))
+        base.execute("CREATE TABLE resources AS SELECT * FROM used")
+        base.unregister("used")
     base.register("files", _files(results))
     _keep_with_settings(base)
     base.execute(f"SET {NO_FILES}")  # from here on texts of the records become part of statements
@@ -79,6 +106,36 @@ def _left_out(results: Path) -> pa.Table:
         for one in left_out_of(path)
     ]  # fmt: skip
     return pa.Table.from_pylist(rows, schema=_LEFT)
+
+
+def _used(results: Path) -> pa.Table:
+    """A row for each resource of each point: median and most of the samples of its measured part.
+
+    Raises:
+        StoreFault: a file is damaged, or of a newer version.
+    """
+    found = []
+    for path in records(results):
+        home = dict(zip(_FROM, path.parts[-len(_FROM) :], strict=True))
+        for row in index.rows(path).select(["key", "service", index.AT]).to_pylist():
+            own = resources.read(path / index.POINTS / row[index.AT])
+            for name, values in zip(own.names, own.values, strict=True) if own else ():
+                told = values[~np.isnan(values)]
+                if own is not None and len(told):
+                    found.append(
+                        home
+                        | {
+                            "key": row["key"],
+                            "service": row["service"],
+                            "resource": name,
+                            "unit": BY_NAME[name].unit,
+                            "samples": len(told),
+                            "median": float(f"{np.median(told):.6g}"),
+                            "max": float(f"{told.max():.6g}"),
+                            "capacity": own.capacity.get(name),
+                        }
+                    )
+    return pa.Table.from_pylist(found, schema=_USED)
 
 
 def _files(results: Path) -> pa.Table:
@@ -175,7 +232,7 @@ def query(results: Path, statement: str) -> tuple[list[str], list[tuple[object, 
         raise SpecFault("the query is empty", at="sojourn sql", fix=EXAMPLE)
     for path in records(results):
         read(path)  # a newer version is refused, as everywhere
-    base = connect(results)
+    base = connect(results, has_resources=USED in statement.lower())
     try:
         if any(part.type not in READING for part in base.extract_statements(statement)):
             raise SpecFault("the query changes something", at="sojourn sql", fix=ONLY_READS)

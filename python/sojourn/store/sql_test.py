@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -158,3 +159,37 @@ def test_a_column_with_dots_is_said_to_want_quotes(study: Study, tmp_path: Path,
 def test_sql_answers_what_the_tables_are(tmp_path: Path, statement: str) -> None:
     _, rows = store.query(tmp_path / "none", statement)
     assert rows
+
+
+USED = {
+    "schema": "sojourn.resources/1", "period_s": 1.0, "cpus": 2,
+    "probe": {"cpu_s": 0.01, "wall_s": 5.0, "is_apart": True},
+    "end_unix_ns": [10**9 * s for s in (2, 3, 4, 9)], "length_s": [1.0] * 4, "is_late": [False] * 4,
+    "columns": {"service_cpu_share": [0.25, 0.5, None, 0.9], "disk_read_bytes_per_s": [None] * 4},
+    "capacity": {"service_cpu_share": 0.5}, "measured_unix_ns": [10**9, 4 * 10**9],
+}  # fmt: skip
+
+
+def test_sql_has_median_and_most_of_each_resource_of_each_point(
+    study: Study, tmp_path: Path
+) -> None:
+    with store.open(tmp_path, study, machine="a") as record:
+        measure(record, study, 2)
+        folder = record.folder_of(record.outcomes()[0])
+    statement = "select * exclude (study, record) from resources"
+    assert store.query(tmp_path, statement)[1] == []  # of points from before it was kept
+    (folder / "resources.json").write_text(json.dumps(USED))
+    names, rows = store.query(tmp_path, statement)
+    assert [dict(zip(names, row, strict=True)) for row in rows] == [
+        {
+            "machine": "a", "key": record.outcomes()[0].point.key, "service": "memcached",
+            "resource": "service_cpu_share", "unit": "share", "samples": 2, "median": 0.375,
+            "max": 0.5, "capacity": 0.5,
+        }
+    ]  # fmt: skip
+    joined = "select count(*) from outcomes join resources using (study, machine, record, key)"
+    assert store.query(tmp_path, joined)[1] == [(1,)]
+    (folder / "resources.json").write_text("{")
+    with pytest.raises(StoreFault):
+        store.query(tmp_path, statement)
+    assert store.query(tmp_path, "select count(*) from outcomes")[1] == [(2,)]  # not read for it

@@ -56,6 +56,7 @@ class Kind:
         of_service: draws the figures of one service; None if it is not about services.
         of_study: draws the figures of the whole study.
         is_detail: of its figures.
+        is_for_few: one of the study is drawn instead of one for each of very many combinations.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Kind:
     of_service: Callable[[ServiceFinding], Sequence[Figure]] | None = None
     of_study: Callable[[Findings], Sequence[Figure]] | None = None
     is_detail: bool = False
+    is_for_few: bool = False
 
 
 class Sheet:

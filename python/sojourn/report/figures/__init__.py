@@ -20,6 +20,7 @@ from sojourn.report.figures import (
     null,
     overview,
     probes,
+    resources,
     restarts,
     selfcheck,
     series,
@@ -39,6 +40,7 @@ KINDS: Sequence[Kind] = (
     mean_load.KIND,
     probes.KIND,
     achieved.KIND,
+    resources.KIND,
     distribution.KIND,
     restarts.KIND,
     series.KIND,
@@ -47,12 +49,12 @@ KINDS: Sequence[Kind] = (
 )
 
 
-def of_service(service: ServiceFinding) -> list[Figure]:
-    """All figures about one service."""
+def of_service(service: ServiceFinding, *, is_crowded: bool = False) -> list[Figure]:
+    """All figures about one service; `is_crowded`: one of very many."""
     return [
         replace(figure, is_detail=kind.is_detail)
         for kind in _kinds()
-        if kind.of_service
+        if kind.of_service and not (is_crowded and kind.is_for_few)
         for figure in kind.of_service(service)
     ]
 

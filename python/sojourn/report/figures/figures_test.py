@@ -10,11 +10,11 @@ from typing import cast
 import pytest
 
 from sojourn.plan.points import Verdict
-from sojourn.report import facts, figures, page, testing, testing_answers
+from sojourn.report import facts, figures, page, testing, testing_answers, testing_use
 from sojourn.report.draw.figure import Figure
 from sojourn.report.draw.palette import resolve
 from sojourn.report.draw.table import Record, from_records
-from sojourn.report.figures import series
+from sojourn.report.figures import resources, series
 from sojourn.report.files import pictures
 
 ALL = {"realistic": testing.findings(), **testing.degenerate()}
@@ -202,3 +202,49 @@ def test_a_campaign_s_seconds_are_thinned_evenly_and_the_table_has_all() -> None
     assert page._payload(figure)["csv"] is None
     short = Figure(name="f", title="", caption="", alt="", table=from_records(("run",), drawn))
     assert page._payload(short)["csv"] == short.table.csv()
+
+
+def test_resources_have_a_panel_each_and_a_box_on_each_side() -> None:
+    service = replace(testing.memcached(), resources=testing_use.both_sides())
+    (figure,) = resources.draw(service)
+    assert figure.chart
+    (rows,) = cast("dict[str, list[dict[str, object]]]", figure.chart["datasets"]).values()
+    boxes = [row for row in rows if "median" in row]
+    panels = {str(row["panel"]) for row in boxes}
+    assert len(boxes) == 2 * len(panels)
+    assert figure.panels == len(panels)
+    assert "CPU of the service, %" in panels
+    assert not [panel for panel in panels if "stolen" in panel or "user" in panel]  # idle, part
+    assert all(row["lo"] <= row["q1"] <= row["median"] <= row["q3"] <= row["hi"] for row in boxes)  # type: ignore[operator]
+    assert b"<svg" in dict(pictures(figure))["svg"]
+    sides = [row for row in csv.DictReader(io.StringIO(figure.table.csv())) if row["capacity"]]
+    assert {row["side"] for row in sides} >= {"holds", "violated"}
+
+
+def test_resources_of_a_sample_alone_are_drawn_and_without_any_nothing_is() -> None:
+    service = testing.nginx()
+    assert resources.draw(service) == []
+    (figure,) = resources.draw(replace(service, resources=testing_use.one_sample()))
+    assert figure.panels == 1  # of an idle service nothing but its memory
+    assert b"<svg" in dict(pictures(figure))["svg"]
+
+
+def test_very_many_combinations_have_one_chart_of_resources_together() -> None:
+    one = replace(testing.memcached(), resources=testing_use.both_sides())
+    assert [f.name for f in figures.of_service(one) if "resources" in f.name]
+    assert not [f.name for f in figures.of_service(one, is_crowded=True) if "resources" in f.name]
+    many = replace(
+        testing.findings(),
+        services=tuple(
+            replace(one, service=f"memcached, threads = {n}", label="memcached",
+                    levels=(("params.threads", n % 2),))
+            for n in range(13)
+        ),
+    )  # fmt: skip
+    (figure,) = resources.draw_study(many)
+    rows = list(csv.DictReader(io.StringIO(figure.table.csv())))
+    assert {row["what"] for row in rows} == {
+        "memcached, threads = 0", "memcached, threads = 1"
+    }  # fmt: skip
+    assert {row["n"] for row in rows} == {"6", "7"}
+    assert b"<svg" in dict(pictures(figure))["svg"]

@@ -1,0 +1,29 @@
+"""What a service and the machine use, from counters that the kernel keeps anyway.
+
+members: which processes are the service
+moment:  every counter at one moment
+rates:   two moments → what was used in between, or why that cannot be told
+limits:  how much of a resource the service can take here
+"""
+
+from sojourn.host.usage.limits import places
+from sojourn.host.usage.limits import read as limits
+from sojourn.host.usage.members import Members
+from sojourn.host.usage.moment import Moment, Places
+from sojourn.host.usage.moment import read as moment
+from sojourn.host.usage.rates import Rates, between
+from sojourn.host.usage.resource import BY_NAME, RESOURCES, Resource
+
+__all__ = [
+    "BY_NAME",
+    "RESOURCES",
+    "Members",
+    "Moment",
+    "Places",
+    "Rates",
+    "Resource",
+    "between",
+    "limits",
+    "moment",
+    "places",
+]

@@ -1,0 +1,60 @@
+"""Files of /proc as bytes, read with as few steps as can be: a sampler reads dozens each second."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from sojourn.host.tree import Tree
+
+_BYTES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of a machine; `prefix` is "" or the folder of a fake one."""
+
+    prefix: str
+
+    def read(self, path: str) -> bytes:
+        """Contents; empty if it cannot be read: what it told of has ended, or is not there."""
+        try:
+            number = os.open(self.prefix + path, os.O_RDONLY)
+        except OSError:
+            return b""
+        try:
+            found = part = os.read(number, _BYTES)
+            while len(part) == _BYTES:
+                part = os.read(number, _BYTES)
+                found += part
+        except OSError:  # a process that ends just now
+            return b""
+        finally:
+            os.close(number)
+        return found
+
+    def names(self, path: str) -> list[str]:
+        """Names in a folder, in no order; none if it cannot be read."""
+        try:
+            return os.listdir(self.prefix + path)  # noqa: PTH208 - names alone, and quickly
+        except OSError:
+            return []
+
+    def fields(self, path: str) -> list[bytes]:
+        """The fields of a `stat` after the name, which may hold blanks and brackets (proc(5))."""
+        return self.read(path).rpartition(b")")[2].split()
+
+
+def of(tree: Tree) -> Files:
+    """The files of a tree."""
+    return Files("" if tree.is_live else str(tree.root))
+
+
+def after(text: bytes, name: bytes) -> int | None:
+    r"""The number after a name and a colon, as in `status` and `io`.
+
+    >>> after(b"rchar: 12\nread_bytes: 4096\n", b"\nread_bytes:")
+    4096
+    """
+    found = text.partition(name)[2].split(None, 1)
+    return int(found[0]) if found and found[0].isdigit() else None

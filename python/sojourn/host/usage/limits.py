@@ -1,0 +1,191 @@
+"""Where the counters of a service are, and how much of each resource it can take here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sojourn.host.tree import Tree, as_int
+from sojourn.host.usage.moment import THREADS_MAX, Places, interfaces
+
+RESCTRL = "/sys/fs/resctrl"
+CGROUP = "/sys/fs/cgroup"
+LOOPBACK = "lo"
+NO_LIMIT_BYTES = 1 << 60  # version 1 writes "none" as a number near 2**63
+NETWORK = (
+    "network_rx_bytes_per_s", "network_tx_bytes_per_s",
+    "network_rx_packets_per_s", "network_tx_packets_per_s",
+)  # fmt: skip
+THREADS = (
+    "thread_cpu_share_max", "runq_delay_share", "switches_voluntary_per_s",
+    "switches_involuntary_per_s",
+)  # fmt: skip
+
+
+def places(tree: Tree, leader: int, cpus: Sequence[int]) -> Places:
+    """Where the counters of a running service are, and why some are not there.
+
+    Args:
+        tree: of the machine.
+        leader: its first process.
+        cpus: of the service.
+    """
+    missing: dict[str, str] = {}
+    every = tuple(interfaces(tree, leader))
+    if not every:
+        missing |= dict.fromkeys(NETWORK, f"/proc/{leader}/net/dev cannot be read")
+    group = _group(tree, leader)
+    if not group:
+        why = "no resctrl here" if not tree.exists(f"{RESCTRL}/schemata") else _NO_GROUP
+        missing |= dict.fromkeys(("llc_bytes", "memory_bytes_per_s"), why)
+    elif not _counts(tree, group, "llc_occupancy"):
+        missing["llc_bytes"] = "this CPU does not count it"
+    if group and not _counts(tree, group, "mbm_total_bytes"):
+        missing["memory_bytes_per_s"] = "this CPU does not count it"
+    if "read_bytes" not in tree.table(f"/proc/{leader}/io"):
+        why = "its /proc/PID/io cannot be read: run as root"
+        missing |= dict.fromkeys(("disk_read_bytes_per_s", "disk_write_bytes_per_s"), why)
+    tids = tree.names(f"/proc/{leader}/task")
+    if len(tids) > THREADS_MAX:
+        missing |= dict.fromkeys(THREADS, f"it has {len(tids)} threads, {THREADS_MAX} are read")
+    elif not tree.exists(f"/proc/{leader}/task/{leader}/schedstat"):
+        missing |= dict.fromkeys(THREADS, "this kernel has no schedstat")
+    return Places(
+        leader=leader,
+        cpus=tuple(cpus),
+        interfaces=_own(tree, leader, every),
+        resctrl=group,
+        missing=missing,
+    )
+
+
+_NO_GROUP = (
+    "it has no resctrl group of its own; a level of llc_ways or memory_bandwidth gives it one"
+)
+
+
+def has_own_network(tree: Tree, pid: int) -> bool:
+    """Whether a process is in another network namespace than the caller."""
+    mine, its = (_link(tree, f"/proc/{who}/ns/net") for who in ("self", pid))
+    return bool(mine and its and mine != its)
+
+
+def _link(tree: Tree, path: str) -> str:
+    try:
+        return str(tree.path(path).readlink())
+    except OSError:
+        return ""
+
+
+def _own(tree: Tree, pid: int, every: Sequence[str]) -> tuple[str, ...]:
+    """The interfaces by which a service is reached: its namespace's, or the machine's loopback."""
+    if not has_own_network(tree, pid):
+        return tuple(name for name in every if name == LOOPBACK)
+    return tuple(name for name in every if name != LOOPBACK) or tuple(every)
+
+
+def _group(tree: Tree, pid: int) -> str:
+    """The resource group of a process, or the monitoring group within; "" for the default one."""
+    tops = [f"{RESCTRL}/{name}" for name in tree.names(RESCTRL)]
+    within = [
+        f"{at}/mon_groups/{name}"
+        for at in (RESCTRL, *tops)
+        for name in tree.names(f"{at}/mon_groups")
+    ]
+    named = (g for g in (*within, *tops) if str(pid) in (tree.text(f"{g}/tasks") or "").split())
+    return next(named, "")
+
+
+def _counts(tree: Tree, group: str, what: str) -> bool:
+    base = f"{group}/mon_data"
+    return any(tree.exists(f"{base}/{domain}/{what}") for domain in tree.names(base))
+
+
+def read(tree: Tree, where: Places, *, llc_bytes: int | None = None) -> dict[str, float]:
+    """How much of each resource the service can take here, in its unit; unknown ones are left out.
+
+    Args:
+        tree: of the machine.
+        where: its counters are.
+        llc_bytes: size of the last-level cache, of all that its CPUs share.
+    """
+    cpus = _cpu_quota(tree, where.leader)
+    found: dict[str, float] = {
+        "service_cpu_share": min(1.0, cpus / len(where.cpus)) if cpus and where.cpus else 1.0,
+        "thread_cpu_share_max": min(1.0, cpus) if cpus else 1.0,
+        "server_busy_share": 1.0,
+        "machine_busy_share": 1.0,
+    }
+    memory = tree.table("/proc/meminfo").get("MemTotal", "").split()
+    limits = [_memory_limit(tree, where.leader), int(memory[0]) * 1024 if memory else None]
+    known = [limit for limit in limits if limit]
+    if known:
+        found["resident_bytes"] = float(min(known))
+    if llc_bytes and not where.missing.get("llc_bytes"):
+        found["llc_bytes"] = llc_bytes * _llc_share(tree, where.resctrl)
+    return found | _disk_limits(tree, where.leader)
+
+
+def _chain(tree: Tree, pid: int, controller: str) -> list[str]:
+    """Folders of a process's group and of all above it, where they are usually mounted."""
+    for line in (tree.text(f"/proc/{pid}/cgroup") or "").splitlines():
+        number, names, path = line.split(":", 2)
+        is_v2 = number == "0" and tree.exists(f"{CGROUP}/cgroup.controllers")
+        if not is_v2 and controller not in names.split(","):
+            continue
+        base = CGROUP if is_v2 else f"{CGROUP}/{controller}"
+        parts = [part for part in path.split("/") if part and part != ".."]
+        return [base + "".join(f"/{p}" for p in parts[:n]) for n in range(len(parts), -1, -1)]
+    return []
+
+
+def _cpu_quota(tree: Tree, pid: int) -> float | None:
+    """CPUs that bandwidth control leaves a process; None: no limit."""
+    found = []
+    for at in _chain(tree, pid, "cpu"):
+        quota, _, period = (tree.text(f"{at}/cpu.max") or "").partition(" ")
+        of = [as_int(quota), as_int(period)]
+        if not quota:
+            of = [tree.number(f"{at}/cpu.cfs_{word}_us") for word in ("quota", "period")]
+        if of[0] and of[1] and of[0] > 0:
+            found.append(of[0] / of[1])
+    return min(found, default=None)
+
+
+def _llc_share(tree: Tree, group: str) -> float:
+    """Share of the cache's ways that a group may fill; 1 where it has no mask."""
+    whole = int(tree.text(f"{RESCTRL}/info/L3/cbm_mask") or "0", 16)
+    text = tree.text(f"{group.partition('/mon_groups')[0]}/schemata") or ""
+    lines = dict(line.strip().split(":", 1) for line in text.splitlines() if ":" in line)
+    parts = [part.partition("=")[2] for part in lines.get("L3", "").split(";")]
+    masks = [int(part, 16).bit_count() for part in parts if part]
+    return max(masks) / whole.bit_count() if masks and whole else 1.0
+
+
+def _disk_limits(tree: Tree, pid: int) -> dict[str, float]:
+    """Bytes a second that it may read and write, where each disk that is limited has one limit.
+
+    Of version 1 only reading can be told: pages that it dirties are written by the kernel.
+    """
+    found: dict[str, list[int]] = {"read": [], "write": []}
+    for at in _chain(tree, pid, "blkio"):
+        for line in (tree.text(f"{at}/io.max") or "").splitlines():
+            of = dict(word.split("=", 1) for word in line.split()[1:])
+            found["read"] += _numbers(of.get("rbps"))
+            found["write"] += _numbers(of.get("wbps"))
+        for line in (tree.text(f"{at}/blkio.throttle.read_bps_device") or "").splitlines():
+            found["read"] += _numbers(line.split()[-1])
+    return {f"disk_{way}_bytes_per_s": float(min(known)) for way, known in found.items() if known}
+
+
+def _numbers(text: str | None) -> list[int]:
+    """The limit; none for "max"."""
+    number = as_int(text or "")
+    return [number] if number else []
+
+
+def _memory_limit(tree: Tree, pid: int) -> int | None:
+    found = []
+    for at in _chain(tree, pid, "memory"):
+        limits = (tree.number(f"{at}/{name}") for name in ("memory.max", "memory.limit_in_bytes"))
+        found += [limit for limit in limits if limit and limit < NO_LIMIT_BYTES]
+    return min(found, default=None)
