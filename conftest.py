@@ -7,6 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No test asserts a time: an example may take as long as the machine lets it.
+settings.register_profile("any_machine", deadline=None)
+settings.load_profile("any_machine")
 
 FakeHost = Callable[[str], Path]
 

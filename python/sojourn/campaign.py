@@ -121,7 +121,7 @@ class Campaign:
 
     @property
     def page(self) -> Path:
-        """Its one page."""
+        """Path of the one page that tells of all studies."""
         return self.folder / PAGE
 
     @property

@@ -201,7 +201,7 @@ class _Show:
 
     @contextmanager
     def stage(self, one: Planned, entries: Sequence[Entry]) -> Iterator[Any]:
-        """Watches one study."""
+        """Called as one study of the campaign begins: returns who shows it."""
         from sojourn.cli.live import Display
 
         self._entries = entries

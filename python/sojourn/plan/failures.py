@@ -37,7 +37,7 @@ class Ledger:
         self._worked: set[str] = set()
 
     def add(self, outcome: Outcome) -> None:
-        """Note the next outcome."""
+        """Note the next outcome, in the order in which they were made."""
         home = home_of(self._study, outcome)
         self._last[home] = outcome
         if not is_failed(outcome):

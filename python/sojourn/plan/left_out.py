@@ -34,7 +34,7 @@ class LeftOut:
 
     @property
     def who(self) -> str:
-        """`memcached, place = runc`."""
+        """Service and levels in words, such as `memcached, place = runc`."""
         said = (f"{short(key)} = {level_text(level)}" for key, level in self.levels.items())
         return ", ".join(filter(None, (self.service, *said)))
 
@@ -56,7 +56,7 @@ class LeftOut:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> LeftOut:
-        """What `table` gave."""
+        """The combination that a `table` tells of."""
         return cls(
             state=str(table["state"]),
             service=str(table["service"]),

@@ -210,7 +210,7 @@ def _told(stands: State, label: str, pair: Pair, *, is_monotone: bool) -> int:
 
 
 def _meets(labels: tuple[str, str], told: Sequence[int]) -> str:
-    """A cell in words."""
+    """Who meets the target in a cell, in words, from whether each does."""
     if 0 in told:
         return OPEN
     named = {(1, 1): BOTH, (1, -1): f"{labels[0]} only", (-1, 1): f"{labels[1]} only"}
