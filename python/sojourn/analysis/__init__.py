@@ -2,8 +2,10 @@
 
 from sojourn.analysis import (
     answer,
+    attribution,
     breakdown,
     contrasts,
+    costs,
     culprits,
     independence,
     lowess,
@@ -14,6 +16,7 @@ from sojourn.analysis import (
     paper_factors,
     quantiles,
     queueing,
+    resources,
     restarts,
     scaling,
     steady,
@@ -43,6 +46,9 @@ KINDS: tuple[Method, ...] = (
     scaling.METHOD,
     workers.METHOD,
     paper_factors.METHOD,
+    attribution.METHOD,
+    costs.METHOD,
+    resources.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "study"]

@@ -31,7 +31,7 @@ from sojourn.samples import dependence
 from sojourn.samples.costs import Change
 
 METHOD = Method(
-    name="isolation costs",
+    name="costs",
     about="time of one application; p99 after a change over p99 before it, by changes",
     ids=("C19", "M10", "M24"),
     source="Efron and Tibshirani (1993), 8.5; Law (2015), 9.5.3",

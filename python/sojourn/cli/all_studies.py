@@ -40,8 +40,9 @@ def chosen(
 
     if study is None and not is_all and not only:
         raise SpecFault(
-            "no study is named", at="the command line",
-            fix=f"name one of {', '.join(spec.names())}, a TOML file, or give --all",
+            "no STUDY is named", at="the command line",
+            fix=f"name one of {', '.join(spec.names())}, a TOML file, or give --all; "
+            "`sojourn run --help`",
         )  # fmt: skip
     if study is not None:
         raise SpecFault(

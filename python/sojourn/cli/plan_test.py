@@ -66,9 +66,8 @@ measure = ["sweep"]
         (f'{ALONE}knobs = {{ cpuset = "1-0" }}\n', (), ":7 services.synthetic.knobs"),
         (f'{ALONE}[factors]\n"services.synthetic.knobs.cpuset" = ["0", "1-0"]\n', (), ":8 "),
         (ALONE, ("--set", "services.synthetic.knobs.cpuset=9999"), "at: --set services.s"),
-        (ALONE, ("--vary", "services.synthetic.knobs.cpuset=0,9999"), "at: --vary services.s"),
     ],
-    ids=["file", "inline", "factor", "set", "vary"],
+    ids=["file", "inline", "factor", "set"],
 )
 def test_cpus_that_are_not_are_refused_where_they_stand(
     command: str, text: str, options: tuple[str, ...], at: str, tmp_path: Path,
@@ -79,4 +78,17 @@ def test_cpus_that_are_not_are_refused_where_they_stand(
     assert main([command, str(path), *options]) == Exit.USAGE
     said = capsys.readouterr().err
     assert at in " ".join(said.split()), said
+    assert "give some of CPUs 0" in said
+
+
+@pytest.mark.parametrize("command", ["check", "plan"])
+def test_a_level_of_cpus_that_are_not_is_skipped_and_the_others_are_planned(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "alone.toml"
+    path.write_text(ALONE)
+    vary = "services.synthetic.knobs.cpuset=0,9999"
+    assert main([command, str(path), "--vary", vary]) == Exit.OK
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "cpuset is '9999', but CPU 9999 cannot be used here" in said, said
     assert "give some of CPUs 0" in said
