@@ -18,7 +18,7 @@ import pytest
 
 from sojourn import programs, run, samples
 from sojourn.errors import Exit, HostFault, RunFault
-from sojourn.places import Address, ports, proc
+from sojourn.places import Address, Place, ports, proc
 from sojourn.plan import Point
 from sojourn.spec import Pin, Study
 
@@ -280,7 +280,7 @@ def test_a_server_that_does_not_come_up(
     monkeypatch.setattr(
         programs, "find", lambda name, fix=None: fake if name == "memcached" else find(name)
     )
-    monkeypatch.setattr("sojourn.run.begin.READY_S_MAX", 1.0)
+    monkeypatch.setattr(Place, "start_s_max", 1.0)
     with pytest.raises(RunFault) as caught:
         measure(lab.study("memcached"), lab.point("memcached"))
     assert said in caught.value.what
