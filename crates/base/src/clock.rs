@@ -32,6 +32,23 @@ pub fn unix_ns() -> u64 {
     read_ns(libc::CLOCK_REALTIME)
 }
 
+/// Sleeps until the monotonic clock reaches `due_ns`; a signal wakes it earlier.
+pub fn sleep_until(due_ns: u64) {
+    let at = libc::timespec {
+        tv_sec: (due_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (due_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: `at` lives through the call, and nothing is written: the time is absolute.
+    unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &raw const at,
+            std::ptr::null_mut(),
+        )
+    };
+}
+
 #[inline]
 fn read_ns(clock: libc::clockid_t) -> u64 {
     let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! CPUs as people write them: `1` or `0,2-3`.
+//! CPUs as people write them, `1` or `0,2-3`, and threads pinned to them.
 
 use crate::Fault;
 
@@ -17,6 +17,27 @@ pub fn parse(text: &str, end: usize) -> Result<Vec<usize>, Fault> {
         }
     }
     Ok(found)
+}
+
+/// Pins the calling thread, and those that it will start, to the CPUs in `text`; "": to none.
+pub fn pin(text: &str) -> Result<(), Fault> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let cpus = parse(text, libc::CPU_SETSIZE as usize)?;
+    // SAFETY: a zeroed cpu_set_t is an empty set, and the numbers are below its size.
+    let failed = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for cpu in cpus {
+            libc::CPU_SET(cpu, &mut set);
+        }
+        libc::sched_setaffinity(0, std::mem::size_of_val(&set), &raw const set) != 0
+    };
+    if failed {
+        let what = format!("cannot pin to '{text}': {}", std::io::Error::last_os_error());
+        return Err(Fault::usage(what, "cpus", "write CPUs that may be used: 1 or 0,2-3"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -34,6 +34,13 @@ pub fn write_whole(
     })
 }
 
+/// Writes `text` to standard output, or what stands for it, at once.
+pub fn say(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
+        Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
+    })
+}
+
 /// A result that cannot be written is found before the run, not after it. `-` is standard output. A
 /// file that is there stays as it is; of one that is not, nothing is left.
 pub fn check_writable(path: &Path) -> Result<(), Fault> {

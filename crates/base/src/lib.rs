@@ -2,13 +2,14 @@
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`span`] (a summary of many times),
 //! [`kind`] (how a thing describes itself), [`fault`] (what went wrong, where, and how to mend it),
-//! [`files`], [`cpus`].
+//! [`files`], [`job`], [`cpus`].
 
 pub mod clock;
 pub mod cpus;
 pub mod echo;
 pub mod fault;
 pub mod files;
+pub mod job;
 pub mod kind;
 pub mod rng;
 pub mod span;

@@ -50,12 +50,12 @@ fn show_clap<'a>(told: &clap::Error, out: &'a mut dyn Write, talk: &'a mut dyn W
 
 fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit, Fault> {
     if args.output.describe {
-        return print(out, &describe::json()).map(|()| Exit::Ok);
+        return files::say(out, &describe::json()).map(|()| Exit::Ok);
     }
     if let Some(shell) = args.output.completions {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut Args::command(), "sojourn-load", &mut script);
-        return print(out, &String::from_utf8_lossy(&script)).map(|()| Exit::Ok);
+        return files::say(out, &String::from_utf8_lossy(&script)).map(|()| Exit::Ok);
     }
     let resolved = resolve(args.job()?)?;
     let json = args.output.json.as_deref();
@@ -71,7 +71,7 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     write_json(json, result, out)?;
     let is_terminal = io::stdout().is_terminal();
     if json.is_none() || (is_terminal && !is_stdout(json)) {
-        print(out, &table::table(result))?;
+        files::say(out, &table::table(result))?;
     }
     write_beside(&measured.run)?;
     exit(&resolved, &measured)
@@ -124,13 +124,7 @@ fn write_json(path: Option<&Path>, result: &RunResult, out: &mut dyn Write) -> R
     let Some(path) = path else { return Ok(()) };
     let text = tidy::json(result);
     if is_stdout(Some(path)) {
-        return print(out, &text);
+        return files::say(out, &text);
     }
     files::write_whole(path, "the result", |file| file.write_all(text.as_bytes()))
-}
-
-fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
-        Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
-    })
 }

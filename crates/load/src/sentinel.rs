@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use sojourn_base::clock::{Clock, Monotonic, thread_cpu_ns};
+use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
 
 use crate::cpu;
 use crate::marks::Outage;
@@ -183,23 +183,6 @@ fn note(watch: &mut Watch, due_ns: u64, now_ns: u64, over_ns: u64) {
     } else {
         watch.outages.push(Outage { start_ns: due_ns, length_ns });
     }
-}
-
-pub(crate) fn sleep_until(due_ns: u64) {
-    let at = libc::timespec {
-        tv_sec: (due_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (due_ns % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: `at` is a valid time, and no remainder is asked for. A signal wakes it early, which
-    // only makes one tick shorter.
-    unsafe {
-        libc::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            libc::TIMER_ABSTIME,
-            &raw const at,
-            std::ptr::null_mut(),
-        )
-    };
 }
 
 #[cfg(test)]

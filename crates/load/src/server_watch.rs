@@ -23,12 +23,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 
-use sojourn_base::clock::{Clock, Monotonic, thread_cpu_ns};
+use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
 
 pub use ledger::{By, Ledger, Reading, Stop};
 
 use crate::cpu;
-use crate::sentinel::sleep_until;
 use threads::Task;
 
 /// Between two wake-ups. Each takes 10 to 20 µs of the server's CPU on a virtual machine (1.8 % of it

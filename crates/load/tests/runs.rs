@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use server::{Behaviour, Server};
+use server::{Behaviour, Server, job};
 use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_load::job::Job;
 use sojourn_load::marks::Outcome;
@@ -23,23 +23,6 @@ use sojourn_load::resolve::resolve;
 use sojourn_load::result::Verdict;
 use sojourn_load::shards::Shards;
 use sojourn_load::{program, protocols, transports};
-
-fn job(server: &Server, transport: &str) -> Job {
-    Job {
-        target: format!("memcache://127.0.0.1:{}", server.port()),
-        rate: "2k".into(),
-        duration: "600ms".into(),
-        warmup: "100ms".into(),
-        drain: "3s".into(),
-        connections: 8,
-        depth: 64,
-        items: 100,
-        wait: "sleep".into(),
-        transport: transport.into(),
-        seed: 7,
-        ..Job::default()
-    }
-}
 
 fn run(job: Job) -> Judged {
     run_until(job, &Arc::new(AtomicBool::new(false)))

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use server::{Behaviour, Server};
+use server::{Behaviour, Server, job};
 use sojourn_load::job::Job;
 use sojourn_load::measure::measure;
 use sojourn_load::progress::{Form, Progress};
@@ -22,22 +22,8 @@ const ATTEMPTS: usize = 8;
 /// Share of the time that others take from a single generator; with more it cannot be told.
 const OTHERS_MAX: f64 = 0.05;
 
-fn job(server: &Server, wait: &str) -> Job {
-    Job {
-        target: format!("memcache://127.0.0.1:{}", server.port()),
-        rate: "2k".into(),
-        duration: "600ms".into(),
-        warmup: "100ms".into(),
-        drain: "3s".into(),
-        connections: 8,
-        depth: 64,
-        items: 100,
-        cpus: "0".into(),
-        wait: wait.into(),
-        transport: "epoll".into(),
-        seed: 7,
-        ..Job::default()
-    }
+fn on_one_cpu(server: &Server, wait: &str) -> Job {
+    Job { cpus: "0".into(), wait: wait.into(), ..job(server, "epoll") }
 }
 
 /// Share of the time in which a generator did not run.
@@ -49,7 +35,8 @@ fn stopped(job: Job) -> f64 {
 
 /// What two generators on one CPU take from each other, as a share of the time of both.
 fn stopped_by_each_other(server: &Server, wait: &str) -> f64 {
-    let both = [(); 2].map(|()| job(server, wait)).map(|job| thread::spawn(move || stopped(job)));
+    let both =
+        [(); 2].map(|()| on_one_cpu(server, wait)).map(|job| thread::spawn(move || stopped(job)));
     both.map(|it| it.join().unwrap()).iter().sum::<f64>() / 2.0
 }
 
@@ -63,7 +50,7 @@ fn generators_that_give_way_share_a_cpu_that_those_that_spin_take_from_each_othe
         if in_turn < by_force / 2.0 {
             return;
         }
-        let by_others = stopped(job(&server, "spin"));
+        let by_others = stopped(on_one_cpu(&server, "spin"));
         seen.push((in_turn, by_force, by_others));
     }
     let told = format!("in turn, by force and by others alone, shares of the time: {seen:?}");

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sojourn_base::Fault;
-use sojourn_base::clock::{Clock, Monotonic};
+use sojourn_base::clock::{Clock, Monotonic, sleep_until};
 use sojourn_base::kind::Kind;
 
 use crate::intensity::Intensity;
@@ -119,23 +119,6 @@ impl Wave {
     /// Busy share of the time.
     pub fn duty(self) -> f64 {
         self.busy_ns as f64 / self.period_ns as f64
-    }
-}
-
-/// Sleeps until the monotonic clock reaches `until_ns`; a signal wakes it earlier.
-pub fn sleep_until(until_ns: u64) {
-    let at = libc::timespec {
-        tv_sec: (until_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (until_ns % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: `at` lives through the call, and nothing is written: the time is absolute.
-    unsafe {
-        libc::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            libc::TIMER_ABSTIME,
-            &raw const at,
-            std::ptr::null_mut(),
-        );
     }
 }
 

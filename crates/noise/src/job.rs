@@ -1,12 +1,10 @@
 //! What is to be done, as JSON or by flags.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sojourn_base::Fault;
-use sojourn_base::kind::near;
+use sojourn_base::{Fault, job};
 
 /// Everything that decides what the antagonist does; all times, sizes and rates as people type them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,38 +50,16 @@ const FIX: &str = "`sojourn-noise --help` names the keys: they are the flags'";
 
 /// Reads the job at `path`; `-` is stdin.
 pub fn read(path: &Path) -> Result<Job, Fault> {
-    let text = if path.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    let text = text.map_err(|error| {
-        let fix = "name a file that can be read, or - for stdin";
-        Fault::usage(format!("the job cannot be read: {error}"), path.display().to_string(), fix)
-    })?;
-    parse(&text)
-}
-
-/// Reads a job's text; names the key that is unknown and what it may have meant.
-pub fn parse(text: &str) -> Result<Job, Fault> {
-    serde_json::from_str(text).map_err(|error| {
-        let at = format!("job, line {} column {}", error.line(), error.column());
-        let what = error.to_string();
-        let Some(unknown) = what.strip_prefix("unknown field `") else {
-            return Fault::usage(format!("the job is wrong: {what}"), at, FIX);
-        };
-        let name = unknown.split('`').next().unwrap_or_default();
-        let keys: Vec<&str> = unknown.split('`').skip(2).step_by(2).collect();
-        let meant =
-            near(name, keys).first().map_or_else(String::new, |k| format!("did you mean {k}? "));
-        Fault::usage(format!("no key of the job is called '{name}'"), at, format!("{meant}{FIX}"))
-    })
+    job::read(path, FIX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<Job, Fault> {
+        job::parse(text, FIX)
+    }
 
     #[test]
     fn a_job_has_defaults_and_unknown_keys_are_refused() {

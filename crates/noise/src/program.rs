@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::json;
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault, cpus};
+use sojourn_base::{Exit, Fault, cpus, files};
 
 use crate::antagonists;
 use crate::args::Args;
@@ -41,34 +40,19 @@ pub fn main(
 
 fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<u8, Fault> {
     if args.describe {
-        return say(out, &describe());
+        return files::say(out, &describe()).map(|()| Exit::Ok as u8);
     }
     if args.list {
-        return say(out, list().trim_end());
+        return files::say(out, &list()).map(|()| Exit::Ok as u8);
     }
     let job = args.job()?;
-    pin(&job.cpus)?;
+    cpus::pin(&job.cpus)?;
     let ready = run::ready(job)?;
     if args.check {
         ready.check()?;
-        return say(out, "the job is right");
+        return files::say(out, "the job is right\n").map(|()| Exit::Ok as u8);
     }
     ready.run(stop, out)
-}
-
-/// Pins the calling thread, and those it will start, to the CPUs in `text`.
-fn pin(text: &str) -> Result<(), Fault> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let mut set = CpuSet::new();
-    for cpu in cpus::parse(text, CpuSet::MAX_CPU)? {
-        set.set(cpu);
-    }
-    sched_setaffinity(None, &set).map_err(|error| {
-        let what = format!("cannot pin to '{text}': {error}");
-        Fault::usage(what, "cpus", "write CPUs that may be used: 1 or 0,2-3")
-    })
 }
 
 fn describe() -> String {
@@ -78,7 +62,7 @@ fn describe() -> String {
         version: env!("CARGO_PKG_VERSION"),
         tables: vec![Table { name: "antagonists", kinds }],
     };
-    serde_json::to_string_pretty(&json!({ "catalogue": catalogue })).unwrap_or_default()
+    format!("{:#}\n", json!({ "catalogue": catalogue }))
 }
 
 fn list() -> String {
@@ -92,13 +76,6 @@ fn list() -> String {
         }
     }
     text
-}
-
-fn say(out: &mut dyn Write, text: &str) -> Result<u8, Fault> {
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| {
-        Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
-    })?;
-    Ok(Exit::Ok as u8)
 }
 
 #[cfg(test)]

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
-use sojourn_base::clock::{Clock, Monotonic, process_cpu_ns};
+use sojourn_base::clock::{Clock, Monotonic, process_cpu_ns, sleep_until};
 use sojourn_base::units::{NS_PER_S, parse_bytes, parse_count, parse_ns};
-use sojourn_base::{Exit, Fault};
+use sojourn_base::{Exit, Fault, files};
 
-use crate::antagonist::{
-    Antagonist, Entry, Made, Most, Pace, Shared, Wave, sharpen_timers, sleep_until,
-};
+use crate::antagonist::{Antagonist, Entry, Made, Most, Pace, Shared, Wave, sharpen_timers};
 use crate::antagonists;
 use crate::calibrate::{self, Calibration};
 use crate::intensity::Intensity;
@@ -285,7 +283,5 @@ fn runq_wait_ns() -> Option<u64> {
 
 fn say(out: &mut dyn Write, line: &impl Serialize) -> Result<(), Fault> {
     let text = serde_json::to_string(line).unwrap_or_default(); // plain data: it cannot fail
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| {
-        Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
-    })
+    files::say(out, &format!("{text}\n"))
 }

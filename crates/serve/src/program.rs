@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::json;
 use sojourn_base::kind::{Catalogue, Table};
 use sojourn_base::{Exit, Fault, cpus, files, rng};
@@ -48,7 +48,7 @@ pub fn main(
 
 fn act(args: Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault> {
     if args.describe {
-        return say(out, &describe());
+        return files::say(out, &describe());
     }
     let mut settings = args.settings;
     if settings.seed == 0 {
@@ -66,13 +66,13 @@ fn act(args: Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault> 
         "protocol": settings.protocol,
         "seed": settings.seed,
     });
-    say(out, &first.to_string())?;
+    files::say(out, &format!("{first}\n"))?;
     let notes = server.run(stop)?;
     let report = notes.report(&settings, service_ns_asked);
     let text = serde_json::to_string(&report).expect("a report is plain data");
     match &args.json {
         Some(path) => write(path, &text),
-        None => say(out, &text),
+        None => files::say(out, &format!("{text}\n")),
     }
 }
 
@@ -87,7 +87,8 @@ fn service(settings: &Settings) -> Result<dist::Dist, Fault> {
 fn server(settings: &Settings, service: dist::Dist) -> Result<Server, Fault> {
     let parse = protocols::find(&settings.protocol)?.parse;
     let stalls = Stalls::parse(&settings.stall)?;
-    pin(&settings.cpus)?;
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    cpus::pin(&settings.cpus)?;
     let host: IpAddr = settings.host.parse().map_err(|_| {
         let what = format!("'{}' is no IP address", settings.host);
         Fault::usage(what, "host", "write an address of this machine, such as 127.0.0.1 or ::1")
@@ -95,23 +96,6 @@ fn server(settings: &Settings, service: dist::Dist) -> Result<Server, Fault> {
     let queue = Queue::new(service, settings.servers, stalls, settings.seed);
     let address = SocketAddr::new(host, settings.port);
     Server::bind(address, parse, queue, !settings.free_writes, settings.mode == Mode::Spin)
-}
-
-/// Pins the calling thread to the CPUs in `text`: `1` or `0,2-3`.
-fn pin(text: &str) -> Result<(), Fault> {
-    if text.is_empty() {
-        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        return Ok(());
-    }
-    let mut set = CpuSet::new();
-    for cpu in cpus::parse(text, CpuSet::MAX_CPU)? {
-        set.set(cpu);
-    }
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    sched_setaffinity(None, &set).map_err(|error| {
-        let what = format!("cannot pin to '{text}': {error}");
-        Fault::usage(what, "cpus", "write CPUs that may be used: 1 or 0,2-3")
-    })
 }
 
 fn describe() -> String {
@@ -124,13 +108,7 @@ fn describe() -> String {
             table("distributions", dist::KINDS.iter().map(|entry| entry.kind).collect()),
         ],
     };
-    serde_json::to_string_pretty(&json!({ "catalogue": catalogue })).expect("plain data")
-}
-
-fn say(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| {
-        Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
-    })
+    format!("{:#}\n", json!({ "catalogue": catalogue }))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Fault> {

@@ -1,47 +1,20 @@
 //! The job as JSON, from a file or from another program.
 
-use std::io::Read;
 use std::path::Path;
 
-use sojourn_base::Fault;
-use sojourn_base::kind::near;
+use sojourn_base::{Fault, job};
 
 use crate::job::Job;
 
+const FIX: &str = "`sojourn-load --describe` prints the job's JSON Schema";
+
 /// Reads the job at `path`; `-` is stdin.
 pub fn read(path: &Path) -> Result<Job, Fault> {
-    let text = if path.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    let text = text.map_err(|error| {
-        let fix = "name a file that can be read, or - for stdin";
-        Fault::usage(format!("the job cannot be read: {error}"), path.display().to_string(), fix)
-    })?;
-    parse(&text)
+    job::read(path, FIX)
 }
 
 /// Reads a job's text; names the key that is unknown and what it may have meant.
+#[cfg(test)]
 pub fn parse(text: &str) -> Result<Job, Fault> {
-    serde_json::from_str(text).map_err(|error| {
-        let at = format!("job, line {} column {}", error.line(), error.column());
-        let what = error.to_string();
-        let what = what.rsplit_once(" at line").map_or(what.as_str(), |(what, _)| what);
-        let Some(unknown) = what.strip_prefix("unknown field `") else {
-            return Fault::usage(format!("the job is wrong: {what}"), at, FIX_JOB);
-        };
-        let name = unknown.split('`').next().unwrap_or_default();
-        let keys: Vec<&str> = unknown.split('`').skip(2).step_by(2).collect();
-        let hint =
-            near(name, keys).first().map_or(String::new(), |key| format!("did you mean {key}? "));
-        Fault::usage(
-            format!("no key of the job is called '{name}'"),
-            at,
-            format!("{hint}{FIX_JOB}"),
-        )
-    })
+    job::parse(text, FIX)
 }
-
-const FIX_JOB: &str = "`sojourn-load --describe` prints the job's JSON Schema";

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_load::content::Content;
+use sojourn_load::job::Job;
 
 /// What the server does to its clients.
 #[derive(Clone, Copy, Debug)]
@@ -223,4 +224,22 @@ fn get(keys: &[&str], on_this: u64, state: &State, stream: &TcpStream) -> Option
     }
     reply.extend_from_slice(b"END\r\n");
     Some(reply)
+}
+
+/// 2000 requests a second on eight connections to a server of these, for 0.6 s.
+pub fn job(server: &Server, transport: &str) -> Job {
+    Job {
+        target: format!("memcache://127.0.0.1:{}", server.port()),
+        rate: "2k".into(),
+        duration: "600ms".into(),
+        warmup: "100ms".into(),
+        drain: "3s".into(),
+        connections: 8,
+        depth: 64,
+        items: 100,
+        wait: "sleep".into(),
+        transport: transport.into(),
+        seed: 7,
+        ..Job::default()
+    }
 }

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_base::Fault;
-use sojourn_base::clock::{Clock, Monotonic};
+use sojourn_base::clock::{Clock, Monotonic, sleep_until};
 use sojourn_base::kind::Kind;
 
-use crate::antagonist::{Antagonist, Entry, Made, Most, Pace, Shared, sleep_until};
+use crate::antagonist::{Antagonist, Entry, Made, Most, Pace, Shared};
 use crate::intensity::Intensity;
 use crate::words::Words;
 

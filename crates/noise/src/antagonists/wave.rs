@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_base::Fault;
-use sojourn_base::clock::{Clock, Monotonic, thread_cpu_ns};
+use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
 use sojourn_base::kind::{Kind, Param};
 
-use crate::antagonist::{Antagonist, Entry, Made, Most, Pace, Shared, Wave, sleep_until};
+use crate::antagonist::{Antagonist, Entry, Made, Most, Pace, Shared, Wave};
 use crate::intensity::Intensity;
 use crate::words::Words;
 
