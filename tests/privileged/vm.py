@@ -6,16 +6,19 @@ installed. Where /dev/kvm cannot run them QEMU translates (TCG), which is slower
 
 from __future__ import annotations
 
+import gzip
 import re
 import resource
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO, cast
 
 from sojourn.errors import Fault
 from sojourn.install import debs
 from sojourn.install.debs import Deb
+from sojourn.places.guest.cpio import Archive
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "target" / "vm"
@@ -100,8 +103,12 @@ def initramfs(at: Path, programs: Sequence[Path], files: dict[str, Path], script
     init.write_text(INIT.format(script=script, done=DONE))
     init.chmod(0o755)
     image = at / "initramfs.gz"
-    pack = f"set -e; find . | {busybox()} cpio -o -H newc -R 0:0 | gzip -1 > {image}"
-    subprocess.run(["/bin/sh", "-c", pack], cwd=tree, check=True, timeout=60, capture_output=True)
+    with gzip.open(image, "wb", compresslevel=1) as file:
+        archive = Archive(cast("IO[bytes]", file))
+        for path in sorted(tree.rglob("*")):
+            name = path.relative_to(tree)
+            archive.folder(name) if path.is_dir() else archive.file(name, path)
+        archive.end()
     return image
 
 

@@ -124,31 +124,29 @@ def matrices(given: StudyData) -> Iterator[Matrix]:
     """The matrix under each combination of levels in which something was measured."""
     study, labels = given.study, tuple(given.study.qos_matrix.loads)
     outcomes = [measured.outcome for measured in given.measured]
+    targets = {label: _targets(study, label, outcomes) for label in labels}
     for combination in study.combinations(*labels) if labels else ():
         levels = Setting.of(combination)
-        under = study.under(combination)
         mine = [
             o for o in outcomes
             if o.point.phase is qos_matrix.PHASE and design.levels_of(study, o.point) == levels
         ]  # fmt: skip
-        targets = {label: _target(study, label, levels, outcomes) for label in labels}
-        known = {label: target for label, target in targets.items() if target}
+        felt = {label: design.felt(study, label, levels).text for label in labels}
+        known = {label: found for label in labels if (found := targets[label].get(felt[label]))}
         if mine and len(known) == len(labels):
-            stands = qos_matrix.state(under, levels, known, mine)
+            stands = qos_matrix.state(study.under(combination), levels, known, mine)
             yield _matrix(study, levels, stands, known, mine)
 
 
-def _target(
-    study: Study, label: str, levels: Setting, outcomes: Sequence[Outcome]
-) -> Target | None:
+def _targets(study: Study, label: str, outcomes: Sequence[Outcome]) -> Mapping[str, Target | None]:
+    """The target of one service, with its bound, by the text of the levels that it feels."""
     groups = design.Groups(study, label)
     for outcome in outcomes:
         groups.add(outcome)
-    felt = design.felt(study, label, levels).text
-    group = next((g for g in groups.all if g.levels.text == felt), None)
-    if group is None:
-        return None
-    return progress(group.study, group.study.service(label), group.outcomes).target
+    return {
+        group.levels.text: progress(group.study, group.study.service(label), group.outcomes).target
+        for group in groups.all
+    }
 
 
 def _matrix(

@@ -25,9 +25,9 @@ from sojourn.plan.axis import Target
 from sojourn.plan.curve import Floats
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.questions import together
-from sojourn.plan.questions.question import Known, PhaseKind, Question
+from sojourn.plan.questions.question import Known, OfAll, PhaseKind
 from sojourn.plan.setting import Setting
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import Study
 from sojourn.spec import together as asks
 
 NAME = "qos_matrix"
@@ -90,7 +90,7 @@ def pairs_of(chosen: npt.NDArray[np.bool_]) -> tuple[Pair, ...]:
     return tuple((int(row), int(column)) for row, column in np.argwhere(chosen))
 
 
-class QosMatrix(Question):
+class QosMatrix(OfAll):
     """Both, one or none meets its target; asked by the study's table `[qos_matrix]`."""
 
     name = NAME
@@ -100,23 +100,10 @@ class QosMatrix(Question):
             name=PHASE, about="two services under pairs of loads", is_about=True, is_bare=True
         ),
     )
-    is_of_all = True
 
     def members(self, study: Study) -> tuple[str, ...]:
         """Both, in the order of the table: rows, then columns."""
         return tuple(study.qos_matrix.loads)
-
-    def is_asked(self, study: Study, service: ServiceSpec) -> bool:
-        """Of no service by itself."""
-        del study, service
-        return False
-
-    def next_point(
-        self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
-    ) -> Point | None:
-        """None: it is not asked of one service."""
-        del study, service, known, outcomes
-        return None
 
     def next_of_all(
         self,
@@ -196,16 +183,13 @@ def _weights(
     label: str, target: Target, measured: Sequence[Measured], shape: tuple[int, ...]
 ) -> Floats:
     """What the runs of one service tell of each pair."""
-    outcomes = [one.outcomes[label] for one in measured]
-    found = evidence.trials(outcomes, (PHASE,))
-    sizes = evidence.sizes(found, target.bound_ns / 1e9)
+    runs = [(one.pair, evidence.trials([one.outcomes[label]], (PHASE,))) for one in measured]
+    sizes = evidence.sizes([trial for _, found in runs for trial in found], target.bound_ns / 1e9)
     weights = np.zeros(shape)
-    for one in measured:
-        for trial in evidence.trials([one.outcomes[label]], (PHASE,)):
-            together_, _ = sizes.at(trial.rps)  # misses that count as one
-            weights[one.pair] += frontier.weight(
-                trial.requests / together_, trial.over / together_, target.q
-            )
+    for pair, found in runs:
+        for trial in found:
+            as_one, _ = sizes.at(trial.rps)  # misses that count as one
+            weights[pair] += frontier.weight(trial.requests / as_one, trial.over / as_one, target.q)
     return weights
 
 

@@ -167,3 +167,21 @@ class Question(ABC):
         """What these points cannot answer whatever they show, and how much more would."""
         del study, service, points
         yield from ()
+
+
+class OfAll(Question):
+    """Asked of several services at once by a table of the study, and of none by itself."""
+
+    is_of_all = True
+
+    def is_asked(self, study: Study, service: ServiceSpec) -> bool:
+        """Of no service by itself."""
+        del study, service
+        return False
+
+    def next_point(
+        self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
+    ) -> Point | None:
+        """None: it is not asked of one service."""
+        del study, service, known, outcomes
+        return None

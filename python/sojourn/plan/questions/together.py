@@ -17,38 +17,25 @@ from dataclasses import replace
 
 from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point, Verdict
-from sojourn.plan.questions.question import Known, PhaseKind, Question
+from sojourn.plan.questions.question import Known, OfAll, PhaseKind
 from sojourn.plan.setting import Setting
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import Study
 
 NAME = "together"
 PHASE = Phase(NAME)
 FACTOR = "load."  # and the service's label
 
 
-class Together(Question):
+class Together(OfAll):
     """What services do to each other; asked by the study's table `[together]`."""
 
     name = NAME
     about = "several services at once, and each of them alone"
     phases = (PhaseKind(name=PHASE, about="services at once, and each alone", is_bare=True),)
-    is_of_all = True
 
     def members(self, study: Study) -> tuple[str, ...]:
         """Those in the study's table."""
         return members(study)
-
-    def is_asked(self, study: Study, service: ServiceSpec) -> bool:
-        """Of no service by itself."""
-        del study, service
-        return False
-
-    def next_point(
-        self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
-    ) -> Point | None:
-        """None: it is not asked of one service."""
-        del study, service, known, outcomes
-        return None
 
     def next_of_all(
         self,
