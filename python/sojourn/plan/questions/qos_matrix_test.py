@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -145,14 +146,47 @@ def test_the_full_grid_has_every_pair_as_often_as_asked(tmp_path: Path) -> None:
         assert ((stands.chances[label] > 0.95) == truth).all()
 
 
-def test_starts_are_fresh_and_keys_differ(tmp_path: Path) -> None:
+def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path) -> None:
     study = read(tmp_path)
     played = play(study, World(sums, lost=0.3))
     mine = [o.point for o in played if o.point.phase is PHASE]
     assert len({point.key for point in mine}) == len(mine)
-    by_block = [sum(p.repeat == b for p in mine) for b in range(max(p.repeat for p in mine) + 1)]
-    assert len(by_block) > 1
-    assert min(by_block[:-1]) >= 2  # both services
+    blocks = [one.block for one in found(study, play(study, World(sums))).measured]
+    by_block = [blocks.count(block) for block in range(max(blocks) + 1)]
+    assert max(by_block) <= qos_matrix.LIFE
+    assert len(by_block) >= len(blocks) / qos_matrix.LIFE
+
+
+def test_a_tenth_of_the_pairs_is_measured_whatever_follows(tmp_path: Path) -> None:
+    study = read(tmp_path)
+    stands = found(study, play(study, World(sums)))
+    audited = qos_matrix.audited(study, stands)
+    assert len(audited) == math.ceil(GRID / 10)
+    assert all(stands.runs[pair] for pair in audited)
+    alone = read(tmp_path, TEXT.replace("[qos_matrix]\n", "[qos_matrix]\naudit = 0.0\n"))
+    assert not all(found(alone, play(alone, World(sums))).runs[pair] for pair in audited)
+
+
+def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path) -> None:
+    study = read(tmp_path)
+    stands = found(study, play(study, World(sums)))
+    sure = np.minimum(*(stands.chances[label] for label in stands.labels)) > 0.999
+    pair = next(p for p in qos_matrix.pairs_of(sure) if stands.runs[p] == 1)
+    loads = [study.qos_matrix.loads[label] for label in stands.labels]
+    place = (loads[0][pair[0]], loads[1][pair[1]])
+    seen: set[str] = set()
+
+    def at_first_wrong(point: Point) -> Outcome:
+        shares = tuple(together.shares_of(point).values())
+        is_wrong = point.phase is PHASE and shares == place and point.service not in seen
+        seen.update({point.service} if is_wrong else ())
+        return World(sums, misled=float(is_wrong))(point)
+
+    again = found(study, play(study, at_first_wrong))
+    assert again.runs[pair] > 1
+    assert (again.chances[stands.labels[0]][pair], again.against(0.99)) == (
+        pytest.approx(1, abs=0.05), (),
+    )  # fmt: skip
 
 
 def test_a_machine_that_believes_nothing_comes_to_an_end(tmp_path: Path) -> None:
