@@ -400,7 +400,7 @@ def test_disks_can_give_as_much_as_the_tightest_limit(kernel: Kernel) -> None:
     assert not {name for name in usage.limits(tree, where) if name.startswith("disk")}
     kernel.put(f"/proc/{LEADER}/cgroup", "0::/a/b\n")
     kernel.put("/sys/fs/cgroup/cgroup.controllers", "io\n")
-    kernel.put("/sys/fs/cgroup/a/io.max", "8:0 rbps=9000 wbps=max riops=5 wiops=max\n")
+    kernel.put("/sys/fs/cgroup/a/io.max", "8:0 rbps=9000 wbps=100 riops=5 wiops=max\n")
     kernel.put("/sys/fs/cgroup/a/b/io.max", "8:0 rbps=max wbps=70 riops=max wiops=max\n")
     limits = usage.limits(tree, where)
     assert limits["disk_read_bytes_per_s"] == 9000
