@@ -1,4 +1,4 @@
-"""The control group this program runs in, and what it limits (version 1, 2 and both together)."""
+"""The control group of a program, and what it limits (version 1, 2 and both together)."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Cgroup:
     memory_left_bytes: int | None
 
 
-def read(tree: Tree) -> Cgroup:
-    """Read the group of this program."""
-    groups = _groups(tree)
+def read(tree: Tree, pid: int | None = None) -> Cgroup:
+    """Read the group of a process; None: of this program."""
+    groups = _groups(tree, pid)
     if tree.exists(f"{BASE}/cgroup.controllers"):
         return _version_2(tree, groups.get("", "/"))
     if tree.names(BASE):
@@ -51,10 +51,20 @@ def read(tree: Tree) -> Cgroup:
     )
 
 
-def _groups(tree: Tree) -> dict[str, str]:
+def folders(tree: Tree, controller: str, pid: int) -> list[str]:
+    """Folders of a process's group and of all above it, where they are usually mounted."""
+    groups = _groups(tree, pid)
+    if tree.exists(f"{BASE}/cgroup.controllers"):
+        return [f"{BASE}{part}" for part in _and_parents(groups.get("", "/"))]
+    if controller not in groups:
+        return []
+    return [f"{BASE}/{controller}{part}" for part in _and_parents(groups[controller])]
+
+
+def _groups(tree: Tree, pid: int | None) -> dict[str, str]:
     """Controller to group; version 2 has no controller's name."""
     groups = {}
-    for line in (tree.text("/proc/self/cgroup") or "").splitlines():
+    for line in (tree.text(f"/proc/{pid or 'self'}/cgroup") or "").splitlines():
         _, names, path = line.split(":", 2)
         groups.update(dict.fromkeys(names.split(","), path))
     return groups

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sojourn.host import cgroups
 from sojourn.host.tree import Tree, as_int
 from sojourn.host.usage.moment import THREADS_MAX, Places, interfaces
 
 RESCTRL = "/sys/fs/resctrl"
-CGROUP = "/sys/fs/cgroup"
 LOOPBACK = "lo"
-NO_LIMIT_BYTES = 1 << 60  # version 1 writes "none" as a number near 2**63
 NETWORK = (
     "network_rx_bytes_per_s", "network_tx_bytes_per_s",
     "network_rx_packets_per_s", "network_tx_packets_per_s",
@@ -108,7 +107,8 @@ def read(tree: Tree, where: Places, *, llc_bytes: int | None = None) -> dict[str
         where: its counters are.
         llc_bytes: size of the last-level cache, of all that its CPUs share.
     """
-    cpus = _cpu_quota(tree, where.leader)
+    group = cgroups.read(tree, where.leader)
+    cpus = group.cpu_quota
     found: dict[str, float] = {
         "service_cpu_share": min(1.0, cpus / len(where.cpus)) if cpus and where.cpus else 1.0,
         "thread_cpu_share_max": min(1.0, cpus) if cpus else 1.0,
@@ -116,39 +116,13 @@ def read(tree: Tree, where: Places, *, llc_bytes: int | None = None) -> dict[str
         "machine_busy_share": 1.0,
     }
     memory = tree.table("/proc/meminfo").get("MemTotal", "").split()
-    limits = [_memory_limit(tree, where.leader), int(memory[0]) * 1024 if memory else None]
+    limits = [group.memory_bytes, int(memory[0]) * 1024 if memory else None]
     known = [limit for limit in limits if limit]
     if known:
         found["resident_bytes"] = float(min(known))
     if llc_bytes and not where.missing.get("llc_bytes"):
         found["llc_bytes"] = llc_bytes * _llc_share(tree, where.resctrl)
     return found | _disk_limits(tree, where.leader)
-
-
-def _chain(tree: Tree, pid: int, controller: str) -> list[str]:
-    """Folders of a process's group and of all above it, where they are usually mounted."""
-    for line in (tree.text(f"/proc/{pid}/cgroup") or "").splitlines():
-        number, names, path = line.split(":", 2)
-        is_v2 = number == "0" and tree.exists(f"{CGROUP}/cgroup.controllers")
-        if not is_v2 and controller not in names.split(","):
-            continue
-        base = CGROUP if is_v2 else f"{CGROUP}/{controller}"
-        parts = [part for part in path.split("/") if part and part != ".."]
-        return [base + "".join(f"/{p}" for p in parts[:n]) for n in range(len(parts), -1, -1)]
-    return []
-
-
-def _cpu_quota(tree: Tree, pid: int) -> float | None:
-    """CPUs that bandwidth control leaves a process; None: no limit."""
-    found = []
-    for at in _chain(tree, pid, "cpu"):
-        quota, _, period = (tree.text(f"{at}/cpu.max") or "").partition(" ")
-        of = [as_int(quota), as_int(period)]
-        if not quota:
-            of = [tree.number(f"{at}/cpu.cfs_{word}_us") for word in ("quota", "period")]
-        if of[0] and of[1] and of[0] > 0:
-            found.append(of[0] / of[1])
-    return min(found, default=None)
 
 
 def _llc_share(tree: Tree, group: str) -> float:
@@ -167,7 +141,7 @@ def _disk_limits(tree: Tree, pid: int) -> dict[str, float]:
     Of version 1 only reading can be told: pages that it dirties are written by the kernel.
     """
     found: dict[str, list[int]] = {"read": [], "write": []}
-    for at in _chain(tree, pid, "blkio"):
+    for at in cgroups.folders(tree, "blkio", pid):
         for line in (tree.text(f"{at}/io.max") or "").splitlines():
             of = dict(word.split("=", 1) for word in line.split()[1:])
             found["read"] += _numbers(of.get("rbps"))
@@ -181,11 +155,3 @@ def _numbers(text: str | None) -> list[int]:
     """The limit; none for "max"."""
     number = as_int(text or "")
     return [number] if number else []
-
-
-def _memory_limit(tree: Tree, pid: int) -> int | None:
-    found = []
-    for at in _chain(tree, pid, "memory"):
-        limits = (tree.number(f"{at}/{name}") for name in ("memory.max", "memory.limit_in_bytes"))
-        found += [limit for limit in limits if limit and limit < NO_LIMIT_BYTES]
-    return min(found, default=None)
