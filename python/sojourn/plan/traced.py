@@ -29,7 +29,7 @@ UNLOADED_SHARE = 0.01  # of max RPS, on one connection: next to never two reques
 # with them memcached at half load had 7 and 8 in 12 s, for attaching takes longer (the journal's
 # entry on culprits). It believes no result of fewer than five windows.
 SLOT_S, WINDOW_S = 1.6, 0.02
-WINDOWS = 8
+WINDOWS = 10
 # p99 of so many requests has a tail of twenty, with fewer nobody is named
 # (`crates/trace/src/culprit/rule.rs`); p99 itself needs half of them.
 IN_WINDOWS = 2000
