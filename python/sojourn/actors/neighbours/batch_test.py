@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 from collections.abc import Iterator
@@ -10,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from sojourn import programs
+from sojourn import host, programs
 from sojourn.actors import neighbours
 from sojourn.actors.kind import named
-from sojourn.actors.neighbours import batch, drive, driven, fio, iperf3, stress
+from sojourn.actors.neighbours import drive, driven, fio, iperf3, stress
 from sojourn.errors import AbsentFault, HostFault, SpecFault
 
 
@@ -94,11 +95,11 @@ def test_bad_input_says_what_there_is(text: str, said: str) -> None:
 def test_what_is_not_installed_is_said_with_its_mend(
     text: str, mend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    actor, facts = _driven(text), Any
+    actor, facts = _driven(text), host.read(sample_s=0)
     monkeypatch.setattr(programs, "places", lambda: ())
-    monkeypatch.setattr(batch.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(HostFault) as fault:
-        actor.check(facts)  # type: ignore[arg-type]
+        actor.check(facts)
     assert fault.value.fix == mend
     assert "is not installed" in fault.value.what
 
@@ -107,7 +108,7 @@ def test_what_is_not_installed_is_said_with_its_mend(
 @pytest.mark.parametrize("text", ["fio:read,folder=/nowhere", "fio:read,size=900000GiB"])
 def test_a_disk_that_cannot_take_the_file_is_this_machines(text: str) -> None:
     with pytest.raises(AbsentFault):
-        _driven(text).check(Any)  # type: ignore[arg-type]
+        _driven(text).check(host.read(sample_s=0))
 
 
 class Clock:

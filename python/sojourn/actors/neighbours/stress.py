@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from sojourn import programs
 from sojourn.actors.kind import NamedKind
+from sojourn.actors.neighbours import core
 from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
 from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import SpecFault
@@ -40,7 +41,7 @@ class Stressor:
 
     @property
     def name(self) -> str:
-        """As stress-ng calls it."""
+        """What stress-ng calls it, which its options begin with."""
         return self.words[0].removeprefix("--")
 
 
@@ -75,7 +76,7 @@ PARAMS = (
         name=CAP, about="what it may take a second, of stressors that can be capped", default="",
         type=str, pattern=f"({RATE})?", allowed="a rate such as 500MB/s",
     ),
-    where_param(SERVER),
+    core.described(where_param(SERVER)),
     *COMMON,
 )  # fmt: skip
 
