@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sojourn.analysis import (
     ladders,
     noise,
+    pace,
     paper_factors,
     quantity,
     scaling,
@@ -93,7 +94,8 @@ def effects(
         if len(service.levels(key)) > 1
     ]
     outward = filter(None, map(_outward, services))
-    return (*outward, *each, *workers.findings(study, parts))
+    told = (*workers.findings(study, parts), *pace.findings(study, parts, found))
+    return (*outward, *each, *told)
 
 
 def _outward(service: _Service) -> FactorFinding | None:

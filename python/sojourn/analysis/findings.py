@@ -268,6 +268,40 @@ class NoiseFloor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a neighbour kept of its pace alone, beside a service at one load (L27, M22).
+
+    Attributes:
+        neighbour: as the study has it: "batch:xz".
+        fraction: the load, as a share of max RPS.
+        called: the neighbour, to people: "xz".
+        unit: of its progress.
+        share: of its pace alone, at what it was asked for; None: not known, see `reason`.
+        interval: of the share, 95 %; None where it cannot be told, see `reason`.
+        is_across_runs: the interval is that over runs; else that of the seconds within them.
+        per_s: its pace beside the service, units/s, mean over runs.
+        asked_per_s: what it was asked for, mean over runs; None: as much as it can get.
+        alone_per_s, alone_interval: its pace alone and flat out, measured as it entered each run.
+        runs: that are believed, on which it rests.
+        reason: why something is not known; "" if all is.
+    """
+
+    neighbour: str
+    fraction: float
+    called: str = ""
+    unit: str = ""
+    share: float | None = None
+    interval: Interval | None = None
+    is_across_runs: bool = False
+    per_s: float | None = None
+    asked_per_s: float | None = None
+    alone_per_s: float | None = None
+    alone_interval: Interval | None = None
+    runs: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFinding:
     """All about one service of the study: what is common, and what each question found.
 
@@ -284,6 +318,7 @@ class ServiceFinding:
         noise_floor: what equal runs differ by; None without pairs of them.
         probes: the load's client against the probe beside it, run by run.
         resources: what it used, at the QoS crossing and at every load; None in older records.
+        kept: what its neighbour kept of its pace alone, loads ascending; () without one that tells.
     """
 
     service: str
@@ -304,6 +339,7 @@ class ServiceFinding:
     noise_floor: NoiseFloor | None = None
     probes: tuple[ProbeRow, ...] = ()
     resources: ResourceUse | None = None
+    kept: tuple[Kept, ...] = ()
     label: str = ""
     levels: tuple[tuple[str, bool | int | float | str], ...] = ()
 

@@ -15,6 +15,7 @@ from sojourn.analysis import (
     lqos,
     noise,
     overlay,
+    pace,
     paper,
     probe_client,
     questions,
@@ -97,6 +98,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         noise_floor=noise.floor(swept, q),
         probes=probes,
         resources=resources.find(measured, spec.label, said),
+        kept=pace.kept(given, spec),
     )
 
 

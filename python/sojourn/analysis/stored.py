@@ -23,6 +23,7 @@ from sojourn.plan.questions import isolation_cost
 from sojourn.samples import (
     Interval,
     LoadResult,
+    beside,
     costs,
     culprits,
     intervals,
@@ -101,7 +102,7 @@ def _summarised(points: Sequence[Kept]) -> dict[Path, Measured]:
         if (found := summary.load(*point)) is None:
             lacking.append(point)
         else:
-            known[point[0]] = replace(found, probe=_probe(point[0]))
+            known[point[0]] = _with_others(found, *point[:2])
     if len(lacking) < TOGETHER:
         return known
     with (
@@ -146,12 +147,22 @@ def _asked(study: Study, outcome: Outcome) -> tuple[float, ...]:
 def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
     """A point by its summary, which is made if it has none."""
     if not _is_summarised(outcome):
-        return _measured(folder, outcome)
+        return replace(_measured(folder, outcome), beside=_beside(folder, outcome))
     found = summary.load(folder, outcome, asked)
     if found is None:
         measured = _measured(folder, outcome)
         found = summary.keep(folder, measured, asked, load_result(folder / LOAD).sojourn_ns.hdr)
-    return replace(found, probe=_probe(folder))
+    return _with_others(found, folder, outcome)
+
+
+def _with_others(found: Measured, folder: Path, outcome: Outcome) -> Measured:
+    """A run with what others saw and did meanwhile, which its summary has not."""
+    return replace(found, probe=_probe(folder), beside=_beside(folder, outcome))
+
+
+def _beside(folder: Path, outcome: Outcome) -> beside.Beside | None:
+    """What the neighbour did, of a run that has one which told of it."""
+    return beside.read(folder) if outcome.neighbour_per_s is not None else None
 
 
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:

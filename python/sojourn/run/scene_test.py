@@ -249,6 +249,39 @@ def test_what_a_neighbour_did_stands_in_its_point(scene: Scene) -> None:
     assert len(kept["tasks"][0]["seconds"]) >= did["seconds"]
 
 
+def test_a_batch_program_is_counted_with_whatever_it_starts(scene: Scene) -> None:
+    """Its pace, its pace alone, and the CPU time of a program that a driver started."""
+    with scene:
+        actor = _noise(scene, "batch:numpy@20%,alone_s=0.1,tolerance=100%")
+        assert actor.cpu_ns(CPUS) > 0
+    seen = scene.seen["neighbour"]
+    assert (seen["called"], seen["died"], seen["not_held"]) == ("numpy", [], "")
+    did = seen["progress"]
+    assert (did["unit"], did["seconds"] >= 1) == ("rounds", True)
+    assert did["asked_per_s"] == pytest.approx(did["alone_per_s"] / 5, rel=1e-6)
+    assert did["alone_error_per_s"] >= 0
+
+
+@pytest.mark.parametrize("dies", [True, False], ids=["dead", "no-work"])
+def test_who_counts_and_does_not_is_told_of(scene: Scene, *, dies: bool) -> None:
+    """One that ended while load ran, and one that says a pace alone and then nothing."""
+    line = json.dumps({"unit": "files", "alone_per_s": 2.0, "is_flat_out": True})
+    ends = "exit 3" if dies else "exec sleep 600"
+
+    def argv() -> tuple[str, ...]:
+        return ("/bin/sh", "-c", f"echo '{line}'; {ends}")
+
+    with scene:
+        actor = Neighbour("batch", "server", argv, speaks=True, counts=True)
+        scene.enter(actor)
+        if dies:
+            ((_, task),) = actor._tasks
+            assert task.poll(USED_S_MAX) is not None
+    seen = scene.seen["neighbour"]
+    assert [("exit status 3" in one) for one in seen["died"]] == [True] * dies
+    assert "no piece of work" in seen["not_held"]
+
+
 @has_noise
 def test_a_neighbour_that_died_is_told_of(scene: Scene) -> None:
     with scene:

@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn.actors.kind import NamedKind
-from sojourn.actors.neighbours import noise, null, rival, spin, stream
+from sojourn.actors.neighbours import (
+    batch,
+    fio,
+    iperf3,
+    noise,
+    null,
+    rival,
+    spin,
+    stream,
+    stress,
+)
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.kinds import table
 
@@ -19,6 +29,10 @@ KINDS: Mapping[str, NamedKind] = table(
     rival.KIND,
     stream.KIND,
     noise.KIND,
+    batch.KIND,
+    stress.KIND,
+    fio.KIND,
+    iperf3.KIND,
 )
 
 __all__ = ["KINDS", "Neighbour"]

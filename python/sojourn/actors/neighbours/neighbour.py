@@ -13,7 +13,7 @@ from typing import Any
 from sojourn import programs
 from sojourn.actors.actor import Actor, Role, Stage, Window
 from sojourn.actors.kind import WHERE
-from sojourn.actors.neighbours import progress
+from sojourn.actors.neighbours import core, progress
 from sojourn.errors import RunFault
 from sojourn.host import Facts
 from sojourn.places import proc
@@ -25,6 +25,7 @@ PROGRESS = "progress.json"
 PROGRESS_SCHEMA = "sojourn.progress/1"
 SERVER, CLIENT, LAB, FREE, ONE = "server", "client", "lab", "free", "one"
 _ROLES = {
+    **dict.fromkeys(core.COPIES, Role.NEIGHBOUR),
     SERVER: Role.SERVICE,
     CLIENT: Role.CLIENT,
     LAB: Role.PROBE,
@@ -53,6 +54,8 @@ class Neighbour(Actor):
         *,
         footprint_bytes: int = 0,
         speaks: bool = False,
+        counts: bool = False,
+        called: str = "",
         tolerance: float = 0.1,
     ) -> None:
         """Nothing is started yet.
@@ -64,6 +67,8 @@ class Neighbour(Actor):
             footprint_bytes: memory that one of them takes; together they take a quarter at most of
                 what is free.
             speaks: it prints its progress, and has begun when it does (`progress`).
+            called: what it is to people; its kind if nothing is said.
+            counts: its progress is what it is there for: a point without is unknown.
             tolerance: share of what it was asked for that may be missing before the point is
                 unknown.
         """
@@ -72,6 +77,8 @@ class Neighbour(Actor):
         self._argv = argv
         self._footprint_bytes = footprint_bytes
         self._speaks = speaks
+        self._counts = counts
+        self._called = called or name
         self._tolerance = tolerance
         self._begun_ns = 0
         self._died: list[str] = []
@@ -96,6 +103,8 @@ class Neighbour(Actor):
         if self._footprint_bytes:
             most = stage.facts.memory.free_bytes // 4 // self._footprint_bytes
             cpus = cpus[: max(1, most)]
+        if self.where in core.COPIES:
+            cpus = core.cpus_of(self.where, stage)
         for number, cpu in enumerate(cpus):
             what = f"neighbour {self.name} {number}"
             self._tasks.append((cpu, stage.start(what, argv, log=LOG.format(number), cpus=(cpu,))))
@@ -157,8 +166,8 @@ class Neighbour(Actor):
         self._used_s[cpu] = self._stage.end(task).cpu_s
 
     def cpu_ns(self, cpus: Collection[int]) -> int:
-        """CPU time that its living tasks have used on these CPUs, ns."""
-        return sum(proc.cpu_ns(task.pid) for cpu, task in self._tasks if cpu in cpus)
+        """CPU time that its tasks and whatever they started have used on these CPUs, ns."""
+        return sum(proc.used_ns(task.pid) for cpu, task in self._tasks if cpu in cpus)
 
     def window(self) -> Window:
         """CPU time that it has used so far, s."""
@@ -167,10 +176,17 @@ class Neighbour(Actor):
     def saw(self) -> Mapping[str, Any]:
         """What it was, where, and how much CPU time each of its tasks had, s."""
         used = {str(cpu): round(used_s, 3) for cpu, used_s in sorted(self._used_s.items())}
-        seen: dict[str, Any] = {"kind": self.name, "where": self.where, "cpu_s": used}
+        seen: dict[str, Any] = {
+            "kind": self.name,
+            "called": self._called,
+            "where": self.where,
+            "cpu_s": used,
+        }
         if self._progress is not None:
             seen["progress"] = self._progress.as_json()
             seen["not_held"] = self._progress.problem
+        elif self._counts and self._used_s:
+            seen["not_held"] = "it finished no piece of work within the load: measure for longer"
         return {"neighbour": {**seen, "died": self._died}}
 
 

@@ -2,7 +2,8 @@
 
 A neighbour prints JSON lines. The first may say what it can do alone:
 
-    {"unit": "lines", "alone_per_s": 1.2e8, "asked_per_s": 6e7, "per_wait_s": 1.2e8, …}
+    {"unit": "lines", "alone_per_s": 1.2e8, "asked_per_s": 6e7, "per_wait_s": 1.2e8,
+     "alone_error_per_s": 2e5, …}
 
 and then, about once a second, what it did since its last one:
 
@@ -15,7 +16,9 @@ lines that are no JSON are for people. Of a load only the seconds that lie withi
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ from typing import Any
 
 FIRST_S_MAX = 60.0  # for calibration on a machine that is very busy
 LOOK_S = 0.02
+ALIKE_MAX = 0.9  # correlation of seconds; more cannot be told from a trend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +54,14 @@ class Told:
     Attributes:
         unit: of its progress.
         alone_per_s: its progress flat out, alone; None: it did not say.
+        alone_error_per_s: its standard error; None: it did not say.
         per_wait_s: units that a second of waiting for a CPU can cost.
         is_flat_out: it takes what it can get, and holds nothing.
     """
 
     unit: str
     alone_per_s: float | None = None
+    alone_error_per_s: float | None = None
     per_wait_s: float = 0.0
     is_flat_out: bool = True
     seconds: tuple[Second, ...] = ()
@@ -66,23 +72,26 @@ class Progress:
     """What the tasks of a neighbour did together while load ran.
 
     Attributes:
+        per_s: mean progress over the seconds of the load, units/s.
+        error_per_s: its standard error, as far as seconds tell; None of one second.
         each_per_s: of every second, all tasks together, units/s.
+        alone_error_per_s: standard error of `alone_per_s`; None: not told.
         asked_per_s, alone_per_s: of all tasks together; None: not told.
         waited_share: of the tasks' time, ready to run and without a CPU; None: not told.
+        is_flat_out: all tasks take what they can get.
         problem: why it was not the neighbour that was asked for; "" if it was.
     """
 
     unit: str
+    per_s: float
+    error_per_s: float | None
     each_per_s: tuple[float, ...]
     asked_per_s: float | None
     alone_per_s: float | None
+    alone_error_per_s: float | None
     waited_share: float | None
+    is_flat_out: bool = True
     problem: str = ""
-
-    @property
-    def per_s(self) -> float:
-        """Mean progress over the seconds of the load, units/s."""
-        return sum(self.each_per_s) / len(self.each_per_s)
 
     @property
     def of_alone(self) -> float | None:
@@ -99,13 +108,16 @@ class Progress:
         return {
             "unit": self.unit,
             "per_s": self.per_s,
+            "error_per_s": self.error_per_s,
             "p5_per_s": quantile(self.each_per_s, 0.05),
             "p95_per_s": quantile(self.each_per_s, 0.95),
             "asked_per_s": self.asked_per_s,
             "alone_per_s": self.alone_per_s,
+            "alone_error_per_s": self.alone_error_per_s,
             "of_alone": self.of_alone,
             "lost_share": self.lost,
             "waited_share": self.waited_share,
+            "is_flat_out": self.is_flat_out,
             "seconds": len(self.each_per_s),
         }
 
@@ -117,6 +129,25 @@ def quantile(values: Sequence[float], q: float) -> float:
     (1.0, 3.0)
     """
     return sorted(values)[round(q * (len(values) - 1))]
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """Of the mean of values in order, of which neighbours may be alike (first-order); None of one.
+
+    >>> standard_error([1.0, 3.0, 1.0, 3.0]), standard_error([5.0])
+    (0.5773502691896257, None)
+    """
+    count = len(values)
+    if count < 2:
+        return None
+    mean = sum(values) / count
+    off = [value - mean for value in values]
+    square = sum(one * one for one in off)
+    if not square:
+        return 0.0
+    alike = sum(a * b for a, b in itertools.pairwise(off)) / square
+    alike = min(max(0.0, alike), ALIKE_MAX)
+    return math.sqrt(square / (count - 1) / count * (1 + alike) / (1 - alike))
 
 
 def read(log: Path) -> Told | None:
@@ -131,10 +162,11 @@ def read(log: Path) -> Told | None:
             seconds.append(_second(line))
     if not first:
         return None
-    alone = first.get("alone_per_s")
+    alone, error = first.get("alone_per_s"), first.get("alone_error_per_s")
     return Told(
         unit=str(first["unit"]),
         alone_per_s=None if alone is None else float(alone),
+        alone_error_per_s=None if error is None else float(error),
         per_wait_s=float(first.get("per_wait_s") or 0.0),
         is_flat_out=bool(first.get("is_flat_out", "asked_per_s" not in first)),
         seconds=tuple(seconds),
@@ -186,15 +218,23 @@ def within(told: Sequence[Told], from_ns: int, to_ns: int, *, tolerance: float) 
     problems = [_problem(t, s, tolerance) for t, s in zip(told, each, strict=True)]
     asked = [second.asked_per_s for seconds in each for second in seconds]
     alone = [one.alone_per_s for one in told]
+    errors = [one.alone_error_per_s for one in told]
+    together = tuple(sum(s.per_s for s in at) for at in zip(*each, strict=False))
     waited = [second.waited_s for seconds in each for second in seconds]
     length_s = sum(second.length_s for seconds in each for second in seconds)
     known = [value for value in waited if value is not None]
     return Progress(
         unit=told[0].unit,
-        each_per_s=tuple(sum(s.per_s for s in at) for at in zip(*each, strict=False)),
+        per_s=sum(_mean(seconds, "per_s") for seconds in each),
+        error_per_s=standard_error(together),
+        each_per_s=together,
         asked_per_s=None if None in asked else sum(_mean(s, "asked_per_s") for s in each),
         alone_per_s=None if None in alone else sum(value or 0.0 for value in alone),
+        alone_error_per_s=None
+        if None in errors
+        else math.sqrt(sum((value or 0.0) ** 2 for value in errors)),
         waited_share=sum(known) / length_s if len(known) == len(waited) and length_s else None,
+        is_flat_out=all(one.is_flat_out for one in told),
         problem=next((problem for problem in problems if problem), ""),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,28 @@ def test_a_loss_by_waiting_is_a_loss_and_any_other_a_doubt(
     assert bool(found.problem) == bool(why)
     assert why in found.problem
     assert not why or (f"{did:.4g}" in found.problem and "asked 500" in found.problem)
+
+
+def test_a_long_piece_of_work_counts_for_as_long_as_it_took() -> None:
+    """A second of 4 units and three of none together: 1 unit/s, not the mean of 4 and 0."""
+    seconds = (
+        Second(at_ns=1 * S, length_s=1.0, per_s=4.0), Second(at_ns=4 * S, length_s=3.0, per_s=0.0)
+    )  # fmt: skip
+    found = within([Told(unit="files", seconds=seconds)], 0, 9 * S, tolerance=0.1)
+    assert found is not None
+    assert found.per_s == 1.0
+
+
+def test_errors_of_tasks_that_are_alone_add_up_as_variances(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    first = {"unit": "files", "alone_per_s": 4.0, "alone_error_per_s": 3.0}
+    second = {"unit": "files", "at_ns": S, "length_s": 1.0, "achieved_per_s": 2.0}
+    log.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+    one = read(log)
+    assert one is not None
+    found = within([one, replace(one, alone_error_per_s=4.0)], 0, 9 * S, tolerance=0.1)
+    assert found is not None
+    assert (found.alone_per_s, found.alone_error_per_s, found.error_per_s) == (8.0, 5.0, None)
 
 
 def test_flat_out_holds_nothing_and_is_told_against_alone() -> None:

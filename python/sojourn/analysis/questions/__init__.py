@@ -19,6 +19,7 @@ from sojourn.analysis.questions import (
     max_load,
     null,
     qos_matrix,
+    smt_pairs,
     sweep,
     together,
 )
@@ -34,6 +35,7 @@ KINDS: Mapping[str, Answer] = kinds.table(
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
+    smt_pairs.KIND,
 )
 
 __all__ = ["KINDS", "Answer", "flat"]

@@ -13,6 +13,7 @@ from sojourn.report.sections import (
     max_load,
     null,
     qos_matrix,
+    smt_pairs,
     sweep,
     together,
 )
@@ -28,6 +29,7 @@ KINDS: Mapping[str, Shown] = kinds.table(
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
+    smt_pairs.KIND,
 )
 
 __all__ = ["KINDS", "Bar", "Number", "Shown"]

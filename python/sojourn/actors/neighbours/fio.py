@@ -1,0 +1,112 @@
+"""Reads and writes of a disk by fio, held to a rate (P20).
+
+    fio:randwrite@50MB/s
+    fio:op=read,rate=200MB/s,folder=/var/tmp,size=256MiB
+
+Its file has no name, so nothing is left however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from sojourn import programs, units
+from sojourn.actors.kind import NamedKind
+from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
+from sojourn.actors.neighbours.neighbour import LAB, where_param
+from sojourn.errors import AbsentFault
+from sojourn.host import Facts
+from sojourn.services.params import Param
+
+PROGRAM, MEND = "fio", "apt install fio"
+OP, HELD, SIZE, BLOCK, FOLDER, DIRECT = "op", "rate", "size", "block", "folder", "direct"
+OPS = ("randwrite", "randread", "write", "read")
+FREE_MAX = 0.25  # of the free space, for its file
+BYTES = r"[1-9]\d*(KiB|MiB|GiB)"
+
+PARAMS = (
+    Param(name=OP, about="what it does", default="randwrite", type=str, choices=OPS),
+    Param(
+        name=HELD, about="what it is held to", default="50MB/s", type=str, pattern=RATE,
+        allowed="a rate such as 50MB/s",
+    ),
+    where_param(LAB),
+    Param(
+        name=SIZE, about="of its file", default="64MiB", type=str, pattern=BYTES,
+        allowed="a size such as 64MiB",
+    ),
+    Param(
+        name=BLOCK, about="of one read or write", default="64KiB", type=str, pattern=BYTES,
+        allowed="a size such as 4KiB",
+    ),
+    Param(name=FOLDER, about="where its file lies", default="/var/tmp", type=str),  # noqa: S108
+    Param(
+        name=DIRECT, about="past the page cache", default="true", type=str,
+        choices=("true", "false"),
+    ),
+    *COMMON,
+)  # fmt: skip
+
+
+class Fio(Driven):
+    """fio on each CPU of a place, each with a file of its own."""
+
+    def check(self, facts: Facts) -> None:
+        """Refuse what is not installed, and a folder that cannot take the file.
+
+        Raises:
+            HostFault: fio is not installed.
+            AbsentFault: there is no such folder here, or no room in it.
+        """
+        super().check(facts)
+        folder, size = self._params[FOLDER], units.parse_bytes(self._params[SIZE])
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise AbsentFault(
+                f"the folder {folder} of neighbour fio is not there, or cannot be written",
+                at=f"neighbour fio, {FOLDER} = {folder}",
+                fix=f"give {FOLDER}= one on the disk that is meant",
+            )
+        found = os.statvfs(folder)
+        most = int(found.f_bavail * found.f_frsize * FREE_MAX)
+        if size > most:
+            raise AbsentFault(
+                f"neighbour fio wants a file of {size >> 20} MiB, a quarter of the free space of "
+                f"{folder} is {most >> 20} MiB",
+                at=f"neighbour fio, {SIZE} = {self._params[SIZE]}",
+                fix=f"give a smaller {SIZE}=, or another {FOLDER}=",
+            )
+
+
+def build(params: Mapping[str, str]) -> Fio:
+    """A job of fio for each CPU of its place."""
+    return Fio(KIND.name, params, lambda: work_of(params), called=f"fio {params[OP]}")
+
+
+def work_of(params: Mapping[str, str]) -> Work:
+    """One job that goes on until it is ended; HostFault where fio is not installed."""
+    rate = int(params[HELD].removesuffix("MB/s"))
+    size, block = (units.parse_bytes(params[name]) for name in (SIZE, BLOCK))
+    words = (
+        str(programs.find(PROGRAM, fix=MEND)), "--name=neighbour", "--filename={file}",
+        f"--rw={params[OP]}", f"--size={size}", f"--bs={block}", f"--rate={rate * 1_000_000}",
+        f"--direct={int(params[DIRECT] == 'true')}", "--ioengine=psync", "--thread",
+        "--time_based", "--runtime=86400", "--status-interval=1", "--output-format=json",
+        "--randrepeat=1", "--rate_process=linear",
+    )  # fmt: skip
+    return Work(
+        unit="MB", how="followed", argv=words, reader="fio", file_bytes=size,
+        folder=params[FOLDER], is_cpu=False, per_s=float(rate),
+    )  # fmt: skip
+
+
+KIND = NamedKind(
+    name="fio",
+    about="a reader or writer of a disk, held to a rate: fio:randwrite@50MB/s",
+    params=PARAMS,
+    needs=(PROGRAM,),
+    source="fio (Axboe); P20",
+    build=build,
+    lead=OP,
+    at=HELD,
+)
