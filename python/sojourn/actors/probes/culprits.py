@@ -100,4 +100,5 @@ KIND = ProbeKind(
     about="who ran on the server's CPUs while a point was measured as the machine schedules it",
     source="M32",
     build=build,
+    bare=Culprits,
 )
