@@ -13,6 +13,7 @@ from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
 from sojourn.samples.costs import Costs
+from sojourn.samples.properties import Properties
 from sojourn.samples.resources import Resources
 from sojourn.samples.traced import Folded, TraceResult
 from sojourn.spec import Study
@@ -83,6 +84,7 @@ class Measured:
             None: nobody looked.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
         costs: how long isolation mechanisms took to apply; None: nobody applied any.
+        properties: what a scheduler setting was seen to do; None: nobody looked.
         resources: what the service used meanwhile; None in a record from before that was kept.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
@@ -112,6 +114,7 @@ class Measured:
     alone: Alone | None = None
     probe: Probe | None = None
     costs: Costs | None = None
+    properties: Properties | None = None
     resources: Resources | None = None
 
 

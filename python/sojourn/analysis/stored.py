@@ -19,7 +19,7 @@ from sojourn.errors import StoreFault
 from sojourn.plan import design, failures, left_out, questions
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Phase, Verdict
-from sojourn.plan.questions import isolation_cost
+from sojourn.plan.questions import isolation_cost, scheduler_bakeoff
 from sojourn.samples import (
     Interval,
     LoadResult,
@@ -27,6 +27,7 @@ from sojourn.samples import (
     culprits,
     intervals,
     load_result,
+    properties,
     raw_sojourn_ns,
     read_json,
     resources,
@@ -185,6 +186,8 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
     kind = questions.kind_of(outcome.point.phase)
+    if outcome.point.phase is scheduler_bakeoff.PHASE:
+        return Measured(outcome=outcome, properties=properties.read(folder))
     if outcome.point.phase is isolation_cost.PHASE:
         return Measured(outcome=outcome, costs=costs.read(folder))
     if kind.is_bare:

@@ -243,7 +243,7 @@ def test_a_budget_by_load_is_what_the_load_is_of_all(make: Make) -> None:
     knob = make("rt_quota", "load/24ms")
     knob.apply("load/24ms")
     both = {"web": Offered(load=0.2), "other": Offered(load=0.6)}
-    for offered, share in ((both, 0.95 / 4), ({"web": both["web"]}, 0.9), ({}, 0.05)):
+    for offered, share in ((both, 0.9 / 4), ({"web": both["web"]}, 0.88), ({}, 0.02)):
         knob.among("web", offered)
         group = knob.group
         assert group is not None

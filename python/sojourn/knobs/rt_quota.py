@@ -32,12 +32,12 @@ NAME = "rt_quota"
 CONTROLLER = "cpu"
 RUNTIME, PERIOD = "cpu.rt_runtime_us", "cpu.rt_period_us"
 BY_LOAD = "load"
-WHOLE = 0.95  # of a CPU: kernel.sched_rt_runtime_us of its period
-MOST = 0.9  # of one service, so that another one's floor fits beside it
-FLOOR = 0.05  # between two points
+WHOLE = 0.9  # of a CPU, for all; the kernel's own limit is 0.95 (kernel.sched_rt_runtime_us)
+MOST = 0.88  # of one service, so that another one's floor fits beside it
+FLOOR = 0.02  # between two points
 WINDOW_S = 0.5
 SLACK = 0.03  # of the window: what is charged a tick late
-TELLING = 0.9  # a share from which on nothing could be felt
+TELLING = 0.85  # a share from which on nothing could be felt
 TIME = r"\d+(\.\d+)?(us|ms|s)"
 
 #: Runtime and period, us.
@@ -121,7 +121,7 @@ def share_of(label: str, offered: Mapping[str, Offered]) -> float:
 
     >>> of = {"a": Offered(load=0.3), "b": Offered(load=0.3)}
     >>> share_of("a", of), share_of("a", {"a": of["a"]}), share_of("a", {})
-    (0.475, 0.9, 0.05)
+    (0.45, 0.88, 0.02)
     """
     if label not in offered:
         return FLOOR

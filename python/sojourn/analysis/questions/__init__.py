@@ -20,6 +20,7 @@ from sojourn.analysis.questions import (
     max_load,
     null,
     qos_matrix,
+    scheduler_bakeoff,
     sweep,
     together,
 )
@@ -36,6 +37,7 @@ KINDS: Mapping[str, Answer] = kinds.table(
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
+    scheduler_bakeoff.KIND,
 )
 
 __all__ = ["KINDS", "Answer", "flat"]
