@@ -1,4 +1,4 @@
-"""A service beside a neighbour against itself alone: differences, where its tail breaks, what is left.
+"""A service beside a neighbour against itself alone: differences, and where its tail breaks.
 
 At one load the two have an interval each: across restarts where there are three or more, else of
 the requests of all runs. Intervals of difference and ratio carry the two over as variances do, each
@@ -65,7 +65,7 @@ class Row:
     state: State
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Break:
     """Where the tail departs: above `lo`, at `hi` at the latest, as shares of max RPS.
 

@@ -1,6 +1,6 @@
 """What Leverich and Kozyrakis say of each kind of scheduler (L24 to L26; figure 9), where they do.
 
-Only what PAPERS.md states of their text is here; None: it does not. `matrix` is in the words of L25.
+Only what PAPERS.md states of their text is here; None: it does not. `matrix` is as L25 has it.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def lacks(asked: Asked) -> Lack | None:
 
 
 def _bound(wanted: Attr) -> Lack | None:
-    """Whether the kernel gives a deadline to a thread that is bound to a CPU, as a service's are."""
+    """Whether the kernel gives a deadline to a thread that is bound, as a service's are."""
     try:
         with Probe(BURN, 1, 0) as probe:
             attr.put(probe.on({min(os.sched_getaffinity(0))}).pid, wanted)
@@ -295,7 +295,8 @@ KIND = KnobKind(
     about="how the kernel orders a service's threads among others",
     level='"other", "batch", "idle", "nice:5", "fifo:1", "rr:1", "fifo:rate" (rate-monotonic), '
     '"deadline:2ms/10ms", "slice:3ms"',
-    pattern=rf"other|batch|idle|nice:-?\d{{1,2}}|(fifo|rr):(\d{{1,2}}|rate)|deadline:{TIME}/{TIME}|slice:{TIME}",
+    pattern=rf"other|batch|idle|nice:-?\d{{1,2}}|(fifo|rr):(\d{{1,2}}|rate)"
+    rf"|deadline:{TIME}/{TIME}|slice:{TIME}",
     needs=("root, but to go into the background", "Linux 6.12 for a slice"),
     source="L12, and M23",
     orders=True,

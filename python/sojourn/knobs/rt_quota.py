@@ -50,9 +50,9 @@ class RtQuota(Limit):
     name, controller = NAME, CONTROLLER
 
     def __init__(self, on: Turned) -> None:
-        """Nothing is turned; by load it would have nearly all."""
+        """Nothing is turned; by load it has next to nothing before it knows of any."""
         super().__init__(on)
-        self._share = MOST
+        self._share = FLOOR
 
     def value(self, level: str) -> Value:
         """Runtime and period of a level, us; ValueError if it is longer than its period."""
@@ -134,7 +134,7 @@ def _us(text: str) -> int:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """Groups of version 1 with a budget for real-time threads, and one of the lab's own to share."""
+    """Groups of version 1 that have a budget for real-time threads."""
     if asked.level == NONE:
         return None
     if lack := groups.lacking(asked, CONTROLLER):

@@ -92,7 +92,8 @@ def with_order(findings: Findings, folder: Path) -> Findings:
     pairs = tuple(pairs_of(mine, at))
     text = in_words(pairs, asked, [setting_of(one) for one in section.found], at)
     found = findings.having(NAME, replace(section, order=pairs, order_words=text))
-    return replace(found, answer=f"{findings.answer} {text}".strip())
+    answer = findings.answer.replace(section.headline, f"{section.headline} {text}", 1)
+    return replace(found, answer=answer)
 
 
 def setting_of(one: Beside) -> str:
@@ -145,20 +146,20 @@ def terms(setting: str, base: str) -> dict[str, Any] | None:
     (88818, None)
     """
     word, _, value = setting.partition(":")
-    if word in {"other", "batch"}:
-        return {"policy": base, "grant": {}}
+    real_time = {"policy": "rt", "grant": {"priority": 1}}
+    fair: dict[str, Any] = {"policy": base, "grant": {}}
+    found: dict[str, dict[str, Any]] = {
+        "other": fair, "batch": fair, "idle": {**fair, "grant": {"weight": IDLE_WEIGHT}},
+        "fifo": real_time, "rr": real_time,
+    }  # fmt: skip
     if word == "nice":
-        return {"policy": base, "grant": {"weight": max(1, round(WEIGHT * STEP ** -int(value)))}}
-    if word == "idle":
-        return {"policy": base, "grant": {"weight": IDLE_WEIGHT}}
-    if word in {"fifo", "rr"}:
-        return {"policy": "rt", "grant": {"priority": 1}}
+        found[word] = {**fair, "grant": {"weight": max(1, round(WEIGHT * STEP ** -int(value)))}}
     if word == "slice" and base == "eevdf":
-        return {"policy": base, "grant": {}, "tuning": {"slice": value}}
+        found[word] = {**fair, "tuning": {"slice": value}}
     if word == "bvt":
         warp = _TIME.search(value)
-        return {"policy": "bvt", "grant": {"warp": warp[0] if warp else "0"}}
-    return None
+        found[word] = {"policy": "bvt", "grant": {"warp": warp[0] if warp else "0"}}
+    return found.get(word)
 
 
 def known(asked: Asked, folder: Path) -> dict[str, float]:
@@ -185,7 +186,7 @@ def known(asked: Asked, folder: Path) -> dict[str, float]:
 
 
 def simulate(asked: Asked, simulator: Simulator) -> dict[str, float]:
-    """Load at which each setting that the simulator knows breaks; infinite: not up to the highest."""
+    """Load at which each setting that is known there breaks; infinite: not up to the highest."""
     parts = {name: of for name in asked.settings if (of := terms(name, asked.base)) is not None}
     loads = [load for load in LOADS if load < asked.most] + [asked.most]
     jobs = [_job(asked, None, load) for load in (asked.alone_load, *loads)]

@@ -1,4 +1,4 @@
-"""The simulator's order of settings against a measured one: agreed, reversed as planted, undecided."""
+"""The simulator's order of settings against a measured one: agreed, reversed, undecided."""
 
 from __future__ import annotations
 
@@ -58,7 +58,11 @@ def test_each_setting_breaks_where_its_simulated_tail_is_twice_that_alone() -> N
 def test_a_pair_is_judged_by_the_measured_intervals(
     other: tuple[float, float], nice: tuple[float, float], verdicts: list[str], said: str
 ) -> None:
-    found = [measured("other", *other), measured("nice:-20", *nice), measured("fifo:1", 0.5, math.inf)]
+    found = [
+        measured("other", *other),
+        measured("nice:-20", *nice),
+        measured("fifo:1", 0.5, math.inf),
+    ]
     at = {"other": 0.15, "nice:-20": 0.4, "fifo:1": math.inf}
     pairs = order.pairs_of(found, at)
     assert [pair.verdict for pair in pairs] == verdicts

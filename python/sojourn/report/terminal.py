@@ -44,7 +44,9 @@ def _head(findings: Findings, width: int) -> Iterator[str]:
     """The answers. What has no tile is said in the words of the analysis."""
     first = [kind for kind in KINDS.values() if kind.leads and findings.services]
     for kind in first:
-        yield from (part for said in kind.study_head(findings) for part in textwrap.wrap(said, width))
+        yield from (
+            part for said in kind.study_head(findings) for part in textwrap.wrap(said, width)
+        )
     for service in findings.services:
         yield from terminal_tile.lines(service, width)
     if not findings.services:

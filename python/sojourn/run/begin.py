@@ -188,6 +188,7 @@ def _turn(live: RunningService, journal: Journal) -> None:
     with signals.deaf():
         for name in (name for name in knobs.KINDS if name in live.levels):  # the budget of
             live.knobs[name].apply(live.levels[name])  # real-time threads before their policy
+            live.knobs[name].among(live.label, live.offered)
     for name in live.levels:
         live.knobs[name].felt()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,10 +74,10 @@ def _share(given: Given) -> dict[str, Any]:
     """Both want all of the CPU."""
     first, second = given.labels
     with (
-        StandIn(HOG, WINDOWS, WINDOW_S).on({given.cpu}) as one,
-        StandIn(HOG, WINDOWS, WINDOW_S).on({given.cpu}) as other,
-        under(one, first, given.levels[first], given.on, given.offered) as mine,
-        under(other, second, given.levels[second], given.on, given.offered) as theirs,
+        StandIn(HOG, WINDOWS, WINDOW_S) as one,
+        StandIn(HOG, WINDOWS, WINDOW_S) as other,
+        _on(one, first, given) as mine,
+        _on(other, second, given) as theirs,
     ):
         asked = shares_asked(
             (given.levels[first], given.levels[second]), (budget_of(mine), budget_of(theirs))
@@ -96,10 +97,10 @@ def _sleeps(given: Given) -> dict[str, Any]:
     """The first has all it was granted, and sleeps."""
     first, second = given.labels
     with (
-        StandIn(HOG, WINDOWS, WINDOW_S).on({given.cpu}) as one,
-        StandIn(HOG, WINDOWS, WINDOW_S).on({given.cpu}) as other,
-        under(one, first, given.levels[first], given.on, given.offered),
-        under(other, second, given.levels[second], given.on, given.offered),
+        StandIn(HOG, WINDOWS, WINDOW_S) as one,
+        StandIn(HOG, WINDOWS, WINDOW_S) as other,
+        _on(one, first, given),
+        _on(other, second, given),
     ):
         before = cpu_ticks(TREE, given.cpu)
         other.go(time.monotonic() + LEAD_S)
@@ -120,10 +121,10 @@ def _wake(given: Given) -> dict[str, Any]:
         against = {**given.levels[second], LEVEL: hog}
         count = round(WAKES * GAP_S / WINDOW_S) + 1
         with (
-            StandIn(WAKER, WAKES, GAP_S).on({given.cpu}) as waker,
-            StandIn(HOG, count, WINDOW_S).on({given.cpu}) as other,
-            under(waker, first, levels, given.on, {}),
-            under(other, second, against, given.on, {}),
+            StandIn(WAKER, WAKES, GAP_S) as waker,
+            StandIn(HOG, count, WINDOW_S) as other,
+            _on(waker, first, given, levels),
+            _on(other, second, given, against),
         ):
             began = time.monotonic() + LEAD_S
             other.go(began)
@@ -131,6 +132,15 @@ def _wake(given: Given) -> dict[str, Any]:
             late = waker.hear(HEAR_S).get("late_s", [])
             found.append({"level": value, "late_ns": [max(0, round(s * 1e9)) for s in late]})
     return {"hog": hog, "runs": found, "is_coupled": level.startswith("nice")}
+
+
+def _on(
+    probe: StandIn, label: str, given: Given, levels: Mapping[str, str] | None = None
+) -> AbstractContextManager[Mapping[str, Knob]]:
+    """Put a stand-in on the CPU, under a service's levels or others."""
+    probe.on({given.cpu})
+    of = given.levels[label] if levels is None else levels
+    return under(probe, label, of, given.on, given.offered)
 
 
 def variants(level: str, beside: str) -> tuple[tuple[str, ...], str]:
@@ -145,7 +155,10 @@ def variants(level: str, beside: str) -> tuple[tuple[str, ...], str]:
     """
     word, _, value = level.partition(":")
     if word in {"fifo", "rr"}:
-        return (f"{word}:{HOG_PRIORITY - 1}", f"{word}:{HOG_PRIORITY + 1}"), f"{word}:{HOG_PRIORITY}"
+        return (
+            f"{word}:{HOG_PRIORITY - 1}",
+            f"{word}:{HOG_PRIORITY + 1}",
+        ), f"{word}:{HOG_PRIORITY}"
     hog = beside.replace(f":{policy.RATE}", f":{policy.LOWEST}")
     if word == "nice":
         return (USUAL_NICE, level), hog

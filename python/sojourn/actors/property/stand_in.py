@@ -1,4 +1,4 @@
-"""A process that stands in for a service: a small program under the levels of the service's knobs."""
+"""A process that stands in for a service: a small program under the levels of its knobs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ for nth in range(count):
 say(used_s=used)
 """
 
-#: Is due at fixed instants and sleeps until each: how late it ran for each of them, s. One that could
-#: not run for a while is late for all that were due meanwhile.
+#: Is due at fixed instants and sleeps until each: how late it ran for each of them, s. One that
+#: could not run for a while is late for all that were due meanwhile.
 WAKER = """
 count, gap_s = int(sys.argv[1]), float(sys.argv[2])
 ctypes.CDLL(None).prctl(29, 1)  # PR_SET_TIMERSLACK, ns

@@ -8,7 +8,7 @@ simulator puts them in the same order, which `models.order` adds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,7 +153,9 @@ def _each(study: Study, asked: Sequence[tuple[Part, ServiceFinding]]) -> Iterato
         kept = _kept(part, neighbour)
         before = {point.fraction: point for point in reference.points}
         rows = tuple(
-            beside.row(before[point.fraction], point, q, list(kept.get(point.fraction, {}).values()))
+            beside.row(
+                before[point.fraction], point, q, list(kept.get(point.fraction, {}).values())
+            )
             for point in sorted(finding.points, key=lambda point: point.fraction)
             if point.fraction in before
         )
@@ -209,13 +211,33 @@ def _kept_of_all(kept: Mapping[float, Mapping[int, float]]) -> Number | None:
 
 def _others(part: Part) -> tuple[tuple[str, float], ...]:
     """Who else ran there, with the mean share of a CPU over the runs, most first."""
-    runs = [one.others for one in part.given.of(part.spec.label) if one.others is not None]
+    return shares_of(one.others for one in part.given.of(part.spec.label))
+
+
+def shares_of(
+    seen: Iterable[tuple[tuple[str, float], ...] | None],
+) -> tuple[tuple[str, float], ...]:
+    """The mean share of each task over runs, the most first; None: nobody looked at that run.
+
+    >>> shares_of([(("a", 0.1), ("b", 0.001)), (("a", 0.3),), None])
+    (('a', 0.2),)
+    """
+    runs = [each for each in seen if each is not None]
     sums: dict[str, float] = {}
     for each in runs:
         for task, share in each:
             sums[task] = sums.get(task, 0.0) + share / len(runs)
     ranked = sorted(sums.items(), key=lambda pair: -pair[1])
     return tuple((task, share) for task, share in ranked if share >= KEPT_MIN)
+
+
+def others_words(most: Mapping[str, float]) -> str:
+    """Who was neither service nor neighbour, in a sentence; "" if nobody."""
+    ranked = sorted(most.items(), key=lambda pair: -pair[1])[:NAMED_MAX]
+    if not ranked:
+        return ""
+    said = ", ".join(f"{task} {percent(share)}" for task, share in ranked)
+    return f"Neither service nor neighbour, on the server's CPUs: {said} of a CPU at most."
 
 
 def _said(each: Sequence[Beside]) -> Iterator[str]:
@@ -282,6 +304,7 @@ def time_words(found: Number) -> str:
     >>> time_words(Number(1500.0, Interval(-200.0, 3000.0)))
     '+1.50 µs (−0.20 to +3.00 µs)'
     """
+
     def us(ns: float) -> str:
         return f"{'−' if ns < 0 else '+'}{abs(ns) / 1e3:.2f}"
 
@@ -313,11 +336,7 @@ def _others_words(each: Sequence[Beside]) -> str:
     for one in each:
         for task, share in one.others:
             most[task] = max(share, most.get(task, 0.0))
-    ranked = sorted(most.items(), key=lambda pair: -pair[1])[:NAMED_MAX]
-    if not ranked:
-        return ""
-    said = ", ".join(f"{task} {percent(share)}" for task, share in ranked)
-    return f"Neither service nor neighbour, on the server's CPUs: {said} of a CPU at most."
+    return others_words(most)
 
 
 def _reasons(each: Sequence[Beside]) -> Iterator[str]:
@@ -327,7 +346,7 @@ def _reasons(each: Sequence[Beside]) -> Iterator[str]:
 
 
 def _paper(each: Sequence[Beside]) -> Iterator[tuple[str, str, str, str]]:
-    """The paper's numbers beside ours: of the default under a wave, of nice −20 beside a spinner."""
+    """The paper's numbers beside ours: of the default under a wave, of nice −20 and a spinner."""
     for one in each:
         policy = next((str(of) for key, of in one.levels if key.endswith(".policy")), "")
         tail = percentile(one.q)

@@ -1,4 +1,4 @@
-"""Scheduler settings side by side: what each can do, measured, and what its QoS matrix came to (L25).
+"""Scheduler settings side by side: what each can do, and what its QoS matrix came to (L25).
 
 Each setting is a combination of levels of both services' knobs. The paper's word stands beside ours
 where it has one, and where the two differ that is said.
@@ -14,12 +14,14 @@ from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.properties import UNDECIDED, Property
 from sojourn.analysis.questions import qos_matrix
+from sojourn.analysis.questions.beside import others_words, shares_of
 from sojourn.analysis.questions.qos_matrix import BOTH, OPEN, Matrix
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.plan import design
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
+from sojourn.plan.questions import qos_matrix as plan_matrix
 from sojourn.plan.questions import scheduler_bakeoff
 from sojourn.plan.setting import Setting
 from sojourn.samples.properties import Properties
@@ -98,7 +100,12 @@ class BakeoffAnswer(Answer):
             return None
         ranked = tuple(sorted(found, key=lambda one: (-(one.fits or 0), one.open)))
         against = tuple(text for one in ranked for text in _against(one))
-        said = " ".join(_said(ranked, against))
+        shares = dict(
+            shares_of(
+                m.others for m in given.measured if m.outcome.point.phase is plan_matrix.PHASE
+            )
+        )
+        said = " ".join(filter(None, [*_said(ranked, against), others_words(shares)]))
         is_told = all(p.verdict != UNDECIDED for one in ranked for p in one.properties)
         return Bakeoff(
             headline=said, answer=said, candidates=ranked, disagreements=against, leads=True,
@@ -160,7 +167,8 @@ def _against(one: Candidate) -> Iterator[str]:
     """Properties of which the paper says the opposite."""
     for mine, theirs in zip(one.properties, one.paper, strict=True):
         if theirs and mine.verdict not in {theirs, UNDECIDED}:
-            yield f"{one.name}: {mine.name} is {mine.verdict} here ({mine.said}), {theirs} in the paper"
+            ours = f"{mine.name} is {mine.verdict} here ({mine.said})"
+            yield f"{one.name}: {ours}, {theirs} in the paper"
 
 
 def _said(ranked: Sequence[Candidate], against: Sequence[str]) -> Iterator[str]:
@@ -168,8 +176,7 @@ def _said(ranked: Sequence[Candidate], against: Sequence[str]) -> Iterator[str]:
     known = [one for one in ranked if one.fits is not None]
     if known:
         each = ", ".join(
-            f"{one.name} {one.fits}{f' to {one.fits + one.open}' if one.open else ''}"
-            for one in known
+            f"{one.name} {one.fits}{f' (and {one.open} open)' if one.open else ''}" for one in known
         )
         yield f"Of {known[0].cells} pairs of loads both targets are met in: {each}."
     judged = [p for one in ranked for p in one.properties]

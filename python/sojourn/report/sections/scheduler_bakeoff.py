@@ -1,4 +1,4 @@
-"""Scheduler settings side by side: properties with their numbers, matrices, and the paper's word."""
+"""Scheduler settings side by side: properties with numbers, matrices, and the paper's word."""
 
 from __future__ import annotations
 
