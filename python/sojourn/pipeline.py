@@ -19,6 +19,7 @@ from sojourn.analysis.findings import Findings
 from sojourn.analysis.stored import given, summarise
 from sojourn.errors import Fault, RunFault
 from sojourn.host import culprits
+from sojourn.models import order
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
 from sojourn.spec import Study
 
@@ -165,4 +166,4 @@ def written(path: Path) -> tuple[Findings, Sequence[Path]]:
 
 def findings_of(path: Path) -> Findings:
     """What a record found, complete or not; needs no machine."""
-    return analysis.study(given(store.read(path)))
+    return order.with_order(analysis.study(given(store.read(path))), path)

@@ -26,6 +26,8 @@ KINDS: Mapping[str, Mapping[str, ActorKind]] = {
     "clients": clients.KINDS,
 }
 
+SHIELDLESS = "none"  # `run.shield`: the machine's scheduling is what is asked about
+
 __all__ = [
     "KINDS",
     "Actor",
@@ -51,7 +53,11 @@ def cast(study: Study, spec: ServiceSpec, point: Point) -> tuple[Actor, ...]:
     beside = str(point.setting.get(NEIGHBOUR, study.neighbour))
     neighbour = named(neighbours.KINDS, beside, key="neighbour")
     manager = named(managers.KINDS, study.manager, key="manager")
-    watching = (kind.build(spec, point) for kind in probes.KINDS.values())
+    is_bare = study.run.shield == SHIELDLESS and point.offered_rps is not None
+    watching = (
+        kind.build(spec, point) or (kind.bare() if is_bare and kind.bare else None)
+        for kind in probes.KINDS.values()
+    )
     return (
         *((neighbour[1],) if neighbour else ()),
         *(probe for probe in watching if probe),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from sojourn.host import Facts, Placement
-from sojourn.knobs import Knob, Turned
+from sojourn.knobs import Knob, Offered, Turned
 from sojourn.places.process import Ended, Process
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
@@ -39,8 +39,10 @@ class Running(Protocol):
     label: str
     placement: Placement
     process: Process | None
+    levels: Mapping[str, str]
     knobs: Mapping[str, Knob]
     turned: Turned | None
+    offered: Mapping[str, Offered]
 
     @property
     def is_shielded(self) -> bool:

@@ -19,7 +19,7 @@ from sojourn.errors import StoreFault
 from sojourn.plan import design, failures, left_out, questions
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Phase, Verdict
-from sojourn.plan.questions import isolation_cost
+from sojourn.plan.questions import isolation_cost, scheduler_bakeoff
 from sojourn.samples import (
     Interval,
     LoadResult,
@@ -28,6 +28,7 @@ from sojourn.samples import (
     culprits,
     intervals,
     load_result,
+    properties,
     raw_sojourn_ns,
     read_json,
     resources,
@@ -38,6 +39,7 @@ from sojourn.spec import Study
 from sojourn.store.record import Record
 
 SERVICE = "service.json"
+NO_SHIELD = "none"
 HOUR_NS = 3.6e12
 
 
@@ -56,7 +58,9 @@ def given(record: Record) -> StudyData:
     return StudyData(
         study=study,
         left_out=left,
-        measured=tuple(known.get(point[0]) or _known(*point) for point in points),
+        measured=tuple(
+            _with_others(known.get(point[0]) or _known(*point), point[0], study) for point in points
+        ),
         setups={label: _setup(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
         started=str(manifest.get("started", "")),
@@ -193,6 +197,8 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
     if outcome.point.phase is Phase.TRACE and outcome.requests:
         return _traced(folder, outcome)
     kind = questions.kind_of(outcome.point.phase)
+    if outcome.point.phase is scheduler_bakeoff.PHASE:
+        return Measured(outcome=outcome, properties=properties.read(folder))
     if outcome.point.phase is isolation_cost.PHASE:
         return Measured(outcome=outcome, costs=costs.read(folder))
     if kind.is_bare:
@@ -252,6 +258,16 @@ def _probe(folder: Path) -> Probe | None:
 def _culprits(folder: Path) -> tuple[str, ...]:
     """Names of those that ran for long at a time where the server wanted to."""
     return tuple(c.task for c in culprits.read(folder) if c.long_runs_per_s)
+
+
+def _with_others(measured: Measured, folder: Path, study: Study) -> Measured:
+    """Where the study has no shield: who else ran on the server's CPUs, with their shares."""
+    if study.run.shield != NO_SHIELD or not (folder / HOST).exists():
+        return measured
+    if "culprits" not in read_json(folder / HOST):
+        return measured
+    found = tuple((one.task, one.cpu_share) for one in culprits.read(folder))
+    return replace(measured, others=found)
 
 
 def _traced(folder: Path, outcome: Outcome) -> Measured:

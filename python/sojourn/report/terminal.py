@@ -42,12 +42,18 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
 
 def _head(findings: Findings, width: int) -> Iterator[str]:
     """The answers. What has no tile is said in the words of the analysis."""
+    first = [kind for kind in KINDS.values() if kind.leads and findings.services]
+    for kind in first:
+        yield from (
+            part for said in kind.study_head(findings) for part in textwrap.wrap(said, width)
+        )
     for service in findings.services:
         yield from terminal_tile.lines(service, width)
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
-        yield from (line for kind in KINDS.values() for line in kind.study_head(findings))
+        later = (kind for kind in KINDS.values() if kind not in first)
+        yield from (line for kind in later for line in kind.study_head(findings))
     if len(findings.services) != 1 or findings.sections:
         yield f"all together: {show.verdict(findings.verdict)}"
 

@@ -186,8 +186,9 @@ def _turn(live: RunningService, journal: Journal) -> None:
     )  # fmt: skip
     live.knobs = {name: kind.build(on) for name, kind in knobs.KINDS.items()}
     with signals.deaf():
-        for name, level in live.levels.items():
-            live.knobs[name].apply(level)
+        for name in (name for name in knobs.KINDS if name in live.levels):  # the budget of
+            live.knobs[name].apply(live.levels[name])  # real-time threads before their policy
+            live.knobs[name].among(live.label, live.offered)
     for name in live.levels:
         live.knobs[name].felt()
 

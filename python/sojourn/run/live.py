@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
-from sojourn.knobs import Knob, Turned
+from sojourn.knobs import Knob, Offered, Turned
 from sojourn.places import Address, Place, proc, process, theirs
 from sojourn.places.local import Local
 from sojourn.places.process import Process
@@ -40,6 +40,7 @@ class RunningService:
         moved: what left its CPUs, to be put back when it ends.
         levels: of the knobs that the study sets; knobs: all that can be turned while it runs.
         turned: what its knobs are on; None: it has not begun.
+        offered: what it and those beside it are offered at the point, by label.
         pins: thread or process to CPU, read back.
         took_s: how long each step took, s.
     """
@@ -61,6 +62,7 @@ class RunningService:
     levels: Mapping[str, str] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     turned: Turned | None = None
+    offered: Mapping[str, Offered] = field(default_factory=dict)
     argv: tuple[str, ...] = ()
     pins: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[tuple[str, str], ...] = ()

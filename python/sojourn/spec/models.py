@@ -488,7 +488,7 @@ class Study(Model):
 
     @cached_property
     def _combinations(self) -> tuple[Combination, ...]:
-        return self.design.combinations_of(self.factors)
+        return self.design.of_profile(self.run.profile).combinations_of(self.factors)
 
     @cached_property
     def _studies(self) -> dict[str, Study]:

@@ -28,7 +28,8 @@ ANTAGONISTS = (
     "cpu", "l1d", "l1i", "l2", "llc", "membw", "memcap", "tlb", "disk", "network", "wakeups",
     "syscalls", "locks", "wave",
 )  # fmt: skip
-KIND_OF, INTENSITY, TOLERANCE, NICE = "kind", "intensity", "tolerance", "nice"
+KIND_OF, INTENSITY, TOLERANCE, NICE, POLICY = "kind", "intensity", "tolerance", "nice", "policy"
+OTHER = "other"
 CHECK_S_MAX = 60.0  # of a footprint that is mapped, a file that is written
 SHARE = r"(100|\d{1,2}(\.\d+)?)%"
 RATE = r"\d+(\.\d+)?(k|M|G|B|kB|KB|KiB|MB|MiB|GB|GiB)?/s"
@@ -65,6 +66,10 @@ PARAMS = (
         pattern=r"-?1?\d|-20", allowed="-20 to 19",
     ),
     Param(
+        name=POLICY, about="how the kernel orders its tasks", default=OTHER, type=str,
+        choices=(OTHER, "batch", "idle"),
+    ),
+    Param(
         name=TOLERANCE, about="what may be missing of the intensity, waiting for a CPU apart",
         default="10%", type=str, pattern=SHARE, allowed="0% to 100%",
     ),
@@ -92,7 +97,7 @@ class Noise(Neighbour):
             SpecFault: what is asked cannot be had here.
         """
         del facts
-        words = [*argv({**self._params, NICE: "0"}), "--check"]
+        words = [*argv({**self._params, NICE: "0", POLICY: OTHER}), "--check"]
         try:
             done = subprocess.run(
                 words, capture_output=True, text=True, timeout=CHECK_S_MAX, check=False
@@ -124,6 +129,9 @@ def argv(params: Mapping[str, str]) -> tuple[str, ...]:
         program, params[KIND_OF], f"--intensity={params[INTENSITY]}",
         f"--tolerance={params[TOLERANCE]}", *given,
     )  # fmt: skip
+    if params[POLICY] != OTHER:
+        chrt = str(programs.find("chrt", fix="apt install util-linux"))
+        words = (chrt, f"--{params[POLICY]}", "0", *words)
     if params[NICE] == "0":
         return words
     nice = str(programs.find("nice", fix="apt install coreutils"))

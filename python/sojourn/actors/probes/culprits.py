@@ -13,6 +13,7 @@ from typing import Any
 
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
+from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.host import culprits
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
@@ -39,11 +40,14 @@ class Culprits(Actor):
         self._found: dict[str, Any] = {}
 
     def enter(self, stage: Stage) -> None:
-        """Begin to look; the server's own processes are left out."""
+        """Begin to look; processes of services and neighbours are left out."""
         live = stage.services[stage.point.service]
         if live.process is None:
             return
-        own = [member.pid for member in proc.session(live.process.pid)]
+        leaders = [one.process.pid for one in stage.services.values() if one.process]
+        beside = (actor for actor in stage.entered if isinstance(actor, Neighbour))
+        leaders += [pid for actor in beside for pid in actor.pids]
+        own = [member.pid for leader in leaders for member in proc.session(leader)]
         cpus = live.placement.server
         self._seconds = min(LOOK_S_MAX, stage.point.warmup_s + stage.point.measure_s)
 
@@ -100,4 +104,5 @@ KIND = ProbeKind(
     about="who ran on the server's CPUs while a point was measured as the machine schedules it",
     source="M32",
     build=build,
+    bare=Culprits,
 )

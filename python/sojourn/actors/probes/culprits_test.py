@@ -25,7 +25,7 @@ def stage() -> Any:
     """Has a service whose only process is this test."""
     process = SimpleNamespace(pid=os.getsid(0))
     live = SimpleNamespace(placement=WHERE, process=process)
-    return SimpleNamespace(point=point(Phase.SCHEDULED), services={"s": live})
+    return SimpleNamespace(point=point(Phase.SCHEDULED), services={"s": live}, entered=())
 
 
 def point(phase: Phase) -> Point:

@@ -13,12 +13,14 @@ from sojourn import kinds
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions import (
     attribution,
+    beside,
     breakdown,
     check,
     isolation_cost,
     max_load,
     null,
     qos_matrix,
+    scheduler_bakeoff,
     smt_pairs,
     sweep,
     together,
@@ -32,10 +34,12 @@ KINDS: Mapping[str, Answer] = kinds.table(
     check.KIND,
     isolation_cost.KIND,
     attribution.KIND,
+    beside.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
     smt_pairs.KIND,
+    scheduler_bakeoff.KIND,
 )
 
 __all__ = ["KINDS", "Answer", "flat"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Optional
 
+from sojourn.analysis.combinations import Part
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.section import Section
@@ -52,6 +53,19 @@ class Answer(ABC):
     def whole(self, given: StudyData) -> Section | None:
         """What it found of all services together, if it is about that."""
         del given
+        return None
+
+    def compared(
+        self, given: StudyData, parts: Sequence[Part], found: Sequence[ServiceFinding]
+    ) -> Section | None:
+        """What it found of the study by comparing services, each under its levels.
+
+        Args:
+            given: the study and its points.
+            parts: every service under every combination of levels.
+            found: what is known of each part, in the same order.
+        """
+        del given, parts, found
         return None
 
     def service_json(self, section: Section | None) -> Mapping[str, object]:

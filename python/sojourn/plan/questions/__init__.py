@@ -9,12 +9,14 @@ from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
 from sojourn.plan.questions import (
     attribution,
+    beside,
     breakdown,
     check,
     isolation_cost,
     max_load,
     null,
     qos_matrix,
+    scheduler_bakeoff,
     smt_pairs,
     sweep,
     together,
@@ -30,10 +32,12 @@ KINDS: Mapping[str, Question] = kinds.table(
     check.KIND,
     isolation_cost.KIND,
     attribution.KIND,
+    beside.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
     smt_pairs.KIND,
+    scheduler_bakeoff.KIND,
 )
 OF_ALL = frozenset(p.name for kind in KINDS.values() if kind.is_of_all for p in kind.phases)
 AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis

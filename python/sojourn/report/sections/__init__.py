@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from sojourn import kinds
 from sojourn.report.sections import (
     attribution,
+    beside,
     breakdown,
     check,
     isolation_cost,
     max_load,
     null,
     qos_matrix,
+    scheduler_bakeoff,
     smt_pairs,
     sweep,
     together,
@@ -26,10 +28,12 @@ KINDS: Mapping[str, Shown] = kinds.table(
     check.KIND,
     isolation_cost.KIND,
     attribution.KIND,
+    beside.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
     smt_pairs.KIND,
+    scheduler_bakeoff.KIND,
 )
 
 __all__ = ["KINDS", "Bar", "Number", "Shown"]
