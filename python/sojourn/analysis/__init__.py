@@ -3,6 +3,7 @@
 from sojourn.analysis import (
     answer,
     attribution,
+    blame,
     breakdown,
     contrasts,
     costs,
@@ -48,6 +49,7 @@ KINDS: tuple[Method, ...] = (
     paper_factors.METHOD,
     attribution.METHOD,
     costs.METHOD,
+    blame.METHOD,
     resources.METHOD,
 )
 

@@ -12,6 +12,7 @@ from sojourn.analysis.independence import Batched
 from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
+from sojourn.samples.blame import Blamed
 from sojourn.samples.costs import Costs
 from sojourn.samples.resources import Resources
 from sojourn.samples.traced import Folded, TraceResult
@@ -81,6 +82,7 @@ class Measured:
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
         costs: how long isolation mechanisms took to apply; None: nobody applied any.
+        blamed: what was stopped when, and the requests of each window; None: nobody was suspected.
         resources: what the service used meanwhile; None in a record from before that was kept.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
@@ -109,6 +111,7 @@ class Measured:
     alone: Alone | None = None
     probe: Probe | None = None
     costs: Costs | None = None
+    blamed: Blamed | None = None
     resources: Resources | None = None
 
 

@@ -13,6 +13,7 @@ from sojourn import kinds
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions import (
     attribution,
+    blame,
     breakdown,
     check,
     isolation_cost,
@@ -31,6 +32,7 @@ KINDS: Mapping[str, Answer] = kinds.table(
     check.KIND,
     isolation_cost.KIND,
     attribution.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,

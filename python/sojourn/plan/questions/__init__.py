@@ -9,6 +9,7 @@ from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
 from sojourn.plan.questions import (
     attribution,
+    blame,
     breakdown,
     check,
     isolation_cost,
@@ -29,6 +30,7 @@ KINDS: Mapping[str, Question] = kinds.table(
     check.KIND,
     isolation_cost.KIND,
     attribution.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,

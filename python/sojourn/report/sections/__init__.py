@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sojourn import kinds
 from sojourn.report.sections import (
     attribution,
+    blame,
     breakdown,
     check,
     isolation_cost,
@@ -25,6 +26,7 @@ KINDS: Mapping[str, Shown] = kinds.table(
     check.KIND,
     isolation_cost.KIND,
     attribution.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
