@@ -7,6 +7,7 @@ the machine's own is stopped process by process, and is in the journal before (`
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,12 +15,13 @@ from typing import Protocol
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.neighbours import Neighbour
 from sojourn.host.tree import Tree
-from sojourn.host.usage import files
+from sojourn.host.usage import Members, files
 from sojourn.places import halt, proc
 from sojourn.places.halt import Held
 from sojourn.places.ledger import Book
 from sojourn.spec.blame import parted
 
+TREE = Tree()
 #: Fields of /proc/stat after the name, proc(5).
 USER, NICE, SYSTEM, IRQ, SOFTIRQ = 0, 1, 2, 5, 6
 
@@ -30,7 +32,7 @@ class Suspect(Protocol):
     name: str
 
     def look(self) -> None:
-        """Find the processes that are its now."""
+        """Find the processes that are its now, before the first window."""
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -49,26 +51,30 @@ class Suspect(Protocol):
 class Beside:
     """A neighbour of the scene."""
 
-    def __init__(self, actor: Actor) -> None:
+    def __init__(self, actor: Actor, tree: Tree = TREE) -> None:
         """`actor`: on the stage; one that has no processes is never stopped."""
         self._actor = actor if isinstance(actor, Neighbour) else None
         self.name = self._actor.text if self._actor else actor.name
         self.pids: tuple[int, ...] = ()
+        leaders = self._actor.pids if self._actor else ()
+        self._members = [Members(tree, leader) for leader in leaders]
 
     def look(self) -> None:
-        """All processes of the sessions that its tasks lead."""
-        leaders = self._actor.pids if self._actor else ()
-        self.pids = tuple(member.pid for leader in leaders for member in proc.session(leader))
+        """All processes of the sessions that its tasks lead; all of /proc is read but rarely."""
+        now_s = time.monotonic()
+        self.pids = tuple(pid for members in self._members for pid in members.look(now_s))
 
     def stop(self) -> None:
         """All at once, by their groups."""
         if self._actor:
             self._actor.stop()
+            self.look()
 
     def go(self) -> None:
         """Likewise."""
         if self._actor:
             self._actor.go()
+            self.look()
 
     def release(self) -> None:
         """The scene ends them; until then they run."""
