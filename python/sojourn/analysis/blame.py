@@ -39,6 +39,7 @@ METHOD = Method(
 )
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 ALPHA = 0.05
 BLOCKS_MIN = 6  # with five the least p-value of a pair is above 5 %
 EVERY_MAX = 10  # blocks of which all ways of swapping are tried
@@ -49,7 +50,7 @@ TIE = 1e-9  # of the same: quantiles of one bin are equal
 RATIO_MAX = 1000.0  # an interval does not go further
 BISECTIONS = 9
 LOST_NS = 1e9  # a request that never completed took longer than this, and than all that did
-BOOT = 1000
+BOOT, BOOT_BINS = 1000, 300
 ABOVE_MIN = 5  # requests above the quantile, of either side
 
 Pairs = Sequence[tuple[Floats, Floats]]
@@ -159,9 +160,7 @@ class _Test:
         count = len(logs) // 2
         ordered = [np.sort(window) for window in logs]
         self._with, self._without = ordered[:count], ordered[count:]
-        self._sizes = [
-            np.array([w.size for w in side], float) for side in (self._with, self._without)
-        ]
+        self._sizes = [np.array([w.size for w in side]) for side in (self._with, self._without)]
         self._q = q
         ends = [_quantile(window, q) for window in logs]
         self._lo, self._hi = min(ends), max(ends)  # no pooled quantile lies outside
@@ -192,16 +191,17 @@ class _Test:
             known, outer = (middle, outer) if self.p(middle) > ALPHA else (known, middle)
         return outer
 
-    def _logs(self, shift: float, swaps: Floats) -> Floats:
+    def _logs(self, shift: float, swaps: Counts) -> Floats:
         """Logarithms of the ratios under these swaps, `shift` taken off the side with."""
         low, high = min(self._lo, self._lo - shift), max(self._hi, self._hi - shift)
         bins = min(BINS_MAX, max(2, math.ceil((high - low) / STEP) + 1))
         edges = np.linspace(low, high + STEP, bins)
         up_to = [
-            np.array([np.searchsorted(window, edges + off, side="right") for window in side], float)
+            np.array([np.searchsorted(window, edges + off, side="right") for window in side])
             for side, off in ((self._with, shift), (self._without, 0.0))
         ]
-        # 1 in a row of `swaps`: the block's windows are where they were
+        # 1 in a row of `swaps`: the block's windows are where they were. Whole numbers: their
+        # products are sums of a few rows, for which a library of threads would only get in the way.
         first = swaps @ up_to[0] + (1 - swaps) @ up_to[1]
         second = up_to[0].sum(axis=0) + up_to[1].sum(axis=0) - first
         sizes = [swaps @ a + (1 - swaps) @ b for a, b in (self._sizes, self._sizes[::-1])]
@@ -217,33 +217,27 @@ def _quantile(window: Floats, q: float) -> float:
     return float(np.partition(window, rank)[rank])
 
 
-def _counted(window: Floats, edges: Floats) -> Floats:
-    """How many values lie up to each edge and above the one before; last: beyond all."""
-    found = np.searchsorted(edges, window)
-    return np.bincount(found, minlength=edges.size + 1).astype(np.float64)
-
-
-def _swaps(count: int, seed: int) -> Floats:
+def _swaps(count: int, seed: int) -> Counts:
     """Rows of 0 and 1, a column for each block; the first row is what was observed: all 1."""
     if count <= EVERY_MAX:
-        return np.array(list(itertools.product((1.0, 0.0), repeat=count)), np.float64)
-    drawn = np.random.default_rng(seed).integers(0, 2, size=(DRAWS, count)).astype(np.float64)
-    return np.vstack([np.ones((1, count)), drawn])
+        return np.array(list(itertools.product((1, 0), repeat=count)), np.int64)
+    drawn = np.random.default_rng(seed).integers(0, 2, size=(DRAWS, count))
+    return np.vstack([np.ones((1, count), np.int64), drawn])
 
 
 def spread(windows: Sequence[Floats], q: float, *, seed: int) -> Interval | None:
     """95 % interval of a pooled quantile, windows drawn with replacement; None of too few."""
     if len(windows) < BLOCKS_MIN:
         return None
-    logs = _finite(windows)
+    logs = [np.sort(window) for window in _finite(windows)]
     ends = [_quantile(window, q) for window in logs]
-    edges = np.linspace(min(ends), max(ends) + STEP, 500)
-    counts = np.array([_counted(window, edges) for window in logs])
+    edges = np.linspace(min(ends), max(ends) + STEP, BOOT_BINS)
+    up_to = np.array([np.searchsorted(window, edges, side="right") for window in logs])
+    sizes = np.array([window.size for window in logs])
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(len(windows), np.full(len(windows), 1 / len(windows)), size=BOOT)
-    up_to = np.cumsum(drawn @ counts, axis=1)
-    reached = (up_to >= np.ceil(q * up_to[:, -1:])).argmax(axis=1)
-    found = np.exp(edges[np.minimum(reached, edges.size - 1)])
+    need = np.ceil(q * (drawn @ sizes) - TIE)
+    found = np.exp(edges[(drawn @ up_to >= need[:, None]).argmax(axis=1)])
     lo, hi = (float(np.quantile(found, p)) for p in (ALPHA / 2, 1 - ALPHA / 2))
     return Interval(lo=lo, hi=hi)
 
