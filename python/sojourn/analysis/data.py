@@ -13,6 +13,7 @@ from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
 from sojourn.samples.beside import Beside
+from sojourn.samples.blame import Blamed
 from sojourn.samples.costs import Costs
 from sojourn.samples.properties import Properties
 from sojourn.samples.resources import Resources
@@ -87,6 +88,7 @@ class Measured:
         costs: how long isolation mechanisms took to apply; None: nobody applied any.
         beside: what the neighbour did of its own work; None: there was none, or it did not say.
         properties: what a scheduler setting was seen to do; None: nobody looked.
+        blamed: what was stopped when, and the requests of each window; None: nobody was suspected.
         resources: what the service used meanwhile; None in a record from before that was kept.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
@@ -117,6 +119,7 @@ class Measured:
     probe: Probe | None = None
     costs: Costs | None = None
     properties: Properties | None = None
+    blamed: Blamed | None = None
     resources: Resources | None = None
     beside: Beside | None = None
 

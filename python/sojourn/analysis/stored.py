@@ -19,11 +19,13 @@ from sojourn.errors import StoreFault
 from sojourn.plan import design, failures, left_out, questions
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.questions import blame as blame_points
 from sojourn.plan.questions import isolation_cost, scheduler_bakeoff
 from sojourn.samples import (
     Interval,
     LoadResult,
     beside,
+    blame,
     costs,
     culprits,
     intervals,
@@ -172,15 +174,17 @@ def _beside(folder: Path, outcome: Outcome) -> beside.Beside | None:
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:
     """What served, by label and levels: the last `service.json` of each: lives are set up alike.
 
-    But for the shield: runs as the machine schedules have none, and do not speak for the others.
+    But for the shield: runs as the machine schedules have none, and speak only where no others are.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for outcome in reversed(outcomes):
-        label, phase = outcome.point.service, outcome.point.phase
-        path = record.folder_of(outcome) / SERVICE
-        home = design.home(label, design.levels_of(record.study, outcome.point))
-        if home not in found and not questions.kind_of(phase).is_bare and path.exists():
-            found[home] = read_json(path)
+    for is_bare in (False, True):
+        for outcome in reversed(outcomes):
+            label, phase = outcome.point.service, outcome.point.phase
+            path = record.folder_of(outcome) / SERVICE
+            home = design.home(label, design.levels_of(record.study, outcome.point))
+            is_meant = questions.kind_of(phase).is_bare is is_bare
+            if home not in found and is_meant and path.exists():
+                found[home] = read_json(path)
     return found
 
 
@@ -201,6 +205,9 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         return Measured(outcome=outcome, properties=properties.read(folder))
     if outcome.point.phase is isolation_cost.PHASE:
         return Measured(outcome=outcome, costs=costs.read(folder))
+    if outcome.point.phase in blame_points.PHASES and outcome.requests:
+        found = blame.read(folder, outcome.point.repeat)
+        return Measured(outcome=outcome, blamed=found, culprits=_culprits(folder))
     if kind.is_bare:
         return Measured(outcome=outcome, culprits=_culprits(folder))
     if not _is_summarised(outcome):

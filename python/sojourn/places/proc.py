@@ -73,7 +73,7 @@ def tasks(leader: int) -> tuple[Task, ...]:
     return tuple(
         Task(pid=member.pid, tid=tid, name=name, command=_command(member.pid))
         for member in session(leader)
-        for tid, name in _threads(member.pid)
+        for tid, name in threads(member.pid)
     )
 
 
@@ -95,7 +95,8 @@ def thread_ns(pid: int, tid: int) -> int:
     return 0
 
 
-def _threads(pid: int) -> list[tuple[int, str]]:
+def threads(pid: int) -> list[tuple[int, str]]:
+    """Number and name of each thread of a process; none of one that is gone."""
     found: list[tuple[int, str]] = []
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())

@@ -18,6 +18,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from sojourn import units
 from sojourn.spec import keys
 from sojourn.spec.base import Model, Table
+from sojourn.spec.blame import Blame
 from sojourn.spec.design import Combination, Design, Factors
 from sojourn.spec.levels import level_text
 from sojourn.spec.together import QosMatrix, Together, refuse, refuse_matrix
@@ -222,6 +223,8 @@ class ServiceSpec(Model):
     """Known truth; needed for "check"."""
     attribution: Attribution | None = None
     """The load at which factors are compared; needed for "attribution"."""
+    blame: Blame | None = None
+    """Who may be to blame for a missed target; needed for "blame"."""
 
     @field_validator("measure", mode="before")
     @classmethod

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from sojourn.actors.kind import ProbeKind
 from sojourn.actors.probes import (
+    blame,
     culprits,
     host,
     isolation_cost,
@@ -26,6 +27,7 @@ KINDS: Mapping[str, ProbeKind] = table(
     culprits.KIND,
     isolation_cost.KIND,
     properties.KIND,
+    blame.KIND,
     resources.KIND,
     host.KIND,
 )

@@ -18,6 +18,7 @@ from sojourn.host import culprits
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
 from sojourn.plan import Point, questions
+from sojourn.plan.questions import blame
 from sojourn.spec import ServiceSpec
 
 LOOK_S_MAX = 5.0
@@ -96,7 +97,8 @@ def _one(culprit: Culprit) -> dict[str, Any]:
 def build(spec: ServiceSpec, point: Point) -> Culprits | None:
     """For points as the machine schedules them: to look costs a little at every switch of tasks."""
     del spec
-    return Culprits() if questions.kind_of(point.phase).is_bare else None
+    is_watched = questions.kind_of(point.phase).is_bare and point.phase is not blame.PHASE
+    return Culprits() if is_watched else None
 
 
 KIND = ProbeKind(

@@ -14,6 +14,7 @@ from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions import (
     attribution,
     beside,
+    blame,
     breakdown,
     check,
     isolation_cost,
@@ -35,6 +36,7 @@ KINDS: Mapping[str, Answer] = kinds.table(
     isolation_cost.KIND,
     attribution.KIND,
     beside.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,

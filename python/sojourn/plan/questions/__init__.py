@@ -10,6 +10,7 @@ from sojourn.plan.points import Phase
 from sojourn.plan.questions import (
     attribution,
     beside,
+    blame,
     breakdown,
     check,
     isolation_cost,
@@ -33,6 +34,7 @@ KINDS: Mapping[str, Question] = kinds.table(
     isolation_cost.KIND,
     attribution.KIND,
     beside.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,

@@ -83,7 +83,6 @@ class IsolationCost(Question):
                     )
         return None
 
-
     def beside_s(self, point: Point) -> float:
         """Under load the turns end with it; before it all are applied, the slowest from a shell."""
         setting = point.setting

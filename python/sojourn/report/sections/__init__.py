@@ -8,6 +8,7 @@ from sojourn import kinds
 from sojourn.report.sections import (
     attribution,
     beside,
+    blame,
     breakdown,
     check,
     isolation_cost,
@@ -29,6 +30,7 @@ KINDS: Mapping[str, Shown] = kinds.table(
     isolation_cost.KIND,
     attribution.KIND,
     beside.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
