@@ -34,6 +34,7 @@ _MANY = "needs more CPUs than this project was developed on, and a study"
 _COLOCATION = "needs the co-location studies"
 _KNOBS = "needs the isolation studies"
 _READ = ""
+_CLASSIFY = "sojourn classify --paper"
 
 _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("L1", "headlines: +52 % throughput per TCO", "computed", "sojourn replicate L32"),
@@ -105,7 +106,7 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("C24", "Figs. 12, 13: LLC ways", "not yet", "needs resctrl"),
     ("C25", "memory and network shares", "not yet", _KNOBS),
     ("C26", "fan-out", "simulated", "sojourn replicate C26 (arithmetic)"),
-    ("P1", "non-scalable and SMT-insensitive services", "not yet", _MANY),
+    ("P1", "non-scalable and SMT-insensitive services", "computed", _CLASSIFY),
     ("P2", "test bed", "background", _READ),
     ("P3", "resource manager", "not yet", "needs the run-time manager"),
     ("P4", "TailBench services", "not yet", "needs these services"),
@@ -115,14 +116,16 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("P8", "LQoS = 5 × service", "computed", "sojourn replicate P8 (arithmetic)"),
     ("P9", "Fig. 3: scatter with LOWESS", "not yet", "needs the TailBench services"),
     ("P10", "scaling by threads", "simulated", "sojourn replicate P10"),
+    ("P11", "causes of not scaling", "not yet", _MANY),
+    ("P12", "actions to take", "computed", "sojourn classify prints them"),
     *((f"P{n}", about, "not yet", why) for n, about, why in (
-        (11, "causes of not scaling", _MANY),
-        (12, "actions to take", "needs the run-time manager"),
         (13, "Fig. 4: resources at LQoS", "needs the manager's monitors"),
         (14, "CPU and LLC by scenario", "needs the manager's monitors"),
         (15, "disk and network by service", "needs the TailBench services"),
-        (16, "Table 3: signatures", "needs the manager's monitors"),
-        (17, "Table 4: classes", "needs the manager's monitors"),
+    )),
+    ("P16", "Table 3: signatures", "computed", _CLASSIFY),
+    ("P17", "Table 4: classes", "computed", _CLASSIFY),
+    *((f"P{n}", about, "not yet", why) for n, about, why in (
         (18, "Fig. 5: CAT", "needs resctrl"),
         (19, "Fig. 6: MBA", "needs resctrl"),
         (20, "Fig. 7: disk", _COLOCATION),
