@@ -61,7 +61,8 @@ def given(record: Record) -> StudyData:
         study=study,
         left_out=left,
         measured=tuple(
-            _with_others(known.get(point[0]) or _known(*point), point[0], study) for point in points
+            _with_strangers(known.get(point[0]) or _known(*point), point[0], study)
+            for point in points
         ),
         setups={label: _setup(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
@@ -198,18 +199,8 @@ def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def _measured(folder: Path, outcome: Outcome) -> Measured:
     """All of a point that findings are made of, from its own files."""
-    if outcome.point.phase is Phase.TRACE and outcome.requests:
-        return _traced(folder, outcome)
-    kind = questions.kind_of(outcome.point.phase)
-    if outcome.point.phase is scheduler_bakeoff.PHASE:
-        return Measured(outcome=outcome, properties=properties.read(folder))
-    if outcome.point.phase is isolation_cost.PHASE:
-        return Measured(outcome=outcome, costs=costs.read(folder))
-    if outcome.point.phase in blame_points.PHASES and outcome.requests:
-        found = blame.read(folder, outcome.point.repeat)
-        return Measured(outcome=outcome, blamed=found, culprits=_culprits(folder))
-    if kind.is_bare:
-        return Measured(outcome=outcome, culprits=_culprits(folder))
+    if (special := _of_its_own(folder, outcome)) is not None:
+        return special
     if not _is_summarised(outcome):
         return Measured(outcome=outcome, resources=_used(folder, outcome))
     result = load_result(folder / LOAD)
@@ -233,6 +224,23 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         worker_cpu_s=_workers(folder),
         resources=resources.read(folder),
     )
+
+
+def _of_its_own(folder: Path, outcome: Outcome) -> Measured | None:
+    """A point whose question reads files of its own beside the load's; None: it is like most."""
+    phase = outcome.point.phase
+    if phase is Phase.TRACE and outcome.requests:
+        return _traced(folder, outcome)
+    if phase is scheduler_bakeoff.PHASE:
+        return Measured(outcome=outcome, properties=properties.read(folder))
+    if phase is isolation_cost.PHASE:
+        return Measured(outcome=outcome, costs=costs.read(folder))
+    if phase in blame_points.PHASES and outcome.requests:
+        found = blame.read(folder, outcome.point.repeat)
+        return Measured(outcome=outcome, blamed=found, culprits=_culprits(folder))
+    if questions.kind_of(phase).is_bare:
+        return Measured(outcome=outcome, culprits=_culprits(folder))
+    return None
 
 
 def _workers(folder: Path) -> tuple[float, ...]:
@@ -267,7 +275,7 @@ def _culprits(folder: Path) -> tuple[str, ...]:
     return tuple(c.task for c in culprits.read(folder) if c.long_runs_per_s)
 
 
-def _with_others(measured: Measured, folder: Path, study: Study) -> Measured:
+def _with_strangers(measured: Measured, folder: Path, study: Study) -> Measured:
     """Where the study has no shield: who else ran on the server's CPUs, with their shares."""
     if study.run.shield != NO_SHIELD or not (folder / HOST).exists():
         return measured

@@ -198,7 +198,8 @@ def _paper(*, as_json: bool, has_details: bool) -> None:
     found, simple = published.agreements(), published.simple()
     if as_json:
         put_json({
-            "label": "computed", "sights": [{"sight": one.sight, "rows": one.rows} for one in found],
+            "label": "computed",
+            "sights": [{"sight": one.sight, "rows": one.rows} for one in found],
             "rules_of_one_sensor": simple, "by_load": published.by_load(),
         })  # fmt: skip
     else:

@@ -210,11 +210,6 @@ class Neighbour(Actor):
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task
         self._used_s[cpu] = self._stage.end(task).cpu_s
 
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """First process of each of its tasks."""
-        return tuple(task.pid for _, task in self._tasks)
-
     def cpu_ns(self, cpus: Collection[int]) -> int:
         """CPU time that its tasks and whatever they started have used on these CPUs, ns."""
         return sum(proc.used_ns(task.pid) for cpu, task in self._tasks if cpu in cpus)
