@@ -15,7 +15,6 @@ from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.host import culprits
 from sojourn.host.culprits import Culprit, Sight
-from sojourn.places import proc
 from sojourn.plan import Point, questions
 from sojourn.spec import ServiceSpec
 
@@ -43,7 +42,7 @@ class Culprits(Actor):
         live = stage.services[stage.point.service]
         if live.process is None:
             return
-        own = [member.pid for member in proc.session(live.process.pid)]
+        own = [member.pid for member in live.members()]
         cpus = live.placement.server
         self._seconds = min(LOOK_S_MAX, stage.point.warmup_s + stage.point.measure_s)
 
