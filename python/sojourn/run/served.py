@@ -124,7 +124,6 @@ def _company(stage: Stage) -> list[list[str]]:
 
 def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
     """`service.json`: what served, for the report and for whoever repeats it by hand."""
-    user = users.server_user()
     where, turned = live.placement, _turned(live)
     return {
         "schema": "sojourn.service/1",
@@ -133,7 +132,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         "life": live.life,
         "version": live.service.version(),
         "command": list(live.argv),
-        "user": user.name if user else "the user who runs the lab",
+        "user": _user(live),
         "pid": live.process.pid if live.process else None,
         "place": spec.place,
         "host": live.address.host,
@@ -164,6 +163,14 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         ],
         "took_s": live.took_s,
     }
+
+
+def _user(live: RunningService) -> str:
+    """Who it runs as."""
+    if live.service.is_foreign:
+        return "whoever started it"
+    user = None if live.service.is_own_user else users.server_user()
+    return user.name if user else "the user who runs the lab"
 
 
 def _turned(live: RunningService) -> dict[str, dict[str, str]]:

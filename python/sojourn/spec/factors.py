@@ -28,6 +28,7 @@ _FIXED = {
     "seed": "blocks repeat with other draws: see run.repeats",
     "run.profile": "its values are filled in before: vary those, such as run.measure_s",
     "run.fractions": "vary load instead: load = [0.3, 0.7]",
+    "run.rates": 'vary rate instead: rate = ["10k", "20k"]',
     "run.repeats": _OF_ALL,
     "run.peak_repeats": _OF_ALL,
     "run.check_repeats": _OF_ALL,

@@ -24,7 +24,7 @@ SCHEMAS = Path(__file__).parents[1] / "schema"
 RESERVED = {
     "schema": "nothing; the lab writes it",
     "target": "the kind of the service",
-    "rate": "run.fractions",
+    "rate": "run.fractions or run.rates",
     "duration": "run.measure_s",
     "warmup": "run.warmup_s",
     "seed": "seed, at the top of the study",

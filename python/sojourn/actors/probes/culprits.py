@@ -45,10 +45,11 @@ class Culprits(Actor):
         live = stage.services[stage.point.service]
         if live.process is None:
             return
-        leaders = [one.process.pid for one in stage.services.values() if one.process]
+        served = (one for one in stage.services.values() if one.process)
+        own = [member.pid for one in served for member in one.members()]
         beside = (actor for actor in stage.entered if isinstance(actor, Neighbour))
-        leaders += [pid for actor in beside for pid in actor.pids]
-        own = [member.pid for leader in leaders for member in proc.session(leader)]
+        leaders = (pid for actor in beside for pid in actor.pids)
+        own += [member.pid for leader in leaders for member in proc.session(leader)]
         cpus = live.placement.server
         self._seconds = min(LOOK_S_MAX, stage.point.warmup_s + stage.point.measure_s)
 
