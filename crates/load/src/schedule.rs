@@ -96,7 +96,7 @@ mod tests {
             popularity: "order".into(),
             paths_file: file,
             warmup: "0s".into(),
-            duration: "900ms".into(),
+            duration: "850ms".into(),
             seed: 1,
             ..Job::default()
         };
