@@ -14,6 +14,10 @@ pub const SCHEMA: &str = "sojourn.load.job/1";
 /// One run of the generator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "keys of a job are wishes that go with any other"
+)]
 pub struct Job {
     /// Version of this form: `sojourn.load.job/1`.
     pub schema: String,

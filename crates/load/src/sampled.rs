@@ -205,7 +205,7 @@ fn sha256(text: &str) -> Result<Option<[u8; 32]>, Fault> {
         return Ok(None);
     }
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let are_digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let are_digits = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
     let found = bytes.filter(|_| are_digits).and_then(|bytes| bytes.try_into().ok());
     found.map(Some).ok_or_else(|| {

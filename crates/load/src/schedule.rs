@@ -84,6 +84,34 @@ mod tests {
         assert_eq!(of("memcache://h", &["/a", "/b"]), 10);
     }
 
+    /// Four requests within half a second, at twice the speed, and again after a mean gap.
+    #[test]
+    fn a_log_is_asked_for_in_its_order_at_its_times() {
+        let path = std::env::temp_dir().join(format!("sojourn-log-{}", std::process::id()));
+        std::fs::write(&path, "timestamp_s path\n10 /a\n10.1 /b\n10.4 /a\n10.6 /c\n").unwrap();
+        let file = path.display().to_string();
+        let mut job = Job {
+            target: "http://h/".into(),
+            arrivals: format!("trace:{file},speed=2"),
+            popularity: "order".into(),
+            paths_file: file,
+            warmup: "0s".into(),
+            duration: "850ms".into(),
+            seed: 1,
+            ..Job::default()
+        };
+        let (kind, target) =
+            (protocols::kind_of_job(&job).unwrap(), protocols::target(&job.target));
+        (kind.settle)(&mut job, &target.unwrap()).unwrap();
+        let plan = draw(&job, 0).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(plan.item, [0, 1, 2, 3, 0, 1, 2, 3]);
+        let due_ms: Vec<f64> = plan.intended_ns.iter().map(|&ns| ns as f64 / 1e6).collect();
+        let wanted = [100.0, 150.0, 300.0, 400.0, 500.0, 550.0, 700.0, 800.0];
+        let far = due_ms.iter().zip(wanted).map(|(due, at)| (due - at).abs());
+        assert!(far.fold(0.0, f64::max) < 1e-3, "{due_ms:?}");
+    }
+
     #[test]
     fn who_wants_raw_requests_is_told_what_they_cost() {
         let long = Job { target: "null:".into(), seed: 1, rate: "1G".into(), ..Job::default() };

@@ -1,4 +1,4 @@
-use sojourn_workload::plan::Plan;
+use sojourn_workload::plan::{Op, Plan};
 
 use super::*;
 use crate::excluded;
@@ -19,7 +19,8 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Measurement {
     marks.sent_ns.clone_from(&due);
     marks.done_ns = requests.iter().map(|r| r.1 * MS).collect();
     marks.outcome.fill(Outcome::Hit);
-    let plan = Plan { intended_ns: due, ..Plan::default() };
+    let (item, op) = (vec![0; due.len()], vec![Op(0); due.len()]);
+    let plan = Plan { intended_ns: due, item, op, ..Plan::default() };
     Measurement {
         looked: None,
         job: Job::default(),

@@ -62,12 +62,46 @@ fn failed(evidence: &Evidence) -> Option<String> {
             } else {
                 format!("what came back begins with \"{}\"", heard.escape_ascii())
             },
-            fix(&target)
+            fix(&target, heard)
         )
     })
 }
 
-fn fix(target: &Target) -> String {
+/// How replies of a protocol begin, and the scheme of targets that speak it; empty: this program does not.
+const KNOWN: [(&[u8], &str, &str); 12] = [
+    (b"HTTP/1.", "HTTP", "http"),
+    (b"\x15\x03", "TLS", "https"),
+    (b"\x16\x03", "TLS", "https"),
+    (b"ERROR\r\n", "memcache", "memcache"),
+    (b"CLIENT_ERROR", "memcache", "memcache"),
+    (b"-ERR", "Redis", "resp"),
+    (b"-NOAUTH", "Redis", "resp"),
+    (b"\0\0\x12\x04", "HTTP/2", ""),
+    (b"\0\0\x18\x04", "HTTP/2", ""),
+    (b"E\0\0\0", "PostgreSQL", ""),
+    (b"SSH-", "SSH", ""),
+    (b"220 ", "mail or FTP", ""),
+];
+
+/// What the server speaks, by the first bytes of its replies, if it is something else than the target's.
+fn looks_like(target: &Target, heard: &[u8]) -> Option<String> {
+    let (_, name, scheme) = KNOWN.iter().find(|(begin, ..)| heard.starts_with(begin))?;
+    let place = target.place();
+    match *scheme {
+        "" => Some(format!(
+            "the server on {place} looks like one of {name}, which is not spoken here"
+        )),
+        own if own == target.scheme.name => None,
+        other => {
+            Some(format!("the server on {place} looks like one of {name}: ask {other}://{place}"))
+        }
+    }
+}
+
+fn fix(target: &Target, heard: &[u8]) -> String {
+    if let Some(found) = looks_like(target, heard) {
+        return found;
+    }
     let (scheme, place) = (target.scheme, target.place());
     let over = if scheme.carrier == Carrier::Datagrams { "UDP" } else { "TCP" };
     if !scheme.if_silent.is_empty() {
@@ -112,6 +146,16 @@ mod tests {
         assert!(
             all_end(Outcome::Pending, Outcome::Pending, b"").reasons[0].contains("nothing came")
         );
+    }
+
+    #[test]
+    fn the_first_bytes_tell_which_protocol_it_looks_like() {
+        let said =
+            |heard: &[u8]| all_end(Outcome::Garbled, Outcome::Garbled, heard).reasons.remove(0);
+        assert!(said(b"ERROR\r\n").ends_with("ask memcache://127.0.0.1:7777"));
+        assert!(said(b"\x15\x03\x01\0\x02").ends_with("ask https://127.0.0.1:7777"));
+        assert!(said(b"SSH-2.0").contains("SSH, which is not spoken here"));
+        assert!(said(b"what?").contains("probably speaks another protocol"));
     }
 
     #[test]

@@ -32,7 +32,10 @@ fn failed(evidence: &Evidence) -> Option<String> {
     }
     let is_dead = evidence.requests > 0 && evidence.errors == evidence.requests;
     if is_dead {
-        return Some("no request succeeded (see errors); check that the service is up".into());
+        return Some(format!(
+            "no request succeeded (see errors{}); check that the service is up, and lets us in",
+            first_line(&evidence.talk.heard)
+        ));
     }
     let failed = share(evidence.errors, evidence.requests);
     (evidence.qos_bound_ns.is_none() && failed > SHARE_MAX).then(|| {
@@ -43,6 +46,15 @@ fn failed(evidence: &Evidence) -> Option<String> {
             SHARE_MAX * 100.0
         )
     })
+}
+
+/// What the first reply began with, to stand behind "see errors"; a status and why, as a rule.
+fn first_line(heard: &[u8]) -> String {
+    let line = heard.split(|&byte| byte == b'\r' || byte == b'\n').next().unwrap_or_default();
+    if line.is_empty() {
+        return String::new();
+    }
+    format!("; the first reply begins with \"{}\"", line.escape_ascii())
 }
 
 /// Why the rate of a closed loop is not the service's peak.
@@ -79,6 +91,16 @@ mod tests {
             *outcome = Outcome::TimedOut;
         });
         summarise(&run).unwrap()
+    }
+
+    #[test]
+    fn where_nothing_succeeds_the_first_reply_says_why() {
+        let mut run = fake::run(fake::job(), 0, 1_000);
+        run.threads[0].marks.outcome.fill(Outcome::Status);
+        run.threads[0].heard = b"HTTP/1.1 401 Unauthorized\r\nWWW".to_vec();
+        let reasons = summarise(&run).unwrap().reasons;
+        let told = "begins with \"HTTP/1.1 401 Unauthorized\")";
+        assert!(reasons.iter().any(|why| why.contains(told)), "{reasons:?}");
     }
 
     #[test]

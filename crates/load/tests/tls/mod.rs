@@ -101,7 +101,7 @@ fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
 
 /// What a job that must not run is told.
 fn fault(job: Job) -> Fault {
-    attempt(job).err().expect("it must fail")
+    attempt(job).expect_err("it must fail")
 }
 
 fn attempt(job: Job) -> Result<Judged, Fault> {

@@ -8,10 +8,11 @@
 //! 12.000018                 500
 //! ```
 //!
-//! What follows a number on its line, such as a path, is not read here. Timestamps ascend; only their differences count. Empty lines and lines that begin with `#` are
-//! skipped. The trace brings its own rate, which replaces the job's; `trace:FILE,speed=2` goes twice as
-//! fast, and `trace:FILE,scaled` keeps the shape and takes the job's rate. A run longer than the trace repeats it from the start; the last
-//! arrival of timestamps is followed by the mean gap, since the file does not say what came next.
+//! What follows a number on its line, such as a path, is not read here. Timestamps ascend; only their
+//! differences count. Empty lines and lines that begin with `#` are skipped. The trace brings its own
+//! rate, which replaces the job's; `trace:FILE,speed=2` goes twice as fast, and `trace:FILE,scaled`
+//! keeps the shape and takes the job's rate. A run longer than the trace repeats it from the start;
+//! before the first arrival of timestamps is the mean gap, since the file does not say what came before.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -142,7 +143,8 @@ fn read<'a>(text: &'a str) -> Result<Vec<f64>, Fault> {
 }
 
 fn differences(stamps_s: &[(f64, usize)]) -> Result<Vec<f64>, Fault> {
-    let mut gaps = Vec::with_capacity(stamps_s.len());
+    let mut gaps = vec![0.0]; // before the first arrival: see below
+    gaps.reserve(stamps_s.len());
     for pair in stamps_s.windows(2) {
         let ((before, _), (now, number)) = (pair[0], pair[1]);
         if now < before {
@@ -150,8 +152,7 @@ fn differences(stamps_s: &[(f64, usize)]) -> Result<Vec<f64>, Fault> {
         }
         gaps.push((now - before) * 1e9);
     }
-    let mean = gaps.iter().sum::<f64>() / gaps.len().max(1) as f64;
-    gaps.push(mean);
+    gaps[0] = gaps.iter().sum::<f64>() / (gaps.len() - 1).max(1) as f64;
     Ok(gaps)
 }
 
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn stamps_and_gaps_say_the_same() {
         let stamps = read("timestamp_s\n# night\n10.0\n\n10.5\n12.0\n").unwrap();
-        assert_eq!(stamps, [0.5e9, 1.5e9, 1e9]);
+        assert_eq!(stamps, [1e9, 0.5e9, 1.5e9]);
         assert_eq!(read("gap_ns\n100\n200\n").unwrap(), [100.0, 200.0]);
         let log = read("timestamp_s path\n10 /a\n10.5 /b c\n12\t/a\n").unwrap();
         assert_eq!(log, stamps, "what stands behind the times is somebody else's");
