@@ -168,7 +168,7 @@ class _Test:
 
     def statistic(self, shift: float) -> float:
         """Logarithm of the ratio, less `shift`: as it was observed."""
-        return self._logs(shift, self._swaps[:1])[0]
+        return float(self._logs(shift, self._swaps[:1])[0])
 
     def p(self, shift: float) -> float:
         """Share of the swaps that are as extreme, if e^shift is the true ratio; two-sided."""

@@ -78,7 +78,7 @@ def played(
     point = SimpleNamespace(service="it", measure_s=measure_s, seed=5)
     stage = SimpleNamespace(services={"it": live}, point=point, folder=folder)
     actor = Blame(window_s=0.01, settle_s=0.002)
-    actor.enter(stage)  # type: ignore[arg-type]
+    actor.enter(stage)
     actor.second({"t_s": 0.0})
     assert actor._thread is not None
     actor._thread.join(WITHIN_S)
@@ -125,7 +125,7 @@ def test_a_load_that_never_begins_stops_nobody(
         point=SimpleNamespace(service="it", measure_s=9.0, seed=5),
     )  # fmt: skip
     actor = Blame(window_s=0.5, settle_s=0.1)
-    actor.enter(stage)  # type: ignore[arg-type]
+    actor.enter(stage)
     began_s = time.monotonic()
     actor.leave()
     assert time.monotonic() - began_s < blame.JOIN_S_MAX

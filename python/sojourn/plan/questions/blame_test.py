@@ -59,7 +59,9 @@ def test_the_experiment_is_as_long_as_its_windows() -> None:
         of = study(f"{KEY}.blocks={blocks}", f"{KEY}.window=1s", 'neighbour="spin"')
         of = of.model_copy(update={"factors": {}})
         (test,) = [o.point for o in play(of, imagine) if o.point.phase is PHASE]
-        assert test.measure_s == pytest.approx(blocks * 4 + blame.BEFORE_S)  # two suspects
+        assert test.measure_s == pytest.approx(
+            blame.SPARE * blocks * 4 + blame.BEFORE_S
+        )  # two suspects
 
 
 @pytest.mark.parametrize(
