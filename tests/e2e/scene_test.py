@@ -21,10 +21,14 @@ from sojourn.actors.probes import trace
 from sojourn.errors import HostFault, RunFault
 from sojourn.host.tree import cpu_text
 from sojourn.knobs import Knob
+from sojourn.places import proc
 from sojourn.plan import Phase, Point
+from sojourn.plan.questions import blame
 from sojourn.plan.setting import Setting
+from sojourn.samples import blame as stopped
 from sojourn.samples import resources
 from sojourn.spec import Study
+from sojourn.spec.blame import Blame
 
 pytestmark = pytest.mark.e2e
 
@@ -220,3 +224,33 @@ def test_a_tracer_that_does_not_trace_fails_the_point_with_its_own_words(
     assert read(folder, "run.json")["state"] == "failed"
     assert not (folder / "load.json").exists()  # nothing is measured that was to be traced
     assert sum(read(folder, "host.json")["neighbour"]["cpu_s"].values()) >= 0  # and it has left
+
+
+def test_a_suspect_is_stopped_in_its_windows_and_runs_in_the_others(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    """What it uses while it is stopped: nothing, or the tick that was begun before."""
+    needs("memcached")
+    asked = {"rate": "1k", "neighbours": "spin:server"}
+    bare = lab.study("memcached", goals=("blame",))
+    spec = bare.services[0].model_copy(update={"blame": Blame.model_validate(asked)})
+    study = bare.model_copy(update={"services": (spec,)})
+    point = dataclasses.replace(
+        lab.point("memcached", name="blame", measure_s=5.5), phase=blame.PHASE
+    )
+    folder = measure(study, point)
+    found = stopped.read(folder, 0)
+    assert found is not None
+    assert found.file.failed == ""
+    (suspect,) = found.file.suspects
+    assert suspect.name == "spin:server"
+    assert not any(proc.stat(pid) for pid in suspect.pids)  # it ended with the point
+    if len(found.windows) < 4:
+        pytest.skip("the lab was kept from its CPU for most of the run")
+    used: dict[bool, int] = {True: 0, False: 0}
+    for window in found.windows:
+        used[bool(window.stopped)] += window.kept.suspects[0].cpu_ns
+    stops = sum(bool(window.stopped) for window in found.windows)
+    assert used[True] <= stops * proc.TICK_NS
+    assert used[False] > used[True]
+    assert read(folder, "host.json")["neighbour"]["died"] == []

@@ -18,7 +18,6 @@ from sojourn.actors.probes import blame
 from sojourn.actors.probes.blame import Blame
 from sojourn.actors.suspects import Beside, Served, Use
 from sojourn.plan.questions.blame import order
-from sojourn.samples.blame import BlameFile
 
 WITHIN_S = 30.0
 
@@ -92,13 +91,15 @@ def test_windows_follow_the_planned_order_and_say_who_was_stopped(
 ) -> None:
     every = [Fake("a"), Fake("b")]
     table = played(monkeypatch, tmp_path, every, measure_s=blame.LEFT_S + 0.2)
-    windows = BlameFile.model_validate(table).windows
+    windows = table["windows"]
     wanted = [(block, sorted(stopped)) for block, stopped in order(2, 5, 5)]
-    got = [(window.block, window.stopped) for window in windows]
+    got = [(window["block"], window["stopped"]) for window in windows]
     assert got == wanted[: len(got)]
     assert got, "not one window in time"
-    assert all(w.service.run_ns == len(w.stopped) for w in windows)  # as they were at both ends
-    assert all(a.to_ns <= b.from_ns for a, b in pairwise(windows))
+    assert all(
+        w["service"]["run_ns"] == len(w["stopped"]) for w in windows
+    )  # as they were at both ends
+    assert all(a["to_ns"] <= b["from_ns"] for a, b in pairwise(windows))
     assert [one.released > 0 and not one.is_stopped for one in every] == [True, True]
 
 

@@ -257,7 +257,7 @@ def _harm(row: Row, q: str) -> str:
     beside = "with it"
     if row.is_hidden:
         beside, how = "with it alone", "nobody"
-        hidden = f"; while others run it is hidden, {_ratio(row.stop)}"
+        hidden = f"; beside the others {_ratio(row.stop)}"
         return (
             f"{row.name}{where}: {q} {_time(told.with_ns)} {beside} and "
             f"{_time(told.without_ns)} with {how} (ratio {_ratio(told)}{hidden})"

@@ -34,8 +34,9 @@ PHASE, LOOK = Phase(NAME), Phase("blame_look")
 PHASES = frozenset({PHASE, LOOK})
 LEAST = {"quick": 8, "standard": 12, "full": 40}  # blocks of one start
 ALPHA = 0.05
-SURER = 4.0  # the least p-value that there can be is so much below what is needed
+SURER = 2.0  # the least p-value that there can be is so much below what is needed
 BEFORE_S = 2.5  # of load before the first window, for the lab to hear of it, and after the last
+SPARE = 1.05  # times the windows' own length: to stop, to let go and to count takes some too
 IN_TAIL = 10  # requests above the quantile that one window should hold
 
 State = frozenset[int]  # numbers of the suspects that are stopped
@@ -166,7 +167,7 @@ def experiment_s(study: Study, service: ServiceSpec, asked: Asked) -> float:
     """Measured part of a point of the experiment, s."""
     count = len(suspects(study, service))
     windows = blocks(study, asked, count) * len(states(count))
-    return max(study.run.measure_s, windows * asked.window_ns / 1e9 + BEFORE_S)
+    return max(study.run.measure_s, SPARE * windows * asked.window_ns / 1e9 + BEFORE_S)
 
 
 KIND = Blame()

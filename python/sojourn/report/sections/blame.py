@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 import altair as alt
@@ -26,6 +27,16 @@ STOPPED, ALONE = "all run against it stopped", "it alone against nobody"
 RUNS, STOPS = "it runs", "it is stopped"
 AS_IS, REST = "as it is", "all of them stopped"
 ROW_PX = 46
+KERNELS = (
+    "kworker",
+    "ksoftirqd",
+    "kswapd",
+    "kdamond",
+    "kcompactd",
+    "khugepaged",
+    "rcu_",
+    "migration",
+)
 
 
 def rows(found: Blames) -> list[Record]:
@@ -176,6 +187,15 @@ _EXPR = (
 FIGURE = Kind(name=NAME, about="the tail with each suspect and without it (M22)", of_service=draw)
 
 
+def _try(found: Blames, label: str) -> str:
+    """How to put a stranger to the test; "" where all are the kernel's, which cannot be stopped."""
+    ordinary = (name for name in found.strangers if not name.startswith(KERNELS))
+    if not (name := next(ordinary, "")):
+        return ""
+    who = shlex.quote(f"services.{label}.blame.suspects=name:{name}")
+    return f" To try one: --set {who} --set services.{label}.blame.consent=true"
+
+
 class BlameShown(Shown):
     """Two tables: the comparisons, and what each suspect used and cost."""
 
@@ -243,11 +263,7 @@ class BlameShown(Shown):
         if found.strangers:
             label = service.label or service.service
             names = ", ".join(found.strangers[:5])
-            said.append(
-                f"On the service's CPUs, and not suspected: {names}. To try one: --set "
-                f"services.{label}.blame.suspects=name:{found.strangers[0]} --set "
-                f"services.{label}.blame.consent=true"
-            )
+            said.append(f"On the service's CPUs, and not suspected: {names}.{_try(found, label)}")
         return said
 
     def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
