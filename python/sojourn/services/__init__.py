@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.places.task import Task
-from sojourn.services import memcached, nginx, null, synthetic
+from sojourn.services import img_dnn, memcached, nginx, null, ordered_map, synthetic
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 
@@ -18,6 +18,8 @@ KINDS = kinds.table(
     null.KIND,
     memcached.KIND,
     nginx.KIND,
+    img_dnn.KIND,
+    ordered_map.KIND,
     synthetic.KIND,
 )
 

@@ -18,7 +18,7 @@ GIB = 1 << 30
 AT = Address(ports.HOST, 1)
 ROOMY = Allowance(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
 NO_KIND = {
-    *("__init__", "kind", "params", "scaling"),
+    *("__init__", "kind", "params", "queries", "scaling"),
 }
 
 

@@ -66,12 +66,13 @@ def record(
     few = {"fractions": (0.3, 0.6, 0.9), "repeats": 1, "peak_repeats": 2}
     study = Study(
         name="planted", question="Does it scale?", run=PROFILES["quick"].model_copy(update=few),
-        services=(memcached(measure=["sweep"]),), aa=False, factors={KEY: levels},
+        services=(memcached(measure=["sweep"]),), aa=False,
+        factors={KEY: levels} if len(levels) > 1 else {},
     )  # fmt: skip
     with store.open(path, study, machine="test", manifest={"environment": {}}) as kept:
         while (point := next_point(study, kept.outcomes())) is not None:
             folder = kept.folder(point)
-            leave(folder, point, service, int(point.setting[KEY]), unseen)
+            leave(folder, point, service, int(point.setting.get(KEY, levels[0])), unseen)
             kept.add(samples.read(folder))
         kept.finish()
         return kept.path
@@ -81,7 +82,9 @@ def test_a_record_is_classified_at_the_highest_load_within_qos(tmp_path: Path) -
     (found,) = classes(store.read(record(tmp_path, Planted(serial=1.0))))
     assert [seen.name for seen in found.scenarios] == ["1-ST", "8-ST"]
     one = planted.use(Planted(serial=1.0), 1).rps
-    assert found.scenarios[0].load_rps == pytest.approx(one * 0.6 / 0.75, rel=1e-6)
+    assert found.scenarios[0].load_rps == pytest.approx(
+        one * 0.6 / 0.75, rel=1e-3
+    )  # loads have four digits
     assert (found.scalable.word, found.smt.word, found.critical.word) == (
         "no", "no", "CPU, not scalable",
     )  # fmt: skip
@@ -95,7 +98,7 @@ def test_a_scaler_of_which_memory_is_not_seen_is_told_by_what_it_carried(tmp_pat
     (found,) = json.loads(done.stdout)["classes"]
     assert done.exit_code == 0, done.output
     assert (found["scalable"]["word"], found["smt"]["word"]) == ("yes", "yes")
-    assert found["scalable"]["others"][0]["word"] == "undecided"
+    assert found["scalable"]["others"][0]["word"] == "undecided"  # busy threads prove nothing
     assert ["memory bandwidth", "no resctrl here"] in found["unseen"]
     text = CliRunner().invoke(app, ["classify", str(path)], catch_exceptions=False).stdout
     assert "memcached: scalable yes" in text
