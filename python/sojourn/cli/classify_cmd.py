@@ -38,7 +38,7 @@ def classify(
     ] = False,
     memory_max: Annotated[
         str,
-        typer.Option(metavar="BYTES/S", help="What memory can take here, such as 14G.",
+        typer.Option(metavar="BYTES/S", help="What memory can take here, such as 14GB.",
                      show_default="not known"),
     ] = "",
     has_details: Annotated[
@@ -61,7 +61,7 @@ def classify(
     Examples:
       sojourn run thread_scaling && sojourn classify thread_scaling
       sojourn classify                       the newest record
-      sojourn classify --memory-max 14G      as STREAM or the data sheet has it
+      sojourn classify --memory-max 14GB     as STREAM or the data sheet has it
       sojourn classify --paper               Tables 3 and 4 as data
       sojourn classify --planted             a lock, a streamer, a disk writer, a scaler
     """
@@ -77,7 +77,8 @@ def classify(
     else:
         from sojourn import store
 
-        _record(store.read(store.resolve(results, name)), _bytes(memory_max), as_json=as_json)
+        most = _bytes(memory_max)
+        _record(store.read(store.resolve(results, name)), most, as_json=as_json)
 
 
 def _bytes(text: str) -> float | None:
