@@ -15,7 +15,7 @@ import pytest
 
 CRATES = Path(__file__).parent.parent / "crates"
 # Lowest first: a crate stands only on those before it, never on one of its own line.
-LAYERS = (("base",), ("workload",), ("load", "noise", "serve", "sim", "trace"), ("tools",))
+LAYERS = (("base",), ("workload",), ("load", "noise", "query", "serve", "sim", "trace"), ("tools",))
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sojourn.models.classify.published import Agreement
     from sojourn.store.record import Record
 
+_NEAR = 0.8  # of what it carries: samples from lower loads tell less of the crossing
 _SIDES = {"violated": ", where it missed its target", "highest": ", the highest; it has no target"}
 
 
@@ -37,7 +38,7 @@ def classify(
     ] = False,
     memory_max: Annotated[
         str,
-        typer.Option(metavar="BYTES/S", help="What memory can take here, such as 14G.",
+        typer.Option(metavar="BYTES/S", help="What memory can take here, such as 14GB.",
                      show_default="not known"),
     ] = "",
     has_details: Annotated[
@@ -60,7 +61,7 @@ def classify(
     Examples:
       sojourn run thread_scaling && sojourn classify thread_scaling
       sojourn classify                       the newest record
-      sojourn classify --memory-max 14G      as STREAM or the data sheet has it
+      sojourn classify --memory-max 14GB     as STREAM or the data sheet has it
       sojourn classify --paper               Tables 3 and 4 as data
       sojourn classify --planted             a lock, a streamer, a disk writer, a scaler
     """
@@ -76,7 +77,8 @@ def classify(
     else:
         from sojourn import store
 
-        _record(store.read(store.resolve(results, name)), _bytes(memory_max), as_json=as_json)
+        most = _bytes(memory_max)
+        _record(store.read(store.resolve(results, name)), most, as_json=as_json)
 
 
 def _bytes(text: str) -> float | None:
@@ -126,6 +128,12 @@ def _print(console: Console, found: Class) -> None:
         for one in found.scenarios
     )
     console.print(f"\nseen: {escape('; '.join(seen))}")
+    far = [one.name for one in found.scenarios if one.nearness and one.nearness < _NEAR]
+    if far:
+        names = " and ".join(far)
+        console.print(
+            f"doubt: {names} sampled at less than 80 % of what it carries: finer loads help"
+        )
     if len(found.scenarios) == 1:
         console.print("doubt: one scenario shows levels and no trends")
     for title, why in found.unseen:
@@ -197,10 +205,10 @@ def _paper(*, as_json: bool, has_details: bool) -> None:
 
     found, simple = published.agreements(), published.simple()
     if as_json:
+        sights = [{"sight": one.sight, "rows": one.rows} for one in found]
         put_json({
-            "label": "computed",
-            "sights": [{"sight": one.sight, "rows": one.rows} for one in found],
-            "rules_of_one_sensor": simple, "by_load": published.by_load(),
+            "label": "computed", "sights": sights, "rules_of_one_sensor": simple,
+            "by_load": published.by_load(),
         })  # fmt: skip
     else:
         _print_paper(found, has_details=has_details)

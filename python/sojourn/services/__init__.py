@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from sojourn import kinds
 from sojourn.places.task import Task
 from sojourn.services import command, external, memcached, nginx, null, redis, synthetic
+from sojourn.services import img_dnn, memcached, nginx, null, ordered_map, synthetic
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 
@@ -21,6 +22,8 @@ KINDS = kinds.table(
     nginx.KIND,
     external.KIND,
     command.KIND,
+    img_dnn.KIND,
+    ordered_map.KIND,
     synthetic.KIND,
 )
 

@@ -22,7 +22,7 @@ NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
     "command": {"argv": "sh {port}", "threads": 1, "environment": "N={threads}"},
 }
 NO_KIND = {
-    *("__init__", "kind", "params", "scaling", "asked", "talk", "where"),
+    *("__init__", "kind", "params", "queries", "scaling", "asked", "talk", "where"),
 }
 
 

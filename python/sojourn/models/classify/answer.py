@@ -83,11 +83,16 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A scenario that was looked at: its name, load, side of the crossing, runs and samples."""
+    """A scenario that was looked at: its name, load, side of the crossing, runs and samples.
+
+    Attributes:
+        nearness: that load over what it carries within QoS; None: not known.
+    """
 
     name: str
     load_rps: float | None
     where: str
+    nearness: float | None
     runs: int
     samples: int
 

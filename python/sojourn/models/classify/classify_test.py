@@ -50,10 +50,25 @@ def test_each_parameter_moves_the_answer_once_and_not_back() -> None:
 
 def test_a_global_lock_has_the_exponent_of_the_utilisation_law() -> None:
     one, eight = (planted.use(Planted(serial=1.0), n).rates[CPU] for n in (1, 8))
-    grown = Ends(value=eight / one, lo=eight / one, hi=eight / one)
-    power = evidence.exponent(grown, 8)
+    power = evidence.exponent(Ends(value=eight / one, lo=0.1, hi=0.2), 8)
     assert power is not None
-    assert 1 + power.value == pytest.approx(0.0, abs=1e-9)  # n threads carry what one does
+    assert power.plus(1).value == pytest.approx(0.0, abs=1e-9)  # n threads carry what one does
+
+
+@pytest.mark.parametrize(
+    ("ratio", "trend"),
+    [(0.2, Trend.SHARP), (0.3, Trend.UNKNOWN), (0.5, Trend.FALLS), (1.0, Trend.FLAT),
+     (1.5, Trend.RISES)],
+)  # fmt: skip
+def test_a_drop_is_sharp_where_eight_threads_do_less_than_twice_the_work(
+    ratio: float, trend: Trend
+) -> None:
+    rng = np.random.default_rng(3)
+    one, eight = (
+        Scenario(threads=n, series={CPU: [share * (1 + 0.02 * rng.standard_normal(60))]})
+        for n, share in ((1, 0.4), (8, 0.4 * ratio))
+    )
+    assert signs.of(one, eight).cpu_trend is trend  # 8 ** (1/3 - 1) is a quarter
 
 
 def test_without_memory_bandwidth_busy_threads_are_not_taken_for_work() -> None:

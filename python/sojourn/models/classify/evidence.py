@@ -37,6 +37,10 @@ class Ends:
         """Whether there was enough to bound it on both sides."""
         return math.isfinite(self.lo) and math.isfinite(self.hi)
 
+    def plus(self, more: float) -> Ends:
+        """The number and both ends, more by so much."""
+        return Ends(value=self.value + more, lo=self.lo + more, hi=self.hi + more)
+
     def is_below(self, edge: float) -> bool:
         """Whether all of the interval is."""
         return self.hi < edge
@@ -89,8 +93,8 @@ def share_above(runs: Sequence[Floats], edge: float) -> Ends | None:
     independent batches (Hanley and Lippman-Hand, "If nothing goes wrong, is everything all right?",
     JAMA 249, 1983).
 
-    >>> share_above([np.zeros(60)], 1.0)
-    Ends(value=0.0, lo=0.0, hi=0.2588655508930885)
+    >>> round(share_above([np.zeros(60)], 1.0).hi, 4)
+    0.2589
     """
     told = [np.asarray(run >= edge, float) for run in runs if len(run)]
     found = mean(told)

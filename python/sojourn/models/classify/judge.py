@@ -36,7 +36,8 @@ def classify(service: str, scenarios: Sequence[Scenario]) -> Class:
         keeps=_kept(scenarios),
         unseen=_unseen(scenarios),
         scenarios=tuple(
-            Seen(name=one.name, load_rps=one.load_rps, where=one.where, runs=one.runs,
+            Seen(name=one.name, load_rps=one.load_rps, where=one.where,
+                 nearness=one.nearness, runs=one.runs,
                  samples=one.samples)
             for one in sorted(scenarios, key=lambda one: (one.threads, one.is_packed))
         ),

@@ -11,6 +11,7 @@ CPU = "service_cpu_share"
 MEMORY = "memory_bytes_per_s"
 NETWORK = "network_tx_bytes_per_s"
 READ, WRITE = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
+WITHIN = "within QoS"
 SEEN = (CPU, MEMORY, NETWORK, READ, WRITE)  # all that the rules look at, by `host.usage` names
 
 
@@ -26,7 +27,7 @@ class Carried:
     rps: float
     lo: float
     hi: float
-    what: str = "within QoS"
+    what: str = WITHIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,13 @@ class Scenario:
         '8-SMT'
         """
         return f"{self.threads}-{'SMT' if self.is_packed else 'ST'}"
+
+    @property
+    def nearness(self) -> float | None:
+        """The load of the samples over what it carries within QoS; None: not known."""
+        if self.carried is None or self.carried.what != WITHIN or not self.load_rps:
+            return None
+        return self.load_rps / self.carried.rps if self.carried.rps > 0 else None
 
     @property
     def runs(self) -> int:

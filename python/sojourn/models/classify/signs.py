@@ -130,7 +130,8 @@ def _cpu(signs: Signs, at: Scenario, name: str) -> Signs:
 
 
 def _cpu_trend(signs: Signs, first: Scenario, last: Scenario) -> Signs:
-    grown, work = _grown(first, last, CPU)
+    grown, power = _grown(first, last, CPU)
+    work = power.plus(1) if power else None  # of n threads together, not of each
     trend = Trend.UNKNOWN
     if grown is None or work is None or not grown.is_bounded:
         trend = Trend.UNKNOWN

@@ -1,0 +1,72 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use serde::Serialize;
+
+const EXAMPLES: &str = "\
+Examples:
+  A forward pass of a neural network for each GET /q/{n}, two workers:
+    sojourn-query --work img-dnn --threads 2 --port 8080
+
+  How long one query takes one thread, with an interval, without a socket:
+    sojourn-query --work ordered-map --measure 2
+
+The first line on stdout is JSON with the address; the last one, after SIGTERM, is the report.";
+
+/// A service that answers queries by real work: one line, N named workers.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "sojourn-query", version, after_help = EXAMPLES)]
+pub struct Args {
+    /// What it does.
+    #[command(flatten)]
+    pub settings: Settings,
+    /// Answer queries in this thread for so many seconds, write the report, and end
+    #[arg(long, value_name = "S")]
+    pub measure: Option<f64>,
+    /// Write the report here instead of to stdout
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Print kinds and parameters as JSON, and end
+    #[arg(long)]
+    pub describe: bool,
+}
+
+/// Everything that decides what the service does.
+#[derive(Clone, Debug, Parser, Serialize)]
+pub struct Settings {
+    /// img-dnn or ordered-map
+    #[arg(long, default_value = "img-dnn")]
+    pub work: String,
+    /// Workers; their threads are called worker-0, worker-1, …
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub threads: u32,
+    /// Queries that there are: 0 to N − 1
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    pub queries: u64,
+    /// Of all data: the same seed has the same answers on every machine
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// img-dnn: width of each of the three hidden layers
+    #[arg(long, default_value_t = 704, value_name = "N")]
+    pub hidden: u32,
+    /// ordered-map: items of 200 bytes
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    pub items: u64,
+    /// ordered-map: operations of a query
+    #[arg(long, default_value_t = 200, value_name = "N")]
+    pub batch: u64,
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: String,
+    /// Port to listen on; 0: the kernel chooses
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::parse_from(["sojourn-query"])
+    }
+}

@@ -1,0 +1,311 @@
+//! One thread reads requests into the line; workers take them from it, answer, and write.
+//!
+//! A connection has at most one request in the line or in service: the next one that has already been
+//! read goes to the end of the line when its reply is written. So replies of a connection keep their
+//! order, as HTTP/1.1 demands, and workers need not know of each other.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sojourn_base::Fault;
+use sojourn_base::clock::thread_cpu_ns;
+
+use crate::fifo::Fifo;
+use crate::http::{self, Asked, Parsed, Status};
+use crate::report::Notes;
+use crate::work::{Desk, Work};
+
+/// Token of the listening socket.
+const LISTENER: u64 = 0;
+/// Events taken at once.
+const EVENTS: usize = 256;
+/// Bytes read ahead on one connection; who sends more without reading replies is closed.
+const INPUT_BYTES_MAX: usize = 1 << 16;
+/// How long the reader waits before it looks whether it is to stop.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How long a worker waits for a client that does not take its reply.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A connection, known to the reader and to the worker that serves it.
+#[derive(Debug)]
+struct Connection {
+    stream: TcpStream,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Read and not yet parsed.
+    input: Vec<u8>,
+    /// A request of it is in the line or in service.
+    is_served: bool,
+}
+
+/// A request in the line.
+#[derive(Debug)]
+struct Job {
+    connection: Arc<Connection>,
+    asked: Asked,
+    is_last: bool,
+}
+
+/// A service that listens.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    threads: u32,
+    queries: u64,
+}
+
+impl Server {
+    /// Listens at `address`; port 0 lets the kernel choose.
+    pub fn bind(address: SocketAddr, threads: u32, queries: u64) -> Result<Self, Fault> {
+        let fault = |error: io::Error| {
+            let fix =
+                "choose a free port (0 lets the kernel choose) and an address of this machine";
+            Fault::failed(format!("cannot listen: {error}"), address.to_string(), fix)
+        };
+        let listener = TcpListener::bind(address).map_err(fault)?;
+        listener.set_nonblocking(true).map_err(fault)?;
+        Ok(Self { listener, threads, queries })
+    }
+
+    /// The address and port on which it listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` is set; what its workers noted is the answer.
+    pub fn run(&self, work: &dyn Work, stop: &AtomicBool) -> Result<Vec<Notes>, Fault> {
+        let line = Fifo::default();
+        thread::scope(|scope| {
+            let begin = |nth| {
+                let name = format!("worker-{nth}");
+                let (line, queries) = (&line, self.queries);
+                thread::Builder::new()
+                    .name(name)
+                    .spawn_scoped(scope, move || serve(line, work, queries))
+            };
+            let workers: Result<Vec<_>, _> = (0..self.threads).map(begin).collect();
+            let read = workers.as_ref().map_or(Ok(()), |_| self.read(&line, stop));
+            line.close();
+            let fault = |what: String| Fault::failed(what, "threads", "see the kernel's log");
+            let workers =
+                workers.map_err(|error| fault(format!("cannot start workers: {error}")))?;
+            read.map_err(|error| fault(format!("cannot wait for requests: {error}")))?;
+            let noted = workers.into_iter().map(thread::ScopedJoinHandle::join);
+            noted.map(|notes| notes.map_err(|_| fault("a worker broke down".into()))).collect()
+        })
+    }
+
+    /// The reader: accepts connections and puts what they ask into the line.
+    fn read(&self, line: &Fifo<Job>, stop: &AtomicBool) -> io::Result<()> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &self.listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        let mut known: HashMap<u64, Arc<Connection>> = HashMap::new();
+        let mut next = LISTENER + 1;
+        let mut events = Vec::with_capacity(EVENTS);
+        while !stop.load(Relaxed) {
+            events.clear();
+            match epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), Some(&LOOK)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                let token = event.data.u64();
+                if token == LISTENER {
+                    while let Some(connection) = self.accept() {
+                        let data = EventData::new_u64(next);
+                        epoll::add(&epoll, &connection.stream, data, EventFlags::IN)?;
+                        known.insert(next, connection);
+                        next += 1;
+                    }
+                } else if known.get(&token).is_some_and(|connection| !connection.take(line)) {
+                    // A worker may still hold it: then it is closed once that lets go.
+                    if let Some(gone) = known.remove(&token) {
+                        let _ = epoll::delete(&epoll, &gone.stream);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn accept(&self) -> Option<Arc<Connection>> {
+        let (stream, _) = self.listener.accept().ok()?;
+        stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).ok()?;
+        Some(Arc::new(Connection { stream, state: Mutex::default() }))
+    }
+}
+
+impl Connection {
+    /// Reads what has come; `false` if there will be no more.
+    fn take(self: &Arc<Self>, line: &Fifo<Job>) -> bool {
+        let mut room = [0; 4096];
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match (&self.stream).read(&mut room) {
+                Ok(0) => return false,
+                Ok(bytes) => state.input.extend_from_slice(&room[..bytes]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+            if state.input.len() > INPUT_BYTES_MAX {
+                return false;
+            }
+        }
+        state.is_served || self.advance(&mut state, line)
+    }
+
+    /// Puts the next request that was read into the line; `false` if it cannot be understood.
+    fn advance(self: &Arc<Self>, state: &mut State, line: &Fifo<Job>) -> bool {
+        match http::parse(&state.input) {
+            Parsed::More => true,
+            Parsed::Broken => false,
+            Parsed::Request { used, asked, is_last } => {
+                state.input.drain(..used);
+                state.is_served = true;
+                line.push(Job { connection: Arc::clone(self), asked, is_last });
+                true
+            }
+        }
+    }
+
+    /// After a reply: the next request of it, if one was read, goes to the end of the line.
+    fn done(self: &Arc<Self>, is_last: bool, line: &Fifo<Job>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_served = false;
+        if is_last || !self.advance(&mut state, line) {
+            let _ = self.stream.shutdown(std::net::Shutdown::Both); // the reader sees the end of it
+        }
+    }
+
+    /// Writes all of a reply; `false` if the client does not take it.
+    fn put(&self, mut reply: &[u8]) -> bool {
+        let began = Instant::now();
+        while !reply.is_empty() {
+            match (&self.stream).write(reply) {
+                Ok(bytes) => reply = &reply[bytes..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if began.elapsed() > PATIENCE {
+                        return false;
+                    }
+                    let _ = poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], Some(&LOOK));
+                }
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+}
+
+/// A worker: takes the first of the line, answers, writes, until it is sent home.
+fn serve(line: &Fifo<Job>, work: &dyn Work, queries: u64) -> Notes {
+    let mut desk = work.desk();
+    let (mut notes, mut body, mut reply) = (Notes::default(), String::new(), Vec::new());
+    while let Some(job) = line.pop() {
+        body.clear();
+        reply.clear();
+        match job.asked {
+            Asked::Query(query) if query < queries => {
+                answer(&mut *desk, query, &mut body, &mut notes);
+                http::answer(&body, &mut reply);
+            }
+            Asked::Query(query) => {
+                notes.refused();
+                let why = format!("there is no query {query}, only 0 to {}\n", queries - 1);
+                http::refuse(Status::NotFound, &why, &mut reply);
+            }
+            Asked::Other(status) => {
+                notes.refused();
+                http::refuse(status, "ask GET /q/{n}\n", &mut reply);
+            }
+        }
+        let is_taken = job.connection.put(&reply);
+        job.connection.done(job.is_last || !is_taken, line);
+    }
+    notes
+}
+
+/// Answers one query and notes how long that took.
+pub fn answer(desk: &mut dyn Desk, query: u64, body: &mut String, notes: &mut Notes) {
+    let (began, cpu_ns) = (Instant::now(), thread_cpu_ns());
+    desk.answer(query, body);
+    notes.answered(began.elapsed().as_nanos() as u64, thread_cpu_ns() - cpu_ns);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+
+    use super::*;
+
+    /// Says its number back.
+    struct Back;
+
+    impl Work for Back {
+        fn desk(&self) -> Box<dyn Desk + '_> {
+            Box::new(Self)
+        }
+    }
+
+    impl Desk for Back {
+        fn answer(&mut self, query: u64, reply: &mut String) {
+            *reply = format!("{query}\n");
+        }
+    }
+
+    fn with_server(threads: u32, client: impl FnOnce(TcpStream) + Send) -> Vec<Notes> {
+        let server = Server::bind("127.0.0.1:0".parse().unwrap(), threads, 100).unwrap();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let served = scope.spawn(|| server.run(&Back, &stop).unwrap());
+            let stream = TcpStream::connect(server.address().unwrap()).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            client(stream);
+            stop.store(true, Relaxed);
+            served.join().unwrap()
+        })
+    }
+
+    fn bodies(stream: &TcpStream, count: usize) -> Vec<String> {
+        let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+        let body = |_| lines.by_ref().skip_while(|line| !line.is_empty()).nth(1).unwrap();
+        (0..count).map(body).collect()
+    }
+
+    #[test]
+    fn replies_keep_the_order_of_requests_whoever_serves_them() {
+        let notes = with_server(4, |mut stream| {
+            for n in 0..100 {
+                write!(stream, "GET /q/{n} HTTP/1.1\r\n\r\n").unwrap();
+            }
+            let wanted: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+            assert_eq!(bodies(&stream, 100), wanted);
+        });
+        let report = Notes::report(&notes, &crate::args::Settings::default());
+        assert_eq!((report.answered, report.refused, report.by_worker.len()), (100, 0, 4));
+    }
+
+    #[test]
+    fn what_is_no_query_is_refused_and_broken_requests_end_the_connection() {
+        let notes = with_server(1, |mut stream| {
+            stream.write_all(b"GET /q/100 HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n").unwrap();
+            let said = bodies(&stream, 2);
+            assert_eq!(said, ["there is no query 100, only 0 to 99", "ask GET /q/{n}"]);
+            stream.write_all(b"hello\r\n\r\n").unwrap();
+            assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
+        });
+        assert_eq!(Notes::report(&notes, &crate::args::Settings::default()).refused, 2);
+    }
+}

@@ -1,0 +1,73 @@
+//! What a query costs: one file a kind of work; `KINDS` is the table.
+
+mod map;
+mod net;
+
+use sojourn_base::Fault;
+use sojourn_base::kind::{Kind, near};
+
+use crate::args::Settings;
+
+/// Work that answers queries. It is shared by all workers.
+pub trait Work: Send + Sync {
+    /// A worker's own place: what it needs and nobody else uses.
+    fn desk(&self) -> Box<dyn Desk + '_>;
+}
+
+/// A place at which one worker answers one query after the other.
+pub trait Desk {
+    /// Appends the answer to `query`, which is below the number of queries; the same every time.
+    fn answer(&mut self, query: u64, reply: &mut String);
+}
+
+/// One entry of the table.
+#[derive(Clone, Copy)]
+pub struct WorkKind {
+    /// Name, parameters, usage.
+    pub kind: Kind,
+    /// Makes its data.
+    pub build: fn(&Settings) -> Result<Box<dyn Work>, Fault>,
+}
+
+/// Every kind of work, in reading order.
+pub const KINDS: &[WorkKind] = &[net::KIND, map::KIND];
+
+/// The work called `name`, or a fault with the names there are.
+pub fn find(name: &str) -> Result<&'static WorkKind, Fault> {
+    KINDS.iter().find(|entry| entry.kind.name == name).ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
+        let hint = near(name, names.iter().copied());
+        let hint = hint.first().map_or(String::new(), |n| format!("did you mean {n}? "));
+        let fix = format!("{hint}known: {}", names.join(", "));
+        Fault::usage(format!("no work is called '{name}'"), "work", fix)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_work_answers_alike_at_any_desk_and_unlike_for_another_query_or_seed() {
+        for entry in KINDS {
+            let settings = Settings { items: 5_000, hidden: 32, batch: 20, ..Settings::default() };
+            let other = Settings { seed: settings.seed + 1, ..settings.clone() };
+            let (work, changed) =
+                ((entry.build)(&settings).unwrap(), (entry.build)(&other).unwrap());
+            let say = |work: &dyn Work, query| {
+                let mut reply = String::new();
+                work.desk().answer(query, &mut reply);
+                reply
+            };
+            let first = say(&*work, 7);
+            let mut desk = work.desk();
+            for query in [1, 2, 3, 7] {
+                let mut reply = String::new();
+                desk.answer(query, &mut reply);
+                assert_eq!(reply == first, query == 7, "{}: {query}", entry.kind.name);
+                assert_eq!(reply.len(), first.len(), "every answer has one length");
+            }
+            assert_ne!(say(&*changed, 7), first, "{}", entry.kind.name);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+"""`sojourn classify` says what it found, what it could not see, and what to run next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sojourn.cli.models_cmd import app
+from sojourn.errors import SpecFault
+from sojourn.models.classify.planted import Planted
+from sojourn.models.classify.scenario import MEMORY
+from sojourn.models.classify.testing import record
+
+
+def test_a_scaler_of_which_memory_is_not_seen_is_told_by_what_it_carried(tmp_path: Path) -> None:
+    path = record(tmp_path, Planted(), unseen=[MEMORY])
+    done = CliRunner().invoke(app, ["classify", str(path), "--json"], catch_exceptions=False)
+    (found,) = json.loads(done.stdout)["classes"]
+    assert done.exit_code == 0, done.output
+    assert (found["scalable"]["word"], found["smt"]["word"]) == ("yes", "yes")
+    assert found["scalable"]["others"][0]["word"] == "undecided"  # busy threads prove nothing
+    assert ["memory bandwidth", "no resctrl here"] in found["unseen"]
+    text = CliRunner().invoke(app, ["classify", str(path)], catch_exceptions=False).stdout
+    assert "memcached: scalable yes" in text
+    assert "not seen: memory bandwidth: no resctrl here" in " ".join(text.split())
+
+
+def test_one_scenario_shows_no_trend_and_the_next_command_is_told(tmp_path: Path) -> None:
+    path = record(tmp_path, Planted(cpu_s=1e-4, wait_s=1e-3), levels=(1,))
+    done = CliRunner().invoke(app, ["classify", str(path)], catch_exceptions=False)
+    assert done.exit_code == 3
+    said = " ".join(done.stdout.split())
+    assert "SMT-sensitive no" in said
+    assert "sojourn run planted --vary services.memcached.params.threads=1,2,8" in said
+
+
+def test_tables_come_out_right_and_two_questions_at_once_are_refused() -> None:
+    for words in (["--planted"], ["--paper", "--details"]):
+        done = CliRunner().invoke(app, ["classify", *words], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+    with pytest.raises(SpecFault, match="three questions"):
+        CliRunner().invoke(app, ["classify", "--paper", "--planted"], catch_exceptions=False)
+    with pytest.raises(SpecFault, match="size such as"):
+        CliRunner().invoke(app, ["classify", "--memory-max", "much"], catch_exceptions=False)

@@ -1,0 +1,206 @@
+"""What the lab's own query services have in common: `sojourn-query`, in TailBench's shape (P4).
+
+The inputs are the server's own, `GET /q/{n}` names one, one line holds all requests, and N threads
+that can be pinned take them from it. Each query has one right answer, which a service's file here
+computes anew from the seed, in another language than the server's: so a service that answers
+quickly and wrongly is found out.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sojourn import programs
+from sojourn.errors import RunFault
+from sojourn.places.ports import Address
+from sojourn.places.task import Task
+from sojourn.services.kind import Allowance, Json, Service
+from sojourn.services.params import Param, Value
+
+PROGRAM = "sojourn-query"
+REPORT = "query.json"
+PATTERN = "/q/{}"
+WORKER = "worker-"
+THREADS_PAPER = 8  # P6, the most of its scenarios
+
+Words = NDArray[np.uint64]
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+STREAMS = 0x51_5545_5259  # crates/query/src/numbers.rs
+
+PARAMS = (
+    Param(
+        name="threads",
+        about="workers on one line; default: 8 (P6), or one per server CPU where there are fewer; "
+        '"cpus", "cpus+1": by the server\'s CPUs',
+        default=None,
+        lo=1,
+        hi=1024,
+        relative=True,
+    ),
+    Param(name="queries", about="queries that there are", default=10_000, lo=1, hi=10_000_000),
+    Param(name="seed", about="of data and queries", default=1, lo=0, hi=(1 << 53)),
+    Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queries(Service):
+    """One query service whose parameters are settled."""
+
+    path: Path
+    threads: int
+    queries: int
+    seed: int
+    port: int
+    why: tuple[tuple[str, str], ...]
+
+    @property
+    @abstractmethod
+    def work(self) -> tuple[str, ...]:
+        """Flags that say what a query does."""
+
+    @property
+    @abstractmethod
+    def reply_bytes(self) -> int:
+        """Length of an answer: all have the same."""
+
+    @abstractmethod
+    def is_answer(self, query: int, text: str) -> bool:
+        """Whether this is the answer to a query, computed anew."""
+
+    @property
+    def program(self) -> Path | None:
+        """Path of the lab's own `sojourn-query`."""
+        return self.path
+
+    @property
+    def wanted_port(self) -> int:
+        """The port that the study gave; 0: any free one."""
+        return self.port
+
+    @property
+    def workers(self) -> int:
+        """How many threads serve."""
+        return self.threads
+
+    @property
+    def reports(self) -> tuple[str, ...]:
+        """Its service times with their interval, which it writes when it ends."""
+        return (REPORT,)
+
+    def command(self, work: Path, address: Address) -> Sequence[str]:
+        """Flags: what it does, how many workers, where it listens."""
+        return (
+            *self.work,
+            *("--threads", str(self.threads), "--queries", str(self.queries)),
+            *("--seed", str(self.seed), "--host", address.host, "--port", str(address.port)),
+            *("--json", str(work / REPORT)),
+        )
+
+    def target(self, address: Address) -> str:
+        """The generator's target: HTTP at the address."""
+        return f"http://{address}/"
+
+    def job(self) -> Mapping[str, Json]:
+        """Which queries there are, and how long an answer is: a shorter one is no hit."""
+        return {"items": self.queries, "paths": [PATTERN], "expect_bytes": self.reply_bytes}
+
+    def answers(self, address: Address, within_s: float) -> bool:
+        """Whether it answers the first query with anything of the right length."""
+        return len(self._ask(0, address, within_s) or "") == self.reply_bytes
+
+    def _ask(self, query: int, address: Address, within_s: float) -> str | None:
+        """The body of an answer; None if it is refused, silent for too long, or no answer."""
+        connection = HTTPConnection(address.host, address.port, timeout=within_s)
+        try:
+            connection.request("GET", PATTERN.format(query))
+            reply = connection.getresponse()
+            body = reply.read().decode(errors="replace")
+        except (OSError, HTTPException):
+            return None
+        finally:
+            connection.close()
+        return body if reply.status == HTTPStatus.OK else None
+
+    @property
+    def warm_requests(self) -> int:
+        """So many that every worker has touched what it needs."""
+        return 100 * self.threads
+
+    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+        """Hold the answers to a few queries against those that are computed here.
+
+        Raises:
+            RunFault: one is wrong.
+        """
+        sample = sorted({0, 1, self.queries // 3, self.queries // 2, self.queries - 1})
+        for query in sample:
+            text = self._ask(query, address, within_s=5.0)
+            if text is None or not self.is_answer(query, text):
+                said = "nothing" if text is None else repr(text[:60])
+                raise RunFault(
+                    f"query {query} is answered wrongly: {said}",
+                    at=f"{PROGRAM} at {address}",
+                    fix="see service.log in the point's folder; build program and lab from one "
+                    "checkout: make build",
+                )
+        return (("answers checked", f"{len(sample)} queries, computed anew"),)
+
+    def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
+        """Its workers in their order, by the names of their threads."""
+        named = {
+            int(task.name.removeprefix(WORKER)): task.tid
+            for task in tasks
+            if task.name.startswith(WORKER) and task.name.removeprefix(WORKER).isdigit()
+        }
+        return tuple(tid for _, tid in sorted(named.items()))
+
+    def version(self) -> str:
+        """Its version, as `sojourn-query --version` says it."""
+        return programs.says(self.path, "--version")
+
+
+def threads_of(
+    given: Value | None, allowance: Allowance
+) -> tuple[int, tuple[tuple[str, str], ...]]:
+    """How many workers, and why that many."""
+    cpus = allowance.cpus
+    if given is not None:
+        turns = f"; {given} on {cpus} CPUs: they take turns (L23)" if int(given) > cpus else ""
+        return int(given), (("threads", f"{given}, as the study says{turns}"),)
+    threads = min(THREADS_PAPER, cpus)
+    return threads, (("threads", f"{threads}: one per server CPU, 8 at most (P6)"),)
+
+
+def numbers(seed: int, nth: Words) -> Words:
+    """The numbers of a stream by their places: SplitMix64, of which the state is a counter.
+
+    Source: Steele, Lea, Flood, OOPSLA 2014; `crates/query/src/numbers.rs`.
+
+    >>> numbers(1234567, np.arange(2, dtype=np.uint64))
+    array([6457827717110365317, 3203168211198807973], dtype=uint64)
+    """
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + GAMMA * (nth + np.uint64(1))
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)
+
+
+def stream(seed: int, nth: int) -> int:
+    """The seed of one of several streams."""
+    return int(numbers(seed ^ STREAMS, np.array([nth], np.uint64))[0])
+
+
+def units(seed: int, first: int, count: int) -> NDArray[np.float64]:
+    """Numbers of a stream in [0, 1), from place `first` on."""
+    places = np.arange(first, first + count, dtype=np.uint64)
+    return np.asarray((numbers(seed, places) >> np.uint64(11)) / float(1 << 53), np.float64)

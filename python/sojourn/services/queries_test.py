@@ -1,0 +1,119 @@
+"""Answers are computed anew, and a wrong one is found out."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sojourn import programs, services
+from sojourn.errors import HostFault, RunFault
+from sojourn.places import Address
+from sojourn.places.task import Task
+from sojourn.services import Allowance, img_dnn, ordered_map, queries
+from sojourn.services.queries import Queries
+
+GIB = 1 << 30
+ROOMY = Allowance(cpus=2, memory_bytes=8 * GIB)
+SMALL: dict[str, dict[str, services.Value]] = {
+    "img_dnn": {"hidden": 40, "queries": 50},
+    "ordered_map": {"items": 3_000, "batch": 150, "queries": 50},
+}
+END_S_MAX = 30.0
+
+
+def built(name: str, **params: services.Value) -> Queries:
+    if programs.maybe(queries.PROGRAM) is None:
+        pytest.skip("needs sojourn-query: make build")
+    made = services.build(name, {**SMALL[name], **params}, ROOMY)
+    assert isinstance(made, Queries)
+    return made
+
+
+@contextmanager
+def served(service: Queries, work: Path) -> Iterator[Address]:
+    """The real program, until the end of the block."""
+    words = service.command(work, Address("127.0.0.1", 0))
+    with subprocess.Popen([str(service.path), *words], stdout=subprocess.PIPE, text=True) as live:
+        assert live.stdout is not None
+        try:
+            yield Address("127.0.0.1", json.loads(live.stdout.readline())["port"])
+        finally:
+            live.send_signal(signal.SIGTERM)
+            live.wait(END_S_MAX)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_its_answers_are_those_that_are_computed_anew(name: str, tmp_path: Path) -> None:
+    service = built(name, threads=2)
+    with served(service, tmp_path) as address:
+        deadline = time.monotonic() + END_S_MAX
+        while not service.answers(address, 2.0):
+            assert time.monotonic() < deadline
+        service.check(address)
+        for query in range(0, 50, 7):
+            text = service._ask(query, address, 5.0)
+            assert text is not None
+            assert len(text) == service.reply_bytes
+            assert service.is_answer(query, text)
+            assert not service.is_answer(query + 1, text)
+        assert service._ask(50, address, 5.0) is None  # there is no such query
+    report = json.loads((tmp_path / queries.REPORT).read_text())
+    assert report["refused"] == 1
+    assert report["answered"] == sum(report["by_worker"])
+    assert report["service_ns"]["count"] == report["answered"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_broken_data_is_found_out(name: str, tmp_path: Path) -> None:
+    """It serves data of another seed: answers of the right form and length, and all wrong."""
+    with served(built(name, seed=2), tmp_path) as address:
+        service = built(name)
+        assert service.answers(address, 5.0)
+        with pytest.raises(RunFault, match="query 0 is answered wrongly"):
+            service.check(address)
+
+
+def test_a_logit_that_is_off_and_a_sum_that_is_off_by_one_are_wrong() -> None:
+    net, tree = built("img_dnn"), built("ordered_map")
+    assert isinstance(net, img_dnn.ImgDnn)
+    assert isinstance(tree, ordered_map.OrderedMap)
+    values = img_dnn.logits(net.seed, net.hidden, 3)
+
+    def said(values: np.ndarray[tuple[int], np.dtype[np.float64]], best: int) -> str:
+        logits = "".join(f"{value:>10.4f}" for value in values)
+        return f"query {3:>10} class {best}\nlogits{logits}\n"
+
+    best = int(values.argmax())
+    assert net.is_answer(3, said(values, best))
+    assert not net.is_answer(3, said(values, (best + 1) % 10))
+    assert not net.is_answer(3, said(values + 0.01, best))
+    assert not net.is_answer(4, said(values, best))
+    count, total = ordered_map.found(tree.seed, tree.items, tree.batch, 3)
+    head = f"query {3:>10} batch {tree.batch:>6} found {count:>6} sum "
+    assert tree.is_answer(3, f"{head}{total:016x}\n")
+    assert not tree.is_answer(3, f"{head}{total + 1:016x}\n")
+
+
+def test_workers_are_pinned_in_their_order_and_nobody_else() -> None:
+    names = ["sojourn-query", "worker-10", "worker-2", "worker-x"]
+    tasks = [Task(pid=1, tid=nth, name=name, command="") for nth, name in enumerate(names)]
+    assert built("img_dnn").pinned(tasks) == (2, 1)
+
+
+def test_the_defaults_are_cut_to_the_machine_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
+    small = Allowance(cpus=2, memory_bytes=GIB, scale=1 / 32, profile="quick")
+    tree = services.build("ordered_map", {}, small)
+    assert isinstance(tree, ordered_map.OrderedMap)
+    assert (tree.items, tree.threads) == (50_000, 2)
+    assert ("items", "50 000 (profile quick)") in tree.setup
+    with pytest.raises(HostFault, match="do not fit"):
+        services.build("ordered_map", {"items": 50_000_000}, small)
