@@ -13,7 +13,7 @@ from sojourn.actors.actor import Actor, Role, Running, Stage, Window, cpu_roles
 from sojourn.actors.kind import NOBODY, ActorKind, named
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import SpecFault
-from sojourn.host import Facts
+from sojourn.host import Facts, Placement
 from sojourn.plan import Point, traced
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.spec import ServiceSpec, Study
@@ -36,6 +36,7 @@ __all__ = [
     "Window",
     "cast",
     "check",
+    "check_cpus",
     "cpu_roles",
 ]
 
@@ -59,6 +60,25 @@ def cast(study: Study, spec: ServiceSpec, point: Point) -> tuple[Actor, ...]:
     )
 
 
+def _beside(study: Study, spec: ServiceSpec) -> list[str]:
+    """Neighbours of the study's points and of those that are traced, as the study has them."""
+    wanted = (str(setting[NEIGHBOUR]) for setting in traced.settings(study, spec))
+    return sorted({study.neighbour, *wanted} - {NOBODY})
+
+
+def check_cpus(study: Study, spec: ServiceSpec, where: Placement, facts: Facts) -> None:
+    """Refuse a neighbour that is to have CPUs of its own where all are taken.
+
+    Raises:
+        HostFault: server, client and lab have every CPU.
+    """
+    own = cpu_roles(where, [cpu.id for cpu in facts.topology.usable])[Role.NEIGHBOUR]
+    for text in _beside(study, spec):
+        found = named(neighbours.KINDS, text, key="neighbour")
+        if found and isinstance(found[1], Neighbour):
+            found[1].check_cpus(own)
+
+
 def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
     """Refuse a study whose actors cannot be had here; nothing is started.
 
@@ -67,8 +87,7 @@ def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
         HostFault: something that a kind needs is missing.
     """
     wanted = traced.settings(study, spec)
-    beside = {study.neighbour, *(str(setting[NEIGHBOUR]) for setting in wanted)} - {NOBODY}
-    for text in sorted(beside):
+    for text in _beside(study, spec):
         if found := named(neighbours.KINDS, text, key="neighbour"):
             found[0].check(facts)
             if isinstance(found[1], Neighbour):

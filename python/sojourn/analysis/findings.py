@@ -282,6 +282,7 @@ class Kept:
         per_s: its pace beside the service, units/s, mean over runs.
         alone_per_s, alone_interval: its pace alone and flat out, measured as it entered each run.
         runs: that are believed, on which it rests.
+        core_share: share that the server had of the CPUs of both; 1: they shared one.
         reason: why something is not known; "" if all is.
     """
 
@@ -296,6 +297,7 @@ class Kept:
     alone_per_s: float | None = None
     alone_interval: Interval | None = None
     runs: int = 0
+    core_share: float = 1.0
     reason: str = ""
 
 

@@ -18,6 +18,14 @@ from collections.abc import Mapping
 from sojourn import programs
 from sojourn.actors.kind import WHERE, NamedKind
 from sojourn.actors.neighbours.neighbour import SERVER, Neighbour, where_param
+from sojourn.actors.neighbours.ordered import (
+    NICE,
+    NICE_PARAM,
+    OTHER,
+    POLICY,
+    POLICY_PARAM,
+    command,
+)
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.services.params import Param
@@ -28,7 +36,7 @@ ANTAGONISTS = (
     "cpu", "l1d", "l1i", "l2", "llc", "membw", "memcap", "tlb", "disk", "network", "wakeups",
     "syscalls", "locks", "wave",
 )  # fmt: skip
-KIND_OF, INTENSITY, TOLERANCE, NICE = "kind", "intensity", "tolerance", "nice"
+KIND_OF, INTENSITY, TOLERANCE = "kind", "intensity", "tolerance"
 CHECK_S_MAX = 60.0  # of a footprint that is mapped, a file that is written
 SHARE = r"(100|\d{1,2}(\.\d+)?)%"
 RATE = r"\d+(\.\d+)?(k|M|G|B|kB|KB|KiB|MB|MiB|GB|GiB)?/s"
@@ -60,10 +68,8 @@ PARAMS = (
         pattern=f"{SHARE}|{RATE}", allowed="0% to 100%, or a rate such as 500MB/s or 20k/s",
     ),
     where_param(SERVER),
-    Param(
-        name=NICE, about="nice value of its tasks", default="0", type=str,
-        pattern=r"-?1?\d|-20", allowed="-20 to 19",
-    ),
+    NICE_PARAM,
+    POLICY_PARAM,
     Param(
         name=TOLERANCE, about="what may be missing of the intensity, waiting for a CPU apart",
         default="10%", type=str, pattern=SHARE, allowed="0% to 100%",
@@ -91,7 +97,7 @@ class Noise(Neighbour):
             SpecFault: what is asked cannot be had here.
         """
         del facts
-        words = [*argv({**self._params, NICE: "0"}), "--check"]
+        words = [*argv({**self._params, NICE: "0", POLICY: OTHER}), "--check"]
         try:
             done = subprocess.run(
                 words, capture_output=True, text=True, timeout=CHECK_S_MAX, check=False
@@ -123,10 +129,7 @@ def argv(params: Mapping[str, str]) -> tuple[str, ...]:
         program, params[KIND_OF], f"--intensity={params[INTENSITY]}",
         f"--tolerance={params[TOLERANCE]}", *given,
     )  # fmt: skip
-    if params[NICE] == "0":
-        return words
-    nice = str(programs.find("nice", fix="apt install coreutils"))
-    return (nice, "-n", params[NICE], *words)
+    return command(params, words)
 
 
 def check(facts: Facts) -> None:
