@@ -32,7 +32,10 @@ def study(given: StudyData) -> Findings:
         for part in asked
     )
     effects = factors.effects(given.study, asked, services)
-    whole = ((kind.name, kind.whole(given)) for kind in questions.KINDS.values())
+    whole = (
+        (kind.name, kind.whole(given) or kind.over(given, services))
+        for kind in questions.KINDS.values()
+    )
     sections = {name: section for name, section in whole if section}
     workers = (part.given.workers.get(part.spec.label) for part in asked)
     said = [factor.sentence for factor in effects]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Optional
 
 from sojourn.analysis.data import StudyData
@@ -52,6 +52,16 @@ class Answer(ABC):
     def whole(self, given: StudyData) -> Section | None:
         """What it found of all services together, if it is about that."""
         del given
+        return None
+
+    def over(self, given: StudyData, services: Sequence[ServiceFinding]) -> Section | None:
+        """What it found over all combinations of levels, from what was found of each.
+
+        Args:
+            given: the study and its points.
+            services: under every combination, each with its levels.
+        """
+        del given, services
         return None
 
     def service_json(self, section: Section | None) -> Mapping[str, object]:

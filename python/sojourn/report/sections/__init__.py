@@ -9,6 +9,7 @@ from sojourn.report.sections import (
     attribution,
     breakdown,
     check,
+    colocation,
     isolation_cost,
     max_load,
     null,
@@ -20,6 +21,7 @@ from sojourn.report.sections.section import Bar, Number, Shown
 
 KINDS: Mapping[str, Shown] = kinds.table(
     max_load.KIND,
+    colocation.KIND,
     sweep.KIND,
     breakdown.KIND,
     check.KIND,
