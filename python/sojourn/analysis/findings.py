@@ -280,6 +280,7 @@ class Kept:
         interval: of the share, 95 %; None where it cannot be told, see `reason`.
         is_across_runs: the interval is that over runs; else that of the seconds within them.
         per_s: its pace beside the service, units/s, mean over runs.
+        asked_per_s: what it was asked for, mean over runs; None: as much as it can get.
         alone_per_s, alone_interval: its pace alone and flat out, measured as it entered each run.
         runs: that are believed, on which it rests.
         core_share: share that the server had of the CPUs of both; 1: they shared one.
@@ -294,6 +295,7 @@ class Kept:
     interval: Interval | None = None
     is_across_runs: bool = False
     per_s: float | None = None
+    asked_per_s: float | None = None
     alone_per_s: float | None = None
     alone_interval: Interval | None = None
     runs: int = 0

@@ -87,6 +87,7 @@ def of_runs(neighbour: str, load: float, runs: Sequence[Beside]) -> Kept:
         interval=interval,
         is_across_runs=len(runs) >= RUNS_MIN,
         per_s=float(np.mean([one.per_s for one in runs])),
+        asked_per_s=_asked(runs),
         alone_per_s=float(np.mean(alone)),
         alone_interval=_alone(runs),
         runs=len(runs),
@@ -106,18 +107,39 @@ def share_of(runs: Sequence[Beside]) -> tuple[float, Interval | None, str]:
     """
     if any(one.per_s <= 0 for one in runs):
         return float(np.mean([one.kept for one in runs])), None, "it stood still in some run"
-    logs = np.array([math.log(one.kept) for one in runs])
+    return geometric(
+        [math.log(one.kept) for one in runs],
+        [one.error for one in runs],
+        sum(one.seconds - 1 for one in runs),
+    )
+
+
+def geometric(
+    values: Sequence[float], errors: Sequence[float | None], free: int
+) -> tuple[float, Interval | None, str]:
+    """(geometric mean, its interval, why there is none) of one run or more.
+
+    Args:
+        values: logarithms, a run each.
+        errors: their standard errors by the seconds of each run; None: not known.
+        free: degrees of freedom of all these seconds together.
+    """
+    logs = np.asarray(values, float)
     mean = float(logs.mean())
-    if len(runs) >= RUNS_MIN:
-        error, free = float(logs.std(ddof=1)) / math.sqrt(len(runs)), len(runs) - 1
+    if len(logs) >= RUNS_MIN:
+        error, free = float(logs.std(ddof=1)) / math.sqrt(len(logs)), len(logs) - 1
     else:
-        errors = [one.error for one in runs if one.error is not None]
-        if len(errors) < len(runs):
+        known = [error for error in errors if error is not None]
+        if len(known) < len(logs) or free < 1:
             return math.exp(mean), None, "a run has too few seconds to tell how sure it is"
-        error = math.sqrt(sum(e * e for e in errors)) / len(runs)
-        free = sum(one.seconds - 1 for one in runs)
+        error = math.sqrt(sum(e * e for e in known)) / len(logs)
     half = float(stats.t.ppf((1 + COVERAGE) / 2, free)) * error
     return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half)), ""
+
+
+def _asked(runs: Sequence[Beside]) -> float | None:
+    asked = [one.asked_per_s for one in runs if one.asked_per_s is not None]
+    return float(np.mean(asked)) if len(asked) == len(runs) else None
 
 
 def _alone(runs: Sequence[Beside]) -> Interval | None:
@@ -188,13 +210,36 @@ def _finding(label: str, mine: Sequence[tuple[str, Kept]]) -> FactorFinding:
 
 def sentence(one: Kept) -> str:
     """`xz kept 43 % (39 to 47 %) of its pace alone at 70 % load`."""
-    who = one.called if one.called not in {"", one.neighbour.partition(":")[0]} else one.neighbour
     at = f"at {load_share(one.fraction)} load"
     if one.share is None:
-        return f"what {who} kept of its pace alone {at} is unknown: {one.reason}"
-    text = f"{who} kept {percent(one.share)} ({sure(one)}) of its pace alone {at}"
+        return f"what {who(one)} kept of its pace alone {at} is unknown: {one.reason}"
+    share = f"{percent(one.share)} ({sure(one)})"
+    if is_held(one):
+        of = f"{rate(one.asked_per_s or 0.0, one.unit)} that it was asked for"
+        text = f"{who(one)} did {share} of the {of} {at}"
+    else:
+        text = f"{who(one)} kept {share} of its pace alone {at}"
     is_within = one.interval is not None and not one.is_across_runs
     return f"{text}, by the seconds of {_count(one.runs)} alone" if is_within else text
+
+
+def who(one: Kept) -> str:
+    """The neighbour to people: what it calls itself, or else the study's text."""
+    return one.called if one.called not in {"", one.neighbour.partition(":")[0]} else one.neighbour
+
+
+def is_held(one: Kept) -> bool:
+    """Whether it was held to something, which is then what its share is of."""
+    return one.asked_per_s is not None
+
+
+def rate(per_s: float, unit: str) -> str:
+    """A pace to people.
+
+    >>> rate(4.04449, "files"), rate(49_987_000, "bytes")
+    ('4.04 files/s', '50 MB/s')
+    """
+    return f"{per_s / 1e6:.3g} MB/s" if unit == "bytes" else f"{per_s:.3g} {unit}/s"
 
 
 def sure(one: Kept) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 from sojourn.samples.contract import read_json
 from sojourn.samples.read import HOST, SERVICE, neighbour
 
+FLAT_OUT = 0.999  # of its pace alone: asked for so much, it takes what it can get
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
@@ -48,7 +50,7 @@ class Beside:
     def error(self) -> float | None:
         """Standard error of the logarithm of that share; None where seconds do not tell it.
 
-        What is asked is as sure as the pace alone, of which it is a share.
+        A share of the pace alone is as sure as that pace; a rate that was given is known.
         """
         if self.error_per_s is None or not self.per_s:
             return None
@@ -62,14 +64,16 @@ def read(folder: Path) -> Beside | None:
     did: Mapping[str, Any] = found.get("progress") or {}
     if did.get("per_s") is None or not did.get("alone_per_s"):
         return None
+    asked, alone = _number(did.get("asked_per_s")), float(did["alone_per_s"])
+    is_flat_out = did.get("is_flat_out", asked is None or asked >= FLAT_OUT * alone)
     return Beside(
         called=str(found.get("called") or found.get("kind") or "neighbour"),
         unit=str(did.get("unit", "")),
         per_s=float(did["per_s"]),
         error_per_s=_number(did.get("error_per_s")),
-        alone_per_s=float(did["alone_per_s"]),
+        alone_per_s=alone,
         alone_error_per_s=_number(did.get("alone_error_per_s")),
-        asked_per_s=_number(did.get("asked_per_s")),
+        asked_per_s=None if is_flat_out else asked,
         seconds=int(did.get("seconds", 0)),
         core_share=_core_share(found, folder / SERVICE),
     )

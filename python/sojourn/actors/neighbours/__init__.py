@@ -17,7 +17,7 @@ from sojourn.actors.neighbours import (
     rival,
     spin,
     stream,
-    stress_ng,
+    stress,
 )
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.kinds import table
@@ -30,7 +30,7 @@ KINDS: Mapping[str, NamedKind] = table(
     stream.KIND,
     noise.KIND,
     batch.KIND,
-    stress_ng.KIND,
+    stress.KIND,
     fio.KIND,
     iperf3.KIND,
 )

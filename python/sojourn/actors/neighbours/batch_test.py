@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 from collections.abc import Iterator
@@ -10,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from sojourn import programs
+from sojourn import host, programs
 from sojourn.actors import neighbours
 from sojourn.actors.kind import named
-from sojourn.actors.neighbours import batch, drive, driven, fio, iperf3, stress_ng
+from sojourn.actors.neighbours import drive, driven, fio, iperf3, stress
 from sojourn.errors import AbsentFault, HostFault, SpecFault
 
 
@@ -44,8 +45,8 @@ def everything(monkeypatch: pytest.MonkeyPatch) -> None:
         ("batch:kind=g++,intensity=50%", "-x c++ -", {"share": 0.5, "text": "source"}),
         ("batch:ffmpeg", "-nostdin", {"how": "followed"}),
         ("batch:duckdb,alone_s=2", "import signal", {"alone_s": 2.0, "how": "served"}),
-        ("stress-ng:memrate@500MB/s", "--memrate-rd-mbs 500", {"is_cpu": False}),
-        ("stress-ng:fft", "--cpu-method fft", {"reader": "stress-ng"}),
+        ("stress:memrate@500MB/s", "--memrate-rd-mbs 500", {"is_cpu": False}),
+        ("stress:fft", "--cpu-method fft", {"reader": "stress-ng"}),
         ("fio:randwrite@50MB/s", "--rate=50000000", {"per_s": 50.0, "file_bytes": 64 << 20}),
         ("iperf3:tcp@100MB/s", "--bitrate 800000000", {"per_s": 100.0}),
     ],
@@ -66,9 +67,9 @@ def test_a_study_names_a_program_and_how_much_of_it(
         ("batch:xz@0%", "0.1% to 100%"),
         ("batch:ffmpeg@50%", "leave intensity out"),
         ("batch:xz,threads=2", "no parameter"),
-        ("stress-ng:matrixprodd", "did you mean matrixprod"),
-        ("stress-ng:cache@500MB/s", "memrate can be capped"),
-        ("stress-ng:memrate@150%", "500MB/s"),
+        ("stress:matrixprodd", "did you mean matrixprod"),
+        ("stress:cache@500MB/s", "memrate can be capped"),
+        ("stress:memrate@150%", "500MB/s"),
         ("fio:randwrite@50%", "50MB/s"),
         ("fio:trim", "randwrite"),
         ("iperf3:udp", "iperf3:udp@50MB/s"),
@@ -86,7 +87,7 @@ def test_bad_input_says_what_there_is(text: str, said: str) -> None:
     [
         ("batch:xz", "apt install xz-utils"),
         ("batch:duckdb", "pip install duckdb"),
-        ("stress-ng:cache", stress_ng.MEND),
+        ("stress:cache", stress.MEND),
         ("fio:read", fio.MEND),
         ("iperf3:tcp", iperf3.MEND),
     ],
@@ -94,11 +95,11 @@ def test_bad_input_says_what_there_is(text: str, said: str) -> None:
 def test_what_is_not_installed_is_said_with_its_mend(
     text: str, mend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    actor, facts = _driven(text), Any
+    actor, facts = _driven(text), host.read(sample_s=0)
     monkeypatch.setattr(programs, "places", lambda: ())
-    monkeypatch.setattr(batch.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(HostFault) as fault:
-        actor.check(facts)  # type: ignore[arg-type]
+        actor.check(facts)
     assert fault.value.fix == mend
     assert "is not installed" in fault.value.what
 
@@ -107,7 +108,7 @@ def test_what_is_not_installed_is_said_with_its_mend(
 @pytest.mark.parametrize("text", ["fio:read,folder=/nowhere", "fio:read,size=900000GiB"])
 def test_a_disk_that_cannot_take_the_file_is_this_machines(text: str) -> None:
     with pytest.raises(AbsentFault):
-        _driven(text).check(Any)  # type: ignore[arg-type]
+        _driven(text).check(host.read(sample_s=0))
 
 
 class Clock:

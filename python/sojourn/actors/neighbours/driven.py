@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.actors.kind import WHERE
+from sojourn.actors.neighbours import core
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.actors.neighbours.ordered import NICE_PARAM, POLICY_PARAM, command
 from sojourn.host import Facts
@@ -96,8 +97,13 @@ class Driven(Neighbour):
         self._params, self._work, self._share = params, work, share
 
     def check(self, facts: Facts) -> None:
-        """Refuse what is not installed; HostFault says what installs it."""
-        del facts
+        """Refuse what cannot be had here; nothing is left started.
+
+        Raises:
+            AbsentFault: it is to have a core for itself, and there is none.
+            HostFault: it is not installed; the fault says what installs it.
+        """
+        core.check(self.where, facts)
         self.argv()
 
     def argv(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 from sojourn import programs
 from sojourn.actors.actor import Actor, Role, Stage, Window
 from sojourn.actors.kind import WHERE
-from sojourn.actors.neighbours import progress
+from sojourn.actors.neighbours import core, progress
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Facts
 from sojourn.places import proc
@@ -26,6 +26,7 @@ PROGRESS_SCHEMA = "sojourn.progress/1"
 SERVER, CLIENT, LAB, FREE, ONE = "server", "client", "lab", "free", "one"
 APART = "apart"
 _ROLES = {
+    **dict.fromkeys(core.COPIES, Role.NEIGHBOUR),
     SERVER: Role.SERVICE,
     CLIENT: Role.CLIENT,
     LAB: Role.PROBE,
@@ -123,6 +124,8 @@ class Neighbour(Actor):
         if self._footprint_bytes:
             most = stage.facts.memory.free_bytes // 4 // self._footprint_bytes
             cpus = cpus[: max(1, most)]
+        if self.where in core.COPIES:
+            cpus = core.cpus_of(self.where, stage)
         for number, cpu in enumerate(cpus):
             what = f"neighbour {self.name} {number}"
             self._tasks.append((cpu, stage.start(what, argv, log=LOG.format(number), cpus=(cpu,))))

@@ -85,8 +85,9 @@ class Noise(Neighbour):
         """`params`: all of `PARAMS`, as texts; nothing is started yet."""
         tolerance = float(params[TOLERANCE].removesuffix("%")) / 100
         super().__init__(
-            KIND.name, params[WHERE], lambda: argv(params), speaks=True, tolerance=tolerance
-        )
+            KIND.name, params[WHERE], lambda: argv(params), speaks=True,
+            called=f"{params[KIND_OF]} at {params[INTENSITY]}", tolerance=tolerance,
+        )  # fmt: skip
         self._params = params
 
     def check(self, facts: Facts) -> None:

@@ -78,6 +78,7 @@ class Progress:
         alone_error_per_s: standard error of `alone_per_s`; None: not told.
         asked_per_s, alone_per_s: of all tasks together; None: not told.
         waited_share: of the tasks' time, ready to run and without a CPU; None: not told.
+        is_flat_out: all tasks take what they can get.
         problem: why it was not the neighbour that was asked for; "" if it was.
     """
 
@@ -89,6 +90,7 @@ class Progress:
     alone_per_s: float | None
     alone_error_per_s: float | None
     waited_share: float | None
+    is_flat_out: bool = True
     problem: str = ""
 
     @property
@@ -115,6 +117,7 @@ class Progress:
             "of_alone": self.of_alone,
             "lost_share": self.lost,
             "waited_share": self.waited_share,
+            "is_flat_out": self.is_flat_out,
             "seconds": len(self.each_per_s),
         }
 
@@ -231,6 +234,7 @@ def within(told: Sequence[Told], from_ns: int, to_ns: int, *, tolerance: float) 
         if None in errors
         else math.sqrt(sum((value or 0.0) ** 2 for value in errors)),
         waited_share=sum(known) / length_s if len(known) == len(waited) and length_s else None,
+        is_flat_out=all(one.is_flat_out for one in told),
         problem=next((problem for problem in problems if problem), ""),
     )
 

@@ -20,6 +20,7 @@ from sojourn.analysis.questions import (
     max_load,
     null,
     qos_matrix,
+    smt_pairs,
     sweep,
     together,
 )
@@ -36,6 +37,7 @@ KINDS: Mapping[str, Answer] = kinds.table(
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
+    smt_pairs.KIND,
 )
 
 __all__ = ["KINDS", "Answer", "flat"]

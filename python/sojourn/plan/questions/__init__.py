@@ -16,6 +16,7 @@ from sojourn.plan.questions import (
     max_load,
     null,
     qos_matrix,
+    smt_pairs,
     sweep,
     together,
 )
@@ -34,6 +35,7 @@ KINDS: Mapping[str, Question] = kinds.table(
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
+    smt_pairs.KIND,
 )
 OF_ALL = frozenset(p.name for kind in KINDS.values() if kind.is_of_all for p in kind.phases)
 AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis

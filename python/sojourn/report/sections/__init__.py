@@ -14,6 +14,7 @@ from sojourn.report.sections import (
     max_load,
     null,
     qos_matrix,
+    smt_pairs,
     sweep,
     together,
 )
@@ -30,6 +31,7 @@ KINDS: Mapping[str, Shown] = kinds.table(
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
+    smt_pairs.KIND,
 )
 
 __all__ = ["KINDS", "Bar", "Number", "Shown"]

@@ -1,8 +1,8 @@
 """A stressor of stress-ng, in short runs whose bogo operations are counted (P20, PARTS).
 
-    stress-ng:matrixprod
-    stress-ng:memrate@500MB/s
-    stress-ng:kind=cache,where=free
+    stress:matrixprod
+    stress:memrate@500MB/s
+    stress:kind=cache,where=free
 
 A rate caps what a stressor asks for, where stress-ng can cap it; its pace alone is the one under
 that cap. Stressors that leave files when they are killed are not here: `fio` writes to disks.
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from sojourn import programs
 from sojourn.actors.kind import NamedKind
+from sojourn.actors.neighbours import core
 from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
 from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import SpecFault
@@ -40,7 +41,7 @@ class Stressor:
 
     @property
     def name(self) -> str:
-        """As stress-ng calls it."""
+        """What stress-ng calls it, which its options begin with."""
         return self.words[0].removeprefix("--")
 
 
@@ -50,12 +51,12 @@ def _cpu(method: str, operations: int) -> Stressor:
 
 #: By name, in reading order.
 STRESSORS: Mapping[str, Stressor] = {
-    "matrixprod": _cpu("matrixprod", 200),
+    "matrixprod": _cpu("matrixprod", 80),
     "int64": _cpu("int64", 200),
     "fft": _cpu("fft", 200),
     "cache": Stressor(words=("--cache", "1"), operations=5),
     "matrix": Stressor(words=("--matrix", "1"), operations=200),
-    "memcpy": Stressor(words=("--memcpy", "1"), operations=50),
+    "memcpy": Stressor(words=("--memcpy", "1"), operations=15),
     "memrate": Stressor(
         words=("--memrate", "1", "--memrate-bytes", "1M"),
         operations=1,
@@ -75,7 +76,7 @@ PARAMS = (
         name=CAP, about="what it may take a second, of stressors that can be capped", default="",
         type=str, pattern=f"({RATE})?", allowed="a rate such as 500MB/s",
     ),
-    where_param(SERVER),
+    core.described(where_param(SERVER)),
     *COMMON,
 )  # fmt: skip
 
@@ -91,10 +92,10 @@ def build(params: Mapping[str, str]) -> Driven:
         capped = ", ".join(one for one, stressor in STRESSORS.items() if stressor.caps)
         raise SpecFault(
             f"stress-ng has no cap for {name}",
-            at=f"neighbour stress-ng, {CAP} = {cap}",
+            at=f"neighbour stress, {CAP} = {cap}",
             fix=f"leave the rate out; {capped} can be capped",
         )
-    return Driven(KIND.name, params, lambda: work_of(name, cap), called=name)
+    return Driven(KIND.name, params, lambda: work_of(name, cap), called=f"{PROGRAM} {name}")
 
 
 def work_of(name: str, cap: str) -> Work:
@@ -114,8 +115,8 @@ def work_of(name: str, cap: str) -> Work:
 
 
 KIND = NamedKind(
-    name="stress-ng",
-    about="a stressor of stress-ng whose operations are counted: stress-ng:memrate@500MB/s",
+    name="stress",
+    about="a stressor of stress-ng whose operations are counted: stress:memrate@500MB/s",
     params=PARAMS,
     needs=(PROGRAM,),
     source="stress-ng (King); P20, M22",
