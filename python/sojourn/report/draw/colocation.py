@@ -61,7 +61,7 @@ def pace(records: Sequence[Record], paper: Sequence[Record]) -> Spec:
         for r in records
         if r["kept"] is not None
     ]
-    x, look = _x(records), _look([r for r in records if not r["is_alone"]])
+    x, look = _x(records), _look(records, is_alone_too=False)
     top = max([1.0, *(end for r in rows for end in (number(r["y"]), number(r["high"])) if end)])
     y = alt.Y(
         "y:Q",
@@ -107,9 +107,13 @@ def _x(records: Sequence[Record]) -> alt.X:
     return load_x(title=X_TITLE, highest=highest)
 
 
-def _look(records: Sequence[Record]) -> alt.Color:
-    names = list(dict.fromkeys(str(r["series"]) for r in records))
-    colours = [series(n % SERIES) for n in range(len(names))]
+def _look(records: Sequence[Record], *, is_alone_too: bool = True) -> alt.Color:
+    """A colour for each series, the same in both figures."""
+    every = list(dict.fromkeys(str(r["series"]) for r in records))
+    of = {name: series(n % SERIES) for n, name in enumerate(every)}
+    shown = {str(r["series"]) for r in records if is_alone_too or not r["is_alone"]}
+    names = [name for name in every if name in shown]
+    colours = [of[name] for name in names]
     return alt.Color(
         "series:N",
         scale=alt.Scale(domain=names, range=colours),
