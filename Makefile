@@ -51,7 +51,7 @@ fix: build ## format and mend what can be mended by a tool
 
 unit: build ## tests that start no server
 	@scripts/counted cargo test --release --locked --workspace --quiet $(with_bpf) sojourn-tools/bpf)
-	$(bin)/pytest -q -m "not e2e and not privileged"
+	$(bin)/pytest -q -n auto --dist loadfile -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only
 	$(bin)/pytest -q -m "e2e"

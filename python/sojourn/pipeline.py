@@ -7,6 +7,8 @@ the study stops.
 
 from __future__ import annotations
 
+import math
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,9 +21,11 @@ from sojourn.analysis.findings import Findings
 from sojourn.analysis.stored import given, summarise
 from sojourn.errors import Fault, RunFault
 from sojourn.host import culprits
+from sojourn.models import order
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
 from sojourn.spec import Study
 
+GLANCE_S = 30.0  # of measuring
 NAMED_S, NAMED_MAX = 1.0, 3  # how long to look for who disturbs, and how many to name
 PATIENCE = run.Patience()
 
@@ -64,24 +68,53 @@ def run_study(
     with run.taken(
         study.name, watcher.event, wait_s=patience.turn_s, is_forced=patience.is_forced
     ) as other:
-        facts = host.read()
-        skipped = run.check(study, facts)  # refuses what this machine cannot do, before it starts
-        here = left_out.without(study, skipped)
-        store.prepare(results)
-        before = run.ready(here, facts, patience, watcher.event, names=_names)
-        about = manifest(facts, command, before, other)
-        with (
-            store.open(results, study, resume=resume, manifest=about, skipped=skipped) as record,
-            run.Session(facts, show=watcher.event) as session,
-        ):
-            watcher.opened(record, facts)
-            measure(here, record, session, watcher)
-            store.keep_left_out(
-                record.path, [*skipped, *failures.given_up(here, record.outcomes())]
-            )
-            record.finish()
-        findings, pages = written(record.path)
-        return Done(path=record.path, findings=findings, pages=tuple(pages))
+        path = _measured(study, results, watcher, patience, other, resume=resume, command=command)
+        findings, pages = written(path)
+        return Done(path=path, findings=findings, pages=tuple(pages))
+
+
+def glance(study: Study, watcher: Watcher, *, patience: run.Patience = PATIENCE) -> Findings:
+    """Measure a study and keep nothing: what it found is all that is left of it."""
+    with (
+        run.taken(
+            study.name, watcher.event, wait_s=patience.turn_s, is_forced=patience.is_forced
+        ) as other,
+        tempfile.TemporaryDirectory(prefix="sojourn-") as name,
+    ):
+        path = _measured(study, Path(name), watcher, patience, other, is_brief=True)
+        return findings_of(path)
+
+
+def _measured(
+    study: Study,
+    results: Path,
+    watcher: Watcher,
+    patience: run.Patience,
+    other: run.Holder | None,
+    *,
+    resume: bool = False,
+    command: str = "",
+    is_brief: bool = False,
+) -> Path:
+    """Measure what is not measured yet; returns the record's folder.
+
+    A brief one is looked at once and thrown away: the machine is not described for later readers.
+    """
+    facts = host.read(sample_s=0.0) if is_brief else host.read()
+    skipped = run.check(study, facts)  # refuses what this machine cannot do, before it starts
+    here = left_out.without(study, skipped)
+    store.prepare(results)
+    before = run.ready(here, facts, patience, watcher.event, names=_names)
+    about = {"noise": []} if is_brief else manifest(facts, command, before, other)
+    with (
+        store.open(results, study, resume=resume, manifest=about, skipped=skipped) as record,
+        run.Session(facts, show=watcher.event) as session,
+    ):
+        watcher.opened(record, facts)
+        measure(here, record, session, watcher, length_s=GLANCE_S if is_brief else math.inf)
+        store.keep_left_out(record.path, [*skipped, *failures.given_up(here, record.outcomes())])
+        record.finish()
+        return record.path
 
 
 def _names(cpus: Sequence[int]) -> tuple[str, ...]:
@@ -89,11 +122,22 @@ def _names(cpus: Sequence[int]) -> tuple[str, ...]:
     return tuple(culprit.text for culprit in culprits.read(cpus, NAMED_S)[:NAMED_MAX])
 
 
-def measure(study: Study, record: store.OpenRecord, session: run.Session, watcher: Watcher) -> None:
-    """Point by point, each kept before the next is planned: a later failure loses nothing."""
+def measure(
+    study: Study,
+    record: store.OpenRecord,
+    session: run.Session,
+    watcher: Watcher,
+    *,
+    length_s: float = math.inf,
+) -> None:
+    """Point by point, each kept before the next is planned: a later failure loses nothing.
+
+    No point is begun when `length_s` are over: what is known by then is the answer.
+    """
+    end_s = time.monotonic() + length_s
     streak, last = failures.Streak(study, record.outcomes()), None
     planner = plan.Planner(study)
-    while point := planner.next(record.outcomes()):
+    while time.monotonic() < end_s and (point := planner.next(record.outcomes())):
         watcher.began(point, record.outcomes())
         folders = [record.folder(member) for member in point.all]
         began_s = time.monotonic()
@@ -165,4 +209,4 @@ def written(path: Path) -> tuple[Findings, Sequence[Path]]:
 
 def findings_of(path: Path) -> Findings:
     """What a record found, complete or not; needs no machine."""
-    return analysis.study(given(store.read(path)))
+    return order.with_order(analysis.study(given(store.read(path))), path)

@@ -15,6 +15,9 @@ use crate::job::Job;
 
 mod examples;
 mod job_file;
+mod requests;
+
+pub use requests::{ContentArgs, ReplyArgs};
 
 /// Offers load that does not wait for replies, and tells how long users would have waited.
 ///
@@ -23,8 +26,8 @@ mod job_file;
 #[derive(Parser, Debug, Default)]
 #[command(name = "sojourn-load", version, after_help = examples::EXAMPLES, max_term_width = 100)]
 pub struct Args {
-    /// Where requests go: memcache://HOST:PORT, memcache+udp://, http://HOST:PORT/, resp://,
-    /// echo://, or null: (no network)
+    /// Where requests go: memcache://HOST:PORT, memcache+udp://, http://HOST:PORT/, https://, resp://,
+    /// echo://, or null: (no network); a unix socket: SCHEME://unix:/SOCKET, http://unix:/SOCKET:/PATH
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
 
@@ -34,6 +37,9 @@ pub struct Args {
     #[command(flatten)]
     /// What is asked for.
     pub content: ContentArgs,
+    #[command(flatten)]
+    /// What a reply must be.
+    pub reply: ReplyArgs,
     #[command(flatten)]
     /// How it is sent.
     pub client: ClientArgs,
@@ -70,7 +76,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "NS")]
     pub start_at: Option<u64>,
     /// Arrival process: poisson, fixed, gamma:CV, lognormal:CV, pareto:SHAPE, zipf:S, onoff:ON,OFF,
-    /// fb_ia, trace:FILE [poisson]
+    /// fb_ia, trace:FILE[,speed=N] [poisson]
     #[arg(long, value_name = "KIND")]
     pub arrivals: Option<String>,
     /// Seed of every draw; 0: a fresh one, which the result records [0]
@@ -86,45 +92,6 @@ pub struct LoadArgs {
     /// other runs have no limit, beyond 8M requests they take some 600 MB at most [64M]
     #[arg(long, value_name = "COUNT", value_parser = count)]
     pub requests_max: Option<u64>,
-}
-
-/// What is asked for.
-#[derive(clap::Args, Debug, Default)]
-#[command(next_help_heading = "Requests")]
-pub struct ContentArgs {
-    /// Popularity of keys or paths: uniform, zipf:S, hot:SHARE,OF [uniform]
-    #[arg(long, value_name = "KIND")]
-    pub popularity: Option<String>,
-    /// Distinct keys (memcache, RESP), or numbers for {} in a path (HTTP) [10000]
-    #[arg(long, value_name = "COUNT", value_parser = count)]
-    pub items: Option<u64>,
-    /// Key length, bytes, as a distribution: 30, fb_key; at least the digits of --items [30]
-    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
-    pub key_size: Option<String>,
-    /// Value size, bytes, as a distribution: 200, exponential:1k, fb_value [200]
-    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
-    pub value_size: Option<String>,
-    /// Share of requests that are SETs, 0 to 1 [0]
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub set_share: Option<f64>,
-    /// Share of requests that are multi-GETs, 0 to 1 (memcache) [0]
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub multiget_share: Option<f64>,
-    /// Keys per multi-GET [10]
-    #[arg(long, value_name = "COUNT")]
-    pub multiget_keys: Option<u32>,
-    /// HTTP: paths, comma-separated; {} in one is replaced by a number below --items [the target's]
-    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
-    pub paths: Option<Vec<String>>,
-    /// HTTP: body size a reply must have, bytes; 0: any [0]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub expect_bytes: Option<u64>,
-    /// An option that only the target's protocol has, NAME=VALUE; may be given several times [none]
-    #[arg(long, value_name = "NAME=VALUE", value_parser = option)]
-    pub option: Option<Vec<(String, String)>>,
-    /// Set every key once before the run, and check that it is there
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    pub preload: Option<bool>,
 }
 
 /// How it is sent.
@@ -157,6 +124,16 @@ pub struct ClientArgs {
     /// CPUs of a synthetic service (sojourn-serve), whose outages count as the instrument's [none]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub instrument_cpus: Option<String>,
+    /// https: certificates of issuers, or of the server itself, in PEM; none: those that this machine
+    /// trusts [none]
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<String>,
+    /// https: name that the server is asked for (SNI), and that its certificate must have [the target's]
+    #[arg(long, value_name = "NAME")]
+    pub server_name: Option<String>,
+    /// https: believe any certificate
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub insecure: Option<bool>,
     /// epoll, io_uring, or auto: io_uring where the kernel allows it [auto]
     #[arg(long, value_name = "KIND")]
     pub transport: Option<String>,
@@ -250,15 +227,6 @@ fn rate(text: &str) -> Result<f64, String> {
     units::parse_count(text).map_err(|fault| fault.what)
 }
 
-fn option(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or(format!("'{text}' is not NAME=VALUE"))?;
-    Ok((name.into(), value.into()))
-}
-
-fn bytes(text: &str) -> Result<u64, String> {
-    units::parse_bytes(text).map_err(|fault| fault.what)
-}
-
 impl Args {
     /// Reads a command line. The error is clap's own: it knows whether it is help or a mistake.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
@@ -283,7 +251,7 @@ impl Args {
     }
 
     fn override_keys(&self, job: &mut Job) {
-        let Self { target, load, content, client, verdict, output } = self;
+        let Self { target, load, content, reply, client, verdict, output } = self;
         put(&mut job.target, target.as_ref());
         put(&mut job.rate, load.rate.as_ref());
         put(&mut job.duration, load.duration.as_ref());
@@ -304,7 +272,17 @@ impl Args {
         put(&mut job.multiget_share, content.multiget_share.as_ref());
         put(&mut job.multiget_keys, content.multiget_keys.as_ref());
         put(&mut job.paths, content.paths.as_ref());
-        put(&mut job.expect_bytes, content.expect_bytes.as_ref());
+        put(&mut job.paths_file, content.paths_file.as_ref());
+        put(&mut job.method, content.method.as_ref());
+        put(&mut job.header, content.header.as_ref());
+        put(&mut job.body, content.body.as_ref());
+        put(&mut job.body_file, content.body_file.as_ref());
+        put(&mut job.auth, content.auth.as_ref());
+        put(&mut job.expect_status, reply.expect_status.as_ref());
+        put(&mut job.expect_bytes, reply.expect_bytes.as_ref());
+        put(&mut job.expect_sha256, reply.expect_sha256.as_ref());
+        put(&mut job.expect_regex, reply.expect_regex.as_ref());
+        put(&mut job.allow_empty, reply.allow_empty.as_ref());
         job.option.extend(content.option.iter().flatten().cloned());
         put(&mut job.preload, content.preload.as_ref());
         put(&mut job.connections, client.connections.as_ref());
@@ -315,6 +293,9 @@ impl Args {
         put(&mut job.instrument_cpus, client.instrument_cpus.as_ref());
         put(&mut job.server_cpus, client.server_cpus.as_ref());
         put(&mut job.server_pid, client.server_pid.as_ref());
+        put(&mut job.ca_file, client.ca_file.as_ref());
+        put(&mut job.server_name, client.server_name.as_ref());
+        put(&mut job.insecure, client.insecure.as_ref());
         put(&mut job.transport, client.transport.as_ref());
         put(&mut job.wait, client.wait.as_ref());
         put(&mut job.qos_quantile, verdict.qos_quantile.as_ref());

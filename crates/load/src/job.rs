@@ -17,8 +17,9 @@ pub const SCHEMA: &str = "sojourn.load.job/1";
 pub struct Job {
     /// Version of this form: `sojourn.load.job/1`.
     pub schema: String,
-    /// `memcache://HOST:PORT`, `memcache+udp://…`, `http://HOST:PORT/`, `resp://…`, `echo://…`, `null:`.
-    /// Of `memcache` several, `HOST:PORT,HOST:PORT`: each holds the keys that hash to it.
+    /// `memcache://HOST:PORT`, `memcache+udp://…`, `http://HOST:PORT/`, `https://…`, `resp://…`, `echo://…`, `null:`.
+    /// Of `memcache` several, `HOST:PORT,HOST:PORT`: each holds the keys that hash to it. A unix socket:
+    /// `memcache://unix:/SOCKET`, `resp://unix:/SOCKET`, `http://unix:/SOCKET:/PATH`.
     pub target: String,
     /// Offered load, requests/s: `50k`, or a schedule: `steps:10k@5s,20k@5s`, `ramp:1k..50k`,
     /// `sine:20k,5k,10s`. Ignored by `find_max`.
@@ -54,9 +55,10 @@ pub struct Job {
     /// has a CPU of its own.
     pub wait: String,
     /// Arrival process: `poisson`, `fixed`, `gamma:2`, `lognormal:2`, `pareto:1.5`, `zipf:1.2`,
-    /// `onoff:10ms,90ms`, `fb_ia`, `trace:FILE`.
+    /// `onoff:10ms,90ms`, `fb_ia`, `trace:FILE`, `trace:FILE,speed=2`.
     pub arrivals: String,
-    /// Popularity of keys or paths: `uniform`, `zipf:0.99`, `hot:0.1,0.9`.
+    /// Popularity of keys or paths: `uniform`, `zipf:0.99`, `hot:0.1,0.9`, `order` (one after
+    /// another, on one thread).
     pub popularity: String,
     /// Seed of every draw; 0: a fresh one, recorded in the result.
     pub seed: u64,
@@ -68,14 +70,44 @@ pub struct Job {
     pub value_size: String,
     /// Share of requests that are SETs, 0 to 1.
     pub set_share: f64,
-    /// Share of requests that are multi-GETs, 0 to 1 (memcache only).
+    /// Share of requests that are multi-GETs, 0 to 1 (memcache, RESP).
     pub multiget_share: f64,
     /// Keys per multi-GET.
     pub multiget_keys: u32,
-    /// HTTP: paths; `{}` in one is replaced by a number below `items`.
+    /// HTTP: paths; `{}` or `{item}` in one is replaced by a number below `items`.
     pub paths: Vec<String>,
+    /// HTTP: file with a path on each line, at its end, as in a log of times and paths; asked for instead of
+    /// `paths`, in their order with `popularity` `order`. Empty: none.
+    pub paths_file: String,
+    /// HTTP: method of each request.
+    pub method: String,
+    /// HTTP: headers, `NAME: VALUE`, beside or instead of the usual ones; `{item}` as in `paths`.
+    pub header: Vec<String>,
+    /// HTTP: text that each request carries; `{item}` as in `paths`. Empty: none.
+    pub body: String,
+    /// HTTP: file that each request carries as it is; empty: none.
+    pub body_file: String,
+    /// HTTP: `basic:` or `bearer:`, and where the secret is: `file:PATH` or `env:NAME`. Empty: none.
+    pub auth: String,
+    /// https: certificates of issuers, or of the server itself, in PEM; empty: those that this machine
+    /// trusts.
+    pub ca_file: String,
+    /// https: name that the server is asked for, and that its certificate must have; empty: the target's.
+    pub server_name: String,
+    /// https: believe any certificate.
+    pub insecure: bool,
+    /// HTTP: statuses that are a success, such as `200` or `200-299,404`. Empty: 200 to 299.
+    pub expect_status: String,
     /// Body size a GET reply must have, bytes; 0: any (memcache and RESP know it from `value_size`).
     pub expect_bytes: u64,
+    /// HTTP: SHA-256 that the body of a reply must have, checked on a sample after the run. Empty: any.
+    pub expect_sha256: String,
+    /// HTTP: regular expression that the body of a reply must match, checked on a sample after the run.
+    /// Empty: any.
+    pub expect_regex: String,
+    /// HTTP: an empty body is a reply too. Else a run in which more than 1 % of the replies to GETs were
+    /// empty is `unknown`.
+    pub allow_empty: bool,
     /// Options that only the target's protocol has, by name; `--describe` lists them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub option: BTreeMap<String, String>,
@@ -145,7 +177,20 @@ impl Default for Job {
             multiget_share: 0.0,
             multiget_keys: 10,
             paths: vec!["/".into()],
+            paths_file: String::new(),
+            method: "GET".into(),
+            header: Vec::new(),
+            body: String::new(),
+            body_file: String::new(),
+            auth: String::new(),
+            ca_file: String::new(),
+            server_name: String::new(),
+            insecure: false,
+            expect_status: String::new(),
             expect_bytes: 0,
+            expect_sha256: String::new(),
+            expect_regex: String::new(),
+            allow_empty: false,
             option: BTreeMap::new(),
             server_cpus: String::new(),
             server_pid: 0,

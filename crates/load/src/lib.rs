@@ -3,7 +3,9 @@
 //! [`job`] (what is asked) → [`resolve`] (what it means) → plan (drawn before the run) → [`drive`]
 //! (the hot loop) → [`marks`] (what became of each request) → [`result`].
 
+pub mod address;
 pub mod begin;
+pub mod bodies;
 pub mod cli;
 pub mod content;
 pub mod cpu;
@@ -32,6 +34,7 @@ pub mod request;
 pub mod resolve;
 pub mod result;
 pub mod run;
+pub mod sampled;
 pub mod schedule;
 pub mod selfcheck;
 pub mod sentinel;

@@ -187,6 +187,8 @@ pub struct ThreadMeasurement {
     pub broke: u64,
     /// The first bytes that the server sent, a few dozen at most; empty if it sent none.
     pub heard: Vec<u8>,
+    /// What its TLS handshakes came to; `None` without TLS.
+    pub tls: Option<crate::transports::tls::Seen>,
     /// How a long run ended, of which `plan` and `marks` are empty; `None`: they are whole.
     pub ending: Option<Ending>,
     /// Sojourn times of the probe client beside the load, ns; empty without one.

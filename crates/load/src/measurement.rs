@@ -12,6 +12,7 @@ use crate::long::Findings;
 use crate::marks::{Overrun, ThreadMeasurement};
 use crate::outage;
 use crate::request::Request;
+use crate::sampled::Looked;
 use crate::server_watch::Seen;
 
 /// One run as it was: of every thread what it sent and what became of it, and what was seen beside.
@@ -37,6 +38,8 @@ pub struct Measurement {
     pub are_syscalls_counted: bool,
     /// The server was lost: no connection could be opened again.
     pub was_lost: bool,
+    /// What the bodies that were kept came to; `None`: nothing is expected of them.
+    pub looked: Option<Looked>,
     /// What is left of the requests of a long run; `None`: plans and marks are whole.
     pub long: Option<Findings>,
 }
@@ -71,6 +74,8 @@ impl Measurement {
         (0..marks.sent_ns.len()).filter(move |&i| !is_closed || marks.sent_ns[i] > 0).map(
             move |i| Request {
                 index: i,
+                op: plan.op[i],
+                item: plan.item[i],
                 intended_ns: if is_closed { marks.sent_ns[i] } else { plan.intended_ns[i] },
                 free_ns: if is_closed { marks.sent_ns[i] } else { marks.free_ns[i] },
                 sent_ns: marks.sent_ns[i],

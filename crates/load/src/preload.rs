@@ -4,15 +4,17 @@
 //! not measured, only quick.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_workload::plan::Op;
 
+use crate::address::Address;
 use crate::marks::Outcome;
 use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply};
 use crate::resolve::Resolved;
@@ -113,7 +115,7 @@ struct Failed {
 }
 
 struct Pipe<'a> {
-    stream: TcpStream,
+    stream: Socket,
     protocol: &'a dyn Protocol,
     decoder: Box<dyn Decoder>,
     target: &'a Target,
@@ -123,13 +125,12 @@ struct Pipe<'a> {
 
 impl<'a> Pipe<'a> {
     fn open(
-        address: SocketAddr,
+        address: Address,
         target: &'a Target,
         protocol: &'a dyn Protocol,
         sources: &[IpAddr],
     ) -> Result<Self, Fault> {
-        let stream: TcpStream =
-            sockets::connect(&[address], false, sources, 1, &protocol.hello())?.remove(0).into();
+        let stream = sockets::connect(&[address], false, sources, 1, &protocol.hello())?.remove(0);
         stream
             .set_nonblocking(false)
             .and_then(|()| stream.set_read_timeout(Some(BATCH_WITHIN)))
@@ -214,7 +215,7 @@ fn broken(error: &io::Error, target: &Target) -> Fault {
     };
     Fault::failed(
         format!("the items could not be preloaded: {what}"),
-        format!("{}:{}", target.host, target.port),
+        target.place(),
         "check that the server runs, speaks the target's protocol and may be written to",
     )
 }

@@ -1,5 +1,7 @@
 //! One request of a run, from the moment it was due to the end of its reply.
 
+use sojourn_workload::plan::Op;
+
 use crate::marks::Outcome;
 
 /// One request as it is judged; times in ns after the start of the warm-up.
@@ -7,6 +9,10 @@ use crate::marks::Outcome;
 pub struct Request {
     /// Its place in the plan of its thread.
     pub index: usize,
+    /// What it asks for.
+    pub op: Op,
+    /// The key or path number.
+    pub item: u32,
     /// When it was due.
     pub intended_ns: u64,
     /// Since when a connection had been free when it was sent; if it never was for want of one, the

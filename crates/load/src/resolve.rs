@@ -17,6 +17,7 @@ use crate::job::{Job, SCHEMA};
 use crate::protocols;
 use crate::target::Target;
 use crate::transports;
+use crate::transports::tls::Secure;
 
 /// A year: beyond it, a time is a mistake in its unit.
 const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
@@ -87,6 +88,8 @@ pub struct Resolved {
     pub wait: Wait,
     /// When it sleeps: how long, ns, a wake-up may be put off so that it serves several events.
     pub doze_ns: u64,
+    /// What TLS needs; `None`: the target is reached without it.
+    pub secure: Option<Secure>,
     /// The transport's entry in the table.
     pub transport: &'static transports::TransportKind,
 }
@@ -150,6 +153,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
         ));
     }
     let transport = transports::choose(&job.transport, &target)?;
+    let secure = Secure::of(&job, &target)?;
     let (wait, doze_ns) = wait_of(&job, &cpus)?;
     let timely_within_ns = match job.timely_within.as_str() {
         "auto" => timely_within_auto_ns(qos) + doze_ns,
@@ -184,6 +188,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
         server_cpus: (!server_cpus.is_empty()).then_some(server_cpus),
         wait,
         doze_ns,
+        secure,
         transport,
     })
 }
@@ -245,6 +250,14 @@ fn check_counts(job: &Job, target: &Target) -> Result<(), Fault> {
         return Err(Fault::usage(format!("probe_rate is {}", job.probe_rate), "probe_rate", fix));
     }
     check_servers(job, target)?;
+    if job.popularity.trim() == "order" && job.threads > 1 {
+        let what = format!("{} threads do not keep one order", job.threads);
+        return Err(Fault::usage(what, "popularity", "use one thread, or another popularity"));
+    }
+    if target.is_unix() && !job.source.is_empty() {
+        let what = "connections to a unix socket come from no address";
+        return Err(Fault::usage(what, "source", "leave it out"));
+    }
     protocols::kind_of(target).check(job, target)
 }
 

@@ -6,6 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_base::span::Span;
 
+mod replies;
+
+pub use replies::{Replies, Tls};
+
 use crate::job::Job;
 use crate::misses::MissWindows;
 use crate::stops::ServerStops;
@@ -56,6 +60,9 @@ pub struct RunResult {
     pub errors: BTreeMap<String, u64>,
     /// Body bytes received.
     pub reply_bytes: u64,
+    /// Bodies of replies: how long they were, and what checks of their content came to.
+    #[serde(default)]
+    pub replies: Replies,
     /// Share of all requests sent within `timely_within` of their intended time, whatever the cause.
     /// The verdict rests on `checks.pick_up_timely_ratio`, which leaves out waits for a connection.
     pub timely_ratio: f64,
@@ -100,6 +107,9 @@ pub struct RunResult {
     pub threads: Vec<ThreadShare>,
     /// The tests that the run did on itself.
     pub checks: Checks,
+    /// What TLS handshakes came to; `null` without TLS.
+    #[serde(default)]
+    pub tls: Option<Tls>,
     /// What the instrument used.
     pub cost: Cost,
 }

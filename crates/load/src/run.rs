@@ -15,6 +15,7 @@ use sojourn_base::clock::{Clock, Monotonic, unix_ns};
 use sojourn_workload::plan::Plan;
 use sojourn_workload::{arrivals, popularity};
 
+use crate::address::Address;
 use crate::cpu_time::Meter;
 use crate::drive::{self, Drive, Live, Setup, Times};
 use crate::hello::Greeting;
@@ -24,10 +25,11 @@ use crate::measurement::Measurement;
 use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
+use crate::sampled::Sampled;
 use crate::sentinel::Sentinels;
 use crate::server_watch::ServerWatch;
 use crate::shards::Shards;
-use crate::transports::{Ends, sockets};
+use crate::transports::{Ends, sockets, tls};
 use crate::{begin, cpu, schedule};
 
 /// A run that is ready: everything drawn, allocated and connected.
@@ -91,7 +93,7 @@ fn connect(resolved: &Resolved, count: u32, greeting: &Greeting) -> Result<Vec<S
 pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> {
     let Ready { resolved, protocol, threads, mut probe, ring, live } = ready;
     let together = Together::new(threads.len());
-    let shown = live.clone();
+    let (shown, looks) = (live.clone(), Arc::clone(&protocol));
     // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
     let over_ns = resolved.outage_over_ns;
     let sentinels = [
@@ -159,6 +161,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
             start_ns,
             are_syscalls_counted: true,
             was_lost: false,
+            looked: looks.sampled().map(Sampled::look),
         })
     })
 }
@@ -247,10 +250,10 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     let datagrams = resolved.target.is_datagram();
     let shards = Shards::new(resolved.target.servers(), resolved.job.items);
     let peers = sockets.iter().take(shards.count() as usize);
-    let addresses: Vec<_> = peers.filter_map(|one| one.peer_addr().ok()?.as_socket()).collect();
+    let addresses: Vec<_> = peers.filter_map(|one| Address::of(&one.peer_addr().ok()?)).collect();
     let is_known = addresses.len() == shards.count() as usize;
-    let transport = (resolved.transport.open)(Ends {
-        addresses: if is_known { addresses } else { vec![([127, 0, 0, 1], 0).into()] },
+    let ends = Ends {
+        addresses: if is_known { addresses } else { vec![Address::Ip(([127, 0, 0, 1], 0).into())] },
         sources: resolved.sources.clone(),
         sockets,
         connections: connections + u32::from(probe.is_some()),
@@ -258,7 +261,11 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         request_bytes_max: protocol.request_bytes_max(),
         depth: resolved.job.depth,
         greeting: protocol.hello(),
-    })?;
+    };
+    let transport = match &resolved.secure {
+        Some(secure) => tls::open(resolved.transport, ends, secure, &resolved.target.place())?,
+        None => (resolved.transport.open)(ends)?,
+    };
     let plan = ring.as_ref().map_or(plan, |(ring, _)| marks::room_for_plan(ring.capacity));
     Ok(Setup {
         marks: Marks::for_requests(plan.intended_ns.len()),

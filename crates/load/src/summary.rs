@@ -11,7 +11,7 @@ use crate::marks::{Outcome, ThreadMeasurement};
 use crate::measurement::Measurement;
 use crate::outage::Windows;
 use crate::request::Request;
-use crate::result::{Cost, RunResult, SCHEMA, ThreadShare};
+use crate::result::{Cost, RunResult, SCHEMA, ThreadShare, Tls};
 use crate::schedule;
 use crate::selfcheck;
 use crate::stops;
@@ -51,6 +51,7 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         requests: all.requests,
         errors: all.errors.iter().map(|(kind, count)| ((*kind).to_string(), *count)).collect(),
         reply_bytes: all.reply_bytes,
+        replies: evidence.replies,
         timely_ratio: share(all.timely, all.requests),
         verdict: judgement.verdict,
         reasons: judgement.reasons,
@@ -67,6 +68,7 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         windows: miss_windows,
         server_stops,
         threads: thread_shares(run, &tallies, &all, to_ns - from_ns),
+        tls: Tls::of(run.threads.iter().filter_map(|thread| thread.tls.clone())),
         cost: cost(run, (from_ns, to_ns)),
         outages: evidence.outages,
         checks: evidence.checks,
@@ -81,7 +83,7 @@ fn tally(run: &Measurement, windows: &Windows, measured: (u64, u64)) -> Result<V
     let timely_within_ns = sojourn_base::units::parse_ns(&run.job.timely_within)
         .map_err(|fault| fault.within("timely_within"))?;
     let of_thread = |index: usize| {
-        let mut tally = Tally::default();
+        let mut tally = Tally::of(&run.job);
         let mut is_out = windows.cursor();
         for request in run.measured_requests(index, measured) {
             let is_kept = !is_out.covers(request.intended_ns);

@@ -16,6 +16,8 @@ pub fn table(result: &RunResult) -> String {
     head(&mut text, result);
     latencies(&mut text, result);
     errors(&mut text, result);
+    replies(&mut text, result);
+    tls(&mut text, result);
     checks(&mut text, result);
     verdict(&mut text, result);
     text
@@ -92,6 +94,39 @@ fn errors(text: &mut String, result: &RunResult) {
     let kinds: Vec<String> =
         result.errors.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     line(text, "errors", &if kinds.is_empty() { "none".into() } else { kinds.join(", ") });
+}
+
+/// What handshakes came to.
+fn tls(text: &mut String, result: &RunResult) {
+    let Some(tls) = &result.tls else { return };
+    let failed = if tls.failed > 0 { format!(", {} failed", tls.failed) } else { String::new() };
+    let words = format!(
+        "{}, {} handshakes ({} resumed{failed}), {} each; not in any request's time",
+        tls.cipher,
+        tls.handshakes,
+        tls.resumed,
+        show_ns(tls.mean_ns as f64)
+    );
+    line(text, "TLS", &words);
+}
+
+/// How long bodies were, where that says something about the answers.
+fn replies(text: &mut String, result: &RunResult) {
+    let replies = &result.replies;
+    let (Some(mean), Some(min), Some(max)) =
+        (replies.bytes_mean, replies.bytes_min, replies.bytes_max)
+    else {
+        return;
+    };
+    let mut words = format!("{} B a body ({min} to {max})", show_count(mean));
+    if replies.empty > 0 {
+        let _ = write!(words, ", {} empty", replies.empty);
+    }
+    if let Some(every) = replies.checked_every {
+        let failed: u64 = replies.failed.values().sum();
+        let _ = write!(words, "; {} checked (one in {every}), {failed} failed", replies.checked);
+    }
+    line(text, "replies", &words);
 }
 
 fn checks(text: &mut String, result: &RunResult) {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use sojourn_base::span::Times;
 
+use crate::bodies::Bodies;
+use crate::job::Job;
 use crate::marks::Outcome;
 use crate::request::Request;
 
@@ -24,6 +26,8 @@ pub struct Tally {
     pub waited: u64,
     /// Body bytes received.
     pub reply_bytes: u64,
+    /// Lengths of bodies.
+    pub bodies: Bodies,
     /// done − intended, outages excluded.
     pub sojourn: Times,
     /// done − intended, all.
@@ -41,6 +45,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// For the requests of `job`.
+    pub(crate) fn of(job: &Job) -> Self {
+        Self { bodies: Bodies::of(job), ..Self::default() }
+    }
+
     pub(crate) fn add(&mut self, request: &Request, is_kept: bool, timely_within_ns: u64) {
         self.add_all(request, timely_within_ns);
         if is_kept {
@@ -53,6 +62,7 @@ impl Tally {
         let Request { intended_ns, sent_ns, done_ns, .. } = *request;
         self.requests += 1;
         self.reply_bytes += u64::from(request.reply_bytes);
+        self.bodies.add(request);
         self.waited += u64::from(request.waited());
         let send_lag_ns = sent_ns.saturating_sub(intended_ns);
         self.timely += u64::from(sent_ns > 0 && send_lag_ns <= timely_within_ns);
@@ -87,6 +97,7 @@ impl Tally {
         self.kept_timely += other.kept_timely;
         self.waited += other.waited;
         self.reply_bytes += other.reply_bytes;
+        self.bodies.merge(&other.bodies);
         for (kind, count) in &other.errors {
             *self.errors.entry(kind).or_default() += count;
         }

@@ -1,16 +1,24 @@
 //! Where requests go: scheme, host, port and path of `memcache://127.0.0.1:11211`, or of several servers
-//! that share the keys: `memcache://127.0.0.1:11211,127.0.0.1:11212`.
+//! that share the keys: `memcache://127.0.0.1:11211,127.0.0.1:11212`. Of a unix socket: its path, as in
+//! `memcache://unix:/run/memcached.sock` or `http://unix:/run/app.sock:/path`.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 
 use sojourn_base::Fault;
 use sojourn_base::kind::near;
 
+use crate::address::Address;
+
+/// How a unix socket begins where a host stands else.
+const UNIX: &str = "unix:";
+
 /// What carries requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// TCP.
+    /// TCP, or a unix stream socket.
     Stream,
+    /// TLS over one of these.
+    Tls,
     /// UDP: a request and a reply are datagrams of their own.
     Datagrams,
     /// Nothing: there is no server.
@@ -26,6 +34,8 @@ pub struct Scheme {
     pub port: u16,
     /// What carries it.
     pub carrier: Carrier,
+    /// Its name in a TLS handshake (ALPN); empty: none.
+    pub alpn: &'static str,
     /// What may be wrong if a server that is there never answers; empty: nothing particular.
     pub if_silent: &'static str,
 }
@@ -33,7 +43,12 @@ pub struct Scheme {
 impl Scheme {
     /// A scheme whose target is a host and a port, over TCP.
     pub const fn stream(name: &'static str, port: u16) -> Self {
-        Self { name, port, carrier: Carrier::Stream, if_silent: "" }
+        Self { name, port, carrier: Carrier::Stream, alpn: "", if_silent: "" }
+    }
+
+    /// The same over TLS; `alpn` is its name there.
+    pub const fn secured(name: &'static str, port: u16, alpn: &'static str) -> Self {
+        Self { name, port, carrier: Carrier::Tls, alpn, if_silent: "" }
     }
 }
 
@@ -42,9 +57,9 @@ impl Scheme {
 pub struct Target {
     /// Protocol and carrier.
     pub scheme: &'static Scheme,
-    /// Host name or address, without brackets.
+    /// Host name or address, without brackets; `unix:` and a path for a unix socket.
     pub host: String,
-    /// Port; 0 for `null:`.
+    /// Port; 0 for `null:` and unix sockets.
     pub port: u16,
     /// What follows the authority: `/` or a path; only HTTP uses it.
     pub path: String,
@@ -70,11 +85,47 @@ impl Target {
             });
         }
         let rest = rest.strip_prefix("//").ok_or_else(|| wrong(text))?;
+        if let Some(rest) = rest.strip_prefix(UNIX) {
+            return Self::of_unix(scheme, rest).ok_or_else(|| wrong_unix(text));
+        }
         let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
         let mut servers = authority.split(',').map(|one| split_port(one, port));
         let (host, port) = servers.next().flatten().ok_or_else(|| wrong(text))?;
         let others = servers.collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?;
         Ok(Self { scheme, host, port, path: path.into(), others })
+    }
+
+    /// `/SOCKET` or `/SOCKET:/PATH`, as `NGINX` writes it.
+    fn of_unix(scheme: &'static Scheme, rest: &str) -> Option<Self> {
+        let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
+        let is_sound = socket.len() > 1 && socket.starts_with('/') && path.starts_with('/');
+        let host = format!("{UNIX}{socket}");
+        (is_sound && matches!(scheme.carrier, Carrier::Stream | Carrier::Tls)).then(|| Self {
+            scheme,
+            host,
+            port: 0,
+            path: path.into(),
+            others: Vec::new(),
+        })
+    }
+
+    /// Whether it is a unix socket.
+    pub fn is_unix(&self) -> bool {
+        self.host.starts_with(UNIX)
+    }
+
+    /// Where the first server listens, for people: `HOST:PORT`, `[IPV6]:PORT` or `unix:/PATH`.
+    pub fn place(&self) -> String {
+        match self.host.as_str() {
+            unix if unix.starts_with(UNIX) => unix.into(),
+            six if six.contains(':') => format!("[{six}]:{}", self.port),
+            host => format!("{host}:{}", self.port),
+        }
+    }
+
+    /// What a request names as its host: as [`Target::place`], or `localhost` over a unix socket.
+    pub fn authority(&self) -> String {
+        if self.is_unix() { "localhost".into() } else { self.place() }
     }
 
     /// Whether it is reached by datagrams instead of a stream.
@@ -88,15 +139,19 @@ impl Target {
     }
 
     /// The first address that each host's name stands for, in the order in which they are named.
-    pub fn addresses(&self) -> Result<Vec<SocketAddr>, Fault> {
+    pub fn addresses(&self) -> Result<Vec<Address>, Fault> {
         let others = self.others.iter().map(|(host, port)| (host.as_str(), *port));
         std::iter::once((self.host.as_str(), self.port)).chain(others).map(address).collect()
     }
 }
 
-fn address(at: (&str, u16)) -> Result<SocketAddr, Fault> {
+fn address(at: (&str, u16)) -> Result<Address, Fault> {
+    if let Some(path) = at.0.strip_prefix(UNIX) {
+        return Ok(Address::Unix(path.into()));
+    }
     let found = at.to_socket_addrs();
-    found.ok().and_then(|mut addresses| addresses.next()).ok_or_else(|| {
+    let first = found.ok().and_then(|mut addresses| addresses.next());
+    first.map(Address::Ip).ok_or_else(|| {
         Fault::failed(
             format!("the name '{}' stands for no address", at.0),
             "target",
@@ -124,6 +179,14 @@ fn wrong(text: &str) -> Fault {
         format!("'{text}' is not a target"),
         "",
         "write SCHEME://HOST:PORT, such as memcache://127.0.0.1:11211 or http://127.0.0.1:8080/, or null:",
+    )
+}
+
+fn wrong_unix(text: &str) -> Fault {
+    Fault::usage(
+        format!("'{text}' is not a target"),
+        "",
+        "write a unix socket as SCHEME://unix:/SOCKET, and one with a path as http://unix:/SOCKET:/PATH",
     )
 }
 
@@ -158,10 +221,28 @@ mod tests {
 
     #[test]
     fn several_servers_are_named_in_their_order() {
+        let port = |address: &Address| match address {
+            Address::Ip(address) => address.port(),
+            Address::Unix(_) => 0,
+        };
         let three = parse("memcache://127.0.0.1:1,127.0.0.2,[::1]:3").unwrap();
         assert_eq!(three.servers(), 3);
-        let ports: Vec<u16> = three.addresses().unwrap().iter().map(SocketAddr::port).collect();
+        let ports: Vec<u16> = three.addresses().unwrap().iter().map(port).collect();
         assert_eq!(ports, [1, 11211, 3]);
+    }
+
+    #[test]
+    fn a_unix_socket_is_a_path_and_may_have_another_behind_it() {
+        let cache = parse("memcache://unix:/run/mc.sock").unwrap();
+        assert_eq!((cache.host.as_str(), cache.path.as_str()), ("unix:/run/mc.sock", "/"));
+        assert_eq!(cache.addresses().unwrap(), [Address::Unix("/run/mc.sock".into())]);
+        let web = parse("http://unix:/run/a.sock:/x/{}").unwrap();
+        assert_eq!((web.place().as_str(), web.path.as_str()), ("unix:/run/a.sock", "/x/{}"));
+        assert_eq!((web.authority().as_str(), web.is_unix()), ("localhost", true));
+        for text in ["http://unix:", "http://unix:a", "http://unix:/a:b", "memcache+udp://unix:/a"]
+        {
+            assert!(parse(text).unwrap_err().fix.contains("unix:/SOCKET"), "{text}");
+        }
     }
 
     #[test]

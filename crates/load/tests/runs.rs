@@ -4,8 +4,11 @@
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must say where
 
 mod losses;
+mod mirror;
 mod replies;
 mod server;
+mod tls;
+mod unix;
 
 use std::ffi::OsString;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sojourn import places
 from sojourn.actors import clients, managers, neighbours, probes
@@ -14,9 +14,12 @@ from sojourn.actors.kind import NOBODY, ActorKind, named
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import SpecFault
 from sojourn.host import Facts, Placement
+from sojourn.places import halt
 from sojourn.plan import Point, traced
+from sojourn.plan.questions import blame
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.spec import ServiceSpec, Study
+from sojourn.spec.blame import parted
 
 #: Kinds by table, in the order in which they enter.
 KINDS: Mapping[str, Mapping[str, ActorKind]] = {
@@ -25,6 +28,8 @@ KINDS: Mapping[str, Mapping[str, ActorKind]] = {
     "managers": managers.KINDS,
     "clients": clients.KINDS,
 }
+
+SHIELDLESS = "none"  # `run.shield`: the machine's scheduling is what is asked about
 
 __all__ = [
     "KINDS",
@@ -49,21 +54,23 @@ def cast(study: Study, spec: ServiceSpec, point: Point) -> tuple[Actor, ...]:
     Raises:
         SpecFault: the study names a kind that there is not.
     """
-    beside = str(point.setting.get(NEIGHBOUR, study.neighbour))
-    neighbour = named(neighbours.KINDS, beside, key="neighbour")
     manager = named(managers.KINDS, study.manager, key="manager")
-    watching = (kind.build(spec, point) for kind in probes.KINDS.values())
+    is_bare = study.run.shield == SHIELDLESS and point.offered_rps is not None
+    watching = (
+        kind.build(spec, point) or (kind.bare() if is_bare and kind.bare else None)
+        for kind in probes.KINDS.values()
+    )
     return (
-        *((neighbour[1],) if neighbour else ()),
+        *_beside(study, spec, point),
         *(probe for probe in watching if probe),
         *((manager[1],) if manager else ()),
     )
 
 
-def _beside(study: Study, spec: ServiceSpec) -> list[str]:
-    """Neighbours of the study's points and of those that are traced, as the study has them."""
+def _every(study: Study, spec: ServiceSpec) -> list[str]:
+    """Every neighbour that a point may have, traced ones and suspects too, as the study has it."""
     wanted = (str(setting[NEIGHBOUR]) for setting in traced.settings(study, spec))
-    return sorted({study.neighbour, *wanted} - {NOBODY})
+    return sorted({study.neighbour, *wanted, *blame.neighbours(study, spec)} - {NOBODY})
 
 
 def check_cpus(study: Study, spec: ServiceSpec, where: Placement, facts: Facts) -> None:
@@ -73,10 +80,22 @@ def check_cpus(study: Study, spec: ServiceSpec, where: Placement, facts: Facts) 
         HostFault: server, client and lab have every CPU.
     """
     own = cpu_roles(where, [cpu.id for cpu in facts.topology.usable])[Role.NEIGHBOUR]
-    for text in _beside(study, spec):
+    for text in _every(study, spec):
         found = named(neighbours.KINDS, text, key="neighbour")
         if found and isinstance(found[1], Neighbour):
             found[1].check_cpus(own)
+
+
+def _beside(study: Study, spec: ServiceSpec, point: Point) -> Iterator[Actor]:
+    """The neighbours of a point: one, or all that are suspected where that is what it is for."""
+    texts = [str(point.setting.get(NEIGHBOUR, study.neighbour))]
+    if point.phase in blame.PHASES:
+        texts = list(blame.neighbours(study, spec, point))
+    for number, text in enumerate(texts, start=1):
+        if found := named(neighbours.KINDS, text, key="neighbour"):
+            if isinstance(found[1], Neighbour):
+                found[1].text, found[1].number = text, number
+            yield found[1]
 
 
 def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
@@ -87,11 +106,13 @@ def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
         HostFault: something that a kind needs is missing.
     """
     wanted = traced.settings(study, spec)
-    for text in _beside(study, spec):
+    for text in _every(study, spec):
         if found := named(neighbours.KINDS, text, key="neighbour"):
             found[0].check(facts)
             if isinstance(found[1], Neighbour):
                 found[1].check(facts)
+    if spec.blame is not None:
+        halt.check(parted(spec.blame.suspects), at=f"services.{spec.label}.blame.suspects")
     if found := named(managers.KINDS, study.manager, key="manager"):
         found[0].check(facts)
     if wanted:

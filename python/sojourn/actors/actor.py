@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from sojourn.host import Facts, Placement
-from sojourn.knobs import Knob, Turned
+from sojourn.knobs import Knob, Offered, Turned
+from sojourn.places.foreign import Foreign
+from sojourn.places.proc import Stat
 from sojourn.places.process import Ended, Process
+from sojourn.places.task import Task
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
 
@@ -38,13 +41,21 @@ class Running(Protocol):
 
     label: str
     placement: Placement
-    process: Process | None
+    process: Process | Foreign | None
+    levels: Mapping[str, str]
     knobs: Mapping[str, Knob]
     turned: Turned | None
+    offered: Mapping[str, Offered]
 
     @property
     def is_shielded(self) -> bool:
         """Whether its threads go before all others on their CPUs (M32)."""
+
+    def members(self) -> tuple[Stat, ...]:
+        """Its living processes; none where they cannot be seen."""
+
+    def tasks(self) -> tuple[Task, ...]:
+        """Their threads."""
 
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""

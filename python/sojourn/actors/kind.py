@@ -65,9 +65,11 @@ class ProbeKind(ActorKind):
 
     Attributes:
         build: for a point of a service; None: this point asks for nothing that it sees.
+        bare: for other points too, where the study has no shield; None: not there either.
     """
 
     build: Callable[[ServiceSpec, Point], Actor | None]
+    bare: Callable[[], Actor] | None = None
 
 
 def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[NamedKind, Actor] | None:

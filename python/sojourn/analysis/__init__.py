@@ -3,6 +3,7 @@
 from sojourn.analysis import (
     answer,
     attribution,
+    blame,
     breakdown,
     contrasts,
     costs,
@@ -50,6 +51,7 @@ KINDS: tuple[Method, ...] = (
     paper_factors.METHOD,
     attribution.METHOD,
     costs.METHOD,
+    blame.METHOD,
     resources.METHOD,
 )
 

@@ -33,6 +33,7 @@ _AXIS = {
     "achieved_peak": "achieved peak",
     "no_drop": "highest rate without drops",
     "qos": "highest load within QoS",
+    "asked": "highest load asked",
 }
 
 

@@ -136,8 +136,12 @@ def _sentence(found: Culprits, asked: int) -> str:
         longer = show_ns(found.tail_ns - found.body_ns)
         few = f"more than half of {asked} runs ({found.runs} could be asked)"
         runs = few if found.runs < asked else f"{asked} runs"
-        whole = f"{head}: nobody is to blame in {runs}"
-        return f"{whole}: these requests take {longer} longer{_by_many(found.suspects, told)}"
+        tasks = [s.share for s in found.suspects if s.kind == "task" and s.share >= LISTED_MIN]
+        behind = "" if told else _behind(tasks)
+        is_many = bool(behind) and len(tasks) > 1
+        who = "no single task can be named" if is_many else "nobody is to blame"
+        of_it = "".join(f", of it {part}" for part in (*told, behind) if part)
+        return f"{head}: {who} in {runs}: these requests take {longer} longer{of_it}"
     first, *others = [
         (percent(s.share), f"{s.about} (in {s.named} of {asked} runs)") for s in named
     ]
@@ -145,15 +149,12 @@ def _sentence(found: Culprits, asked: int) -> str:
     return f"{head}: {', '.join(parts)}, {percent(max(0.0, found.unexplained_share))} unexplained"
 
 
-def _by_many(suspects: Sequence[Suspect], told: Sequence[str]) -> str:
-    """What the service did itself; or several tasks, none of which may be named by itself."""
-    tasks = [s.share for s in suspects if s.kind == "task" and s.share >= LISTED_MIN]
-    if told:
-        return f", of it {told[0]}"
-    if sum(tasks) < TOLD_MIN:
+def _behind(shares: Sequence[float]) -> str:
+    """Tasks none of which may be named by itself; "" if they made little difference."""
+    if sum(shares) < TOLD_MIN:
         return ""
-    whom = "one task" if len(tasks) == 1 else f"{len(tasks)} tasks"
-    return f", of it {percent(sum(tasks))} run-queue delay behind {whom}"
+    whom = "one task" if len(shares) == 1 else f"{len(shares)} tasks"
+    return f"{percent(sum(shares))} run-queue delay behind {whom}"
 
 
 def _mean(parts: Sequence[tuple[int, float | None]]) -> float:

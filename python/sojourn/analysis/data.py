@@ -13,7 +13,9 @@ from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
 from sojourn.samples.beside import Beside
+from sojourn.samples.blame import Blamed
 from sojourn.samples.costs import Costs
+from sojourn.samples.properties import Properties
 from sojourn.samples.resources import Resources
 from sojourn.samples.traced import Folded, TraceResult
 from sojourn.spec import Study
@@ -80,9 +82,13 @@ class Measured:
         cpu_ns_per_request: the server's, of the same.
         probe: what a client saw that asks seldom; None without one.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
+        others: (task, share of a CPU) of those who ran there and were neither service nor
+            neighbour; None: nobody looked.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
         costs: how long isolation mechanisms took to apply; None: nobody applied any.
         beside: what the neighbour did of its own work; None: there was none, or it did not say.
+        properties: what a scheduler setting was seen to do; None: nobody looked.
+        blamed: what was stopped when, and the requests of each window; None: nobody was suspected.
         resources: what the service used meanwhile; None in a record from before that was kept.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
@@ -107,10 +113,13 @@ class Measured:
     wire_ns: tuple[tuple[str, float | None], ...] = ()
     cpu_ns_per_request: float | None = None
     culprits: tuple[str, ...] = ()
+    others: tuple[tuple[str, float], ...] | None = None
     worker_cpu_s: tuple[float, ...] = ()
     alone: Alone | None = None
     probe: Probe | None = None
     costs: Costs | None = None
+    properties: Properties | None = None
+    blamed: Blamed | None = None
     resources: Resources | None = None
     beside: Beside | None = None
 

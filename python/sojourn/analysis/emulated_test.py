@@ -38,6 +38,6 @@ def test_alike_sides_compare() -> None:
 
 
 def test_a_service_that_was_emulated_is_doubted() -> None:
-    (said,) = service._emulated((("place", "vm"), (EMULATED, "no /dev/kvm")))
+    (said,) = service._circumstances((("place", "vm"), (EMULATED, "no /dev/kvm")))
     assert "times are a translator's" in said
-    assert not list(service._emulated((("place", "vm"),)))
+    assert not list(service._circumstances((("place", "vm"),)))

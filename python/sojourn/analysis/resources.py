@@ -56,7 +56,7 @@ def find(measured: Iterable[Measured], service: str, said: Posterior | None) -> 
         service: how people call it.
         said: what all its runs say about any load; None without a target.
     """
-    runs = [m for m in measured if _counts(m)]
+    runs = [m for m in measured if counts(m)]
     kept = [run.resources for run in runs if run.resources is not None]
     if not kept:
         return None
@@ -82,7 +82,7 @@ def find(measured: Iterable[Measured], service: str, said: Posterior | None) -> 
     )
 
 
-def _counts(run: Measured) -> bool:
+def counts(run: Measured) -> bool:
     """Whether a run is believed and has samples of its measured part."""
     outcome = run.outcome
     is_believed = outcome.verdict is not Verdict.UNKNOWN and outcome.requests > 0

@@ -42,9 +42,11 @@ from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import Posterior
 from sojourn.plan.questions.max_load import search_of
 from sojourn.plan.search import border_of
-from sojourn.spec import ServiceSpec
+from sojourn.services.kind import RUNS_ON
+from sojourn.spec import MaxRps, ServiceSpec
 
 TAIL = 0.99  # judged where there is no target
+NOT_RESTARTED = "never restarted: what differs from one start to the next is not in the intervals"
 
 
 def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
@@ -70,6 +72,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
     qos = lqos.qos(spec, stands.target)
     axis = stands.axis
     max_rps = axis.rps if axis else None
+    capacity = None if axis and axis.rule is MaxRps.ASKED else max_rps
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
     judged = [j for j in swept if not noise.is_twin(j)]
     said = _said(stands, [m.outcome for m in measured])
@@ -84,14 +87,14 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         max_rps_interval=_peaks(axis),
         max_rps_rule=str(axis.rule if axis else spec.max_rps),
         points=points,
-        lines=(*smooth, *overlay.lines(points, max_rps, given.workers.get(spec.label), q)),
+        lines=(*smooth, *overlay.lines(points, capacity, given.workers.get(spec.label), q)),
         crossing=crossing,
         paper=(),
         setup=given.setups.get(spec.label, ()),
         answer="",
         verdict=Verdict.UNKNOWN,
         reasons=(
-            *_emulated(given.setups.get(spec.label, ())),
+            *_circumstances(given.setups.get(spec.label, ())),
             *_doubts(stands, points),
             *probe_client.doubts(probes),
         ),
@@ -193,10 +196,13 @@ def _peaks(axis: Axis | None) -> Interval | None:
     return Interval(lo=axis.lo_rps, hi=axis.hi_rps) if axis and axis.runs > 1 else None
 
 
-def _emulated(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """That the service ran on CPUs that were translated."""
-    if EMULATED in dict(setup):
+def _circumstances(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What of a service's facts speaks against its numbers."""
+    facts = dict(setup)
+    if EMULATED in facts:
         yield "the virtual machine was emulated (TCG): times are a translator's, not a guest's"
+    if RUNS_ON in facts:
+        yield NOT_RESTARTED
 
 
 def _doubts(stands: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:

@@ -19,15 +19,18 @@ from sojourn.errors import StoreFault
 from sojourn.plan import design, failures, left_out, questions
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Phase, Verdict
-from sojourn.plan.questions import isolation_cost
+from sojourn.plan.questions import blame as blame_points
+from sojourn.plan.questions import isolation_cost, scheduler_bakeoff
 from sojourn.samples import (
     Interval,
     LoadResult,
     beside,
+    blame,
     costs,
     culprits,
     intervals,
     load_result,
+    properties,
     raw_sojourn_ns,
     read_json,
     resources,
@@ -38,6 +41,7 @@ from sojourn.spec import Study
 from sojourn.store.record import Record
 
 SERVICE = "service.json"
+NO_SHIELD = "none"
 HOUR_NS = 3.6e12
 
 
@@ -56,7 +60,10 @@ def given(record: Record) -> StudyData:
     return StudyData(
         study=study,
         left_out=left,
-        measured=tuple(known.get(point[0]) or _known(*point) for point in points),
+        measured=tuple(
+            _with_strangers(known.get(point[0]) or _known(*point), point[0], study)
+            for point in points
+        ),
         setups={label: _setup(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
         started=str(manifest.get("started", "")),
@@ -168,15 +175,17 @@ def _beside(folder: Path, outcome: Outcome) -> beside.Beside | None:
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:
     """What served, by label and levels: the last `service.json` of each: lives are set up alike.
 
-    But for the shield: runs as the machine schedules have none, and do not speak for the others.
+    But for the shield: runs as the machine schedules have none, and speak only where no others are.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for outcome in reversed(outcomes):
-        label, phase = outcome.point.service, outcome.point.phase
-        path = record.folder_of(outcome) / SERVICE
-        home = design.home(label, design.levels_of(record.study, outcome.point))
-        if home not in found and not questions.kind_of(phase).is_bare and path.exists():
-            found[home] = read_json(path)
+    for is_bare in (False, True):
+        for outcome in reversed(outcomes):
+            label, phase = outcome.point.service, outcome.point.phase
+            path = record.folder_of(outcome) / SERVICE
+            home = design.home(label, design.levels_of(record.study, outcome.point))
+            is_meant = questions.kind_of(phase).is_bare is is_bare
+            if home not in found and is_meant and path.exists():
+                found[home] = read_json(path)
     return found
 
 
@@ -190,13 +199,8 @@ def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def _measured(folder: Path, outcome: Outcome) -> Measured:
     """All of a point that findings are made of, from its own files."""
-    if outcome.point.phase is Phase.TRACE and outcome.requests:
-        return _traced(folder, outcome)
-    kind = questions.kind_of(outcome.point.phase)
-    if outcome.point.phase is isolation_cost.PHASE:
-        return Measured(outcome=outcome, costs=costs.read(folder))
-    if kind.is_bare:
-        return Measured(outcome=outcome, culprits=_culprits(folder))
+    if (special := _of_its_own(folder, outcome)) is not None:
+        return special
     if not _is_summarised(outcome):
         return Measured(outcome=outcome, resources=_used(folder, outcome))
     result = load_result(folder / LOAD)
@@ -220,6 +224,23 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         worker_cpu_s=_workers(folder),
         resources=resources.read(folder),
     )
+
+
+def _of_its_own(folder: Path, outcome: Outcome) -> Measured | None:
+    """A point whose question reads files of its own beside the load's; None: it is like most."""
+    phase = outcome.point.phase
+    if phase is Phase.TRACE and outcome.requests:
+        return _traced(folder, outcome)
+    if phase is scheduler_bakeoff.PHASE:
+        return Measured(outcome=outcome, properties=properties.read(folder))
+    if phase is isolation_cost.PHASE:
+        return Measured(outcome=outcome, costs=costs.read(folder))
+    if phase in blame_points.PHASES and outcome.requests:
+        found = blame.read(folder, outcome.point.repeat)
+        return Measured(outcome=outcome, blamed=found, culprits=_culprits(folder))
+    if questions.kind_of(phase).is_bare:
+        return Measured(outcome=outcome, culprits=_culprits(folder))
+    return None
 
 
 def _workers(folder: Path) -> tuple[float, ...]:
@@ -252,6 +273,16 @@ def _probe(folder: Path) -> Probe | None:
 def _culprits(folder: Path) -> tuple[str, ...]:
     """Names of those that ran for long at a time where the server wanted to."""
     return tuple(c.task for c in culprits.read(folder) if c.long_runs_per_s)
+
+
+def _with_strangers(measured: Measured, folder: Path, study: Study) -> Measured:
+    """Where the study has no shield: who else ran on the server's CPUs, with their shares."""
+    if study.run.shield != NO_SHIELD or not (folder / HOST).exists():
+        return measured
+    if "culprits" not in read_json(folder / HOST):
+        return measured
+    found = tuple((one.task, one.cpu_share) for one in culprits.read(folder))
+    return replace(measured, others=found)
 
 
 def _traced(folder: Path, outcome: Outcome) -> Measured:

@@ -33,14 +33,15 @@ def study(given: StudyData) -> Findings:
     )
     effects = factors.effects(given.study, asked, services)
     whole = (
-        (kind.name, kind.whole(given) or kind.over(given, services))
+        (kind.name, kind.whole(given) or kind.compared(given, asked, services))
         for kind in questions.KINDS.values()
     )
     sections = {name: section for name, section in whole if section}
     workers = (part.given.workers.get(part.spec.label) for part in asked)
-    said = [factor.sentence for factor in effects]
+    said = [section.headline for section in sections.values() if section.leads]
+    said += [factor.sentence for factor in effects]
     said += map(service.headline, services, workers)
-    said += [section.headline for section in sections.values()]
+    said += [section.headline for section in sections.values() if not section.leads]
     said += [_missing(given)]
     verdicts = [s.verdict for s in services]
     verdicts += [section.verdict for section in sections.values() if section.verdict]

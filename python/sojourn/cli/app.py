@@ -8,13 +8,26 @@ from typing import Annotated
 import typer
 
 from sojourn import __version__
-from sojourn.cli import install_cmd, kinds, ls, machine, models_cmd, plan, records, rm, run, sql
+from sojourn.cli import (
+    install_cmd,
+    kinds,
+    ls,
+    machine,
+    models_cmd,
+    own,
+    plan,
+    records,
+    rm,
+    run,
+    sql,
+)
 from sojourn.cli.faults import guarded
 
 ABOUT = """A tail-latency lab: how the tail of a service answers to load, and how much load fits.
 
 \b
 Examples:
+  sojourn try http://localhost:8080/                  your own service, half a minute
   sojourn doctor                                      what this machine can measure
   sojourn plan latency_vs_load --profile quick        what would be measured
   sojourn run latency_vs_load --profile quick         measure it, answer, report
@@ -51,6 +64,8 @@ def _top(
 ) -> None: ...
 
 
+app.command("try", rich_help_panel=_BEFORE)(own.try_)
+app.command(rich_help_panel=_BEFORE)(own.init)
 app.command(rich_help_panel=_BEFORE)(machine.doctor)
 app.command(rich_help_panel=_BEFORE)(kinds.kinds)
 app.command(rich_help_panel=_BEFORE)(install_cmd.install)

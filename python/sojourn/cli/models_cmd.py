@@ -1,4 +1,4 @@
-"""`sojourn tco`, `provision`, `fleet`, `calibrate`, `replicate`: what is computed or simulated.
+"""`sojourn tco`, `provision`, `fleet`, `calibrate`, `classify`, `replicate`: computed or simulated.
 
 A Typer app of its own; `app` mounts it with one line: `app.add_typer(models_cmd.app)`.
 """
@@ -14,6 +14,7 @@ import typer
 
 from sojourn.cli import tables
 from sojourn.cli.calibrate_cmd import calibrate
+from sojourn.cli.classify_cmd import classify
 from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.models_show import end, print_table, shown, spread
 from sojourn.cli.options import RESULTS, AsJson, Results
@@ -337,6 +338,7 @@ def fleet(
 
 
 app.command(rich_help_panel=PANEL)(calibrate)
+app.command(rich_help_panel=PANEL)(classify)
 app.command(rich_help_panel=PANEL)(replicate)
 
 

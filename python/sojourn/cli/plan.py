@@ -228,7 +228,7 @@ def _show_design(study: Study, ahead: Rehearsal) -> None:
         console.print(f"{fraction.text}: {letters}")
         for line in fraction.confounded:
             console.print(f"[dim]cannot be told apart[/]: {line}")
-    for cell, reason in study.design.left_out(study.factors):
+    for cell, reason in study.design.of_profile(study.run.profile).left_out(study.factors):
         said = ", ".join(f"{called[key]} = {level_text(level)}" for key, level in cell.items())
         console.print(f"left out: {said}: {reason}")
 

@@ -40,7 +40,7 @@ class Placement:
     """Who runs where.
 
     Attributes:
-        server, client, housekeeping: logical CPUs, ascending.
+        server, client, housekeeping: logical CPUs, ascending; no server: it is not known where.
         client_wait: "spin" if the client may keep its CPUs busy, else "sleep".
         shared: what is shared, worst first; empty on a machine with CPUs enough.
     """
@@ -54,8 +54,9 @@ class Placement:
     @property
     def text(self) -> str:
         """Which CPUs server, client and all else have, in one line for people."""
+        server = f"server on CPU {cpu_text(self.server)}" if self.server else "server elsewhere"
         return (
-            f"server on CPU {cpu_text(self.server)}, client on CPU {cpu_text(self.client)}, "
+            f"{server}, client on CPU {cpu_text(self.client)}, "
             f"everything else on CPU {cpu_text(self.housekeeping)}"
         )
 
@@ -105,6 +106,31 @@ def place(topology: Topology, *, threads: int = 7, clients: int = 1) -> Placemen
     if len(cores) == 2:  # the last rule that can be kept: a core each
         return _on_two_cores(cores)
     return _on_many(cores, threads, clients)
+
+
+NOT_OURS = Shared(
+    what="the service may run on the CPUs of the client or the lab, and is not pinned by the lab",
+    effect="latency contains their work and the scheduler's choices; `taskset -p` on the service "
+    "keeps it to CPUs of its own",
+)
+ELSEWHERE = Shared(
+    what="where the service runs cannot be seen from here",
+    effect="who else uses its CPUs is not known; latency contains the network between",
+)
+
+
+def joined(where: Placement, its: tuple[int, ...], usable: Collection[int]) -> Placement:
+    """Who runs where beside a service that runs already: the client and the lab give way.
+
+    Args:
+        where: as the rules have it for a service that is started.
+        its: CPUs on which it may run; () where that cannot be seen.
+        usable: all CPUs of the machine.
+    """
+    if not its:
+        return replace(where, server=(), shared=(ELSEWHERE,))
+    found = confine(where, its, usable)
+    return replace(found, shared=tuple(NOT_OURS if one is TOLD else one for one in found.shared))
 
 
 TOLD = Shared(

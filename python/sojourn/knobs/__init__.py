@@ -8,6 +8,8 @@ from __future__ import annotations
 from sojourn import kinds
 from sojourn.knobs import (
     busy_poll,
+    core_sched,
+    cpu_idle,
     cpu_quota,
     cpu_weight,
     cpuset,
@@ -24,10 +26,11 @@ from sojourn.knobs import (
     numa,
     policy,
     rps,
+    rt_quota,
     smt,
     thp,
 )
-from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Turned
+from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
 
 #: Every kind of knob, in reading order.
 KINDS = kinds.table(
@@ -35,7 +38,10 @@ KINDS = kinds.table(
     cpuset.KIND,
     cpu_weight.KIND,
     cpu_quota.KIND,
+    cpu_idle.KIND,
+    rt_quota.KIND,
     policy.KIND,
+    core_sched.KIND,
     memory_limit.KIND,
     numa.KIND,
     io_limit.KIND,
@@ -52,7 +58,7 @@ KINDS = kinds.table(
     thp.KIND,
 )
 
-__all__ = ["KINDS", "Asked", "Felt", "Knob", "KnobKind", "Lack", "Turned", "kind"]
+__all__ = ["KINDS", "Asked", "Felt", "Knob", "KnobKind", "Lack", "Offered", "Turned", "kind"]
 
 
 def kind(name: str) -> KnobKind:

@@ -68,6 +68,24 @@ def nothing(asked: Asked) -> Lack | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """What a service on the stage is offered at a point.
+
+    Attributes:
+        load: share of its max RPS.
+        rps: the same, requests/s; None where a closed loop asks.
+    """
+
+    load: float
+    rps: float | None = None
+
+    @property
+    def service_rps(self) -> float:
+        """How many requests a second it could serve at most; 0 where that is not known."""
+        return self.rps / self.load if self.rps and self.load else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turned:
     """What a knob is on.
 
@@ -123,6 +141,18 @@ class Knob(ABC):
 
         The first call after an `apply` takes up to about a second; later ones read back.
         """
+
+    def among(self, label: str, offered: Mapping[str, Offered]) -> None:
+        """Before each point: what those on the stage are offered, for levels that follow from it.
+
+        Args:
+            label: of its own service.
+            offered: by label; empty after a point, when nobody is offered anything.
+
+        Raises:
+            HostFault: the machine refuses what follows.
+        """
+        del label, offered
 
     @abstractmethod
     def restore(self) -> None:

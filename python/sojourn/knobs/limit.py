@@ -72,6 +72,11 @@ class Limit(Knob):
         """The service's group, while the knob is turned; None before."""
         return self._group
 
+    @property
+    def asked(self) -> str:
+        """The level that was applied last; "" before and after."""
+        return self._level
+
     def _where(self) -> groups.Hierarchy | None:
         return groups.find(self._on.tree, self.controller)
 

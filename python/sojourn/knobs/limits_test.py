@@ -16,7 +16,20 @@ import pytest
 
 from sojourn.errors import HostFault
 from sojourn.host.tree import Tree
-from sojourn.knobs import KINDS, Asked, Felt, Turned, cpu_quota, cpu_weight, groups, io_limit, numa
+from sojourn.knobs import (
+    KINDS,
+    Asked,
+    Felt,
+    Offered,
+    Turned,
+    core_sched,
+    cpu_quota,
+    cpu_weight,
+    groups,
+    io_limit,
+    numa,
+    rt_quota,
+)
 from sojourn.knobs.groups_test import FORKING, alive
 from sojourn.knobs.limit import Limit, no_effect
 from sojourn.knobs.testing import MemoryBook, put
@@ -28,6 +41,8 @@ BITING = [
     ("cpu_quota", "10ms/50ms+5ms"),
     ("cpu_weight", "1000"),
     ("cpu_weight", "10"),
+    ("rt_quota", "30%/24ms"),
+    ("cpu_idle", "on"),
     ("memory_limit", "64MiB"),
     ("io_limit", "read:4MB/s+write:4MB/s"),
 ]
@@ -222,3 +237,51 @@ def test_a_disk_is_found_behind_its_partition(tmp_path: Path) -> None:
 
 def test_felt_says_what_has_no_effect() -> None:
     assert no_effect("x") == Felt(holds=False, why="the cap had no effect: x")
+
+
+def test_a_budget_by_load_is_what_the_load_is_of_all(make: Make) -> None:
+    knob = make("rt_quota", "load/24ms")
+    knob.apply("load/24ms")
+    both = {"web": Offered(load=0.2), "other": Offered(load=0.6)}
+    for offered, share in ((both, 0.9 / 4), ({"web": both["web"]}, 0.88), ({}, 0.02)):
+        knob.among("web", offered)
+        group = knob.group
+        assert group is not None
+        assert knob.found(group) == (round(share * 24_000), 24_000)
+    knob.apply("none")
+    assert knob.group is None
+
+
+def test_a_budget_that_is_longer_than_its_period_is_refused(make: Make) -> None:
+    with pytest.raises(HostFault, match="no more than its period"):
+        make("rt_quota", "12ms/24ms").apply("48ms/24ms")
+
+
+def test_what_has_no_real_time_budget_is_said(tmp_path: Path) -> None:
+    put(tmp_path, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+    put(tmp_path, "/sys/fs/cgroup/cgroup.controllers", "cpu")
+    asked = Asked(level="50%/24ms", tree=Tree(tmp_path))
+    lack = rt_quota.lacks(asked)
+    assert lack is not None
+    assert "cpu.rt_runtime_us" in lack.missing
+    assert rt_quota.lacks(Asked(level="none", tree=Tree(tmp_path))) is None
+
+
+def test_a_cookie_is_given_and_taken_away(server: subprocess.Popen[str], book: MemoryBook) -> None:
+    cookies: dict[int, int] = {}
+
+    def kernel(what: int, pid: int, scope: int) -> int:
+        """A fake of prctl for one process group."""
+        if what == core_sched.GET:
+            return cookies.get(pid, 0)
+        assert scope == core_sched.GROUP
+        cookies[pid] = 7 if what == core_sched.CREATE else 0
+        return 0
+
+    knob = core_sched.CoreSched(Turned(label="web", leader=server.pid, book=book), kernel)
+    knob.apply("apart")
+    assert knob.read() == "apart"
+    assert knob._cookie(server.pid) == 7
+    knob.restore()
+    assert knob.read() == "none"
+    assert core_sched.KIND.lacks(Asked(level="none")) is None

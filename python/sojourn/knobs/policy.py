@@ -3,6 +3,8 @@
     other, batch, idle      fair, in the background, only where nobody else wants the CPU
     nice:5                  fair, with 1.25 times less weight a step
     fifo:10, rr:10          real-time, with a priority
+    fifo:rate, rr:rate      the same, rate-monotonic: who serves more requests a second goes first,
+                            among those that are measured at once (L24)
     deadline:2ms/10ms       so much CPU time in every period, before everybody else
     slice:3ms               fair, for so long at a time (EEVDF; Linux 6.12)
 
@@ -17,13 +19,13 @@ who is asked when, not who gets how much: they are read back only.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sojourn import units
 from sojourn.errors import HostFault
 from sojourn.knobs import attr, cpu_weight, settings
 from sojourn.knobs.attr import Attr
-from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Turned
+from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
 from sojourn.knobs.limit import no_effect
 from sojourn.knobs.probe import BURN, Probe
 from sojourn.knobs.settings import POLICY, Setting
@@ -41,6 +43,8 @@ RT_SHARE = 19.0  # what is left to others beside it: a twentieth (since 6.12 by 
 WINDOW_S = 0.3
 NAMED_MAX = 3
 TIME = r"\d+(\.\d+)?(us|ms)"
+RATE = "rate"  # in place of a priority
+LOWEST = 1  # real-time priority
 
 
 class Policy(Knob):
@@ -50,7 +54,7 @@ class Policy(Knob):
 
     def __init__(self, on: Turned) -> None:
         self._on = on
-        self._level = ""
+        self._level = self._asked = ""
         self._given: dict[tuple[int, int], Setting] = {}
         self._entries: list[int] = []
         self._effect: Felt | None = None
@@ -63,6 +67,19 @@ class Policy(Knob):
 
     def apply(self, level: str) -> None:
         """Give it to every thread."""
+        self._asked = level
+        self._give(level)
+
+    def among(self, label: str, offered: Mapping[str, Offered]) -> None:
+        """Rate-monotonic: the priority that follows from who else is there."""
+        if self._asked.endswith(f":{RATE}") and label in offered:
+            level = f"{self._asked.removesuffix(RATE)}{rank(label, offered)}"
+            if level != self._level:
+                effect = self._effect
+                self._give(level)
+                self._effect = effect  # another priority of the same policy
+
+    def _give(self, level: str) -> None:
         wanted = meant(level)
         noted = list(self._entries)
         for _ in range(PASSES_MAX):
@@ -144,7 +161,7 @@ class Policy(Knob):
                 self._on.book.undone(entry)
             self._entries.clear()
             self._given.clear()
-        self._level = ""
+        self._level = self._asked = ""
 
     def _heirs(self, usual: Setting) -> Iterator[Setting]:
         """Threads that came with the policy, by inheritance."""
@@ -210,7 +227,20 @@ def meant(level: str) -> Attr:
     if word == "deadline":
         runtime, period = map(units.parse_ns, value.split("/"))
         return Attr(attr.DEADLINE, runtime=runtime, deadline=period, period=period)
+    if value == RATE:
+        return Attr(WORDS[word], priority=LOWEST)  # until it is known who else is there
     return Attr(WORDS[word], priority=int(value or 0))
+
+
+def rank(label: str, offered: Mapping[str, Offered]) -> int:
+    """The rate-monotonic real-time priority of a service: the slowest has the lowest.
+
+    >>> of = {"a": Offered(load=0.1, rps=9e3), "b": Offered(load=0.5, rps=500)}
+    >>> rank("a", of), rank("b", of), rank("a", {"a": of["a"]})
+    (2, 1, 1)
+    """
+    own = offered[label].service_rps
+    return LOWEST + sum(one.service_rps < own for one in offered.values())
 
 
 def said(found: Attr) -> str:
@@ -243,14 +273,30 @@ def lacks(asked: Asked) -> Lack | None:
         return Lack(missing="slices of its own for a thread", mend="Linux 6.12 or later")
     if not asked.level.startswith(("batch", "idle", "slice", "other")) and os.geteuid() != 0:
         return Lack(missing="the right to order threads (CAP_SYS_NICE)", mend="run as root (sudo)")
+    if asked.level.startswith("deadline") and asked.tree.is_live:
+        return _bound(meant(asked.level))
+    return None
+
+
+def _bound(wanted: Attr) -> Lack | None:
+    """Whether the kernel gives a deadline to a thread that is bound, as a service's are."""
+    try:
+        with Probe(BURN, 1, 0) as probe:
+            attr.put(probe.on({min(os.sched_getaffinity(0))}).pid, wanted)
+    except OSError as error:
+        why = error.strerror or "refused"
+        mend = "a CPU set of its own for the service (cpuset.cpus.partition), made by hand"
+        return Lack(missing=f"a deadline for threads that are bound to a CPU ({why})", mend=mend)
     return None
 
 
 KIND = KnobKind(
     name=NAME,
     about="how the kernel orders a service's threads among others",
-    level='"other", "batch", "idle", "nice:5", "fifo:1", "rr:1", "deadline:2ms/10ms", "slice:3ms"',
-    pattern=rf"other|batch|idle|nice:-?\d{{1,2}}|(fifo|rr):\d{{1,2}}|deadline:{TIME}/{TIME}|slice:{TIME}",
+    level='"other", "batch", "idle", "nice:5", "fifo:1", "rr:1", "fifo:rate" (rate-monotonic), '
+    '"deadline:2ms/10ms", "slice:3ms"',
+    pattern=rf"other|batch|idle|nice:-?\d{{1,2}}|(fifo|rr):(\d{{1,2}}|rate)"
+    rf"|deadline:{TIME}/{TIME}|slice:{TIME}",
     needs=("root, but to go into the background", "Linux 6.12 for a slice"),
     source="L12, and M23",
     orders=True,

@@ -12,7 +12,7 @@ import pytest
 
 from sojourn.errors import HostFault
 from sojourn.host.tree import Tree
-from sojourn.knobs import KINDS, Asked, Turned, attr, policy, settings
+from sojourn.knobs import KINDS, Asked, Offered, Turned, attr, policy, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.groups_test import alive
 from sojourn.knobs.policy import Policy
@@ -155,6 +155,7 @@ def test_a_deadline_for_bound_threads_is_refused_with_its_mend(
         "nice:-5",
         "fifo:10",
         "rr:1",
+        "fifo:rate",
         "deadline:2ms/10ms",
         "slice:3ms",
     ],
@@ -175,3 +176,37 @@ def test_a_kernel_without_slices_is_said(tmp_path: Path) -> None:
     lack = policy.lacks(Asked(level="slice:3ms", tree=Tree(tmp_path)))
     assert lack is not None
     assert "6.12" in lack.mend
+
+
+@PRIVILEGED
+@pytest.mark.parametrize("word", ["fifo", "rr"])
+def test_rate_monotonic_is_the_priority_among_those_that_are_there(
+    knob: Policy, server: subprocess.Popen[str], book: MemoryBook, word: str
+) -> None:
+    fast, slow = Offered(load=0.1, rps=9_000.0), Offered(load=0.5, rps=400.0)
+    before = attrs(server.pid)
+    knob.apply(f"{word}:rate")
+    for label, priority in (("fast", 2), ("slow", 1)):
+        knob.among(label, {"fast": fast, "slow": slow})
+        assert {attr.get(task.tid).priority for task in proc.tasks(server.pid)} == {priority}
+    knob.among("fast", {"fast": fast})
+    assert knob.read() == f"{word}:1"
+    knob.apply("other")
+    knob.among("fast", {"fast": fast, "slow": slow})  # its level does not follow from anybody
+    assert knob.read() == "other"
+    knob.restore()
+    assert attrs(server.pid) == before
+    assert not book.open
+
+
+def test_a_deadline_of_bound_threads_is_refused_before_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(tid: int, wanted: Attr) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(attr, "put", refuse)
+    lack = policy.lacks(Asked(level="deadline:2ms/20ms"))
+    assert lack is not None
+    assert "bound to a CPU" in lack.missing

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 LIFE_S = 10
 PRELUDE = """
@@ -116,7 +116,13 @@ say(bytes=done, wall_s=time.monotonic() - began)
 
 
 class Probe:
-    """One such program, from start to end."""
+    """One such program, from start to end.
+
+    Attributes:
+        has_session: it opens a session of its own, so that a knob takes it for a service.
+    """
+
+    has_session: ClassVar[bool] = False
 
     def __init__(self, code: str, *words: object) -> None:
         """Nothing runs yet.
@@ -136,7 +142,10 @@ class Probe:
         """
         pipe = subprocess.PIPE
         quiet = subprocess.DEVNULL
-        self._made = subprocess.Popen(self._argv, stdin=pipe, stdout=pipe, stderr=quiet, bufsize=0)
+        self._made = subprocess.Popen(
+            self._argv, stdin=pipe, stdout=pipe, stderr=quiet, bufsize=0,
+            start_new_session=self.has_session,
+        )  # fmt: skip
         if not self.hear():
             self.__exit__(None, None, None)
             raise OSError(0, "the probe did not start")

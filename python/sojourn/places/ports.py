@@ -6,7 +6,7 @@ All of it holds for the network namespace of the thread that asks (`netns.inside
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,16 +47,34 @@ def is_free(port: int, host: str = HOST) -> bool:
 
 def listeners(port: int) -> frozenset[int]:
     """Inodes of the sockets that listen on `port`, on any IPv4 or IPv6 address."""
-    found = set()
+    return frozenset(inode for at, inode in _listening() if at == port)
+
+
+def listening() -> tuple[int, ...]:
+    """Ports on which somebody listens, ascending, on any IPv4 or IPv6 address."""
+    return tuple(sorted({port for port, _ in _listening()}))
+
+
+def _listening() -> Iterator[tuple[int, int]]:
+    """Port and inode of each socket that listens."""
     for table in ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"):
         try:
             lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
         except OSError:
             continue
         for words in (line.split() for line in lines):
-            if words[3] == LISTEN and int(words[1].rpartition(":")[2], 16) == port:
-                found.add(int(words[9]))
-    return frozenset(found)
+            if words[3] == LISTEN:
+                yield int(words[1].rpartition(":")[2], 16), int(words[9])
+
+
+def unix_listeners(path: Path) -> frozenset[int]:
+    """Inodes of the unix sockets that are bound to `path`."""
+    try:
+        lines = Path("/proc/thread-self/net/unix").read_text(encoding="utf-8").splitlines()[1:]
+    except OSError:
+        return frozenset()
+    named = (words for line in lines if len(words := line.split(maxsplit=7)) == 8)
+    return frozenset(int(words[6]) for words in named if words[7] == str(path))
 
 
 def owner(port: int, pids: Iterable[int]) -> int | None:
@@ -65,8 +83,13 @@ def owner(port: int, pids: Iterable[int]) -> int | None:
     A port that answers proves nothing: between `free()` and the server's bind another program may
     have taken it, and its replies would be measured.
     """
-    wanted = {f"socket:[{inode}]" for inode in listeners(port)}
-    for pid in pids:
+    return holds(listeners(port), pids)
+
+
+def holds(inodes: Iterable[int], pids: Iterable[int]) -> int | None:
+    """Which of `pids` has one of these sockets open; None if none has."""
+    wanted = {f"socket:[{inode}]" for inode in inodes}
+    for pid in pids if wanted else ():
         if wanted & set(_open_files(pid)):
             return pid
     return None

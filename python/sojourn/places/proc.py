@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,12 +68,29 @@ def session(leader: int) -> tuple[Stat, ...]:
     return tuple(s for s in found if s is not None and s.session == leader and s.state != "Z")
 
 
+def family(first: int) -> tuple[Stat, ...]:
+    """A process and all that came of it, dead ones left out; () if it is gone."""
+    every = {found.pid: found for pid in pids() if (found := stat(pid)) is not None}
+    mine = {first} & set(every)
+    grew = bool(mine)
+    while grew:
+        fresh = {pid for pid, one in every.items() if one.parent in mine} - mine
+        mine |= fresh
+        grew = bool(fresh)
+    return tuple(every[pid] for pid in sorted(mine) if every[pid].state != "Z")
+
+
 def tasks(leader: int) -> tuple[Task, ...]:
     """All threads of all processes of a session."""
+    return tasks_of(session(leader))
+
+
+def tasks_of(members: Iterable[Stat]) -> tuple[Task, ...]:
+    """All threads of some processes."""
     return tuple(
         Task(pid=member.pid, tid=tid, name=name, command=_command(member.pid))
-        for member in session(leader)
-        for tid, name in _threads(member.pid)
+        for member in members
+        for tid, name in threads(member.pid)
     )
 
 
@@ -95,7 +112,8 @@ def thread_ns(pid: int, tid: int) -> int:
     return 0
 
 
-def _threads(pid: int) -> list[tuple[int, str]]:
+def threads(pid: int) -> list[tuple[int, str]]:
+    """Number and name of each thread of a process; none of one that is gone."""
     found: list[tuple[int, str]] = []
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())

@@ -56,6 +56,12 @@ class Target:
         return (("qos_quantile", self.q), ("qos_bound", f"{round(self.bound_ns)}ns"))
 
 
+def asked(study: Study) -> Axis:
+    """The axis of a study whose loads are rates: 100 % is the highest of them."""
+    most = max(study.run.rates_rps)
+    return Axis(rps=most, lo_rps=most, hi_rps=most, rule=MaxRps.ASKED, runs=0, is_valid=True)
+
+
 def next_peak(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Point | None:
     """The next closed-loop run; None when there are enough."""
     done = make.Tried(outcomes, Phase.PEAK)

@@ -70,7 +70,7 @@ def by_design(study: Study) -> tuple[LeftOut, ...]:
     """What the study itself leaves out."""
     return tuple(
         LeftOut(state=BY_DESIGN, service="", levels=Setting.of(cell), reason=reason)
-        for cell, reason in study.design.left_out(study.factors)
+        for cell, reason in study.design.of_profile(study.run.profile).left_out(study.factors)
     )
 
 

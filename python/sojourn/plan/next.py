@@ -172,7 +172,8 @@ def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) ->
     now = Progress()
     for number, question in enumerate(asked):
         if question.needs_axis and now.axis is None:
-            before, now = now.found, _axis(study, service, mine)
+            has_peak = study.peaks(service)
+            before, now = now.found, (_axis if has_peak else _asked)(study, service, mine)
             now = replace(now, found={**before, **now.found})
             if now.next or now.reasons:
                 return now
@@ -183,6 +184,11 @@ def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) ->
         if point := question.next_point(study, service, now, mine):
             return replace(now, next=point)
     return now
+
+
+def _asked(study: Study, service: ServiceSpec, mine: Sequence[Outcome]) -> Progress:
+    """The same where the study's loads are rates, and nothing needs the highest there is."""
+    return Progress(axis=axes.asked(study), target=axes.target(service, mine))
 
 
 def _axis(study: Study, service: ServiceSpec, mine: Sequence[Outcome]) -> Progress:

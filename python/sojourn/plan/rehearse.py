@@ -57,7 +57,7 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
         for one in _for_which_it_stands(planner, point, around_s + restart_s):
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
-            took_s = one.measure_s + one.warmup_s + more_s
+            took_s = one.measure_s + one.warmup_s + more_s + _beside_s(one)
             for member in one.all:
                 outcome = imagine(member, capacity_rps=_capacity(study, member, capacities))
                 played.append(replace(_in_pieces(outcome), wall_s=took_s, shield=shield))
@@ -86,6 +86,11 @@ def _for_which_it_stands(planner: Planner, point: Point, fresh_s: float) -> Sequ
         return [point]
     mine = planner.group(point)
     return question.rehearsed(mine.study, point, mine.outcomes, fresh_s)
+
+
+def _beside_s(point: Point) -> float:
+    question = questions.of_phase(point.phase)
+    return 0.0 if question is None else question.beside_s(point)
 
 
 def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:

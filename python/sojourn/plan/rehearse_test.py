@@ -13,6 +13,7 @@ from sojourn import spec
 from sojourn.plan import Outcome, Phase, Point, evidence
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
+from sojourn.plan.questions.isolation_cost import RESTARTS_S
 from sojourn.plan.rehearse import PIECES_MAX, _for_which_it_stands, imagine, rehearse
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
@@ -135,3 +136,11 @@ def test_a_plan_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rehearse(asked).is_cut
     monkeypatch.setitem(rehearse.__globals__, "POINTS_MAX", len(whole.points))
     assert not rehearse(asked).is_cut
+
+
+def test_what_is_applied_before_the_load_takes_its_time_too() -> None:
+    """Idle and busy host: every mechanism before the load; under load the turns end with it."""
+    few = rehearse(spec.load("isolation_cost", profile="quick", overrides=["run.restarts=1"]))
+    many = rehearse(spec.load("isolation_cost", profile="quick", overrides=["run.restarts=8"]))
+    assert len(few.points) == len(many.points)
+    assert many.wall_s - few.wall_s == pytest.approx(2 * 7 * RESTARTS_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import noise, show
 from sojourn.report.sections import KINDS
+from sojourn.spec import MaxRps
 
 #: Who was there while it was measured, and on what.
 COMPANY = ("emulated", "shield", "clients", "neighbour", "manager")
@@ -16,7 +17,9 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
     if service.qos:
         bound = f"{show.quantile(service.qos.q)} ≤ {show.time(service.qos.bound_ns)}"
         facts.append(("QoS target", f"{bound}, {show.uncoded(service.qos.rule)}"))
-    if service.max_rps is None:
+    if service.max_rps_rule == MaxRps.ASKED and service.max_rps is not None:
+        facts.append(("highest load asked", f"{show.count(service.max_rps)} requests/s"))
+    elif service.max_rps is None:
         facts.append(("max RPS", "unknown"))
     else:
         interval = service.max_rps_interval

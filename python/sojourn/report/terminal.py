@@ -42,12 +42,17 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
 
 def _head(findings: Findings, width: int) -> Iterator[str]:
     """The answers. What has no tile is said in the words of the analysis."""
+    first = [kind for kind in KINDS.values() if kind.leads and findings.services]
+    for kind in first:
+        yield from (
+            part for said in kind.study_head(findings) for part in textwrap.wrap(said, width)
+        )
     for service in findings.services:
         yield from terminal_tile.lines(service, width)
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
-        for kind in KINDS.values():
+        for kind in (kind for kind in KINDS.values() if kind not in first):
             for said in kind.study_head(findings):
                 yield from textwrap.wrap(said, width)
     if len(findings.services) != 1 or findings.sections:

@@ -2,6 +2,8 @@
 
 place → free port → start → answers, and the port is its own → knobs → pin → shield → preload
 → check → warm
+
+One that runs already is found, filled if the study says so, and warmed; all else is left as it is.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
@@ -25,6 +27,8 @@ from sojourn.spec import Pin
 SETTLE_S_MAX = 60.0
 PORT_TRIES = 5
 PORTS = 1 << 16
+Step: TypeAlias = tuple[str, str, Callable[[], None]]
+_UNSEEN = "cannot be seen from here: no CPU time of its own is told"
 
 
 def begin(
@@ -43,14 +47,18 @@ def begin(
         HostFault: the port is taken.
         RunFault: it does not start, does not answer, or does not hold what it should.
     """
-    if live.service.program is None:
+    if live.service.program is None and not live.service.is_foreign:
         return
-    steps: tuple[tuple[str, str, Callable[[], None]], ...] = (
+    alone: tuple[Step, ...] = (
         ("place", "gets its place", lambda: _enter(live, journal)),
         ("start", "starts", lambda: _start(live, journal)),
         ("knobs", "is set", lambda: _turn(live, journal)),
         ("pin", "is pinned", lambda: _pin(live)),
         ("shield", "is shielded", lambda: shielded.begin(live, journal)),
+    )
+    found: tuple[Step, ...] = (("find", "is looked for", lambda: _find(live)),)
+    steps: tuple[Step, ...] = (
+        *(found if live.service.is_foreign else alone),
         ("preload", "is filled", lambda: fill.preload(live, journal, folder, client)),
         ("check", "is checked", lambda: _check(live)),
         ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client)),
@@ -67,6 +75,22 @@ def begin(
                 raise died from None
             raise
         live.took_s[step] = round(time.monotonic() - started, 3)
+
+
+def _find(live: RunningService) -> None:
+    """Meet one that runs already, and its processes where they can be seen."""
+    live.address = live.service.endpoint or live.address
+    live.argv = (live.service.target(live.address),)
+    if not live.answers():
+        raise RunFault(
+            f"{live.label} does not answer any more",
+            at=live.argv[0],
+            fix="start it again, then the study: it goes on where it stopped",
+        )
+    live.process = live.service.process()
+    seen = live.members()
+    text = f"{len(seen)}, the first is {seen[0].name} ({seen[0].pid})" if seen else _UNSEEN
+    live.notes += (("processes", text),)
 
 
 def _enter(live: RunningService, journal: Journal) -> None:
@@ -112,7 +136,7 @@ def _address(live: RunningService, wanted: int) -> Address:
 
 def _launch(live: RunningService, journal: Journal) -> None:
     assert live.service.program is not None  # noqa: S101  # `begin` starts no other
-    user = users.server_user()
+    user = None if live.service.is_own_user else users.server_user()
     with work.readable_by_others():
         words = live.service.command(live.work, live.address)
         program = work.reachable(live.service.program, live.work, user)
@@ -137,7 +161,7 @@ def _is_ready(live: RunningService) -> bool:
         False if another program has the port.
     """
     assert live.process is not None  # noqa: S101  # just launched
-    within_s = live.place.start_s_max
+    within_s = max(live.place.start_s_max, live.service.start_s)
     deadline = Deadline(within_s)
     while not deadline.is_over:
         died = live.fault("before it answered")
@@ -186,15 +210,16 @@ def _turn(live: RunningService, journal: Journal) -> None:
     )  # fmt: skip
     live.knobs = {name: kind.build(on) for name, kind in knobs.KINDS.items()}
     with signals.deaf():
-        for name, level in live.levels.items():
-            live.knobs[name].apply(level)
+        for name in (name for name in knobs.KINDS if name in live.levels):  # the budget of
+            live.knobs[name].apply(live.levels[name])  # real-time threads before their policy
+            live.knobs[name].among(live.label, live.offered)
     for name in live.levels:
         live.knobs[name].felt()
 
 
 def _pin(live: RunningService) -> None:
     """Put the workers on the server's CPUs, one each, in turn where there are fewer (L23)."""
-    assert live.process is not None  # noqa: S101  # it answered
+    assert isinstance(live.process, process.Process)  # noqa: S101  # it was started
     if live.pin is Pin.NONE:
         live.notes += (("pinned", "not: the scheduler puts workers on the server's CPUs (L15)"),)
         return

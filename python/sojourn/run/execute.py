@@ -23,6 +23,7 @@ from sojourn import actors, units
 from sojourn.actors import Role
 from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.errors import Fault, RunFault
+from sojourn.knobs import Offered
 from sojourn.plan import Phase, Point, questions
 from sojourn.run import clients, record
 from sojourn.run.clients import Load
@@ -142,6 +143,12 @@ def execute(
 def _measure(study: Study, point: Point, folders: Sequence[Path], session: Session) -> None:
     served = session.services(study, point)
     services = {service.live.label: service.live for service in served}
+    offered = {
+        member.service: Offered(load=member.fraction or 1.0, rps=member.offered_rps)
+        for member in point.all
+    }
+    for live in services.values():
+        live.offered = offered
     with ExitStack() as stack:
         scenes = [
             stack.enter_context(_scene(study, member, folder, session, services))

@@ -10,10 +10,13 @@ from typing import Any
 
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
-from sojourn.knobs import Knob, Turned
+from sojourn.knobs import Knob, Offered, Turned
 from sojourn.places import Address, Place, proc, process, theirs
+from sojourn.places.foreign import Foreign
 from sojourn.places.local import Local
+from sojourn.places.proc import Stat
 from sojourn.places.process import Process
+from sojourn.places.task import Task
 from sojourn.run import shield
 from sojourn.run.moving import Moved
 from sojourn.run.shield import Shield, Wish
@@ -40,6 +43,7 @@ class RunningService:
         moved: what left its CPUs, to be put back when it ends.
         levels: of the knobs that the study sets; knobs: all that can be turned while it runs.
         turned: what its knobs are on; None: it has not begun.
+        offered: what it and those beside it are offered at the point, by label.
         pins: thread or process to CPU, read back.
         took_s: how long each step took, s.
     """
@@ -57,10 +61,11 @@ class RunningService:
     has_company: bool = False
     place: Place = Local()  # noqa: RUF009  # frozen
     address: Address = Address(Local().host, 0)  # noqa: RUF009  # frozen
-    process: Process | None = None
+    process: Process | Foreign | None = None
     levels: Mapping[str, str] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     turned: Turned | None = None
+    offered: Mapping[str, Offered] = field(default_factory=dict)
     argv: tuple[str, ...] = ()
     pins: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[tuple[str, str], ...] = ()
@@ -100,19 +105,32 @@ class RunningService:
 
         Not for a synthetic service: its CPUs have a sentinel as part of the instrument.
         """
+        where = self.placement
         if self.process is None or self.service.is_instrument or self.has_company:
             return {}
+        if self.service.is_foreign and not {*where.server}.isdisjoint(where.client):
+            return {}  # it may run on every CPU, the client's too: the log would be about that
         return {"server_pid": self.process.pid}
+
+    def members(self) -> tuple[Stat, ...]:
+        """Its living processes; none where they cannot be seen."""
+        if isinstance(self.process, Foreign):
+            return self.process.members()
+        return proc.session(self.process.pid) if self.process else ()
+
+    def tasks(self) -> tuple[Task, ...]:
+        """Their threads."""
+        return proc.tasks_of(self.members())
 
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""
-        return proc.cpu_ns(self.process.pid) if self.process else 0
+        return sum(member.cpu_ns for member in self.members())
 
     def workers_cpu_ns(self) -> Mapping[int, int]:
         """CPU time of each worker so far, ns, by thread; nothing where it cannot be told."""
         if self.process is None:
             return {}
-        tasks = proc.tasks(self.process.pid)
+        tasks = self.tasks()
         at = {task.tid: task.pid for task in tasks}
         return {tid: proc.thread_ns(at[tid], tid) for tid in self.service.pinned(tasks)}
 
@@ -126,7 +144,9 @@ class RunningService:
             f"{self.label} {ended.text} {doing}" + (f", saying: {words}" if words else ""),
             at=f"{' '.join(self.argv)}",
             fix="see service.log in the point's folder; the study goes on where it stopped when "
-            "it is run again",
+            "it is run again"
+            if not self.service.is_foreign
+            else "start it again, then the study: it goes on where it stopped",
         )
 
     def answers(self) -> bool:
@@ -156,7 +176,7 @@ class RunningService:
     def stop_process(self) -> None:
         """End the server, and stay where it was."""
         if self.process is not None:
-            self.process.stop(term_s=self.service.patience_s)
+            self.process.stop(term_s=self.service.patience_s, first=self.service.stop_signal)
 
     def _put_back(self) -> None:
         if self.moved is not None:

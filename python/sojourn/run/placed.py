@@ -12,6 +12,8 @@ from sojourn.host.abilities import abilities
 from sojourn.host.tree import Tree, cpu_text
 from sojourn.knobs import Asked, KnobKind
 from sojourn.places import PlaceKind
+from sojourn.plan import questions
+from sojourn.plan.design import LOCAL
 from sojourn.run.live import check_port
 from sojourn.services import Service
 from sojourn.spec import Pin, ServiceSpec
@@ -24,6 +26,8 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
         SpecFault: there is no such place, or nothing can be started there.
         HostFault: this machine lacks what the place needs, or the port is taken.
     """
+    if service.is_foreign:
+        _check_foreign(spec)
     kind, network = places.kind(spec.place), places.network_kind(spec.place)
     at = f"services.{spec.label}.place"
     if service.program is not None and not kind.starts:
@@ -35,6 +39,30 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
     for needed in filter(None, (kind, network)):
         _check_needs(needed, facts, at)
     check_port(spec.label, service.wanted_port, places.build(spec.place))
+
+
+def _check_foreign(spec: ServiceSpec) -> None:
+    """Refuse to change a service that the lab does not start."""
+    turning = [name for name in spec.measure if _turns(name)]
+    wanted = {
+        "place": spec.place if spec.place != LOCAL else "",
+        "knobs": ", ".join(spec.knobs),
+        "cores": spec.cores,
+        "measure": ", ".join(turning),
+    }
+    for key, value in wanted.items():
+        if value:
+            raise SpecFault(
+                f"service {spec.label} runs already, and nothing of it is changed: {key} asks for "
+                f"{value}",
+                at=f"services.{spec.label}.{key}",
+                fix=f'leave {key} out, or let the lab start it: kind = "command"',
+            )
+
+
+def _turns(question: str) -> bool:
+    """Whether what is asked turns knobs of the service."""
+    return any(kind.is_turned for kind in questions.KINDS[question].phases)
 
 
 def check_pin(spec: ServiceSpec, service: Service, where: Placement) -> None:

@@ -64,8 +64,9 @@ def scene(tmp_path: Path, ledger: Journal) -> Scene:
     folder = tmp_path / "point"
     folder.mkdir()
     live: Any = SimpleNamespace(
-        label="null", placement=WHERE, process=None, cpu_ns=lambda: 0, workers_cpu_ns=dict, knobs={}
-    )
+        label="null", placement=WHERE, process=None, members=tuple, tasks=tuple,
+        cpu_ns=lambda: 0, workers_cpu_ns=dict, knobs={},
+    )  # fmt: skip
     return Scene(
         point=point(), spec=SPEC, folder=folder, placement=WHERE, facts=host.read(sample_s=0),
         ledger=ledger, services={"null": live},

@@ -7,10 +7,13 @@ next point:  its shield is completed → measured ─► leaves, and runs on …
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sojourn.actors import Actor, Role, Stage, Window, clients
+from sojourn.errors import HostFault, RunFault
+from sojourn.knobs import Offered
 from sojourn.places import theirs, users
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.run import record, shielded, signals
@@ -57,6 +60,7 @@ class Served(Actor):
             if not self._has_begun:
                 begin(self.live, self._journal, stage.folder, self._show, dict(self._spec.load))
                 self._has_begun = True
+            self._among(self.live.offered)
             shielded.renew(self.live)
         except BaseException:
             self.live.keep_log(stage.folder)
@@ -76,6 +80,16 @@ class Served(Actor):
         table["setup"] += _company(stage)
         record.write_json(stage.folder / "service.json", table)
         self._stage = None
+        self._among({})
+
+    def _among(self, offered: Mapping[str, Offered]) -> None:
+        """Let knobs whose level follows from who else is there know of that."""
+        try:
+            for name in self.live.levels:
+                if name in self.live.knobs:
+                    self.live.knobs[name].among(self.name, offered)
+        except HostFault as fault:  # of this point: the service itself can be had
+            raise RunFault(fault.what, at=fault.at, fix=fault.fix) from None
 
     def window(self) -> Window:
         """CPU time it has used so far, s."""
@@ -110,7 +124,6 @@ def _company(stage: Stage) -> list[list[str]]:
 
 def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
     """`service.json`: what served, for the report and for whoever repeats it by hand."""
-    user = users.server_user()
     where, turned = live.placement, _turned(live)
     return {
         "schema": "sojourn.service/1",
@@ -119,7 +132,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         "life": live.life,
         "version": live.service.version(),
         "command": list(live.argv),
-        "user": user.name if user else "the user who runs the lab",
+        "user": _user(live),
         "pid": live.process.pid if live.process else None,
         "place": spec.place,
         "host": live.address.host,
@@ -150,6 +163,14 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         ],
         "took_s": live.took_s,
     }
+
+
+def _user(live: RunningService) -> str:
+    """Who it runs as."""
+    if live.service.is_foreign:
+        return "whoever started it"
+    user = None if live.service.is_own_user else users.server_user()
+    return user.name if user else "the user who runs the lab"
 
 
 def _turned(live: RunningService) -> dict[str, dict[str, str]]:

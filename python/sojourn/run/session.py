@@ -20,7 +20,7 @@ from typing import Self
 
 from sojourn import actors, places, services
 from sojourn.host import Facts, Placement, apart, place
-from sojourn.host.placement import confine, lay_out
+from sojourn.host.placement import confine, joined, lay_out
 from sojourn.places import users
 from sojourn.plan import Point, questions
 from sojourn.plan.questions import Question
@@ -40,10 +40,14 @@ CLIENT_PER_SERVER = 3  # CPUs of the server that one CPU of the client can load
 
 def placement(spec: ServiceSpec, facts: Facts) -> Placement:
     """Who runs where for one service: as many CPUs as it wants threads, if there are as many."""
+    kind = services.kind(spec.kind)
     threads = spec.layout.cores if spec.layout else _width(spec, facts)
     clients = _whole(spec.load.get("threads"), -(-threads // CLIENT_PER_SERVER))
     clients = max(clients, spec.clients)
     where = place(facts.topology, threads=threads, clients=clients)
+    if kind.is_foreign:
+        usable = [cpu.id for cpu in facts.topology.usable]
+        return joined(where, kind.cpus(spec.params), usable)
     if spec.layout:
         at = f"services.{spec.label}.cores"
         where = lay_out(where, facts.topology, spec.layout.cores, spec.layout.cpus, at=at)
@@ -62,7 +66,9 @@ def _width(spec: ServiceSpec, facts: Facts) -> int:
     if isinstance(asked, str):
         cores = len({cpu.core for cpu in facts.topology.usable})
         return max(1, (cores - 1) * CLIENT_PER_SERVER // (CLIENT_PER_SERVER + 1))
-    return _whole(asked, THREADS_PAPER) * _whole(spec.params.get(kind.times or ""), 1)
+    own = next((param.default for param in kind.params if param.name == kind.width), None)
+    usual = _whole(own, THREADS_PAPER)
+    return _whole(asked, usual) * _whole(spec.params.get(kind.times or ""), 1)
 
 
 def company(study: Study, facts: Facts, asks: Question) -> dict[str, Placement]:
@@ -98,6 +104,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
     service = services.build(spec.kind, params, allowance)
     placed.check(spec, service, facts)
+    service = service.met(spec.load)
     placed.check_pin(spec, service, where)
     return service, where
 

@@ -91,7 +91,7 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
     asked = study.run.shield
     if asked == NONE:
         return Wish(name=NONE, refused="the study asks for none")
-    if why := _unwanted(point):
+    if why := _not_ours(service) or _unwanted(point):
         return Wish(name=NONE, refused=why)
     if set(where.server) & {*where.client, *where.housekeeping}:
         return Wish(
@@ -105,6 +105,11 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
         return Wish(name=NONE, refused="some of these runs are about a task on the server's CPU")
     turns = _turns(service.workers, len(where.server))
     return Wish(name=asked, refused=_ordered(spec) or turns)
+
+
+def _not_ours(service: Service) -> str:
+    """Why a service that runs already has none; "" if the lab started it."""
+    return "it is not the lab's, and nothing of it is changed" if service.is_foreign else ""
 
 
 def _unwanted(point: Point) -> str:

@@ -29,7 +29,7 @@ LIMIT = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000}
 class Workers:
     """As much of a service as the decision looks at."""
 
-    is_instrument = False
+    is_instrument = is_foreign = False
 
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers

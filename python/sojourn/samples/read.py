@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ HOST, SERVICE = "host.json", "service.json"
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows nothing
 BEHIND_MIN, BEHIND_STOPS = 0.02, 3.0  # share not completed: in any case, and for each share stopped
+_NEIGHBOUR = re.compile(r"neighbour(_\d+)?")  # keys of host.json, one for each
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
 
@@ -152,8 +154,13 @@ def neighbour(at: Path) -> Mapping[str, Any]:
 
 
 def not_as_asked(at: Path) -> str:
-    """Why the neighbour of `host.json` was not the one that was asked for; "" if it was (M22)."""
-    found = neighbour(at)
+    """Why a neighbour of `host.json` was not the one that was asked for; "" if it was (M22)."""
+    table = read_json(at) if at.exists() else {}
+    every = (table[name] for name in sorted(table) if _NEIGHBOUR.fullmatch(name))
+    return next((why for found in every if (why := _not_as_asked(found))), "")
+
+
+def _not_as_asked(found: Mapping[str, Any]) -> str:
     if died := found.get("died"):
         return f"neighbour died: {found['kind']} {died[0]} while load ran; see neighbour-0.log"
     if why := found.get("not_held"):

@@ -146,6 +146,7 @@ class SuspectShare(Table):
 
     Attributes:
         kind: "task", "softirq", "futex", "block_io", …, "unseen", or "stage": the rest.
+        tids: threads it was, the one with the most time first.
         about: it in words, as part of a sentence.
         tail_mean_ns, body_mean_ns: per request of the tail, and of the others.
         share, share_low: of the excess; its lower bound (99.5 %, over twentieths of the trace).
@@ -154,6 +155,7 @@ class SuspectShare(Table):
 
     kind: str
     about: str
+    tids: tuple[int, ...] = ()
     tail_mean_ns: float
     body_mean_ns: float
     share: float

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.places.task import Task
-from sojourn.services import memcached, nginx, null, synthetic
+from sojourn.services import command, external, memcached, nginx, null, redis, synthetic
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 
@@ -17,7 +17,10 @@ from sojourn.services.params import Param, Value
 KINDS = kinds.table(
     null.KIND,
     memcached.KIND,
+    redis.KIND,
     nginx.KIND,
+    external.KIND,
+    command.KIND,
     synthetic.KIND,
 )
 

@@ -7,17 +7,20 @@ tested without a process, and the life of a process is written once.
 
 from __future__ import annotations
 
+import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
+from sojourn.places.foreign import Foreign
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.params import Param, Value
 
 MEMORY_BYTES = 256 << 20  # of a service that does not say
+RUNS_ON = "runs on"  # the fact of a service that the lab does not start, for the report's doubts
 
 Json: TypeAlias = str | int | float | bool | list[str] | dict[str, str]
 
@@ -71,6 +74,32 @@ class Service(ABC):
     def workers(self) -> int:
         """How many threads or processes serve."""
         return 1
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it runs already: nothing of it is started, pinned, shielded or ended."""
+        return False
+
+    def met(self, load: Mapping[str, Any]) -> Self:
+        """The same after a look at what the study asks of it, and at what runs already.
+
+        Args:
+            load: keys of the generator's job that the study gives.
+
+        Raises:
+            HostFault: what runs already does not answer as it should.
+        """
+        del load
+        return self
+
+    def process(self) -> Foreign | None:
+        """The processes of one that runs already; None where they cannot be seen."""
+        return None
+
+    @property
+    def endpoint(self) -> Address | None:
+        """Where one that runs already listens; None: its place says it."""
+        return None
 
     def prepare(self, work: Path) -> None:
         """Make the data files, once for all restarts. `work` is the lab's own until then."""
@@ -145,6 +174,21 @@ class Service(ABC):
         return MEMORY_BYTES
 
     @property
+    def is_own_user(self) -> bool:
+        """Whether it runs as who runs the lab, and not as the user of servers."""
+        return False
+
+    @property
+    def start_s(self) -> float:
+        """How long it may take to answer, s, where that is longer than its place allows."""
+        return 0.0
+
+    @property
+    def stop_signal(self) -> signal.Signals:
+        """What asks it to end."""
+        return signal.SIGTERM
+
+    @property
     def patience_s(self) -> float:
         """How long it may take to end when asked to, before it is killed."""
         return 5.0
@@ -163,6 +207,9 @@ class ServiceKind:
         source: where its defaults come from.
         width: the parameter that says how many CPUs it would like; None: one.
         times: a parameter by which that is multiplied; None: there is none.
+        is_foreign: it runs already, see `Service.is_foreign`.
+        cpus: parameters to the CPUs on which one that runs already may run; () where that cannot be
+            seen.
         build: parameters and allowance to a settled service; raises SpecFault or HostFault.
     """
 
@@ -173,4 +220,6 @@ class ServiceKind:
     source: str
     width: str | None = "threads"
     times: str | None = None
+    is_foreign: bool = False
+    cpus: Callable[[Mapping[str, Any]], tuple[int, ...]] = lambda _: ()
     build: Callable[[Mapping[str, Value], Allowance], Service]

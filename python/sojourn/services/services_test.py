@@ -17,8 +17,12 @@ from sojourn.services.scaling import scaled
 GIB = 1 << 30
 AT = Address(ports.HOST, 1)
 ROOMY = Allowance(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
+NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
+    "external": {"target": "http://localhost:1/"},
+    "command": {"argv": "sh {port}", "threads": 1, "environment": "N={threads}"},
+}
 NO_KIND = {
-    *("__init__", "kind", "params", "scaling"),
+    *("__init__", "kind", "params", "scaling", "asked", "talk", "where"),
 }
 
 
@@ -46,7 +50,7 @@ def test_every_kind_describes_itself_and_its_defaults_are_allowed(name: str) -> 
     assert kind.source
     assert kind.width is None or kind.width in {param.name for param in kind.params} | {"threads"}
     given = {p.name: p.default for p in kind.params if p.default is not None}
-    services.build(name, given, ROOMY)
+    services.build(name, {**given, **NEEDED.get(name, {})}, ROOMY)
 
 
 def test_with_room_the_defaults_are_the_papers() -> None:

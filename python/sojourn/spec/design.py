@@ -58,6 +58,8 @@ class Skip(Model):
     """Every combination that has these levels is left out."""
     reason: str = Field(min_length=1)
     """Why; the report says so."""
+    profile: Literal["", "quick", "standard", "full"] = ""
+    """Only in this profile; "": in all of them."""
 
 
 class Design(Model):
@@ -73,6 +75,11 @@ class Design(Model):
     """For "listed": tables with a level for every factor."""
     skip: Annotated[tuple[Skip, ...], BeforeValidator(_listed)] = ()
     """Combinations that are left out, with the reason."""
+
+    def of_profile(self, profile: str) -> Design:
+        """The same without what is left out in other profiles only."""
+        kept = tuple(skip for skip in self.skip if skip.profile in {"", profile})
+        return self if kept == self.skip else self.model_copy(update={"skip": kept})
 
     def fraction_of(self, factors: Mapping[str, tuple[Scalar, ...]]) -> Fraction | None:
         """The fraction in use; None where the design is none.

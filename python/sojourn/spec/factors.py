@@ -28,6 +28,7 @@ _FIXED = {
     "seed": "blocks repeat with other draws: see run.repeats",
     "run.profile": "its values are filled in before: vary those, such as run.measure_s",
     "run.fractions": "vary load instead: load = [0.3, 0.7]",
+    "run.rates": 'vary rate instead: rate = ["10k", "20k"]',
     "run.repeats": _OF_ALL,
     "run.peak_repeats": _OF_ALL,
     "run.check_repeats": _OF_ALL,
@@ -125,7 +126,7 @@ def _of_design(study: Study) -> Iterator[Mistake]:
     if count > COMBINATIONS_MAX:
         what = f"{count} combinations; {COMBINATIONS_MAX} may be"
         yield (("design",), what, 'use kind = "fractional" or "listed", or fewer levels')
-    elif not design.combinations_of(factors):
+    elif not design.of_profile(study.run.profile).combinations_of(factors):
         yield (("design", "skip"), "every combination is skipped", "leave one of the skips out")
 
 
@@ -180,7 +181,7 @@ def _of_combinations(study: Study, judges: Sequence[Judge]) -> Iterator[Mistake]
     """What the model refuses under some combination, each thing once."""
     told: set[tuple[str, str]] = set()
     called = names(study.factors)
-    for levels in study.design.combinations_of(study.factors):
+    for levels in study.design.of_profile(study.run.profile).combinations_of(study.factors):
         for key, what, fix in _refusals(study, levels, judges):
             named = next((name for name in levels if name == key), None)
             said = ", ".join(f"{called[k]} = {level_text(level)}" for k, level in levels.items())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.spec import words
+from sojourn.spec.blame import parted
 from sojourn.spec.faults import Mistake, near
 
 SCHEMAS = Path(__file__).parents[1] / "schema"
@@ -23,7 +24,7 @@ SCHEMAS = Path(__file__).parents[1] / "schema"
 RESERVED = {
     "schema": "nothing; the lab writes it",
     "target": "the kind of the service",
-    "rate": "run.fractions",
+    "rate": "run.fractions or run.rates",
     "duration": "run.measure_s",
     "warmup": "run.warmup_s",
     "seed": "seed, at the top of the study",
@@ -62,22 +63,27 @@ def actor_mistakes(study: Mapping[str, Any]) -> Iterator[Mistake]:
     Args:
         study: as the file has it, right or wrong.
     """
-    kinds: Mapping[str, Any] = schema("kinds") or {}
     for key, table in ACTORS.items():
         asked = study.get(key)
-        known = {kind["name"]: kind for kind in kinds.get(table, ())}
-        if not isinstance(asked, str) or asked == "none" or not known:
-            continue
-        name, _, where = asked.partition(":")
-        if name == "none":
-            some = [f'"{kind}:{where}"' for kind, of in known.items() if _has_place(of)]
-            fix = " or ".join(['write "none"', *some])
-            yield ((key,), f"{key} 'none' is nobody, who can be put nowhere", fix)
-        elif name not in known:
-            fix = f"{_known(name, ('none', *known))} See `sojourn kinds {table}`"
-            yield ((key,), f"there is no {key} '{name}'", fix)
-        else:
-            yield from (((key,), *problem) for problem in _word_problems(key, asked, known[name]))
+        if isinstance(asked, str):
+            yield from (((key,), *problem) for problem in _actor_problems(key, table, asked))
+
+
+def _actor_problems(key: str, table: str, asked: str) -> Iterator[tuple[str, str]]:
+    """What is wrong with the text of one actor, and how to mend it."""
+    known = {kind["name"]: kind for kind in (schema("kinds") or {}).get(table, ())}
+    if asked == "none" or not known:
+        return
+    name, _, where = asked.partition(":")
+    if name == "none":
+        some = [f'"{kind}:{where}"' for kind, of in known.items() if _has_place(of)]
+        fix = " or ".join(['write "none"', *some])
+        yield f"{key} 'none' is nobody, who can be put nowhere", fix
+    elif name not in known:
+        fix = f"{_known(name, ('none', *known))} See `sojourn kinds {table}`"
+        yield f"there is no {key} '{name}'", fix
+    else:
+        yield from _word_problems(key, asked, known[name])
 
 
 def _word_problems(key: str, asked: str, kind: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -183,7 +189,16 @@ def _job_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
             yield (key, f"there is no kind of {name} '{value}'", unknown)
 
 
-_LOOKS = (_kind_mistakes, _job_mistakes, _place_mistakes, _knob_mistakes)
+def _blame_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Neighbours of `blame` that there are not."""
+    asked = _table(service, "blame").get("neighbours", "")
+    every = asked if isinstance(asked, list | tuple) else parted(str(asked))
+    for text in every:
+        key, table = ("blame", "neighbours"), ACTORS["neighbour"]
+        yield from ((key, *problem) for problem in _actor_problems("neighbour", table, str(text)))
+
+
+_LOOKS = (_kind_mistakes, _job_mistakes, _place_mistakes, _knob_mistakes, _blame_mistakes)
 
 
 def _plain(found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ Level = bool | int | float | str
 # Words of a setting that are no keys of a study, and how they are varied.
 LOAD_WORDS = {
     "load": "every sweep varies the load: load = [0.3, 0.7] sets run.fractions",
-    "rate": "requests/s follow from load, a share of max RPS: vary load",
+    "rate": 'loads in requests/s: rate = ["10k", "20k"] sets run.rates',
 }
 _FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _PLAIN = re.compile(r"(?!(?:true|false)$)[A-Za-z_][A-Za-z0-9_.:+-]*")  # needs no quotes

@@ -233,6 +233,8 @@ def _with_profile(
         name = DEFAULT_PROFILE
     base = PROFILES[name].model_dump(mode="python")
     search = run.get("search", {})
+    if run.get("rates"):  # in place of the profile's loads; both in the file are refused
+        base["fractions"] = ()
     merged = {**base, **run, "profile": name}
     if isinstance(search, dict):
         merged["search"] = {**base["search"], **search}

@@ -16,8 +16,9 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from sojourn import units
-from sojourn.spec import keys
+from sojourn.spec import keys, rates
 from sojourn.spec.base import Model, Table
+from sojourn.spec.blame import Blame
 from sojourn.spec.design import Combination, Design, Factors
 from sojourn.spec.levels import level_text
 from sojourn.spec.together import QosMatrix, Together, refuse, refuse_matrix
@@ -35,6 +36,7 @@ class MaxRps(StrEnum):
     ACHIEVED_PEAK = "achieved_peak"  # L: throughput of a closed loop, as fast as it goes
     NO_DROP = "no_drop"  # C5: highest open-loop rate at which every request is answered
     QOS = "qos"  # P: the highest load within the QoS target
+    ASKED = "asked"  # the highest of run.rates: nothing is measured for it
 
 
 class QosRule(StrEnum):
@@ -204,7 +206,8 @@ class ServiceSpec(Model):
     measure: tuple[str, ...] = ("sweep", "max_load")
     """What is asked; `sojourn kinds questions` lists the names."""
     max_rps: MaxRps = Field(default=MaxRps.ACHIEVED_PEAK, strict=False)
-    """What 100 % of the load axis means: "achieved_peak", "no_drop" or "qos" (M19)."""
+    """What 100 % of the load axis means: "achieved_peak", "no_drop" or "qos" (M19); "asked", the
+    highest of run.rates, where a study gives those and asks for nothing that needs another."""
     qos: Qos | None = None
     """QoS target; needed for "max_load"."""
     params: Table = Field(default_factory=lambda: MappingProxyType({}))
@@ -234,6 +237,8 @@ class ServiceSpec(Model):
     """The load at which factors are compared; needed for "attribution"."""
     colocation: Colocation | None = None
     """What a neighbour may lose at most; needed for "colocation"."""
+    blame: Blame | None = None
+    """Who may be to blame for a missed target; needed for "blame"."""
 
     @field_validator("measure", mode="before")
     @classmethod
@@ -315,7 +320,9 @@ class RunSpec(Model):
     repeats: Count
     """Rounds of the sweep, each from a fresh start of the service, in random order (M15, M16)."""
     fractions: tuple[Annotated[float, Field(gt=0, le=2)], ...]
-    """Loads of the sweep as shares of max RPS."""
+    """Loads of the sweep as shares of max RPS; empty where rates are given."""
+    rates: tuple[str, ...] = ()
+    """Loads of the sweep in requests/s, such as ["20k", "40k"], in place of fractions."""
     peak_s: Seconds
     """Length of a closed-loop run for the load axis, s."""
     peak_repeats: Count
@@ -340,16 +347,34 @@ class RunSpec(Model):
     """What keeps the server's CPUs for the server: its threads' real-time priority, nothing, or
     also moving other tasks and interrupts off them and back afterwards (M32)."""
 
-    @field_validator("fractions", mode="before")
+    @field_validator("fractions", "rates", mode="before")
     @classmethod
     def _list(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
 
+    @field_validator("rates", mode="before")
+    @classmethod
+    def _as_texts(cls, given: object) -> object:
+        return rates.as_texts(given)
+
+    @field_validator("rates")
+    @classmethod
+    def _of_load(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return rates.ascending(given)
+
+    @property
+    def rates_rps(self) -> tuple[float, ...]:
+        """Rates of the sweep, requests/s, ascending; () where its loads are shares of max RPS."""
+        return tuple(units.parse_count(text) for text in self.rates)
+
+    @model_validator(mode="after")
+    def _loads_in_one_way(self) -> RunSpec:
+        rates.refuse_both(self.rates, self.fractions)
+        return self
+
     @field_validator("fractions")
     @classmethod
     def _ascending(cls, fractions: tuple[float, ...]) -> tuple[float, ...]:
-        if not fractions:
-            raise ValueError("fractions is empty; give loads such as [0.1, 0.5, 0.9]")
         if len(set(fractions)) < len(fractions):
             raise ValueError(
                 "fractions holds a load twice; repeats says how often each is measured"
@@ -430,9 +455,14 @@ class Study(Model):
     @model_validator(mode="after")
     def _can_meet(self) -> Study:
         refuse(self.together, [service.label for service in self.services])
+        rates.refuse(self)
         targets = {service.label: service.qos is not None for service in self.services}
         refuse_matrix(self.qos_matrix, targets)
         return self
+
+    def peaks(self, service: ServiceSpec) -> bool:
+        """Whether max RPS of a service is measured: not where its loads are rates, and suffice."""
+        return rates.peaks(self, service)
 
     def service(self, label: str) -> ServiceSpec:
         """The service of that label; KeyError if the study has none."""
@@ -500,7 +530,7 @@ class Study(Model):
 
     @cached_property
     def _combinations(self) -> tuple[Combination, ...]:
-        return self.design.combinations_of(self.factors)
+        return self.design.of_profile(self.run.profile).combinations_of(self.factors)
 
     @cached_property
     def _studies(self) -> dict[str, Study]:

@@ -1,7 +1,7 @@
 """`[factors]` and `--vary` → the table of factors that the model checks.
 
 `load` is a factor in all but form: every sweep varies it within each combination of the others. So
-its levels go to `run.fractions`.
+its levels go to `run.fractions`, and those of `rate` to `run.rates`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sojourn.errors import SpecFault
 from sojourn.spec.faults import Key
 from sojourn.spec.levels import levels_of
 
-FRACTIONS = ("run", "fractions")
+LOADS = {"load": "fractions", "rate": "rates"}
 
 
 def apply(
@@ -81,21 +81,26 @@ def _split(text: str, *, others: Sequence[str]) -> tuple[str, list[Any]]:
 def _loads(
     table: dict[str, Any], origin: MutableMapping[Key, str], where: Callable[[Key], str]
 ) -> list[SpecFault]:
-    """Levels of `load` become the sweep's."""
+    """Levels of `load` and `rate` become the sweep's."""
     factors = table.get("factors")
     run = table.setdefault("run", {})
-    if not isinstance(factors, Mapping) or "load" not in factors or not isinstance(run, dict):
+    if not isinstance(factors, Mapping) or not isinstance(run, dict):
         return []
-    others = {key: levels for key, levels in factors.items() if key != "load"}
-    table["factors"] = others
-    at = origin.pop(("factors", "load"), "")
-    if not at and "fractions" in run:
-        what, fix = "loads stand in factors.load and in run.fractions", "leave one of them out"
-        return [SpecFault(what, at=where(("factors", "load")), fix=fix)]
-    run["fractions"] = factors["load"]
-    if at:
-        origin[FRACTIONS] = at
-    return []
+    table["factors"] = {key: levels for key, levels in factors.items() if key not in LOADS}
+    faults: list[SpecFault] = []
+    for word, key in LOADS.items():
+        if word not in factors:
+            continue
+        at = origin.pop(("factors", word), "")
+        if not at and key in run:
+            what, fix = f"loads stand in factors.{word} and in run.{key}", "leave one of them out"
+            faults.append(SpecFault(what, at=where(("factors", word)), fix=fix))
+            continue
+        if at:  # the command line's loads are those of the study, however the file gives them
+            run.pop("rates" if key == "fractions" else "fractions", None)
+            origin["run", key] = at
+        run[key] = factors[word]
+    return faults
 
 
 def flat(table: object) -> object:

@@ -22,6 +22,10 @@ Examples:
     sojourn-load memcache://127.0.0.1:11211 --rate steps:10k@5s,20k@5s --duration 10s \\
       --set-share 0.1 --key-size fb_key --value-size fb_value
 
+  Searches over HTTPS, of which each must find something; the token stands in a file:
+    sojourn-load 'https://api.test/search?q={item}' --items 1000 --rate 2k \\
+      --auth bearer:file:token --expect-regex '\"hits\": *[1-9]'
+
   A job from another program:
     echo '{\"target\":\"null:\",\"rate\":\"100k\",\"duration\":\"2s\"}' | sojourn-load --job - --json -
 

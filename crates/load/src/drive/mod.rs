@@ -336,6 +336,7 @@ impl Drive {
             used_up_ns,
             broke: reopener.broke(),
             heard: reopener.into_heard(),
+            tls: transport.tls(),
             ..ThreadMeasurement::default()
         };
         if let Some(segments) = self.segments {

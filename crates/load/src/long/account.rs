@@ -106,7 +106,7 @@ impl Account {
             measured,
             timely_within_ns: time(&job.timely_within, "timely_within")?,
             outage_over_ns: time(&job.outage_over, "outage_over")?.max(1),
-            tallies: (0..job.threads).map(|_| Tally::default()).collect(),
+            tallies: (0..job.threads).map(|_| Tally::of(job)).collect(),
             counts: Counts::default(),
             issued: IssuedBefore::new(job, timetable)?,
             misses,

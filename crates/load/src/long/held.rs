@@ -201,6 +201,8 @@ mod tests {
         let first_byte_ns = done_ns;
         Request {
             index: 0,
+            op: sojourn_workload::plan::Op(0),
+            item: 0,
             intended_ns: due_ns,
             free_ns: 0,
             sent_ns,

@@ -79,6 +79,8 @@ impl Ring {
         let place = self.place(index);
         Request {
             index,
+            op: self.plan.op[place],
+            item: self.plan.item[place],
             intended_ns: self.plan.intended_ns[place],
             free_ns: self.marks.free_ns[place],
             sent_ns: self.marks.sent_ns[place],

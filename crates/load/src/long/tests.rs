@@ -116,6 +116,7 @@ fn in_segments(whole: &Measurement) -> Measurement {
     assert!(findings.seconds.is_ok());
     Measurement {
         job: whole.job.clone(),
+        looked: None,
         threads: runs,
         sentinels: whole.sentinels.clone(),
         server_seen: whole.server_seen.clone(),

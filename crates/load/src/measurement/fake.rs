@@ -35,6 +35,7 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Measurement {
         server_seen: None,
         are_syscalls_counted: true,
         was_lost: false,
+        looked: None,
         long: None,
     }
 }

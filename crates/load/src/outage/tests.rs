@@ -21,6 +21,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Measurement {
     marks.outcome.fill(Outcome::Hit);
     let plan = Plan { intended_ns: due, ..Plan::default() };
     Measurement {
+        looked: None,
         job: Job::default(),
         started_unix_ns: 0,
         start_ns: 0,

@@ -1,240 +1,129 @@
-//! HTTP/1.1: `GET` with keep-alive over a set of paths.
+//! HTTP/1.1 with keep-alive over a set of paths: any method, headers and body, `GET` unless told.
 //!
 //! Life of a reply: a head (parsed when it is complete), then a body, whose length the head told,
-//! which comes in chunks, or which ends with the connection. 200 to 299 is a hit, 404 and 410 a miss, everything else an error status.
+//! which comes in chunks, or which ends with the connection. 200 to 299 is a hit, or the statuses that
+//! the job expects; else 404 and 410 are a miss, everything else an error status.
 //! A server that says `Connection: close` is believed. Source: RFC 9112.
 
+mod auth;
 mod body;
+mod head;
+mod log;
+mod reader;
+mod requests;
+mod statuses;
 
 use std::sync::Arc;
 
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
-use super::line::push_number;
-use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind, Reply, Step};
+use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
 use crate::content::Content;
 use crate::job::Job;
-use crate::marks::Outcome;
+use crate::sampled::Sampled;
 use crate::target::{Scheme, Target};
-use body::{Body, Took};
+use reader::{Reader, Wish};
+use requests::Form;
+use statuses::Statuses;
 
-/// Longest head of a reply, bytes; curl's limit is 300 KiB, nginx's own for proxied ones 4 to 8 KiB.
-const HEAD_MAX: usize = 256 * 1024;
-/// Room for the usual head, so that the loop allocates only for another.
-const HEAD_USUAL: usize = 16 * 1024;
 const ENCODING: &str = "accept_encoding";
-/// Headers for which there is room on the stack, and the most that are read.
-const HEADERS_USUAL: usize = 64;
-const HEADERS_MAX: usize = 4096;
 
 struct Http {
-    /// Requests of paths without a number, whole.
-    fixed: Vec<Vec<u8>>,
-    /// Requests of paths with one: what comes before and after it.
-    numbered: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Requests that are the same for all items.
+    fixed: Vec<Form>,
+    /// Requests with the item's number in them.
+    numbered: Vec<Form>,
+    /// Of a log: which of the fixed requests each item is. Empty: there is none.
+    log: Vec<u32>,
     items: u32,
-    expect_bytes: u64,
+    wish: Wish,
 }
 
 impl Protocol for Http {
-    /// Items below the number of fixed paths are these; the others go over the numbered paths, each
+    /// Items below the number of fixed requests are these; the others go over the numbered ones, each
     /// `items` long, as [`items`] counts them.
     fn encode(&self, asked: Asked, out: &mut Vec<u8>) {
         let item = asked.item as usize;
-        if let Some(request) = self.fixed.get(item) {
-            out.extend_from_slice(request);
+        if let Some(&nth) = self.log.get(item) {
+            self.fixed[nth as usize].push(asked.item, out);
+            return;
+        }
+        if let Some(form) = self.fixed.get(item) {
+            form.push(0, out);
             return;
         }
         let nth = item - self.fixed.len();
-        let (before, after) = &self.numbered[nth / self.items as usize % self.numbered.len()];
-        out.extend_from_slice(before);
-        push_number((nth % self.items as usize) as u32, out);
-        out.extend_from_slice(after);
+        let form = &self.numbered[nth / self.items as usize % self.numbered.len()];
+        form.push((nth % self.items as usize) as u32, out);
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Reader {
-            expect_bytes: self.expect_bytes,
-            head: Vec::with_capacity(HEAD_USUAL),
-            state: None,
-        })
+        Box::new(Reader::new(self.wish.clone()))
     }
 
     fn request_bytes_max(&self) -> usize {
-        let fixed = self.fixed.iter().map(Vec::len).max().unwrap_or(0);
-        let numbered = self.numbered.iter().map(|(a, b)| a.len() + b.len() + 10).max();
-        fixed.max(numbered.unwrap_or(0))
+        self.fixed.iter().chain(&self.numbered).map(Form::bytes_max).max().unwrap_or(0)
+    }
+
+    fn sampled(&self) -> Option<&Sampled> {
+        self.wish.sampled.as_deref()
     }
 }
 
-/// What the head of the reply being read said.
-struct Reading {
-    status: u16,
-    is_last: bool,
-    body: Body,
-}
-
-struct Reader {
-    expect_bytes: u64,
-    /// The head as far as it has come, unless it comes in one piece.
-    head: Vec<u8>,
-    state: Option<Reading>,
-}
-
-impl Decoder for Reader {
-    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
-        let mut used = 0;
-        if self.state.is_none() {
-            match self.read_head(bytes) {
-                Head::Whole(taken, reading) => {
-                    used = taken;
-                    self.state = Some(reading);
-                }
-                Head::Informational(taken) => return Step::more(taken),
-                Head::Part => return Step::more(bytes.len()),
-                Head::Garbled => return Step::end(bytes.len(), Outcome::Garbled, 0),
-            }
-        }
-        let Some(reading) = &mut self.state else { return Step::more(used) };
-        match reading.body.read(&bytes[used..]) {
-            Took::More(taken) => Step::more(used + taken),
-            Took::All(taken) => self.end(used + taken),
-            Took::Garbled => Step::end(bytes.len(), Outcome::Garbled, 0),
-        }
-    }
-
-    fn ended(&mut self, _: Asked) -> Option<Reply> {
-        let is_whole = self.state.as_ref().is_some_and(|it| it.body.ends_with_connection());
-        if is_whole { self.end(0).reply } else { None }
-    }
-
-    fn reset(&mut self) {
-        self.head.clear();
-        self.state = None;
-    }
-}
-
-enum Head {
-    /// Bytes used of the input, and what it said.
-    Whole(usize, Reading),
-    /// A 1xx: the real head follows.
-    Informational(usize),
-    Part,
-    Garbled,
-}
-
-impl Reader {
-    fn read_head(&mut self, bytes: &[u8]) -> Head {
-        if self.head.is_empty() {
-            let head = parse(bytes);
-            if matches!(head, Head::Part) {
-                self.head.extend_from_slice(&bytes[..bytes.len().min(HEAD_MAX)]);
-                return if bytes.len() > HEAD_MAX { Head::Garbled } else { Head::Part };
-            }
-            return head;
-        }
-        let kept = self.head.len();
-        let room = bytes.len().min(HEAD_MAX - kept);
-        self.head.extend_from_slice(&bytes[..room]);
-        match parse(&self.head) {
-            Head::Part if room < bytes.len() => Head::Garbled,
-            Head::Part => Head::Part,
-            Head::Whole(taken, reading) => {
-                self.head.clear();
-                Head::Whole(taken - kept, reading)
-            }
-            Head::Informational(taken) => {
-                self.head.clear();
-                Head::Informational(taken - kept)
-            }
-            Head::Garbled => Head::Garbled,
-        }
-    }
-
-    fn end(&mut self, used: usize) -> Step {
-        let Some(reading) = self.state.take() else { return Step::more(used) };
-        let bytes = reading.body.bytes();
-        let outcome = match reading.status {
-            200..=299 if self.expect_bytes > 0 && bytes != self.expect_bytes => Outcome::Length,
-            200..=299 => Outcome::Hit,
-            404 | 410 => Outcome::Miss,
-            _ => Outcome::Status,
-        };
-        let body_bytes = bytes.min(u64::from(u32::MAX)) as u32;
-        Step { used, reply: Some(Reply { outcome, body_bytes, last: reading.is_last }) }
-    }
-}
-
-/// Parses a head at the start of `bytes`.
-fn parse(bytes: &[u8]) -> Head {
-    match parse_into(bytes, &mut [httparse::EMPTY_HEADER; HEADERS_USUAL]) {
-        Some(head) => head,
-        None => parse_into(bytes, &mut vec![httparse::EMPTY_HEADER; HEADERS_MAX])
-            .unwrap_or(Head::Garbled),
-    }
-}
-
-/// `None`: `headers` has room for too few.
-fn parse_into<'a>(bytes: &'a [u8], headers: &mut [httparse::Header<'a>]) -> Option<Head> {
-    let mut response = httparse::Response::new(headers);
-    match response.parse(bytes) {
-        Ok(httparse::Status::Complete(taken)) => Some(understood(&response, taken)),
-        Ok(httparse::Status::Partial) => Some(Head::Part),
-        Err(httparse::Error::TooManyHeaders) => None,
-        Err(_) => Some(Head::Garbled),
-    }
-}
-
-/// What a whole head of `taken` bytes says.
-fn understood(response: &httparse::Response<'_, '_>, taken: usize) -> Head {
-    let Some(status) = response.code else { return Head::Garbled };
-    if (100..200).contains(&status) {
-        return Head::Informational(taken);
-    }
-    let mut is_last = response.version == Some(0);
-    let (mut length, mut transfer) = (None, None);
-    let empty = match status {
-        204 | 304 => Some(Body::of_length(0)),
-        _ => None,
-    };
-    for header in response.headers.iter() {
-        let value = header.value.trim_ascii();
-        if header.name.eq_ignore_ascii_case("content-length") {
-            let told = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-            if told.is_none() || length.is_some_and(|length| told != Some(length)) {
-                return Head::Garbled; // none, or two that differ: RFC 9112, 6.3
-            }
-            length = told;
-        } else if header.name.eq_ignore_ascii_case("transfer-encoding")
-            && value.to_ascii_lowercase().ends_with(b"chunked")
-        {
-            transfer = Some(Body::chunked());
-        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-            transfer = Some(Body::until_close());
-        } else if header.name.eq_ignore_ascii_case("connection") {
-            let value = value.to_ascii_lowercase();
-            is_last = value == b"close" || (is_last && value != b"keep-alive");
-        }
-    }
-    // A transfer coding goes before a length, and nothing before a status without a body: 6.3.
-    let body = empty.or(transfer).or(length.map(Body::of_length));
-    let body = body.unwrap_or_else(Body::until_close);
-    Head::Whole(taken, Reading { status, is_last, body })
+/// Whether an empty body is no reply to `job`: it asks for one, and does not say that there may be none.
+pub(crate) fn needs_bodies(job: &Job) -> bool {
+    let are_bodiless = Statuses::parse(&job.expect_status).is_ok_and(|it| it.are_bodiless());
+    job.method == "GET" && !job.allow_empty && !are_bodiless
 }
 
 pub(super) const KIND: ProtocolKind = ProtocolKind {
     kind: Kind {
         name: "http",
-        about: "HTTP/1.1 GET with keep-alive; status and body length are checked",
-        usage: "http://HOST:PORT/PATH",
+        about: "HTTP/1.1 with keep-alive; status and body length of each reply are checked, bodies on a sample",
+        usage: "http://HOST:PORT/PATH or https://HOST:PORT/PATH; of a unix socket, http://unix:/SOCKET:/PATH",
         params: &[
             Param {
                 name: "paths",
                 unit: "",
-                about: "what is asked for; {} is replaced by a number below items",
+                about: "what is asked for; {} and {item} are replaced by a number below items",
                 default: "/",
                 range: "begin with /",
+            },
+            Param {
+                name: "method",
+                unit: "",
+                about: "of each request",
+                default: "GET",
+                range: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+            },
+            Param {
+                name: "header",
+                unit: "",
+                about: "NAME: VALUE, any number of them; {item} as in paths",
+                default: "",
+                range: "",
+            },
+            Param {
+                name: "body",
+                unit: "",
+                about: "text that is sent; {item} as in paths; body_file sends a file as it is",
+                default: "",
+                range: "",
+            },
+            Param {
+                name: "auth",
+                unit: "",
+                about: "basic: or bearer:, and where its secret is: file:PATH or env:NAME",
+                default: "",
+                range: "",
+            },
+            Param {
+                name: "expect_status",
+                unit: "",
+                about: "statuses that are a success",
+                default: "200-299",
+                range: "200..599",
             },
             Param {
                 name: "expect_bytes",
@@ -242,6 +131,20 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
                 about: "body size a reply must have; 0: any",
                 default: "0",
                 range: ">= 0",
+            },
+            Param {
+                name: "expect_sha256",
+                unit: "",
+                about: "digest of each body of a sample",
+                default: "",
+                range: "64 hexadecimal digits",
+            },
+            Param {
+                name: "expect_regex",
+                unit: "",
+                about: "what each body of a sample contains",
+                default: "",
+                range: "",
             },
             Param {
                 name: ENCODING,
@@ -254,8 +157,9 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         needs: &[],
         source: "RFC 9112",
     },
-    schemes: &[Scheme::stream("http", 80)],
+    schemes: &[Scheme::stream("http", 80), Scheme::secured("https", 443, "http/1.1")],
     options: &[ENCODING],
+    is_opaque: true,
     settle,
     items,
     build,
@@ -264,6 +168,10 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
 
 /// The paths are the job's own, or the one of its target.
 fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
+    if !job.paths_file.is_empty() {
+        job.items = log::Log::read(&job.paths_file)?.lines.len() as u64;
+        return log::refuse_paths(job, target);
+    }
     if target.path == "/" {
         return Ok(());
     }
@@ -278,9 +186,13 @@ fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Paths, those with `{}` counted once per number.
+/// Paths, those with a number in their requests counted once per number.
 fn items(job: &Job) -> u64 {
-    job.paths.iter().map(|path| if path.contains("{}") { job.items } else { 1 }).sum()
+    if !job.paths_file.is_empty() {
+        return job.items; // `settle` has counted the lines
+    }
+    let of = |path: &String| if requests::is_numbered(job, path) { job.items } else { 1 };
+    job.paths.iter().map(of).sum()
 }
 
 /// The header that allows codings; empty where none is allowed.
@@ -294,37 +206,30 @@ fn encoding(job: &Job) -> Result<String, Fault> {
     Ok(if is_plain { String::new() } else { format!("Accept-Encoding: {text}\r\n") })
 }
 
-fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
-    let host = if target.host.contains(':') {
-        format!("[{}]:{}", target.host, target.port)
-    } else {
-        format!("{}:{}", target.host, target.port)
-    };
-    let encoding = encoding(job)?;
-    let rest = format!(
-        " HTTP/1.1\r\nHost: {host}\r\nUser-Agent: sojourn-load\r\nAccept: */*\r\n{encoding}\r\n"
-    );
+/// The requests that are alike for all items, and those with a number in them.
+fn split(forms: Vec<Form>, job: &Job) -> (Vec<Form>, Vec<Form>) {
     let (mut fixed, mut numbered) = (Vec::new(), Vec::new());
-    for path in &job.paths {
-        let is_sound = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_sound {
-            return Err(Fault::usage(
-                format!("'{path}' is not a path"),
-                "paths",
-                "begin it with /, and write other than printable ASCII as %XX",
-            ));
-        }
-        match path.split_once("{}") {
-            Some((before, after)) => numbered.push((
-                format!("GET {before}").into_bytes(),
-                format!("{after}{rest}").into_bytes(),
-            )),
-            None => fixed.push(format!("GET {path}{rest}").into_bytes()),
-        }
+    for (form, path) in forms.into_iter().zip(&job.paths) {
+        let list = if requests::is_numbered(job, path) { &mut numbered } else { &mut fixed };
+        list.push(form);
     }
-    if fixed.is_empty() && numbered.is_empty() {
-        return Err(Fault::usage("there are no paths", "paths", "give at least one, such as /"));
-    }
-    let items = job.items as u32;
-    Ok(Arc::new(Http { fixed, numbered, items, expect_bytes: job.expect_bytes }))
+    (fixed, numbered)
+}
+
+fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
+    let log = match job.paths_file.as_str() {
+        "" => log::Log::default(),
+        file => log::Log::read(file)?,
+    };
+    let paths = if log.paths.is_empty() { &job.paths } else { &log.paths };
+    let forms = requests::forms(job, target, paths)?;
+    let (fixed, numbered) =
+        if log.paths.is_empty() { split(forms, job) } else { (forms, Vec::new()) };
+    let wish = Wish {
+        statuses: Arc::new(Statuses::parse(&job.expect_status)?),
+        bytes: job.expect_bytes,
+        is_head: job.method == "HEAD",
+        sampled: Sampled::of(job)?.map(Arc::new),
+    };
+    Ok(Arc::new(Http { fixed, numbered, log: log.lines, items: job.items as u32, wish }))
 }

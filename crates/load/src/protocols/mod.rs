@@ -4,7 +4,7 @@
 //! One file per protocol; `KINDS` is the table.
 
 pub mod echo;
-mod http;
+pub(crate) mod http;
 mod line;
 mod memcache;
 mod null;
@@ -21,6 +21,7 @@ use crate::content::Content;
 use crate::hello::Greeting;
 use crate::job::Job;
 use crate::marks::Outcome;
+use crate::sampled::Sampled;
 use crate::target::{Scheme, Target};
 
 pub(crate) use udp::id_of as datagram_id;
@@ -71,6 +72,10 @@ pub trait Protocol: Send + Sync {
     fn hello(&self) -> Greeting {
         Greeting::default()
     }
+    /// Bodies of replies that are looked at after the run; `None`: nothing is expected of them.
+    fn sampled(&self) -> Option<&Sampled> {
+        None
+    }
 }
 
 /// Reads the replies of one connection, in order.
@@ -106,6 +111,9 @@ pub struct ProtocolKind {
     pub operations: &'static [Operation],
     /// Whether a target may name several servers that share the keys.
     pub shards: bool,
+    /// Whether only the server knows what a reply holds: then bodies that are empty or change are told,
+    /// and the job says what it expects of them.
+    pub is_opaque: bool,
     /// Which of its parameters no other protocol has: they are given with the job's `option`.
     pub options: &'static [&'static str],
     /// Puts into the job what only this protocol reads from it and the target.
@@ -128,6 +136,7 @@ pub const PLAIN: ProtocolKind = ProtocolKind {
     schemes: &[],
     operations: &[Operation { name: "get", share: "" }],
     shards: false,
+    is_opaque: false,
     options: &[],
     settle: |_, _| Ok(()),
     items: |job| job.items,
@@ -203,6 +212,9 @@ impl ProtocolKind {
         if job.preload && self.operation("set").is_none() {
             return Err(lacks(target, "set", "preload"));
         }
+        if !self.is_opaque {
+            refuse_wishes(job, target)?;
+        }
         let unknown = job.option.keys().find(|key| !self.options.contains(&key.as_str()));
         if let Some(key) = unknown {
             let known =
@@ -237,6 +249,26 @@ fn lacks(target: &Target, name: &str, at: &str) -> Fault {
         at,
         format!("leave it out, or use a target of {}", names.join(", ")),
     )
+}
+
+/// Refuses what only a protocol with methods, headers and bodies can do.
+fn refuse_wishes(job: &Job, target: &Target) -> Result<(), Fault> {
+    let usual = Job::default();
+    let keys = [
+        ("paths_file", !job.paths_file.is_empty()),
+        ("method", job.method != usual.method),
+        ("header", !job.header.is_empty()),
+        ("body", !job.body.is_empty()),
+        ("body_file", !job.body_file.is_empty()),
+        ("auth", !job.auth.is_empty()),
+        ("expect_status", !job.expect_status.is_empty()),
+        ("expect_sha256", !job.expect_sha256.is_empty()),
+        ("expect_regex", !job.expect_regex.is_empty()),
+        ("allow_empty", job.allow_empty),
+    ];
+    let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let what = format!("{} has no {key}: every reply is checked as it is", target.scheme.name);
+    Err(Fault::usage(what, key, "leave it out, or use a target of http"))
 }
 
 /// The protocol that `target` speaks, set up for `job`.

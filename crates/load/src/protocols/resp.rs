@@ -1,7 +1,7 @@
-//! RESP, as Redis speaks it: `GET` and `SET`.
+//! RESP, as Redis speaks it: `GET`, `SET` and `MGET`.
 //!
 //! A reply is one of `+text`, `-error`, `$length` with as many bytes and a line's end, and `$-1` or
-//! `_` for what is not there. Source: redis.io, "Redis serialization protocol specification".
+//! `_` for what is not there; that of an MGET is `*count` and as many of the last three. Source: redis.io, "Redis serialization protocol specification".
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use sojourn_base::kind::{Kind, Param};
 use sojourn_workload::plan::Op;
 
 use super::line::{Found, Lines, number, push_number};
+use super::memcache::{keys_per_multiget, nth_key};
 use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind, Step};
 use crate::content::{Content, KEY_MAX};
 use crate::job::Job;
@@ -17,25 +18,28 @@ use crate::marks::Outcome;
 use crate::target::{Scheme, Target};
 
 const SET: Op = Op(1);
+const MULTIGET: Op = Op(2);
 
 const LINE_MAX: usize = 512; // an error's text
 
 struct Resp {
     content: Arc<Content>,
+    keys_per_multiget: u32,
 }
 
 impl Protocol for Resp {
     fn encode(&self, asked: Asked, out: &mut Vec<u8>) {
+        if asked.op == MULTIGET {
+            self.encode_multiget(asked.item, out);
+            return;
+        }
         let is_set = asked.op == SET;
         out.extend_from_slice(if is_set {
             b"*3\r\n$3\r\nSET\r\n$"
         } else {
             b"*2\r\n$3\r\nGET\r\n$"
         });
-        push_number(self.content.key_len(asked.item), out);
-        out.extend_from_slice(b"\r\n");
-        self.content.push_key(asked.item, out);
-        out.extend_from_slice(b"\r\n");
+        self.push_key(asked.item, out);
         if is_set {
             out.push(b'$');
             push_number(self.content.value_len(asked.item), out);
@@ -48,20 +52,55 @@ impl Protocol for Resp {
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::new(Reader {
             content: Arc::clone(&self.content),
+            keys_per_multiget: self.keys_per_multiget,
             lines: Lines::new(LINE_MAX),
             body: None,
+            several: Several::default(),
         })
     }
 
     fn request_bytes_max(&self) -> usize {
-        64 + KEY_MAX + self.content.value_len_max() as usize
+        let multiget = 32 + (KEY_MAX + 8) * self.keys_per_multiget as usize;
+        multiget.max(64 + KEY_MAX + self.content.value_len_max() as usize)
+    }
+}
+
+impl Resp {
+    fn encode_multiget(&self, first: u32, out: &mut Vec<u8>) {
+        out.push(b'*');
+        push_number(self.keys_per_multiget + 1, out);
+        out.extend_from_slice(b"\r\n$4\r\nMGET\r\n");
+        for nth in 0..self.keys_per_multiget {
+            out.push(b'$');
+            self.push_key(nth_key(first, nth, self.content.items()), out);
+        }
+    }
+
+    /// The length of a key after its `$`, and the key.
+    fn push_key(&self, item: u32, out: &mut Vec<u8>) {
+        push_number(self.content.key_len(item), out);
+        out.extend_from_slice(b"\r\n");
+        self.content.push_key(item, out);
+        out.extend_from_slice(b"\r\n");
     }
 }
 
 struct Reader {
     content: Arc<Content>,
+    keys_per_multiget: u32,
     lines: Lines,
     body: Option<Body>,
+    several: Several,
+}
+
+/// Values of an MGET, as far as they have been read.
+#[derive(Default)]
+struct Several {
+    /// How many are still to come; 0: the reply has not begun.
+    left: u32,
+    is_any_missing: bool,
+    bytes: u32,
+    flaw: Option<Outcome>,
 }
 
 /// A bulk string being read.
@@ -74,6 +113,76 @@ struct Body {
 
 impl Decoder for Reader {
     fn read(&mut self, asked: Asked, bytes: &[u8]) -> Step {
+        if asked.op == MULTIGET {
+            return self.read_several(asked, bytes);
+        }
+        self.read_one(asked, bytes)
+    }
+
+    fn reset(&mut self) {
+        self.lines.clear();
+        self.body = None;
+        self.several = Several::default();
+    }
+}
+
+impl Reader {
+    /// The values of an MGET, each read as the reply to a GET.
+    fn read_several(&mut self, asked: Asked, bytes: &[u8]) -> Step {
+        let mut used = 0;
+        while used < bytes.len() {
+            if self.several.left == 0 {
+                let (taken, outcome) = self.begin_several(&bytes[used..]);
+                used += taken;
+                if let Some(outcome) = outcome {
+                    return Step::end(used, outcome, 0);
+                }
+                continue;
+            }
+            let nth = self.keys_per_multiget - self.several.left;
+            let item = nth_key(asked.item, nth, self.content.items());
+            let step = self.read_one(Asked { op: GET, item, ..asked }, &bytes[used..]);
+            used += step.used;
+            let Some(reply) = step.reply else { continue };
+            let several = &mut self.several;
+            several.left -= 1;
+            several.bytes += reply.body_bytes;
+            match reply.outcome {
+                Outcome::Hit => {}
+                Outcome::Miss => several.is_any_missing = true,
+                Outcome::Garbled => return Step::end(used, Outcome::Garbled, several.bytes),
+                flaw => several.flaw = several.flaw.or(Some(flaw)),
+            }
+            if several.left == 0 {
+                let whole = std::mem::take(several);
+                let missing = whole.is_any_missing.then_some(Outcome::Miss);
+                let outcome = whole.flaw.or(missing).unwrap_or(Outcome::Hit);
+                return Step::end(used, outcome, whole.bytes);
+            }
+        }
+        Step::more(used)
+    }
+
+    /// Reads `*count`; bytes used, and the outcome if the reply ended with this line.
+    fn begin_several(&mut self, bytes: &[u8]) -> (usize, Option<Outcome>) {
+        let (line, taken) = match self.lines.find(bytes) {
+            Found::Line(line, taken) => (line, taken),
+            Found::Part => return (bytes.len(), None),
+            Found::TooLong => return (bytes.len(), Some(Outcome::Garbled)),
+        };
+        let outcome = match line {
+            [b'*', count @ ..] if number(count) == Some(self.keys_per_multiget) => {
+                self.several.left = self.keys_per_multiget;
+                None
+            }
+            [b'-', ..] => Some(Outcome::Status),
+            _ => Some(Outcome::Garbled),
+        };
+        self.lines.clear();
+        (taken, outcome)
+    }
+
+    fn read_one(&mut self, asked: Asked, bytes: &[u8]) -> Step {
         let mut used = 0;
         if self.body.is_none() {
             let (line, taken) = match self.lines.find(bytes) {
@@ -105,13 +214,6 @@ impl Decoder for Reader {
         self.read_body(asked, bytes, used)
     }
 
-    fn reset(&mut self) {
-        self.lines.clear();
-        self.body = None;
-    }
-}
-
-impl Reader {
     fn read_body(&mut self, asked: Asked, bytes: &[u8], used: usize) -> Step {
         let Some(body) = &mut self.body else { return Step::more(used) };
         let bytes = &bytes[used..];
@@ -139,8 +241,8 @@ impl Reader {
 pub(super) const KIND: ProtocolKind = ProtocolKind {
     kind: Kind {
         name: "resp",
-        about: "RESP, as Redis and Valkey speak it: GET and SET; every value is checked",
-        usage: "resp://HOST:PORT",
+        about: "RESP, as Redis and Valkey speak it: GET, SET and MGET; every value is checked; depth is its pipeline",
+        usage: "resp://HOST:PORT or resp://unix:/SOCKET",
         params: &[
             Param {
                 name: "items",
@@ -170,6 +272,20 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
                 default: "0",
                 range: "0..1",
             },
+            Param {
+                name: "multiget_share",
+                unit: "ratio",
+                about: "requests that are MGETs",
+                default: "0",
+                range: "0..1",
+            },
+            Param {
+                name: "multiget_keys",
+                unit: "",
+                about: "keys per MGET",
+                default: "10",
+                range: "1..1000",
+            },
         ],
         needs: &[],
         source: "redis.io, RESP specification",
@@ -178,12 +294,13 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     operations: &[
         Operation { name: "get", share: "" },
         Operation { name: "set", share: "set_share" },
+        Operation { name: "multiget", share: "multiget_share" },
     ],
     build,
     ..PLAIN
 };
 
-#[expect(clippy::unnecessary_wraps, reason = "the table's form")]
-fn build(_: &Job, _: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
-    Ok(Arc::new(Resp { content: Arc::clone(content) }))
+fn build(job: &Job, _: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
+    let keys_per_multiget = keys_per_multiget(job)?;
+    Ok(Arc::new(Resp { content: Arc::clone(content), keys_per_multiget }))
 }

@@ -7,6 +7,7 @@ use super::memcache::{MULTIGET, SET};
 use super::*;
 use crate::job::Job;
 
+mod batches;
 mod edges;
 mod requests;
 
@@ -166,6 +167,41 @@ fn http() -> Case {
             Outcome::Length,
             Outcome::Hit,
         ],
+    }
+}
+
+/// Statuses that are expected are hits, others are not; a HEAD has no body, whatever its length.
+#[test]
+fn a_reply_is_what_the_job_expects() {
+    let of = |bytes: &str, change: &dyn Fn(&mut Job)| {
+        let protocol = set_up("http://h/", change);
+        let reply = replies(protocol.as_ref(), &[asked(GET, 0)], bytes.as_bytes(), &[])[0];
+        (reply.outcome, reply.body_bytes)
+    };
+    let moved = "HTTP/1.1 302 Found\r\nContent-Length: 2\r\n\r\nno";
+    assert_eq!(of(moved, &|_| ()), (Outcome::Status, 2));
+    let expect = |text: &'static str| move |job: &mut Job| job.expect_status = text.into();
+    assert_eq!(of(moved, &expect("302,404")), (Outcome::Hit, 2));
+    let absent = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(of(absent, &expect("302,404")), (Outcome::Hit, 0));
+    let good = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    assert_eq!(of(good, &|job| job.method = "HEAD".into()), (Outcome::Hit, 0));
+    assert_eq!(of(&(good.to_owned() + "hello"), &expect("404")), (Outcome::Status, 5));
+}
+
+/// However a body is framed and cut, the sample holds it and nothing else.
+#[test]
+fn bodies_of_the_sample_are_those_that_were_sent() {
+    let Case { asked, bytes, outcomes, .. } = http();
+    for step in [1, 3, 7, bytes.len()] {
+        let protocol = set_up("http://h/", |job| job.expect_regex = "^(hello|four|)$".into());
+        let cuts: Vec<usize> = (0..bytes.len()).step_by(step).collect();
+        let asked: Vec<Asked> = asked.iter().zip(0..).map(|(it, id)| Asked { id, ..*it }).collect();
+        let got = replies(protocol.as_ref(), &asked, &bytes, &cuts);
+        assert_eq!(got.len(), outcomes.len());
+        let looked = protocol.sampled().unwrap().look();
+        let hits = got.iter().filter(|reply| reply.outcome == Outcome::Hit).count() as u64;
+        assert_eq!((looked.checked, looked.failed.len()), (hits, 0), "{}", looked.example);
     }
 }
 

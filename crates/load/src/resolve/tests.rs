@@ -51,10 +51,10 @@ fn what_cannot_be_is_refused_with_its_place() {
     for (target, at) in [("http://h/", "set_share"), ("echo://h", "set_share")] {
         assert_eq!(of(target, |job| job.set_share = 0.1).at, at);
     }
-    let scans = of("resp://h", |job| job.multiget_share = 0.1);
+    let scans = of("http://h", |job| job.multiget_share = 0.1);
     assert_eq!(
         (scans.at.as_str(), scans.what.as_str()),
-        ("multiget_share", "resp has no multiget")
+        ("multiget_share", "http has no multiget")
     );
     assert_eq!(of("http://h/", |job| job.preload = true).at, "preload");
     let both = of("memcache://h", |job| (job.set_share, job.multiget_share) = (0.6, 0.5));

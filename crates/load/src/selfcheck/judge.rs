@@ -21,7 +21,7 @@
 
 use sojourn_base::units::{parse_ns, show_ns};
 
-use super::{CHECKS, Check, Evidence, lag, lost, protocol, steal};
+use super::{CHECKS, Check, Evidence, content, lag, lost, protocol, steal};
 use crate::job::Job;
 use crate::result::{Checks, Verdict};
 use crate::transports::sockets::NO_PORT;
@@ -136,6 +136,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
         let all = evidence.requests;
         notes.push(format!("{} of {all} requests failed and count as infinite", evidence.errors));
     }
+    notes.extend(content::notes(evidence));
     notes.extend(broken(evidence));
     notes.extend(timed_out(evidence));
     notes.extend(out_of_ports(evidence));

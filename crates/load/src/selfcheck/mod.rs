@@ -5,6 +5,7 @@
 //! and says nothing, or why the result is unknown and what would mend it. `CHECKS` is the table.
 //! `unknown` beats the rest; only a valid run is held against its `QoS` target.
 
+mod content;
 mod counts;
 mod cpu;
 mod fit;
@@ -35,8 +36,9 @@ use crate::job::Job;
 use crate::marks::{Outcome, Overrun};
 use crate::measurement::Measurement;
 use crate::outage::Windows;
+use crate::protocols;
 use crate::resolve::qos_bound_ns;
-use crate::result::{Checks, Outages};
+use crate::result::{Checks, Outages, Replies};
 use crate::tally::{Tally, share};
 
 /// One check: its name, what it asks, where that comes from, and how it answers.
@@ -73,6 +75,7 @@ pub const CHECKS: &[Check] = &[
     fit::CHECK,
     counts::CHECK,
     service::CHECK,
+    content::CHECK,
 ];
 
 /// What the checks look at.
@@ -102,6 +105,12 @@ pub struct Evidence {
     pub kept: u64,
     /// Replies that were not what was asked for: miss, length, content, garbled.
     pub wrong_replies: u64,
+    /// Bodies of replies, as they go into the result.
+    pub replies: Replies,
+    /// Whether an empty body is no reply.
+    pub needs_bodies: bool,
+    /// Replies whose status was not one of those expected.
+    pub other_statuses: u64,
     /// All that did not end as a hit.
     pub errors: u64,
     /// Requests that ended with their connection, warm-up included: garbled, closed.
@@ -188,6 +197,9 @@ impl Evidence {
                 .iter()
                 .map(|kind| all.errors_of(kind))
                 .sum(),
+            replies: Replies::of(all, run.looked.as_ref()),
+            needs_bodies: needs_bodies(&run.job),
+            other_statuses: all.errors_of("status") + all.errors_of("miss"),
             errors: all.errors.values().sum(),
             broken: broken(run),
             talk: protocol::Talk::of(run),
@@ -207,6 +219,12 @@ impl Evidence {
     pub fn sleeps(&self) -> bool {
         self.job.wait.starts_with("sleep")
     }
+}
+
+/// Whether an empty body is no reply to `job`.
+fn needs_bodies(job: &Job) -> bool {
+    let is_opaque = protocols::kind_of_job(job).is_ok_and(|kind| kind.is_opaque);
+    is_opaque && protocols::http::needs_bodies(job)
 }
 
 /// Requests of the whole run, warm-up included, that were garbled, and that were lost with their

@@ -68,13 +68,14 @@ fn failed(evidence: &Evidence) -> Option<String> {
 }
 
 fn fix(target: &Target) -> String {
-    let Target { scheme, host, port, .. } = target;
+    let (scheme, place) = (target.scheme, target.place());
     let over = if scheme.carrier == Carrier::Datagrams { "UDP" } else { "TCP" };
     if !scheme.if_silent.is_empty() {
+        let Target { host, port, .. } = target;
         return format!("is {over} port {port} of {host} open? {}", scheme.if_silent);
     }
     format!(
-        "the server on {host}:{port} probably speaks another protocol, or hangs: name its own \
+        "the server on {place} probably speaks another protocol, or hangs: name its own \
          scheme, such as memcache://, http://, resp:// or echo://"
     )
 }

@@ -10,14 +10,16 @@ mod null;
 mod outbox;
 mod ring;
 pub mod sockets;
+pub mod tls;
 mod uring;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, near};
 
+use crate::address::Address;
 use crate::hello::Greeting;
 use crate::target::{Carrier, Target};
 
@@ -87,12 +89,17 @@ pub trait Transport {
 
     /// System calls made so far.
     fn syscalls(&self) -> u64;
+
+    /// What TLS handshakes came to; `None`: there are none.
+    fn tls(&self) -> Option<tls::Seen> {
+        None
+    }
 }
 
 /// What a transport starts from.
 pub struct Ends {
     /// The servers, one or more; connection `c` leads to entry `c` modulo their number.
-    pub addresses: Vec<SocketAddr>,
+    pub addresses: Vec<Address>,
     /// Addresses of this machine that connections come from, in turn; empty: the kernel's choice.
     pub sources: Vec<IpAddr>,
     /// Connected, non-blocking sockets; connection `c` is entry `c`.

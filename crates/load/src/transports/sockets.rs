@@ -5,10 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Protocol, Socket, Type};
 use sojourn_base::Fault;
 
 use super::Reopen;
+use crate::address::Address;
 use crate::hello::{Greeting, Talk};
 
 /// How long all connections together may take to open.
@@ -20,10 +21,10 @@ pub const NO_PORT: &str = "let connections come from more addresses, such as --s
      connections, or wait a minute for closed ones (TIME_WAIT)";
 
 /// Where one connection leads, and where it comes from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Way {
     /// The server.
-    pub address: SocketAddr,
+    pub address: Address,
     /// UDP instead of TCP.
     pub datagrams: bool,
     /// Address of this machine that it comes from; `None`: the kernel's choice.
@@ -33,7 +34,7 @@ pub struct Way {
 /// Opens `count` connections to `addresses` in turn, all within [`CONNECT_WITHIN`]; they come from
 /// `sources` in turn, and each is greeted.
 pub fn connect(
-    addresses: &[SocketAddr],
+    addresses: &[Address],
     datagrams: bool,
     sources: &[IpAddr],
     count: u32,
@@ -44,7 +45,7 @@ pub fn connect(
         .map(|nth| {
             let left = deadline.saturating_duration_since(Instant::now());
             let way = Way::nth(addresses, datagrams, sources, nth);
-            let address = way.address;
+            let address = &way.address;
             let refused = |error: io::Error| refused(&error, address, nth, count);
             let socket = new(address, datagrams).map_err(refused)?;
             way.bind(&socket)?;
@@ -60,28 +61,34 @@ pub fn connect(
 
 impl Way {
     /// The way of the `nth` connection; there is an address at least.
-    pub fn nth(addresses: &[SocketAddr], datagrams: bool, sources: &[IpAddr], nth: u32) -> Self {
-        let address = addresses[nth as usize % addresses.len()];
+    pub fn nth(addresses: &[Address], datagrams: bool, sources: &[IpAddr], nth: u32) -> Self {
+        let address = addresses[nth as usize % addresses.len()].clone();
         let source = (!sources.is_empty()).then(|| sources[nth as usize % sources.len()]);
         Self { address, datagrams, source }
     }
 
-    fn connect(self, socket: &Socket, within: Duration) -> io::Result<()> {
-        if self.datagrams {
-            socket.connect(&self.address.into()).map_err(|error| match error.kind() {
+    fn connect(&self, socket: &Socket, within: Duration) -> io::Result<()> {
+        let address = self.address.for_kernel()?;
+        if self.address.is_unix() {
+            // Where its backlog is full a unix socket says so at once, unless it may wait.
+            socket.set_write_timeout(Some(within))?;
+            socket.connect(&address)?;
+            socket.set_write_timeout(None)?;
+        } else if self.datagrams {
+            socket.connect(&address).map_err(|error| match error.kind() {
                 // So UDP says that no port is free.
                 io::ErrorKind::WouldBlock => io::ErrorKind::AddrNotAvailable.into(),
                 _ => error,
             })?;
         } else {
-            socket.connect_timeout(&self.address.into(), within)?;
+            socket.connect_timeout(&address, within)?;
         }
         socket.set_nonblocking(true)
     }
 
     /// Binds `socket` to the source. Its port is chosen with the connection, so that connections to
     /// different servers may share one (`IP_BIND_ADDRESS_NO_PORT`, ip(7)).
-    fn bind(self, socket: &Socket) -> Result<(), Fault> {
+    fn bind(&self, socket: &Socket) -> Result<(), Fault> {
         let Some(source) = self.source else { return Ok(()) };
         let on: libc::c_int = 1;
         // SAFETY: the option takes an int, which outlives the call. Where it is unknown (before Linux
@@ -105,16 +112,17 @@ impl Way {
     }
 
     /// Begins to open a connection; [`Opening::progress`] tells how it went.
-    pub fn begin(self, greeting: &Greeting) -> Result<Opening, Reopen> {
+    pub fn begin(&self, greeting: &Greeting) -> Result<Opening, Reopen> {
         let socket = self.begin_socket()?;
         Ok(Opening { socket, talk: greeting.begin() })
     }
 
-    fn begin_socket(self) -> Result<Socket, Reopen> {
-        let socket = new(self.address, self.datagrams).map_err(|_| Reopen::Refused)?;
+    fn begin_socket(&self) -> Result<Socket, Reopen> {
+        let address = self.address.for_kernel().map_err(|_| Reopen::Refused)?;
+        let socket = new(&self.address, self.datagrams).map_err(|_| Reopen::Refused)?;
         self.bind(&socket).map_err(|_| Reopen::Refused)?;
         socket.set_nonblocking(true).map_err(|_| Reopen::Refused)?;
-        match socket.connect(&self.address.into()) {
+        match socket.connect(&address) {
             Ok(()) => Ok(socket),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
             Err(error) if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => Err(Reopen::NoPort),
@@ -123,10 +131,13 @@ impl Way {
     }
 }
 
-fn new(address: SocketAddr, datagrams: bool) -> io::Result<Socket> {
+fn new(address: &Address, datagrams: bool) -> io::Result<Socket> {
+    if address.is_unix() {
+        return Socket::new(address.domain(), Type::STREAM, None);
+    }
     let (kind, protocol) =
         if datagrams { (Type::DGRAM, Protocol::UDP) } else { (Type::STREAM, Protocol::TCP) };
-    let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
+    let socket = Socket::new(address.domain(), kind, Some(protocol))?;
     if !datagrams {
         socket.set_tcp_nodelay(true)?; // a request waits for nothing but its time
         // Nor for a pacing timer: where BBR is the default, it would space requests out. Reno is in
@@ -174,7 +185,7 @@ fn greet(mut talk: Talk, socket: &Socket, within: Duration) -> io::Result<()> {
     socket.set_nonblocking(true)
 }
 
-fn not_greeted(error: &io::Error, address: SocketAddr) -> Fault {
+fn not_greeted(error: &io::Error, address: &Address) -> Fault {
     let cause = match error.kind() {
         io::ErrorKind::PermissionDenied => "the server refused it".into(),
         io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),
@@ -188,8 +199,17 @@ fn not_greeted(error: &io::Error, address: SocketAddr) -> Fault {
     )
 }
 
-fn refused(error: &io::Error, address: SocketAddr, nth: u32, count: u32) -> Fault {
+fn refused(error: &io::Error, address: &Address, nth: u32, count: u32) -> Fault {
     let fix = match error.kind() {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound if address.is_unix() => {
+            "start the server, or check the path with `ss -lx`".into()
+        }
+        io::ErrorKind::PermissionDenied if address.is_unix() => {
+            "let this user write to the socket (memcached -a 0666, redis unixsocketperm)".into()
+        }
+        _ if address.is_unix() && error.raw_os_error().is_none() => {
+            "the path of a unix socket has 107 bytes at most".into()
+        }
         io::ErrorKind::ConnectionRefused => {
             "start the server, or check the port with `ss -ltn`".into()
         }
@@ -220,7 +240,8 @@ mod tests {
     #[test]
     fn a_machine_without_a_local_port_says_so_and_what_helps() {
         let error = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
-        let fault = refused(&error, "127.0.0.1:80".parse().unwrap(), 28_000, 40_000);
+        let http = Address::Ip("127.0.0.1:80".parse().unwrap());
+        let fault = refused(&error, &http, 28_000, 40_000);
         assert!(fault.what.contains("connection 28001 of 40000"), "{fault}");
         assert!(fault.what.contains("no local port left"), "{fault}");
         assert!(fault.fix.contains("--source"), "{fault}");
@@ -230,9 +251,14 @@ mod tests {
     fn an_address_of_another_machine_is_refused_as_a_source() {
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let elsewhere = "192.0.2.1".parse().unwrap(); // RFC 5737: documentation only
-        let fault =
-            connect(&[server.local_addr().unwrap()], false, &[elsewhere], 1, &Greeting::default())
-                .unwrap_err();
+        let fault = connect(
+            &[server.local_addr().unwrap().into()],
+            false,
+            &[elsewhere],
+            1,
+            &Greeting::default(),
+        )
+        .unwrap_err();
         assert_eq!((fault.at.as_str(), fault.exit), ("source", 2));
     }
 }

@@ -2,7 +2,7 @@
 //! interface.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,9 @@ fn usable() -> impl Iterator<Item = &'static TransportKind> {
 
 fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends {
     let sockets =
-        sockets::connect(&[address], false, &[], connections, &Greeting::default()).unwrap();
+        sockets::connect(&[address.into()], false, &[], connections, &Greeting::default()).unwrap();
     Ends {
-        addresses: vec![address],
+        addresses: vec![address.into()],
         sources: vec![],
         sockets,
         connections,
@@ -237,9 +237,10 @@ fn each_datagram_comes_alone() {
         }
     });
     for entry in usable() {
-        let sockets = sockets::connect(&[address], true, &[], 2, &Greeting::default()).unwrap();
+        let sockets =
+            sockets::connect(&[address.into()], true, &[], 2, &Greeting::default()).unwrap();
         let ends = Ends {
-            addresses: vec![address],
+            addresses: vec![address.into()],
             sources: vec![],
             sockets,
             connections: 2,
@@ -305,7 +306,7 @@ fn connections_come_from_the_sources_in_turn_and_so_do_later_ones() {
     let sources: Vec<IpAddr> = ["127.0.0.2", "127.0.0.3"].map(|it| it.parse().unwrap()).to_vec();
     for entry in usable() {
         let sockets =
-            sockets::connect(&[address], false, &sources, 3, &Greeting::default()).unwrap();
+            sockets::connect(&[address.into()], false, &sources, 3, &Greeting::default()).unwrap();
         let peer = || listener.accept().unwrap().1.ip();
         let peers = [peer(), peer(), peer()];
         assert_eq!(peers, [sources[0], sources[1], sources[0]]);

@@ -49,12 +49,18 @@ pub fn answer(q: f64, weights: &Weights, doubts: &[String]) -> String {
 
 fn nobody(head: &str, weights: &Weights) -> String {
     let longer = show_ns(weights.excess_ns());
-    let slow = format!("{head}: nobody is to blame: these requests take {longer} longer");
-    match largest_own(weights) {
-        Some(own) => {
-            format!("{slow}, {:.0} % of it {}", own.share * 100.0, own.suspect.words())
-        }
-        None => format!("{slow}{}", by_many(weights)),
+    let slow = format!("these requests take {longer} longer");
+    if let Some(own) = largest_own(weights) {
+        let (share, own) = (own.share * 100.0, own.suspect.words());
+        return format!("{head}: nobody is to blame: {slow}, {share:.0} % of it {own}");
+    }
+    let tasks = unnamed_tasks(weights);
+    let share = tasks.iter().sum::<f64>();
+    let behind = format!("{:.0} % of it run-queue delay behind", share * 100.0);
+    match tasks.len() {
+        _ if share < TOLD => format!("{head}: nobody is to blame: {slow}"),
+        1 => format!("{head}: nobody is to blame: {slow}, {behind} one task, once or twice"),
+        n => format!("{head}: no single task can be named: {slow}, {behind} {n} tasks"),
     }
 }
 
@@ -64,21 +70,12 @@ fn unnamed(weights: &Weights) -> f64 {
     weights.suspects.iter().filter(is_it).map(|weighed| weighed.share).sum()
 }
 
-/// Several tasks, none of which may be named by itself.
-fn by_many(weights: &Weights) -> String {
+/// Shares of the tasks of a tail in which none may be named by itself.
+fn unnamed_tasks(weights: &Weights) -> Vec<f64> {
     let is_task = |weighed: &&Weighed| {
         matches!(weighed.suspect, Suspect::Task { .. }) && weighed.share >= 0.005
     };
-    let tasks: Vec<f64> = weights.suspects.iter().filter(is_task).map(|w| w.share).collect();
-    let share = tasks.iter().sum::<f64>();
-    if share < TOLD {
-        return String::new();
-    }
-    let whom = match tasks.len() {
-        1 => "one task, once or twice".into(),
-        n => format!("{n} tasks"),
-    };
-    format!(", {:.0} % of it run-queue delay behind {whom}", share * 100.0)
+    weights.suspects.iter().filter(is_task).map(|weighed| weighed.share).collect()
 }
 
 /// The stage that the service itself took longest for.

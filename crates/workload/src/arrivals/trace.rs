@@ -8,9 +8,9 @@
 //! 12.000018                 500
 //! ```
 //!
-//! Timestamps ascend; only their differences count. Empty lines and lines that begin with `#` are
-//! skipped. The trace brings its own rate, which replaces the job's; `trace:FILE,scaled` keeps the
-//! shape and takes the job's rate. A run longer than the trace repeats it from the start; the last
+//! What follows a number on its line, such as a path, is not read here. Timestamps ascend; only their differences count. Empty lines and lines that begin with `#` are
+//! skipped. The trace brings its own rate, which replaces the job's; `trace:FILE,speed=2` goes twice as
+//! fast, and `trace:FILE,scaled` keeps the shape and takes the job's rate. A run longer than the trace repeats it from the start; the last
 //! arrival of timestamps is followed by the mean gap, since the file does not say what came next.
 
 use std::path::Path;
@@ -22,7 +22,7 @@ use sojourn_base::rng::Rng;
 
 use super::{ArrivalKind, ArrivalProcess, Process};
 
-const USAGE: &str = "trace:FILE[,scaled]";
+const USAGE: &str = "trace:FILE[,scaled|,speed=N]";
 
 #[derive(Debug)]
 struct Trace {
@@ -67,6 +67,13 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
                 default: "own rate",
                 range: "",
             },
+            Param {
+                name: "speed",
+                unit: "",
+                about: "go so many times as fast as recorded",
+                default: "1",
+                range: "> 0",
+            },
         ],
         needs: &[],
         source: "METHOD M1",
@@ -76,6 +83,10 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
 
 fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
     let (file, is_scaled) = text.strip_suffix(",scaled").map_or((text, false), |file| (file, true));
+    let (file, speed) = match file.rsplit_once(",speed=") {
+        Some((file, speed)) => (file, speed_of(speed)?),
+        None => (file, 1.0),
+    };
     if file.is_empty() {
         return Err(Fault::usage("no trace file is named", "trace", format!("write {USAGE}")));
     }
@@ -86,16 +97,28 @@ fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
     let gaps_ns = read(&lines).map_err(|fault| fault.within(file))?;
     let mean_ns = gaps_ns.iter().sum::<f64>() / gaps_ns.len() as f64;
     let gaps = gaps_ns.iter().map(|gap| gap / mean_ns).collect();
-    Ok(Box::new(Trace { gaps, next: 0, own_rate_rps: (!is_scaled).then_some(1e9 / mean_ns) }))
+    Ok(Box::new(Trace {
+        gaps,
+        next: 0,
+        own_rate_rps: (!is_scaled).then_some(1e9 * speed / mean_ns),
+    }))
+}
+
+fn speed_of(text: &str) -> Result<f64, Fault> {
+    text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed > 0.0).ok_or_else(|| {
+        Fault::usage(format!("the speed is '{text}'"), "trace", "give a number above 0, such as 2")
+    })
 }
 
 /// The gaps in a trace, ns: at least one, and not all 0. Faults name the line.
-fn read(text: &str) -> Result<Vec<f64>, Fault> {
-    let mut lines = text
+fn read<'a>(text: &'a str) -> Result<Vec<f64>, Fault> {
+    let lines = text
         .lines()
         .zip(1..)
         .map(|(line, number)| (line.trim(), number))
         .filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+    let first_word = |line: &'a str| line.split_whitespace().next().unwrap_or(line);
+    let mut lines = lines.map(|(line, number)| (first_word(line), number));
     let head = lines.next();
     let mut numbers = Vec::new();
     for (line, number) in lines {
@@ -147,6 +170,8 @@ mod tests {
         let stamps = read("timestamp_s\n# night\n10.0\n\n10.5\n12.0\n").unwrap();
         assert_eq!(stamps, [0.5e9, 1.5e9, 1e9]);
         assert_eq!(read("gap_ns\n100\n200\n").unwrap(), [100.0, 200.0]);
+        let log = read("timestamp_s path\n10 /a\n10.5 /b c\n12\t/a\n").unwrap();
+        assert_eq!(log, stamps, "what stands behind the times is somebody else's");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which item a request asks for. One file per kind; `KINDS` is the table.
 
 mod hot;
+mod order;
 mod uniform;
 mod zipf;
 
@@ -12,7 +13,7 @@ use sojourn_base::rng::Rng;
 
 /// Draws item numbers below the number of items.
 pub trait Popularity: Debug + Send {
-    /// One item. Pure: same `rng` state, same item.
+    /// The next item. Same `rng` state, and as many items before it: same item.
     fn next_item(&self, rng: &mut Rng) -> u32;
     /// P(the item of popularity rank `rank`), 0 being the most popular.
     fn share_of_rank(&self, rank: u32) -> f64;
@@ -30,7 +31,7 @@ pub struct PopularityKind {
 }
 
 /// Every popularity, in reading order.
-pub const KINDS: &[PopularityKind] = &[uniform::KIND, zipf::KIND, hot::KIND];
+pub const KINDS: &[PopularityKind] = &[uniform::KIND, zipf::KIND, hot::KIND, order::KIND];
 
 /// Reads `name` or `name:parameters` over `items` items.
 pub fn parse(text: &str, items: u64) -> Result<Choice, Fault> {

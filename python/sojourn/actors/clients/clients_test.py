@@ -12,7 +12,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from sojourn.actors import clients
-from sojourn.actors.clients import KINDS, hdr, logs, merge, turns
+from sojourn.actors.clients import KINDS, hdr, logs, merge, replies, turns
 from sojourn.errors import SpecFault
 
 JOB = {
@@ -118,6 +118,31 @@ def test_every_key_of_a_result_is_put_together() -> None:
     assert set(merged) == set(schema["properties"])
     assert set(merge.CHECKS) == set(schema["$defs"]["Checks"]["properties"])
     assert set(merge.COST) == set(schema["$defs"]["Cost"]["properties"])
+
+
+def test_bodies_and_handshakes_of_many_are_those_of_all() -> None:
+    def part(count: int, length: int, failed: int, changed: int | None) -> dict[str, Any]:
+        of = dict.fromkeys(("bytes_mean", "bytes_min", "bytes_max"), length if count else None)
+        return {
+            "count": count, **of, "empty": 1, "changed": changed, "checked": 300, "too_long": 0,
+            "checked_every": count // 300 or 1, "example": '"x"' if failed else None,
+            "failed": {"expect_regex": failed} if failed else {},
+        }  # fmt: skip
+
+    found = replies.merged([part(600, 10, 0, 2), part(1200, 40, 5, 3), part(0, 0, 0, 0)])
+    assert found is not None
+    assert (found["bytes_mean"], found["bytes_min"], found["bytes_max"]) == (30.0, 10, 40)
+    assert (found["changed"], found["checked"], found["checked_every"]) == (5, 900, 4)
+    assert (found["failed"], found["example"]) == ({"expect_regex": 5}, '"x"')
+    unknown = replies.merged([part(1, 1, 0, 0), part(1, 1, 0, None)])
+    assert unknown is not None
+    assert unknown["changed"] is None
+    assert replies.merged([part(1, 1, 0, 0), None]) is None, "of an older generator"
+    few = {"handshakes": 1, "resumed": 0, "failed": 0, "mean_ns": 100, "longest_ns": 100}
+    many = {"handshakes": 3, "resumed": 2, "failed": 1, "mean_ns": 20, "longest_ns": 30}
+    both = replies.handshakes([few, many])
+    assert both == {"handshakes": 4, "resumed": 2, "failed": 1, "mean_ns": 40, "longest_ns": 100}
+    assert replies.handshakes([None, None]) is None
 
 
 def test_one_client_that_cannot_be_believed_makes_all_unknown() -> None:

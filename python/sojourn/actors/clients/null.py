@@ -5,7 +5,11 @@ from __future__ import annotations
 from sojourn.actors.clients.client import ClientKind, Job
 
 NOWHERE = "null:"
-ASKS = ("set_share", "multiget_share", "preload", "server_pid", "instrument_cpus")  # of a service
+ASKS = (
+    "set_share", "multiget_share", "preload", "server_pid", "instrument_cpus", "option", "method",
+    "paths_file", "header", "body", "body_file", "auth", "ca_file", "server_name", "insecure",
+    "expect_status", "expect_sha256", "expect_regex", "allow_empty",
+)  # of a service  # fmt: skip
 
 
 def share(job: Job, n: int) -> tuple[Job, ...]:

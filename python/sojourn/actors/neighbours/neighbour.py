@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,8 +23,8 @@ from sojourn.places import proc
 from sojourn.places.process import Process, last_words
 from sojourn.services.params import Param
 
-LOG = "neighbour-{}.log"
-PROGRESS = "progress.json"
+LOG = "neighbour{}-{}.log"
+PROGRESS = "progress{}.json"
 PROGRESS_SCHEMA = "sojourn.progress/1"
 SERVER, CLIENT, LAB, FREE, ONE = "server", "client", "lab", "free", "one"
 APART = "apart"
@@ -44,9 +47,16 @@ def where_param(default: str) -> Param:
 
 
 class Neighbour(Actor):
-    """Programs beside the service: one on each CPU of a place."""
+    """Programs beside the service: one on each CPU of a place.
+
+    Attributes:
+        text: as the study names it.
+        number: which it is of several, from 1.
+    """
 
     role = Role.NEIGHBOUR
+    text: str
+    number: int
 
     def __init__(
         self,
@@ -76,6 +86,8 @@ class Neighbour(Actor):
                 unknown.
         """
         self.name = name
+        self.text = name
+        self.number = 1
         self.where = where
         self._argv = argv
         self._footprint_bytes = footprint_bytes
@@ -89,6 +101,7 @@ class Neighbour(Actor):
         self._stage: Stage | None = None
         self._tasks: list[tuple[int, Process]] = []
         self._used_s: dict[int, float] = {}  # by CPU, of those that have ended
+        self._was_held = False
 
     def check(self, facts: Facts) -> None:
         """Refuse parameters that cannot be had on this machine; nothing is left started.
@@ -127,8 +140,8 @@ class Neighbour(Actor):
         if self.where in core.COPIES:
             cpus = core.cpus_of(self.where, stage)
         for number, cpu in enumerate(cpus):
-            what = f"neighbour {self.name} {number}"
-            self._tasks.append((cpu, stage.start(what, argv, log=LOG.format(number), cpus=(cpu,))))
+            what, log = f"neighbour {self.name} {number}", self._log_name(number)
+            self._tasks.append((cpu, stage.start(what, argv, log=log, cpus=(cpu,))))
         if self._speaks:
             self._await()
         self._begun_ns = time.monotonic_ns() + round(stage.point.warmup_s * 1e9)
@@ -150,10 +163,40 @@ class Neighbour(Actor):
 
     def _log(self, number: int) -> Path:
         assert self._stage is not None  # noqa: S101  # it has entered
-        return self._stage.folder / LOG.format(number)
+        return self._stage.folder / self._log_name(number)
+
+    def _log_name(self, number: int) -> str:
+        return LOG.format(self._mark, number)
+
+    @property
+    def _mark(self) -> str:
+        """What tells its files and words from those of others; "" of the first, or only one."""
+        return "" if self.number == 1 else f"_{self.number}"
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """First processes of its tasks; each leads a session and a group of processes."""
+        return tuple(task.pid for _, task in self._tasks)
+
+    def stop(self) -> None:
+        """Stop all its processes (SIGSTOP), until `go`; what it holds is not judged from then."""
+        self._was_held = True
+        self._signal(signal.SIGSTOP)
+
+    def go(self) -> None:
+        """Let them go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for _, task in self._tasks:
+            if task.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(task.pid, number)
 
     def leave(self) -> None:
         """End every task, the last first, also if one of them cannot be ended."""
+        if self._was_held:
+            self.go()
         ended_ns = time.monotonic_ns()
         for cpu, task in self._tasks:
             if ended := task.poll():
@@ -180,7 +223,9 @@ class Neighbour(Actor):
             ],
         }
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task
-        (self._stage.folder / PROGRESS).write_text(json.dumps(table) + "\n", encoding="utf-8")
+        (self._stage.folder / PROGRESS.format(self._mark)).write_text(
+            json.dumps(table) + "\n", encoding="utf-8"
+        )
 
     def _end(self, cpu: int, task: Process) -> None:
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task
@@ -205,10 +250,10 @@ class Neighbour(Actor):
         }
         if self._progress is not None:
             seen["progress"] = self._progress.as_json()
-            seen["not_held"] = self._progress.problem
+            seen["not_held"] = "" if self._was_held else self._progress.problem
         elif self._counts and self._used_s:
             seen["not_held"] = "it finished no piece of work within the load: measure for longer"
-        return {"neighbour": {**seen, "died": self._died}}
+        return {f"neighbour{self._mark}": {**seen, "died": self._died}}
 
 
 def yielding(argv: Sequence[str]) -> tuple[str, ...]:

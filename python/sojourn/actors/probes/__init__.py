@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn.actors.kind import ProbeKind
-from sojourn.actors.probes import culprits, host, isolation_cost, null, resources, trace
+from sojourn.actors.probes import (
+    blame,
+    culprits,
+    host,
+    isolation_cost,
+    null,
+    properties,
+    resources,
+    trace,
+)
 from sojourn.kinds import table
 
 #: Every kind of probe, in the order of entering.
@@ -17,6 +26,8 @@ KINDS: Mapping[str, ProbeKind] = table(
     trace.KIND,
     culprits.KIND,
     isolation_cost.KIND,
+    properties.KIND,
+    blame.KIND,
     resources.KIND,
     host.KIND,
 )

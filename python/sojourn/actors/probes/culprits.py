@@ -13,10 +13,12 @@ from typing import Any
 
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
+from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.host import culprits
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
 from sojourn.plan import Point, questions
+from sojourn.plan.questions import blame
 from sojourn.spec import ServiceSpec
 
 LOOK_S_MAX = 5.0
@@ -39,11 +41,15 @@ class Culprits(Actor):
         self._found: dict[str, Any] = {}
 
     def enter(self, stage: Stage) -> None:
-        """Begin to look; the server's own processes are left out."""
+        """Begin to look; processes of services and neighbours are left out."""
         live = stage.services[stage.point.service]
         if live.process is None:
             return
-        own = [member.pid for member in proc.session(live.process.pid)]
+        served = (one for one in stage.services.values() if one.process)
+        own = [member.pid for one in served for member in one.members()]
+        beside = (actor for actor in stage.entered if isinstance(actor, Neighbour))
+        leaders = (pid for actor in beside for pid in actor.pids)
+        own += [member.pid for leader in leaders for member in proc.session(leader)]
         cpus = live.placement.server
         self._seconds = min(LOOK_S_MAX, stage.point.warmup_s + stage.point.measure_s)
 
@@ -92,7 +98,8 @@ def _one(culprit: Culprit) -> dict[str, Any]:
 def build(spec: ServiceSpec, point: Point) -> Culprits | None:
     """For points as the machine schedules them: to look costs a little at every switch of tasks."""
     del spec
-    return Culprits() if questions.kind_of(point.phase).is_bare else None
+    is_watched = questions.kind_of(point.phase).is_bare and point.phase is not blame.PHASE
+    return Culprits() if is_watched else None
 
 
 KIND = ProbeKind(
@@ -100,4 +107,5 @@ KIND = ProbeKind(
     about="who ran on the server's CPUs while a point was measured as the machine schedules it",
     source="M32",
     build=build,
+    bare=Culprits,
 )

@@ -8,6 +8,7 @@ from typing import Any
 from sojourn.actors.probes import culprits
 from sojourn.host import Placement
 from sojourn.host.culprits import Culprit, Sight
+from sojourn.places import proc
 from sojourn.plan import Phase, Point
 from sojourn.spec import ServiceSpec
 
@@ -23,9 +24,13 @@ def culprit(name: str, longest_ns: int | None = 8_000_000) -> Culprit:
 
 def stage() -> Any:
     """Has a service whose only process is this test."""
-    process = SimpleNamespace(pid=os.getsid(0))
-    live = SimpleNamespace(placement=WHERE, process=process)
-    return SimpleNamespace(point=point(Phase.SCHEDULED), services={"s": live})
+    leader = os.getsid(0)
+    live = SimpleNamespace(
+        placement=WHERE,
+        process=SimpleNamespace(pid=leader),
+        members=lambda: proc.session(leader),
+    )
+    return SimpleNamespace(point=point(Phase.SCHEDULED), services={"s": live}, entered=())
 
 
 def point(phase: Phase) -> Point:

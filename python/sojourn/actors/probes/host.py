@@ -17,7 +17,6 @@ from sojourn.actors.neighbours import Neighbour
 from sojourn.host import Placement
 from sojourn.host.activity import STEAL, cpu_ticks
 from sojourn.host.tree import Tree
-from sojourn.places import proc
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
 
@@ -180,7 +179,7 @@ def _totals() -> dict[str, int]:
 def _switches(live: Running) -> tuple[int, int]:
     """Switches of all the server's threads: those it chose and those it did not."""
     sums = [0, 0]
-    for task in proc.tasks(live.process.pid) if live.process else ():
+    for task in live.tasks():
         table = TREE.table(f"/proc/{task.pid}/task/{task.tid}/status")
         for nth, name in enumerate(SWITCHES):
             sums[nth] += int(table.get(name, "0"))
@@ -190,7 +189,7 @@ def _switches(live: Running) -> tuple[int, int]:
 def _wait_ns(live: Running) -> int:
     """Run-queue delay of the server's threads that live, ns: what a shield is felt by (M23)."""
     total = 0
-    for task in proc.tasks(live.process.pid) if live.process else ():
+    for task in live.tasks():
         words = (TREE.text(f"/proc/{task.pid}/task/{task.tid}/schedstat") or "").split()
         total += int(words[1]) if len(words) > 1 else 0
     return total

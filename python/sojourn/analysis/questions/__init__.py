@@ -13,6 +13,8 @@ from sojourn import kinds
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions import (
     attribution,
+    beside,
+    blame,
     breakdown,
     check,
     colocation,
@@ -20,6 +22,7 @@ from sojourn.analysis.questions import (
     max_load,
     null,
     qos_matrix,
+    scheduler_bakeoff,
     smt_pairs,
     sweep,
     together,
@@ -34,10 +37,13 @@ KINDS: Mapping[str, Answer] = kinds.table(
     isolation_cost.KIND,
     attribution.KIND,
     colocation.KIND,
+    beside.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
     smt_pairs.KIND,
+    scheduler_bakeoff.KIND,
 )
 
 __all__ = ["KINDS", "Answer", "flat"]

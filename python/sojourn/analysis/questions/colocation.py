@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.actors import neighbours
+from sojourn.analysis.combinations import Part
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import Interval, Kept, LoadPoint, Qos, ServiceFinding
 from sojourn.analysis.questions.question import Answer
@@ -155,9 +156,12 @@ class ColocationAnswer(Answer):
             cells=cells,
         )
 
-    def over(self, given: StudyData, services: Sequence[ServiceFinding]) -> Colocation | None:
+    def compared(
+        self, given: StudyData, parts: Sequence[Part], found: Sequence[ServiceFinding]
+    ) -> Colocation | None:
         """The rules of all neighbours under all settings."""
-        mine = [s for s in services if s.section(Shared) is not None]
+        del parts
+        mine = [one for one in found if one.section(Shared) is not None]
         if not mine:
             return None
         called = names(given.study.factors)

@@ -27,10 +27,12 @@ from sojourn.plan.questions import qos_matrix
 from sojourn.plan.questions.qos_matrix import Pair, State
 from sojourn.plan.setting import Setting, level_text
 from sojourn.spec import ServiceSpec, Study
+from sojourn.spec.keys import service_of
 from sojourn.spec.levels import names
 from sojourn.units import show_ns
 
 BOTH, NONE, OPEN = "both", "neither", "open"
+USUAL = ("other", "none")  # levels of knobs that leave a service as the kernel has it
 RUNS_MIN = 2  # of a cell, before they are held against all others
 OWN_SURE = 0.9  # of a cell by its own runs alone, where nothing follows from others
 
@@ -168,17 +170,38 @@ def _matrix(
     reasons = list(_lost(outcomes)) if any(cell.meets == OPEN for cell in cells) else []
     if not is_monotone:
         reasons.insert(0, _not_monotone(study, stands.labels, against))
-    called = names(study.factors)
     return Matrix(
         services=stands.labels,
         targets=(_words(targets[first]), _words(targets[second])),
-        under=", ".join(f"{called[key]} = {level_text(level)}" for key, level in levels.items()),
+        under=under_words(study, levels),
         cells=cells,
         measurements=sum(stands.tried.values()),
         grid=len(cells) * study.run.repeats,
         is_monotone=is_monotone,
         reasons=tuple(reasons),
     )
+
+
+def under_words(study: Study, levels: Setting) -> str:
+    """The levels in words; of a comparison of schedulers by knob, without what is as usual.
+
+    So two services under FIFO with a budget are "fifo:rate, rt_quota load/24ms", not four levels.
+    """
+    called = names(study.factors)
+    if not study.qos_matrix.properties:
+        return ", ".join(f"{called[key]} = {level_text(level)}" for key, level in levels.items())
+    by_knob: dict[str, dict[str, str]] = {}
+    for key, level in levels.items():
+        by_knob.setdefault(key.rpartition(".")[2], {})[service_of(key) or ""] = str(level)
+    said = []
+    for knob, of in by_knob.items():
+        told = {label: level for label, level in of.items() if level not in USUAL}
+        before = "" if knob == "policy" else f"{knob} "
+        if len(told) == len(of) > 1 and len({*told.values()}) == 1:
+            said.append(f"both {before}{next(iter(told.values()))}")
+        else:
+            said += [f"{label} {before}{level}".strip() for label, level in told.items()]
+    return ", ".join(said) or "kernel default"
 
 
 def _cell(study: Study, stands: State, pair: Pair, *, is_monotone: bool) -> MatrixCell:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Optional
 
+from sojourn.analysis.combinations import Part
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.section import Section
@@ -54,14 +55,17 @@ class Answer(ABC):
         del given
         return None
 
-    def over(self, given: StudyData, services: Sequence[ServiceFinding]) -> Section | None:
-        """What it found over all combinations of levels, from what was found of each.
+    def compared(
+        self, given: StudyData, parts: Sequence[Part], found: Sequence[ServiceFinding]
+    ) -> Section | None:
+        """What it found of the study by comparing services, each under its levels.
 
         Args:
             given: the study and its points.
-            services: under every combination, each with its levels.
+            parts: every service under every combination of levels.
+            found: what is known of each part, in the same order.
         """
-        del given, services
+        del given, parts, found
         return None
 
     def service_json(self, section: Section | None) -> Mapping[str, object]:

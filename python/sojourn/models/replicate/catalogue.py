@@ -34,6 +34,7 @@ _MANY = "needs more CPUs than this project was developed on, and a study"
 _COLOCATION = "needs the co-location studies"
 _KNOBS = "needs the isolation studies"
 _READ = ""
+_CLASSIFY = "sojourn classify --paper"
 
 _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("L1", "headlines: +52 % throughput per TCO", "computed", "sojourn replicate L32"),
@@ -55,16 +56,20 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("L15", "Fig. 3: 13 threads on 12 cores", "simulated", "sojourn replicate L15"),
     ("L16", "connections placed on threads", "simulated",
      "sojourn-sim queue --discipline placed:64; part of sojourn replicate L15"),
-    ("L17", "Fig. 4: context switches cost nothing", "simulated", "sojourn replicate L17"),
-    ("L18", "Fig. 5: square wave under CFS and BVT", "simulated", "sojourn replicate L18"),
+    ("L17", "Fig. 4: context switches cost nothing", "simulated",
+     "sojourn replicate L17 (measured: sojourn run context_switch)"),
+    ("L18", "Fig. 5: square wave under CFS and BVT", "simulated",
+     "sojourn replicate L18 (measured: sojourn run square_wave)"),
     ("L19", "Fig. 6: two services under CFS", "simulated", "sojourn replicate L19"),
     ("L20", "CFS's wake-up placement", "simulated", "sojourn replicate L18"),
     ("L21", "network neighbours, floods, mixes", "simulated",
      "sojourn replicate L21 (the network neighbour alone)"),
     ("L22", "interference-aware provisioning", "computed", "sojourn provision"),
     ("L23", "Fig. 8: threads pinned 1:1", "simulated", "sojourn replicate L15"),
-    ("L24", "nice, RT, quota, BVT", "simulated", "sojourn replicate L25"),
-    ("L25", "Fig. 9: schedulers compared", "simulated", "sojourn replicate L25"),
+    ("L24", "nice, RT, quota, BVT", "simulated",
+     "sojourn replicate L25 (measured: sojourn run scheduler_bakeoff)"),
+    ("L25", "Fig. 9: schedulers compared", "simulated",
+     "sojourn replicate L25 (measured: sojourn run scheduler_bakeoff)"),
     ("L26", "BVT", "simulated", "sojourn replicate L18"),
     ("L27", "neighbour metric: throughput over alone", "simulated", "sojourn replicate L29"),
     ("L28", "Table 2: time-shared with SPEC", "computed", "sojourn replicate L32 (its TCO row)"),
@@ -101,7 +106,7 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("C24", "Figs. 12, 13: LLC ways", "not yet", "needs resctrl"),
     ("C25", "memory and network shares", "not yet", _KNOBS),
     ("C26", "fan-out", "simulated", "sojourn replicate C26 (arithmetic)"),
-    ("P1", "non-scalable and SMT-insensitive services", "not yet", _MANY),
+    ("P1", "non-scalable and SMT-insensitive services", "computed", _CLASSIFY),
     ("P2", "test bed", "background", _READ),
     ("P3", "resource manager", "not yet", "needs the run-time manager"),
     ("P4", "TailBench services", "not yet", "needs these services"),
@@ -111,14 +116,16 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("P8", "LQoS = 5 × service", "computed", "sojourn replicate P8 (arithmetic)"),
     ("P9", "Fig. 3: scatter with LOWESS", "not yet", "needs the TailBench services"),
     ("P10", "scaling by threads", "simulated", "sojourn replicate P10"),
+    ("P11", "causes of not scaling", "not yet", _MANY),
+    ("P12", "actions to take", "computed", "sojourn classify prints them"),
     *((f"P{n}", about, "not yet", why) for n, about, why in (
-        (11, "causes of not scaling", _MANY),
-        (12, "actions to take", "needs the run-time manager"),
         (13, "Fig. 4: resources at LQoS", "needs the manager's monitors"),
         (14, "CPU and LLC by scenario", "needs the manager's monitors"),
         (15, "disk and network by service", "needs the TailBench services"),
-        (16, "Table 3: signatures", "needs the manager's monitors"),
-        (17, "Table 4: classes", "needs the manager's monitors"),
+    )),
+    ("P16", "Table 3: signatures", "computed", _CLASSIFY),
+    ("P17", "Table 4: classes", "computed", _CLASSIFY),
+    *((f"P{n}", about, "not yet", why) for n, about, why in (
         (18, "Fig. 5: CAT", "needs resctrl"),
         (19, "Fig. 6: MBA", "needs resctrl"),
         (20, "Fig. 7: disk", _COLOCATION),

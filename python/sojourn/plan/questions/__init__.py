@@ -9,6 +9,8 @@ from sojourn.errors import SpecFault
 from sojourn.plan.points import Phase
 from sojourn.plan.questions import (
     attribution,
+    beside,
+    blame,
     breakdown,
     check,
     colocation,
@@ -16,6 +18,7 @@ from sojourn.plan.questions import (
     max_load,
     null,
     qos_matrix,
+    scheduler_bakeoff,
     smt_pairs,
     sweep,
     together,
@@ -32,10 +35,13 @@ KINDS: Mapping[str, Question] = kinds.table(
     isolation_cost.KIND,
     attribution.KIND,
     colocation.KIND,
+    beside.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
     smt_pairs.KIND,
+    scheduler_bakeoff.KIND,
 )
 OF_ALL = frozenset(p.name for kind in KINDS.values() if kind.is_of_all for p in kind.phases)
 AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis

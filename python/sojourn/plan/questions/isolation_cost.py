@@ -40,6 +40,9 @@ AFTER_S = 0.5  # load after the applications, which shows that the service still
 QUIET = 0.1  # of max RPS, then
 TURN_S_MAX = 10.0  # of one mechanism under load
 
+# For plans: every mechanism but restarts once, and every restart once, as they were on 2 CPUs, s.
+ALL_S, RESTARTS_S = 0.03, 10.0
+
 
 class IsolationCost(Question):
     """Three points a block, in an order drawn by lot."""
@@ -79,6 +82,13 @@ class IsolationCost(Question):
                         fraction=share,
                     )
         return None
+
+    def beside_s(self, point: Point) -> float:
+        """Under load the turns end with it; before it all are applied, the slowest from a shell."""
+        setting = point.setting
+        if point.phase != PHASE or setting[HOST] == LOADED:
+            return 0.0
+        return float(setting[APPLICATIONS]) * ALL_S + float(setting[RESTARTS]) * RESTARTS_S
 
 
 def share_of(study: Study) -> float:

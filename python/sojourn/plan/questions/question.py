@@ -161,6 +161,11 @@ class Question(ABC):
         del study, played, fresh_s
         return [point]
 
+    def beside_s(self, point: Point) -> float:
+        """Time that one of its points takes beside load, start and reading, s: for a plan only."""
+        del point
+        return 0.0
+
     def shortfalls(
         self, study: Study, service: ServiceSpec, points: Sequence[Point]
     ) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Latency against load: every fraction once per block, blocks in random order (M15, M16).
+"""Latency against load: every load once per block, blocks in random order (M15, M16).
 
 A block is one life of the service. Within a block the order of loads is drawn from the study's
 seed, so that drift of the machine does not line up with load. Runs whose self-check failed are
@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.questions.question import Known, PhaseKind, Question
-from sojourn.plan.setting import LOAD, TWIN, Setting
+from sojourn.plan.setting import LOAD, RATE, TWIN, Setting
 from sojourn.spec import ServiceSpec, Study
 
 
@@ -60,43 +61,48 @@ def next_run(
             if runs and make.is_open(runs, 0 if is_late else study.run.retries)
         ]
         for setting, runs in fresh or again:
-            fraction = float(setting[LOAD])
-            return make.point(
+            offered_rps, fraction = _load_of(setting, axis)
+            point = make.point(
                 study,
                 Cell(service.label, Phase.SWEEP, block, setting),
                 len(runs),
                 measure_s=study.run.measure_s,
-                offered_rps=fraction * axis.rps,
+                offered_rps=offered_rps,
                 fraction=fraction,
                 overrides=target.overrides if target else (),
             )
+            return replace(point, offered_rps=offered_rps) if RATE in setting else point
     return None
+
+
+def _load_of(setting: Setting, axis: Axis) -> tuple[float, float]:
+    """Offered load, requests/s, and the same as a share of max RPS."""
+    if RATE in setting:
+        rps = float(setting[RATE])
+        return rps, rps / axis.rps
+    return float(setting[LOAD]) * axis.rps, float(setting[LOAD])
 
 
 def order(study: Study, block: str) -> tuple[Setting, ...]:
     """The settings of one block in the order in which they are measured, the twin among them."""
     lots = make.seed_of(study, block), make.seed_of(study, f"{block}/{TWIN}")
-    return _drawn(study.run.fractions, *lots, is_twin=study.aa)
+    rates = study.run.rates_rps
+    name, loads = (RATE, rates) if rates else (LOAD, study.run.fractions)
+    return _drawn(name, loads, *lots, is_twin=study.aa)
 
 
 @lru_cache(maxsize=1 << 14)  # the plan asks for every block at every point
 def _drawn(
-    fractions: tuple[float, ...], order_seed: int, twin_seed: int, *, is_twin: bool
+    name: str, loads: tuple[float, ...], order_seed: int, twin_seed: int, *, is_twin: bool
 ) -> tuple[Setting, ...]:
-    settings = list(settings_of(fractions))
+    settings = [Setting.of({name: load}) for load in loads]
     random.Random(order_seed).shuffle(settings)  # noqa: S311 - not a secret
     if is_twin:
         lot = random.Random(twin_seed)  # noqa: S311 - not a secret
-        load = lot.choice(fractions)
-        twin = Setting.of({LOAD: load, TWIN: True})
+        load = lot.choice(loads)
+        twin = Setting.of({name: load, TWIN: True})
         settings.insert(lot.randrange(len(settings) + 1), twin)
     return tuple(settings)
-
-
-@lru_cache(maxsize=64)
-def settings_of(fractions: tuple[float, ...]) -> tuple[Setting, ...]:
-    """A setting for each load; the plan asks for them at every point."""
-    return tuple(Setting.of({LOAD: fraction}) for fraction in fractions)
 
 
 KIND = Sweep()

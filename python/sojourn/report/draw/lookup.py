@@ -7,6 +7,7 @@ import re
 
 from sojourn.analysis.findings import Estimate, Line, LoadPoint, Run, ServiceFinding
 from sojourn.report import show
+from sojourn.spec import MaxRps
 
 TAIL = 0.99
 
@@ -40,10 +41,17 @@ def lines_of(service: ServiceFinding, q: float | None) -> list[Line]:
     return [line for line in service.lines if line.name.split()[-1:] == [show.quantile(q)]]
 
 
+def of_max(service: ServiceFinding) -> str:
+    """What a share of load is a share of: `of max RPS`, or of what the study asked at most."""
+    return "of the highest load" if service.max_rps_rule == MaxRps.ASKED else "of max RPS"
+
+
 def load_title(service: ServiceFinding) -> list[str]:
     """The axis title, one line each: the load, and the definition of max RPS (M19)."""
     rule = service.max_rps_rule.replace("_", " ")
     known = "unknown" if service.max_rps is None else f"{show.count(service.max_rps)} requests/s"
+    if service.max_rps_rule == MaxRps.ASKED:
+        return [f"offered load, % {of_max(service)}", f"100 %: {known}"]
     return ["offered load, % of max RPS", f"max RPS: {known} ({rule})"]
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from sojourn import kinds
 from sojourn.report.sections import (
     attribution,
+    beside,
+    blame,
     breakdown,
     check,
     colocation,
@@ -14,6 +16,7 @@ from sojourn.report.sections import (
     max_load,
     null,
     qos_matrix,
+    scheduler_bakeoff,
     smt_pairs,
     sweep,
     together,
@@ -28,10 +31,13 @@ KINDS: Mapping[str, Shown] = kinds.table(
     check.KIND,
     isolation_cost.KIND,
     attribution.KIND,
+    beside.KIND,
+    blame.KIND,
     null.KIND,
     together.KIND,
     qos_matrix.KIND,
     smt_pairs.KIND,
+    scheduler_bakeoff.KIND,
 )
 
 __all__ = ["KINDS", "Bar", "Number", "Shown"]

@@ -199,6 +199,7 @@ class ColocationShown(Shown):
     template = ""
     study_template = "colocation.html.j2"
     study_link = (NAME, "co-location")
+    leads = True
     figures = (FIGURE,)
 
     def number(self, service: ServiceFinding) -> Number | None:

@@ -60,6 +60,7 @@ class Shown(ABC):  # a question may have nothing of its own to show
         template: of its part of a service on the page; "" for none.
         study_template: of its part of the page for the whole study; "" for none.
         study_link: (anchor, words) to that part.
+        leads: where it has something of all services, that is said before any of them.
         figures: kinds of figures that are only about it.
     """
 
@@ -67,6 +68,7 @@ class Shown(ABC):  # a question may have nothing of its own to show
     template: ClassVar[str] = "section.html.j2"
     study_template: ClassVar[str] = ""
     study_link: ClassVar[tuple[str, str]] = ("", "")
+    leads: ClassVar[bool] = False
     figures: ClassVar[tuple[Kind, ...]] = ()
 
     def number(self, service: ServiceFinding) -> Number | None:
@@ -138,6 +140,11 @@ class Shown(ABC):  # a question may have nothing of its own to show
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """The same as a table of text."""
         del findings, width
+        yield from ()
+
+    def study_data(self, findings: Findings) -> Iterator[tuple[str, Table]]:
+        """Tables of that for the page, each with a caption."""
+        del findings
         yield from ()
 
     def study_doubts(self, findings: Findings) -> Sequence[people.Doubt]:

@@ -10,7 +10,7 @@ from sojourn.analysis.findings import LoadPoint, MaxLoad, ServiceFinding
 from sojourn.plan.points import Verdict
 from sojourn.report import people, plot, show
 from sojourn.report.draw import limits
-from sojourn.report.draw.lookup import of_point, of_run, tail_q
+from sojourn.report.draw.lookup import of_max, of_point, of_run, tail_q
 from sojourn.report.sections.section import Number, Shown
 
 
@@ -24,13 +24,15 @@ class SweepShown(Shown):
         """Loads on both sides of the border, or the tail at the highest load."""
         if service.qos is not None and service.points:
             number = answer.load_range(service.points, None)
-            return Number(number=number, unit="of max RPS", said="by the sweep alone", short=number)
+            return Number(
+                number=number, unit=of_max(service), said="by the sweep alone", short=number
+            )
         return _of_tail(service)
 
     def facts(self, service: ServiceFinding) -> Iterator[tuple[str, str]]:
         """Where the smoothed curve meets the target."""
         if service.crossing:
-            crossing = f"{show.shares(service.crossing)} of max RPS"
+            crossing = f"{show.shares(service.crossing)} {of_max(service)}"
             yield "smoothed curve crosses QoS at", crossing
 
     def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
@@ -105,7 +107,7 @@ def _plot(service: ServiceFinding, width: int) -> Iterator[str]:
         return
     qos, search = service.qos, service.section(MaxLoad)
     fits = search.border.fraction if search and search.border else None
-    yield f"{tail} sojourn time against offered load, % of max RPS"
+    yield f"{tail} sojourn time against offered load, % {of_max(service)}"
     yield from plot.draw(
         marks,
         bound_ns=qos.bound_ns if qos else None,

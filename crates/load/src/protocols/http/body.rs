@@ -1,4 +1,6 @@
-//! The body of an HTTP reply: counted, not kept.
+//! The body of an HTTP reply: counted, and kept only where it is one of a sample.
+
+use crate::sampled;
 
 /// A body being read, by its framing.
 #[derive(Debug)]
@@ -69,31 +71,45 @@ impl Body {
         self.bytes
     }
 
-    /// Reads on in `bytes`, which may be empty.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Took {
+    /// Reads on in `bytes`, which may be empty; what is of the body goes to `keep` too.
+    pub(super) fn read(&mut self, bytes: &[u8], keep: Option<&mut sampled::Body>) -> Took {
         match &mut self.framing {
             Framing::Length(left) => {
                 let run = (bytes.len() as u64).min(*left);
                 *left -= run;
                 self.bytes += run;
+                if let Some(keep) = keep {
+                    keep.push(&bytes[..run as usize]);
+                }
                 if *left == 0 { Took::All(run as usize) } else { Took::More(run as usize) }
             }
             Framing::Close => {
                 self.bytes += bytes.len() as u64;
+                if let Some(keep) = keep {
+                    keep.push(bytes);
+                }
                 Took::More(bytes.len())
             }
-            Framing::Chunked(chunk) => read_chunks(chunk, &mut self.bytes, bytes),
+            Framing::Chunked(chunk) => read_chunks(chunk, &mut self.bytes, bytes, keep),
         }
     }
 }
 
-fn read_chunks(chunk: &mut Chunk, total: &mut u64, bytes: &[u8]) -> Took {
+fn read_chunks(
+    chunk: &mut Chunk,
+    total: &mut u64,
+    bytes: &[u8],
+    mut keep: Option<&mut sampled::Body>,
+) -> Took {
     let mut at = 0;
     while at < bytes.len() {
         if let Chunk::Data(left) = chunk {
             let run = ((bytes.len() - at) as u64).min(*left);
             *left -= run;
             *total += run;
+            if let Some(keep) = &mut keep {
+                keep.push(&bytes[at..at + run as usize]);
+            }
             at += run as usize;
             if *left == 0 {
                 *chunk = Chunk::DataEnd(false);

@@ -95,3 +95,81 @@ fn what_cannot_be_asked_is_refused() {
     let both = |job: &mut Job| job.paths = vec!["/".into(), "/{}".into()];
     assert_eq!(of("http://[::1]/", &both), Ok(()));
 }
+
+/// The text of what is sent for `item`.
+fn http(item: u32, change: &dyn Fn(&mut Job)) -> String {
+    let http = set_up("http://h:81/", change);
+    let text = String::from_utf8(bytes(http.as_ref(), asked(GET, item))).unwrap();
+    assert!(text.len() <= http.request_bytes_max());
+    text
+}
+
+#[test]
+fn a_template_has_the_items_number_wherever_it_is_asked_for_and_the_length_that_follows() {
+    let text = http(11, &|job| {
+        (job.method, job.items) = ("POST".into(), 50);
+        job.paths = vec!["/{item}/of/{}".into()];
+        job.header = vec!["Host: other".into(), "X-Item:{item}".into()];
+        job.body = "{\"item\": {item}, \"{}\": 0}".into();
+    });
+    let body = "{\"item\": 11, \"{}\": 0}";
+    let wanted = format!(
+        "POST /11/of/11 HTTP/1.1\r\nUser-Agent: sojourn-load\r\nAccept: */*\r\nHost: other\r\n\
+         X-Item: 11\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    assert_eq!(text, wanted);
+    let fixed = |method: &str| http(0, &|job: &mut Job| job.method = method.into());
+    assert!(fixed("PUT").ends_with("Accept: */*\r\nContent-Length: 0\r\n\r\n"));
+    assert!(fixed("DELETE").ends_with("Accept: */*\r\n\r\n"));
+    let numbered = |job: &mut Job| job.header = vec!["X: {item}".into()];
+    let kind = KINDS.iter().find(|entry| entry.kind.name == "http").unwrap();
+    let mut job = Job { items: 50, ..Job::default() };
+    numbered(&mut job);
+    assert_eq!((kind.items)(&job), 50, "the path is one, its requests are not");
+    assert!(http(49, &numbered).contains("X: 49\r\n"));
+}
+
+#[test]
+fn what_no_request_can_have_is_refused_by_name() {
+    let at = |change: &dyn Fn(&mut Job)| {
+        let mut job = Job { target: "http://h/".into(), ..Job::default() };
+        change(&mut job);
+        build(&job, &super::super::target("http://h/").unwrap()).err().map(|fault| fault.at)
+    };
+    let header = |text: &str| at(&|job: &mut Job| job.header = vec![text.into()]);
+    for text in
+        ["x", ": y", "a b: c", "x: a\r\nInjected: b", "Content-Length: 3", "authorization: x"]
+    {
+        assert_eq!(header(text), Some("header".into()), "{text}");
+    }
+    assert_eq!(header("Cookie: a=b"), None);
+    assert_eq!(at(&|job: &mut Job| job.method = "get".into()), Some("method".into()));
+    assert_eq!(at(&|job: &mut Job| job.body = "x".into()), Some("method".into()), "GET");
+    let post = |job: &mut Job| job.method = "POST".into();
+    let both = |job: &mut Job| {
+        post(job);
+        (job.body, job.body_file) = ("x".into(), "y".into());
+    };
+    assert_eq!(at(&both), Some("body".into()));
+    let file = |job: &mut Job| {
+        post(job);
+        job.body_file = "/none".into();
+    };
+    assert_eq!(at(&file), Some("body_file".into()));
+    assert_eq!(at(&|job: &mut Job| job.expect_status = "ok".into()), Some("expect_status".into()));
+}
+
+#[test]
+fn only_http_has_methods_bodies_and_expectations() {
+    let at = |change: &dyn Fn(&mut Job)| {
+        let mut job = Job { target: "resp://h/".into(), ..Job::default() };
+        change(&mut job);
+        let target = super::super::target("resp://h/").unwrap();
+        kind_of(&target).check(&job, &target).err().map(|fault| fault.at)
+    };
+    assert_eq!(at(&|_| ()), None);
+    assert_eq!(at(&|job: &mut Job| job.method = "POST".into()), Some("method".into()));
+    assert_eq!(at(&|job: &mut Job| job.expect_regex = "x".into()), Some("expect_regex".into()));
+    assert_eq!(at(&|job: &mut Job| job.auth = "basic:env:X".into()), Some("auth".into()));
+}

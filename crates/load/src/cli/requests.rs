@@ -1,0 +1,94 @@
+//! Flags that say what is asked for, and what a reply must be.
+
+#![allow(clippy::doc_markdown)] // doc comments here are the text of --help, not Markdown
+
+use sojourn_base::units;
+
+use super::count;
+
+/// What is asked for.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Requests")]
+pub struct ContentArgs {
+    /// Popularity of keys or paths: uniform, zipf:S, hot:SHARE,OF, order (one after another) [uniform]
+    #[arg(long, value_name = "KIND")]
+    pub popularity: Option<String>,
+    /// Distinct keys (memcache, RESP), or numbers for {} in a path (HTTP) [10000]
+    #[arg(long, value_name = "COUNT", value_parser = count)]
+    pub items: Option<u64>,
+    /// Key length, bytes, as a distribution: 30, fb_key; at least the digits of --items [30]
+    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
+    pub key_size: Option<String>,
+    /// Value size, bytes, as a distribution: 200, exponential:1k, fb_value [200]
+    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
+    pub value_size: Option<String>,
+    /// Share of requests that are SETs, 0 to 1 [0]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub set_share: Option<f64>,
+    /// Share of requests that are multi-GETs, 0 to 1 (memcache, RESP) [0]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub multiget_share: Option<f64>,
+    /// Keys per multi-GET [10]
+    #[arg(long, value_name = "COUNT")]
+    pub multiget_keys: Option<u32>,
+    /// HTTP: paths, comma-separated; {} or {item} in one is replaced by a number below --items [the target's]
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub paths: Option<Vec<String>>,
+    /// HTTP: file with a path at the end of each line, asked for instead of --paths; with --popularity order
+    /// in their order, and with --arrivals trace:FILE,speed=N at the times before them [none]
+    #[arg(long, value_name = "FILE")]
+    pub paths_file: Option<String>,
+    /// HTTP: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS [GET]
+    #[arg(long, value_name = "METHOD")]
+    pub method: Option<String>,
+    /// HTTP: a header, NAME: VALUE, with {item} as in --paths; may be given several times [none]
+    #[arg(long, value_name = "HEADER")]
+    pub header: Option<Vec<String>>,
+    /// HTTP: text that each request carries, with {item} as in --paths [none]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub body: Option<String>,
+    /// HTTP: file that each request carries as it is [none]
+    #[arg(long, value_name = "FILE")]
+    pub body_file: Option<String>,
+    /// HTTP: basic:file:PATH, basic:env:NAME, bearer:file:PATH or bearer:env:NAME: who asks; basic reads
+    /// USER:PASSWORD there, bearer a token, and neither is ever shown [none]
+    #[arg(long, value_name = "WHERE")]
+    pub auth: Option<String>,
+    /// An option that only the target's protocol has, NAME=VALUE; may be given several times [none]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = option)]
+    pub option: Option<Vec<(String, String)>>,
+    /// Set every key once before the run, and check that it is there
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub preload: Option<bool>,
+}
+
+/// What a reply must be.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Replies")]
+pub struct ReplyArgs {
+    /// HTTP: statuses that are a success, such as 200 or 200-299,404; none: 200-299 [none]
+    #[arg(long, value_name = "LIST")]
+    pub expect_status: Option<String>,
+    /// HTTP: body size every reply must have, bytes; 0: any [0]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub expect_bytes: Option<u64>,
+    /// HTTP: SHA-256 of the body, checked after the run on an even sample of 200 to 400 replies; one
+    /// that differs makes the verdict unknown [none]
+    #[arg(long, value_name = "HEX")]
+    pub expect_sha256: Option<String>,
+    /// HTTP: what the body must contain, a regular expression, checked on the same sample [none]
+    #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
+    pub expect_regex: Option<String>,
+    /// HTTP: an empty body is a reply too; else more than 1 % of them make the verdict unknown
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub allow_empty: Option<bool>,
+}
+
+fn option(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or(format!("'{text}' is not NAME=VALUE"))?;
+    Ok((name.into(), value.into()))
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    units::parse_bytes(text).map_err(|fault| fault.what)
+}

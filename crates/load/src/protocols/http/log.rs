@@ -1,0 +1,93 @@
+//! Paths in the order of a log: one at the end of each line, behind times that `trace:FILE` reads.
+//!
+//! ```text
+//! timestamp_s path
+//! 12.000000   /index.html
+//! 12.000018   /search?q=a
+//! ```
+//!
+//! A first line without a path is a heading; empty lines and lines that begin with `#` are skipped.
+
+use std::collections::HashMap;
+
+use sojourn_base::Fault;
+
+use crate::job::Job;
+use crate::target::Target;
+
+/// What a log asks for.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// Its paths, each once.
+    pub(super) paths: Vec<String>,
+    /// Which of them each line has.
+    pub(super) lines: Vec<u32>,
+}
+
+impl Log {
+    /// Reads the file `name`; faults name the line.
+    pub(super) fn read(name: &str) -> Result<Self, Fault> {
+        let text = std::fs::read_to_string(name).map_err(|error| {
+            let what = format!("cannot read {name}: {error}");
+            Fault::usage(what, "paths_file", "name a text file that this user may read")
+        })?;
+        Self::of(&text).map_err(|fault| fault.within(&format!("paths_file, {name}")))
+    }
+
+    fn of(text: &str) -> Result<Self, Fault> {
+        let mut log = Self::default();
+        let mut known = HashMap::new();
+        let mut is_first = true;
+        for (line, number) in text.lines().map(str::trim).zip(1..) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let path = line.split_whitespace().next_back().filter(|word| word.starts_with('/'));
+            match path {
+                Some(path) => {
+                    let nth = *known.entry(path).or_insert_with(|| {
+                        log.paths.push(path.into());
+                        log.paths.len() as u32 - 1
+                    });
+                    log.lines.push(nth);
+                }
+                None if is_first => {}
+                None => {
+                    let what = format!("'{line}' ends in no path");
+                    let fix = "end each line in a path that begins with /";
+                    return Err(Fault::usage(what, format!("line {number}"), fix));
+                }
+            }
+            is_first = false;
+        }
+        if log.lines.is_empty() {
+            let fix = "end each line in a path that begins with /";
+            return Err(Fault::usage("there is no path in it", "", fix));
+        }
+        Ok(log)
+    }
+}
+
+/// Refuses paths beside those of a log.
+pub(super) fn refuse_paths(job: &Job, target: &Target) -> Result<(), Fault> {
+    if target.path == "/" && job.paths == Job::default().paths {
+        return Ok(());
+    }
+    let fix = "leave out paths, and let the target end in /";
+    Err(Fault::usage("paths and paths_file both say what is asked for", "paths_file", fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_its_paths_in_their_order() {
+        let text = "timestamp_s path\n1.0 /a\n\n# night\n1.5 /b?c=d\n2\t/a\n";
+        let log = Log::of(text).unwrap();
+        assert_eq!((log.paths, log.lines), (vec!["/a".into(), "/b?c=d".into()], vec![0, 1, 0]));
+        assert_eq!(Log::of("/a\n/b\n").unwrap().lines, [0, 1], "no heading");
+        assert_eq!(Log::of("/a\n1.0\n").unwrap_err().at, "line 2");
+        assert!(Log::of("timestamp_s\n").unwrap_err().what.contains("no path"));
+    }
+}

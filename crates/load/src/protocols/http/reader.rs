@@ -1,0 +1,134 @@
+//! Replies as they come, at any split: a head, then a body, and what both must be.
+
+use std::sync::Arc;
+
+use super::body::{Body, Took};
+use super::head::{self, HEAD_MAX, Head, Reading};
+use super::statuses::Statuses;
+use crate::marks::Outcome;
+use crate::protocols::{Asked, Decoder, Reply, Step};
+use crate::sampled::{self, Sampled};
+
+/// Room for the usual head, so that the loop allocates only for another.
+const HEAD_USUAL: usize = 16 * 1024;
+
+/// What a reply must be.
+#[derive(Clone)]
+pub(super) struct Wish {
+    pub(super) statuses: Arc<Statuses>,
+    pub(super) bytes: u64,
+    /// Whether replies have no body, whatever they tell of its length.
+    pub(super) is_head: bool,
+    /// Where bodies go that are looked at after the run.
+    pub(super) sampled: Option<Arc<Sampled>>,
+}
+
+/// Reads the replies of one connection.
+pub(super) struct Reader {
+    wish: Wish,
+    /// The head as far as it has come, unless it comes in one piece.
+    head: Vec<u8>,
+    state: Option<Reading>,
+    /// The body of this reply, if it is one of the sample.
+    kept: Option<sampled::Body>,
+}
+
+impl Decoder for Reader {
+    fn read(&mut self, asked: Asked, bytes: &[u8]) -> Step {
+        let mut used = 0;
+        if self.state.is_none() {
+            match self.read_head(bytes) {
+                Head::Whole(taken, reading) => {
+                    used = taken;
+                    self.begin(asked, reading);
+                }
+                Head::Informational(taken) => return Step::more(taken),
+                Head::Part => return Step::more(bytes.len()),
+                Head::Garbled => return Step::end(bytes.len(), Outcome::Garbled, 0),
+            }
+        }
+        let Some(reading) = &mut self.state else { return Step::more(used) };
+        match reading.body.read(&bytes[used..], self.kept.as_mut()) {
+            Took::More(taken) => Step::more(used + taken),
+            Took::All(taken) => self.end(asked, used + taken),
+            Took::Garbled => Step::end(bytes.len(), Outcome::Garbled, 0),
+        }
+    }
+
+    fn ended(&mut self, asked: Asked) -> Option<Reply> {
+        let is_whole = self.state.as_ref().is_some_and(|it| it.body.ends_with_connection());
+        if is_whole { self.end(asked, 0).reply } else { None }
+    }
+
+    fn reset(&mut self) {
+        self.head.clear();
+        self.state = None;
+        if let (Some(body), Some(sampled)) = (self.kept.take(), &self.wish.sampled) {
+            sampled.give_back(body);
+        }
+    }
+}
+
+impl Reader {
+    pub(super) fn new(wish: Wish) -> Self {
+        Self { wish, head: Vec::with_capacity(HEAD_USUAL), state: None, kept: None }
+    }
+
+    fn read_head(&mut self, bytes: &[u8]) -> Head {
+        if self.head.is_empty() {
+            let head = head::parse(bytes);
+            if matches!(head, Head::Part) {
+                self.head.extend_from_slice(&bytes[..bytes.len().min(HEAD_MAX)]);
+                return if bytes.len() > HEAD_MAX { Head::Garbled } else { Head::Part };
+            }
+            return head;
+        }
+        let kept = self.head.len();
+        let room = bytes.len().min(HEAD_MAX - kept);
+        self.head.extend_from_slice(&bytes[..room]);
+        match head::parse(&self.head) {
+            Head::Part if room < bytes.len() => Head::Garbled,
+            Head::Part => Head::Part,
+            Head::Whole(taken, reading) => {
+                self.head.clear();
+                Head::Whole(taken - kept, reading)
+            }
+            Head::Informational(taken) => {
+                self.head.clear();
+                Head::Informational(taken - kept)
+            }
+            Head::Garbled => Head::Garbled,
+        }
+    }
+
+    /// The head was read: the body follows.
+    fn begin(&mut self, asked: Asked, mut reading: Reading) {
+        if self.wish.is_head {
+            reading.body = Body::of_length(0);
+        }
+        if let Some(sampled) = &self.wish.sampled {
+            self.kept = sampled.begin(asked.id);
+        }
+        self.state = Some(reading);
+    }
+
+    fn end(&mut self, asked: Asked, used: usize) -> Step {
+        let Some(reading) = self.state.take() else { return Step::more(used) };
+        let bytes = reading.body.bytes();
+        let is_expected = self.wish.statuses.hold(reading.status);
+        let outcome = match reading.status {
+            _ if is_expected && self.wish.bytes > 0 && bytes != self.wish.bytes => Outcome::Length,
+            _ if is_expected => Outcome::Hit,
+            404 | 410 => Outcome::Miss,
+            _ => Outcome::Status,
+        };
+        if let (Some(body), Some(sampled)) = (self.kept.take(), &self.wish.sampled) {
+            match outcome {
+                Outcome::Hit => sampled.keep(asked.id, body),
+                _ => sampled.give_back(body),
+            }
+        }
+        let body_bytes = bytes.min(u64::from(u32::MAX)) as u32;
+        Step { used, reply: Some(Reply { outcome, body_bytes, last: reading.is_last }) }
+    }
+}

@@ -1,0 +1,169 @@
+//! Replies as they come, at any split; every value is compared with what its item holds.
+
+use std::sync::Arc;
+
+use super::{GET, MULTIGET, SET, keys_of, meta, nth_key};
+use crate::content::{Content, KEY_MAX};
+use crate::marks::Outcome;
+use crate::protocols::line::{Found, Lines, number};
+use crate::protocols::{Asked, Decoder, Step};
+
+const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
+
+/// What was read of one reply so far.
+#[derive(Default)]
+pub(super) struct Partial {
+    /// Bytes of the body and its line end that are still to come.
+    body_left: usize,
+    body_len: usize,
+    /// The item whose body is being read.
+    item: u32,
+    /// How many of the keys asked for have been looked for in the reply.
+    pub(super) keys_seen: u32,
+    keys_found: u32,
+    bytes: u32,
+    /// What is wrong with it so far.
+    flaw: Option<Outcome>,
+}
+
+/// Reads the replies of one connection.
+pub(super) struct Reader {
+    content: Arc<Content>,
+    keys_per_multiget: u32,
+    is_meta: bool,
+    lines: Lines,
+    reply: Partial,
+}
+
+impl Decoder for Reader {
+    fn read(&mut self, asked: Asked, bytes: &[u8]) -> Step {
+        let mut used = 0;
+        while used < bytes.len() {
+            if self.reply.body_left > 0 {
+                used += self.read_body(&bytes[used..]);
+                if self.reply.flaw == Some(Outcome::Garbled) {
+                    return Step::end(used, Outcome::Garbled, self.reply.bytes);
+                }
+                if self.is_meta && asked.op == GET && self.reply.body_left == 0 {
+                    let reply = std::mem::take(&mut self.reply);
+                    return Step::end(used, ending(&reply, 1), reply.bytes); // nothing follows it
+                }
+                continue;
+            }
+            let (taken, outcome) = self.read_line(asked, &bytes[used..]);
+            used += taken;
+            if let Some(outcome) = outcome {
+                let body_bytes = self.reply.bytes;
+                self.reply = Partial::default();
+                return Step::end(used, outcome, body_bytes);
+            }
+        }
+        Step::more(used)
+    }
+
+    fn reset(&mut self) {
+        self.lines.clear();
+        self.reply = Partial::default();
+    }
+}
+
+impl Reader {
+    pub(super) fn new(content: Arc<Content>, keys_per_multiget: u32, is_meta: bool) -> Self {
+        let (lines, reply) = (Lines::new(LINE_MAX), Partial::default());
+        Self { content, keys_per_multiget, is_meta, lines, reply }
+    }
+
+    /// Bytes used, and the outcome if the reply ended with this line.
+    fn read_line(&mut self, asked: Asked, bytes: &[u8]) -> (usize, Option<Outcome>) {
+        let (line, used) = match self.lines.find(bytes) {
+            Found::Line(line, used) => (line, used),
+            Found::Part => return (bytes.len(), None),
+            Found::TooLong => return (bytes.len(), Some(Outcome::Garbled)),
+        };
+        let outcome = match (asked.op, line) {
+            _ if self.is_meta => {
+                let keys = keys_of(asked.op, self.keys_per_multiget);
+                meta::read_line(&mut self.reply, &self.content, asked, keys, line)
+            }
+            (SET, b"STORED") => Some(Outcome::Hit),
+            (GET | MULTIGET, b"END") => {
+                let wanted = keys_of(asked.op, self.keys_per_multiget);
+                Some(ending(&self.reply, wanted))
+            }
+            (GET | MULTIGET, line) if line.starts_with(b"VALUE ") => {
+                let keys = keys_of(asked.op, self.keys_per_multiget);
+                match begin_value(&mut self.reply, &self.content, asked.item, keys, &line[6..]) {
+                    Some(()) => None,
+                    None => Some(Outcome::Garbled),
+                }
+            }
+            (_, line) if is_error(line) => Some(Outcome::Status),
+            _ => Some(Outcome::Garbled),
+        };
+        self.lines.clear();
+        (used, outcome)
+    }
+
+    /// Checks body bytes against what the item holds; answers how many it used.
+    fn read_body(&mut self, bytes: &[u8]) -> usize {
+        let reply = &mut self.reply;
+        let run = bytes.len().min(reply.body_left);
+        let offset = reply.body_len + 2 - reply.body_left;
+        let body = run.min(reply.body_len.saturating_sub(offset));
+        if reply.flaw.is_none() && !self.content.holds(reply.item, offset, &bytes[..body]) {
+            reply.flaw = Some(Outcome::Content);
+        }
+        let line_end = &b"\r\n"[(offset + body).saturating_sub(reply.body_len)..];
+        if !line_end.starts_with(&bytes[body..run]) {
+            reply.flaw = Some(Outcome::Garbled); // the length told was not the length sent
+        }
+        reply.bytes += body as u32;
+        reply.body_left -= run;
+        run
+    }
+}
+
+/// Reads `<key> <flags> <bytes>`. The keys found come in the order asked for; others are garbage.
+fn begin_value(
+    reply: &mut Partial,
+    content: &Content,
+    first: u32,
+    keys: u32,
+    rest: &[u8],
+) -> Option<()> {
+    while reply.keys_seen < keys {
+        let item = nth_key(first, reply.keys_seen, content.items());
+        reply.keys_seen += 1;
+        if let Some([b' ', told @ ..]) = content.after_key(item, rest) {
+            let mut words = told.split(|&byte| byte == b' ');
+            let (_flags, length) = (words.next()?, number(words.next()?)?);
+            begin_body(reply, content, item, length);
+            return Some(());
+        }
+    }
+    None
+}
+
+/// A value of `item` follows, `length` bytes long.
+pub(super) fn begin_body(reply: &mut Partial, content: &Content, item: u32, length: u32) {
+    reply.item = item;
+    reply.keys_found += 1;
+    reply.body_len = length as usize;
+    reply.body_left = length as usize + 2;
+    if length != content.value_len(item) {
+        reply.flaw.get_or_insert(Outcome::Length);
+    }
+}
+
+pub(super) fn ending(reply: &Partial, wanted: u32) -> Outcome {
+    match reply.flaw {
+        Some(flaw) => flaw,
+        None if reply.keys_found < wanted => Outcome::Miss,
+        None => Outcome::Hit,
+    }
+}
+
+pub(super) fn is_error(line: &[u8]) -> bool {
+    let errors: [&[u8]; 4] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR", b"NOT_STORED"];
+    errors.iter().any(|error| line.starts_with(error))
+}

@@ -1,0 +1,284 @@
+//! A few bodies of replies, kept while the run goes on and looked at after it.
+//!
+//! Whether a body is what is expected takes longer to find out than a request may: a digest and a regular
+//! expression are computed after the run, on a sample. Of the first requests each reply is kept; when
+//! there is room for no more, every second one is forgotten, and from then on half as many are kept. So
+//! at the end it is one in `every`, evenly over the run, warm-up included, and some 200 to 400 of any
+//! number. The loop copies their bytes into buffers that are used again, and never waits for another
+//! thread that does so at the same moment: then the reply is not kept.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+use regex_lite::Regex;
+use ring::digest::{SHA256, digest};
+use sojourn_base::Fault;
+
+use crate::job::Job;
+
+/// Most bodies that are kept.
+const KEPT_MAX: usize = 400;
+/// Buffers for bodies that are being read, beside those that are kept.
+const READING: usize = 64;
+/// Room that a buffer has from the start; for longer bodies it grows once, and is used again.
+const ROOM: usize = 4096;
+/// Longest body that is kept, bytes.
+const BODY_MAX: usize = 1 << 20;
+/// Most bytes of all buffers: where bodies are longer, fewer are kept.
+const BYTES_MAX: usize = 32 << 20;
+/// Bytes shown of the first body that is wrong.
+const SHOWN: usize = 60;
+
+/// What is expected of each body, and the sample that is held against it.
+pub struct Sampled {
+    /// Of so many requests of a thread one is kept; a power of two.
+    every: AtomicU32,
+    shelf: Mutex<Shelf>,
+    sha256: Option<[u8; 32]>,
+    regex: Option<Regex>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    kept: Vec<(u32, Body)>,
+    free: Vec<Body>,
+    /// Of all kept bodies.
+    bytes: usize,
+}
+
+/// A body as far as it has been read.
+#[derive(Debug, Default)]
+pub struct Body {
+    bytes: Vec<u8>,
+    is_too_long: bool,
+}
+
+impl Body {
+    /// The next bytes of it.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.is_too_long |= self.bytes.len() + bytes.len() > BODY_MAX;
+        if !self.is_too_long {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.is_too_long = false;
+    }
+}
+
+/// What a sample of bodies came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Bodies that were checked.
+    pub checked: u64,
+    /// One in so many replies.
+    pub every: u64,
+    /// Bodies too long to be checked.
+    pub too_long: u64,
+    /// Of those checked, how many failed, by the job's key for the check.
+    pub failed: BTreeMap<String, u64>,
+    /// How the first body that failed begins; empty without one.
+    pub example: String,
+}
+
+impl Sampled {
+    /// What `job` expects of bodies; `None`: nothing that needs their bytes.
+    pub fn of(job: &Job) -> Result<Option<Self>, Fault> {
+        if job.expect_sha256.is_empty() && job.expect_regex.is_empty() {
+            return Ok(None);
+        }
+        let shelf = Shelf {
+            kept: Vec::with_capacity(KEPT_MAX),
+            free: (0..KEPT_MAX + READING).map(|_| with_room()).collect(),
+            bytes: 0,
+        };
+        Ok(Some(Self {
+            every: AtomicU32::new(1),
+            shelf: Mutex::new(shelf),
+            sha256: sha256(&job.expect_sha256)?,
+            regex: regex(&job.expect_regex)?,
+        }))
+    }
+
+    /// Where the body of the reply to request `id` goes; `None`: it is not kept.
+    #[inline]
+    pub fn begin(&self, id: u32) -> Option<Body> {
+        let is_kept = id & (self.every.load(Relaxed) - 1) == 0;
+        if is_kept { self.shelf.try_lock().ok()?.free.pop() } else { None }
+    }
+
+    /// Keeps the whole body of the reply to request `id`.
+    #[cold]
+    pub fn keep(&self, id: u32, body: Body) {
+        let Ok(mut shelf) = self.shelf.try_lock() else { return };
+        if shelf.kept.len() == KEPT_MAX || shelf.bytes + body.bytes.len() > BYTES_MAX {
+            self.thin(&mut shelf);
+        }
+        let is_kept = id & (self.every.load(Relaxed) - 1) == 0;
+        if is_kept && shelf.kept.len() < KEPT_MAX {
+            shelf.bytes += body.bytes.len();
+            shelf.kept.push((id, body));
+        } else {
+            shelf.give_back(body);
+        }
+    }
+
+    /// The reply was none that is checked, or never ended.
+    #[cold]
+    pub fn give_back(&self, body: Body) {
+        if let Ok(mut shelf) = self.shelf.try_lock() {
+            shelf.give_back(body);
+        }
+    }
+
+    /// Forgets every second one, at least.
+    fn thin(&self, shelf: &mut Shelf) {
+        let before = shelf.kept.len();
+        while shelf.kept.len() == before && self.every.load(Relaxed) < 1 << 30 {
+            let every = self.every.load(Relaxed) * 2;
+            self.every.store(every, Relaxed);
+            let mut at = 0;
+            while at < shelf.kept.len() {
+                if shelf.kept[at].0 & (every - 1) == 0 {
+                    at += 1;
+                    continue;
+                }
+                let (_, body) = shelf.kept.swap_remove(at);
+                shelf.bytes -= body.bytes.len();
+                shelf.give_back(body);
+            }
+        }
+    }
+
+    /// Holds what was kept against what is expected.
+    pub fn look(&self) -> Looked {
+        let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looked = Looked { every: self.every.load(Relaxed).into(), ..Looked::default() };
+        for (_, body) in &shelf.kept {
+            if body.is_too_long {
+                looked.too_long += 1;
+                continue;
+            }
+            looked.checked += 1;
+            if let Some(key) = self.fails(&body.bytes) {
+                *looked.failed.entry(key.into()).or_default() += 1;
+                if looked.example.is_empty() {
+                    let shown = &body.bytes[..body.bytes.len().min(SHOWN)];
+                    looked.example = format!("\"{}\"", shown.escape_ascii());
+                }
+            }
+        }
+        looked
+    }
+
+    /// The first check that a body fails.
+    fn fails(&self, body: &[u8]) -> Option<&'static str> {
+        let is_other = |wanted: &[u8; 32]| digest(&SHA256, body).as_ref() != wanted;
+        if self.sha256.as_ref().is_some_and(is_other) {
+            return Some("expect_sha256");
+        }
+        let text = String::from_utf8_lossy(body);
+        let is_found = self.regex.as_ref().is_none_or(|regex| regex.is_match(&text));
+        (!is_found).then_some("expect_regex")
+    }
+}
+
+impl Shelf {
+    fn give_back(&mut self, mut body: Body) {
+        body.clear();
+        self.free.push(body);
+    }
+}
+
+fn with_room() -> Body {
+    let mut bytes = vec![1; ROOM]; // touch the pages
+    bytes.clear();
+    Body { bytes, is_too_long: false }
+}
+
+fn sha256(text: &str) -> Result<Option<[u8; 32]>, Fault> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let are_digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+    let found = bytes.filter(|_| are_digits).and_then(|bytes| bytes.try_into().ok());
+    found.map(Some).ok_or_else(|| {
+        let fix = "give its 64 hexadecimal digits: curl -s URL | sha256sum";
+        Fault::usage(format!("'{text}' is not a SHA-256"), "expect_sha256", fix)
+    })
+}
+
+fn regex(text: &str) -> Result<Option<Regex>, Fault> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    Regex::new(text).map(Some).map_err(|error| {
+        let fix = "write it as for grep -E; (?s) lets . be a line's end too";
+        Fault::usage(format!("'{text}' is not a regular expression: {error}"), "expect_regex", fix)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expecting(regex: &str) -> Sampled {
+        Sampled::of(&Job { expect_regex: regex.into(), ..Job::default() }).unwrap().unwrap()
+    }
+
+    fn reply(sampled: &Sampled, id: u32, text: &str) {
+        if let Some(mut body) = sampled.begin(id) {
+            body.push(text.as_bytes());
+            sampled.keep(id, body);
+        }
+    }
+
+    #[test]
+    fn of_many_replies_an_even_sample_is_checked_in_memory_that_does_not_grow() {
+        let sampled = expecting("^good");
+        for id in 0..100_000 {
+            reply(&sampled, id, if id < 50_000 { "good" } else { "bad" });
+        }
+        let looked = sampled.look();
+        assert_eq!(looked.every, 256, "100 000 / 400 is 250");
+        assert_eq!(looked.checked, 100_000_u64.div_ceil(256));
+        assert_eq!(looked.failed["expect_regex"], looked.checked / 2);
+        assert_eq!(looked.example, "\"bad\"");
+        let shelf = sampled.shelf.lock().unwrap();
+        assert_eq!(shelf.kept.len() + shelf.free.len(), KEPT_MAX + READING);
+    }
+
+    #[test]
+    fn bodies_are_held_against_a_digest_and_a_regular_expression() {
+        let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+        let job = Job { expect_sha256: hello.into(), ..Job::default() };
+        let sampled = Sampled::of(&job).unwrap().unwrap();
+        reply(&sampled, 0, "hello");
+        reply(&sampled, 1, "");
+        assert_eq!((sampled.look().checked, sampled.look().failed["expect_sha256"]), (2, 1));
+        assert!(Sampled::of(&Job::default()).unwrap().is_none());
+        let at = |job: Job| Sampled::of(&job).err().unwrap().at;
+        for sha in ["x", &hello[1..], &hello.replace('2', "+")] {
+            assert_eq!(at(Job { expect_sha256: sha.into(), ..Job::default() }), "expect_sha256");
+        }
+        assert_eq!(at(Job { expect_regex: "(".into(), ..Job::default() }), "expect_regex");
+    }
+
+    #[test]
+    fn a_body_too_long_to_keep_is_told_and_not_checked() {
+        let sampled = expecting("x");
+        let long = "x".repeat(BODY_MAX / 2 + 1);
+        let mut body = sampled.begin(0).unwrap();
+        body.push(long.as_bytes());
+        body.push(long.as_bytes());
+        sampled.keep(0, body);
+        let looked = sampled.look();
+        assert_eq!((looked.checked, looked.too_long), (0, 1));
+    }
+}

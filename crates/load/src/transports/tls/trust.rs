@@ -1,0 +1,179 @@
+//! Which certificates are believed, and under which name a server must have one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use sojourn_base::Fault;
+
+use crate::job::Job;
+use crate::target::{Carrier, Target};
+
+/// Where Linux distributions keep the issuers that they trust.
+const BUNDLES: [&str; 3] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+];
+/// The variable by which a user names another; `OpenSSL` reads it too.
+const BUNDLE_VARIABLE: &str = "SSL_CERT_FILE";
+
+/// What a handshake needs: whom to believe, and whom to ask for.
+#[derive(Clone, Debug)]
+pub struct Secure {
+    /// Shared by all connections, so that sessions are resumed on any of them.
+    pub(super) config: Arc<ClientConfig>,
+    /// The name for which the server must have a certificate, and by which it is asked for (SNI).
+    pub(super) name: ServerName<'static>,
+}
+
+impl Secure {
+    /// For `target`; `None` where it is not reached by TLS. Refuses wishes that only TLS can fulfil.
+    pub fn of(job: &Job, target: &Target) -> Result<Option<Self>, Fault> {
+        if target.scheme.carrier != Carrier::Tls {
+            return refuse_wishes(job, target).map(|()| None);
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let trust = Trust::of(job, &provider)?;
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Fault::failed(error.to_string(), "target", "use http://"))?;
+        let mut config = builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(trust))
+            .with_no_client_auth();
+        if !target.scheme.alpn.is_empty() {
+            config.alpn_protocols = vec![target.scheme.alpn.into()];
+        }
+        Ok(Some(Self { config: Arc::new(config), name: name(job, target)? }))
+    }
+}
+
+fn refuse_wishes(job: &Job, target: &Target) -> Result<(), Fault> {
+    let keys = [
+        ("insecure", job.insecure),
+        ("ca_file", !job.ca_file.is_empty()),
+        ("server_name", !job.server_name.is_empty()),
+    ];
+    let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let what = format!("{} is not secured by TLS, and has no {key}", target.scheme.name);
+    Err(Fault::usage(what, key, "leave it out, or use a target of https"))
+}
+
+fn name(job: &Job, target: &Target) -> Result<ServerName<'static>, Fault> {
+    let (text, at) = match job.server_name.as_str() {
+        "" if target.is_unix() => ("localhost", "target"),
+        "" => (target.host.as_str(), "target"),
+        given => (given, "server_name"),
+    };
+    ServerName::try_from(text.to_string()).map_err(|_| {
+        let what = format!("'{text}' is no name that a certificate can have");
+        Fault::usage(what, at, "give the server's name in the DNS with --server-name")
+    })
+}
+
+/// Certificates that are believed: those that an issuer signed, those named themselves, or any.
+#[derive(Debug)]
+struct Trust {
+    /// `None`: any is.
+    issued: Option<Arc<WebPkiServerVerifier>>,
+    /// Certificates of the job's own file: one of a server is believed even if it is no issuer's.
+    named: Vec<CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Trust {
+    fn of(job: &Job, provider: &Arc<CryptoProvider>) -> Result<Self, Fault> {
+        let mut this = Self { issued: None, named: Vec::new(), provider: Arc::clone(provider) };
+        if job.insecure {
+            return Ok(this);
+        }
+        let is_own = !job.ca_file.is_empty();
+        let (path, at) =
+            if is_own { (job.ca_file.clone(), "ca_file") } else { (bundle()?, "target") };
+        let found = certificates(&path, at)?;
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(found.iter().cloned());
+        let verifier =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+                .build();
+        this.issued = Some(verifier.map_err(|error| {
+            Fault::usage(format!("{path} names no issuer: {error}"), at, "give certificates in PEM")
+        })?);
+        if is_own {
+            this.named = found;
+        }
+        Ok(this)
+    }
+}
+
+fn bundle() -> Result<String, Fault> {
+    let named = std::env::var(BUNDLE_VARIABLE).ok();
+    let usual = || BUNDLES.iter().find(|path| Path::new(path).exists()).map(|path| (*path).into());
+    named.or_else(usual).ok_or_else(|| {
+        let fix =
+            "install ca-certificates, name issuers with --ca-file, or take any with --insecure";
+        Fault::failed("this machine has no list of trusted issuers", "target", fix)
+    })
+}
+
+fn certificates(path: &str, at: &str) -> Result<Vec<CertificateDer<'static>>, Fault> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        let what = format!("cannot read {path}: {error}");
+        Fault::usage(what, at, "name a file of certificates in PEM")
+    })?;
+    let found: Vec<_> = CertificateDer::pem_slice_iter(&bytes).filter_map(Result::ok).collect();
+    if found.is_empty() {
+        let fix = "give a file of certificates in PEM: -----BEGIN CERTIFICATE-----";
+        return Err(Fault::usage(format!("{path} holds no certificate"), at, fix));
+    }
+    Ok(found)
+}
+
+impl ServerCertVerifier for Trust {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(issued) = &self.issued else { return Ok(ServerCertVerified::assertion()) };
+        if self.named.iter().any(|one| one.as_ref() == end_entity.as_ref()) {
+            verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        issued.verify_server_cert(end_entity, intermediates, name, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, dss, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, dss, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,286 @@
+"""`sojourn try` and `sojourn init`: the user's own service, first."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sojourn.cli.faults import say
+from sojourn.cli.options import OUTPUT_PANEL, AsJson
+from sojourn.cli.patience import Force, Wait, patience
+from sojourn.cli.plain import plain, put_json
+from sojourn.errors import Exit, SpecFault
+
+if TYPE_CHECKING:
+    from sojourn.services.external import External
+    from sojourn.spec import Study
+
+_LOAD, _SERVICE = "Load", "Service"
+_EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET", show_default=False,
+        help="A URL, host:port or the path of a unix socket.",
+    ),
+]  # fmt: skip
+MaybeTarget = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[TARGET]", show_default=False,
+        help="A URL, host:port or the path of a unix socket of a service that runs.",
+    ),
+]  # fmt: skip
+Bound = Annotated[
+    str,
+    typer.Option(
+        "--bound", metavar="TIME", rich_help_panel=_LOAD,
+        help="Longest time at the quantile, such as 10ms.",
+        show_default="5 times the quantile at 20 % load",
+    ),
+]  # fmt: skip
+Quantile = Annotated[
+    float, typer.Option("--quantile", metavar="Q", rich_help_panel=_LOAD, help="0.99 is p99.")
+]
+Rates = Annotated[
+    str,
+    typer.Option(
+        "--rates", metavar="RATE,RATE", rich_help_panel=_LOAD,
+        help="Offer these loads and no more, requests/s, such as 500,2k.",
+        show_default="as far as it goes",
+    ),
+]  # fmt: skip
+Connections = Annotated[
+    int,
+    typer.Option("--connections", "-c", min=1, max=10_000, rich_help_panel=_LOAD,
+                 help="Connections, over all of the client."),
+]  # fmt: skip
+Preload = Annotated[
+    bool,
+    typer.Option(
+        "--preload", rich_help_panel=_SERVICE,
+        help="memcache, RESP: set the 10,000 keys that are asked for first. It writes into the "
+        "service.",
+    ),
+]  # fmt: skip
+AnyLength = Annotated[
+    bool,
+    typer.Option(
+        "--any-length", rich_help_panel=_SERVICE,
+        help="Replies of any length are successes, empty ones too; else they must be as long as "
+        "the first ones.",
+    ),
+]  # fmt: skip
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes", "-y", rich_help_panel=_LOAD,
+        help="Load a service of another machine as far as it goes.",
+    ),
+]  # fmt: skip
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT_PANEL, help="Show no progress.")
+]
+
+
+def try_(
+    target: Target,
+    bound: Bound = "",
+    quantile: Quantile = 0.99,
+    rates: Rates = "",
+    connections: Connections = 16,
+    preload: Preload = False,
+    any_length: AnyLength = False,
+    yes: Yes = False,
+    wait: Wait = "0s",
+    force: Force = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> int:
+    """Load a service that runs for half a minute: one sentence, one plot, no file.
+
+    First it is asked three times: is it there, does it speak what the target says, does it want a
+    password? Then it is loaded as far as it goes, and the load is looked for that keeps the tail
+    within the bound. With --rates it gets these loads and no more. Nothing of it is changed.
+
+    \b
+    Exit codes: 0 answered, 1 no load meets the bound, 2 the target is wrong or does not answer as
+    it should, 3 unknown: a self-check failed, 4 something outside failed, 130 stopped.
+
+    \b
+    Examples:
+      sojourn try http://localhost:8080/
+      sojourn try http://localhost:8080/search?q=x --bound 50ms
+      sojourn try redis://localhost:6379 --preload
+      sojourn try localhost:8080 --rates 500,1k,2k
+    """
+    study = _study(
+        {"target": target, "preload": preload, **({"expect_bytes": 0} if any_length else {})},
+        {"connections": connections}, q=quantile, bound=bound, rates=rates,
+    )  # fmt: skip
+    at = _met(target, study, is_filled=preload)
+    if not (yes or rates or _is_here(at)):
+        raise SpecFault(
+            f"{at.where.authority} is another machine, and would be loaded as far as it goes",
+            at="TARGET",
+            fix="say --yes if it is yours to load, or offer less: --rates 100,200",
+        )
+    from sojourn import pipeline
+    from sojourn.analysis.questions import flat
+    from sojourn.cli.ticker import Ticker
+    from sojourn.report import glance
+    from sojourn.run.signals import ending_in_order
+
+    with ending_in_order(), Ticker(at.where.url, is_quiet=quiet) as ticker:
+        found = pipeline.glance(study, ticker, patience=patience(wait, None, is_forced=force))
+    service = found.services[0]
+    following = shlex.join(["sojourn", "init", target])
+    if as_json:
+        said = {"sentence": glance.sentence(service, at.where.url), "next": following}
+        put_json({**said, **plain(flat(found))})
+    else:
+        width = min(100, shutil.get_terminal_size((80, 24)).columns)
+        typer.echo(glance.text(service, target=at.where.url, command=following, width=width))
+    return _EXITS[str(found.verdict)]
+
+
+def _study(
+    params: Mapping[str, Any], load: Mapping[str, Any], *, q: float, bound: str, rates: str
+) -> Study:
+    """The study behind it; SpecFault for options that are none."""
+    from pydantic import ValidationError
+
+    from sojourn.spec import own
+    from sojourn.spec.faults import mistakes
+
+    asked = [part.strip() for part in rates.split(",") if part.strip()]
+    try:
+        return own.glance(params, load, q=q, bound=bound, rates=asked)
+    except ValidationError as error:
+        key, what, fix = next(mistakes(error, {}))
+        del key
+        options = ("bound", "--bound"), ("q is", "--quantile"), ("", "--rates")
+        at = next(option for word, option in options if word in what)
+        raise SpecFault(what, at=at, fix=fix) from None
+
+
+def _met(target: str, study: Study, *, is_filled: bool) -> External:
+    """The service, asked three times, before anything else is loaded or locked.
+
+    Raises:
+        SpecFault, HostFault: it is not there, or not as it should be.
+    """
+    from sojourn.services import asked, external
+    from sojourn.services.kind import Allowance
+
+    spec = study.services[0]
+    allowance = Allowance(cpus=1, memory_bytes=0)
+    params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
+    service = external.build(params, allowance).met(spec.load)
+    assert isinstance(service, external.External)  # noqa: S101  # what it builds
+    if service.where.scheme in asked.KEYS and not is_filled:
+        raise SpecFault(
+            f"{target} is a key-value store, and does not hold the keys that are asked for",
+            at="TARGET",
+            fix="say --preload: 10,000 keys of 30 B are set to values of 200 B, 2.3 MB in all",
+        )
+    return service
+
+
+def _is_here(service: External) -> bool:
+    from sojourn.services import asked
+
+    return asked.is_here(service.where)
+
+
+Command = Annotated[
+    str,
+    typer.Option(
+        "--command", metavar="ARGV", show_default=False,
+        help="A command that starts the service, with {port} where its port stands; the lab starts "
+        "and ends it.",
+    ),
+]  # fmt: skip
+Out = Annotated[
+    str,
+    typer.Option(
+        "--out", "-o", metavar="FILE", show_default="a name from the target",
+        help="The file to write; -: to stdout.",
+    ),
+]  # fmt: skip
+Over = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
+
+
+def init(
+    target: MaybeTarget = None, command: Command = "", out: Out = "", force: Over = False
+) -> None:
+    """Write a study about a service of your own, with every key that matters explained.
+
+    A target is asked three times, so that the file fits it; a command is not started.
+
+    \b
+    Examples:
+      sojourn init http://localhost:8080/
+      sojourn init --command "python3 app.py --port {port}" -o app.toml
+    """
+    from sojourn.spec import own
+
+    if bool(target) == bool(command):
+        raise SpecFault(
+            "init wants a service: one that runs, or a command that starts it",
+            at="sojourn init",
+            fix="give http://localhost:8080/, or --command 'python3 app.py --port {port}'",
+        )
+    facts: tuple[tuple[str, str], ...] = ()
+    has_items = False
+    name = own.name_of(Path(shlex.split(command)[0]).name if command else target or "")
+    if out and out != "-":
+        name = own.name_of(Path(out).stem)
+    if target:
+        facts, has_items, target = _asked(target)
+    else:
+        _check_command(command)
+    text = own.written(
+        name=name, target=target or "", command=command, has_items=has_items, facts=facts
+    )
+    if out == "-":
+        typer.echo(text, nl=False)
+        return
+    path = Path(out or f"{name}.toml")
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        fix = "give another name with -o, or --force"
+        raise SpecFault(f"{path} is there already", at=str(path), fix=fix) from None
+    except OSError as error:
+        fix = "give another file with -o, or - for stdout"
+        raise SpecFault(f"it cannot be written: {error.strerror}", at=str(path), fix=fix) from None
+    typer.echo(str(path))
+    say(f"next: sojourn plan {path} --profile quick, then sojourn run {path} --profile quick")
+
+
+def _asked(target: str) -> tuple[tuple[tuple[str, str], ...], bool, str]:
+    """What a service said when it was asked, whether it holds items, and its target with scheme."""
+    from sojourn.services import asked, external
+    from sojourn.services.kind import RUNS_ON, Allowance
+
+    service = external.build({"target": target}, Allowance(cpus=1, memory_bytes=0)).met({})
+    assert isinstance(service, external.External)  # noqa: S101  # what it builds
+    seen = service.process()
+    its = [("processes", f"the first is {seen.pid}")] if seen else []
+    facts = [(what, how) for what, how in service.setup if what not in {RUNS_ON, "target"}]
+    return (*facts, *its), service.where.scheme in asked.KEYS, service.where.url
+
+
+def _check_command(command: str) -> None:
+    from sojourn.services import command as commands
+    from sojourn.services.kind import Allowance
+
+    commands.build({"argv": command}, Allowance(cpus=1, memory_bytes=1 << 30))

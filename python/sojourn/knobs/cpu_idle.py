@@ -1,0 +1,94 @@
+"""A service whose whole control group runs only where nobody else wants the CPU (`cpu.idle`).
+
+The group's form of the policy `idle`: its threads keep their own policies among themselves, and all
+of them together have the weight of one idle thread. It is felt on one CPU by two burners, one in
+the service's group and one in a group of its own beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sojourn.knobs import cpu_weight, groups
+from sojourn.knobs.groups import Group
+from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
+from sojourn.knobs.limit import NONE, UNDO, Limit
+from sojourn.knobs.probe import BURN, Probe
+
+NAME = "cpu_idle"
+CONTROLLER = "cpu"
+FILE = "cpu.idle"
+ON = "on"
+SHARE = 3 / 1024  # of a usual group's: kernel/sched/sched.h, WEIGHT_IDLEPRIO
+WINDOW_S = 0.5
+
+
+class CpuIdle(Limit):
+    """Whether one service's group is an idle one."""
+
+    name, controller = NAME, CONTROLLER
+
+    def value(self, level: str) -> int:
+        """1: it is; 0: it is not."""
+        return int(level == ON)
+
+    def level(self, value: int) -> str:
+        """As it is typed."""
+        return ON if value else NONE
+
+    def found(self, group: Group) -> int:
+        """What the group's file says."""
+        return int(group.text(FILE) or 0)
+
+    def files(self, value: int, group: Group) -> Sequence[tuple[str, str]]:
+        """One file, the same in both versions."""
+        del group
+        return ((FILE, str(value)),)
+
+    def apply(self, level: str) -> None:
+        """Move the service into an idle group; "none" takes it out of that again."""
+        if level == NONE:
+            if self.group is not None:
+                self.restore()
+            return
+        super().apply(level)
+
+    def bites(self, value: int, group: Group) -> Felt:
+        """Let two burners want one CPU, one of them in this group."""
+        if not value:
+            return Felt(holds=None, why="it reads back; a usual group cannot be told from another")
+        cpu = self.cpus()[:1]
+        with (
+            groups.beside(self._on, group) as other,
+            Probe(BURN, 1, WINDOW_S) as mine,
+            Probe(BURN, 1, WINDOW_S) as theirs,
+        ):
+            groups.put(group.tree, group.folder, mine.on(cpu).pid)
+            groups.put(group.tree, other, theirs.on(cpu).pid)
+            return cpu_weight.judge(*cpu_weight.both(mine, theirs), SHARE)
+
+
+def lacks(asked: Asked) -> Lack | None:
+    """Control groups with the file, which Linux 5.15 brought."""
+    if asked.level == NONE:
+        return None
+    if lack := groups.lacking(asked, CONTROLLER):
+        return lack
+    release = (asked.tree.text("/proc/sys/kernel/osrelease") or "5.15").split(".")
+    if (int(release[0]), int(release[1].split("-")[0])) < (5, 15):
+        return Lack(missing="idle control groups (cpu.idle)", mend="Linux 5.15 or later")
+    return None
+
+
+KIND = KnobKind(
+    name=NAME,
+    about="a service that runs only where nobody else wants the CPU, as a group",
+    level='"on" or "none"',
+    pattern="on|none",
+    needs=("root or a delegated subtree", "the control-group controller cpu", "Linux 5.15"),
+    source="L24, and M23",
+    orders=True,
+    lacks=lacks,
+    build=CpuIdle,
+    undo=UNDO,
+)

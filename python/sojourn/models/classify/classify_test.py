@@ -1,0 +1,176 @@
+"""Services of known class come out right, neighbouring ones otherwise; the paper's nine agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.models.classify import classify, evidence, planted, published, rules, signs
+from sojourn.models.classify.answer import INFERRED, MEASURED, Class
+from sojourn.models.classify.evidence import Ends
+from sojourn.models.classify.planted import Known, Planted
+from sojourn.models.classify.scenario import CPU, MEMORY, READ, WRITE, Carried, Scenario
+from sojourn.models.classify.signs import Level, Signs, Trend
+
+
+def seen(
+    service: Planted, threads: Sequence[int] = (1, 8), *, seed: int = 1, **options: object
+) -> Class:
+    rng = np.random.default_rng(seed)
+    made = [planted.scenario(service, n, rng, **options) for n in threads]  # type: ignore[arg-type]
+    return classify("planted", made)
+
+
+def words(found: Class) -> tuple[str, ...]:
+    return tuple(answer.word for answer in found.answers)
+
+
+@pytest.mark.parametrize("known", planted.TABLE, ids=lambda known: known.name)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_planted_service_comes_out_right_within_a_minute_of_load(known: Known, seed: int) -> None:
+    truth = (known.scalable, known.smt, known.critical)
+    assert words(seen(known.service, seed=seed, seconds=30)) == truth
+
+
+def test_each_parameter_moves_the_answer_once_and_not_back() -> None:
+    def scalable(serial: float) -> str:
+        return seen(Planted(serial=serial), seconds=60).scalable.word
+
+    said = [scalable(2.0**-power) for power in range(8)]
+    assert said[0] == "no"
+    assert said[-1] == "yes"
+    order = {"no": 0, "undecided": 1, "yes": 2}
+    assert said == sorted(said, key=order.__getitem__)
+    assert "undecided" in said  # between the two nothing is said
+
+
+def test_a_global_lock_has_the_exponent_of_the_utilisation_law() -> None:
+    one, eight = (planted.use(Planted(serial=1.0), n).rates[CPU] for n in (1, 8))
+    grown = Ends(value=eight / one, lo=eight / one, hi=eight / one)
+    power = evidence.exponent(grown, 8)
+    assert power is not None
+    assert 1 + power.value == pytest.approx(0.0, abs=1e-9)  # n threads carry what one does
+
+
+def test_without_memory_bandwidth_busy_threads_are_not_taken_for_work() -> None:
+    lock = seen(Planted(serial=1.0), blind=[MEMORY])
+    assert lock.scalable.word == "no"  # CPU use alone drops
+    scaler = seen(Planted(), blind=[MEMORY])
+    assert scaler.scalable.word == "undecided"
+    assert "spin" in scaler.scalable.why
+    assert ("memory bandwidth", "this host does not count it") in scaler.unseen
+
+
+def test_what_it_carried_has_the_last_word_and_contradictions_are_told() -> None:
+    spins = seen(Planted(serial=1.0, spins=True), has_load=True)
+    assert (spins.scalable.word, spins.scalable.by) == ("no", MEASURED)
+    assert spins.scalable.others[0].word == "undecided"
+    assert not spins.scalable.is_contradicted
+    # Its memory traffic grows by itself while it carries no more.
+    rng = np.random.default_rng(1)
+    one, eight = (planted.scenario(Planted(), n, rng) for n in (1, 8))
+    load = Carried(rps=100, lo=95, hi=105)
+    liar = classify("liar", [replace(one, carried=load), replace(eight, carried=load)])
+    assert (liar.scalable.word, liar.scalable.others[0].word) == ("no", "yes")
+    assert liar.scalable.is_contradicted
+    wide = Carried(rps=100, lo=10, hi=1000)
+    open_ = classify("open", [replace(one, carried=wide), replace(eight, carried=wide)])
+    assert (open_.scalable.word, open_.scalable.by) == ("yes", INFERRED)
+
+
+def test_siblings_are_judged_by_load_where_both_were_measured() -> None:
+    rng = np.random.default_rng(1)
+
+    def smt(service: Planted) -> str:
+        both = [
+            planted.scenario(service, 8, rng, is_packed=p, has_load=True) for p in (False, True)
+        ]
+        one = planted.scenario(service, 1, rng, has_load=True)
+        found = classify("packed", [one, *both])
+        assert found.smt.number_is.endswith("8-SMT over 8-ST")
+        assert found.smt.by == MEASURED
+        return found.smt.word
+
+    assert smt(Planted()) == "yes"
+    assert smt(Planted(cpu_s=1e-5, wait_s=1e-3)) == "no"
+
+
+def test_too_few_samples_decide_nothing() -> None:
+    short = seen(Planted(serial=1.0), seconds=11)
+    assert words(short)[:2] == ("undecided", "undecided")
+    assert any(reading.reads.startswith("too few samples") for reading in short.readings)
+    alone = seen(Planted(), [8])
+    assert alone.scalable.word == "undecided"
+    with pytest.raises(ValueError, match="no scenario"):
+        classify("nobody", [])
+
+
+def test_the_interval_of_a_mean_covers_it_although_samples_depend_on_each_other() -> None:
+    rng = np.random.default_rng(7)
+    for runs, length in ((1, 30), (3, 10)):
+        hits = 0
+        for _ in range(400):
+            series = [planted._noise(rng, length) for _ in range(runs)]
+            found = evidence.mean(series)
+            assert found is not None
+            hits += found.ends.lo <= 0 <= found.ends.hi
+        assert hits / 400 > 0.85, (runs, length)  # of 0.95; 0.75 where each sample counts
+
+
+def test_of_two_means_the_ratio_has_the_closed_form_of_welch() -> None:
+    base, top = (evidence.Mean(value=v, error=v / 100, freedom=9) for v in (1.0, 2.0))
+    found = evidence.ratio(base, top)
+    assert found is not None
+    half = 2.100922 * math.sqrt(2) / 100  # Student's 97.5 % for 18 degrees of freedom
+    assert (found.lo, found.hi) == pytest.approx(
+        (2 * math.exp(-half), 2 * math.exp(half)), rel=1e-6
+    )
+    assert evidence.ratio(base, replace(top, value=0.0)) is None
+
+
+def test_a_disk_that_is_used_now_and_then_makes_no_disk_service() -> None:
+    def disk(reads: Sequence[float], writes: Sequence[float]) -> Signs:
+        series = {READ: [np.array(reads)], WRITE: [np.array(writes)]}
+        return signs.of(Scenario(threads=1, series=series), None)
+
+    quiet, busy = [0.0] * 30, [5e6] * 30
+    assert disk(quiet, [*busy[:3], *quiet[:27]]).disk is Level.LOW
+    assert disk(quiet, busy).disk is Level.MEDIUM
+    assert disk(quiet, busy).is_reader is False
+    assert disk(busy, [1e6] * 30).is_reader is True  # five sixths
+    assert disk(busy, [2e6] * 30).is_reader is False
+    assert disk(quiet, [*busy[:15], *quiet[:15]]).disk is Level.UNKNOWN
+
+
+def test_the_papers_nine_agree_and_what_is_not_seen_is_never_guessed_wrongly() -> None:
+    first, *rest = published.agreements()
+    assert all(row.is_right for row in first.rows)
+    assert len(first.rows) == 27
+    for found in rest:
+        assert not [row for row in found.rows if row.is_wrong], found.sight
+        assert [row for row in found.rows if row.ours == "undecided"], found.sight
+    missed = {(question, rule): services for question, rule, _, services in published.simple()}
+    assert missed["scalable", "CPU use does not fall"] == ("media-streaming",)
+    assert missed["SMT-sensitive", "CPU use is not low"] == ("masstree",)
+
+
+def test_the_loads_of_the_papers_text_say_the_same_as_its_table() -> None:
+    assert [ours for *_, ours, _ in published.by_load()] == ["yes", "no", "no", "yes", "yes"]
+    assert all(ours == paper for *_, ours, paper in published.by_load())
+
+
+def test_actions_follow_from_the_answers() -> None:
+    nothing = Signs()
+    grows = Signs(memory_trend=Trend.RISES)
+    assert rules.actions("undecided", "undecided", "undecided", nothing) == ()
+    first, second = rules.actions("no", "no", rules.CPU_NO, nothing)
+    assert "two logical CPUs" in first.what
+    assert "siblings" in second.what
+    (ways,) = rules.actions("yes", "yes", rules.CPU_YES, grows)
+    assert "last-level cache" in ways.what
+    (disk,) = rules.actions("yes", "yes", rules.DISK_WRITE, nothing)
+    assert "lightly loaded" in disk.what

@@ -1,0 +1,176 @@
+"""Means of samples and their trends, each with an interval; no interval where too little is there.
+
+Samples a second apart depend on each other, so they are not counted as independent: of three runs
+or more the runs' means are, of fewer the means of batches of consecutive samples (M9).
+
+Source: Law, Simulation Modeling and Analysis, 5th ed. (2015), 9.5.3, for batch means; the ratio of
+two means is taken on the log scale with Welch's degrees of freedom (Welch, Biometrika 34, 1947).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from sojourn.analysis.times import Floats
+from sojourn.models.classify.scenario import Carried
+
+LEVEL = 0.95
+RUNS_MIN = 3
+BATCHES_MIN, BATCHES, BATCH_MIN = 4, 10, 3  # of fewer than 12 samples nothing is said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """A number and its 95 % interval; `lo` −∞ and `hi` ∞ where there is too little to bound it."""
+
+    value: float
+    lo: float
+    hi: float
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there was enough to bound it on both sides."""
+        return math.isfinite(self.lo) and math.isfinite(self.hi)
+
+    def is_below(self, edge: float) -> bool:
+        """Whether all of the interval is."""
+        return self.hi < edge
+
+    def is_above(self, edge: float) -> bool:
+        """Whether all of the interval is."""
+        return self.lo > edge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """A mean with its standard error and degrees of freedom; `error` nan: not known."""
+
+    value: float
+    error: float
+    freedom: float
+
+    @property
+    def ends(self) -> Ends:
+        """The mean with Student's interval."""
+        if math.isnan(self.error):
+            return Ends(value=self.value, lo=-math.inf, hi=math.inf)
+        half = float(stats.t.ppf((1 + LEVEL) / 2, self.freedom)) * self.error
+        return Ends(value=self.value, lo=self.value - half, hi=self.value + half)
+
+
+def mean(runs: Sequence[Floats]) -> Mean | None:
+    """The mean of a resource over its runs; None without a sample.
+
+    Args:
+        runs: samples of each run in order of time.
+
+    >>> round(mean([np.array([1.0, 3.0]), np.array([2.0]), np.array([3.0])]).ends.hi, 2)
+    3.77
+    """
+    kept = [run for run in runs if len(run)]
+    if not kept:
+        return None
+    parts = _parts(kept)
+    if len(parts) < RUNS_MIN:
+        return Mean(value=float(np.mean(np.concatenate(kept))), error=math.nan, freedom=1)
+    spread = float(parts.std(ddof=1)) / math.sqrt(len(parts))
+    return Mean(value=float(parts.mean()), error=spread, freedom=len(parts) - 1)
+
+
+def share_above(runs: Sequence[Floats], edge: float) -> Ends | None:
+    """The share of samples that are at `edge` or above, 0 to 1; None without a sample.
+
+    Where all or none are, Student knows of no spread; then the interval is that of as many
+    independent batches (Hanley and Lippman-Hand, "If nothing goes wrong, is everything all right?",
+    JAMA 249, 1983).
+
+    >>> share_above([np.zeros(60)], 1.0)
+    Ends(value=0.0, lo=0.0, hi=0.2588655508930885)
+    """
+    told = [np.asarray(run >= edge, float) for run in runs if len(run)]
+    found = mean(told)
+    if found is None or math.isnan(found.error):
+        return None if found is None else found.ends
+    if found.error > 0:
+        return found.ends
+    rare = 1 - (1 - LEVEL) ** (1 / (found.freedom + 1))
+    lo, hi = (found.value, rare) if found.value < 0.5 else (1 - rare, found.value)
+    return Ends(value=found.value, lo=lo, hi=hi)
+
+
+def ratio(base: Mean | None, top: Mean | None) -> Ends | None:
+    """`top` over `base` with its interval; None where one is not there, or not above 0."""
+    if base is None or top is None or base.value <= 0 or top.value <= 0:
+        return None
+    value = top.value / base.value
+    parts = [(one.error / one.value) ** 2 for one in (base, top)]
+    if any(math.isnan(part) for part in parts):
+        return Ends(value=value, lo=-math.inf, hi=math.inf)
+    whole = sum(parts)
+    if whole == 0:
+        return Ends(value=value, lo=value, hi=value)
+    weights = zip(parts, (base.freedom, top.freedom), strict=True)
+    freedom = whole**2 / sum(part**2 / freedom for part, freedom in weights)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(whole)
+    return Ends(value=value, lo=value * math.exp(-half), hi=value * math.exp(half))
+
+
+def times(base: Carried | None, top: Carried | None) -> Ends | None:
+    """How many times as much `top` carries as `base`; None where one is not known.
+
+    Each side's distances add up as variances do (Zou and Donner, Statistics in Medicine 27, 2008).
+
+    >>> times(Carried(rps=600, lo=600, hi=600), Carried(rps=2900, lo=2320, hi=3480)).lo
+    3.8666666666666667
+    """
+    if base is None or top is None or base.rps <= 0 or top.rps <= 0 or base.what != top.what:
+        return None
+    down = _distance(_log(top.rps, top.lo), _log(base.hi, base.rps))
+    up = _distance(_log(top.hi, top.rps), _log(base.rps, base.lo))
+    value = top.rps / base.rps
+    return Ends(value=value, lo=value * math.exp(-down), hi=value * _exp(up))
+
+
+def exponent(found: Ends | None, threads: float) -> Ends | None:
+    """The power of threads with which it grows: 1 where it grows as threads do, 0 where it stays.
+
+    Args:
+        found: how much it grew.
+        threads: how many times as many threads there are, above 1.
+    """
+    if found is None or threads <= 1:
+        return None
+    logs = (math.log(end) if end > 0 else -math.inf for end in (found.value, found.lo, found.hi))
+    value, lo, hi = (log / math.log(threads) for log in logs)
+    return Ends(value=value, lo=lo, hi=hi)
+
+
+def _parts(runs: Sequence[Floats]) -> Floats:
+    """Numbers that are taken as independent: means of runs, or of batches of few runs."""
+    if len(runs) >= RUNS_MIN:
+        return np.array([run.mean() for run in runs])
+    samples = sum(map(len, runs))
+    count = min(BATCHES, samples // BATCH_MIN)
+    if count < BATCHES_MIN:
+        return np.array([])
+    length = samples // count  # of the first batches of each run; a rest shorter than half is left
+    batches = (run[at : at + length] for run in runs for at in range(0, len(run), length))
+    return np.array([batch.mean() for batch in batches if len(batch) > length / 2])
+
+
+def _log(above: float, below: float) -> float:
+    """Their distance on the log scale; infinite where one end is open."""
+    return math.inf if below <= 0 or math.isinf(above) else math.log(above / below)
+
+
+def _distance(one: float, other: float) -> float:
+    return math.hypot(one, other)
+
+
+def _exp(value: float) -> float:
+    return math.inf if math.isinf(value) else math.exp(value)

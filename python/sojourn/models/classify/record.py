@@ -1,0 +1,175 @@
+"""A record → the scenarios in which each of its services was measured.
+
+A scenario is a combination of levels of a study; which one follows from how many threads serve and
+which CPUs they had. Samples are those of the runs at the highest load within QoS (P13), as in the
+report's box plots.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sojourn.analysis import resources, service
+from sojourn.analysis.combinations import Part, parts
+from sojourn.analysis.data import Measured
+from sojourn.analysis.findings import MaxLoad, ServiceFinding
+from sojourn.analysis.stored import given
+from sojourn.analysis.times import Floats
+from sojourn.host.usage.resource import NAME
+from sojourn.models.classify.answer import Class
+from sojourn.models.classify.judge import classify
+from sojourn.models.classify.scenario import CPU, MEMORY, READ, SEEN, WRITE, Carried, Scenario
+from sojourn.samples import resources as samples
+from sojourn.spec.levels import short
+from sojourn.store.record import Record
+
+THREADS = frozenset({"threads", "workers", "cores", "smt"})  # factors that make a scenario
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A combination that was measured: how many threads and CPUs it had, and its scenario."""
+
+    title: str
+    threads: int
+    cpus: int
+    scenario: Scenario
+
+
+def classes(record: Record, *, memory_max: float | None = None) -> tuple[Class, ...]:
+    """Every service of a record, under every combination of its other factors.
+
+    Combinations that were measured in one scenario only are left out where others have more.
+
+    Args:
+        record: that is read; nothing is written.
+        memory_max: bytes/s that memory can take, where that is known.
+
+    Raises:
+        StoreFault: a file is missing, damaged, or of a newer version.
+    """
+    groups: dict[str, list[_Placed]] = defaultdict(list)
+    cores = _cores(record.manifest)
+    for part in parts(given(record)):
+        placed = _placed(record, part, cores, memory_max)
+        if placed is not None:
+            groups[placed.title].append(placed)
+    found = {title: _distinct(group) for title, group in groups.items()}
+    most = max(map(len, found.values()), default=0)
+    return tuple(
+        classify(title, scenarios)
+        for title, scenarios in found.items()
+        if most == 1 or len(scenarios) > 1
+    )
+
+
+def _cores(manifest: Mapping[str, Any]) -> Mapping[int, int]:
+    """CPU → its core, as far as the manifest says."""
+    topology = (manifest.get("environment") or {}).get("topology") or {}
+    return {int(cpu["id"]): int(cpu["core"]) for cpu in topology.get("cpus") or ()}
+
+
+def _placed(
+    record: Record, part: Part, cores: Mapping[int, int], memory_max: float | None
+) -> _Placed | None:
+    """One combination; None where no run of it has samples."""
+    label = part.spec.label
+    found = service.find(part.given, part.spec)
+    use = found.resources
+    if use is None or not use.sides:
+        return None
+    side = use.sides[0]
+    runs = [
+        run
+        for run in part.given.of(label)
+        if resources.counts(run) and side.lo_rps <= run.outcome.offered_rps <= side.hi_rps
+    ]
+    cpus = _cpus(record, runs)
+    threads = part.given.workers.get(label) or max(1, len(cpus))
+    at_once = min(threads, len(cpus) or threads)
+    scenario = Scenario(
+        threads=at_once,
+        is_packed=len({cores.get(cpu, cpu) for cpu in cpus}) < at_once if cpus else False,
+        series=_series(runs, (len(cpus) or at_once) / at_once),
+        load_rps=float(np.mean([run.outcome.offered_rps for run in runs])),
+        where=side.what,
+        carried=_carried(found),
+        capacity=_capacity(runs, memory_max),
+        unseen={n: why for run in runs for n, why in (run.resources.not_counted.items()
+                                                      if run.resources else ())},
+    )  # fmt: skip
+    return _Placed(_title(part), threads, len(cpus), scenario)
+
+
+def _title(part: Part) -> str:
+    """The service, with the levels that make no scenario."""
+    rest = [(short(key), level) for key, level in part.levels.levels if short(key) not in THREADS]
+    return ", ".join([part.spec.label, *(f"{name} = {level}" for name, level in rest)])
+
+
+def _cpus(record: Record, runs: Sequence[Measured]) -> tuple[int, ...]:
+    """The CPUs that the service had, as the probe wrote them."""
+    for run in runs:
+        path = record.folder_of(run.outcome) / NAME
+        if path.exists():
+            return samples.load(path).server_cpus
+    return ()
+
+
+def _series(runs: Sequence[Measured], scale: float) -> dict[str, list[Floats]]:
+    """Samples of each resource that was counted; CPU as a share of the threads' CPUs."""
+    found: dict[str, list[Floats]] = defaultdict(list)
+    for name, values in _told(runs):
+        found[name].append(values * scale if name == CPU else values)
+    return dict(found)
+
+
+def _told(runs: Sequence[Measured]) -> Iterator[tuple[str, Floats]]:
+    """(resource, samples that were told) of each run; of the disk those that both ways have."""
+    for run in runs:
+        own = run.resources
+        if own is None:
+            continue
+        rows = {name: np.asarray(own.values[own.names.index(name)], float)
+                for name in SEEN if name in own.names}  # fmt: skip
+        both = [rows.pop(name) for name in (READ, WRITE) if name in rows]
+        for name, values in rows.items():
+            yield name, values[~np.isnan(values)]
+        if len(both) == 2:
+            is_told = ~np.isnan(both[0]) & ~np.isnan(both[1])
+            yield READ, both[0][is_told]
+            yield WRITE, both[1][is_told]
+
+
+def _capacity(runs: Sequence[Measured], memory_max: float | None) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for run in runs:
+        if run.resources is not None:
+            found |= run.resources.capacity
+    return found | ({MEMORY: memory_max} if memory_max else {})
+
+
+def _carried(found: ServiceFinding) -> Carried | None:
+    """The highest load within QoS, or the most that it takes where no target was asked for."""
+    searched = found.section(MaxLoad)
+    if searched is not None and searched.border is not None:
+        border = searched.border
+        ends = border.interval_rps
+        return Carried(rps=border.estimate_rps, lo=ends.lo, hi=ends.hi)
+    if found.max_rps is None or found.max_rps_interval is None:
+        return None
+    span = found.max_rps_interval
+    return Carried(rps=found.max_rps, lo=span.lo, hi=span.hi, what="at most")
+
+
+def _distinct(group: Sequence[_Placed]) -> list[Scenario]:
+    """One for each number of threads that run at once; first those that need not take turns."""
+    known: dict[tuple[int, bool], Scenario] = {}
+    for one in sorted(group, key=lambda one: (one.threads > one.cpus, one.threads)):
+        known.setdefault((one.scenario.threads, one.scenario.is_packed), one.scenario)
+    return list(known.values())

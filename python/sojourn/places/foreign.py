@@ -1,0 +1,125 @@
+"""Processes that the lab did not start: seen, weighed, and left as they are.
+
+A service of the user's own has no session that the lab opened and no warden. Its processes are a
+first one with all that came of it, or all of a control group. The handle below answers what a
+`Process` does, and ends nothing: `stop` lets go of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+from pathlib import Path
+
+from sojourn.places import ports, proc
+from sojourn.places.proc import Stat
+from sojourn.places.process import Ended
+
+CGROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/cpu"),
+           Path("/sys/fs/cgroup/cpu,cpuacct"))  # fmt: skip
+
+
+class Foreign:
+    """A program that somebody else started.
+
+    Attributes:
+        pid: its first process.
+        group: folder of its control group; None: its descendants are its own.
+    """
+
+    def __init__(self, pid: int, group: Path | None = None) -> None:
+        """`pid` must live; OSError if it does not, or may not be watched."""
+        self.pid = pid
+        self.group = group
+        self._is_over = False
+        self._handle = -1
+        self._handle = os.pidfd_open(pid)
+
+    def __del__(self) -> None:
+        self.stop()
+
+    def fileno(self) -> int:
+        """Becomes readable when the first process has ended; -1 after it was let go."""
+        return self._handle
+
+    def poll(self, within_s: float = 0.0) -> Ended | None:
+        """That it ended, which is all that can be known; None if it has not within `within_s`."""
+        if not self._is_over and self._handle >= 0:
+            self._is_over = bool(select.select([self._handle], [], [], within_s)[0])
+        if not self._is_over:
+            return None
+        return Ended(status=0, cpu_s=0.0, rss_kb_max=0, is_clean=True, told="has ended by itself")
+
+    def send(self, number: signal.Signals) -> None:
+        """Send nothing: it is not the lab's."""
+
+    def stop(self, *, term_s: float = 0.0, first: signal.Signals = signal.SIGTERM) -> None:
+        """Let go of it; it runs on."""
+        del term_s, first
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            with contextlib.suppress(OSError):
+                os.close(handle)
+
+    def members(self) -> tuple[Stat, ...]:
+        """Its processes that live now."""
+        if self.group is not None:
+            every = (proc.stat(pid) for pid in _pids(self.group))
+            return tuple(s for s in every if s is not None and s.state != "Z")
+        return proc.family(self.pid)
+
+    def cpus(self) -> tuple[int, ...]:
+        """CPUs on which any of them may run, ascending."""
+        found: set[int] = set()
+        for member in self.members():
+            with contextlib.suppress(OSError):
+                found |= os.sched_getaffinity(member.pid)
+        return tuple(sorted(found))
+
+
+def of_process(pid: int) -> Foreign | None:
+    """That process and all that came of it; None if there is none."""
+    try:
+        return Foreign(pid)
+    except OSError:
+        return None
+
+
+def of_group(name: str) -> Foreign | None:
+    """All processes of a control group and those below it; None if there is none.
+
+    Args:
+        name: a folder, or its path below the mount of control groups.
+    """
+    for top in (Path("/"), *CGROUPS):
+        folder = top / name.lstrip("/")
+        if (folder / "cgroup.procs").is_file() and (pids := _pids(folder)):
+            with contextlib.suppress(OSError):
+                return Foreign(pids[0], folder)
+    return None
+
+
+def _pids(folder: Path) -> list[int]:
+    found: set[int] = set()
+    for path in (folder / "cgroup.procs", *folder.glob("**/cgroup.procs")):
+        with contextlib.suppress(OSError):
+            found |= {int(word) for word in path.read_text(encoding="ascii").split()}
+    return sorted(found - {0})  # 0: in another namespace of processes
+
+
+def listening(port: int, socket: Path | None = None) -> Foreign | None:
+    """Who listens on a port, or at a unix socket, of this machine; None if that cannot be seen.
+
+    Workers share the socket of a first process that started them: that one it is.
+    """
+    inodes = ports.unix_listeners(socket) if socket else ports.listeners(port)
+    pid = ports.holds(inodes, proc.pids())
+    while pid:
+        stat = proc.stat(pid)
+        above = stat.parent if stat else 0
+        if above <= 1 or ports.holds(inodes, [above]) is None:
+            break
+        pid = above
+    return of_process(pid) if pid else None

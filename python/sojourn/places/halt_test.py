@@ -1,0 +1,119 @@
+"""Processes are stopped, let go and found again; nobody stays stopped, nor is anybody else hit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import Fault, HostFault, SpecFault
+from sojourn.knobs.testing import MemoryBook
+from sojourn.places import halt, proc
+from sojourn.places.halt import Held
+from sojourn.run.journal import Journal
+from sojourn.run.restore import restore
+
+SLEEPS = "import subprocess, time; p = subprocess.Popen(['/bin/sleep', '300']); p.wait()"
+WITHIN_S = 60.0
+
+
+@pytest.fixture
+def parent() -> Iterator[int]:
+    """A process that has a child, in a session of its own."""
+    task = subprocess.Popen([sys.executable, "-I", "-S", "-c", SLEEPS], start_new_session=True)
+    try:
+        until(lambda: len(halt.members(f"pid:{task.pid}")) == 2)
+        yield task.pid
+    finally:
+        proc.end(proc.session(task.pid), within_s=10.0)
+        task.wait()
+
+
+def until(is_so: object) -> None:
+    """Wait until a function says so; a busy machine may take long."""
+    end_s = time.monotonic() + WITHIN_S
+    while not is_so():  # type: ignore[operator]
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
+
+
+def states(pid: int) -> set[str]:
+    return {member.state for member in halt.members(f"pid:{pid}")}
+
+
+def test_a_process_and_its_children_are_stopped_and_let_go_again(parent: int) -> None:
+    book = MemoryBook()
+    held = Held(book, f"pid:{parent}")
+    held.look()
+    assert len(book.open) == 1  # in the book before anything is done
+    for _ in range(2):
+        held.stop()
+        until(lambda: states(parent) == {"T"})
+        held.go()
+        until(lambda: "T" not in states(parent))
+    held.stop()
+    held.release()
+    until(lambda: "T" not in states(parent))
+    assert book.open == {}
+
+
+def test_who_was_stopped_before_is_somebody_elses(parent: int) -> None:
+    halted = Held(MemoryBook(), f"pid:{parent}")
+    halted.stop()
+    until(lambda: states(parent) == {"T"})
+    book = MemoryBook()
+    late = Held(book, f"pid:{parent}")
+    late.look()
+    assert late.pids == ()
+    late.release()
+    assert states(parent) == {"T"}
+    assert book.open == {}
+
+
+def test_whom_a_killed_lab_left_stopped_goes_on(parent: int, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    journal = Journal.create(state)
+    held = Held(journal, f"pid:{parent}")
+    held.look()
+    held.stop()
+    until(lambda: states(parent) == {"T"})
+    path = journal.path  # as if it had been killed: nothing is crossed out, and nobody holds it
+    path.write_text(path.read_text().replace(f'"pid": {os.getpid()}', '"pid": 1', 1))
+    (undone,) = restore(state)
+    assert undone.how == "goes on again"
+    until(lambda: "T" not in states(parent))
+    assert restore(state) == ()
+    journal.close()
+
+
+def test_a_number_that_was_used_again_is_never_signalled(parent: int) -> None:
+    found = proc.stat(parent)
+    assert found is not None
+    held = Held(MemoryBook(), f"pid:{parent}")
+    held.stop()
+    until(lambda: states(parent) == {"T"})
+    facts = {"what": "it", "members": [{"pid": parent, "start_ticks": found.start_ticks + 1}]}
+    assert halt.undo(facts) is None
+    assert "T" in states(parent)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (f"pid:{os.getpid()}", SpecFault),
+        ("pid:1", SpecFault),
+        (f"pid:{os.getppid()}", SpecFault),
+        ("name:no-such-name", HostFault),
+        ("cgroup:/no/such/group", HostFault),
+        ("cgroup:/", HostFault),
+    ],
+)
+def test_the_lab_and_who_is_not_there_are_refused(name: str, kind: type[Fault]) -> None:
+    with pytest.raises(kind) as found:
+        halt.check([name], at="services.x.blame.suspects")
+    assert name in found.value.what

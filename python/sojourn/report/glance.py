@@ -1,0 +1,106 @@
+"""What `sojourn try` says: a sentence with its number first, a plot, doubts, what to run next."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator
+
+from sojourn.analysis.findings import LoadPoint, MaxLoad, Qos, ServiceFinding
+from sojourn.analysis.service import NOT_RESTARTED
+from sojourn.plan.points import Verdict
+from sojourn.report import people, show
+from sojourn.report.draw.lookup import of_point, tail_q
+from sojourn.report.sections import KINDS
+from sojourn.spec import MaxRps
+
+DOUBTS = 3
+STOPPED_MAX = 0.01  # share of a run from which it is said; M27
+AS_LOW_LOAD = "low_load"
+
+
+def text(service: ServiceFinding, *, target: str, command: str, width: int = 80) -> str:
+    """The whole of it in at most `width` columns.
+
+    Args:
+        service: what was found.
+        target: what was asked, as people know it.
+        command: to be run next.
+        width: columns, at least 60.
+    """
+    lines = [*textwrap.wrap(sentence(service, target), width, break_on_hyphens=False), ""]
+    for kind in KINDS.values():
+        lines += kind.plot(service, width)
+    for doubt in doubts(service):
+        lines += textwrap.wrap(doubt, width, initial_indent="doubt: ", subsequent_indent="  ")
+    return "\n".join([*(line.rstrip() for line in lines), f"next: {command}"])
+
+
+def sentence(service: ServiceFinding, target: str) -> str:
+    """The answer in one sentence, the number with its interval first."""
+    search = service.section(MaxLoad)
+    most = _saturates(service)
+    if search is not None and search.border is not None and service.qos is not None:
+        number = show.border(search.border)
+        unit = "" if number in {"unknown", "no load"} else " requests/s"
+        fits = f"{number}{unit} ({show.within(search.border)}) fit within {_bound(service.qos)}"
+        return f"{fits}: {target} ({most})." if most else f"{fits}: {target}."
+    if service.points and service.max_rps_rule == MaxRps.ASKED:
+        said = ", ".join(_at(point, tail_q(service)) for point in service.points)
+        return f"{said}: {target}{_met(service)}."
+    reasons = [*(search.reasons if search else ()), *service.reasons]
+    why = next((reason for reason in reasons if reason != NOT_RESTARTED), "nothing was measured")
+    if most:
+        return f"{most}: {target}. How much of it fits within a bound is unknown: {why}."
+    return f"Nothing is known of {target}: {why}."
+
+
+def _bound(qos: Qos) -> str:
+    known = f"{show.quantile(qos.q)} ≤ {show.time(qos.bound_ns)}"
+    return f"{known} (5 times that at 20 % load)" if qos.rule == AS_LOW_LOAD else known
+
+
+def _saturates(service: ServiceFinding) -> str:
+    if not service.max_rps or service.max_rps_rule == MaxRps.ASKED:
+        return ""
+    return f"{show.count(service.max_rps)} requests/s at most"
+
+
+def _at(point: LoadPoint, q: float) -> str:
+    """`p99 0.9 ms (0.8–1.1 ms, 95 %) at 1.00k requests/s`."""
+    found, at = of_point(point, q), f"at {show.count(point.offered_rps)} requests/s"
+    if found is None or found.value is None:
+        return f"{show.quantile(q)} unknown {at}"
+    if not math.isfinite(found.value):
+        return f"{show.quantile(q)} without end {at}"
+    within = f" ({show.times(found.interval)}, 95 %)" if found.interval else ""
+    return f"{show.quantile(q)} {show.time(found.value)}{within} {at}"
+
+
+def _met(service: ServiceFinding) -> str:
+    if service.qos is None:
+        return ""
+    held = [p for p in service.points if p.verdict is Verdict.HOLDS]
+    missed = [p for p in service.points if p.verdict is Verdict.VIOLATED]
+    if missed:
+        return f", which misses {_bound(service.qos)} from {show.count(missed[0].offered_rps)} on"
+    return (
+        f", which keeps {_bound(service.qos)} at all of them" if held == [*service.points] else ""
+    )
+
+
+def doubts(service: ServiceFinding) -> Iterator[str]:
+    """What speaks against it, the first few."""
+    said = [reason for reason in service.reasons if reason != NOT_RESTARTED]
+    stopped = max((r.outage_share or 0.0 for p in service.points for r in p.runs), default=0.0)
+    if stopped > STOPPED_MAX:
+        said.append(
+            f"the client did not run for up to {show.share(stopped)} of a run; requests "
+            "then are left out"
+        )
+    for doubt in people.doubts(service):
+        detail = f": {doubt.detail}" if doubt.detail else ""
+        said.append(f"{doubt.what} at {doubt.where}{detail}")
+    yield from said[:DOUBTS]
+    if len(said) > DOUBTS:
+        yield f"and {len(said) - DOUBTS} more"

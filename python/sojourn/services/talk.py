@@ -1,0 +1,183 @@
+"""A few words with a server, before any load: who speaks there, and does it answer as it should?
+
+Each question is one fresh connection and a short wait. What comes back is classified by its first
+bytes, whatever was asked: a server tells what it is best by how it refuses what it does not know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sojourn.services.where import Where
+
+CONNECT_S = 2.0
+GREETS_S = 0.15  # those that speak first do so at once
+ANSWERS_S = 0.5
+HEARD_MAX = 4096
+PING = b"*1\r\n$4\r\nPING\r\n"
+VERSION = b"version\r\n"
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+SSL_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"  # PostgreSQL, "Message Formats"
+HTTP, RESP, MEMCACHE, TLS = "http", "resp", "memcache", "tls"
+#: What it is → its name for people.
+NAMES = {
+    HTTP: "HTTP/1", RESP: "RESP (Redis)", MEMCACHE: "memcache", TLS: "TLS", "http2": "HTTP/2",
+    "ssh": "SSH", "smtp": "SMTP or FTP", "imap": "IMAP", "mysql": "MySQL",
+    "postgres": "PostgreSQL",
+}  # fmt: skip
+_PLAIN_TO_TLS = (b"HTTPS port", b"HTTPS server", b"over a TLS", b"SSL-enabled")
+
+
+def connected(where: Where, within_s: float = CONNECT_S) -> socket.socket:
+    """A connection to it, by the first of its addresses that takes one.
+
+    Raises:
+        OSError: nobody listens there, or the name stands for no address.
+    """
+    if where.socket is not None:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        made.settimeout(within_s)
+        try:
+            made.connect(str(where.socket))
+        except OSError:
+            made.close()
+            raise
+        return made
+    return socket.create_connection((where.host, where.port), timeout=within_s)
+
+
+def say(where: Where, words: bytes, within_s: float = ANSWERS_S) -> bytes:
+    """Say something on a fresh connection, and hear what comes until it is quiet.
+
+    Returns:
+        At most some kilobytes; b"" if it is silent, hangs up, or cannot be reached.
+    """
+    heard = b""
+    try:
+        with connected(where) as connection:
+            connection.settimeout(within_s)
+            if words:
+                connection.sendall(words)
+            while len(heard) < HEARD_MAX and (part := connection.recv(HEARD_MAX)):
+                heard += part
+                connection.settimeout(GREETS_S)
+    except OSError:
+        return heard
+    return heard
+
+
+def classified(heard: bytes) -> str:  # noqa: PLR0911  # a table of first bytes
+    """Who says such a thing: a key of `NAMES`; "" if it is not known.
+
+    >>> classified(b"-ERR unknown command"), classified(b"SSH-2.0-OpenSSH"), classified(b"?")
+    ('resp', 'ssh', '')
+    """
+    if heard.startswith(b"HTTP/1."):
+        return TLS if any(said in heard for said in _PLAIN_TO_TLS) else HTTP
+    if heard[:1] in {b"\x14", b"\x15", b"\x16"} and heard[1:2] == b"\x03":
+        return TLS
+    if heard.startswith((b"ERROR\r\n", b"VERSION ", b"CLIENT_ERROR", b"SERVER_ERROR")):
+        return MEMCACHE
+    if heard.startswith((b"+PONG", b"-ERR", b"-NOAUTH", b"-DENIED", b"-NOPERM", b"-LOADING")):
+        return RESP
+    if len(heard) >= 9 and heard[3:4] == b"\x04" and heard[5:9] == bytes(4):
+        return "http2"  # a SETTINGS frame of stream 0, RFC 9113, 6.5
+    greetings = {b"SSH-": "ssh", b"220": "smtp", b"* OK": "imap"}
+    for begins, name in greetings.items():
+        if heard.startswith(begins):
+            return name
+    return "mysql" if len(heard) > 5 and heard[3:5] == b"\x00\x0a" else ""
+
+
+def recognise(where: Where) -> tuple[str, bytes]:
+    """What is spoken there, and the first bytes that were heard; ("", …) if it cannot be told."""
+    first = b""
+    for words, within_s in ((b"", GREETS_S), (GET, ANSWERS_S), (PING, ANSWERS_S),
+                            (VERSION, ANSWERS_S), (_client_hello(), ANSWERS_S)):  # fmt: skip
+        heard = say(where, words, within_s)
+        first = first or heard
+        if name := classified(heard):
+            return name, heard
+    if say(where, SSL_REQUEST) in {b"S", b"N"}:
+        return "postgres", first
+    return "", first
+
+
+def _client_hello() -> bytes:
+    """The first bytes of a TLS connection."""
+    into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        _context().wrap_bio(into, out, server_hostname="localhost").do_handshake()
+    return out.read()
+
+
+def _context() -> ssl.SSLContext:
+    """One that trusts everybody: what is asked is whether it answers; the generator is strict."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Got:
+    """A reply to one GET.
+
+    Attributes:
+        body_bytes: of the body as it came.
+        location: of a redirection; wants: what a server that refuses asks for.
+    """
+
+    status: int
+    body_bytes: int
+    location: str = ""
+    wants: str = field(default="")
+
+
+def get(where: Where, path: str, within_s: float) -> Got:
+    """Ask for a path as the generator does.
+
+    Raises:
+        OSError: it cannot be reached, hangs up, or is silent for that long.
+        http.client.HTTPException: what came back is not HTTP/1.
+    """
+    with _asking(where, within_s) as connection:
+        # No coding is asked for: the length must be the one that the generator will see.
+        connection.putrequest("GET", path, skip_accept_encoding=True)
+        connection.putheader("User-Agent", "sojourn")
+        connection.putheader("Accept", "*/*")
+        connection.endheaders()
+        reply = connection.getresponse()
+        body = reply.read()
+        return Got(
+            status=reply.status,
+            body_bytes=len(body),
+            location=reply.getheader("Location", ""),
+            wants=reply.getheader("WWW-Authenticate", ""),
+        )
+
+
+@contextlib.contextmanager
+def _asking(where: Where, within_s: float) -> Iterator[http.client.HTTPConnection]:
+    """An HTTP connection over TCP, TLS or a unix socket."""
+    made = http.client.HTTPConnection(where.host or "localhost", where.port or 80)
+    made.sock = connected(where, within_s)
+    if where.scheme == "https":
+        made.default_port = 443
+        try:
+            made.sock = _context().wrap_socket(made.sock, server_hostname=where.host)
+        except OSError:
+            made.sock.close()
+            raise
+    else:
+        made.default_port = 80
+    try:
+        made.sock.settimeout(within_s)
+        yield made
+    finally:
+        made.close()

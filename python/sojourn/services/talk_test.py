@@ -1,0 +1,271 @@
+"""A few words with servers of all kinds: who is told from whom, and what is refused how."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import HostFault, SpecFault
+from sojourn.places import foreign, ports
+from sojourn.services import Allowance, asked, external, talk, where
+from sojourn.services.asked import Asked, RefusedError
+from sojourn.services.where import Where
+
+ROOM = Allowance(cpus=1, memory_bytes=1 << 30)
+Replies = Callable[[bytes], bytes]
+Serve = Callable[[Replies], Where]
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
+
+
+@contextmanager
+def serving(replies: Replies, greeting: bytes, family: int, at: object) -> Iterator[socket.socket]:
+    """A server that greets, answers what it hears once, and hangs up."""
+    with socket.socket(socket.AddressFamily(family)) as server:
+        server.bind(at)  # type: ignore[arg-type]
+        server.listen()
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.settimeout(20)
+                    try:
+                        connection.sendall(greeting)
+                        if heard := connection.recv(65536):
+                            connection.sendall(replies(heard))
+                    except OSError:
+                        continue
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(20)
+
+
+@pytest.fixture(name="serve")
+def _serve() -> Iterator[Callable[..., Where]]:
+    with ExitStack() as stack:
+
+        def start(replies: Replies, scheme: str = "http", greeting: bytes = b"") -> Where:
+            made = serving(replies, greeting, socket.AF_INET, (ports.HOST, 0))
+            port = stack.enter_context(made).getsockname()[1]
+            return Where(scheme=scheme, host=ports.HOST, port=port)
+
+        yield start
+
+
+def redis(heard: bytes) -> bytes:
+    return b"+PONG\r\n" if b"PING" in heard else b"-ERR unknown command\r\n"
+
+
+def locked(heard: bytes) -> bytes:
+    del heard
+    return b"-NOAUTH Authentication required.\r\n"
+
+
+def memcached(heard: bytes) -> bytes:
+    return b"VERSION 1.6.18\r\n" if heard.startswith(b"version") else b"ERROR\r\n"
+
+
+def web(heard: bytes) -> bytes:
+    return OK % (5, b"hello") if b"HTTP/1.1" in heard else b"HTTP/1.1 400 Bad Request\r\n\r\n"
+
+
+def tls(heard: bytes) -> bytes:
+    del heard
+    return b"\x15\x03\x01\x00\x02\x02\x28"  # an alert: handshake failure
+
+
+def silence(heard: bytes) -> bytes:
+    del heard
+    return b""
+
+
+def status(line: str, *headers: str) -> Replies:
+    head = "\r\n".join([f"HTTP/1.1 {line}", "Content-Length: 0", *headers, "", ""])
+    return lambda _: head.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://localhost:8080", "http://localhost:8080/"),
+        ("https://h/a?b=c#d", "https://h:443/a?b=c"),
+        ("redis://h", "resp://h:6379"),
+        ("memcache://h,g:2", "memcache://h:11211,g:2"),
+        ("http://[::1]:80/x", "http://[::1]:80/x"),
+        ("HTTP://h?x", "http://h:80/?x"),
+    ],
+)
+def test_targets_are_read_as_people_type_them(text: str, url: str) -> None:
+    assert where.parse(text, at="t").url == url
+
+
+def test_a_socket_and_a_bare_port_say_no_protocol() -> None:
+    assert where.parse("unix:/run/a.sock", at="t") == Where(scheme="", socket=Path("/run/a.sock"))
+    assert where.parse("localhost:8080", at="t") == Where(scheme="", host="localhost", port=8080)
+    typed = where.parse("http://unix:/run/a.sock:/x", at="t")
+    assert (typed.scheme, typed.socket, typed.path) == ("http", Path("/run/a.sock"), "/x")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "empty"),
+        ("http://a b/", "space"),
+        ("http://", "no host"),
+        ("http://:80/", "no host"),
+        ("localhost", "no port"),
+        ("http://h:0/", "'0' is no port"),
+        ("http://h:99999/", "no port from"),
+        ("http://h:x/", "'x' is no port"),
+        ("http://::1:80/", "brackets"),
+        ("http://me:secret@h/", "password"),
+    ],
+)
+def test_what_is_no_target_is_refused_with_one_that_is(text: str, why: str) -> None:
+    with pytest.raises(SpecFault, match=why) as caught:
+        where.parse(text, at="here")
+    assert caught.value.at == "here"
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("replies", "greeting", "name"),
+    [
+        (web, b"", "http"),
+        (redis, b"", "resp"),
+        (locked, b"", "resp"),
+        (memcached, b"", "memcache"),
+        (tls, b"", "tls"),
+        (silence, b"SSH-2.0-OpenSSH_9.2\r\n", "ssh"),
+        (lambda _: b"S", b"", "postgres"),
+        (silence, b"", ""),
+    ],
+)
+def test_who_speaks_is_told_by_the_first_bytes(
+    serve: Callable[..., Where], replies: Replies, greeting: bytes, name: str
+) -> None:
+    assert talk.recognise(serve(replies, greeting=greeting))[0] == name
+
+
+@pytest.mark.parametrize(
+    ("replies", "scheme", "what", "fix"),
+    [
+        (redis, "http", r"not speak HTTP/1, it looks like RESP \(Redis\)", "try resp://"),
+        (memcached, "resp", "it looks like memcache", "try memcache://"),
+        (web, "memcache", "it looks like HTTP/1", "try http://"),
+        (tls, "http", "it looks like TLS", "try https://"),
+        (silence, "resp", "what it says is silence", "scheme of what it speaks"),
+        (status("401 No", 'WWW-Authenticate: Basic realm="x"'), "http", "401 .*Basic", "header"),
+        (locked, "resp", "wants a password: .*NOAUTH", "requirepass"),
+        (status("302 Found", "Location: /there"), "http", "302 to /there", "ask for /there"),
+        (status("404 No"), "http", "status 404", "a page that is there"),
+        (status("500 Oh"), "http", "status 500", "the server's own log"),
+        (status("200 OK"), "http", "an empty reply is no success", "expect_bytes = 0"),
+    ],
+)
+def test_what_does_not_answer_as_it_should_is_refused(
+    serve: Callable[..., Where], replies: Replies, scheme: str, what: str, fix: str
+) -> None:
+    with pytest.raises(RefusedError, match=what) as caught:
+        Asked().prove(serve(replies, scheme))
+    assert fix in caught.value.fix
+
+
+def test_nobody_and_no_such_name_are_told_apart() -> None:
+    with socket.socket() as held:  # bound, and nobody listens
+        held.bind((ports.HOST, 0))
+        port = held.getsockname()[1]
+        nobody = Where(scheme="http", host=ports.HOST, port=port)
+        with pytest.raises(RefusedError, match=f"{port}: nothing listens") as caught:
+            Asked().prove(nobody)
+        assert "start the server" in caught.value.fix
+        assert not Asked().answers(nobody, 1.0)
+    with pytest.raises(RefusedError, match="no address"):
+        Asked().prove(Where(scheme="http", host="no-such-host.invalid", port=80))
+
+
+def test_the_length_of_the_first_replies_is_that_of_all(serve: Callable[..., Where]) -> None:
+    at = serve(web)
+    proof = Asked().prove(at)
+    assert proof.bytes == 5
+    assert Asked().job("http", proof) == {"expect_bytes": 5}
+    assert Asked(expect_bytes=0).prove(at).bytes == 0
+    with pytest.raises(RefusedError, match="answers with 5 bytes, not 6"):
+        Asked(expect_bytes=6).prove(at)
+    sizes = iter(range(1, 100))
+    other = serve(lambda _: OK % (n := next(sizes), b"x" * n))
+    proof = Asked().prove(other)
+    assert (proof.bytes, Asked().job("http", proof)) == (0, {})
+    assert "differ" in dict(proof.facts)["replies"]
+    assert Asked(is_plain=False).prove(at).bytes == 0, "paths of the study's own differ"
+
+
+def test_one_that_runs_is_met_and_its_process_found(serve: Callable[..., Where]) -> None:
+    at = serve(web)
+    made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
+    met = made.met({})
+    assert met.target(ports.Address("", 0)) == f"{at.url}"
+    assert met.job() == {"expect_bytes": 5}
+    its = met.process()
+    assert its is not None
+    assert its.pid == os.getpid()
+    assert its.poll() is None
+    assert os.getpid() in {member.pid for member in its.members()}
+    assert set(its.cpus()) >= os.sched_getaffinity(0)
+    its.stop()
+    assert external.KIND.cpus({"target": at.authority}) == its.cpus()
+
+
+def test_a_unix_socket_is_met_too(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with serving(web, b"", socket.AF_UNIX, str(path)):
+        at = Where(scheme="http", socket=path)
+        assert Asked().prove(at).bytes == 5
+        its = foreign.listening(0, path)
+        assert its is not None
+        assert its.pid == os.getpid()
+    with pytest.raises(RefusedError, match="nothing listens"):
+        Asked().prove(at)
+
+
+def test_a_process_or_group_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    at = Where(scheme="http", host=ports.HOST, port=1)
+    with pytest.raises(HostFault, match="no process"):
+        external.found(at, (1 << 22) - 1, "")
+    with pytest.raises(HostFault, match="has no process"):
+        external.found(at, 0, "no/such.service")
+    (tmp_path / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    its = external.found(at, 0, str(tmp_path))
+    assert its is not None
+    assert [member.pid for member in its.members()] == [os.getpid()]
+
+
+def test_a_name_whose_first_address_does_not_answer_is_given_by_the_one_that_does(
+    serve: Callable[..., Where], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = serve(web)
+    plain = socket.getaddrinfo
+    infos = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, at.port))
+        for host in ("127.0.0.9", ports.HOST)
+    ]
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *a, **k: infos if host == "two" else plain(host, *a, **k),
+    )
+    assert asked.reachable(at.at("two")).host == ports.HOST
+    infos.reverse()
+    assert asked.reachable(at.at("two")).host == "two"

@@ -1,0 +1,180 @@
+"""Studies of a service of the user's own: half a minute for `sojourn try`, a file for `init`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sojourn.spec.models import Study
+
+#: The target of a service that nobody has given one: p99 within five times that of a low load.
+LOW_LOAD = {"rule": "low_load", "factor": 5.0}
+FRACTIONS = (0.2, 0.4, 0.6, 0.8, 0.95)
+RATES = ("100", "200", "400")  # in the example of a file
+#: Half a minute has to answer on any machine: where the client is stopped now and then, or late by
+#: what such a service does not feel, the answer stands and says so.
+LOAD = {"outage_share_max": 0.05, "timely_within": "500us"}
+QUICK = {
+    "profile": "quick", "measure_s": 1.5, "warmup_s": 0.2, "repeats": 1, "peak_s": 1.5,
+    "peak_repeats": 1, "check_s": 1.0, "check_repeats": 1, "retries": 2, "budget_s": 40.0,
+    "raw_max": 0, "shield": "none",
+    "search": {"probe_s": 1.5, "resolution": 0.1, "budget_s": 9.0, "confirm_s": 1.5,
+               "confirm_repeats": 1},
+}  # fmt: skip
+
+
+def glance(
+    params: Mapping[str, Any],
+    load: Mapping[str, Any],
+    *,
+    q: float,
+    bound: str,
+    rates: Sequence[str] = (),
+) -> Study:
+    """The study of half a minute: saturation and the load that fits, or latency at some rates.
+
+    Args:
+        params: of the service `external`.
+        load: keys of the generator's job.
+        q: quantile of the target.
+        bound: of the target; "": five times the quantile at a low load, where it is looked for.
+        rates: loads to offer, requests/s, and no other; (): it is loaded as far as it goes.
+
+    Raises:
+        pydantic.ValidationError: quantile, bound or rates are none.
+    """
+    qos: Mapping[str, Any] | None = {"q": q, "bound": bound} if bound else {"q": q, **LOW_LOAD}
+    if rates and not bound:
+        qos = None
+    service = {
+        "kind": "external",
+        "label": "service",
+        "measure": ["sweep"] if rates else ["sweep", "max_load"],
+        "params": dict(params),
+        "load": {**LOAD, **load},
+        **({"qos": qos} if qos else {}),
+    }
+    loads = {"rates": list(rates), "fractions": ()} if rates else {"fractions": FRACTIONS}
+    return Study.model_validate({
+        "name": "try",
+        "question": f"How much load does {params.get('target')} take?",
+        "aa": False,
+        "probe": "0",
+        "run": {**QUICK, **loads},
+        "services": [service],
+    })  # fmt: skip
+
+
+def name_of(target: str) -> str:
+    """A study's name from what it is about.
+
+    >>> name_of("http://localhost:8080/api/v1?q=1"), name_of("python3 -m http.server {port}")
+    ('localhost-8080', 'python3')
+    """
+    host = re.sub(r"^[A-Za-z][\w+.-]*://", "", target.strip())
+    words = re.split(r"[/?#\s,]", host.lstrip("/"))[0] or "my-service"
+    return re.sub(r"[^a-z0-9_-]+", "-", words.lower()).strip("-_")[:40] or "my-service"
+
+
+def written(
+    *, name: str, target: str, command: str, has_items: bool, facts: Sequence[tuple[str, str]] = ()
+) -> str:
+    """A commented study file about a service.
+
+    Args:
+        name: of the study.
+        target: of a service that runs; "" where the lab starts it.
+        command: that starts it; "" where it runs.
+        has_items: it is a key-value store.
+        facts: what was found when it was asked.
+    """
+    who = command or target
+    found = "".join(f"# {what}: {how}\n" for what, how in facts)
+    return _HEAD.format(
+        name=name, who=_plain(who), named=json.dumps(name), found=found,
+        question=json.dumps(f"How do mean and tail latency of {who} grow with load, and how much "
+                            "load fits within the QoS target?", ensure_ascii=False),
+    ) + (_COMMAND if command else _EXTERNAL).format(
+        target=json.dumps(target, ensure_ascii=False),
+        argv=json.dumps(command, ensure_ascii=False),
+        items=_ITEMS if has_items else _REPLIES,
+        preload=_PRELOAD if has_items and not command else "",
+    ) + _TAIL  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+_HEAD = """\
+# How much load does this service take, and what does its tail look like on the way?
+#
+#   {who}
+#
+# Written by `sojourn init`; docs/howto/your-service.md leads through it. Check it and see how long
+# it takes, then measure:
+#
+#   sojourn check {name}.toml
+#   sojourn plan {name}.toml --profile quick
+#   sojourn run {name}.toml --profile quick
+{found}name = {named}
+question = {question}
+
+[run]
+profile = "standard" # quick (minutes), standard (a quarter of an hour), full (2 minutes a load)
+# Loads of the sweep are shares of the highest rate that the service answers. To offer rates of your
+# own instead, and never more than these (then measure = ["sweep"] below):
+# rates = ["100", "200", "400"] # requests/s; 20k is 20000
+"""
+
+_EXTERNAL = """
+[[services]]
+kind = "external" # it runs already: nothing of it is started, restarted, pinned or changed
+measure = ["sweep", "max_load"] # latency against load, and the highest load within the target
+
+[services.params] # all of them: sojourn kinds external
+target = {target} # http://, memcache://, redis://, host:port or the path of a unix socket
+# pid = 1234      # its first process, where it is not the one that listens there
+# cgroup = "system.slice/app.service" # or its control group: CPU time and limits are told by it
+{preload}{items}"""
+
+_COMMAND = """
+[[services]]
+kind = "command" # started anew for each repeat, on CPUs of its own, and ended
+measure = ["sweep", "max_load"] # latency against load, and the highest load within the target
+
+[services.params] # all of them: sojourn kinds command
+argv = {argv} # {{port}}, {{host}}, {{threads}} and {{work}} are put in
+# target = "http://{{host}}:{{port}}/" # what is asked; redis://… and memcache://… are filled first
+# ready = "/health"    # a path that answers 2xx when it is ready, or "tcp"; else what is asked
+# threads = 2          # for {{threads}}; --vary services.command.params.threads=1,2 compares
+# environment = "A=1"  # more of it
+# stop = "INT"         # the signal that ends it, and how long that may take:
+# stop_s = 10.0
+# warm_requests = 2000 # for caches and compilers that warm up, before anything is measured
+{items}"""
+
+_REPLIES = """\
+# expect_bytes = 0 # any reply counts; by default it must be as long as the first ones
+"""
+_ITEMS = """\
+# items = 10000 # keys asked for, of key_bytes and value_bytes each
+"""
+_PRELOAD = """\
+preload = false # true: set the keys that are asked for first. It writes into your service
+"""
+
+_TAIL = """
+[services.qos]
+q = 0.99
+rule = "low_load" # p99 may be at most `factor` times what it is at 20 % load; or say how much:
+factor = 5.0
+# bound = "10ms"  # instead of rule and factor
+
+[services.load] # of the generator: sojourn-load --help
+connections = 16
+arrivals = "poisson"
+# paths = ["/", "/item/{}"] # instead of the target's; {} is a number below items
+"""

@@ -1,0 +1,89 @@
+"""Loads in requests/s beside loads as shares of max RPS: read, and refused where they do not go.
+
+With rates alone nothing has to be measured first, and no load is offered beyond them: the way to
+look at a service that others use meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sojourn import units
+
+if TYPE_CHECKING:
+    from sojourn.spec.models import ServiceSpec, Study
+
+ASKED = "asked"  # max_rps: the highest of the rates
+IN_SHARES = ("breakdown", "isolation_cost")  # questions whose loads are those of run.fractions
+IN_RATES = ("sweep", "attribution", "check")  # those that need no max RPS then
+AXES = ("no_drop", "qos")  # definitions of max RPS that are measured in any case
+
+
+def as_texts(given: object) -> object:
+    """A list in which numbers are texts, too: 20000 is "20000"; what is no list stays."""
+    if not isinstance(given, list | tuple):
+        return given
+    is_plain = [isinstance(one, int | float) and not isinstance(one, bool) for one in given]
+    return tuple(f"{one:.10g}" if yes else one for one, yes in zip(given, is_plain, strict=True))
+
+
+def ascending(given: Sequence[str]) -> tuple[str, ...]:
+    """Rates in the order of loads.
+
+    Raises:
+        ValueError: one is no load, or comes twice.
+
+    >>> ascending(["20k", "500"])
+    ('500', '20k')
+    """
+    found = {text: units.parse_count(text) for text in given}
+    for text, rps in found.items():
+        if rps <= 0:
+            raise ValueError(f"'{text}' is no offered load; give a rate above 0")
+    if len(set(found.values())) < len(given):
+        raise ValueError("rates holds a load twice; repeats says how often each is measured")
+    return tuple(sorted(given, key=lambda text: found[text]))
+
+
+def refuse_both(given: Sequence[str], fractions: Sequence[float]) -> None:
+    """ValueError unless loads stand in one of both."""
+    if given and fractions:
+        raise ValueError(
+            "loads stand in rates (requests/s) and in fractions (shares of max RPS); leave one of "
+            "them out"
+        )
+    if not given and not fractions:
+        raise ValueError('there are no loads; give fractions = [0.1, 0.5, 0.9], or rates = ["20k"]')
+
+
+def refuse(study: Study) -> None:
+    """ValueError where rates, or the axis that they give, do not go with what else is asked."""
+    named = [service.label for service in study.services if service.max_rps == ASKED]
+    if not study.run.rates:
+        if named:
+            raise ValueError(
+                f'max_rps of {named[0]} is "asked", and run.rates asks for no load; '
+                'give run.rates, or max_rps = "achieved_peak"'
+            )
+        return
+    shares = sorted({n for service in study.services for n in service.measure if n in IN_SHARES})
+    what = "trace = true" if study.trace else f"measure = {shares}" if shares else ""
+    if what:
+        raise ValueError(
+            f"run.rates are requests/s, and {what} needs shares of max RPS; give run.fractions"
+        )
+    if study.factors and any(peaks(study, service) for service in study.services):
+        raise ValueError(
+            "under factors each combination has a max RPS of its own, of which equal run.rates are "
+            'other shares; give run.fractions, or measure = ["sweep"] and a bound alone'
+        )
+
+
+def peaks(study: Study, service: ServiceSpec) -> bool:
+    """Whether max RPS of a service is measured: not where its loads are rates, and suffice."""
+    if not study.run.rates:
+        return True
+    is_bound_given = service.qos is None or service.qos.rule == "given"
+    is_more = any(name not in IN_RATES for name in service.measure)
+    return is_more or not is_bound_given or service.max_rps in AXES
