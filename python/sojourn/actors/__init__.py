@@ -13,7 +13,7 @@ from sojourn.actors.actor import Actor, Role, Running, Stage, Window, cpu_roles
 from sojourn.actors.kind import NOBODY, ActorKind, named
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import SpecFault
-from sojourn.host import Facts
+from sojourn.host import Facts, Placement
 from sojourn.places import halt
 from sojourn.plan import Point, traced
 from sojourn.plan.questions import blame
@@ -41,6 +41,7 @@ __all__ = [
     "Window",
     "cast",
     "check",
+    "check_cpus",
     "cpu_roles",
 ]
 
@@ -66,6 +67,25 @@ def cast(study: Study, spec: ServiceSpec, point: Point) -> tuple[Actor, ...]:
     )
 
 
+def _every(study: Study, spec: ServiceSpec) -> list[str]:
+    """Every neighbour that a point may have, traced ones and suspects too, as the study has it."""
+    wanted = (str(setting[NEIGHBOUR]) for setting in traced.settings(study, spec))
+    return sorted({study.neighbour, *wanted, *blame.neighbours(study, spec)} - {NOBODY})
+
+
+def check_cpus(study: Study, spec: ServiceSpec, where: Placement, facts: Facts) -> None:
+    """Refuse a neighbour that is to have CPUs of its own where all are taken.
+
+    Raises:
+        HostFault: server, client and lab have every CPU.
+    """
+    own = cpu_roles(where, [cpu.id for cpu in facts.topology.usable])[Role.NEIGHBOUR]
+    for text in _every(study, spec):
+        found = named(neighbours.KINDS, text, key="neighbour")
+        if found and isinstance(found[1], Neighbour):
+            found[1].check_cpus(own)
+
+
 def _beside(study: Study, spec: ServiceSpec, point: Point) -> Iterator[Actor]:
     """The neighbours of a point: one, or all that are suspected where that is what it is for."""
     texts = [str(point.setting.get(NEIGHBOUR, study.neighbour))]
@@ -86,9 +106,7 @@ def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
         HostFault: something that a kind needs is missing.
     """
     wanted = traced.settings(study, spec)
-    beside = {study.neighbour, *(str(setting[NEIGHBOUR]) for setting in wanted)} - {NOBODY}
-    beside |= set(blame.neighbours(study, spec))
-    for text in sorted(beside):
+    for text in _every(study, spec):
         if found := named(neighbours.KINDS, text, key="neighbour"):
             found[0].check(facts)
             if isinstance(found[1], Neighbour):

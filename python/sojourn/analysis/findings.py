@@ -283,6 +283,7 @@ class Kept:
         asked_per_s: what it was asked for, mean over runs; None: as much as it can get.
         alone_per_s, alone_interval: its pace alone and flat out, measured as it entered each run.
         runs: that are believed, on which it rests.
+        core_share: share that the server had of the CPUs of both; 1: they shared one.
         reason: why something is not known; "" if all is.
     """
 
@@ -298,6 +299,7 @@ class Kept:
     alone_per_s: float | None = None
     alone_interval: Interval | None = None
     runs: int = 0
+    core_share: float = 1.0
     reason: str = ""
 
 

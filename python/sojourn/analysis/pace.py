@@ -91,6 +91,7 @@ def of_runs(neighbour: str, load: float, runs: Sequence[Beside]) -> Kept:
         alone_per_s=float(np.mean(alone)),
         alone_interval=_alone(runs),
         runs=len(runs),
+        core_share=runs[0].core_share,
         reason=reason,
     )
 

@@ -6,18 +6,18 @@ A Typer app of its own; `app` mounts it with one line: `app.add_typer(models_cmd
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn.cli import tables
 from sojourn.cli.calibrate_cmd import calibrate
 from sojourn.cli.classify_cmd import classify
 from sojourn.cli.draw import escape, to_stdout
-from sojourn.cli.models_show import end, print_table, shown
-from sojourn.cli.options import AsJson
+from sojourn.cli.models_show import end, print_table, shown, spread
+from sojourn.cli.options import RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
 from sojourn.cli.replicate_cmd import replicate
 from sojourn.errors import SpecFault
@@ -26,6 +26,7 @@ from sojourn.units import parse_count, parse_ns
 if TYPE_CHECKING:
     from sojourn.models import tco
     from sojourn.models.colocation import Table as Colocation
+    from sojourn.models.gains import Admitted, Gain
     from sojourn.models.provision import Plan
 
 app = typer.Typer()
@@ -36,8 +37,20 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="[TABLE]",
-        help="Co-location table: L28, L33 (the paper's), or a JSON file (see schema/colocation).",
+        help="Co-location table: L28, L33 (the paper's), a record of `batch_colocation` (its "
+        "study's name or its folder), or a JSON file (see schema/colocation).",
     ),
+]
+SettingOption = Annotated[
+    str,
+    typer.Option(
+        "--setting",
+        help="Of a record: the setting, as its report calls it, or a part of that.",
+        show_default="the first",
+    ),
+]
+NeighbourOption = Annotated[
+    str, typer.Option(help="Whose throughput; mean: the mean of all neighbours.")
 ]
 Price = Annotated[float, typer.Option(help="Price of a server, $.", rich_help_panel=_COSTS)]
 PeakKw = Annotated[float, typer.Option(help="Power when busy, kW.", rich_help_panel=_COSTS)]
@@ -56,7 +69,8 @@ Pue = Annotated[
 @app.command("tco", rich_help_panel=PANEL)
 def total_cost(
     table: TableArgument = "L28",
-    neighbour: Annotated[str, typer.Option(help="Whose throughput.")] = "mean",
+    setting: SettingOption = "",
+    neighbour: NeighbourOption = "mean",
     price: Price = 2000.0,
     peak_kw: PeakKw = 0.3,
     idle_ratio: Idle = 0.5,
@@ -65,6 +79,7 @@ def total_cost(
     pue: Pue = None,
     servers: Annotated[int, typer.Option(min=1, help="Servers of the shared cluster.")] = 12_000,
     share: Annotated[float, typer.Option(help="Change of each parameter in the tornado.")] = 0.2,
+    results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
     """What co-location saves: cost of one shared cluster against two (L31, L32).
@@ -74,36 +89,38 @@ def total_cost(
       sojourn tco
       sojourn tco --energy 0.20 --pue 1.1 --json
       sojourn tco my_table.json --neighbour lbm
+      sojourn tco batch_colocation --setting nice:-20
     """
-    from sojourn.models import colocation, tco
+    from sojourn.models import gains, tco
 
     costs = tco.Costs(
         price_usd=price, peak_kw=peak_kw, idle_ratio=idle_ratio, energy_usd_per_kwh=energy,
         years=years,
     )  # fmt: skip
     costs = costs if pue is None else costs.with_pue(pue)
-    data = colocation.load(table)
-    rows = [_cost_row(data, costs, *point, servers) for point in _throughputs(data, neighbour)]
+    data = tables.find(table, setting, results)
+    rows = [_cost_row(data, one, costs, servers) for one in gains.of_loads(data, costs, neighbour)]
     first = rows[0]
     alone, worth = _roles(data, first["load"], first["throughput"])
     swings = tco.tornado(costs, alone, worth, share)
     if as_json:
         put_json({
-            "label": "computed", "table": data.name, "from": data.label, "neighbour": neighbour,
+            "label": "computed", **tables.head(data), "neighbour": neighbour,
             "costs": {**asdict(costs), "burden": costs.burden}, "rows": rows,
             "tornado": [{**asdict(s), "width": s.width} for s in swings],
         })  # fmt: skip
         return
     console = to_stdout()
-    console.print(f"computed from {data.name} ({data.label}), neighbour {neighbour}\n")
+    console.print(f"computed from {tables.said(data)}, neighbour {neighbour}\n")
     shown = [
-        (f"{r['load']:.0%}", f"{r['throughput']:.0%}", f"{r['server_usd']:.2f}",
-         f"{r['gain']:.2%}", f"{r['gain_after_loss']:.2%}", f"{r['matched_servers']:,}",
+        (f"{r['load']:.0%}", spread(r, "throughput", 0), f"{r['server_usd']:.2f}",
+         spread(r, "gain", 2), spread(r, "gain_after_loss", 2), f"{r['matched_servers']:,}",
          "-" if r["discount"] is None else f"{r['discount']:.1%}")
         for r in rows
     ]  # fmt: skip
     head = ("load", "neighbour", "$ a server", "gain", "after loss", "matched", "discount")
     print_table(console, head, shown)
+    tables.print_doubts(console, data)
     if data.core_share < 1:
         console.print(
             f"\nthe service has {data.core_share:.0%} of the cores: gain as in L34, its servers "
@@ -114,35 +131,24 @@ def total_cost(
     print_table(console, ("parameter", "low", "high"), bars)
 
 
-def _throughputs(data: Colocation, neighbour: str) -> Sequence[tuple[float, float]]:
-    found = data.throughputs(neighbour)
-    if not found:
-        known = [name for name in data.neighbours if data.throughputs(name)]
-        raise SpecFault(
-            f"{data.name} has no throughput of '{neighbour}'",
-            at="--neighbour",
-            fix=f"known: {', '.join(known)}",
-        )
-    return found
-
-
-def _cost_row(
-    data: Colocation, costs: tco.Costs, load: float, throughput: float, servers: int
-) -> dict[str, Any]:
+def _cost_row(data: Colocation, one: Gain, costs: tco.Costs, servers: int) -> dict[str, Any]:
     from sojourn.models import tco
 
-    alone, worth = _roles(data, load, throughput)
-    gained = after_loss = tco.gain(costs, alone, worth)
-    if data.core_share < 1:
-        after_loss = tco.shared_gain(costs, data.core_share, load, throughput)
+    alone, worth = _roles(data, one.load, one.throughput)
     return {
-        "load": load,
-        "throughput": throughput,
+        "load": one.load,
+        "throughput": one.throughput,
+        "throughput_lo": one.throughput_lo,
+        "throughput_hi": one.throughput_hi,
         "server_usd": round(costs.server_usd(alone), 2),
-        "gain": gained,
-        "gain_after_loss": after_loss,
+        "gain": one.gain,
+        "gain_lo": one.gain_lo,
+        "gain_hi": one.gain_hi,
+        "gain_after_loss": one.after_loss,
+        "gain_after_loss_lo": one.after_loss_lo,
+        "gain_after_loss_hi": one.after_loss_hi,
         "matched_servers": tco.matched_servers(servers, worth),
-        "discount": tco.discount(gained),
+        "discount": tco.discount(one.gain),
     }
 
 
@@ -160,6 +166,7 @@ def _roles(data: Colocation, load: float, throughput: float) -> tuple[float, flo
 @app.command(rich_help_panel=PANEL)
 def provision(
     table: TableArgument = "L33",
+    setting: SettingOption = "",
     bound: Annotated[str, typer.Option(help="QoS bound on the table's quantile.")] = "500us",
     loss_max: Annotated[float, typer.Option(help="Largest loss of a neighbour, 0 to 1.")] = 1.0,
     headroom: Annotated[float, typer.Option(help="Share of the load kept free.")] = 0.0,
@@ -173,41 +180,48 @@ def provision(
             show_default="the table's",
         ),
     ] = "",
+    results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
     """How much load to plan per server, so that neighbours may stay (L22).
 
-    A neighbour whose tail or loss is not in the table is unknown, and may not stay. The exit code
-    is 1 if nothing fits, 3 if that is not known.
+    A neighbour whose tail or loss is not in the table is unknown, and may not stay. Of numbers that
+    were measured the whole interval must fit. The exit code is 1 if nothing fits, 3 if that is not
+    known.
 
     \b
     Examples:
       sojourn provision L33 --bound 500us --loss-max 0.1
       sojourn provision L28 --bound 500us --demand diurnal:20M,12M --headroom 0.1
+      sojourn provision batch_colocation --bound 1ms --loss-max 0.6
     """
-    from sojourn.models import colocation
+    from sojourn.models import gains
     from sojourn.models import provision as model
+    from sojourn.models.tco import Costs
 
-    data = colocation.load(table)
-    steps = _quantities(model, demand)
+    data = tables.find(table, setting, results)
+    steps, bound_ns = _quantities(model, demand), _time(bound, "--bound")
     plan = model.provision(
-        data, bound_ns=_time(bound, "--bound"), loss_max=loss_max, headroom=headroom,
+        data, bound_ns=bound_ns, loss_max=loss_max, headroom=headroom,
         demand_rps=steps, peak_rps=_count(peak, "--peak") if peak else None,
     )  # fmt: skip
+    worth = gains.admitted(data, Costs(), bound_ns=bound_ns, loss_max=loss_max)
     if as_json:
-        put_json({**asdict(plan), "table": data.name, "demand_rps": steps})
+        put_json({**asdict(plan), **tables.head(data), "demand_rps": steps, "tco": asdict(worth)})
     else:
-        _print_plan(plan, data, has_demand=bool(steps))
+        _print_plan(plan, data, worth, has_demand=bool(steps))
     end(plan.verdict)
 
 
-def _print_plan(plan: Plan, data: Colocation, *, has_demand: bool) -> None:
+def _print_plan(plan: Plan, data: Colocation, worth: Admitted, *, has_demand: bool) -> None:
     console = to_stdout()
-    load, alone = (
-        "no load fits" if v is None else f"{v:.0%} of peak" for v in (plan.load, plan.alone)
-    )
-    console.print(f"computed from {data.name} ({data.label})")
-    console.print(f"plan per server: {load}; without neighbours: {alone}\n")
+    nothing = "not known" if plan.verdict == "unknown" else "no load fits"
+    load, alone = (nothing if v is None else f"{v:.0%} of peak" for v in (plan.load, plan.alone))
+    console.print(f"computed from {tables.said(data)}")
+    console.print(f"plan per server: {load}; without neighbours: {alone}")
+    for line in tables.worth(data, worth):
+        console.print(line)
+    console.print()
     limits = [
         (limit.neighbour, limit.verdict, "-" if limit.load is None else f"{limit.load:.0%}",
          "-" if limit.fails_at is None else f"{limit.fails_at:.0%}", limit.why)
@@ -223,6 +237,7 @@ def _print_plan(plan: Plan, data: Colocation, *, has_demand: bool) -> None:
         )
     elif has_demand and plan.load is not None:
         console.print("\nservers: unknown; give --peak, the table has no requests/s")
+    tables.print_doubts(console, data)
     console.print(f"\nverdict: {plan.verdict}")
 
 
@@ -256,20 +271,30 @@ def fleet(
     harmless: Annotated[
         bool, typer.Option(help="Assume that neighbours cost the service's tail nothing.")
     ] = False,
+    table: Annotated[
+        str,
+        typer.Option(
+            help="Whose throughputs: a co-location table, as of `sojourn tco`.", show_default="L28"
+        ),
+    ] = "",
+    setting: SettingOption = "",
+    neighbour: NeighbourOption = "mean",
+    results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a datacenter's day: tail at the root, utilisation, cost (C26, L34).
 
-    What neighbours achieve is Table 2's (L28) unless the job says else; what that costs the tail
-    must be said.
+    What neighbours achieve is Table 2's (L28) unless the job or a table says else; what that costs
+    the tail must be said.
 
     \b
     Examples:
       sojourn fleet --slowdown 1.31
       sojourn fleet --servers 100000 --placement all --harmless --json
+      sojourn fleet --table batch_colocation --slowdown 1.31
     """
+    from sojourn.models import fleet as model
     from sojourn.models import tco
-    from sojourn.models.fleet import compare
     from sojourn.models.simulator import Simulator
 
     asked: dict[str, Any] = _read_json(job) if job else {}
@@ -278,9 +303,15 @@ def fleet(
         asked["servers"] = servers
     if slowdown is not None:
         asked["neighbour_slowdown"] = slowdown
-    found = compare(Simulator.find(), asked, tco.Costs(), harmless=harmless)
+    costs, data = tco.Costs(), tables.find(table, setting, results) if table else None
+    if data is None:
+        found = model.compare(Simulator.find(), asked, costs, harmless=harmless)
+    else:
+        found = model.fed(
+            Simulator.find(), asked, costs, data, neighbour=neighbour, harmless=harmless
+        )
     if as_json:
-        put_json({"label": "simulated", **asdict(found)})
+        put_json({"label": "simulated", **(tables.head(data) if data else {}), **asdict(found)})
     else:
         p99, p99_apart = (shown(v) for v in (found.root_p99_ns, found.root_p99_ns_apart))
         rows = [
@@ -296,8 +327,11 @@ def fleet(
         print_table(console, ("", "apart", "shared"), rows)
         console.print(
             f"\nneighbours do the work of {found.neighbour_servers:,.0f} servers; gain "
-            f"{found.gain:.1%} ({found.verdict})"
+            f"{spread(asdict(found), 'gain', 1)} ({found.verdict})"
         )
+        if data:
+            console.print(f"what neighbours achieve is from {tables.said(data)}")
+            tables.print_doubts(console, data)
         for reason in found.reasons:
             console.print(f"unknown: {escape(reason)}")
     end(found.verdict)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,6 +21,22 @@ def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[s
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
+
+
+def spread(row: Mapping[str, Any], name: str, digits: int) -> str:
+    """A share with its interval, where it has one: `29.07% (27.52-30.61)`.
+
+    >>> spread({"gain": 0.29, "gain_lo": 0.27, "gain_hi": 0.31}, "gain", 0)
+    '29% (27-31)'
+    >>> spread({"gain": 1.0}, "gain", 0), spread({}, "gain", 0)
+    ('100%', 'unknown')
+    """
+    value, low, high = (row.get(f"{name}{end}") for end in ("", "_lo", "_hi"))
+    if value is None:
+        return "unknown"
+    if low is None or high is None:
+        return f"{value:.{digits}%}"
+    return f"{value:.{digits}%} ({100 * low:.{digits}f}-{100 * high:.{digits}f})"
 
 
 def shown(ns: float | None) -> str:

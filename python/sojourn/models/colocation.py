@@ -1,12 +1,17 @@
 """The co-location table: a service's tail and its neighbours' progress, by load.
 
-Provisioning and cost read this table, whether it was measured, simulated or typed from a paper.
-Columns are those of Tables 2 and 3 of the EuroSys paper (L28, L33). Its JSON form is the contract
-for the studies that will measure it.
+Provisioning and cost read this table, whether it was measured (`measured`), simulated or typed from
+a paper. Columns are those of Tables 2 and 3 of the EuroSys paper (L28, L33).
+
+A number that was measured stands there with the ends of its 95 % interval. `surely` and `at_best`
+are the same table with each number at its worse and at its better end: whatever is computed from a
+table is computed from these two by the same path, which is interval arithmetic. Each end is that of
+one number by itself, so all of them hold at once less often than 95 times of 100.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -32,9 +37,54 @@ class Beside(BaseModel):
     tail_ns: float | None = Field(
         default=None, gt=0, description="Tail of the service's sojourn time; null: not measured."
     )
+    tail_lo_ns: float | None = Field(
+        default=None,
+        gt=0,
+        description="Lower end of its 95 % interval; null: tail_ns itself. Without tail_ns, the "
+        "least that the tail can be.",
+    )
+    tail_hi_ns: float | None = Field(
+        default=None, gt=0, description="Upper end; null: tail_ns itself, or not known without it."
+    )
     throughput: float | None = Field(
         default=None, ge=0, le=1, description="The neighbour's, alone = 1; null: not measured."
     )
+    throughput_lo: float | None = Field(
+        default=None, ge=0, le=1, description="Lower end of its 95 % interval; null: itself."
+    )
+    throughput_hi: float | None = Field(
+        default=None, ge=0, le=1, description="Upper end of its 95 % interval; null: itself."
+    )
+
+    @model_validator(mode="after")
+    def _ends_enclose(self) -> Beside:
+        for name in ("tail", "throughput"):
+            unit = "_ns" if name == "tail" else ""
+            parts = (f"{name}_lo{unit}", f"{name}{unit}", f"{name}_hi{unit}")
+            known = [value for part in parts if (value := getattr(self, part)) is not None]
+            if known != sorted(known):
+                raise ValueError(f"{' <= '.join(parts)} does not hold: {known}")
+        return self
+
+    @property
+    def tail_least_ns(self) -> float | None:
+        """The least that the tail can be, ns; None: nothing is known of it."""
+        return self.tail_ns if self.tail_lo_ns is None else self.tail_lo_ns
+
+    @property
+    def tail_most_ns(self) -> float | None:
+        """The most that it can be, ns; None: it is not bounded."""
+        return self.tail_ns if self.tail_hi_ns is None else self.tail_hi_ns
+
+    @property
+    def throughput_least(self) -> float | None:
+        """The least that the neighbour can have achieved; None: not measured."""
+        return self.throughput if self.throughput_lo is None else self.throughput_lo
+
+    @property
+    def throughput_most(self) -> float | None:
+        """The most that it can have achieved; None: not measured."""
+        return self.throughput if self.throughput_hi is None else self.throughput_hi
 
 
 class Table(BaseModel):
@@ -56,6 +106,12 @@ class Table(BaseModel):
         gt=0,
         description="Requests/s of one server at load 1 if all cores are the service's; "
         "null: not known.",
+    )
+    setting: str = Field(
+        default="", description="How CPUs are shared and scheduled; '': the source says it."
+    )
+    missing: tuple[str, ...] = Field(
+        default=(), description="Cells that were asked for and are not known, each with its reason."
     )
     rows: tuple[Beside, ...] = Field(min_length=1)
 
@@ -88,6 +144,44 @@ class Table(BaseModel):
         rows = [row for row in self.rows if row.neighbour == neighbour]
         found = ((row.load, row.throughput) for row in rows if row.throughput is not None)
         return tuple(sorted(found))
+
+    def lacks(self, neighbour: str) -> SpecFault:
+        """Why nothing can be computed from this neighbour's throughput: to be raised."""
+        known = [name for name in (*self.neighbours, MEAN) if self.throughputs(name)]
+        fix = f"known: {', '.join(known) or 'none'}"
+        if self.missing and not known:
+            fix += f"; {len(self.missing)} are missing ({self.missing[-1]}): measure again"
+        what = f"{self.name} has no throughput of '{neighbour}'"
+        return SpecFault(what, at="--neighbour", fix=fix)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether a number of it has ends of its own."""
+        return any(
+            end is not None
+            for row in self.rows
+            for end in (row.tail_lo_ns, row.tail_hi_ns, row.throughput_lo, row.throughput_hi)
+        )
+
+    def surely(self) -> Table:
+        """Each number at its worse end, and without ends: what can be counted on."""
+        return self._of_ends(lambda row: (row.tail_most_ns, row.throughput_least))
+
+    def at_best(self) -> Table:
+        """Each number at its better end, and without ends: what cannot be excluded."""
+        return self._of_ends(lambda row: (row.tail_least_ns, row.throughput_most))
+
+    def plain(self) -> Table:
+        """The numbers themselves, without ends."""
+        return self._of_ends(lambda row: (row.tail_ns, row.throughput))
+
+    def _of_ends(self, ends: Callable[[Beside], tuple[float | None, float | None]]) -> Table:
+        rows = tuple(
+            Beside(neighbour=row.neighbour, load=row.load, tail_ns=tail, throughput=throughput)
+            for row in self.rows
+            for tail, throughput in (ends(row),)
+        )
+        return self.model_copy(update={"rows": rows})
 
 
 def load(name: str) -> Table:

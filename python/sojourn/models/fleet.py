@@ -4,8 +4,10 @@ The simulation is `sojourn-sim fleet`; money comes from `tco`. Two fleets are co
 `placement` puts neighbours beside the service, and the pair of clusters that would do the same
 work apart.
 
-What neighbours achieve is Table 2's unless the job says else, and Table 2 has a price: the tail
-beside them. So a neighbour whose slowdown of the service nobody stated is refused.
+What neighbours achieve is Table 2's unless the job says else, or a table that was measured (`fed`),
+and every such table has a price: the tail beside them. So a neighbour whose slowdown of the service
+nobody stated is refused. A table does not say it: a tail beside a neighbour is mostly waiting for
+the CPU, and what is slowed down here is the service's own time.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.errors import SpecFault
+from sojourn.models.colocation import MEAN, Table
 from sojourn.models.simulator import Result, Simulator
 from sojourn.models.tco import Costs
+
+CURVE = "neighbour_throughput"  # of a job: pairs of load and throughput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +39,8 @@ class Fleet:
         root_p99_ns, root_p99_ns_apart: tail of root requests over the day; None: not finite.
         tco_usd: shared fleet.
         tco_apart_usd: service alone, and a second cluster for the neighbours' work.
-        gain: the second over the first, minus one.
+        gain: the second over the first, minus one; gain_lo, gain_hi: with the least and the most
+            that neighbours can have achieved at every load; None: that was not told.
         verdict, reasons: the simulation's own.
         shared, apart: its full results.
     """
@@ -54,6 +60,8 @@ class Fleet:
     reasons: tuple[str, ...]
     shared: Result
     apart: Result
+    gain_lo: float | None = None
+    gain_hi: float | None = None
 
 
 def compare(
@@ -107,6 +115,40 @@ def compare(
         shared=shared,
         apart=apart,
     )
+
+
+def fed(
+    simulator: Simulator,
+    job: Mapping[str, Any],
+    costs: Costs,
+    table: Table,
+    *,
+    neighbour: str = MEAN,
+    harmless: bool = False,
+) -> Fleet:
+    """The same with what a neighbour of a co-location table achieves, and the ends of the gain.
+
+    The fleet is simulated with every throughput as it was measured, then with all of them at the
+    lower and at the upper ends of their intervals: the draws are the same, so the gains differ by
+    the throughputs alone.
+
+    Raises:
+        SpecFault: the table has no throughput of this neighbour, or the job has its own.
+    """
+    if CURVE in job:
+        raise SpecFault(
+            "the job has throughputs of its own, and a table was given", at=CURVE,
+            fix="leave out one of the two",
+        )  # fmt: skip
+    curves = [one.throughputs(neighbour) for one in (table, table.surely(), table.at_best())]
+    if not curves[0]:
+        raise table.lacks(neighbour)
+    jobs = [{**job, CURVE: [list(point) for point in curve]} for curve in curves]
+    found = compare(simulator, jobs[0], costs, harmless=harmless)
+    if not table.has_intervals:
+        return found
+    low, high = (compare(simulator, one, costs, harmless=harmless).gain for one in jobs[1:])
+    return replace(found, gain_lo=low, gain_hi=high)
 
 
 def fleet_usd(result: Result, costs: Costs) -> float:

@@ -5,8 +5,9 @@ may stay; more servers carry the service, but their spare capacity works for som
 left to forbid is told per neighbour (L30).
 
 What was not measured is not known to fit: a load counts only if every number that a bound asks for
-is there, at it and at all loads below. Beside a neighbour the service never does better than alone,
-so no limit lies above its own.
+is there, at it and at all loads below. Of a measured number the whole interval must meet the bound;
+what that leaves out for want of certainty is the load of `Table.at_best`. Beside a neighbour the
+service never does better than alone, so no limit lies above its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sojourn.errors import SpecFault
-from sojourn.models.colocation import Table
+from sojourn.models.colocation import Beside, Table
 
 Word = Literal["holds", "violated", "unknown"]
 
@@ -156,23 +157,46 @@ def _limit(table: Table, name: str, bound_ns: float, loss_max: float) -> Limit:
     """
     passed: float | None = None
     for load in table.loads:
-        row = table.at(name, load)
-        tail_ns = row.tail_ns if row else None
-        throughput = row.throughput if row else None
-        why, is_known = "", True
-        if tail_ns is not None and tail_ns > bound_ns:
-            why = f"tail {tail_ns / 1e3:.0f} µs > {bound_ns / 1e3:g} µs"
-        elif throughput is not None and 1 - throughput > loss_max + 1e-9:
-            why = f"loses {1 - throughput:.0%} > {loss_max:.0%}"
-        elif tail_ns is None:
-            why, is_known = "tail not measured", False
-        elif throughput is None and loss_max < 1:
-            why, is_known = "loss not measured", False
+        why, is_known = _against(table.at(name, load), bound_ns, loss_max)
         if why:
             verdict: Word = "holds" if passed is not None else "violated" if is_known else "unknown"
             return Limit(neighbour=name, load=passed, fails_at=load, why=why, verdict=verdict)
         passed = load
     return Limit(neighbour=name, load=passed, fails_at=None, why="", verdict="holds")
+
+
+def _against(row: Beside | None, bound_ns: float, loss_max: float) -> tuple[str, bool]:
+    """What speaks against a cell ("": nothing), and whether that is known or only not excluded.
+
+    A cell fails if all of an interval is beyond a bound, and is not known if a part of it is.
+    """
+    row = row or Beside(neighbour="nobody", load=0)
+    least_ns, most_ns = row.tail_least_ns, row.tail_most_ns
+    least, most = row.throughput_least, row.throughput_most
+    loss_max += 1e-9  # a loss of exactly the most that may be fits
+    tail, loss = f"tail {_span_us(least_ns, most_ns)} µs", f"loses {_span_share(most, least)}"
+    checks = (
+        (least_ns is not None and least_ns > bound_ns, f"{tail} > {bound_ns / 1e3:g} µs", True),
+        (most is not None and 1 - most > loss_max, f"{loss} > {loss_max:.0%}", True),
+        (least_ns is None, "tail not measured", False),
+        (most_ns is None, f"{tail} or more", False),
+        ((most_ns or 0.0) > bound_ns, f"{tail}: above or below {bound_ns / 1e3:g} µs", False),
+        (least is None and loss_max < 1, "loss not measured", False),
+        (1 - (1.0 if least is None else least) > loss_max,
+         f"{loss}: more or less than {loss_max:.0%}", False),
+    )  # fmt: skip
+    return next(((why, is_known) for fails, why, is_known in checks if fails), ("", True))
+
+
+def _span_us(least_ns: float | None, most_ns: float | None) -> str:
+    ends = [f"{ns / 1e3:.0f}" for ns in (least_ns, most_ns) if ns is not None]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _span_share(most: float | None, least: float | None) -> str:
+    """What is lost, from the most and the least that is kept."""
+    ends = [f"{1 - kept:.0%}" for kept in (most, least) if kept is not None]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _capped(limit: Limit, alone: Limit) -> Limit:

@@ -52,8 +52,9 @@ def _head(findings: Findings, width: int) -> Iterator[str]:
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
-        later = (kind for kind in KINDS.values() if kind not in first)
-        yield from (line for kind in later for line in kind.study_head(findings))
+        for kind in (kind for kind in KINDS.values() if kind not in first):
+            for said in kind.study_head(findings):
+                yield from textwrap.wrap(said, width)
     if len(findings.services) != 1 or findings.sections:
         yield f"all together: {show.verdict(findings.verdict)}"
 

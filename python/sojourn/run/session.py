@@ -90,6 +90,7 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     actors.check(study, spec, facts)
     placed.check_levels(spec, facts)
     where = placement(spec, facts)
+    actors.check_cpus(study, spec, where, facts)
     disk_bytes, disk_files = work.room(users.server_user())
     allowance = Allowance(
         cpus=len(where.server),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.samples.read import HOST, neighbour
+from sojourn.samples.contract import read_json
+from sojourn.samples.read import HOST, SERVICE, neighbour
 
 FLAT_OUT = 0.999  # of its pace alone: asked for so much, it takes what it can get
 
@@ -26,6 +27,7 @@ class Beside:
         alone_error_per_s: standard error of that; None: not known.
         asked_per_s: what it was asked for; None: it takes what it can get.
         seconds: of the load that tell.
+        core_share: share that the server had of the CPUs of both; 1: they shared one.
     """
 
     called: str
@@ -36,6 +38,7 @@ class Beside:
     alone_error_per_s: float | None
     asked_per_s: float | None
     seconds: int
+    core_share: float = 1.0
 
     @property
     def kept(self) -> float:
@@ -72,7 +75,18 @@ def read(folder: Path) -> Beside | None:
         alone_error_per_s=_number(did.get("alone_error_per_s")),
         asked_per_s=None if is_flat_out else asked,
         seconds=int(did.get("seconds", 0)),
+        core_share=_core_share(found, folder / SERVICE),
     )
+
+
+def _core_share(found: Mapping[str, Any], path: Path) -> float:
+    """By the CPUs on which the neighbour's tasks were, and those of the server."""
+    placement = (read_json(path).get("placement") if path.exists() else None) or {}
+    server = {int(cpu) for cpu in placement.get("server", ())}
+    own = {int(cpu) for cpu in found.get("cpu_s", {})}
+    if not server or not own or server & own:
+        return 1.0
+    return len(server) / (len(server) + len(own))
 
 
 def _number(value: Any) -> float | None:

@@ -183,6 +183,16 @@ class Attribution(Model):
         return text
 
 
+class Colocation(Model):
+    """What a batch neighbour may lose beside the service, at most (L30, L34)."""
+
+    loss_max: Annotated[float, Field(ge=0, le=1)] = 0.6
+    """Largest loss of its pace alone on the service's own CPUs. There it gives up the service's
+    share at least: at 50 % load it loses half, whatever the scheduler does."""
+    loss_max_apart: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """The same on CPUs of its own (L34: 10 %)."""
+
+
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
@@ -225,6 +235,8 @@ class ServiceSpec(Model):
     """Known truth; needed for "check"."""
     attribution: Attribution | None = None
     """The load at which factors are compared; needed for "attribution"."""
+    colocation: Colocation | None = None
+    """What a neighbour may lose at most; needed for "colocation"."""
     blame: Blame | None = None
     """Who may be to blame for a missed target; needed for "blame"."""
 

@@ -9,25 +9,23 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn import programs
 from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours import core
 from sojourn.actors.neighbours.neighbour import Neighbour
+from sojourn.actors.neighbours.ordered import NICE_PARAM, POLICY_PARAM, command
 from sojourn.host import Facts
 from sojourn.services.params import Param
 
 DRIVER = Path(__file__).with_name("drive.py")
-NICE, TOLERANCE, ALONE_S = "nice", "tolerance", "alone_s"
+TOLERANCE, ALONE_S = "tolerance", "alone_s"
 SHARE = r"(100|[1-9]\d?(\.\d+)?|0\.\d*[1-9]\d*)%"
 RATE = r"\d*[1-9]\d*MB/s"
 PERCENT = r"(100|\d{1,2}(\.\d+)?)%"
 
 #: Parameters of all kinds that are driven.
 COMMON = (
-    Param(
-        name=NICE, about="nice value of its tasks", default="0", type=str,
-        pattern=r"-?1?\d|-20", allowed="-20 to 19",
-    ),
+    NICE_PARAM,
+    POLICY_PARAM,
     Param(
         name=TOLERANCE, about="what may be missing of what it is held to, waiting for a CPU apart",
         default="10%", type=str, pattern=PERCENT, allowed="0% to 100%",
@@ -115,10 +113,7 @@ class Driven(Neighbour):
         job = {key: value for key, value in asdict(work).items() if key not in _OURS}
         job |= {"share": self._share, "alone_s": float(self._params[ALONE_S])}
         words = (sys.executable, "-I", "-S", str(DRIVER), json.dumps(job))
-        if self._params[NICE] == "0":
-            return words
-        nice = str(programs.find("nice", fix="apt install coreutils"))
-        return (nice, "-n", self._params[NICE], *words)
+        return command(self._params, words)
 
 
 _OURS = {"footprint_bytes"}

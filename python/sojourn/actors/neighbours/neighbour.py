@@ -17,7 +17,7 @@ from sojourn import programs
 from sojourn.actors.actor import Actor, Role, Stage, Window
 from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours import core, progress
-from sojourn.errors import RunFault
+from sojourn.errors import HostFault, RunFault
 from sojourn.host import Facts
 from sojourn.places import proc
 from sojourn.places.process import Process, last_words
@@ -27,6 +27,7 @@ LOG = "neighbour{}-{}.log"
 PROGRESS = "progress{}.json"
 PROGRESS_SCHEMA = "sojourn.progress/1"
 SERVER, CLIENT, LAB, FREE, ONE = "server", "client", "lab", "free", "one"
+APART = "apart"
 _ROLES = {
     **dict.fromkeys(core.COPIES, Role.NEIGHBOUR),
     SERVER: Role.SERVICE,
@@ -34,13 +35,14 @@ _ROLES = {
     LAB: Role.PROBE,
     FREE: Role.NEIGHBOUR,
     ONE: Role.SERVICE,
+    APART: Role.NEIGHBOUR,
 }
 
 
 def where_param(default: str) -> Param:
     """The parameter that says on whose CPUs a neighbour runs."""
     about = "whose CPUs it runs on; free: those of nobody, or else the server's; "
-    about += "one: the first of the server's"
+    about += "one: the first of the server's; apart: those of nobody, and refused without any"
     return Param(name=WHERE, about=about, default=default, type=str, choices=tuple(_ROLES))
 
 
@@ -72,7 +74,8 @@ class Neighbour(Actor):
 
         Args:
             name: of its kind.
-            where: on whose CPUs: "server", "client", "lab" or "free"; "one": one of the server's.
+            where: on whose CPUs: "server", "client", "lab" or "free"; "one": one of the server's;
+                "apart": as "free", but never those of the server.
             argv: the program and its arguments; HostFault if it is not there.
             footprint_bytes: memory that one of them takes; together they take a quarter at most of
                 what is free.
@@ -107,11 +110,29 @@ class Neighbour(Actor):
             SpecFault, HostFault: they cannot.
         """
 
+    def check_cpus(self, own: Sequence[int]) -> None:
+        """Refuse where it is to have CPUs of its own and there are none.
+
+        Args:
+            own: CPUs that neither server nor client nor lab has.
+
+        Raises:
+            HostFault: there are none.
+        """
+        if self.where == APART and not own:
+            raise HostFault(
+                f"separate CPUs for neighbour {self.name}: server, client and lab have all of them",
+                at=f"neighbour {self.name}, where",
+                fix="take a machine with more CPUs, give the service fewer, or share: where=server",
+            )
+
     def enter(self, stage: Stage) -> None:
         """Start a task on each CPU of its place."""
         self._stage = stage
         argv = self._argv()
-        cpus = stage.cpus[_ROLES[self.where]] or stage.cpus[Role.SERVICE]
+        cpus = stage.cpus[_ROLES[self.where]]
+        self.check_cpus(cpus)
+        cpus = cpus or stage.cpus[Role.SERVICE]
         cpus = cpus[:1] if self.where == ONE else cpus
         if self._footprint_bytes:
             most = stage.facts.memory.free_bytes // 4 // self._footprint_bytes

@@ -18,6 +18,14 @@ from collections.abc import Mapping
 from sojourn import programs
 from sojourn.actors.kind import WHERE, NamedKind
 from sojourn.actors.neighbours.neighbour import SERVER, Neighbour, where_param
+from sojourn.actors.neighbours.ordered import (
+    NICE,
+    NICE_PARAM,
+    OTHER,
+    POLICY,
+    POLICY_PARAM,
+    command,
+)
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host import Facts
 from sojourn.services.params import Param
@@ -28,8 +36,7 @@ ANTAGONISTS = (
     "cpu", "l1d", "l1i", "l2", "llc", "membw", "memcap", "tlb", "disk", "network", "wakeups",
     "syscalls", "locks", "wave",
 )  # fmt: skip
-KIND_OF, INTENSITY, TOLERANCE, NICE, POLICY = "kind", "intensity", "tolerance", "nice", "policy"
-OTHER = "other"
+KIND_OF, INTENSITY, TOLERANCE = "kind", "intensity", "tolerance"
 CHECK_S_MAX = 60.0  # of a footprint that is mapped, a file that is written
 SHARE = r"(100|\d{1,2}(\.\d+)?)%"
 RATE = r"\d+(\.\d+)?(k|M|G|B|kB|KB|KiB|MB|MiB|GB|GiB)?/s"
@@ -61,14 +68,8 @@ PARAMS = (
         pattern=f"{SHARE}|{RATE}", allowed="0% to 100%, or a rate such as 500MB/s or 20k/s",
     ),
     where_param(SERVER),
-    Param(
-        name=NICE, about="nice value of its tasks", default="0", type=str,
-        pattern=r"-?1?\d|-20", allowed="-20 to 19",
-    ),
-    Param(
-        name=POLICY, about="how the kernel orders its tasks", default=OTHER, type=str,
-        choices=(OTHER, "batch", "idle"),
-    ),
+    NICE_PARAM,
+    POLICY_PARAM,
     Param(
         name=TOLERANCE, about="what may be missing of the intensity, waiting for a CPU apart",
         default="10%", type=str, pattern=SHARE, allowed="0% to 100%",
@@ -129,13 +130,7 @@ def argv(params: Mapping[str, str]) -> tuple[str, ...]:
         program, params[KIND_OF], f"--intensity={params[INTENSITY]}",
         f"--tolerance={params[TOLERANCE]}", *given,
     )  # fmt: skip
-    if params[POLICY] != OTHER:
-        chrt = str(programs.find("chrt", fix="apt install util-linux"))
-        words = (chrt, f"--{params[POLICY]}", "0", *words)
-    if params[NICE] == "0":
-        return words
-    nice = str(programs.find("nice", fix="apt install coreutils"))
-    return (nice, "-n", params[NICE], *words)
+    return command(params, words)
 
 
 def check(facts: Facts) -> None:

@@ -13,6 +13,7 @@ from sojourn.plan.questions import (
     blame,
     breakdown,
     check,
+    colocation,
     isolation_cost,
     max_load,
     null,
@@ -33,6 +34,7 @@ KINDS: Mapping[str, Question] = kinds.table(
     check.KIND,
     isolation_cost.KIND,
     attribution.KIND,
+    colocation.KIND,
     beside.KIND,
     blame.KIND,
     null.KIND,
@@ -104,7 +106,7 @@ def _problems(names: Sequence[str], table_of: Callable[[str], object]) -> Iterat
             what = f"measure asks for {name}, which is about several services"
             yield what, f"add a table [{name}] to the study, and leave {name} out of measure"
         for table in question.tables:
-            if not table_of(table):
+            if table_of(table) is None:  # an empty one has all its defaults
                 what = f"measure asks for {name}, which needs a [services.{table}] table"
                 yield what, f"add [services.{table}], or leave {name} out of measure"
         if question.is_alone and len(names) > 1:

@@ -11,6 +11,7 @@ from sojourn.report.sections import (
     blame,
     breakdown,
     check,
+    colocation,
     isolation_cost,
     max_load,
     null,
@@ -24,6 +25,7 @@ from sojourn.report.sections.section import Bar, Number, Shown
 
 KINDS: Mapping[str, Shown] = kinds.table(
     max_load.KIND,
+    colocation.KIND,
     sweep.KIND,
     breakdown.KIND,
     check.KIND,

@@ -1,0 +1,142 @@
+"""Planted tables with known gains, and the papers' tables by the same path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sojourn.errors import SpecFault
+from sojourn.models import gains, tco
+from sojourn.models.colocation import L28, L33, MEAN, Beside, Table
+from sojourn.models.fleet import CURVE, fed
+from sojourn.models.fleet_test import Given
+from sojourn.models.simulator import Command, Result
+from sojourn.models.tco import Costs
+
+#: TCO(u) = 1 + u: so gains can be said by heart.
+EVEN = Costs(
+    price_usd=1.0, peak_kw=2.0, idle_ratio=0.0, years=1 / (24 * 365), energy_usd_per_kwh=0.5,
+    delivery_burden=0.0, cooling_load=0.0,
+)  # fmt: skip
+
+
+def row(name: str, load: float, tail: float, kept: float | None = None, **ends: float) -> Beside:
+    return Beside(neighbour=name, load=load, tail_ns=tail, throughput=kept, **ends)
+
+
+def planted(*, core_share: float = 1.0, noise: float = 0.0) -> Table:
+    """Keeps 0.8 and 0.5 at 20 % and 40 % load; the tail is 1 µs, and 2 µs at 40 %."""
+    rows = []
+    for load, tail, kept in ((0.2, 1e3, 0.8), (0.4, 2e3, 0.5)):
+        ends = {
+            "tail_lo_ns": tail * (1 - noise), "tail_hi_ns": tail * (1 + noise),
+            "throughput_lo": kept - noise / 10, "throughput_hi": kept + noise / 10,
+        }  # fmt: skip
+        rows.append(row("none", load, 1e3))
+        rows += [row(name, load, tail, kept, **(ends if noise else {})) for name in ("x", MEAN)]
+    return Table(
+        name="planted", label="measured", source="a test", service="s", q=0.99,
+        core_share=core_share, rows=tuple(rows),
+    )  # fmt: skip
+
+
+def test_the_papers_tables_give_the_papers_numbers_by_the_path_of_measured_ones() -> None:
+    rows = gains.of_loads(L28, Costs())
+    assert [round(100 * one.gain, 2) for one in rows] == [51.95, 29.07, 17.19, 10.32, 17.44]
+    assert all(abs(one.gain - gains.PAPER_L32[one.load]) < 0.01 for one in rows)
+    assert {one.gain_lo for one in rows} == {None}
+    bound_ns, loss_max, load, gained = gains.PAPER_L34
+    found = gains.admitted(L33, Costs(), bound_ns=bound_ns, loss_max=loss_max)
+    assert (found.load, found.load_lo, found.load_hi) == (load, load, load)
+    assert found.gain is not None
+    assert round(found.gain, 2) == gained
+    assert found.gain_lo == found.gain_hi == found.gain
+
+
+def test_planted_gains_and_their_ends_come_out() -> None:
+    """(1 + m + 2·s) / 2 − 1: at 20 % 0.4, at 40 % 0.2; an end moves it by its own distance."""
+    low, high = gains.of_loads(planted(noise=0.1), EVEN)
+    assert (low.gain, high.gain) == pytest.approx((0.4, 0.2))
+    assert (low.gain_lo, low.gain_hi) == pytest.approx((0.39, 0.41))
+    assert (high.gain_lo, high.after_loss_hi) == pytest.approx((0.19, 0.21))
+    ((_, share), _) = L28.throughputs("lbm")[:2]
+    assert gains.of_loads(L28, Costs(), "lbm")[0].gain == tco.gain(Costs(), 0.1, share)
+
+
+def test_on_cores_of_its_own_the_share_of_them_is_gained_and_the_loss_stands_apart() -> None:
+    """(TCO(.5) + .5·load·TCO(1)) / TCO(1) − 1 = (1.5 + load) / 2 − 1, whatever is kept."""
+    low, _ = gains.of_loads(planted(core_share=0.5, noise=0.1), EVEN)
+    assert low.gain == pytest.approx(-0.15)
+    assert low.gain_lo is None
+    assert low.after_loss == pytest.approx(-0.15 - 0.2 * 1.5 / 2)
+    assert (low.after_loss_lo, low.after_loss_hi) == pytest.approx((-0.3075, -0.2925))
+
+
+@pytest.mark.parametrize(
+    ("bound_ns", "loss_max", "loads", "ends"),
+    [
+        (3e3, 1.0, (0.4, 0.4, 0.4), (0.19, 0.21)),  # everything fits
+        (2e3, 1.0, (0.2, 0.4, 0.4), (0.19, 0.41)),  # 1.8 to 2.2 µs against 2 µs
+        (1.5e3, 1.0, (0.2, 0.2, 0.2), (0.39, 0.41)),
+        (3e3, 0.2, (None, 0.2, 0.2), (0.0, 0.41)),  # 0.79 to 0.81 against 0.8: perhaps nobody
+        (3e3, 0.1, (None, None, None), (0.0, 0.0)),
+    ],
+)
+def test_what_is_not_told_from_a_bound_widens_load_and_gain(
+    bound_ns: float, loss_max: float, loads: tuple[Any, ...], ends: tuple[float, float]
+) -> None:
+    found = gains.admitted(planted(noise=0.1), EVEN, bound_ns=bound_ns, loss_max=loss_max)
+    assert (found.load_lo, found.load, found.load_hi) == loads
+    assert (found.gain_lo, found.gain_hi) == pytest.approx(ends)
+    if found.load is not None:
+        assert found.gain_lo is not None
+        assert found.gain is not None
+        assert found.gain_hi is not None
+        assert found.gain_lo <= found.gain <= found.gain_hi
+
+
+def test_without_a_throughput_there_is_no_gain_and_the_known_ones_are_named() -> None:
+    with pytest.raises(SpecFault) as caught:
+        gains.of_loads(planted(), EVEN, "nobody")
+    assert caught.value.fix == "known: x, mean"
+    bare = Table(name="t", label="measured", source="", service="s", q=0.9,
+                 rows=(row("none", 0.1, 1.0), row("x", 0.1, 1.0)))  # fmt: skip
+    found = gains.admitted(bare, EVEN, bound_ns=2.0)
+    assert (found.load, found.gain, found.gain_lo) == (0.1, None, None)
+
+
+class Recording(Given):
+    """Keeps the curves; neighbours achieve what the first point of theirs says."""
+
+    def run(self, command: Command, job: Any, *options: str) -> Result:
+        found = dict(super().run(command, job, *options))
+        if job["placement"] != "null" and CURVE in job:
+            worth = job[CURVE][0][1]
+            found["platforms"] = [p | {"neighbour_throughput": worth} for p in found["platforms"]]
+        return found
+
+
+def test_a_fleet_is_fed_with_a_table_and_the_ends_of_its_gain_are_those_of_the_table() -> None:
+    job = {"placement": "all", "neighbour_slowdown": 1.31}
+    found = fed(Recording("unused", 1), job, Costs(), planted(noise=0.1))
+    assert found.neighbour_servers == pytest.approx(40 * 0.8)
+    one = Costs(price_usd=1_000.0).server_usd(1.0) / found.tco_usd
+    assert found.gain_lo == pytest.approx(found.gain - 40 * 0.01 * one)
+    assert found.gain_hi == pytest.approx(found.gain + 40 * 0.01 * one)
+    paper = fed(Recording("unused", 1), job, Costs(), L28)
+    assert paper.neighbour_servers == pytest.approx(40 * 0.75)
+    assert paper.gain_lo is None
+    with pytest.raises(SpecFault, match="throughputs of its own"):
+        fed(Recording("unused", 1), {**job, CURVE: [[0, 1]]}, Costs(), L28)
+    with pytest.raises(SpecFault, match="no throughput of 'bzip'"):
+        fed(Recording("unused", 1), job, Costs(), L28, neighbour="bzip")
+
+
+def test_ends_that_do_not_enclose_their_number_are_refused_and_a_table_survives_its_file() -> None:
+    with pytest.raises(ValueError, match="does not hold"):
+        row("x", 0.1, 1.0, 0.5, throughput_lo=0.6)
+    table = planted(noise=0.1)
+    assert Table.model_validate_json(table.model_dump_json(by_alias=True)) == table
+    assert table.has_intervals
+    assert not table.plain().has_intervals
