@@ -17,6 +17,7 @@ ASKED = (
     ("redis-server", "--version", r"v=(\S+)"),
     ("sojourn-load", "--version", r"(\d\S*)"),
     ("sojourn-noise", "--version", r"(\d\S*)"),
+    ("sojourn-sched", "--version", r"(\d\S*)"),
     ("sojourn-serve", "--version", r"(\d\S*)"),
     ("sojourn-trace", "--version", r"(\d\S*)"),
     ("perf", "--version", r"version (\S+)"),
