@@ -22,10 +22,17 @@ import pytest
 from sojourn import install
 from sojourn.errors import Fault
 
-vm = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("vm.py"))))
+FOLDER = Path(__file__).parent
+vm = SimpleNamespace(**runpy.run_path(str(FOLDER / "vm.py")))
+python = SimpleNamespace(**runpy.run_path(str(FOLDER / "vm_python.py")))
 pytestmark = [pytest.mark.privileged, pytest.mark.timeout(1000, func_only=True)]
 BUILD_S_MAX = 900
 BOOT_S_MAX = 150.0  # of CPU time
+KNOB = FOLDER / "sched_in_vm.py"
+KNOB_CHECKS = (
+    "policy", "policy put back", "a scheduler that was killed", "in force for a lab",
+    "a lab that was killed", "nothing left to restore",
+)  # fmt: skip
 CLOCK = "shift=4,sleep=off"  # so that it is the scheduler who is late, and not this machine
 #: Whoever is to be scheduled waits for a file, and the script for the scheduler.
 SCRIPT = r"""
@@ -157,3 +164,18 @@ def test_warp_decides_who_goes_first_and_weight_who_gets_how_much(
     assert console.count("ended warp 0 disabled") == 1, console
     assert "before enabled sojourn_bvt" in console, console
     assert "after disabled" in console, console
+
+
+def test_the_knob_puts_it_in_force_and_takes_it_back(
+    programs: dict[str, Path], tmp_path: Path
+) -> None:
+    kernel = guest_kernel()
+    try:
+        files, line = python.needed(KNOB), python.line(KNOB)
+        image = vm.initramfs(tmp_path, [programs["sojourn-sched"]], files, line)
+        console = vm.boot(kernel, image, within_s=BOOT_S_MAX)
+    except vm.UnavailableError as lack:
+        pytest.skip(f"no VM: {lack}")
+    assert vm.DONE in console, console
+    assert "FAILED" not in console, console
+    assert [check for check in KNOB_CHECKS if f"ok: {check}: " not in console] == [], console
