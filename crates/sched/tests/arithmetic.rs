@@ -75,8 +75,9 @@ fn the_headers_arithmetic_is_the_simulators() {
         let (a, b) = times(&mut random);
         let span: i64 = random.random_range(0..VIRTUAL_NS_MAX);
         let signed = random.random_range(-span..=span.max(1));
-        let weight = random.random_range(1..=WEIGHT_MAX >> random.random_range(0..20));
-        let ran = random.random_range(0..RAN_NS_MAX >> random.random_range(0..40));
+        let (smaller, shorter) = (random.random_range(0..20), random.random_range(0..40));
+        let weight = random.random_range(1..=WEIGHT_MAX >> smaller);
+        let ran = random.random_range(0..RAN_NS_MAX >> shorter);
         let weight_i = weight as i64;
         ask("cost", [ran as i64, weight_i, 0, 0], sim::cost(ran, weight));
         ask("real_ns", [signed, weight_i, 0, 0], sim::real_ns(signed, weight) as i64);
