@@ -59,7 +59,8 @@ e2e: build ## tests on real servers, loopback only
 clangs: ## load BPF objects of the oldest, the newest and the tested clangs; installs them where it may
 	@scripts/clangs
 	@if scripts/setup --bpf; then \
-		cargo test --release --quiet -p sojourn-trace --features bpf --test clangs -- --nocapture; fi
+		cargo test --release --quiet -p sojourn-trace --features bpf --test clangs -- --nocapture; \
+		cargo test --release --quiet -p sojourn-sched --features bpf --test clangs; fi
 
 priv: build clangs ## tests that need root or a capability, some in a VM; each skip names it
 	if scripts/setup --bpf; then cargo build --release --quiet -p sojourn-trace --features bpf --tests --examples; fi

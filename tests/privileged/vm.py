@@ -124,7 +124,7 @@ def libraries(program: Path) -> list[Path]:
     return [Path(p) for p in re.findall(r"(/\S+) \(0x", _out("ldd", str(program)))]
 
 
-def boot(kernel: Path, image: Path, *, within_s: float, cpus: str = "2") -> str:
+def boot(kernel: Path, image: Path, *, within_s: float, cpus: str = "2", clock: str = "") -> str:
     """Boot, run, power off; what came on the console.
 
     Its limit is CPU time: on a machine that is busy with others it gets that later.
@@ -134,6 +134,8 @@ def boot(kernel: Path, image: Path, *, within_s: float, cpus: str = "2") -> str:
         image: its initramfs.
         within_s: most CPU time of the whole VM, s.
         cpus: as QEMU's `-smp` takes them, such as "4,cores=2,threads=2".
+        clock: by which time passes in it, as QEMU's `-icount` takes it: "shift=4,sleep=off" is 16
+            ns for an instruction, whatever this machine does meanwhile; "": as it passes here.
     """
     qemu = shutil.which("qemu-system-x86_64")
     if qemu is None:
@@ -144,6 +146,7 @@ def boot(kernel: Path, image: Path, *, within_s: float, cpus: str = "2") -> str:
     words = (
         f"-machine q35 -accel tcg,thread=single -cpu max -m {MEMORY_MB} -smp {cpus}"
         f" -kernel {kernel} -initrd {image} -nographic -no-reboot -nodefaults -serial stdio"
+        + (f" -icount {clock}" if clock else "")
     )
     line = "console=ttyS0 panic=-1 quiet rdinit=/init mitigations=off"
     # It ends with whoever waits for it.

@@ -42,7 +42,7 @@ mod attach;
 #[cfg(feature = "bpf")]
 mod control;
 #[cfg(feature = "bpf")]
-mod kernel;
+pub mod kernel;
 #[cfg(feature = "bpf")]
 mod live;
 #[cfg(feature = "bpf")]

@@ -18,6 +18,7 @@ ASKED = (
     ("sojourn-load", "--version", r"(\d\S*)"),
     ("sojourn-noise", "--version", r"(\d\S*)"),
     ("sojourn-query", "--version", r"(\d\S*)"),
+    ("sojourn-sched", "--version", r"(\d\S*)"),
     ("sojourn-serve", "--version", r"(\d\S*)"),
     ("sojourn-trace", "--version", r"(\d\S*)"),
     ("perf", "--version", r"version (\S+)"),

@@ -7,6 +7,8 @@
                             among those that are measured at once (L24)
     deadline:2ms/10ms       so much CPU time in every period, before everybody else
     slice:3ms               fair, for so long at a time (EEVDF; Linux 6.12)
+    bvt,warp=5ms,weight=4   borrowed virtual time, by sched_ext (L26); `scheduler` has the words
+    scx_lavd                a public scheduler of sched_ext, where it is installed
 
 For every thread; what a thread starts inherits it, and all are listed again until none is found
 without. A deadline cannot be given to threads that are bound to some CPUs, nor can they start
@@ -23,11 +25,12 @@ from collections.abc import Iterator, Mapping
 
 from sojourn import units
 from sojourn.errors import HostFault
-from sojourn.knobs import attr, cpu_weight, settings
+from sojourn.knobs import attr, cpu_weight, scheduler, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
 from sojourn.knobs.limit import no_effect
 from sojourn.knobs.probe import BURN, Probe
+from sojourn.knobs.scheduler import Scheduler
 from sojourn.knobs.settings import POLICY, Setting
 from sojourn.places import proc
 
@@ -48,26 +51,37 @@ LOWEST = 1  # real-time priority
 
 
 class Policy(Knob):
-    """The policy of all threads of one service."""
-
-    by = "sched_setattr"
+    """The policy of all threads of one service, or the scheduler under which they are."""
 
     def __init__(self, on: Turned) -> None:
         self._on = on
+        self._scheduler = Scheduler(on)
         self._level = self._asked = ""
         self._given: dict[tuple[int, int], Setting] = {}
         self._entries: list[int] = []
         self._effect: Felt | None = None
 
+    @property
+    def by(self) -> str:
+        """The call that sets it on a thread, or the scheduler's program."""
+        return self._scheduler.by if self._scheduler.level else "sched_setattr"
+
     def read(self) -> str:
-        """What the first of its threads has."""
+        """What the first of its threads has, or the scheduler's level."""
+        if self._scheduler.level:
+            return self._scheduler.level
         for task in proc.tasks(self._on.leader):
             return said(attr.get(task.tid))
         return ""
 
     def apply(self, level: str) -> None:
-        """Give it to every thread."""
+        """Give it to every thread, or put the scheduler in force."""
         self._asked = level
+        if scheduler.is_one(level):
+            self._put_back()
+            self._scheduler.apply(level)
+            return
+        self._scheduler.restore()
         self._give(level)
 
     def among(self, label: str, offered: Mapping[str, Offered]) -> None:
@@ -126,7 +140,12 @@ class Policy(Knob):
         )
 
     def felt(self) -> Felt:
-        """Whether every thread has it as the kernel tells, and a burner that has it felt it."""
+        """Whether every thread has it as the kernel tells, and a burner that has it felt it.
+
+        Of a scheduler: whether the kernel says that it is in force.
+        """
+        if self._scheduler.level:
+            return self._scheduler.felt()
         if not self._level:
             return Felt(holds=None, why="it was not turned")
         tasks, wanted = proc.tasks(self._on.leader), meant(self._level)
@@ -150,6 +169,10 @@ class Policy(Knob):
 
     def restore(self) -> None:
         """Give every thread back what it had; those that came since get what the first one had."""
+        self._scheduler.restore()
+        self._put_back()
+
+    def _put_back(self) -> None:
         usual = next(iter(self._given.values()), None)
         if usual is not None and self._level:
             heirs = (s for s in self._heirs(usual) if s.start_ticks)
@@ -267,7 +290,9 @@ def _found(tid: int) -> Attr | None:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """A kernel that takes slices; rights are told by the kernel when it refuses."""
+    """A kernel that takes slices, or schedulers; rights are told by the kernel when it refuses."""
+    if scheduler.is_one(asked.level):
+        return scheduler.lacks(asked)
     release = (asked.tree.text("/proc/sys/kernel/osrelease") or "6.12").split(".")
     if asked.level.startswith("slice") and (int(release[0]), int(release[1])) < (6, 12):
         return Lack(missing="slices of its own for a thread", mend="Linux 6.12 or later")
@@ -294,11 +319,15 @@ KIND = KnobKind(
     name=NAME,
     about="how the kernel orders a service's threads among others",
     level='"other", "batch", "idle", "nice:5", "fifo:1", "rr:1", "fifo:rate" (rate-monotonic), '
-    '"deadline:2ms/10ms", "slice:3ms"',
+    '"deadline:2ms/10ms", "slice:3ms", "bvt,warp=5ms,weight=4", "scx_lavd"',
     pattern=rf"other|batch|idle|nice:-?\d{{1,2}}|(fifo|rr):(\d{{1,2}}|rate)"
-    rf"|deadline:{TIME}/{TIME}|slice:{TIME}",
-    needs=("root, but to go into the background", "Linux 6.12 for a slice"),
-    source="L12, and M23",
+    rf"|deadline:{TIME}/{TIME}|slice:{TIME}|{scheduler.PATTERN}",
+    needs=(
+        "root, but to go into the background",
+        "Linux 6.12 for a slice",
+        "sched_ext (Linux 6.13) and its program for bvt and scx_*",
+    ),
+    source="L12, L24, L26, and M23",
     orders=True,
     lacks=lacks,
     build=Policy,

@@ -9,8 +9,17 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.places.task import Task
-from sojourn.services import command, external, memcached, nginx, null, redis, synthetic
-from sojourn.services import img_dnn, memcached, nginx, null, ordered_map, synthetic
+from sojourn.services import (
+    command,
+    external,
+    img_dnn,
+    memcached,
+    nginx,
+    null,
+    ordered_map,
+    redis,
+    synthetic,
+)
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 

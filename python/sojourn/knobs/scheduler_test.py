@@ -1,0 +1,160 @@
+"""Schedulers of sched_ext, by a made-up kernel of some files and a program that writes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn import programs
+from sojourn.errors import HostFault
+from sojourn.host.tree import Tree
+from sojourn.knobs import KINDS, Asked, Turned, scheduler
+from sojourn.knobs.policy import Policy
+from sojourn.knobs.testing import MemoryBook, put
+from sojourn.places import proc
+
+#: What the kernel and a scheduler's program do, as far as files tell; `at` holds the machine.
+PROGRAM = """#!/bin/sh
+at={at}
+printf '%s\\n' "$2" >> $at/asked
+if [ -e $at/refuses ]; then echo "error: not today" >&2; exit 2; fi
+trap 'echo disabled > $at{folder}/state; : > $at{folder}/root/ops; exit 0' TERM
+echo sojourn_bvt > $at{folder}/root/ops
+echo enabled > $at{folder}/state
+while :; do sleep 0.02; done
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    put(tmp_path, f"{scheduler.FOLDER}/state", "disabled")
+    put(tmp_path, f"{scheduler.FOLDER}/root/ops", "")
+    program = tmp_path / "sojourn-sched"
+    program.write_text(PROGRAM.format(at=tmp_path, folder=scheduler.FOLDER))
+    program.chmod(0o755)
+    monkeypatch.setattr(programs, "find", lambda name, **_: program)
+    reign = scheduler._Reign()
+    monkeypatch.setattr(scheduler, "_REIGN", reign)
+    yield tmp_path
+    reign.stop()
+
+
+def a_knob(machine: Path, label: str, book: MemoryBook) -> Policy:
+    on = Turned(
+        label=label, leader=os.getsid(0), book=book, tree=Tree(machine), work=machine
+    )  # the tests' own session
+    return Policy(on)
+
+
+def asked(machine: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (machine / "asked").read_text().splitlines()]
+
+
+def test_it_is_in_force_until_it_is_put_back(machine: Path) -> None:
+    book = MemoryBook()
+    knob = a_knob(machine, "web", book)
+    knob.apply("bvt,warp=5ms,weight=4,credit=12ms")
+    (job,) = asked(machine)
+    assert job["credit"] == "12ms"
+    (web,) = job["classes"]
+    assert (web["name"], web["weight"], web["warp"]) == ("web", 400.0, "5ms")
+    assert set(web["pids"]) <= {member.pid for member in proc.session(os.getsid(0))}
+    assert knob.felt().verdict == "holds"
+    assert "sojourn_bvt" in knob.felt().why
+    assert (knob.by, knob.read()) == (
+        "sched_ext (sojourn-sched)",
+        "bvt,warp=5ms,weight=4,credit=12ms",
+    )
+    ((kind, facts),) = book.open.values()
+    assert (kind, facts["what"]) == ("process", "sojourn-sched")
+    knob.restore()
+    assert scheduler.state(Tree(machine)) == scheduler.State("disabled", "")
+    assert not book.open
+
+
+def test_services_share_it_and_must_agree(machine: Path) -> None:
+    book = MemoryBook()
+    web, db = (a_knob(machine, label, book) for label in ("web", "db"))
+    web.apply("bvt,warp=20ms")
+    with pytest.raises(HostFault, match="both must have the same allowance"):
+        db.apply("bvt,allowance=1ms")
+    with pytest.raises(HostFault, match="one scheduler on a machine"):
+        db.apply("scx_lavd")
+    db.apply("bvt,warp=5ms")
+    names = [[one["name"] for one in job["classes"]] for job in asked(machine)]
+    assert names == [["web"], ["web", "db"]]
+    assert (web.felt().verdict, db.felt().verdict) == ("holds", "holds")
+    web.restore()
+    assert [one["name"] for one in asked(machine)[-1]["classes"]] == ["db"]
+    assert db.felt().verdict == "holds"
+    db.restore()
+    assert not book.open
+
+
+def test_one_that_was_killed_is_no_longer_in_force(machine: Path) -> None:
+    knob = a_knob(machine, "web", MemoryBook())
+    knob.apply("bvt")
+    running = scheduler._REIGN.process
+    assert running is not None
+    os.kill(running.pid, signal.SIGKILL)
+    assert running.poll(10) is not None
+    put(machine, f"{scheduler.FOLDER}/state", "disabled")  # as the kernel does
+    assert knob.felt().verdict == "violated"
+    assert "was killed by SIGKILL" in knob.felt().why
+    knob.restore()
+
+
+def test_one_that_refuses_is_told_with_its_words(machine: Path) -> None:
+    (machine / "refuses").touch()
+    knob = a_knob(machine, "web", MemoryBook())
+    with pytest.raises(HostFault, match="exit status 2, saying: error: not today"):
+        knob.apply("bvt")
+    assert knob.read() != "bvt"
+    put(machine, f"{scheduler.FOLDER}/state", "enabled")
+    with pytest.raises(HostFault, match="another is in force"):
+        knob.apply("bvt")
+
+
+def test_what_a_machine_lacks_is_said(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lack(level: str, tree: Path) -> str:
+        found = KINDS["policy"].lacks(Asked(level=level, tree=Tree(tree)))
+        return f"{found.missing}; {found.mend}" if found else ""
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert "CONFIG_SCHED_CLASS_EXT" in lack("bvt", machine / "another")
+    assert lack("bvt,warp=5ms", machine) == ""
+    monkeypatch.setattr(programs, "maybe", lambda name: None)
+    assert "the program scx_lavd; install scx_lavd" in lack("scx_lavd", machine)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "run as root" in lack("bvt", machine)
+    put(machine, f"{scheduler.FOLDER}/state", "enabled")
+    put(machine, f"{scheduler.FOLDER}/root/ops", "lavd_1.0")
+    assert "lavd_1.0 is in force" in lack("bvt", machine)
+
+
+@pytest.mark.parametrize(
+    ("level", "is_level"),
+    [
+        ("bvt", True), ("bvt,warp=5ms,weight=0.5,limit=1s,credit=0.5ms", True),
+        ("scx_bpfland", True), ("bvt,", False), ("bvt,wrap=5ms", False), ("bvt,warp=5", False),
+        ("scx", False),
+    ],
+)  # fmt: skip
+def test_levels(level: str, is_level: bool) -> None:  # noqa: FBT001
+    assert bool(re.fullmatch(KINDS["policy"].pattern, level)) is is_level
+    assert scheduler.is_one(level) is is_level
+
+
+def test_public_ones_are_known_again_behind_their_versions(tmp_path: Path) -> None:
+    put(tmp_path, f"{scheduler.FOLDER}/state", "enabled")
+    put(tmp_path, f"{scheduler.FOLDER}/root/ops", "bpfland_1.0.4_x86_64")
+    assert scheduler.is_in_force("scx_bpfland", Tree(tmp_path))
+    assert not scheduler.is_in_force("scx_lavd", Tree(tmp_path))
+    assert scheduler.WORDS["scx_layered"]
