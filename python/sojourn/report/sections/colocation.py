@@ -242,7 +242,7 @@ class ColocationShown(Shown):
         return show.quantile(found.q) if found else "tail"
 
     def study_head(self, findings: Findings) -> Iterator[str]:
-        """The rules in sentences."""
+        """The rules, each in a sentence."""
         if found := findings.section(Colocation):
             yield from filter(None, [found.answer])
 
