@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.places.task import Task
-from sojourn.services import command, external, memcached, nginx, null, redis, synthetic
+from sojourn.services import command, container, external, memcached, nginx, null, redis, synthetic
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 
@@ -21,6 +21,7 @@ KINDS = kinds.table(
     nginx.KIND,
     external.KIND,
     command.KIND,
+    container.KIND,
     synthetic.KIND,
 )
 

@@ -312,7 +312,7 @@ def reachable(where: Where) -> Where:
     return where if reached == found[0][4][0] else where.at(reached)
 
 
-def of(got: Mapping[str, Value | None], load: Mapping[str, Any], *, is_preloaded: bool) -> Asked:
+def of(got: Mapping[str, Value], load: Mapping[str, Any], *, is_preloaded: bool) -> Asked:
     """What settled parameters ask for.
 
     Args:
@@ -321,10 +321,10 @@ def of(got: Mapping[str, Value | None], load: Mapping[str, Any], *, is_preloaded
         is_preloaded: the items are set first.
     """
     return Asked(
-        expect_bytes=int(got["expect_bytes"] or 0),
-        items=int(got["items"] or 1),
-        key_bytes=int(got["key_bytes"] or 4),
-        value_bytes=int(got["value_bytes"] or 1),
+        expect_bytes=int(got["expect_bytes"]),
+        items=int(got["items"]),
+        key_bytes=int(got["key_bytes"]),
+        value_bytes=int(got["value_bytes"]),
         is_preloaded=is_preloaded,
         is_plain=is_plain(load),
     )
