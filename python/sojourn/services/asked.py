@@ -244,7 +244,8 @@ def _other(where: Where, why: str) -> RefusedError:
             "see the server's own log: it must answer one request before it gets many",
         )
     scheme = {talk.TLS: "https"}.get(name, name)
-    fix = f"try {where.speaking(scheme).url}" if scheme in PORTS else "give another port"
+    known = {"resp": "redis"}.get(scheme, scheme)  # as people type it
+    fix = f"try {where.speaking(known).url}" if scheme in PORTS else "give another port"
     return RefusedError(
         f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
     )
