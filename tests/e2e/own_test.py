@@ -16,7 +16,7 @@ import pytest
 
 from sojourn import run, samples
 from sojourn.errors import HostFault, RunFault
-from sojourn.places import proc
+from sojourn.places import proc, rootfs
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
@@ -131,3 +131,47 @@ def test_a_command_that_ends_at_once_says_why(
 def _slow(point: Point) -> Point:
     """The same at a load that any machine can offer."""
     return replace(point, offered_rps=50.0, measure_s=0.6)
+
+
+def test_a_container_of_ones_own_is_asked_like_every_other(
+    lab: SimpleNamespace,
+    measure: Measure,
+    needs_place: Callable[[str], None],
+    tmp_path: Path,
+    session: run.Session,
+) -> None:
+    needs_place("runc")
+    bundle = tmp_path / "bundle"
+    root = bundle / "rootfs"
+    root.mkdir(parents=True)
+    binds = rootfs.make(root / "top", Path("/www"))
+    for entry in (root / "top").iterdir():
+        entry.rename(root / entry.name)
+    (root / "www").mkdir()
+    (root / "www/app.py").write_text(APP)
+    kept = [bind.path for bind in binds if not bind.is_writable]
+    python = str(Path(sys.executable).resolve())
+    (bundle / "config.json").write_text(
+        json.dumps({
+            "ociVersion": "1.0.2",
+            "process": {"user": {"uid": 0, "gid": 0}, "args": [python, "app.py", "{port}"],
+                        "env": ["PATH=/usr/bin:/bin"], "cwd": "/www"},
+            "root": {"path": "rootfs", "readonly": True},
+            "mounts": [
+                {"destination": "/proc", "type": "proc", "source": "proc"},
+                *({"destination": str(path), "type": "none", "source": str(path),
+                   "options": ["rbind", "ro"]} for path in kept),
+            ],
+            "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "network")]},
+        })
+    )  # fmt: skip
+    asked = study("container", bundle=str(bundle))
+    inside = asked.services[0].model_copy(update={"place": "runc"})
+    folder = measure(asked.model_copy(update={"services": (inside,)}), _slow(lab.point("own")))
+    served = read(folder, "service.json")
+    assert samples.read(folder).lost == 0
+    assert read(folder, "load.json")["job"]["expect_bytes"] == 5
+    assert Path(f"/proc/{served['pid']}/cwd").readlink() == Path("/www")
+    session.end()
+    seen = proc.stat(served["pid"])
+    assert seen is None or seen.state == "Z"
