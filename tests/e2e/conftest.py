@@ -18,7 +18,8 @@ from sojourn.spec import Study
 
 GONE_S_MAX = 20.0
 LAB = Path(__file__).with_name("lab.py")
-INSTALL = {"memcached": "memcached", "nginx": "nginx-light"}
+INSTALL = {"memcached": "memcached", "nginx": "nginx-light", "redis": "redis-server"}
+PROGRAMS = {"redis": "redis-server"}  # where its name is not the kind's
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +33,7 @@ def needs() -> Callable[[str], None]:
     """Skip the test where a server is not installed."""
 
     def check(kind: str) -> None:
-        if kind in INSTALL and programs.maybe(kind) is None:
+        if kind in INSTALL and programs.maybe(PROGRAMS.get(kind, kind)) is None:
             pytest.skip(f"needs {kind}: apt install {INSTALL[kind]}")
 
     return check

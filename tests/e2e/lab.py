@@ -25,6 +25,7 @@ STEPS_MAX = 60
 KILLED = Path(__file__).with_name("killed.py")
 PARAMS: dict[str, dict[str, object]] = {
     "memcached": {"items": 5_000},
+    "redis": {"items": 5_000},
     "nginx": {"files": 200, "workers": 2},
     "img_dnn": {"hidden": 64},
     "ordered_map": {"items": 5_000, "batch": 50},

@@ -38,7 +38,7 @@ def is_alive(pid: int) -> bool:
     return seen is not None and seen.state != "Z"
 
 
-@pytest.mark.parametrize("kind", ["memcached", "nginx", "img_dnn", "ordered_map", "synthetic"])
+@pytest.mark.parametrize("kind", ["memcached", "nginx", "redis", "ordered_map", "synthetic"])
 def test_a_point_is_measured_and_everything_kept(
     lab: SimpleNamespace, needs: Needs, measure: Measure, kind: str
 ) -> None:

@@ -55,7 +55,7 @@ class Running(Protocol):
         """Its living processes; none where they cannot be seen."""
 
     def tasks(self) -> tuple[Task, ...]:
-        """Their threads."""
+        """The threads of those processes."""
 
     def cpu_ns(self) -> int:
         """CPU time its living processes have used, ns."""

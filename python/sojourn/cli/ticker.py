@@ -22,7 +22,7 @@ class Ticker:
     """A `pipeline.Watcher` for half a minute; a context manager."""
 
     def __init__(self, what: str, *, is_quiet: bool = False) -> None:
-        """`what`: is loaded."""
+        """`what`: the target that is loaded."""
         self._what = what
         self._is_quiet = is_quiet
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -52,7 +52,7 @@ class Ticker:
             self._over(f"{self._now}: {rate}/s, p99 {show_ns(p99)}")
 
     def began(self, point: Point, outcomes: Sequence[Outcome]) -> None:
-        """The next load."""
+        """Say which load comes next."""
         del outcomes
         self._now = point_words(point)
         self._over(self._now)

@@ -24,6 +24,7 @@ from typing import ClassVar
 from sojourn import programs
 from sojourn.errors import HostFault
 from sojourn.places import cgroups, process, remains, rootfs
+from sojourn.places.image import Image
 from sojourn.places.inside import Inside, await_first, hold
 from sojourn.places.ledger import Book, Made
 from sojourn.places.local import Local
@@ -47,6 +48,9 @@ class Job:
         root: skeleton of the container's root folder.
         binds: what is bound onto it, in order.
         open_files: how many it may have; 0: as the lab.
+        image: the container's own root and configuration, of which `argv` leaves out the runtime's
+            name; None: a program of this machine.
+        environment: beside the image's own.
     """
 
     name: str
@@ -57,6 +61,8 @@ class Job:
     cwd: Path
     user: User | None
     open_files: int = 0
+    image: Image | None = None
+    environment: tuple[str, ...] = ()
 
 
 class Contained(Place):
@@ -80,6 +86,12 @@ class Contained(Place):
         self._name = ""
         self._made: Made | None = None
         self._count = 0
+        self._image: Image | None = None
+        self._environment: tuple[str, ...] = ()
+
+    def furnish(self, image: Image, environment: Sequence[str]) -> None:
+        """From now on programs are the container's own."""
+        self._image, self._environment = image, tuple(environment)
 
     @abstractmethod
     def command(self, job: Job) -> Sequence[str | Path]:
@@ -190,11 +202,13 @@ class Contained(Place):
             name=f"{self._name}-{self._count}",
             at=at,
             root=root,
-            binds=rootfs.make(root, cwd),
+            binds=() if self._image else rootfs.make(root, cwd),
             argv=tuple(map(str, argv)),
             cwd=cwd,
             user=user,
             open_files=open_files,
+            image=self._image,
+            environment=self._environment,
         )
 
     @property

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sojourn.places import pinning, ports, proc, process
+from sojourn.places.image import Image
 from sojourn.places.ledger import Book, Undo
 from sojourn.places.pinning import Pinned, Workers
 from sojourn.places.ports import Address
@@ -56,6 +57,14 @@ class Place(ABC):
 
     def fit(self, memory_bytes: int) -> None:  # noqa: B027  # most have the machine's memory
         """Be told, before it is entered, how much memory a service may take."""
+
+    def furnish(self, image: Image, environment: Sequence[str]) -> None:
+        """Be told, before a start, that programs are those of a container with its own root.
+
+        Only kinds with `bears_images` are told; programs are then started by the words after the
+        first.
+        """
+        raise NotImplementedError
 
     def enter(self, book: Book) -> None:
         """Make it, noting every step in `book` before it is done.
@@ -137,6 +146,7 @@ class PlaceKind:
         programs: it starts of the host → the Debian package that brings each.
         starts: whether programs can be started there at all.
         build: a place of this kind that is not entered yet.
+        bears_images: whether it runs containers with a root of their own.
         networks: other kinds of place whose network it can be in, asked for as `KIND:NETWORK`;
             `build` is then given one.
         unseen: why nothing that looks into this machine's kernel sees a service there, such as the
@@ -152,6 +162,7 @@ class PlaceKind:
     programs: Mapping[str, str] = field(default_factory=dict)
     starts: bool = True
     build: Callable[..., Place]
+    bears_images: bool = False
     networks: tuple[str, ...] = ()
     unseen: str = ""
     out_of_reach: Mapping[str, str] = field(default_factory=dict)

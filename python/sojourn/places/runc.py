@@ -37,6 +37,9 @@ class Runc(Contained):
 
 def config(job: Job) -> Mapping[str, Any]:
     """What `config.json` of the bundle says, as the OCI specification has it."""
+    if job.image is not None:
+        words = job.argv[1:]
+        return job.image.told(name=job.name, words=words, environment=job.environment)
     user = {"uid": job.user.uid, "gid": job.user.gid} if job.user else {"uid": 0, "gid": 0}
     return {
         "ociVersion": SPEC,
@@ -95,6 +98,7 @@ KIND = PlaceKind(
     abilities=("containers",),
     programs={"runc": "runc"},
     build=Runc,
+    bears_images=True,
     networks=("netns",),
     undo={contained.ENTRY: remains.undo},
 )

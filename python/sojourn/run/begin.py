@@ -139,7 +139,11 @@ def _launch(live: RunningService, journal: Journal) -> None:
     user = None if live.service.is_own_user else users.server_user()
     with work.readable_by_others():
         words = live.service.command(live.work, live.address)
-        program = work.reachable(live.service.program, live.work, user)
+        program = live.service.program
+        if (image := live.service.image) is not None:
+            live.place.furnish(image, live.service.surroundings(live.address))
+        else:
+            program = work.reachable(program, live.work, user)
     live.argv = (str(program), *words)
     with signals.deaf():
         live.process = live.place.start(

@@ -119,7 +119,7 @@ class RunningService:
         return proc.session(self.process.pid) if self.process else ()
 
     def tasks(self) -> tuple[Task, ...]:
-        """Their threads."""
+        """The threads of those processes."""
         return proc.tasks_of(self.members())
 
     def cpu_ns(self) -> int:

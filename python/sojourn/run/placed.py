@@ -36,6 +36,12 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
             at=at,
             fix='leave place out, or give place = "local"',
         )
+    if service.bears_image and not kind.bears_images:
+        raise SpecFault(
+            f"{spec.kind} is a container, which place {kind.name} does not run",
+            at=at,
+            fix='give place = "runc", or "runc:netns" for a network of its own',
+        )
     for needed in filter(None, (kind, network)):
         _check_needs(needed, facts, at)
     check_port(spec.label, service.wanted_port, places.build(spec.place))

@@ -166,7 +166,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
 
 
 def _user(live: RunningService) -> str:
-    """Who it runs as."""
+    """Who it runs as, for people."""
     if live.service.is_foreign:
         return "whoever started it"
     user = None if live.service.is_own_user else users.server_user()

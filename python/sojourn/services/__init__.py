@@ -20,6 +20,7 @@ from sojourn.services import (
     redis,
     synthetic,
 )
+from sojourn.services import command, container, external, memcached, nginx, null, redis, synthetic
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 
@@ -33,6 +34,7 @@ KINDS = kinds.table(
     command.KIND,
     img_dnn.KIND,
     ordered_map.KIND,
+    container.KIND,
     synthetic.KIND,
 )
 

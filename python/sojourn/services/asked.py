@@ -244,7 +244,8 @@ def _other(where: Where, why: str) -> RefusedError:
             "see the server's own log: it must answer one request before it gets many",
         )
     scheme = {talk.TLS: "https"}.get(name, name)
-    fix = f"try {where.speaking(scheme).url}" if scheme in PORTS else "give another port"
+    known = {"resp": "redis"}.get(scheme, scheme)  # as people type it
+    fix = f"try {where.speaking(known).url}" if scheme in PORTS else "give another port"
     return RefusedError(
         f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
     )
@@ -312,7 +313,7 @@ def reachable(where: Where) -> Where:
     return where if reached == found[0][4][0] else where.at(reached)
 
 
-def of(got: Mapping[str, Value | None], load: Mapping[str, Any], *, is_preloaded: bool) -> Asked:
+def of(got: Mapping[str, Value], load: Mapping[str, Any], *, is_preloaded: bool) -> Asked:
     """What settled parameters ask for.
 
     Args:
@@ -321,10 +322,10 @@ def of(got: Mapping[str, Value | None], load: Mapping[str, Any], *, is_preloaded
         is_preloaded: the items are set first.
     """
     return Asked(
-        expect_bytes=int(got["expect_bytes"] or 0),
-        items=int(got["items"] or 1),
-        key_bytes=int(got["key_bytes"] or 4),
-        value_bytes=int(got["value_bytes"] or 1),
+        expect_bytes=int(got["expect_bytes"]),
+        items=int(got["items"]),
+        key_bytes=int(got["key_bytes"]),
+        value_bytes=int(got["value_bytes"]),
         is_preloaded=is_preloaded,
         is_plain=is_plain(load),
     )

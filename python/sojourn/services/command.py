@@ -32,6 +32,7 @@ AT = "service command"
 TCP = "tcp"
 SELF, SERVERS = "self", "nobody"
 SIGNALS = ("TERM", "INT", "QUIT", "HUP", "USR1", "KILL")
+_EXAMPLE = 'write argv = "python3 app.py --port {port}"'
 _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
 PARAMS = (
@@ -125,10 +126,11 @@ class Command(Service):
         """The command, its folder and what is asked."""
         rows = [("command", shlex.join(self.words)), ("asked", self.url)]
         rows += [("environment", shlex.join(self.environment))] if self.environment else []
-        return (*rows, ("folder", str(self.folder)), *self._proof.facts)
+        return (*rows, ("folder", str(self.folder)), *self.proof.facts)
 
     @property
-    def _proof(self) -> Proof:
+    def proof(self) -> Proof:
+        """What the first replies of the first start showed."""
         return self.learned.get(self.url, Proof())
 
     @property
@@ -143,7 +145,7 @@ class Command(Service):
 
     @property
     def workers(self) -> int:
-        """As the study says."""
+        """How many serve, as the study says."""
         return self.threads
 
     def command(self, work: Path, address: Address) -> Sequence[str]:
@@ -151,10 +153,11 @@ class Command(Service):
         home = (f"HOME={Path.home()}",) if self.as_self else ()
         return (
             *("-C", str(self.folder), *home),
-            *(self._put(word, address, work) for word in (*self.environment, *self.words)),
+            *(self.put(word, address, work) for word in (*self.environment, *self.words)),
         )
 
-    def _put(self, word: str, address: Address, work: Path | None = None) -> str:
+    def put(self, word: str, address: Address, work: Path | None = None) -> str:
+        """A word with port, host, threads and folder put in."""
         values = {"port": address.port, "host": address.host, "threads": self.threads}
         if work is not None:
             values["work"] = str(work)
@@ -163,8 +166,8 @@ class Command(Service):
         return word
 
     def where(self, address: Address) -> Where:
-        """Where it listens."""
-        return where.parse(self._put(self.url, address), at=f"{AT}, target")
+        """Where it listens, with its address put in."""
+        return where.parse(self.put(self.url, address), at=f"{AT}, target")
 
     def target(self, address: Address) -> str:
         """The generator's target: what is asked, at the address."""
@@ -172,7 +175,7 @@ class Command(Service):
 
     def job(self) -> Mapping[str, Json]:
         """Keys of the generator's job that follow from what is asked."""
-        return self.asked.job(self.where(Address(ports.HOST, 1)).scheme, self._proof)
+        return self.asked.job(self.where(Address(ports.HOST, 1)).scheme, self.proof)
 
     def answers(self, address: Address, within_s: float) -> bool:
         """Whether it is ready, as the study has it."""
@@ -233,7 +236,7 @@ class Command(Service):
 
     @property
     def memory_bytes(self) -> int:
-        """As the study says."""
+        """How much it needs, as the study says."""
         return self.memory
 
     @property
@@ -243,17 +246,17 @@ class Command(Service):
 
     @property
     def start_s(self) -> float:
-        """As the study says."""
+        """How long it may take to be ready, s."""
         return self.ready_s
 
     @property
     def stop_signal(self) -> signal.Signals:
-        """As the study says."""
+        """What ends it, as the study says."""
         return self.stop
 
     @property
     def patience_s(self) -> float:
-        """As the study says."""
+        """How long it may take to end, s."""
         return self.stop_s
 
 
@@ -265,35 +268,55 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         HostFault: its program or folder is not there, or closed to the user it runs as.
     """
     got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
-    words = _split("argv", got, 'write argv = "python3 app.py --port {port}"')
+    known = {**{name: value for name, value in got.items() if value is not None}}
+    return settled(known, is_told_threads="threads" in given)
+
+
+def settled(
+    got: Mapping[str, Value],
+    *,
+    told: Sequence[str] = (),
+    is_told_threads: bool = False,
+    is_in_place: bool = True,
+) -> Command:
+    """A command of settled parameters; faults as of `build`.
+
+    Args:
+        got: by name.
+        told: its words where `argv` is left out.
+        is_told_threads: the study gives their number.
+        is_in_place: its files are this machine's, and are looked at.
+    """
+    words = _split("argv", got, _EXAMPLE)
     environment = _split("environment", got, 'write environment = "NAME=VALUE NAME=VALUE"')
     for word in environment:
         if not _ASSIGNED.fullmatch(word):
             what = f"'{word}' is no NAME=VALUE"
             raise SpecFault(what, at=f"{AT}, environment", fix="quote values that have spaces")
-    if not words:
-        fix = 'write argv = "python3 app.py --port {port}"'
-        raise SpecFault("there is no command", at=f"{AT}, argv", fix=fix)
-    _check_braces((*words, *environment), given, got)
-    folder = Path(str(got["folder"] or ".")).expanduser().absolute()
-    as_self = got["user"] == SELF or users.server_user() is None
-    _check_files(words, folder, is_open=as_self)
+    if is_in_place and not words:
+        raise SpecFault("there is no command", at=f"{AT}, argv", fix=_EXAMPLE)
+    text = " ".join((*(words or told), *environment))
+    _check_braces(text, port=int(got["port"]), is_told_threads=is_told_threads)
+    folder = Path(str(got.get("folder") or ".")).expanduser().absolute()
+    as_self = got.get("user", SELF) == SELF or users.server_user() is None
+    if is_in_place:
+        _check_files(words, folder, is_open=as_self)
     made = Command(
         env=programs.find("env", fix="apt install coreutils"),
         words=words,
         url=str(got["target"]),
-        ready=_ready(str(got["ready"] or "")),
-        ready_s=float(got["ready_s"] or 0.0),
-        threads=int(got["threads"] or 1),
-        worker=_pattern(str(got["worker"] or "")),
+        ready=_ready(str(got["ready"])),
+        ready_s=float(got["ready_s"]),
+        threads=int(got["threads"]),
+        worker=_pattern(str(got["worker"])),
         environment=environment,
         folder=folder,
         as_self=as_self,
         stop=signal.Signals[f"SIG{got['stop']}"],
-        stop_s=float(got["stop_s"] or 0.0),
-        memory=int(got["memory_bytes"] or 0),
-        port=int(got["port"] or 0),
-        warm=int(got["warm_requests"] or 0),
+        stop_s=float(got["stop_s"]),
+        memory=int(got["memory_bytes"]),
+        port=int(got["port"]),
+        warm=int(got["warm_requests"]),
         asked=asked.of(got, {}, is_preloaded=False),
     )
     at = made.where(Address(ports.HOST, 1))
@@ -307,25 +330,22 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     return replace(made, asked=replace(made.asked, is_preloaded=has_items))
 
 
-def _split(name: str, got: Mapping[str, Value | None], fix: str) -> tuple[str, ...]:
+def _split(name: str, got: Mapping[str, Value], fix: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(str(got[name] or "")))
     except ValueError as error:
         raise SpecFault(f"{name} cannot be read: {error}", at=f"{AT}, {name}", fix=fix) from None
 
 
-def _check_braces(
-    words: Sequence[str], given: Mapping[str, Value], got: Mapping[str, Value | None]
-) -> None:
-    """Refuse a command that is not told its port, or not the threads that the study varies."""
-    text = " ".join(words)
-    if "{port}" not in text and not got["port"]:
+def _check_braces(text: str, *, port: int, is_told_threads: bool) -> None:
+    """Refuse a command that is not told its port, or not the threads that the study gives."""
+    if "{port}" not in text and not port:
         raise SpecFault(
             "the command is not told on which port to listen",
             at=f"{AT}, argv",
             fix="put {port} where its port stands, or give port = 8080 if it always takes that",
         )
-    if "threads" in given and "{threads}" not in text:
+    if is_told_threads and "{threads}" not in text:
         raise SpecFault(
             "threads is given, and the command is not told of it",
             at=f"{AT}, threads",

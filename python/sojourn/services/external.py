@@ -79,7 +79,7 @@ class External(Service):
 
     @property
     def program(self) -> Path | None:
-        """None: it runs already."""
+        """None, because it runs already."""
         return None
 
     @property
@@ -192,14 +192,15 @@ def cpus(params: Mapping[str, Any]) -> tuple[int, ...]:
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     """Read where it is; it is not asked anything yet."""
     del allowance
-    got = settle(NAME, PARAMS, given)
-    at = where.parse(str(got["target"] or ""), at=AT)
+    every = settle(NAME, PARAMS, given)
+    got = {name: value for name, value in every.items() if value is not None}
+    at = where.parse(str(got["target"]), at=AT)
     return External(
         where=at,
         asked=asked.of(got, {}, is_preloaded=bool(got["preload"])),
-        pid=int(got["pid"] or 0),
-        group=str(got["cgroup"] or ""),
-        warm=int(got["warm_requests"] or 0),
+        pid=int(got["pid"]),
+        group=str(got["cgroup"]),
+        warm=int(got["warm_requests"]),
     )
 
 

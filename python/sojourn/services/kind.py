@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from sojourn.places.foreign import Foreign
+from sojourn.places.image import Image
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.params import Param, Value
@@ -172,6 +173,21 @@ class Service(ABC):
     def memory_bytes(self) -> int:
         """How much memory it may take beside its program and data files, for a place of its own."""
         return MEMORY_BYTES
+
+    @property
+    def image(self) -> Image | None:
+        """The container that it is; None: it is a program of this machine."""
+        return None
+
+    @property
+    def bears_image(self) -> bool:
+        """Whether it is a container, also where that is not unpacked yet."""
+        return False
+
+    def surroundings(self, address: Address) -> tuple[str, ...]:
+        """Of a container, `NAME=VALUE` texts beside its own."""
+        del address
+        return ()
 
     @property
     def is_own_user(self) -> bool:

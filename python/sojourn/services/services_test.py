@@ -20,6 +20,7 @@ ROOMY = Allowance(cpus=14, memory_bytes=64 * GIB, open_files=1 << 20)
 NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
     "external": {"target": "http://localhost:1/"},
     "command": {"argv": "sh {port}", "threads": 1, "environment": "N={threads}"},
+    "container": {"image": "x", "port": 80},
 }
 NO_KIND = {
     *("__init__", "kind", "params", "queries", "scaling", "asked", "talk", "where"),

@@ -162,7 +162,7 @@ def test_who_speaks_is_told_by_the_first_bytes(
 @pytest.mark.parametrize(
     ("replies", "scheme", "what", "fix"),
     [
-        (redis, "http", r"not speak HTTP/1, it looks like RESP \(Redis\)", "try resp://"),
+        (redis, "http", r"not speak HTTP/1, it looks like RESP \(Redis\)", "try redis://"),
         (memcached, "resp", "it looks like memcache", "try memcache://"),
         (web, "memcache", "it looks like HTTP/1", "try http://"),
         (tls, "http", "it looks like TLS", "try https://"),

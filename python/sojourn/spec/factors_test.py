@@ -99,7 +99,7 @@ def test_load_is_varied_by_every_sweep() -> None:
         ("run.profile=quick,full", "cannot be varied", "run.measure_s"),
         ("run.fractions=0.1,0.2", "cannot be varied", "load"),
         ("seed=1,2", "cannot be varied", "run.repeats"),
-        ("rate=1,2", "is not varied", "load"),
+        ("run.rates=1,2", "cannot be varied", "rate"),
         ("run.check_s=10,20", "changes nothing here", "check"),
         ("a b=1,2", "no key of a study", "services.LABEL"),
         ("threads", "not KEY=LEVEL", "--vary"),

@@ -125,7 +125,7 @@ question = {question}
 [run]
 profile = "standard" # quick (minutes), standard (a quarter of an hour), full (2 minutes a load)
 # Loads of the sweep are shares of the highest rate that the service answers. To offer rates of your
-# own instead, and never more than these (then measure = ["sweep"] below):
+# own instead, and never more than these (then with measure = ["sweep"] and a bound below):
 # rates = ["100", "200", "400"] # requests/s; 20k is 20000
 """
 

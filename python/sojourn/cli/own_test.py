@@ -1,0 +1,162 @@
+"""`sojourn try` and `sojourn init`, with a fake lab and a real little server."""
+
+from __future__ import annotations
+
+import http.server
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sojourn import spec, testing
+from sojourn.cli.app import main
+from sojourn.errors import Exit
+from sojourn.services import asked
+from sojourn.spec import Study, own
+
+PAGE = b"hello"
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """The same page under every path."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(PAGE)))
+        self.end_headers()
+        self.wfile.write(PAGE)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(name="web", scope="module")
+def _web() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+    thread.join(20)
+
+
+@pytest.fixture(name="lab")
+def _lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> testing.Lab:
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.chdir(tmp_path)
+    brief = {**own.QUICK["search"], "budget_s": 0.01}  # type: ignore[dict-item]
+    monkeypatch.setitem(own.QUICK, "search", brief)  # a made-up run takes no time
+    return testing.installed(monkeypatch, tmp_path / "locks")
+
+
+def test_try_says_one_sentence_with_its_number_first_and_leaves_nothing(
+    lab: testing.Lab, web: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["try", web, "--bound", "2ms"])
+    out = capsys.readouterr().out
+    first = " ".join(out.partition("\n\n")[0].split())
+    assert code in {Exit.OK, Exit.UNKNOWN}
+    assert first[0] in "≈0123456789a"
+    assert f"fit within p99 ≤ 2 ms: http://{web}/" in first
+    assert "90 %" in first
+    assert "requests/s at most" in first
+    assert "o holds" in out, "a plot"
+    assert out.rstrip().endswith(f"next: sojourn init {web}")
+    assert not list((tmp_path / "tmp").iterdir())
+    assert {path.name for path in tmp_path.iterdir()} == {"locks", "tmp"}
+
+
+def test_try_offers_the_rates_that_it_is_given_and_no_more(
+    lab: testing.Lab, web: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["try", f"http://{web}/", "--rates", "2k,10k", "--bound", "2ms"])
+    out = capsys.readouterr().out
+    assert {point.offered_rps for point in lab.points} == {2000.0, 10_000.0}
+    assert out.startswith("p99 ")
+    assert "at 2k requests/s" in " ".join(out.split())
+    assert "% of the highest load" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["http://h:0/"], "no port"),
+        (["redis://{web}"], "looks like HTTP/1"),
+        (["http://{web}/", "--bound", "soon"], "--bound"),
+        (["http://{web}/", "--quantile", "2"], "--quantile"),
+        (["http://{web}/", "--rates", "fast"], "--rates"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_before_any_load(
+    lab: testing.Lab, web: str, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert main(["try", *(word.format(web=web) for word in words)]) == Exit.USAGE
+    assert said in capsys.readouterr().err
+    assert not lab.points
+
+
+def test_another_machine_is_not_loaded_as_far_as_it_goes_unasked(
+    lab: testing.Lab, web: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(asked, "is_here", lambda _: False)
+    assert main(["try", web]) == Exit.USAGE
+    assert "--yes" in capsys.readouterr().err
+    assert not lab.points
+
+
+def written(path: Path) -> Study:
+    study = spec.load(path)
+    assert spec.load(path, overrides=["run.profile=quick"]).services == study.services
+    return study
+
+
+def test_init_writes_a_study_of_a_service_that_runs(
+    web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", web]) == Exit.OK
+    path = tmp_path / capsys.readouterr().out.strip()
+    text = path.read_text()
+    assert "# replies: must have 5 bytes" in text
+    (service,) = written(path).services
+    assert (service.kind, service.params["target"]) == ("external", f"http://{web}/")
+    assert main(["init", web]) == Exit.USAGE, "it is there already"
+    assert "--force" in capsys.readouterr().err
+    assert main(["init", web, "--force"]) == Exit.OK
+
+
+def test_init_writes_a_study_of_a_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "app.toml"
+    words = "sh -c 'exec app \"$0\"' {port}"
+    assert main(["init", "--command", words, "-o", str(path)]) == Exit.OK
+    study = written(path)
+    assert (study.name, study.services[0].params["argv"]) == ("app", words)
+    capsys.readouterr()
+    for wrong in (["init"], ["init", "x:1", "--command", words], ["init", "--command", "sh"]):
+        assert main(wrong) == Exit.USAGE
+
+
+@pytest.mark.parametrize("target", ["http://h:1/", "resp://h:1"])
+@pytest.mark.parametrize("command", ["", "app {port}"])
+def test_every_line_that_is_commented_out_could_stand(
+    tmp_path: Path, command: str, target: str
+) -> None:
+    text = own.written(
+        name="x", target="" if command else target, command=command, has_items="resp" in target
+    )
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+    written(path)
+    keys = [line[2:] for line in text.splitlines() if line.startswith("# ") and " = " in line[:20]]
+    whole = text
+    for line in keys:
+        if not line.startswith(("rates", "bound", "pid", "cgroup")):
+            whole = whole.replace(f"# {line}", line)
+    path.write_text(whole)
+    written(path)

@@ -1,0 +1,255 @@
+"""A container of the user's own: an OCI bundle, or an image that podman unpacks, run by runc.
+
+The life of one: unpacked once for all restarts, started by the place `runc` in its own root with
+the rights that its configuration gives it, the first good reply, measured, its stop signal. Its
+network is the place's, so it is asked like every other, and pinned, weighed and ended like one.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from sojourn import programs
+from sojourn.errors import AbsentFault, RunFault, SpecFault
+from sojourn.places import image, runc
+from sojourn.places.image import CONFIG, ROOTFS, Image
+from sojourn.places.ports import Address
+from sojourn.services import command
+from sojourn.services.command import Command
+from sojourn.services.kind import Allowance, Service, ServiceKind
+from sojourn.services.params import Param, Value, settle
+
+NAME = "container"
+AT = "service container"
+PODMAN, RUNC = "podman", "runc"
+UNPACK_S_MAX = 900.0
+#: What podman and docker leave a container's superuser.
+RIGHTS = (
+    "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
+    "CAP_SETFCAP", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT",
+)  # fmt: skip
+_SHARED = ("target", "ready", "ready_s", "threads", "worker", "environment", "stop", "stop_s",
+           "memory_bytes", "port", "expect_bytes", "items", "key_bytes", "value_bytes",
+           "warm_requests")  # fmt: skip
+
+PARAMS = (
+    Param(name="bundle", about="folder of an OCI bundle: config.json and rootfs", default="",
+          type=str),
+    Param(
+        name="image",
+        about="or an image, such as docker.io/library/nginx:1.27, which podman fetches and unpacks",
+        default="",
+        type=str,
+    ),
+    Param(
+        name="argv",
+        about="program and arguments in it; empty: as its configuration says. {port}, {host} and "
+        "{threads} are put in, also in environment",
+        default="",
+        type=str,
+    ),
+    *(param for param in command.PARAMS if param.name in _SHARED),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container(Command):
+    """One container: a command in a root of its own.
+
+    Attributes:
+        runc: the runtime.
+        bundle: None: `name` is unpacked.
+        name: of the image; "" for a bundle.
+        made: the image by its name, once it is unpacked.
+    """
+
+    runc: Path
+    bundle: Path | None
+    name: str
+    made: dict[str, Image] = field(default_factory=dict)
+
+    @property
+    def setup(self) -> tuple[tuple[str, str], ...]:
+        """The image, its command and what is asked."""
+        words = self.words or (self.image.words if self.image else ())
+        return (
+            ("image", self.name or str(self.bundle)),
+            ("command", shlex.join(words)),
+            ("asked", self.url),
+            *self.proof.facts,
+        )
+
+    @property
+    def program(self) -> Path | None:
+        """The runtime, which the place starts; the container's own program is in it."""
+        return self.runc
+
+    @property
+    def bears_image(self) -> bool:
+        """A container in any case."""
+        return True
+
+    @property
+    def image(self) -> Image | None:
+        """The bundle as it lies there, or the image as it was unpacked."""
+        return image.read(self.bundle) if self.bundle else self.made.get(self.name)
+
+    @property
+    def is_own_user(self) -> bool:
+        """The runtime is started by the lab itself; the configuration says who it is inside."""
+        return True
+
+    def prepare(self, work: Path) -> None:
+        """Unpack the image, once for all restarts."""
+        if self.bundle is None:
+            self.made[self.name] = unpacked(self.name, work / "bundle")
+
+    def command(self, work: Path, address: Address) -> Sequence[str]:
+        """The program in it and its arguments."""
+        found = self.image
+        words = self.words or (found.words if found else ())
+        return tuple(self.put(word, address, work) for word in words)
+
+    def surroundings(self, address: Address) -> tuple[str, ...]:
+        """The environment that the study gives it."""
+        return tuple(self.put(word, address) for word in self.environment)
+
+
+def unpacked(name: str, into: Path) -> Image:
+    """Fetch an image by podman and unpack it as a bundle; podman runs nothing.
+
+    Args:
+        name: of the image, as podman takes it.
+        into: a folder that is not there yet.
+
+    Raises:
+        RunFault: podman cannot have it, or it cannot be unpacked.
+    """
+    (into / ROOTFS).mkdir(parents=True)
+    held = _podman("create", "--pull=missing", name).strip().splitlines()[-1]
+    try:
+        told = json.loads(_podman("inspect", held))[0]["Config"]
+        archive = into / "rootfs.tar"
+        _podman("export", "-o", str(archive), held)
+        with tarfile.open(archive) as tar:
+            tar.extractall(into / ROOTFS, filter="tar")
+        archive.unlink()
+    finally:
+        _podman("rm", "-f", held)
+    (into / CONFIG).write_text(json.dumps(configured(told)), encoding="utf-8")
+    return image.read(into)
+
+
+def _podman(*words: str) -> str:
+    argv = [str(programs.find(PODMAN, fix="apt install podman")), *words]
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, timeout=UNPACK_S_MAX, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RunFault(f"podman {words[0]}: {error}", at=AT, fix="try it by hand") from None
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise RunFault(
+            f"podman {words[0]} fails: {said[-1] if said else done.returncode}",
+            at=f"{AT}, image",
+            fix=f"try it by hand: {shlex.join(argv)}",
+        )
+    return done.stdout
+
+
+def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`config.json` of an image, from what podman says of its configuration."""
+    words = [*_listed(told.get("Entrypoint")), *_listed(told.get("Cmd"))]
+    rights = {kind: list(RIGHTS) for kind in ("bounding", "effective", "permitted")}
+    user, _, group = str(told.get("User") or "0").partition(":")
+    who = int(user) if user.isdigit() else 0  # a name is the image's own: it starts as root
+    return {
+        "ociVersion": "1.0.2",
+        "process": {
+            "user": {"uid": who, "gid": int(group) if group.isdigit() else who},
+            "args": words,
+            "env": _listed(told.get("Env")),
+            "cwd": told.get("WorkingDir") or "/",
+            "capabilities": rights,
+        },
+        "root": {"path": ROOTFS, "readonly": False},
+        "mounts": [*runc.MOUNTS, {
+            "destination": "/dev/shm", "type": "tmpfs", "source": "shm",  # noqa: S108
+            "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"],
+        }],
+        "linux": {
+            "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount", "uts")],
+            "resources": {"devices": [{"allow": True, "access": "rwm"}]},
+        },
+    }  # fmt: skip
+
+
+def _listed(value: object) -> list[str]:
+    """What podman gives as a list, a text or nothing."""
+    if isinstance(value, str):
+        return shlex.split(value)
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+    """Read what it is, and refuse what could never run.
+
+    Raises:
+        SpecFault: no bundle and no image, or both; or it is not told its port.
+        AbsentFault: runc or podman is missing, or there is no such bundle.
+    """
+    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    folder, name = str(got["bundle"] or ""), str(got["image"] or "")
+    if bool(folder) == bool(name):
+        fix = 'give bundle = "/path", or image = "docker.io/library/nginx:1.27"'
+        raise SpecFault("a container is a bundle or an image", at=f"{AT}, bundle", fix=fix)
+    bundle = Path(folder).expanduser().absolute() if folder else None
+    words = _words(bundle)
+    if programs.maybe(RUNC) is None:
+        fix = "apt install runc"
+        raise AbsentFault("containers are run by runc, which is missing", at=AT, fix=fix)
+    if name and programs.maybe(PODMAN) is None:
+        raise AbsentFault(
+            "an image is unpacked by podman, which is missing",
+            at=f"{AT}, image",
+            fix="apt install podman, or give bundle = the folder of an OCI bundle",
+        )
+    like = command.settled(
+        {**{key: value for key, value in got.items() if value is not None}, "folder": "/"},
+        told=words, is_in_place=False,
+    )  # fmt: skip
+    values = {one.name: getattr(like, one.name) for one in fields(like)}
+    return Container(**values, runc=programs.find(RUNC), bundle=bundle, name=name)
+
+
+def _words(bundle: Path | None) -> tuple[str, ...]:
+    """What a bundle starts; () for an image, which is not there yet."""
+    if bundle is None:
+        return ()
+    try:
+        return image.read(bundle).words
+    except (OSError, ValueError) as error:
+        raise AbsentFault(
+            f"{bundle} is no OCI bundle: {error}",
+            at=f"{AT}, bundle",
+            fix="give a folder with config.json and rootfs (`runc spec` makes the first)",
+        ) from None
+
+
+KIND = ServiceKind(
+    name=NAME,
+    about="a container of your own, from an OCI bundle or an image",
+    params=PARAMS,
+    needs=("root", "runc (apt install runc)", "for an image: podman (apt install podman)"),
+    source="docs/howto/your-service.md",
+    build=build,
+)
