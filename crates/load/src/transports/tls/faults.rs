@@ -1,7 +1,7 @@
 //! Why a handshake failed, in words, and what mends it.
 
 use rustls::pki_types::ServerName;
-use rustls::{AlertDescription, CertificateError, Error};
+use rustls::{AlertDescription, CertificateError, Error, OtherError};
 use sojourn_base::Fault;
 
 const TRUST: &str =
@@ -41,6 +41,9 @@ pub(super) fn told(error: &Error, name: &str) -> (String, &'static str) {
             format!("its certificate is not for {name}"),
             "ask for its name with --server-name, or take any with --insecure",
         ),
+        Error::InvalidCertificate(C::Other(other)) if is_own_issuer(other) => {
+            ("its certificate is signed by itself".into(), TRUST)
+        }
         Error::InvalidCertificate(C::Other(_)) => {
             (format!("its certificate cannot be believed ({error})"), TRUST)
         }
@@ -61,6 +64,11 @@ pub(super) fn told(error: &Error, name: &str) -> (String, &'static str) {
         ),
         other => (other.to_string(), "see the server's log"),
     }
+}
+
+/// Whether a certificate was refused because it is an issuer's, as `openssl req -x509` makes them.
+fn is_own_issuer(error: &OtherError) -> bool {
+    format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
 /// Names as a certificate has them; the rest of many is counted.
