@@ -31,8 +31,8 @@ REPLY_BYTES = 132
 PARAMS = (
     Param(
         name="hidden",
-        about="width of each of the three hidden layers; 704: about 0.7 ms a query",
-        default=704,
+        about="width of each of the three hidden layers; 1152: about 0.7 ms a query",
+        default=1152,
         lo=1,
         hi=16_384,
     ),
