@@ -60,12 +60,12 @@ class ImgDnn(Queries):
 
     @property
     def work(self) -> tuple[str, ...]:
-        """A forward pass."""
+        """Flags of a forward pass of this width."""
         return ("--work", "img-dnn", "--hidden", str(self.hidden))
 
     @property
     def reply_bytes(self) -> int:
-        """Class and ten logits."""
+        """Length of a class and ten logits."""
         return REPLY_BYTES
 
     def is_answer(self, query: int, text: str) -> bool:
