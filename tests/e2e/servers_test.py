@@ -49,7 +49,7 @@ def test_a_point_is_measured_and_everything_kept(
     assert outcome.lost == 0
     load, served = read(folder, "load.json"), read(folder, "service.json")
     assert load["errors"] == {}
-    assert load["job"]["target"].endswith(f":{served['port']}") or kind == "nginx"
+    assert load["job"]["target"].rstrip("/").endswith(f":{served['port']}")
     assert read(folder, "run.json")["state"] == "done"
     machine = read(folder, "host.json")
     assert machine["server_cpu_s"] >= 0

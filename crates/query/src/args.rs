@@ -49,7 +49,7 @@ pub struct Settings {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// img-dnn: width of each of the three hidden layers
-    #[arg(long, default_value_t = 704, value_name = "N")]
+    #[arg(long, default_value_t = 1152, value_name = "N")]
     pub hidden: u32,
     /// ordered-map: items of 200 bytes
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]

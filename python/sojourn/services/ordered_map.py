@@ -61,7 +61,7 @@ class OrderedMap(Queries):
 
     @property
     def work(self) -> tuple[str, ...]:
-        """A batch of operations."""
+        """Flags of a batch of operations on these items."""
         sizes = ("--items", str(self.items), "--batch", str(self.batch))
         return ("--work", "ordered-map", *sizes)
 
@@ -72,7 +72,7 @@ class OrderedMap(Queries):
 
     @property
     def memory_bytes(self) -> int:
-        """Its items."""
+        """What its items take, and some for the rest."""
         return self.items * ITEM_BYTES + SPARE_BYTES
 
     def is_answer(self, query: int, text: str) -> bool:

@@ -25,7 +25,7 @@ pub(super) const KIND: WorkKind = WorkKind {
             name: "hidden",
             unit: "",
             about: "width of each of the three hidden layers",
-            default: "704",
+            default: "1152",
             range: "1..16384",
         }],
         needs: &[],

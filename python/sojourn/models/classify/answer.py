@@ -128,5 +128,5 @@ class Class:
 
     @property
     def is_decided(self) -> bool:
-        """Whether all three are."""
+        """Whether all three answers are decided."""
         return all(answer.is_decided for answer in self.answers)
