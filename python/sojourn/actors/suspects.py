@@ -42,7 +42,7 @@ class Suspect(Protocol):
         """Stop all of them, until `go`."""
 
     def go(self) -> None:
-        """Let them go on."""
+        """Let all of them go on."""
 
     def release(self) -> None:
         """Let them go on for good."""
@@ -71,7 +71,7 @@ class Beside:
             self.look()
 
     def go(self) -> None:
-        """Likewise."""
+        """Let all of them go on, likewise."""
         if self._actor:
             self._actor.go()
             self.look()
@@ -159,7 +159,7 @@ class Counters:
         self._tasks = [(task.pid, task.tid) for task in proc.tasks(self._leader)]
 
     def of_service(self) -> Served:
-        """Read the service's."""
+        """Read the counters of the service and of its CPUs."""
         ran = [self._read.read(f"/proc/{p}/task/{t}/schedstat").split() for p, t in self._tasks]
         known = [words for words in ran if len(words) > 1]
         busy = soft = 0
@@ -178,7 +178,7 @@ class Counters:
         )
 
     def of(self, pids: Iterable[int]) -> Use:
-        """Read somebody's."""
+        """Read the counters of somebody's processes, added up."""
         each = tuple(pids)
         cpu_ns = 0
         for pid in each:

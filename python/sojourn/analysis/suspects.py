@@ -83,7 +83,7 @@ def pairs_of(blocks: Blocks, with_: State, without: State) -> list[tuple[Window,
 
 
 def times_of(blocks: Blocks, with_: State, without: State) -> list[tuple[Floats, Floats]]:
-    """Their sojourn times, ns."""
+    """Sojourn times of both windows of each block, ns."""
     return [(a.sojourn_ns, b.sojourn_ns) for a, b in pairs_of(blocks, with_, without)]
 
 

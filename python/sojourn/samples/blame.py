@@ -62,7 +62,7 @@ class WindowTable(Table):
 
 
 class BlameFile(Table):
-    """One point."""
+    """The log of one point, as it was written."""
 
     suspects: list[SuspectTable]
     failed: str = ""

@@ -184,7 +184,7 @@ class Neighbour(Actor):
         self._signal(signal.SIGSTOP)
 
     def go(self) -> None:
-        """Let them go on."""
+        """Let all its processes go on."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:

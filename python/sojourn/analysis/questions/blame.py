@@ -126,7 +126,7 @@ def _found(
     traces: Sequence[Blamed],
     seed: int,
 ) -> Blames:
-    """Every comparison, judged together."""
+    """Every comparison of every suspect, judged together."""
     blocks = by_block(windows)
     everybody = frozenset(range(len(names)))
     nobody: State = frozenset()
