@@ -34,7 +34,7 @@ def _job(text: str) -> dict[str, Any]:
 @pytest.fixture
 def everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every program were installed."""
-    monkeypatch.setattr(programs, "find", lambda name, fix: f"/usr/bin/{name}")
+    monkeypatch.setattr(programs, "find", lambda name, fix="": f"/usr/bin/{name}")
 
 
 @pytest.mark.usefixtures("everything")
