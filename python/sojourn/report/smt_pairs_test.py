@@ -28,7 +28,7 @@ def test_the_speed_up_is_that_of_the_paces_block_by_block() -> None:
     found = pair_of("batch:xz", {"core": core, "pair": pair})
     assert found.speed_up == pytest.approx(1.25)
     assert found.interval is not None
-    assert (found.interval.lo, found.interval.hi) == (pytest.approx(1.25), pytest.approx(1.25))
+    assert [found.interval.lo, found.interval.hi] == pytest.approx([1.25, 1.25])
     assert (found.blocks, found.is_across_blocks) == (3, True)
     one = pair_of("batch:xz", {"core": {0: core[0]}, "pair": {0: pair[0], 1: pair[1]}})
     assert one.interval is not None
