@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import stats
@@ -58,12 +59,14 @@ def kept(given: StudyData, spec: ServiceSpec) -> tuple[Kept, ...]:
 
 
 def _at(neighbour: str, load: float, runs: Sequence[Measured]) -> Kept | None:
-    if not any(one.beside for one in runs):
+    called = next((one.beside.called for one in runs if one.beside), None)
+    if called is None:
         return None
     believed = [
         one.beside for one in runs if one.beside and one.outcome.verdict is not Verdict.UNKNOWN
     ]
-    return of_runs(neighbour, load, believed)
+    found = of_runs(neighbour, load, believed)
+    return found if believed else replace(found, called=called)
 
 
 def of_runs(neighbour: str, load: float, runs: Sequence[Beside]) -> Kept:

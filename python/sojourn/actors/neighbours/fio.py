@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from sojourn import programs, units
 from sojourn.actors.kind import NamedKind
 from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
-from sojourn.actors.neighbours.neighbour import LAB, where_param
+from sojourn.actors.neighbours.neighbour import FREE, where_param
 from sojourn.errors import AbsentFault
 from sojourn.host import Facts
 from sojourn.services.params import Param
@@ -31,7 +31,7 @@ PARAMS = (
         name=HELD, about="what it is held to", default="50MB/s", type=str, pattern=RATE,
         allowed="a rate such as 50MB/s",
     ),
-    where_param(LAB),
+    where_param(FREE),
     Param(
         name=SIZE, about="of its file", default="64MiB", type=str, pattern=BYTES,
         allowed="a size such as 64MiB",
