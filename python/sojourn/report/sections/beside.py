@@ -54,7 +54,7 @@ class BesideShown(Shown):
             yield ORDER, _order(found)
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
-        """The same as text."""
+        """The same tables, as text."""
         for caption, table in self.study_data(findings):
             yield f"{caption} ".ljust(width, "=")
             yield from lines(table, width)
