@@ -98,7 +98,7 @@ class CoreSched(Knob):
         return Felt(holds=None, why="it reads back; whom the kernel keeps off was not measured")
 
     def restore(self) -> None:
-        """Take the cookies away."""
+        """Take the cookies away again."""
         if self._level == APART:
             self.apply(NONE)
         self._level = ""

@@ -33,7 +33,7 @@ class CpuIdle(Limit):
         return int(level == ON)
 
     def level(self, value: int) -> str:
-        """As it is typed."""
+        """The level, as it is typed."""
         return ON if value else NONE
 
     def found(self, group: Group) -> int:

@@ -81,11 +81,21 @@ def make(
     assert not book.open
 
 
+def applied(knob: Limit, level: str) -> None:
+    """Apply it; real-time budgets of all groups together have a limit, of which others may be."""
+    try:
+        knob.apply(level)
+    except HostFault as fault:
+        if isinstance(knob, rt_quota.RtQuota):
+            pytest.skip(f"others on this machine hold its real-time budget: {fault.what}")
+        raise
+
+
 @pytest.mark.parametrize(("name", "level"), BITING)
 def test_a_limit_is_felt(make: Make, name: str, level: str) -> None:
     knob = make(name, level)
     assert knob.felt().verdict == "unknown"
-    knob.apply(level)
+    applied(knob, level)
     felt = knob.felt()
     # On a machine that is busy a probe may get too little to tell; never less than that.
     assert felt.verdict in {"holds", "unknown"}, felt.why
@@ -241,10 +251,13 @@ def test_felt_says_what_has_no_effect() -> None:
 
 def test_a_budget_by_load_is_what_the_load_is_of_all(make: Make) -> None:
     knob = make("rt_quota", "load/24ms")
-    knob.apply("load/24ms")
+    applied(knob, "load/24ms")
     both = {"web": Offered(load=0.2), "other": Offered(load=0.6)}
     for offered, share in ((both, 0.9 / 4), ({"web": both["web"]}, 0.88), ({}, 0.02)):
-        knob.among("web", offered)
+        try:
+            knob.among("web", offered)
+        except HostFault as fault:
+            pytest.skip(f"others on this machine hold its real-time budget: {fault.what}")
         group = knob.group
         assert group is not None
         assert knob.found(group) == (round(share * 24_000), 24_000)

@@ -9,6 +9,7 @@ book. What it would say after it was killed is "": that a limit killed it is an 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -17,6 +18,9 @@ import sys
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, ClassVar, Self
+
+from sojourn.knobs import attr
+from sojourn.knobs.attr import Attr
 
 LIFE_S = 10
 PRELUDE = """
@@ -157,6 +161,8 @@ class Probe:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        with contextlib.suppress(OSError):  # a real-time one behind another could not even die
+            attr.put(self._made.pid, Attr(attr.OTHER))
         self._made.kill()
         self._made.communicate()
 

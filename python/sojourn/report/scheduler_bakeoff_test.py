@@ -101,5 +101,5 @@ def test_quick_leaves_settings_out_by_name_and_standard_has_them() -> None:
         "quick compares four settings; --profile standard has all"
     }
     assert left_out.by_design(standard) == ()
-    both = ("memcached", "synthetic")
+    both = ("memcached", "nginx")
     assert len(quick.combinations(*both)) + 5 == len(standard.combinations(*both)) == 11

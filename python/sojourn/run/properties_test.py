@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,6 @@ from sojourn.actors.property import measure
 from sojourn.actors.property.measure import Given
 from sojourn.knobs import KINDS, Asked, Offered, Turned
 from sojourn.knobs.testing import MemoryBook
-from sojourn.samples.properties import Properties
 
 CPU = min(os.sched_getaffinity(0))
 SLACK = 0.05
@@ -23,27 +23,27 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "WAKES", 60)
 
 
-def seen(a: dict[str, str], b: dict[str, str], book: MemoryBook) -> Properties:
+def seen(a: dict[str, str], b: dict[str, str], book: MemoryBook) -> dict[str, Any]:
     on = Turned(label="a", leader=os.getpid(), book=book)
     given = Given(labels=("a", "b"), levels={"a": a, "b": b}, on=on, offered=OFFERED, cpu=CPU)
-    return Properties.model_validate(measure.measured(given))
+    return measure.measured(given)
 
 
 def test_two_hogs_share_a_cpu_and_one_alone_has_it() -> None:
     book = MemoryBook()
     found = seen({"policy": "other"}, {}, book)
-    assert found.share.asked == [0.5, 0.5]
-    first, second = found.share.got
-    assert len(first) == len(second) == len(found.sleeps.got) == 4
+    assert found["share"]["asked"] == [0.5, 0.5]
+    first, second = found["share"]["got"]
+    assert len(first) == len(second) == len(found["sleeps"]["got"]) == 4
     assert sum(first) + sum(second) <= 4 * (1 + SLACK)
-    assert [len(run.late_ns) for run in found.wake.runs] == [60]
+    assert [len(run["late_ns"]) for run in found["wake"]["runs"]] == [60]
     assert not book.open
 
 
 def test_a_level_that_is_refused_is_told_in_place() -> None:
     found = seen({"cpu_weight": "0"}, {}, MemoryBook())
-    assert "weight" in found.share.refused
-    assert found.share.got == []
+    assert "weight" in found["share"].get("refused")
+    assert "got" not in found["share"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root (real-time threads)")
@@ -53,7 +53,12 @@ def test_a_budget_by_load_holds_the_second_while_the_first_sleeps() -> None:
         pytest.skip(lack.missing)
     book = MemoryBook()
     found = seen(levels, levels, book)
-    assert found.share.asked == [0.45, 0.45], found.share.refused
-    assert sum(found.sleeps.got) / 4 <= 0.45 + SLACK
-    assert [run.level for run in found.wake.runs] == ["fifo:9", "fifo:11"]
+    if refused := [
+        of["refused"] for of in found.values() if isinstance(of, dict) and "refused" in of
+    ]:
+        assert not book.open
+        pytest.skip(f"others on this machine hold its real-time budget: {refused[0]}")
+    assert found["share"]["asked"] == [0.45, 0.45]
+    assert sum(found["sleeps"]["got"]) / 4 <= 0.45 + SLACK
+    assert [run["level"] for run in found["wake"]["runs"]] == ["fifo:9", "fifo:11"]
     assert not book.open

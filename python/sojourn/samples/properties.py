@@ -50,7 +50,7 @@ class Wake(Table):
 
 
 class Properties(Table):
-    """One point."""
+    """What was seen at one point."""
 
     labels: tuple[str, str]
     levels: dict[str, dict[str, str]]

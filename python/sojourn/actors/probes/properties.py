@@ -56,7 +56,7 @@ class Properties(Actor):
         """Nothing is left: stand-ins end with what they measure."""
 
     def saw(self) -> Mapping[str, Any]:
-        """Whether it could look."""
+        """Whether it could look at all."""
         return {"properties": {"done": self._done}}
 
 

@@ -25,7 +25,7 @@ from sojourn.knobs.attr import FIFO, RR, Attr
 
 WINDOWS, WINDOW_S = 10, 0.12  # five periods of 24 ms
 WAKES, GAP_S = 300, 0.002  # 0.6 s
-HEAR_S, LEAD_S = 5.0, 0.05
+HEAR_S, LEAD_S = 8.0, 0.05
 BUSY = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq (proc(5))
 LEVEL = "policy"
 TREE = Tree()

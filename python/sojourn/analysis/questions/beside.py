@@ -53,7 +53,8 @@ class Beside:
         rows: by rising load.
         breaks: where the tail does.
         kept: what the neighbour kept of what it does alone, over all loads; None: not told.
-        others: (task, share of a CPU) of those who are neither service nor neighbour.
+        others: (task, share of a CPU) of those who are neither service nor neighbour; None: nobody
+            looked.
     """
 
     service: str
@@ -64,7 +65,7 @@ class Beside:
     rows: tuple[Row, ...]
     breaks: Break
     kept: Number | None
-    others: tuple[tuple[str, float], ...] = ()
+    others: tuple[tuple[str, float], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +210,10 @@ def _kept_of_all(kept: Mapping[float, Mapping[int, float]]) -> Number | None:
     return beside.over_blocks([float(np.mean(values)) for _, values in sorted(blocks.items())])
 
 
-def _others(part: Part) -> tuple[tuple[str, float], ...]:
+def _others(part: Part) -> tuple[tuple[str, float], ...] | None:
     """Who else ran there, with the mean share of a CPU over the runs, most first."""
-    return shares_of(one.others for one in part.given.of(part.spec.label))
+    seen = [one.others for one in part.given.of(part.spec.label)]
+    return shares_of(seen) if any(each is not None for each in seen) else None
 
 
 def shares_of(
@@ -334,7 +336,7 @@ def _others_words(each: Sequence[Beside]) -> str:
     """Who else ran on the server's CPUs, the most of any setting."""
     most: dict[str, float] = {}
     for one in each:
-        for task, share in one.others:
+        for task, share in one.others or ():
             most[task] = max(share, most.get(task, 0.0))
     return others_words(most)
 

@@ -34,7 +34,7 @@ class SchedulerBakeoff(OfAll):
     phases = (PhaseKind(name=PHASE, about="what scheduler settings can do", is_bare=True),)
 
     def members(self, study: Study) -> tuple[str, ...]:
-        """Those of the matrix."""
+        """The two services of the matrix."""
         return tuple(study.qos_matrix.loads) if study.qos_matrix.properties else ()
 
     def next_of_all(

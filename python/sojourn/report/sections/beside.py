@@ -54,7 +54,7 @@ class BesideShown(Shown):
             yield ORDER, _order(found)
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
-        """The same as text."""
+        """The same tables, as text."""
         for caption, table in self.study_data(findings):
             yield f"{caption} ".ljust(width, "=")
             yield from lines(table, width)
@@ -90,7 +90,9 @@ def _breaks(found: BesideSection) -> Table:
 
 
 def _others(one: Beside) -> str:
-    """Who was neither service nor neighbour; nobody looked behind a shield."""
+    """Who was neither service nor neighbour; behind a shield nobody looks."""
+    if one.others is None:
+        return "nobody looked"
     named = ", ".join(f"{task} {percent(share)}" for task, share in one.others[:NAMED_MAX])
     return named or "nobody over 0.5 %"
 

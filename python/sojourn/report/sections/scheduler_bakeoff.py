@@ -33,13 +33,13 @@ class BakeoffShown(Shown):
             yield from (f"{why}." for why in found.reasons)
 
     def study_data(self, findings: Findings) -> Iterator[tuple[str, Table]]:
-        """Properties, then matrices."""
+        """Properties first, then what matrices came to."""
         if found := findings.section(Bakeoff):
             yield PROPERTIES, _properties(found)
             yield MATRICES, _matrices(found)
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
-        """The same as text."""
+        """The same tables, as text."""
         for caption, table in self.study_data(findings):
             yield f"{caption} ".ljust(width, "=")
             yield from lines(table, width)
