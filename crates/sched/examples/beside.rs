@@ -69,7 +69,7 @@ fn told(mut late: Vec<Duration>) -> String {
 
 fn share(before: Duration, length: Duration, play: impl FnOnce()) -> String {
     play();
-    format!("{:.3}", (cpu_time() - before).as_secs_f64() / length.as_secs_f64())
+    format!("{:.3}", cpu_time().saturating_sub(before).as_secs_f64() / length.as_secs_f64())
 }
 
 /// CPU time of this process, of one thread.

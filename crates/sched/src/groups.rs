@@ -50,7 +50,8 @@ mod tests {
         let mut found = numbers(&told).unwrap();
         let mut expected: Vec<u64> =
             ["", "a", "a/b"].map(|name| std::fs::metadata(root.join(name)).unwrap().ino()).into();
-        (found.sort_unstable(), expected.sort_unstable());
+        found.sort_unstable();
+        expected.sort_unstable();
         assert_eq!(found, expected);
         std::fs::remove_dir_all(root).unwrap();
     }

@@ -44,7 +44,7 @@ pub struct Granted {
     pub limit_ns: u64,
 }
 
-/// What `plan` grants.
+/// What `plan` grants each of its classes, the default one first.
 pub fn granted(plan: &Plan) -> Vec<Granted> {
     let of = |terms: &crate::terms::Terms| Granted {
         name: terms.name.clone(),

@@ -55,15 +55,19 @@ pub fn object(bytes: &[u8], plan: &Plan) -> Result<Object, Fault> {
             map.update(&pid.to_ne_bytes(), &class_bytes, MapFlags::ANY).map_err(refused)?;
         }
     }
-    put_groups(&object, plan)?;
+    put_groups(&object, plan, true)?;
     Ok(object)
 }
 
 /// Tells the kernel side the groups of each class; again now and then, as groups come below them.
-pub fn put_groups(object: &Object, plan: &Plan) -> Result<(), Fault> {
+///
+/// `is_first`: a group that is not there is a fault; one that has gone since has nobody in it.
+pub fn put_groups(object: &Object, plan: &Plan, is_first: bool) -> Result<(), Fault> {
     for (number, class) in plan.classes.iter().enumerate() {
         for folder in &class.groups {
-            for id in groups::numbers(folder).map_err(|fault| fault.within(&class.name))? {
+            let found = groups::numbers(folder).map_err(|fault| fault.within(&class.name));
+            let ids = if is_first { found? } else { found.unwrap_or_default() };
+            for id in ids {
                 let map = map(object, "bvt_by_group")?;
                 let class_bytes = (number as u32).to_ne_bytes();
                 map.update(&id.to_ne_bytes(), &class_bytes, MapFlags::ANY).map_err(refused)?;

@@ -149,15 +149,9 @@ impl<'a> Watch<'a> {
             if let Some(why) = why {
                 return Ok(why);
             }
-            load::put_groups(self.object, self.plan).or_else(|_| self.gone())?;
+            load::put_groups(self.object, self.plan, false)?;
         }
         Ok(Why::Over)
-    }
-
-    /// A group that has gone has nobody in it: the others of its class go on.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "it stands in or_else")]
-    fn gone(&self) -> Result<(), Fault> {
-        Ok(())
     }
 
     fn why(&self, stop: &AtomicBool) -> Result<Option<Why>, Fault> {

@@ -51,7 +51,7 @@ class State:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """What it says, in words, with where it says so."""
         return f"{FOLDER} says {self.state}" + (f", {self.name}" if self.name else "")
 
 
@@ -153,7 +153,7 @@ class Scheduler:
 
     @property
     def by(self) -> str:
-        """The program, by sched_ext."""
+        """The scheduler's program, which sched_ext has put in force."""
         return f"sched_ext ({program_of(self.level)})"
 
     def apply(self, level: str) -> None:
