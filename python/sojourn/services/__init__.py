@@ -11,6 +11,7 @@ from sojourn import kinds
 from sojourn.places.task import Task
 from sojourn.services import (
     command,
+    container,
     external,
     img_dnn,
     memcached,
@@ -20,7 +21,6 @@ from sojourn.services import (
     redis,
     synthetic,
 )
-from sojourn.services import command, container, external, memcached, nginx, null, redis, synthetic
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
 
