@@ -85,7 +85,9 @@ fn the_headers_arithmetic_is_the_simulators() {
         ask("before", [a, b, 0, 0], i64::from(sim::before(a, b)));
         ask("later", [a, b, 0, 0], sim::later(a, b));
         ask("place", [a, b, span, 0], sim::place(a, b, span));
-        ask("preempts", [a, b, span, 0], i64::from(sim::preempts(a, b, span)));
+        for b in [b, a.wrapping_add(span), a.wrapping_add(span + 1)] {
+            ask("preempts", [a, b, span, 0], i64::from(sim::preempts(a, b, span)));
+        }
     }
     assert_eq!(header(&asked), expected);
 }
