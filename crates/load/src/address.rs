@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use socket2::{Domain, SockAddr};
 
-/// One server's address.
+/// Address of one server, as a target names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// TCP or UDP.

@@ -44,7 +44,7 @@ impl<T> Fifo<T> {
         }
     }
 
-    /// Sends all workers home.
+    /// Sends all workers home once the queue is empty.
     pub fn close(&self) {
         self.line.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
         self.arrived.notify_all();

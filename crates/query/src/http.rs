@@ -18,7 +18,7 @@ pub enum Parsed {
     Broken,
 }
 
-/// What a request asks.
+/// What an HTTP request asks of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Query number n.

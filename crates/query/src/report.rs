@@ -81,7 +81,7 @@ impl Notes {
         self.refused += 1;
     }
 
-    /// What all workers noted.
+    /// Service times that all workers noted, together.
     pub fn report(all: &[Self], settings: &Settings) -> Report {
         let mut times = Times::new();
         for notes in all {

@@ -57,7 +57,7 @@ struct Job {
     is_last: bool,
 }
 
-/// A service that listens.
+/// A service that listens on one port, with its workers.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,

@@ -88,7 +88,7 @@ class Queries(Service):
 
     @property
     def workers(self) -> int:
-        """How many threads serve."""
+        """How many worker threads serve requests."""
         return self.threads
 
     @property

@@ -5,7 +5,7 @@ not that they hold of other services. What says more is what is lost when less c
 simpler rules than the paper's would have missed.
 
 Source: Pons et al., FGCS 2022, Table 3 (P16), Table 4 (P17), and the text where a table is silent:
-6.1 on which drops of CPU use are sharp, 7.4 on who reads, 5.3 on loads within QoS (P10; D6: the
+6.1 on which drops of CPU use are sharp, 7.4 on who reads, 5.3 on loads within QoS (P10: the
 paper gives specjbb 700 requests/s with one thread in the text and 1500 in its Table 2).
 """
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rustls::{ClientConnection, HandshakeKind};
 
-/// What handshakes came to.
+/// How many TLS handshakes came to an end, by how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Handshakes that succeeded, those before the run included.
