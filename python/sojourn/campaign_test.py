@@ -158,7 +158,7 @@ def test_the_plan_of_all_sums_up_and_says_the_budget(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--all", "--only", "zzz"], "there are: attribution, blame"),
+        (["--all", "--only", "zzz"], "there are: attribution, batch_colocation, blame"),
         (["--only", "selfcheck"], "add --all"),
         (["selfcheck", "--all"], "leave selfcheck out"),
         (["--all", "--vary", "load=0.1,0.2"], "name the study"),

@@ -185,7 +185,7 @@ def breaks(rows: Sequence[Row]) -> Break:
         rows: of one setting, by rising load.
 
     >>> def of(load, state):
-    ...     return Row(load=load, rps=0, alone_ns=1, beside_ns=1, ratio=None, mean_ns=None,
+    ...     return Row(load=load, rps=0, alone_ns=1, beside_ns=1, ratio=1, mean_ns=None,
     ...                tail_ns=None, kept=None, state=state)
     >>> breaks([of(0.1, "alone"), of(0.3, "open"), of(0.6, "departed")])
     Break(lo=0.1, hi=0.6, most=0.6)

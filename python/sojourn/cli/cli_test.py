@@ -31,7 +31,7 @@ COMMANDS = [
 def test_the_verbs_are_those_of_the_design() -> None:
     assert set(COMMANDS) == {
         "run", "plan", "ls", "rm", "show", "report", "doctor", "kinds", "sql", "restore", "check",
-        "install",
+        "install", "try", "init",
     }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from sojourn.places import proc
 #: Files of the folder that are no kind: what kinds are made of, and helpers.
 NO_KIND = {
     "__init__", "attr", "groups", "htb", "knob", "limit", "machine", "priority", "probe", "resctrl",
-    "settings", "testing",
+    "scheduler", "settings", "testing",
 }  # fmt: skip
 SERVER = """
 import os, sys, threading

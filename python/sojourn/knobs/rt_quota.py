@@ -120,7 +120,7 @@ def share_of(label: str, offered: Mapping[str, Offered]) -> float:
     """The share of a CPU that a service has by its load, 0 to 1.
 
     >>> of = {"a": Offered(load=0.3), "b": Offered(load=0.3)}
-    >>> share_of("a", of), share_of("a", {"a": of["a"]}), share_of("a", {})
+    >>> round(share_of("a", of), 6), share_of("a", {"a": of["a"]}), share_of("a", {})
     (0.45, 0.88, 0.02)
     """
     if label not in offered:

@@ -228,6 +228,7 @@ def test_the_table_names_every_file() -> None:
         "logs",
         "probing",
         "probing_test",
+        "replies",
         "turns",
         "turns_test",
         "clients_test",
