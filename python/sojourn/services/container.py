@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -28,7 +27,7 @@ from sojourn.services.params import Param, Value, settle
 
 NAME = "container"
 AT = "service container"
-PODMAN, RUNC = "podman", "runc"
+PODMAN, RUNC, TAR = "podman", "runc", "tar"
 UNPACK_S_MAX = 900.0
 #: What podman and docker leave a container's superuser.
 RIGHTS = (
@@ -138,8 +137,10 @@ def unpacked(name: str, into: Path) -> Image:
         told = json.loads(_podman("inspect", held))[0]["Config"]
         archive = into / "rootfs.tar"
         _podman("export", "-o", str(archive), held)
-        with tarfile.open(archive) as tar:
-            tar.extractall(into / ROOTFS, filter="tar")
+        # The program, not Python's: it leaves what would lie outside, in every version.
+        _run(
+            programs.find(TAR, fix="apt install tar"), "-xf", str(archive), "-C", str(into / ROOTFS)
+        )
         archive.unlink()
     finally:
         _podman("rm", "-f", held)
@@ -148,18 +149,23 @@ def unpacked(name: str, into: Path) -> Image:
 
 
 def _podman(*words: str) -> str:
-    argv = [str(programs.find(PODMAN, fix="apt install podman")), *words]
+    return _run(programs.find(PODMAN, fix="apt install podman"), *words)
+
+
+def _run(program: Path, *words: str) -> str:
+    """What a program says; a RunFault with its last line if it fails."""
+    argv, what = [str(program), *words], f"{program.name} {words[0]}"
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=UNPACK_S_MAX, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise RunFault(f"podman {words[0]}: {error}", at=AT, fix="try it by hand") from None
+        raise RunFault(f"{what}: {error}", at=AT, fix="try it by hand") from None
     if done.returncode:
         said = done.stderr.strip().splitlines()
         raise RunFault(
-            f"podman {words[0]} fails: {said[-1] if said else done.returncode}",
+            f"{what} fails: {said[-1] if said else done.returncode}",
             at=f"{AT}, image",
             fix=f"try it by hand: {shlex.join(argv)}",
         )

@@ -113,7 +113,10 @@ def test_an_image_is_unpacked_as_a_bundle_and_nothing_is_left_in_podman(
     with tarfile.open(tmp_path / "fs.tar", "w") as tar:
         tar.add(tmp_path / "app", "app")
     monkeypatch.setenv("HERE", str(tmp_path))
-    monkeypatch.setattr(programs, "find", lambda *_, **__: fake)
+    find = programs.find
+    monkeypatch.setattr(
+        programs, "find", lambda name, **more: fake if name == "podman" else find(name, **more)
+    )
     made = container.unpacked("an-image", tmp_path / "bundle")
     assert made == image.read(tmp_path / "bundle")
     assert made.words == ("/app", "-v")
