@@ -13,20 +13,18 @@ from sojourn.knobs import cpu_weight, groups
 from sojourn.knobs.groups import Group
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import NONE, UNDO, Limit
-from sojourn.knobs.probe import BURN, Probe
 
 NAME = "cpu_idle"
 CONTROLLER = "cpu"
 FILE = "cpu.idle"
 ON = "on"
 SHARE = 3 / 1024  # of a usual group's: kernel/sched/sched.h, WEIGHT_IDLEPRIO
-WINDOW_S = 0.5
 
 
 class CpuIdle(Limit):
     """Whether one service's group is an idle one."""
 
-    name, controller = NAME, CONTROLLER
+    name, controller, none_leaves = NAME, CONTROLLER, True
 
     def value(self, level: str) -> int:
         """1: it is; 0: it is not."""
@@ -45,27 +43,11 @@ class CpuIdle(Limit):
         del group
         return ((FILE, str(value)),)
 
-    def apply(self, level: str) -> None:
-        """Move the service into an idle group; "none" takes it out of that again."""
-        if level == NONE:
-            if self.group is not None:
-                self.restore()
-            return
-        super().apply(level)
-
     def bites(self, value: int, group: Group) -> Felt:
         """Let two burners want one CPU, one of them in this group."""
         if not value:
             return Felt(holds=None, why="it reads back; a usual group cannot be told from another")
-        cpu = self.cpus()[:1]
-        with (
-            groups.beside(self._on, group) as other,
-            Probe(BURN, 1, WINDOW_S) as mine,
-            Probe(BURN, 1, WINDOW_S) as theirs,
-        ):
-            groups.put(group.tree, group.folder, mine.on(cpu).pid)
-            groups.put(group.tree, other, theirs.on(cpu).pid)
-            return cpu_weight.judge(*cpu_weight.both(mine, theirs), SHARE)
+        return cpu_weight.against_usual(self._on, group, self.cpus(), SHARE)
 
 
 def lacks(asked: Asked) -> Lack | None:

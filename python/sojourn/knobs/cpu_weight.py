@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from sojourn.knobs import groups
 from sojourn.knobs.groups import Group
-from sojourn.knobs.knob import Felt, KnobKind
+from sojourn.knobs.knob import Felt, KnobKind, Turned
 from sojourn.knobs.limit import NONE, UNDO, Limit, no_effect
 from sojourn.knobs.probe import BURN, Probe
 
@@ -64,15 +64,26 @@ class CpuWeight(Limit):
         if 1 / TELLING < wanted < TELLING:
             why = f"it reads back; {value} is too near to the usual {USUAL} to be felt"
             return Felt(holds=None, why=why)
-        cpu = self.cpus()[:1]
-        with (
-            groups.beside(self._on, group) as other,
-            Probe(BURN, 1, WINDOW_S) as mine,
-            Probe(BURN, 1, WINDOW_S) as theirs,
-        ):
-            groups.put(group.tree, group.folder, mine.on(cpu).pid)
-            groups.put(group.tree, other, theirs.on(cpu).pid)
-            return judge(*both(mine, theirs), wanted)
+        return against_usual(self._on, group, self.cpus(), wanted)
+
+
+def against_usual(on: Turned, group: Group, cpus: Sequence[int], wanted: float) -> Felt:
+    """Let two burners want one CPU: one in a service's group, one in a usual group beside it.
+
+    Args:
+        on: the service.
+        group: its group.
+        cpus: CPUs that it may use; the first is taken.
+        wanted: what the first burner is to have for what the other has, not 1.
+    """
+    with (
+        groups.beside(on, group) as other,
+        Probe(BURN, 1, WINDOW_S) as mine,
+        Probe(BURN, 1, WINDOW_S) as theirs,
+    ):
+        groups.put(group.tree, group.folder, mine.on(cpus[:1]).pid)
+        groups.put(group.tree, other, theirs.on(cpus[:1]).pid)
+        return judge(*both(mine, theirs), wanted)
 
 
 def both(mine: Probe, theirs: Probe) -> tuple[float, float]:

@@ -24,10 +24,15 @@ NONE = "none"
 
 
 class Limit(Knob):
-    """One limit of one running service; `name` and `controller` are those of its kind."""
+    """One limit of one running service; `name` and `controller` are those of its kind.
+
+    Attributes:
+        none_leaves: at "none" the service leaves the group again; else that is a value of its own.
+    """
 
     name: ClassVar[str]
     controller: ClassVar[str]
+    none_leaves: ClassVar[bool] = False
 
     def __init__(self, on: Turned) -> None:
         self._on = on
@@ -86,6 +91,9 @@ class Limit(Knob):
 
     def apply(self, level: str) -> None:
         """Move all of the service into its group, and set the level there."""
+        if self.none_leaves and level == NONE:
+            self.restore()
+            return
         try:
             value = self.value(level)
             group = groups.join(self._on, self.controller, self.name)

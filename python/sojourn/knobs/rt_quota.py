@@ -47,7 +47,7 @@ Value: TypeAlias = tuple[int, int]
 class RtQuota(Limit):
     """The CPU budget of one service's real-time threads."""
 
-    name, controller = NAME, CONTROLLER
+    name, controller, none_leaves = NAME, CONTROLLER, True
 
     def __init__(self, on: Turned) -> None:
         """Nothing is turned; by load it has next to nothing before it knows of any."""
@@ -80,14 +80,6 @@ class RtQuota(Limit):
         steps = [(RUNTIME, "0")] if now and same != period else []
         steps += [(PERIOD, str(period))] if same != period else []
         return [*steps, (RUNTIME, str(runtime))]
-
-    def apply(self, level: str) -> None:
-        """Move the service into a group with this budget; "none" takes it out of that again."""
-        if level == NONE:
-            if self.group is not None:
-                self.restore()
-            return
-        super().apply(level)
 
     def among(self, label: str, offered: Mapping[str, Offered]) -> None:
         """By load: as much of what there is as its load is of all."""
