@@ -143,10 +143,10 @@ def quotient(one: Number, other: Number) -> Number | None:
     """
     if math.isinf(other.value):
         return None
-    if math.isinf(one.value):
-        return Number(math.inf, Interval(math.inf, math.inf))
-    value = one.value / other.value
     a, b = one.interval, other.interval
+    if math.isinf(one.value):
+        return Number(math.inf, Interval(a.lo / b.hi if a and b else math.inf, math.inf))
+    value = one.value / other.value
     if a is None or b is None or min(a.lo, b.lo) <= 0:
         return Number(value)
     down = math.hypot(math.log(one.value / a.lo), math.log(b.hi / other.value))
@@ -193,7 +193,7 @@ def breaks(rows: Sequence[Row]) -> Break:
     known = [one for one in rows if one.ratio is not None]
     hi = next((one.load for one in known if one.state == "departed"), math.inf)
     lo = 0.0
-    for one in known:
+    for one in rows:  # one that could not be compared is open, and ends the row
         if one.state != "alone" or one.load >= hi:
             break
         lo = one.load

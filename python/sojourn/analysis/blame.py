@@ -63,7 +63,8 @@ class Contrast:
     Attributes:
         with_ns, without_ns: pooled over blocks; `inf`: requests that never completed decide it.
         ratio: None if refused.
-        interval: 95 %; its ends are at most `RATIO_MAX` and at least its inverse.
+        interval: 95 %; an end that was not found is `RATIO_MAX` or its inverse, or the ratio itself
+            where that lies beyond.
         p: of "it makes no difference", two-sided; p_holm: corrected, set by `corrected`.
         blocks, requests: that it rests on; the latter of the smaller side.
         refused: why there is no ratio; "" if there is one.
@@ -87,6 +88,10 @@ class Contrast:
         """Whether the suspect makes the quantile longer, corrected for all comparisons."""
         is_sure = self.p_holm < ALPHA and self.interval is not None and self.interval.lo > 1
         return bool(is_sure and self.ratio and self.ratio > 1)
+
+    def convicts(self, matters: float) -> bool:
+        """Whether it makes it longer by as much as matters."""
+        return self.is_worse and not self.is_below(matters)
 
     def is_below(self, ratio: float) -> bool:
         """Whether the whole interval is."""
@@ -177,13 +182,13 @@ class _Test:
 
     def end(self, side: int) -> float:
         """The lower (-1) or upper (1) end of the interval, as a logarithm."""
-        inner, step = self.statistic(0.0), 4 * STEP
+        inner, step, most = self.statistic(0.0), 4 * STEP, math.log(RATIO_MAX)
         known, outer = inner, inner + side * step
         while self.p(outer) > ALPHA:
             step *= 2
             known, outer = outer, inner + side * step
-            if abs(outer) > math.log(RATIO_MAX):
-                return side * math.log(RATIO_MAX)
+            if side * outer > most:
+                return side * max(most, side * inner)
         for _ in range(BISECTIONS):
             if abs(outer - known) < STEP / 2:
                 break

@@ -89,6 +89,23 @@ def test_lost_requests_are_longer_than_all_others_and_are_no_obstacle() -> None:
     assert one.interval.lo > 1
 
 
+@pytest.mark.parametrize("ratio", [3000.0, 1 / 3000.0])
+def test_a_ratio_beyond_what_is_sought_lies_in_its_interval(ratio: float) -> None:
+    one = blame.contrast(pairs(np.random.default_rng(3), ratio), Q, seed=1)
+    assert one.interval is not None
+    assert one.ratio is not None
+    assert one.interval.lo <= one.ratio <= one.interval.hi
+    assert (one.interval.lo > 1) == (ratio > 1)
+    assert (one.interval.hi < 1) == (ratio < 1)
+
+
+def test_requests_lost_in_some_blocks_only_convict() -> None:
+    both = pairs(np.random.default_rng(3), 1.0, blocks=12)
+    some = [(np.append(a, [np.inf] * 9) if n < 8 else a, b) for n, (a, b) in enumerate(both)]
+    (one,) = blame.corrected([blame.contrast(some, Q, seed=1)])
+    assert one.is_worse
+
+
 def test_too_few_blocks_or_requests_are_refused_with_what_is_needed() -> None:
     rng = np.random.default_rng(3)
     few = blame.contrast(pairs(rng, 9.0, blocks=5), Q, seed=1)
@@ -116,6 +133,7 @@ def told(lo: float, hi: float, p_holm: float = 0.001) -> Contrast:
         (told(2.0, 4.0), told(2.0, 4.0), GUILTY, False),
         (told(0.9, 1.1, 1.0), told(0.9, 1.1, 1.0), CLEARED, False),
         (told(0.9, 1.1, 1.0), told(2.0, 4.0), GUILTY, True),  # another one hides its harm
+        (told(1.01, 1.1), told(2.0, 4.0), GUILTY, True),  # beside the others of no consequence
         (told(0.9, 1.1, 1.0), told(0.9, 1.6, 1.0), UNDECIDED, False),  # not cleared by one alone
         (told(1.01, 3.0, 0.06), told(0.9, 1.6, 1.0), UNDECIDED, False),  # not after correction
         (told(1.01, 1.1), told(1.01, 1.1), CLEARED, False),  # sure, and of no consequence
@@ -142,7 +160,7 @@ def row_of(wait: float, soft: float, own: float, others: float, disk: float = 0.
     )
     return Row(
         name="it", word=GUILTY, resource="", stop=told(2, 4), alone=None, costs=costs,
-        cpu_share=0.5, still_share=0.0, disk_bytes_per_s=disk, traced_share=None,
+        cpu_share=0.5, still_share=0.0, disk_bytes_per_s=disk, traced_share=None, matters=1.25,
     )  # fmt: skip
 
 

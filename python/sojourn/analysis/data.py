@@ -82,7 +82,7 @@ class Measured:
         cpu_ns_per_request: the server's, of the same.
         probe: what a client saw that asks seldom; None without one.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
-        others: (task, share of a CPU) of those who ran there and were neither service nor
+        others: (task, share of the CPUs' time) of those who ran there, neither service nor
             neighbour; None: nobody looked.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
         costs: how long isolation mechanisms took to apply; None: nobody applied any.

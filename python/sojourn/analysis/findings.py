@@ -302,6 +302,13 @@ class Kept:
     core_share: float = 1.0
     reason: str = ""
 
+    @property
+    def most(self) -> float:
+        """What it was asked for, as a share of its pace alone; 1: as much as it can get."""
+        if not self.asked_per_s or not self.alone_per_s:
+            return 1.0
+        return min(self.asked_per_s, self.alone_per_s) / self.alone_per_s
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFinding:

@@ -103,17 +103,14 @@ def conserves(seen: Sequence[Properties]) -> Property:
 
 def preempts(seen: Sequence[Properties]) -> Property:
     """Whether the level's own parameter changes how late one runs that wakes beside a hog."""
-    by_level: dict[str, list[Number]] = {}
     batches: dict[str, list[float]] = {}
     for one in seen:
         for run in one.wake.runs:
             batches.setdefault(run.level, []).extend(_batches(run))
-    for level, values in batches.items():
-        if (mean := _mean(values)) is not None:
-            by_level.setdefault(level, []).append(mean)
-    if not by_level:
+    means = ((level, _mean(values)) for level, values in batches.items())
+    each = [(level, mean) for level, mean in means if mean is not None]
+    if not each:
         return _unknown(PREEMPTS, [one.wake.refused for one in seen])
-    each = [(level, numbers[0]) for level, numbers in by_level.items()]
     said = " and ".join(f"{_late(late)} late under {level}" for level, late in each)
     if len(each) == 1:
         return Property(name=PREEMPTS, verdict=NO, said=f"{said}, which has no parameter")
@@ -131,15 +128,14 @@ def _batches(run: Waking) -> Iterator[float]:
 
 
 def _differ(one: Number, other: Number) -> str:
-    """Whether two times are apart; "no" where they are near each other and not apart."""
-    a, b = one.interval, other.interval
-    assert a is not None  # noqa: S101  # of several batches
-    assert b is not None  # noqa: S101
-    lo, hi = sorted((max(one.value, 1.0), max(other.value, 1.0)))
-    is_apart = a.lo > b.hi or b.lo > a.hi
-    if is_apart and hi > CHANGED * lo:
+    """Whether one time is surely, or surely not, `CHANGED` times the other."""
+    ratio = beside.quotient(one, other) if min(one.value, other.value) > 0 else None
+    ends = ratio.interval if ratio else None
+    if ends is None:
+        return UNDECIDED
+    if ends.lo > CHANGED or ends.hi < 1 / CHANGED:
         return YES
-    return NO if hi <= CHANGED * lo else UNDECIDED
+    return NO if ends.lo >= 1 / CHANGED and ends.hi <= CHANGED else UNDECIDED
 
 
 def _mean(values: Sequence[float]) -> Number | None:

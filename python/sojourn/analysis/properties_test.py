@@ -45,6 +45,9 @@ QUOTA = {"got": [[0.45, 0.44, 0.45], [0.45, 0.45, 0.44]], "asked": [0.45, 0.45],
         ({"wake": {"runs": [{"level": "other", "late_ns": [1] * 300}]}}, (YES, YES, NO)),
         ({"wake": {"runs": [{"level": "fifo:9", "late_ns": [100] * 300},
                             {"level": "fifo:11", "late_ns": [110] * 300}]}}, (YES, YES, NO)),
+        ({"wake": {"runs": [{"level": "a", "late_ns": [*[10] * 150, *[7_000] * 150]},
+                            {"level": "b", "late_ns": [*[10] * 150, *[5_000] * 150]}]}},
+         (YES, YES, UNDECIDED)),  # near each other, and so wide that they may be far apart
         ({"wake": {"runs": [], "refused": "not here"}}, (YES, YES, UNDECIDED)),
     ],
 )  # fmt: skip

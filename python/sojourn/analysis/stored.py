@@ -279,9 +279,10 @@ def _with_strangers(measured: Measured, folder: Path, study: Study) -> Measured:
     """Where the study has no shield: who else ran on the server's CPUs, with their shares."""
     if study.run.shield != NO_SHIELD or not (folder / HOST).exists():
         return measured
-    if "culprits" not in read_json(folder / HOST):
+    seen = read_json(folder / HOST).get("culprits")
+    if seen is None:
         return measured
-    found = tuple((one.task, one.cpu_share) for one in culprits.read(folder))
+    found = tuple((one.task, one.cpu_share) for one in culprits.merged(seen))
     return replace(measured, others=found)
 
 

@@ -39,6 +39,7 @@ class Row:
         cpu_share: of one CPU, that it used while it ran; still_share: the same while stopped.
         disk_bytes_per_s: to and from disks while it ran.
         traced_share: of the excess of the slowest requests, by the tracer; None: it did not look.
+        matters: ratio from which on a difference is one.
         doubt: why it is undecided, beyond its intervals; "" if nothing.
     """
 
@@ -52,12 +53,13 @@ class Row:
     still_share: float
     disk_bytes_per_s: float
     traced_share: float | None
+    matters: float
     doubt: str = ""
 
     @property
     def is_hidden(self) -> bool:
         """Whether it is guilty only where the others are stopped, whose harm hides its own."""
-        return self.word == GUILTY and not self.stop.is_worse
+        return self.word == GUILTY and not self.stop.convicts(self.matters)
 
     @property
     def told(self) -> Contrast:
@@ -94,13 +96,13 @@ def judged(name: str, stop: Contrast, alone: Contrast | None, matters: float) ->
     be that it makes one.
     """
     both = [stop, *([alone] if alone else [])]
-    is_guilty = any(one.is_worse and not one.is_below(matters) for one in both)
+    is_guilty = any(one.convicts(matters) for one in both)
     is_cleared = all(one.is_below(matters) for one in both)
     return Row(
         name=name,
         word=GUILTY if is_guilty else CLEARED if is_cleared else UNDECIDED,
         resource="", stop=stop, alone=alone, costs=(), cpu_share=0.0, still_share=0.0,
-        disk_bytes_per_s=0.0, traced_share=None,
+        disk_bytes_per_s=0.0, traced_share=None, matters=matters,
         doubt=next((one.refused for one in both if one.refused), ""),
     )  # fmt: skip
 

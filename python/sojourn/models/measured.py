@@ -119,15 +119,16 @@ def _row(name: str, cell: SharedCell) -> Beside:
     is_known = cell.tail_ns is not None and math.isfinite(cell.tail_ns)
     tail_ns = cell.tail_ns if is_known and (hi is not None or tail is None) else None
     kept, ends = (cell.kept.share, cell.kept.interval) if cell.kept else (None, None)
+    most = cell.kept.most if cell.kept else 1.0  # a table's throughput is of the pace alone
     return Beside(
         neighbour=name,
         load=cell.load,
         tail_ns=tail_ns,
         tail_lo_ns=_finite(cell.tail_ns) if lo is None and not is_known else lo,
         tail_hi_ns=hi if tail_ns is not None else None,
-        throughput=_share(kept),
-        throughput_lo=_share(ends.lo if ends else None),
-        throughput_hi=_share(ends.hi if ends else None),
+        throughput=_share(kept, most),
+        throughput_lo=_share(ends.lo if ends else None, most),
+        throughput_hi=_share(ends.hi if ends else None, most),
     )
 
 
@@ -135,9 +136,9 @@ def _finite(ns: float | None) -> float | None:
     return None if ns is None else max(1.0, min(ns, LATEST_NS))
 
 
-def _share(kept: float | None) -> float | None:
-    """No neighbour does more beside a service than alone: what is above 1 is chance."""
-    return None if kept is None else min(1.0, kept)
+def _share(kept: float | None, most: float) -> float | None:
+    """No neighbour does more than it was asked for, or than alone: what is above is chance."""
+    return None if kept is None else most * min(1.0, kept)
 
 
 def _missing(name: str, cell: SharedCell) -> Iterator[str]:

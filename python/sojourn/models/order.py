@@ -12,6 +12,7 @@ a slice is that of all simulated tasks, and of the service alone here.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -32,9 +33,10 @@ from sojourn.analysis.questions.beside import (
     Simulated,
     break_words,
 )
-from sojourn.errors import Fault
+from sojourn.errors import Fault, StoreFault
 from sojourn.models.simulator import Simulator
 from sojourn.spec import words
+from sojourn.store import files
 
 FILE, SCHEMA = "simulated.json", "sojourn.simulated/1"
 POLICY = ".knobs.policy"  # the factor whose levels are settings
@@ -56,8 +58,8 @@ class Asked:
         service_us: time of the core per request.
         busy, period: of the wave, as texts.
         most: the highest load.
-        outside_us: what a request takes outside of the core; None: what the simulated tail alone
-            lacks of `alone_us` at `alone_load`.
+        alone_us, alone_load: the measured tail alone and its load; what the simulated one lacks of
+            it is what a request takes outside of the core.
         base: policy of the fair class: "cfs" or "eevdf".
         q: of the tail, as the simulator names it.
     """
@@ -169,10 +171,11 @@ def known(asked: Asked, folder: Path) -> dict[str, float]:
         Fault: the simulator is missing, or failed.
     """
     path = folder / FILE
-    mark = hashlib.sha256(repr(asked).encode()).hexdigest()
-    if path.exists():
+    jobs = jobs_of(asked)
+    mark = hashlib.sha256(json.dumps([jobs, DEPARTS, asked.alone_us]).encode()).hexdigest()
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept.get("schema") == SCHEMA and kept.get("of") == mark:
+        if kept["schema"] == SCHEMA and kept["of"] == mark:
             return {name: math.inf if at is None else at for name, at in kept["breaks"].items()}
     found = simulate(asked, Simulator(str(programs.find("sojourn-sim")), 2))
     table = {
@@ -181,17 +184,15 @@ def known(asked: Asked, folder: Path) -> dict[str, float]:
         "breaks": {name: at if math.isfinite(at) else None for name, at in found.items()},
     }
     if folder.is_dir():
-        path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+        with contextlib.suppress(StoreFault):  # it can be simulated again
+            files.write_text(path, json.dumps(table, indent=1) + "\n")
     return found
 
 
 def simulate(asked: Asked, simulator: Simulator) -> dict[str, float]:
     """Load at which each setting that is known there breaks; infinite: not up to the highest."""
-    parts = {name: of for name in asked.settings if (of := terms(name, asked.base)) is not None}
-    loads = [load for load in LOADS if load < asked.most] + [asked.most]
-    jobs = [_job(asked, None, load) for load in (asked.alone_load, *loads)]
-    jobs += [_job(asked, of, load) for of in parts.values() for load in loads]
-    results = simulator.runs("sched", jobs)
+    parts, loads = _parts(asked), _loads(asked)
+    results = simulator.runs("sched", jobs_of(asked))
     tails = [result["services"][0]["sojourn_ns"][asked.q] for result in results]
     first = (tails[0] or 0.0) / 1e3
     outside_ns = max(0.0, asked.alone_us - first) * 1e3
@@ -209,6 +210,22 @@ def simulate(asked: Asked, simulator: Simulator) -> dict[str, float]:
             math.inf,
         )
     return found
+
+
+def jobs_of(asked: Asked) -> list[dict[str, Any]]:
+    """What the simulator is given: alone at its load and at all, then each setting at all."""
+    parts, loads = _parts(asked), _loads(asked)
+    jobs = [_job(asked, None, load) for load in (asked.alone_load, *loads)]
+    return jobs + [_job(asked, of, load) for of in parts.values() for load in loads]
+
+
+def _parts(asked: Asked) -> dict[str, dict[str, Any]]:
+    found = ((name, terms(name, asked.base)) for name in asked.settings)
+    return {name: of for name, of in found if of is not None}
+
+
+def _loads(asked: Asked) -> list[float]:
+    return [*(load for load in LOADS if load < asked.most), asked.most]
 
 
 def _job(asked: Asked, part: Mapping[str, Any] | None, load: float) -> dict[str, Any]:

@@ -99,6 +99,18 @@ def test_what_was_simulated_is_kept_until_something_else_is_asked(
 
 
 @pytest.mark.skipif(programs.maybe("sojourn-sim") is None, reason="needs sojourn-sim")
+def test_a_damaged_answer_is_simulated_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(order, "Simulator", Fake)
+    monkeypatch.setattr(programs, "find", lambda _: Path("none"))
+    first = order.known(ASKED, tmp_path)
+    (tmp_path / order.FILE).write_text("{")
+    assert order.known(ASKED, tmp_path) == first
+    monkeypatch.setattr(order, "DEPARTS", 1e6)  # what is asked of the same jobs
+    assert order.known(ASKED, tmp_path)["other"] == math.inf
+
+
 def test_the_simulator_takes_every_setting_that_is_known() -> None:
     settings = ("other", "nice:-20", "idle", "fifo:1", "slice:3ms", "bvt:16ms")
     asked = replace(ASKED, settings=settings, base="eevdf")

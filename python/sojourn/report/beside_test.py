@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +15,13 @@ from sojourn.analysis import beside
 from sojourn.analysis.beside import Break, Number, Row
 from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import Findings, Interval
-from sojourn.analysis.questions.beside import BesideSection
+from sojourn.analysis.questions.beside import BesideSection, _kept
 from sojourn.analysis.testing import measured, mg1
 from sojourn.plan import next_point, questions
-from sojourn.plan.setting import NEIGHBOUR
+from sojourn.plan.points import Phase, Point, Verdict
+from sojourn.plan.setting import NEIGHBOUR, Setting
 from sojourn.report import text
+from sojourn.samples.beside import Beside
 
 CAPACITY_RPS = 10_000.0
 EXTRA_NS = {0.1: 5e3, 0.3: 5e3, 0.6: 3e6}  # what the neighbour costs a request, by load
@@ -47,6 +51,12 @@ def test_a_tail_breaks_between_what_is_surely_as_alone_and_what_surely_is_not(
     assert beside.breaks(rows) == Break(lo=lo, hi=hi, most=0.6)
 
 
+def test_a_load_that_could_not_be_compared_ends_the_row() -> None:
+    gap = replace(row(0.3, "open"), ratio=None)
+    found = beside.breaks([row(0.1, "alone"), gap, row(0.6, "alone")])
+    assert found == Break(lo=0.1, hi=math.inf, most=0.6)
+
+
 def test_one_break_is_before_another_only_where_they_cannot_be_the_other_way() -> None:
     assert Break(0.0, 0.1, 0.6).is_before(Break(0.1, 0.3, 0.6))
     assert not Break(0.0, 0.3, 0.6).is_before(Break(0.1, 0.6, 0.6))
@@ -70,6 +80,8 @@ def test_what_was_lost_has_departed_and_what_cannot_be_compared_is_open() -> Non
     lost = beside.quotient(Number(math.inf), Number(5.0))
     assert beside.state(lost) == "departed"
     assert beside.quotient(Number(5.0), Number(math.inf)) is None
+    one_start = Number(math.inf, Interval(100.0, math.inf))  # of three, that lost requests
+    assert beside.state(beside.quotient(one_start, Number(100.0, Interval(90.0, 110.0)))) == "open"
     assert beside.state(Number(3.0)) == "open"  # without an interval
     assert beside.over_blocks([0.9]) == Number(0.9)
 
@@ -94,9 +106,12 @@ def played(name: str, policies: list[str]) -> Findings:
         if is_beside:
             times = times + (EXTRA_NS[point.fraction or 0.1] if is_kept else 5e3)
         one = measured(point, times, seconds=2)
-        outcome = replace(one.outcome, neighbour_of_alone=0.9 if is_beside else None)
+        did = Beside(
+            called="noise", unit="ops", per_s=9.0, error_per_s=None, alone_per_s=10.0,
+            alone_error_per_s=None, asked_per_s=None, seconds=2,
+        )  # fmt: skip
         others = (("kworker", 0.02), ("tiny", 0.0001))
-        done.append(replace(one, outcome=outcome, others=others))
+        done.append(replace(one, beside=did if is_beside else None, others=others))
     given = StudyData(study=study, measured=tuple(done), workers={"memcached": 1})
     return analysis.study(given)
 
@@ -113,7 +128,7 @@ def test_of_one_setting_the_answer_is_what_a_request_takes_more() -> None:
         assert row.mean_ns.interval.lo <= EXTRA_NS[row.load] <= row.mean_ns.interval.hi
     assert found.answer.startswith("Beside noise:cpu@100%,where=server memcached takes ")
     assert "between 30 % and 60 % load (neighbour kept 90 % (one block))" in found.answer
-    assert "kworker 2 % of a CPU" in found.answer
+    assert "kworker 2 % of their time" in found.answer
     assert "tiny" not in found.answer
     assert any(id_ == "L17" and "−2.8 µs" in theirs for _, theirs, _, id_ in section.paper)
 
@@ -135,3 +150,19 @@ def test_a_study_without_anybody_beside_has_no_such_section() -> None:
     study = spec.load("latency_vs_load", profile="quick")
     assert analysis.study(StudyData(study=study, measured=())).section(BesideSection) is None
     assert Measured.__dataclass_fields__["others"].default is None
+
+
+def test_what_was_kept_is_of_believed_runs_and_of_no_twin() -> None:
+    def run(block: int, kept: float, verdict: Verdict = Verdict.HOLDS, **more: bool) -> Any:
+        point = Point(
+            key="k", service="s", phase=Phase.SWEEP, offered_rps=1e3, fraction=0.3, measure_s=1.0,
+            warmup_s=0.0, seed=1, repeat=block, setting=Setting.of(load=0.3, **more),
+        )  # fmt: skip
+        did = SimpleNamespace(kept=kept)
+        return SimpleNamespace(outcome=SimpleNamespace(point=point, verdict=verdict), beside=did)
+
+    runs = [run(0, 0.5), run(0, 0.9, twin=True), run(1, 0.1, Verdict.UNKNOWN), run(2, 0.6)]
+    part: Any = SimpleNamespace(
+        spec=SimpleNamespace(label="s"), given=SimpleNamespace(of=lambda _: runs)
+    )
+    assert _kept(part) == {0.3: {0: 0.5, 2: 0.6}}

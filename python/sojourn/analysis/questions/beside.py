@@ -23,7 +23,7 @@ from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share, percent, percentile
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Phase, Verdict
-from sojourn.plan.setting import NEIGHBOUR, Level, Setting, level_text
+from sojourn.plan.setting import NEIGHBOUR, TWIN, Level, Setting, level_text
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.levels import names
 from sojourn.units import show_ns
@@ -53,8 +53,8 @@ class Beside:
         rows: by rising load.
         breaks: where the tail does.
         kept: what the neighbour kept of what it does alone, over all loads; None: not told.
-        others: (task, share of a CPU) of those who are neither service nor neighbour; None: nobody
-            looked.
+        others: (task, share of the CPUs' time) of those who are neither service nor neighbour;
+            None: nobody looked.
     """
 
     service: str
@@ -151,7 +151,7 @@ def _each(study: Study, asked: Sequence[tuple[Part, ServiceFinding]]) -> Iterato
         if neighbour == NOBODY or reference is None:
             continue
         q = finding.qos.q if finding.qos else TAIL
-        kept = _kept(part, neighbour)
+        kept = _kept(part)
         before = {point.fraction: point for point in reference.points}
         rows = tuple(
             beside.row(
@@ -177,27 +177,15 @@ def _without(levels: Setting) -> Setting:
     return Setting.of({key: level for key, level in levels.items() if key != NEIGHBOUR})
 
 
-def asked_share(neighbour: str) -> float:
-    """What a neighbour is asked for, of what it can do alone.
-
-    >>> asked_share("noise:cpu@50%,where=server"), asked_share("noise:wave,busy=6ms")
-    (0.5, 1.0)
-    """
-    _, found, rest = neighbour.partition("@")
-    share = rest.partition(",")[0]
-    return float(share.removesuffix("%")) / 100 if found and share.endswith("%") else 1.0
-
-
-def _kept(part: Part, neighbour: str) -> Mapping[float, Mapping[int, float]]:
-    """By load and block: what the neighbour did of what it was asked for."""
-    share = asked_share(neighbour)
+def _kept(part: Part) -> Mapping[float, Mapping[int, float]]:
+    """By load and block: what the neighbour did of its pace alone, or of what it was asked for."""
     found: dict[float, dict[int, float]] = {}
     for one in part.given.of(part.spec.label):
         outcome, point = one.outcome, one.outcome.point
-        did = outcome.neighbour_of_alone
         is_told = point.phase is Phase.SWEEP and outcome.verdict is not Verdict.UNKNOWN
-        if is_told and did is not None and point.fraction is not None and share:
-            found.setdefault(point.fraction, {})[point.repeat] = did / share
+        is_told &= TWIN not in point.setting
+        if is_told and one.beside is not None and point.fraction is not None:
+            found.setdefault(point.fraction, {})[point.repeat] = one.beside.kept
     return found
 
 
@@ -211,7 +199,7 @@ def _kept_of_all(kept: Mapping[float, Mapping[int, float]]) -> Number | None:
 
 
 def _others(part: Part) -> tuple[tuple[str, float], ...] | None:
-    """Who else ran there, with the mean share of a CPU over the runs, most first."""
+    """Who else ran there, with the mean share of the CPUs' time over the runs, most first."""
     seen = [one.others for one in part.given.of(part.spec.label)]
     return shares_of(seen) if any(each is not None for each in seen) else None
 
@@ -239,7 +227,9 @@ def others_words(most: Mapping[str, float]) -> str:
     if not ranked:
         return ""
     said = ", ".join(f"{task} {percent(share)}" for task, share in ranked)
-    return f"Neither service nor neighbour, on the server's CPUs: {said} of a CPU at most."
+    return (
+        f"Neither service nor neighbour, on the server's CPUs: {said} of their time, in the mean."
+    )
 
 
 def _said(each: Sequence[Beside]) -> Iterator[str]:

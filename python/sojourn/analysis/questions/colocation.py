@@ -18,6 +18,7 @@ from sojourn.actors import neighbours
 from sojourn.analysis.combinations import Part
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import Interval, Kept, LoadPoint, Qos, ServiceFinding
+from sojourn.analysis.pace import is_held
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share, percent, percentile
@@ -346,7 +347,10 @@ def in_words(rule: Rule, qos: Qos | None) -> str:
         is_known = rule.verdict is Verdict.VIOLATED
         how = "no load is admitted" if is_known else "whether any load is admitted is unknown"
         return f"{beside[0].upper()}{beside[1:]} {how}{_stopped(rule.stop)}."
-    keeps = f", which keeps {share_in_words(rule.kept)} of its pace alone" if rule.kept else ""
+    keeps = ""
+    if rule.kept:
+        of = "what it was asked for" if is_held(rule.kept) else "its pace alone"
+        keeps = f", which keeps {share_in_words(rule.kept)} of {of}"
     return (
         f"Up to {load_share(rule.load)} load {rule.service} keeps {target} {beside}"
         f"{keeps}{_stopped(rule.stop)}."

@@ -213,3 +213,11 @@ def test_without_a_target_or_its_table_it_is_refused_before_the_run(tmp_path: Pa
         path.write_text(head + tail_of.partition("\n[")[1] + tail_of.partition("\n[")[2])
         with pytest.raises(SpecFault, match=rf"needs a \[services.{table}\] table"):
             load(path, asks=questions.mistakes)
+
+
+def test_it_is_asked_of_one_service_of_a_study() -> None:
+    one = {"measure": ["colocation"], "qos": {}, "colocation": {}}
+    assert not list(questions.mistakes([one, {"measure": ["sweep"]}]))
+    ((at, what, _),) = questions.mistakes([one, one])
+    assert at == ("services", 1, "measure")
+    assert "another service is asked for already" in what

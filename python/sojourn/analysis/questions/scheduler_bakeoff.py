@@ -106,7 +106,9 @@ class BakeoffAnswer(Answer):
             )
         )
         said = " ".join(filter(None, [*_said(ranked, against), others_words(shares)]))
-        is_told = all(p.verdict != UNDECIDED for one in ranked for p in one.properties)
+        is_told = all(
+            one.properties and all(p.verdict != UNDECIDED for p in one.properties) for one in ranked
+        )
         return Bakeoff(
             headline=said, answer=said, candidates=ranked, disagreements=against, leads=True,
             verdict=Verdict.HOLDS if is_told else Verdict.UNKNOWN,
@@ -195,6 +197,8 @@ def _said(ranked: Sequence[Candidate], against: Sequence[str]) -> Iterator[str]:
 
 def _open(ranked: Sequence[Candidate]) -> Iterator[str]:
     for one in ranked:
+        if not one.properties:
+            yield f"{one.name}: no property was measured"
         for mine in one.properties:
             if mine.verdict == UNDECIDED:
                 yield f"{one.name}: {mine.name} is undecided: {mine.said}"

@@ -84,6 +84,7 @@ def mistakes(services: object) -> Iterator[Mistake]:
         services: as the file has them, right or wrong; what has not even the right form is the
             model's to refuse.
     """
+    once: set[str] = set()
     for number, service in enumerate(services if isinstance(services, list) else ()):
         if not isinstance(service, Mapping):
             continue
@@ -91,6 +92,11 @@ def mistakes(services: object) -> Iterator[Mistake]:
         if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
             for what, fix in _problems(names, service.get):
                 yield ("services", number, "measure"), what, fix
+            for name in dict.fromkeys(n for n in names if n in KINDS and KINDS[n].is_of_one):
+                if name in once:
+                    what = f"measure asks for {name}, which another service is asked for already"
+                    yield ("services", number, "measure"), what, "ask it in a study of its own"
+                once.add(name)
 
 
 def _problems(names: Sequence[str], table_of: Callable[[str], object]) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ class Colocation(Question):
     about = "up to which load a batch neighbour may stay, and what it keeps of its pace"
     phases = ()
     tables = ("qos", NAME)
+    is_of_one = True  # its rules and its table are of one service
 
     def next_point(
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]

@@ -72,6 +72,7 @@ class Question(ABC):
         tables: keys of the service without which it cannot be asked, such as `qos`.
         is_alone: nothing else may be asked of the same service.
         is_of_all: a table of the study asks it of several services at once, not `measure` of one.
+        is_of_one: it may be asked of one service of a study only.
     """
 
     name: ClassVar[str]
@@ -81,6 +82,7 @@ class Question(ABC):
     tables: ClassVar[tuple[str, ...]] = ()
     is_alone: ClassVar[bool] = False
     is_of_all: ClassVar[bool] = False
+    is_of_one: ClassVar[bool] = False
 
     @abstractmethod
     def next_point(
