@@ -25,12 +25,6 @@ impl Address {
         }
     }
 
-    /// That of the server to which a socket is connected; `None`: of another kind.
-    pub fn of(peer: &SockAddr) -> Option<Self> {
-        let unix = || peer.as_pathname().map(|path| Self::Unix(path.into()));
-        peer.as_socket().map(Self::Ip).or_else(unix)
-    }
-
     /// The family of sockets that reach it.
     pub fn domain(&self) -> Domain {
         match self {

@@ -29,11 +29,11 @@ pub fn measure(
     stop: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> Result<Judged, Fault> {
-    run::check(resolved)?;
+    let protocol = run::check(resolved)?;
     if resolved.job.preload {
         preload::preload(resolved, stop)?;
     }
-    let ready = run::prepare(resolved, stop)?;
+    let ready = run::prepare(resolved, protocol, stop)?;
     let mut run = run::run(ready, progress)?;
     let was_interrupted = stop.load(Relaxed);
     let was_stopped =

@@ -63,7 +63,7 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     let logs = [hlog, seconds, raw].into_iter().filter(|path| !path.is_empty());
     json.into_iter().chain(logs.map(Path::new)).try_for_each(files::check_writable)?;
     if args.output.check {
-        return run::check(&resolved).map(|()| Exit::Ok);
+        return run::check(&resolved).map(|_| Exit::Ok);
     }
     let mut progress = Progress::new(form(args.output.progress));
     let measured = measure::measure(&resolved, stop, &mut progress)?;

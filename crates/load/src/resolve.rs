@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_base::{Fault, rng, units};
+use sojourn_workload::popularity;
 
 pub use qos::{Qos, qos_bound_ns, qos_of};
 
@@ -250,7 +251,7 @@ fn check_counts(job: &Job, target: &Target) -> Result<(), Fault> {
         return Err(Fault::usage(format!("probe_rate is {}", job.probe_rate), "probe_rate", fix));
     }
     check_servers(job, target)?;
-    if job.popularity.trim() == "order" && job.threads > 1 {
+    if popularity::name_of(&job.popularity) == "order" && job.threads > 1 {
         let what = format!("{} threads do not keep one order", job.threads);
         return Err(Fault::usage(what, "popularity", "use one thread, or another popularity"));
     }

@@ -45,19 +45,24 @@ pub struct Ready {
     pub live: Vec<Arc<Live>>,
 }
 
-/// Refuses what can be refused before a socket is opened: sizes, arrivals, popularity.
-pub fn check(resolved: &Resolved) -> Result<(), Fault> {
+/// The protocol of a run, once all is refused that can be before a socket is opened: sizes, arrivals,
+/// popularity. It is built once: files that it reads may be pipes.
+pub fn check(resolved: &Resolved) -> Result<Arc<dyn Protocol>, Fault> {
     let job = &resolved.job;
-    protocols::build(job, &resolved.target)?;
+    let protocol = protocols::build(job, &resolved.target)?;
     let timetable = schedule::timetable(job)?;
     long::check_length(job, &timetable)?;
     arrivals::parse(&job.arrivals, timetable.mean_rps())?;
-    popularity::parse(&job.popularity, schedule::workload(job)?.items).map(|_| ())
+    popularity::parse(&job.popularity, schedule::workload(job)?.items)?;
+    Ok(protocol)
 }
 
-/// Draws the plans and opens the sockets.
-pub fn prepare(resolved: &Resolved, stop: &Arc<AtomicBool>) -> Result<Ready, Fault> {
-    let protocol = protocols::build(&resolved.job, &resolved.target)?;
+/// Draws the plans and opens the sockets; `protocol`: that of `check`.
+pub fn prepare(
+    resolved: &Resolved,
+    protocol: Arc<dyn Protocol>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Ready, Fault> {
     let ring = long::geometry(&resolved.job, &schedule::timetable(&resolved.job)?);
     let plans = (0..resolved.job.threads)
         .map(|thread| match ring {
@@ -235,6 +240,16 @@ fn run_thread(
     Some(drive::run(drive, start_ns))
 }
 
+/// Where the first sockets lead, which is where a lost connection is opened again. The path of a unix
+/// socket is the target's: the kernel only knows what the server has bound.
+fn servers(resolved: &Resolved, first: &[Socket]) -> Result<Vec<Address>, Fault> {
+    if resolved.target.is_unix() {
+        return resolved.target.addresses();
+    }
+    let peer = |one: &Socket| one.peer_addr().ok()?.as_socket().map(Address::Ip);
+    Ok(first.iter().filter_map(peer).collect())
+}
+
 fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     let Part { nth, plan, ring, probe, sockets, protocol, live } = part;
     if !resolved.cpus.is_empty() {
@@ -249,8 +264,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     let connections = resolved.connections_of(nth as u32);
     let datagrams = resolved.target.is_datagram();
     let shards = Shards::new(resolved.target.servers(), resolved.job.items);
-    let peers = sockets.iter().take(shards.count() as usize);
-    let addresses: Vec<_> = peers.filter_map(|one| Address::of(&one.peer_addr().ok()?)).collect();
+    let addresses = servers(resolved, &sockets[..sockets.len().min(shards.count() as usize)])?;
     let is_known = addresses.len() == shards.count() as usize;
     let ends = Ends {
         addresses: if is_known { addresses } else { vec![Address::Ip(([127, 0, 0, 1], 0).into())] },

@@ -2,9 +2,9 @@
 //!
 //! Whether a body is what is expected takes longer to find out than a request may: a digest and a regular
 //! expression are computed after the run, on a sample. Of the first requests each reply is kept; when
-//! there is room for no more, every second one is forgotten, and from then on half as many are kept. So
-//! at the end it is one in `every`, evenly over the run, warm-up included, and some 200 to 400 of any
-//! number. The loop copies their bytes into buffers that are used again, and never waits for another
+//! there is room for no more, every second one is forgotten, evenly, and from then on
+//! half as many are kept. So at the end it is one in about `every`, evenly over the run, warm-up
+//! included, and some 200 to 400 of any number. The loop copies their bytes into buffers that are used again, and never waits for another
 //! thread that does so at the same moment: then the reply is not kept.
 
 use std::collections::BTreeMap;
@@ -107,8 +107,14 @@ impl Sampled {
     /// Where the body of the reply to request `id` goes; `None`: it is not kept.
     #[inline]
     pub fn begin(&self, id: u32) -> Option<Body> {
-        let is_kept = id & (self.every.load(Relaxed) - 1) == 0;
-        if is_kept { self.shelf.try_lock().ok()?.free.pop() } else { None }
+        if self.is_chosen(id) { self.shelf.try_lock().ok()?.free.pop() } else { None }
+    }
+
+    /// By its number times the golden ratio: evenly over the run, and not in step with items or
+    /// connections that come in turn, of which only some would ever be seen. Source: Knuth, TAOCP 3, 6.4.
+    #[inline]
+    fn is_chosen(&self, id: u32) -> bool {
+        id.wrapping_mul(0x9e37_79b9).reverse_bits() & (self.every.load(Relaxed) - 1) == 0
     }
 
     /// Keeps the whole body of the reply to request `id`.
@@ -118,8 +124,7 @@ impl Sampled {
         if shelf.kept.len() == KEPT_MAX || shelf.bytes + body.bytes.len() > BYTES_MAX {
             self.thin(&mut shelf);
         }
-        let is_kept = id & (self.every.load(Relaxed) - 1) == 0;
-        if is_kept && shelf.kept.len() < KEPT_MAX {
+        if self.is_chosen(id) && shelf.kept.len() < KEPT_MAX {
             shelf.bytes += body.bytes.len();
             shelf.kept.push((id, body));
         } else {
@@ -143,7 +148,7 @@ impl Sampled {
             self.every.store(every, Relaxed);
             let mut at = 0;
             while at < shelf.kept.len() {
-                if shelf.kept[at].0 & (every - 1) == 0 {
+                if self.is_chosen(shelf.kept[at].0) {
                     at += 1;
                     continue;
                 }
@@ -252,6 +257,23 @@ mod tests {
         assert_eq!(looked.example, "\"bad\"");
         let shelf = sampled.shelf.lock().unwrap();
         assert_eq!(shelf.kept.len() + shelf.free.len(), KEPT_MAX + READING);
+    }
+
+    /// Paths of a log are asked for in turn, so the item is the request's number modulo theirs.
+    #[test]
+    fn one_wrong_path_of_a_log_is_seen_whichever_it_is() {
+        for paths in [2, 16, 64] {
+            for wrong in 0..paths {
+                let sampled = expecting("^good");
+                for id in 0..100_000 {
+                    reply(&sampled, id, if id % paths == wrong { "bad" } else { "good" });
+                }
+                let looked = sampled.look();
+                let seen = looked.failed.get("expect_regex").copied().unwrap_or(0);
+                let due = looked.checked as f64 / f64::from(paths);
+                assert!((seen as f64 - due).abs() <= 0.5 * due, "{wrong} of {paths}: {seen}");
+            }
+        }
     }
 
     #[test]

@@ -28,7 +28,9 @@ fn a_socket_that_is_not_there_is_told() {
     let folder = Folder::new();
     let target = format!("resp://unix:{}", folder.0.join("none").display());
     let resolved = sojourn_load::resolve::resolve(job(target, "epoll")).unwrap();
-    let fault = sojourn_load::run::prepare(&resolved, &std::sync::Arc::default()).err().unwrap();
+    let protocol = sojourn_load::run::check(&resolved).unwrap();
+    let ready = sojourn_load::run::prepare(&resolved, protocol, &std::sync::Arc::default());
+    let fault = ready.err().unwrap();
     assert!(fault.what.contains("unix:/") && fault.fix.contains("ss -lx"), "{fault}");
 }
 

@@ -34,15 +34,17 @@ pub(super) fn header(auth: &str) -> Result<String, Fault> {
     }
 }
 
+/// What is not there may be the secret itself, written where its place belongs: it is not shown.
 fn secret(place: &str, name: &str) -> Result<String, Fault> {
     let absent = |error: &dyn Display| {
-        Fault::usage(format!("no secret can be read from {place}:{name}: {error}"), "auth", FIX)
+        let what = format!("no secret can be read where auth says ({place}): {error}");
+        Fault::usage(what, "auth", FIX)
     };
     match place {
         "file" => std::fs::read_to_string(name).map_err(|error| absent(&error)),
         "env" => std::env::var(name).map_err(|error| match error {
-            std::env::VarError::NotPresent => absent(&"it is not set"),
-            std::env::VarError::NotUnicode(_) => absent(&"it is not text"),
+            std::env::VarError::NotPresent => absent(&"that variable is not set"),
+            std::env::VarError::NotUnicode(_) => absent(&"that variable is not text"),
         }),
         _ => Err(wrong("auth names neither a file nor a variable")),
     }
@@ -76,12 +78,17 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert!(header(&at("basic")).unwrap_err().what.contains("no secret can be read"));
         assert_eq!(header("").unwrap(), "");
-        for text in
-            ["me:secret", "basic:me:secret", "digest:env:SOJOURN_NONE", "bearer:env:NO_SUCH"]
-        {
+        for text in [
+            "me:hunter2",
+            "basic:me:hunter2",
+            "digest:env:hunter2",
+            "bearer:env:hunter2",
+            "basic:env:me:hunter2",
+            "bearer:file:hunter2",
+        ] {
             let fault = header(text).unwrap_err();
             assert_eq!(fault.at, "auth");
-            assert!(!fault.to_string().contains("secret\""), "{fault}");
+            assert!(!fault.to_string().contains("hunter2"), "{fault}");
         }
     }
 }
