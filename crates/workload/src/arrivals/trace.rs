@@ -83,6 +83,10 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
 };
 
 fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
+    if text.contains(",speed=") && text.split(',').any(|word| word == "scaled") {
+        let fix = "leave one of them out: with scaled, the rate is the job's";
+        return Err(Fault::usage("a trace has both a speed and the job's rate", "trace", fix));
+    }
     let (file, is_scaled) = text.strip_suffix(",scaled").map_or((text, false), |file| (file, true));
     let (file, speed) = match file.rsplit_once(",speed=") {
         Some((file, speed)) => (file, speed_of(speed)?),
@@ -191,6 +195,10 @@ mod tests {
             assert_eq!(read(text).unwrap_err().at, at, "{text:?}");
         }
         assert!(build("/no/such/file", 1.0).unwrap_err().at.contains("/no/such/file"));
+        for both in ["f,speed=2,scaled", "f,scaled,speed=2"] {
+            let fault = build(both, 1.0).unwrap_err();
+            assert!(fault.what.contains("both a speed and the job's rate"), "{both}: {fault}");
+        }
     }
 
     #[test]

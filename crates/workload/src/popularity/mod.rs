@@ -33,10 +33,16 @@ pub struct PopularityKind {
 /// Every popularity, in reading order.
 pub const KINDS: &[PopularityKind] = &[uniform::KIND, zipf::KIND, hot::KIND, order::KIND];
 
+/// The kind that a text names, right or wrong: what stands before its parameters.
+pub fn name_of(text: &str) -> &str {
+    text.split(':').next().unwrap_or("").trim()
+}
+
 /// Reads `name` or `name:parameters` over `items` items.
 pub fn parse(text: &str, items: u64) -> Result<Choice, Fault> {
-    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) else {
+    let rest = text.split_once(':').map_or("", |(_, rest)| rest);
+    let name = name_of(text);
+    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name) else {
         return Err(unknown(name));
     };
     match u32::try_from(items) {
