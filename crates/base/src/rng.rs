@@ -22,7 +22,7 @@ pub fn stream(seed: u64, use_name: &str, index: u64) -> Rng {
 }
 
 /// `SplitMix64`'s finaliser. Source: Steele, Lea, Flood, OOPSLA 2014.
-fn mix(mut z: u64) -> u64 {
+pub fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

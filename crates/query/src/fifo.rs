@@ -44,7 +44,7 @@ impl<T> Fifo<T> {
         }
     }
 
-    /// Sends all workers home once the queue is empty.
+    /// Sends all workers home, also from a queue that is not empty.
     pub fn close(&self) {
         self.line.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
         self.arrived.notify_all();

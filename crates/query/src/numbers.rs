@@ -1,5 +1,7 @@
 //! Numbers by their place in a stream: any of them can be had alone, in any order and language.
 
+use sojourn_base::rng::mix;
+
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Number `nth` of the stream of `seed`: `SplitMix64`, of which the state is a counter.
@@ -7,10 +9,7 @@ const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 #[inline]
 pub fn at(seed: u64, nth: u64) -> u64 {
-    let mut z = seed.wrapping_add(GAMMA.wrapping_mul(nth.wrapping_add(1)));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    mix(seed.wrapping_add(GAMMA.wrapping_mul(nth)))
 }
 
 /// The same as a number in [0, 1).

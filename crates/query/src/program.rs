@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -53,7 +54,7 @@ fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault>
     let settings = &args.settings;
     let work = make(settings)?;
     let notes = match args.measure {
-        Some(seconds) => vec![measured(&*work, settings, seconds)?],
+        Some(seconds) => vec![measured(&*work, settings, seconds, stop)?],
         None => served(&*work, settings, stop, out)?,
     };
     let report = Notes::report(&notes, settings);
@@ -101,7 +102,12 @@ fn served(
 }
 
 /// One query after the other in this thread: what one thread can do without a socket.
-fn measured(work: &dyn Work, settings: &Settings, seconds: f64) -> Result<Notes, Fault> {
+fn measured(
+    work: &dyn Work,
+    settings: &Settings,
+    seconds: f64,
+    stop: &AtomicBool,
+) -> Result<Notes, Fault> {
     if !(seconds > 0.0 && seconds <= 3600.0) {
         let what = format!("{seconds} s cannot be measured");
         return Err(Fault::usage(what, "measure", "give seconds above 0, 3600 at most"));
@@ -111,7 +117,7 @@ fn measured(work: &dyn Work, settings: &Settings, seconds: f64) -> Result<Notes,
     for query in (0..settings.queries).cycle() {
         body.clear();
         answer(&mut *desk, query, &mut body, &mut notes);
-        if Instant::now() >= end {
+        if stop.load(Relaxed) || Instant::now() >= end {
             break;
         }
     }
@@ -138,11 +144,15 @@ mod tests {
 
     /// With little data; what `words` give again would be a mistake of the test.
     fn run(words: &[&str]) -> (u8, String, String) {
+        run_until(words, true)
+    }
+
+    fn run_until(words: &[&str], is_stopped: bool) -> (u8, String, String) {
         let small: &[&str] = if words.contains(&"--hidden") { &[] } else { &["--hidden", "16"] };
         let head = ["sojourn-query", "--items", "1000"];
         let words = head.iter().chain(small).chain(words).map(OsString::from);
         let (mut out, mut talk) = (Vec::new(), Vec::new());
-        let stop = Arc::new(AtomicBool::new(true));
+        let stop = Arc::new(AtomicBool::new(is_stopped));
         let exit = main(words, &stop, &mut out, &mut talk);
         (exit, String::from_utf8(out).unwrap(), String::from_utf8(talk).unwrap())
     }
@@ -159,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_service_time_comes_with_its_interval() {
-        let (exit, out, _) = run(&["--work", "ordered-map", "--measure", "0.2"]);
+        let (exit, out, _) = run_until(&["--work", "ordered-map", "--measure", "0.2"], false);
         assert_eq!(exit, 0);
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
         let mean = &report["service_ns"];
@@ -167,6 +177,14 @@ mod tests {
         assert!(middle > Some(0.0));
         assert!(lo.is_none() || (lo <= middle && middle <= hi), "{mean}");
         assert_eq!(report["answered"], report["by_worker"][0]);
+    }
+
+    #[test]
+    fn a_stop_ends_what_is_measured() {
+        let (exit, out, _) = run(&["--work", "ordered-map", "--measure", "3600"]);
+        assert_eq!(exit, 0);
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(report["answered"], 1);
     }
 
     #[test]

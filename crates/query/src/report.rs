@@ -42,7 +42,7 @@ pub struct Report {
     pub refused: u64,
     /// From the moment a worker took a query to that at which its answer was formed, ns.
     pub service_ns: Mean,
-    /// The same as quantiles; `null` where only the mean was asked for.
+    /// The same as quantiles; all `null` without one.
     pub service: Span,
     /// CPU time of the worker in that time, ns, mean.
     pub cpu_ns: f64,
