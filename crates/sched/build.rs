@@ -23,7 +23,7 @@ mod bpf {
     const SOURCE: &str = "src/bpf/bvt.bpf.c";
 
     pub fn build() {
-        let clang = std::env::var("CLANG").ok().or_else(|| clang::found().next()).unwrap_or_else(|| {
+        let clang = clang::best().unwrap_or_else(|| {
             panic!(
                 "no clang from {0} to {1} found, and the feature `bpf` compiles a BPF object\n  at: {SOURCE}\n  \
                  fix: scripts/setup --bpf names the packages; or build without `--features bpf`",

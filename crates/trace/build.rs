@@ -27,7 +27,7 @@ mod bpf {
     const OBJECTS: [&str; 4] = ["breakdown", "who", "culprit", "layout"];
 
     pub fn build() {
-        let clang = std::env::var("CLANG").ok().or_else(find).unwrap_or_else(|| {
+        let clang = clang::best().unwrap_or_else(|| {
             panic!(
                 "no clang found, and the feature `bpf` compiles a BPF object\n  at: clang-{} to clang-{}, clang\n  \
                  fix: apt-get install clang-19 libelf-dev zlib1g-dev pkg-config make (or another clang from {0} on), \
@@ -62,10 +62,5 @@ mod bpf {
             "src/layout.rs does not say where fields lie in src/bpf\n  fix: cp {} crates/trace/src/layout.rs",
             file.display()
         );
-    }
-
-    /// `clang` last, because it may be anything.
-    fn find() -> Option<String> {
-        clang::found().next().or_else(|| clang::runs("clang").then(|| "clang".to_owned()))
     }
 }

@@ -26,6 +26,13 @@ pub fn found() -> impl Iterator<Item = String> {
     versions().into_iter().map(|version| format!("clang-{version}")).filter(|name| runs(name))
 }
 
+/// The one to build with: what `CLANG` says, or the first found; `clang` last, as it may be anything.
+#[allow(dead_code, reason = "tests take all of them")]
+pub fn best() -> Option<String> {
+    let plain = || runs("clang").then(|| "clang".to_owned());
+    std::env::var("CLANG").ok().or_else(|| found().next()).or_else(plain)
+}
+
 pub fn runs(name: &str) -> bool {
     let quiet =
         Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();

@@ -25,9 +25,10 @@ const SWITCH_S_MAX: u64 = 20;
 
 /// Puts the scheduler in force until `stop`, the end of its time or of whoever started it.
 pub fn run(plan: &Plan, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault> {
+    let parent = parent_id(); // before anything that takes time: whoever it is may end meanwhile
     let mut object = load::object(load::OBJECT, plan)?;
     let link = map_mut(&mut object, "bvt_ops")?.attach_struct_ops().map_err(refused)?;
-    let mut watch = Watch::begin(&object, plan)?;
+    let mut watch = Watch::begin(&object, plan, parent)?;
     say(out, &watch.first())?;
     let why = watch.seconds(stop, out)?;
     let last = Last { is_summary: true, whole: watch.whole()?, why: why.text() };
@@ -94,7 +95,7 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Waits until the kernel says that it is in force.
-    fn begin(object: &'a Object, plan: &'a Plan) -> Result<Self, Fault> {
+    fn begin(object: &'a Object, plan: &'a Plan, parent: u32) -> Result<Self, Fault> {
         let until_ns = Monotonic.now_ns() + SWITCH_S_MAX * NS_PER_S;
         loop {
             let now = host::state(Path::new("/"));
@@ -115,7 +116,7 @@ impl<'a> Watch<'a> {
         let (start_ns, counts) = (Monotonic.now_ns(), counts(object, plan)?);
         let names = plan.classes.iter().map(|class| class.name.clone()).collect();
         let before = (start_ns, counts.clone());
-        Ok(Self { object, plan, names, parent: parent_id(), start_ns, before, begin: counts })
+        Ok(Self { object, plan, names, parent, start_ns, before, begin: counts })
     }
 
     fn first(&self) -> First {

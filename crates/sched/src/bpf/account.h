@@ -27,6 +27,7 @@ struct bvt_cpu {
 	s64 running;		/* effective virtual time of the runner at `since_ns` */
 	u64 since_ns;
 	u64 began_ns;		/* when the runner was chosen */
+	u64 ends_ns;		/* when its slice does; it may be given several in a row */
 	u64 weight;		/* of the runner */
 	u64 look_at_ns;		/* when the timer goes off */
 	u64 load;		/* weights of all that are ready here */

@@ -85,7 +85,7 @@ static __always_inline void look_later(s32 cpu, struct bvt_cpu *at, s64 first, u
 
 	if (ran_ns < bvt_settings.grace_ns && wait_ns < bvt_settings.grace_ns - ran_ns)
 		wait_ns = bvt_settings.grace_ns - ran_ns;
-	if (ran_ns + wait_ns >= bvt_settings.allowance_ns)
+	if (now_ns + wait_ns >= at->ends_ns)
 		return;	/* the slice ends sooner */
 	at_ns = now_ns + wait_ns;
 	if (at->looked_for == at->runner && at->look_at_ns > now_ns && at->look_at_ns <= at_ns)
@@ -215,17 +215,20 @@ void BPF_PROG(bvt_dispatch, s32 cpu, struct task_struct *prev)
 	s64 first = 0, own;
 	bool is_any = first_of(cpu, &first);
 	struct bvt_task *task;
+	u64 now_ns;
 
 	if (prev && prev->scx.flags & SCX_TASK_QUEUED) {
 		task = task_of(prev);
 		if (task) {
-			charge(prev, task, bpf_ktime_get_ns());
+			now_ns = bpf_ktime_get_ns();
+			charge(prev, task, now_ns);
 			own = task_effective(task);
 			advance(at, own, is_any, first);
 			if (!is_any && take(cpu, 2 * at->load))
 				return;
 			if (!is_any || !before(first, own)) {
 				set_slice(prev, bvt_settings.allowance_ns);
+				at->ends_ns = now_ns + bvt_settings.allowance_ns;
 				return;
 			}
 		}
@@ -259,6 +262,7 @@ void BPF_PROG(bvt_running, struct task_struct *p)
 	at->running = task_effective(task);
 	at->since_ns = now_ns;
 	at->began_ns = now_ns;
+	at->ends_ns = now_ns + bvt_settings.allowance_ns;
 	at->weight = task_weight(p, task);
 	at->runner = p->pid;
 	is_any = first_of(cpu, &first);
