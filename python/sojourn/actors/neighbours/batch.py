@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 from sojourn import programs
 from sojourn.actors.kind import NamedKind
-from sojourn.actors.neighbours import core
 from sojourn.actors.neighbours.driven import COMMON, SHARE, Driven, Work, share_of
 from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import HostFault, SpecFault
@@ -147,7 +146,7 @@ PARAMS = (
         name=INTENSITY, about="share of its pace alone that it is asked for", default="100%",
         type=str, pattern=SHARE, allowed="0.1% to 100%",
     ),
-    core.described(where_param(SERVER)),
+    where_param(SERVER),
     *COMMON,
 )  # fmt: skip
 

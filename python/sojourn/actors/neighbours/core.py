@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from sojourn.actors.actor import Role, Stage
 from sojourn.actors.kind import WHERE
 from sojourn.errors import AbsentFault, RunFault
 from sojourn.host import Facts
 from sojourn.host.topology import Topology
-from sojourn.services.params import Param
 
 CORE, PAIR = "core", "pair"
 COPIES = {CORE: 1, PAIR: 2}  # of the neighbour, by its `where`
-
-
-def described(where: Param) -> Param:
-    """The parameter that says where a neighbour runs, with what these places are."""
-    about = "core: a hyper-thread of a core that nobody else has; pair: two of them"
-    return replace(where, about=f"{where.about}; {about}")
 
 
 def threads(topology: Topology, taken: Collection[int]) -> tuple[int, ...]:

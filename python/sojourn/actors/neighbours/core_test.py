@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sojourn import host
+from sojourn import actors, host, spec
 from sojourn.actors.actor import Role
 from sojourn.actors.neighbours import core
 from sojourn.errors import AbsentFault, RunFault
@@ -51,3 +51,14 @@ def test_a_machine_without_hyper_threads_to_spare_is_refused_before_the_run(
     with pytest.raises(AbsentFault, match="hyper-threads") as fault:
         core.check("pair", facts)
     assert "smt/control" in fault.value.fix
+
+
+@pytest.mark.parametrize(
+    "neighbour",
+    ["spin:core", "rival:core", "stream:pair", "noise:cpu,where=core", "batch:xz,where=core"],
+)
+def test_every_kind_refuses_it_before_the_run(neighbour: str, fake_host: Host) -> None:
+    facts = host.read(fake_host("two_cpus"), sample_s=0)
+    study = spec.load("latency_vs_load", overrides=[f"neighbour={neighbour}"])
+    with pytest.raises(AbsentFault, match="hyper-threads"):
+        actors.check(study, study.services[0], facts)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.actors.kind import WHERE
-from sojourn.actors.neighbours import core
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.actors.neighbours.ordered import NICE_PARAM, POLICY_PARAM, command
 from sojourn.host import Facts
@@ -103,7 +102,7 @@ class Driven(Neighbour):
             AbsentFault: it is to have a core for itself, and there is none.
             HostFault: it is not installed; the fault says what installs it.
         """
-        core.check(self.where, facts)
+        super().check(facts)
         self.argv()
 
     def argv(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ PROGRESS_SCHEMA = "sojourn.progress/1"
 SERVER, CLIENT, LAB, FREE, ONE = "server", "client", "lab", "free", "one"
 APART = "apart"
 _ROLES = {
-    **dict.fromkeys(core.COPIES, Role.NEIGHBOUR),
+    **dict.fromkeys(core.COPIES, Role.NEIGHBOUR),  # which `core` finds
     SERVER: Role.SERVICE,
     CLIENT: Role.CLIENT,
     LAB: Role.PROBE,
@@ -42,7 +42,8 @@ _ROLES = {
 def where_param(default: str) -> Param:
     """The parameter that says on whose CPUs a neighbour runs."""
     about = "whose CPUs it runs on; free: those of nobody, or else the server's; "
-    about += "one: the first of the server's; apart: those of nobody, and refused without any"
+    about += "one: the first of the server's; apart: those of nobody, and refused without any; "
+    about += "core: a hyper-thread of a core that nobody else has; pair: two of them"
     return Param(name=WHERE, about=about, default=default, type=str, choices=tuple(_ROLES))
 
 
@@ -75,7 +76,7 @@ class Neighbour(Actor):
         Args:
             name: of its kind.
             where: on whose CPUs: "server", "client", "lab" or "free"; "one": one of the server's;
-                "apart": as "free", but never those of the server.
+                "apart": as "free", but never those of the server; "core", "pair": as in `core`.
             argv: the program and its arguments; HostFault if it is not there.
             footprint_bytes: memory that one of them takes; together they take a quarter at most of
                 what is free.
@@ -107,8 +108,10 @@ class Neighbour(Actor):
         """Refuse parameters that cannot be had on this machine; nothing is left started.
 
         Raises:
+            AbsentFault: it is to have a core for itself, and there is none.
             SpecFault, HostFault: they cannot.
         """
+        core.check(self.where, facts)
 
     def check_cpus(self, own: Sequence[int]) -> None:
         """Refuse where it is to have CPUs of its own and there are none.
@@ -130,21 +133,25 @@ class Neighbour(Actor):
         """Start a task on each CPU of its place."""
         self._stage = stage
         argv = self._argv()
-        cpus = stage.cpus[_ROLES[self.where]]
-        self.check_cpus(cpus)
-        cpus = cpus or stage.cpus[Role.SERVICE]
-        cpus = cpus[:1] if self.where == ONE else cpus
+        cpus = self._place(stage)
         if self._footprint_bytes:
             most = stage.facts.memory.free_bytes // 4 // self._footprint_bytes
             cpus = cpus[: max(1, most)]
-        if self.where in core.COPIES:
-            cpus = core.cpus_of(self.where, stage)
         for number, cpu in enumerate(cpus):
             what, log = f"neighbour {self.name} {number}", self._log_name(number)
             self._tasks.append((cpu, stage.start(what, argv, log=log, cpus=(cpu,))))
         if self._speaks:
             self._await()
         self._begun_ns = time.monotonic_ns() + round(stage.point.warmup_s * 1e9)
+
+    def _place(self, stage: Stage) -> tuple[int, ...]:
+        """The CPUs that it is to have; RunFault or HostFault where they are taken."""
+        if self.where in core.COPIES:
+            return core.cpus_of(self.where, stage)
+        cpus = stage.cpus[_ROLES[self.where]]
+        self.check_cpus(cpus)
+        cpus = cpus or stage.cpus[Role.SERVICE]
+        return cpus[:1] if self.where == ONE else cpus
 
     def _await(self) -> None:
         """Wait until every task says what it does: calibrated, and at work."""

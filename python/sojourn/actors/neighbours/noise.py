@@ -94,10 +94,11 @@ class Noise(Neighbour):
         """Refuse what the program refuses: it makes the antagonist once, and throws it away.
 
         Raises:
+            AbsentFault: it is to have a core for itself, and there is none.
             HostFault: the program is missing, or cannot be asked.
             SpecFault: what is asked cannot be had here.
         """
-        del facts
+        super().check(facts)
         words = [*argv({**self._params, NICE: "0", POLICY: OTHER}), "--check"]
         try:
             done = subprocess.run(

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from sojourn import programs
 from sojourn.actors.kind import NamedKind
-from sojourn.actors.neighbours import core
 from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
 from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import SpecFault
@@ -76,7 +75,7 @@ PARAMS = (
         name=CAP, about="what it may take a second, of stressors that can be capped", default="",
         type=str, pattern=f"({RATE})?", allowed="a rate such as 500MB/s",
     ),
-    core.described(where_param(SERVER)),
+    where_param(SERVER),
     *COMMON,
 )  # fmt: skip
 
