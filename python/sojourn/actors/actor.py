@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 from sojourn.host import Facts, Placement
 from sojourn.knobs import Knob, Offered, Turned
 from sojourn.places.foreign import Foreign
+from sojourn.places.ledger import Book
 from sojourn.places.proc import Stat
 from sojourn.places.process import Ended, Process
 from sojourn.places.task import Task
@@ -94,6 +95,10 @@ class Stage(Protocol):
     @property
     def knobs(self) -> Mapping[str, Knob]:
         """What may be turned while load runs, by name."""
+
+    @property
+    def book(self) -> Book:
+        """Where it is noted what must be undone."""
 
     @property
     def entered(self) -> Sequence[Actor]:

@@ -7,21 +7,26 @@ the machine's own is stopped process by process, and is in the journal before (`
 from __future__ import annotations
 
 import contextlib
+import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.neighbours import Neighbour
+from sojourn.errors import RunFault
 from sojourn.host.tree import Tree
 from sojourn.host.usage import Members, files
 from sojourn.places import halt, proc
 from sojourn.places.halt import Held
 from sojourn.places.ledger import Book
+from sojourn.places.task import Task
 from sojourn.spec.blame import parted
 
 TREE = Tree()
+NAMED = "name:"
+OWN = "name:sojourn-"  # programs of the lab, such as the client, which starts when load does
 #: Fields of /proc/stat after the name, proc(5).
 USER, NICE, SYSTEM, IRQ, SOFTIRQ = 0, 1, 2, 5, 6
 
@@ -108,20 +113,47 @@ def found(stage: Stage, book: Book | None) -> tuple[Suspect, ...]:
     Args:
         stage: with its neighbours.
         book: where it is noted who of the machine's own is stopped; None: nobody of them will be.
+
+    Raises:
+        RunFault: a name means processes of the lab too, which have been started since it was
+            checked: the service, a neighbour, a client.
     """
     beside = [Beside(actor) for actor in stage.entered if actor.role is Role.NEIGHBOUR]
     asked = stage.spec.blame
     named = parted(asked.suspects) if asked else []
-    every: list[Suspect] = [*beside]
-    every += [Held(book, name) if book else Watched(name) for name in named]
-    for one in every:
-        one.look()
-    return tuple(every)
+    others: list[Suspect] = [Held(book, name) if book else Watched(name) for name in named]
+    try:
+        for one in (*beside, *others):
+            one.look()
+        _refuse(others)
+    except BaseException:
+        for one in others:
+            one.release()
+        raise
+    return (*beside, *others)
+
+
+def _refuse(named: Iterable[Suspect]) -> None:
+    """RunFault where a name, which may mean anybody, means one that this lab has started."""
+    mine = {member.pid for member in proc.family(os.getpid())}
+    for one in named:
+        both = sorted(mine.intersection(one.pids))
+        if one.name.startswith(OWN) or (one.name.startswith(NAMED) and both):
+            raise RunFault(
+                f"suspect '{one.name}' means processes of the lab itself "
+                f"({', '.join(map(str, both)) or 'which start later'})",
+                at="blame.suspects",
+                fix="name the processes that are meant more closely, such as pid:4711",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What processes have used since they started: CPU time, ns, and bytes from and to disks."""
+    """What processes have used since they started: CPU time, ns, and bytes from and to disks.
+
+    CPU time is that of their ended children too: many a suspect starts one short program after
+    another.
+    """
 
     cpu_ns: int
     disk_bytes: int
@@ -147,16 +179,24 @@ class Served:
 class Counters:
     """Reads what is known of a service and of suspects at one moment; cheap enough for a window."""
 
-    def __init__(self, tree: Tree, leader: int, cpus: Sequence[int]) -> None:
-        """`leader`: first process of the service; `cpus`: that it runs on."""
+    def __init__(
+        self, tree: Tree, tasks: Callable[[], Iterable[Task]], cpus: Sequence[int]
+    ) -> None:
+        """Nothing is read yet.
+
+        Args:
+            tree: where counters of the kernel stand.
+            tasks: finds the threads of the service.
+            cpus: that it runs on.
+        """
         self._read = files.of(tree)
         self._names = {b"cpu%d" % cpu for cpu in cpus}
-        self._leader = leader
+        self._find = tasks
         self._tasks: list[tuple[int, int]] = []
 
     def look(self) -> None:
         """Find the service's threads; those that start later are not counted until the next."""
-        self._tasks = [(task.pid, task.tid) for task in proc.tasks(self._leader)]
+        self._tasks = [(task.pid, task.tid) for task in self._find()]
 
     def of_service(self) -> Served:
         """Read the counters of the service and of its CPUs."""
@@ -184,7 +224,7 @@ class Counters:
         for pid in each:
             with contextlib.suppress(IndexError, ValueError):
                 stat = proc.stat(pid)
-                cpu_ns += stat.cpu_ns if stat else 0
+                cpu_ns += stat.cpu_ns + stat.ended_ns if stat else 0
         return Use(cpu_ns=cpu_ns, disk_bytes=sum(map(self._disk_bytes, each)))
 
     def _disk_bytes(self, pid: int) -> int:

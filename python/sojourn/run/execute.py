@@ -187,7 +187,7 @@ def _scene(
         folder=folder,
         placement=services[point.service].placement,
         facts=session.facts,
-        ledger=session.journal,
+        book=session.journal,
         services=services,
     )
     try:

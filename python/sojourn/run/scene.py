@@ -23,7 +23,8 @@ from sojourn.actors.managers import Manager
 from sojourn.host import Facts, Placement
 from sojourn.knobs import Knob
 from sojourn.places import process
-from sojourn.places.process import Ended, Ledger, Process
+from sojourn.places.ledger import Book
+from sojourn.places.process import Ended, Process
 from sojourn.plan import Point
 from sojourn.run import signals
 from sojourn.spec import ServiceSpec
@@ -43,7 +44,7 @@ class Scene:
         folder: Path,
         placement: Placement,
         facts: Facts,
-        ledger: Ledger,
+        book: Book,
         services: Mapping[str, Running],
     ) -> None:
         """Nobody has entered yet.
@@ -54,7 +55,7 @@ class Scene:
             folder: of the point.
             placement: who runs where.
             facts: of the machine.
-            ledger: where it is noted what is started.
+            book: where it is noted what is started, and what else must be undone.
             services: those of this scene, by label.
         """
         self.point = point
@@ -63,7 +64,7 @@ class Scene:
         self.facts = facts
         self.services = services
         self.cpus = cpu_roles(placement, [cpu.id for cpu in facts.topology.usable])
-        self._ledger = ledger
+        self.book = book
         self._entered: list[Actor] = []
         self._seen: dict[str, Any] = {}
         self._faults: list[Exception] = []
@@ -150,7 +151,7 @@ class Scene:
                 what,
                 argv,
                 cwd=self.folder,
-                ledger=self._ledger,
+                ledger=self.book,
                 log=self.folder / log,
                 cpus=cpus,
                 has_stderr_pipe=has_stderr_pipe,

@@ -69,7 +69,7 @@ def scene(tmp_path: Path, ledger: Journal) -> Scene:
     )  # fmt: skip
     return Scene(
         point=point(), spec=SPEC, folder=folder, placement=WHERE, facts=host.read(sample_s=0),
-        ledger=ledger, services={"null": live},
+        book=ledger, services={"null": live},
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ and when it ended, on the clock of the result's `started_unix_ns`, who was stopp
 counters said at both ends. A thread of the lab does it: it sleeps but for the ends of windows, and
 what it reads costs the same in every state.
 
-    enter: who is suspected → first second of load: window after window → leave: all go on, the file
+    enter: who is suspected → warm-up is over: window after window → leave: all go on, the file
 """
 
 from __future__ import annotations
@@ -97,18 +97,19 @@ class Blame(Actor):
         live = stage.services[stage.point.service]
         if live.process is None:
             return
-        self._suspects = suspects.found(stage, live.turned.book if live.turned else None)
-        self._counters = Counters(TREE, live.process.pid, live.placement.server)
+        self._suspects = suspects.found(stage, stage.book)
+        self._counters = Counters(TREE, live.tasks, live.placement.server)
         self._counters.look()
         self._thread = threading.Thread(target=self._work, name="blame", daemon=True)
         self._thread.start()
 
     def second(self, line: Mapping[str, Any]) -> None:
-        """Load runs: windows may begin."""
+        """Load runs: windows may begin after its warm-up, whose requests stand in no log."""
         assert self._stage is not None  # noqa: S101  # it has entered
-        if not self._began.is_set():
-            left_s = self._stage.point.measure_s - float(line.get("t_s", 0.0))
-            self._left_s = left_s - LEFT_S
+        point, t_s = self._stage.point, float(line.get("t_s", 0.0))
+        if self._began.is_set() or t_s < point.warmup_s:
+            return
+        self._left_s = point.warmup_s + point.measure_s - t_s - LEFT_S
         self._began.set()
 
     def _work(self) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,7 +19,9 @@ from sojourn.actors import suspects
 from sojourn.actors.neighbours import Neighbour
 from sojourn.actors.probes import blame
 from sojourn.actors.probes.blame import Blame
-from sojourn.actors.suspects import Beside, Served, Use
+from sojourn.actors.suspects import Beside, Counters, Served, Use
+from sojourn.errors import RunFault
+from sojourn.places import proc
 from sojourn.plan.questions.blame import order
 
 WITHIN_S = 30.0
@@ -72,10 +77,10 @@ def played(
     monkeypatch.setattr(suspects, "found", lambda *_: tuple(every))
     monkeypatch.setattr(blame, "Counters", lambda *_: Still(every))
     live = SimpleNamespace(
-        process=SimpleNamespace(pid=1), turned=None, placement=SimpleNamespace(server=(0,))
+        process=SimpleNamespace(pid=1), tasks=list, placement=SimpleNamespace(server=(0,))
     )
-    point = SimpleNamespace(service="it", measure_s=measure_s, seed=5)
-    stage = SimpleNamespace(services={"it": live}, point=point, folder=folder)
+    point = SimpleNamespace(service="it", measure_s=measure_s, warmup_s=0.0, seed=5)
+    stage = SimpleNamespace(services={"it": live}, point=point, folder=folder, book=None)
     actor = Blame(window_s=0.01, settle_s=0.002)
     actor.enter(stage)
     actor.second({"t_s": 0.0})
@@ -119,14 +124,16 @@ def test_a_load_that_never_begins_stops_nobody(
     monkeypatch.setattr(suspects, "found", lambda *_: tuple(every))
     monkeypatch.setattr(blame, "Counters", lambda *_: Still(every))
     live = SimpleNamespace(
-        process=SimpleNamespace(pid=1), turned=None, placement=SimpleNamespace(server=(0,))
+        process=SimpleNamespace(pid=1), tasks=list, placement=SimpleNamespace(server=(0,))
     )
     stage = SimpleNamespace(
-        services={"it": live}, folder=tmp_path,
-        point=SimpleNamespace(service="it", measure_s=9.0, seed=5),
+        services={"it": live}, folder=tmp_path, book=None,
+        point=SimpleNamespace(service="it", measure_s=9.0, warmup_s=1.0, seed=5),
     )  # fmt: skip
     actor = Blame(window_s=0.5, settle_s=0.1)
     actor.enter(stage)
+    actor.second({"t_s": 0.9})  # of the warm-up, whose requests stand in no log
+    assert not actor._began.is_set()
     began_s = time.monotonic()
     actor.leave()
     assert time.monotonic() - began_s < blame.JOIN_S_MAX
@@ -139,3 +146,35 @@ def test_a_neighbour_without_tasks_can_be_stopped_and_let_go() -> None:
     beside.stop()
     beside.release()
     assert (beside.name, beside.pids) == ("spin", ())
+
+
+class Named(Fake):
+    """One of the machine's own, by what a study calls it."""
+
+    def look(self) -> None:
+        self.pids = (os.getpid(),)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_refused"),
+    [("name:python", True), ("name:sojourn-load", True), ("pid:7", False)],
+)
+def test_a_name_that_means_the_labs_own_is_refused(
+    name: str,
+    is_refused: bool,  # noqa: FBT001 - a parameter of the test
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(suspects, "Held", lambda _book, name: Named(name))
+    asked = SimpleNamespace(suspects=name)
+    stage: Any = SimpleNamespace(entered=(), spec=SimpleNamespace(blame=asked))
+    with pytest.raises(RunFault, match="means processes") if is_refused else nullcontext():
+        suspects.found(stage, cast("Any", "a book"))
+
+
+def test_programs_that_a_suspect_has_started_and_outlived_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = proc.stat(os.getpid())
+    assert one is not None
+    monkeypatch.setattr(proc, "stat", lambda _: replace(one, cpu_ns=5, ended_ns=7))
+    assert Counters(suspects.TREE, list, (0,)).of([os.getpid()]).cpu_ns == 12

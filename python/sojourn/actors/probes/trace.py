@@ -104,7 +104,12 @@ class Tracer(Actor):
     def enter(self, stage: Stage) -> None:
         """Attach; the load begins when it says that it traces."""
         live = stage.services[stage.point.service]
-        assert live.process is not None  # noqa: S101  # a traced point has a real service
+        if live.process is None:
+            raise RunFault(
+                f"requests of {live.label} cannot be traced: its processes are not to be seen",
+                at=f"services.{live.label}",
+                fix="leave out trace, breakdown and blame, or measure on its own machine",
+            )
         pid, result = str(live.process.pid), str(stage.folder / TRACE)
         words = ("--pid", pid, "--duration", LONGEST, "--json", result, *self._asked)
         self._stage, self._argv = stage, (str(programs.find(PROGRAM)), *words)
