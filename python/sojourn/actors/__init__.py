@@ -57,7 +57,7 @@ def cast(study: Study, spec: ServiceSpec, point: Point) -> tuple[Actor, ...]:
     manager = named(managers.KINDS, study.manager, key="manager")
     is_bare = study.run.shield == SHIELDLESS and point.offered_rps is not None
     watching = (
-        kind.build(spec, point) or (kind.bare() if is_bare and kind.bare else None)
+        kind.build(spec, point) or (kind.bare(point) if is_bare and kind.bare else None)
         for kind in probes.KINDS.values()
     )
     return (

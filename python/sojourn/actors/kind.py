@@ -69,7 +69,7 @@ class ProbeKind(ActorKind):
     """
 
     build: Callable[[ServiceSpec, Point], Actor | None]
-    bare: Callable[[], Actor] | None = None
+    bare: Callable[[Point], Actor | None] | None = None
 
 
 def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[NamedKind, Actor] | None:

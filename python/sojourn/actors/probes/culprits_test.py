@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from sojourn import actors, spec
 from sojourn.actors.probes import culprits
 from sojourn.host import Placement
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
 from sojourn.plan import Phase, Point
+from sojourn.plan.questions import blame, scheduler_bakeoff
 from sojourn.spec import ServiceSpec
 
 WHERE = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=())
@@ -68,6 +73,20 @@ def test_only_points_as_scheduled_are_looked_at() -> None:
     }  # fmt: skip
     assert worker["longest_ms"] is None
     assert found["culprits_source"] == "scheduler"
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_there"),
+    [(Phase.SWEEP, True), (blame.PHASE, False), (scheduler_bakeoff.PHASE, False)],
+)
+def test_a_study_without_a_shield_is_looked_at_but_in_experiments_of_their_own(
+    phase: Phase,
+    is_there: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    study = spec.load("latency_vs_load", overrides=["run.shield=none"])
+    at = replace(point(phase), offered_rps=1e3)
+    cast = actors.cast(study, study.services[0], at)
+    assert any(isinstance(one, culprits.Culprits) for one in cast) is is_there
 
 
 def test_a_look_that_fails_does_not_end_the_run() -> None:
