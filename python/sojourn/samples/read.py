@@ -156,13 +156,14 @@ def neighbour(at: Path) -> Mapping[str, Any]:
 def not_as_asked(at: Path) -> str:
     """Why a neighbour of `host.json` was not the one that was asked for; "" if it was (M22)."""
     table = read_json(at) if at.exists() else {}
-    every = (table[name] for name in sorted(table) if _NEIGHBOUR.fullmatch(name))
-    return next((why for found in every if (why := _not_as_asked(found))), "")
+    every = [name for name in sorted(table) if _NEIGHBOUR.fullmatch(name)]
+    return next((why for name in every if (why := _not_as_asked(name, table[name]))), "")
 
 
-def _not_as_asked(found: Mapping[str, Any]) -> str:
+def _not_as_asked(name: str, found: Mapping[str, Any]) -> str:
+    """`name`: its key, with which its logs are named too."""
     if died := found.get("died"):
-        return f"neighbour died: {found['kind']} {died[0]} while load ran; see neighbour-0.log"
+        return f"neighbour died: {found['kind']} {died[0]} while load ran; see {name}-0.log"
     if why := found.get("not_held"):
         return f"neighbour {found['kind']} did not hold its intensity: {why}"
     return ""
