@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sojourn.actors.property import measure
+from sojourn import knobs
+from sojourn.actors.property import measure, stand_in
 from sojourn.actors.property.measure import Given
-from sojourn.knobs import KINDS, Asked, Offered, Turned
+from sojourn.knobs import KINDS, Asked, Felt, Knob, Offered, Turned
 from sojourn.knobs.testing import MemoryBook
 
 CPU = min(os.sched_getaffinity(0))
@@ -62,3 +65,34 @@ def test_a_budget_by_load_holds_the_second_while_the_first_sleeps() -> None:
     assert sum(found["sleeps"]["got"]) / 4 <= 0.45 + SLACK
     assert [run["level"] for run in found["wake"]["runs"]] == ["fifo:9", "fifo:11"]
     assert not book.open
+
+
+def test_a_stand_in_is_not_taken_for_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler keeps whom it serves by label: a service would lose its place to a stand-in."""
+    labels: list[str] = []
+
+    class Noting(Knob):
+        by = "nobody"
+
+        def __init__(self, on: Turned) -> None:
+            labels.append(on.label)
+
+        def read(self) -> str:
+            return ""
+
+        def apply(self, level: str) -> None:
+            del level
+
+        def felt(self) -> Felt:
+            return Felt(holds=True, why="")
+
+        def restore(self) -> None:
+            """Nothing was turned."""
+
+    kind = replace(KINDS["policy"], build=Noting)
+    monkeypatch.setattr(knobs, "kind", lambda _: kind)
+    on = Turned(label="web", leader=os.getpid(), book=MemoryBook())
+    probe: Any = SimpleNamespace(pid=os.getpid())
+    with stand_in.under(probe, "web", {"policy": "bvt"}, on, {}):
+        pass
+    assert labels == ["web-stand-in"]

@@ -66,7 +66,8 @@ def under(
     Raises:
         HostFault: the machine refuses one.
     """
-    turned = replace(on, label=label, leader=probe.pid, shared={})
+    # Under a name of its own: a scheduler of ours keeps whom it serves by label.
+    turned = replace(on, label=f"{label}-stand-in", leader=probe.pid, shared={})
     given = {name: levels[name] for name in knobs.KINDS if name in ORDERING and name in levels}
     with contextlib.ExitStack() as stack:
         built: dict[str, Knob] = {}
