@@ -18,7 +18,6 @@ from sojourn.services import talk
 from sojourn.services.kind import Json
 from sojourn.services.params import Param, Value
 from sojourn.services.where import HTTP, PORTS, Where
-from sojourn.spec import kinds
 
 LEARN = -1  # of `expect_bytes`: as long as the first replies
 TRIES = 3
@@ -99,8 +98,7 @@ class Asked:
         """Keys of the generator's job."""
         if scheme in HTTP:
             own: dict[str, Json] = {"expect_bytes": proof.bytes} if proof.bytes else {}
-            may_be_empty = self.expect_bytes == 0 and _has_key("allow_empty")
-            return {**own, "allow_empty": True} if may_be_empty else own
+            return {**own, "allow_empty": True} if self.expect_bytes == 0 else own
         if scheme not in KEYS:
             return {}
         sizes: dict[str, Json] = {"key_size": str(self.key_bytes)}
@@ -329,11 +327,6 @@ def of(got: Mapping[str, Value], load: Mapping[str, Any], *, is_preloaded: bool)
         is_preloaded=is_preloaded,
         is_plain=is_plain(load),
     )
-
-
-def _has_key(name: str) -> bool:
-    """Whether the generator's job has a key."""
-    return name in (kinds.schema("load-job") or {}).get("properties", {})
 
 
 def is_plain(load: Mapping[str, Any]) -> bool:

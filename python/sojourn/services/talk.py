@@ -10,6 +10,7 @@ import contextlib
 import http.client
 import socket
 import ssl
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,7 +19,9 @@ from sojourn.services.where import Where
 CONNECT_S = 2.0
 GREETS_S = 0.15  # those that speak first do so at once
 ANSWERS_S = 0.5
+WHOLE_S = 10.0  # a body may take: one without an end, such as a stream of events, never comes
 HEARD_MAX = 4096
+PART_BYTES = 65_536
 PING = b"*1\r\n$4\r\nPING\r\n"
 VERSION = b"version\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -144,6 +147,7 @@ def get(where: Where, path: str, within_s: float) -> Got:
 
     Raises:
         OSError: it cannot be reached, hangs up, or is silent for that long.
+        TimeoutError: its reply does not end within `WHOLE_S`.
         http.client.HTTPException: what came back is not HTTP/1.
     """
     with _asking(where, within_s) as connection:
@@ -153,13 +157,22 @@ def get(where: Where, path: str, within_s: float) -> Got:
         connection.putheader("Accept", "*/*")
         connection.endheaders()
         reply = connection.getresponse()
-        body = reply.read()
         return Got(
             status=reply.status,
-            body_bytes=len(body),
+            body_bytes=_whole_bytes(reply),
             location=reply.getheader("Location", ""),
             wants=reply.getheader("WWW-Authenticate", ""),
         )
+
+
+def _whole_bytes(reply: http.client.HTTPResponse) -> int:
+    """Length of a body, which is read to its end; TimeoutError where there is none in time."""
+    until_s, found = time.monotonic() + WHOLE_S, 0
+    while part := reply.read1(PART_BYTES):
+        found += len(part)
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"a reply that does not end: {found} bytes in {WHOLE_S:g} s")
+    return found
 
 
 @contextlib.contextmanager

@@ -269,3 +269,14 @@ def test_a_name_whose_first_address_does_not_answer_is_given_by_the_one_that_doe
     assert asked.reachable(at.at("two")).host == ports.HOST
     infos.reverse()
     assert asked.reachable(at.at("two")).host == "two"
+
+
+def test_a_reply_without_an_end_is_not_waited_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(talk, "WHOLE_S", 0.0)
+    events = b"HTTP/1.1 200 OK\r\n\r\n" + b"data: tick\n\n" * 100_000
+    with pytest.raises(TimeoutError, match="does not end"):
+        talk.get(serve(lambda _: events), "/", 5.0)
+    monkeypatch.setattr(talk, "WHOLE_S", 30.0)
+    assert talk.get(serve(lambda _: events), "/", 5.0).body_bytes == 1_200_000

@@ -12,7 +12,6 @@ from sojourn.spec.models import Study
 #: The target of a service that nobody has given one: p99 within five times that of a low load.
 LOW_LOAD = {"rule": "low_load", "factor": 5.0}
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 0.95)
-RATES = ("100", "200", "400")  # in the example of a file
 #: Half a minute has to answer on any machine: where the client is stopped now and then, or late by
 #: what such a service does not feel, the answer stands and says so.
 LOAD = {"outage_share_max": 0.05, "timely_within": "500us"}

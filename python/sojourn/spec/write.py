@@ -14,6 +14,8 @@ def to_toml(study: Study) -> str:
     table = study.model_dump(mode="json", by_alias=True, exclude_none=True)
     if not study.factors:  # as they were written before there were any: resuming compares texts
         del table["factors"], table["design"]
+    if not study.qos_matrix.properties:  # the same
+        del table["qos_matrix"]["properties"]
     if not study.run.rates:  # the same
         del table["run"]["rates"]
     for service in table["services"]:
