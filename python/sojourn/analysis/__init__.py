@@ -24,6 +24,7 @@ from sojourn.analysis import (
     restarts,
     scaling,
     steady,
+    targets,
     trend,
     workers,
 )
@@ -57,6 +58,7 @@ KINDS: tuple[Method, ...] = (
     costs.METHOD,
     blame.METHOD,
     resources.METHOD,
+    targets.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "study"]

@@ -21,7 +21,6 @@ from sojourn.plan.questions import together
 from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
-from sojourn.units import show_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +35,10 @@ class Met:
         p99_ns, alone_ns: medians over those blocks, ns; None: infinite, or without any.
         ratio, lo, hi: p99 together over alone with its interval; None: fewer than two blocks, or
             infinite in one of them.
-        qos: whether p99 met the target beside the others in all of those blocks; alone_qos: alone.
-        bound_ns: of that target, ns; None: there is none for p99.
+        qos: whether it meets its target beside the others, by those blocks (`targets`); None: it
+            has no target. alone_qos: alone.
+        chance, alone_chance: how probable it is that it does; None: fewer than two blocks.
+        target: in words; "" without one.
         reasons: why something is not known.
         levels: of the study's factors under which all of that was measured; under: in words.
         by_block: (block, p99 together over alone); None: requests were lost.
@@ -55,7 +56,9 @@ class Met:
     hi: float | None = None
     qos: Verdict | None = None
     alone_qos: Verdict | None = None
-    bound_ns: int | None = None
+    chance: float | None = None
+    alone_chance: float | None = None
+    target: str = ""
     reasons: tuple[str, ...] = ()
     levels: tuple[tuple[str, Level], ...] = ()
     under: str = ""
@@ -70,7 +73,7 @@ class Met:
     def lost_target(self) -> str:
         """`p99 ≤ 1 ms`, where it misses that beside the others and meets it alone; else ""."""
         is_lost = (self.qos, self.alone_qos) == (Verdict.VIOLATED, Verdict.HOLDS)
-        return f"p99 ≤ {show_ns(self.bound_ns)}" if is_lost and self.bound_ns else ""
+        return self.target if is_lost else ""
 
 
 def by_factor(study: Study, met: Sequence[Met]) -> tuple[FactorFinding, ...]:

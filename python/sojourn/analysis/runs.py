@@ -172,14 +172,20 @@ def lateness_ns(judged: Sequence[Judged], q: float | None, value: float | None) 
 
     The lag of the latest run, at the next quantile that its generator wrote.
     """
-    found = 0.0
-    for own in (j.measured.lateness_ns for j in judged):
-        above = sorted(at for at in own if at is not None and q is not None and at >= q - 1e-9)
-        at = above[0] if above else (None if q is None else max(own, key=_order, default=None))
-        found = max(found, own.get(at, 0.0))
+    found = max((lag_ns(j.measured.lateness_ns, q) for j in judged), default=0.0)
     if value is None or found <= LATENESS_LEAST * value:
         return 0.0
     return min(found, value)
+
+
+def lag_ns(own: Mapping[float | None, float], q: float | None) -> float:
+    """The client's lag in one run at a quantile (None: the mean), ns; 0 where it is not told.
+
+    That of the next quantile that the generator wrote, else of the highest.
+    """
+    above = sorted(at for at in own if at is not None and q is not None and at >= q - 1e-9)
+    at = above[0] if above else (None if q is None else max(own, key=_order, default=None))
+    return own.get(at, 0.0)
 
 
 def _order(q: float | None) -> float:

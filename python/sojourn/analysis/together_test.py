@@ -42,6 +42,18 @@ synthetic = [0.3]
 TIMES = 8.0  # how much longer memcached takes beside the other
 
 
+def tailed(outcome: Outcome, p99_ns: float) -> Outcome:
+    """The same with this p99, and as many misses of 1 ms as an exponential tail then has."""
+    share = 0.01 ** (1e6 / p99_ns)
+    return replace(outcome, p99_ns=p99_ns, over_bound=round(share * outcome.requests))
+
+
+def lost_all(outcome: Outcome, share: float) -> Outcome:
+    """The same, but that this share of the requests, more than p99 leaves out, was lost."""
+    lost = round(share * outcome.requests)
+    return replace(outcome, p99_ns=None, lost=lost, over_bound=lost)
+
+
 def measured(tmp_path: Path, *, slow: float = TIMES, lost: str = "", repeats: int = 4) -> StudyData:
     path = tmp_path / "pair.toml"
     path.write_text(TEXT.replace("repeats = 4", f"repeats = {repeats}"))
@@ -58,7 +70,8 @@ def measured(tmp_path: Path, *, slow: float = TIMES, lost: str = "", repeats: in
         is_lost = lost and lost in point.key
         verdict = Verdict.UNKNOWN if is_lost else Verdict.HOLDS
         reasons = ("client stopped",) if is_lost else ()
-        return replace(imagine(point), p99_ns=p99_ns, verdict=verdict, reasons=reasons)
+        found = replace(imagine(point), verdict=verdict, reasons=reasons)
+        return tailed(found, p99_ns)
 
     played = play(study, measure)
     return StudyData(study=study, measured=tuple(Measured(outcome=o) for o in played))
@@ -110,13 +123,13 @@ def changed(given: StudyData, change: Callable[[Outcome], Outcome]) -> StudyData
 def test_requests_that_were_lost_are_infinitely_late_and_not_left_out(tmp_path: Path) -> None:
     def lose(outcome: Outcome) -> Outcome:
         is_hit = outcome.point.service == "memcached" and outcome.point.repeat == 1
-        return replace(outcome, p99_ns=None if is_hit else 5e5, lost=100 if is_hit else 0)
+        return lost_all(outcome, 0.1) if is_hit else tailed(outcome, 5e5)
 
     met, _ = meetings(changed(measured(tmp_path), lose))
     assert met.qos is Verdict.UNKNOWN, "one block violates the target, and the others hold it"
     assert met.ratio is None
     assert any("infinite in 1 of 4 blocks" in why for why in met.reasons)
-    all_lost, _ = meetings(changed(measured(tmp_path), lambda o: replace(o, p99_ns=None, lost=100)))
+    all_lost, _ = meetings(changed(measured(tmp_path), lambda o: lost_all(o, 0.1)))
     assert all_lost.qos is Verdict.VIOLATED
     assert (all_lost.ratio, all_lost.p99_ns) == (None, None)
 
@@ -178,7 +191,7 @@ def times(given: StudyData, beside_ns: float | None, alone_ns: float) -> StudyDa
         is_pair = len(together.shares_of(outcome.point)) > 1
         p99_ns = beside_ns if is_pair else alone_ns
         scale = 1 + outcome.point.repeat / 50  # blocks differ
-        return replace(outcome, p99_ns=p99_ns and p99_ns * scale, lost=0 if p99_ns else 100)
+        return tailed(outcome, p99_ns * scale) if p99_ns else lost_all(outcome, scale / 20)
 
     def told(measured: Measured) -> Measured:
         is_mine = measured.outcome.point.phase is together.PHASE
@@ -206,6 +219,43 @@ def test_a_target_that_is_missed_for_the_others_is_told(
     assert section is not None
     assert said in section.answer
     assert ("misses" in section.answer) is bool(said)
+
+
+def test_a_client_that_was_late_is_not_taken_for_a_service_that_is(tmp_path: Path) -> None:
+    given = times(measured(tmp_path), 1.2e6, 2e5)
+    late: dict[float | None, float] = {0.99: 5e5}
+    met, _ = meetings(given)
+    assert met.qos is Verdict.VIOLATED
+    doubted = [replace(m, lateness_ns=late) for m in given.measured]
+    met, _ = meetings(replace(given, measured=tuple(doubted)))
+    assert (met.qos, met.alone_qos) == (Verdict.UNKNOWN, Verdict.HOLDS), "late replies count late"
+    assert any("client's lag (500 µs)" in why for why in met.reasons)
+    far = times(given, 5e6, 2e5)
+    doubted = [replace(m, lateness_ns=late) for m in far.measured]
+    met, _ = meetings(replace(far, measured=tuple(doubted)))
+    assert met.qos is Verdict.VIOLATED, "more than the client was late by"
+
+
+def test_a_bound_that_is_measured_counts_like_one_that_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "pair.toml"
+    path.write_text(TEXT.replace('bound = "1ms"', 'rule = "low_load"\nfactor = 5.0'))
+    study = load(path)
+
+    def measure(point: Point) -> Outcome:
+        found = imagine(point)
+        is_pair = len(together.shares_of(point)) > 1
+        over = 0.3 if is_pair else 1e-4
+        if point.phase is not together.PHASE:
+            return found
+        assert point.service != "memcached" or found.over_bound is not None, "its bound is known"
+        return replace(found, over_bound=round(found.requests * over))
+
+    played = play(study, measure)
+    given = StudyData(study=study, measured=tuple(Measured(outcome=o) for o in played))
+    met, other = meetings(given)
+    assert (met.qos, met.alone_qos) == (Verdict.VIOLATED, Verdict.HOLDS)
+    assert met.lost_target.startswith("p99 ≤ ")
+    assert (other.qos, other.chance, other.target) == (None, None, ""), "it has no target"
 
 
 def test_with_factors_it_is_told_under_which_levels_the_target_is_missed(tmp_path: Path) -> None:
@@ -242,7 +292,7 @@ def with_servers(tmp_path: Path, *, blocks: int = 4) -> StudyData:
         is_two, is_met = point.setting[SERVERS] == 2, len(together.shares_of(point)) > 1
         beside = (8.0 if is_two else 2.0) if is_met and point.service == "memcached" else 1.0
         p99_ns = 2e5 * beside * (3.0 if is_two else 1.0) * math.exp(drawn.normal(0, 0.05))
-        return replace(imagine(point), p99_ns=p99_ns)
+        return tailed(imagine(point), p99_ns)
 
     played = play(study, measure)
     return StudyData(study=study, measured=tuple(Measured(outcome=o) for o in played))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sojourn.errors import SpecFault
 from sojourn.plan import design, make, questions
 from sojourn.plan.points import Outcome, Point
 from sojourn.plan.questions import Known, Question
@@ -59,7 +60,14 @@ class Joint:
 
 
 def asked(study: Study) -> tuple[Joint, ...]:
-    """All that a study asks of several services, in order, without outcomes yet."""
+    """All that a study asks of several services, in order, without outcomes yet.
+
+    Raises:
+        SpecFault: one of them is to run at a share of its max RPS, which nothing measures.
+    """
+    for question in questions.KINDS.values():
+        for label in question.members(study):
+            _refuse(study, question, label)
     return tuple(
         Joint(
             question,
@@ -71,6 +79,20 @@ def asked(study: Study) -> tuple[Joint, ...]:
         for number, question in enumerate(questions.KINDS.values())
         if (labels := question.members(study))
         for levels in study.combinations(*labels)
+    )
+
+
+def _refuse(study: Study, question: Question, label: str) -> None:
+    """SpecFault if a member never gets a load axis: there would be no point, and no word."""
+    service = study.service(label)
+    if any(own.needs_axis for own in questions.asked(study, service)):
+        return
+    what = ", ".join(service.measure) or "nothing"
+    raise SpecFault(
+        f"{question.name} runs {label} at shares of its max RPS, and what is asked of it ({what}) "
+        "measures none",
+        at=f"services.{label}.measure",
+        fix=f'write measure = ["sweep"], or measure the others without {label}',
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.analysis import paper_matrices
+from sojourn.analysis import paper_matrices, targets
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.analysis.questions.question import Answer
@@ -21,7 +21,7 @@ from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share
 from sojourn.plan import design
 from sojourn.plan.axis import Target
-from sojourn.plan.next import Progress, progress
+from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.questions import qos_matrix
 from sojourn.plan.questions.qos_matrix import Pair, State
@@ -29,7 +29,6 @@ from sojourn.plan.setting import Setting, level_text
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.keys import service_of
 from sojourn.spec.levels import names
-from sojourn.units import show_ns
 
 BOTH, NONE, OPEN = "both", "neither", "open"
 USUAL = ("other", "none")  # levels of knobs that leave a service as the kernel has it
@@ -126,7 +125,7 @@ def matrices(given: StudyData) -> Iterator[Matrix]:
     """The matrix under each combination of levels in which something was measured."""
     study, labels = given.study, tuple(given.study.qos_matrix.loads)
     outcomes = [measured.outcome for measured in given.measured]
-    targets = {label: _targets(study, label, outcomes) for label in labels}
+    by_label = {label: targets.of_service(study, label, outcomes) for label in labels}
     for combination in study.combinations(*labels) if labels else ():
         levels = Setting.of(combination)
         mine = [
@@ -134,28 +133,17 @@ def matrices(given: StudyData) -> Iterator[Matrix]:
             if o.point.phase is qos_matrix.PHASE and design.levels_of(study, o.point) == levels
         ]  # fmt: skip
         felt = {label: design.felt(study, label, levels).text for label in labels}
-        known = {label: found for label in labels if (found := targets[label].get(felt[label]))}
+        known = {label: found for label in labels if (found := by_label[label].get(felt[label]))}
         if mine and len(known) == len(labels):
             stands = qos_matrix.state(study.under(combination), levels, known, mine)
             yield _matrix(study, levels, stands, known, mine)
-
-
-def _targets(study: Study, label: str, outcomes: Sequence[Outcome]) -> Mapping[str, Target | None]:
-    """The target of one service, with its bound, by the text of the levels that it feels."""
-    groups = design.Groups(study, label)
-    for outcome in outcomes:
-        groups.add(outcome)
-    return {
-        group.levels.text: progress(group.study, group.study.service(label), group.outcomes).target
-        for group in groups.all
-    }
 
 
 def _matrix(
     study: Study,
     levels: Setting,
     stands: State,
-    targets: Mapping[str, Target],
+    known: Mapping[str, Target],
     outcomes: Sequence[Outcome],
 ) -> Matrix:
     asked = study.qos_matrix
@@ -172,7 +160,7 @@ def _matrix(
         reasons.insert(0, _not_monotone(study, stands.labels, against))
     return Matrix(
         services=stands.labels,
-        targets=(_words(targets[first]), _words(targets[second])),
+        targets=(targets.words(known[first]), targets.words(known[second])),
         under=under_words(study, levels),
         cells=cells,
         measurements=sum(stands.tried.values()),
@@ -241,10 +229,6 @@ def _meets(labels: tuple[str, str], told: Sequence[int]) -> str:
 def _p99_ns(outcomes: Sequence[Outcome]) -> float | None:
     known = [o.p99_ns for o in outcomes if o.p99_ns is not None]
     return float(np.median(known)) if len(known) == len(outcomes) and known else None
-
-
-def _words(target: Target) -> str:
-    return f"p{target.q * 100:g} ≤ {show_ns(target.bound_ns)}"
 
 
 def _lost(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -4,7 +4,10 @@ The ratio is taken within a block, in which both were measured in an order that 
 that is slow for an hour is slow for both. Blocks are few, so the interval is Student's on the
 logarithms of the ratios, and one block alone tells nothing. Of a measurement the first attempt
 counts that was believed of all services; without one its block is left out. Requests that were lost
-are infinitely late: such a block has no ratio, so there is none at all, but it violates the target.
+are infinitely late: such a block has no ratio, so there is none at all, but they miss the target.
+
+Whether the target is met is a probability over blocks (`targets`), beside the others and alone; a
+bound that is measured counts like one that is given.
 
 With factors all of that is done under each combination of levels of what the services feel, and
 `analysis.meetings` says what each factor does to the ratio.
@@ -18,13 +21,15 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeAlias
 
-from sojourn.analysis import contrasts, quantiles
-from sojourn.analysis.data import StudyData
+from sojourn.analysis import contrasts, quantiles, targets
+from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import FactorFinding, ServiceFinding
 from sojourn.analysis.meetings import Met, by_factor
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share, worst
+from sojourn.plan import axis, design
+from sojourn.plan.axis import Target
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.questions import together
@@ -33,11 +38,37 @@ from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.levels import names
 from sojourn.units import show_ns
 
-Blocks: TypeAlias = Mapping[int, Outcome]
-Runs: TypeAlias = dict[str, dict[int, dict[str, list[Outcome]]]]  # setting → block → service
+Blocks: TypeAlias = Mapping[int, Measured]
+Tried: TypeAlias = Mapping[int, Mapping[str, Sequence[Measured]]]  # block → service → attempts
+Runs: TypeAlias = dict[str, dict[int, dict[str, list[Measured]]]]  # setting → block → service
 
 Q = 0.99
 _NEEDED = quantiles.smallest_sample(Q)  # requests of a run whose p99 says anything (M10)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a study measured of services at once.
+
+    Attributes:
+        study: with its factors.
+        runs: every attempt.
+        targets: by service, then by the text of the levels that it feels.
+    """
+
+    study: Study
+    runs: Runs
+    targets: Mapping[str, Mapping[str, Target | None]]
+
+    def tried(self, shares: Mapping[str, float], levels: Setting) -> Tried:
+        """Every attempt of a combination of loads under some levels, by block."""
+        return self.runs.get(together.setting_of(shares, levels).text, {})
+
+    def target(self, label: str, levels: Setting) -> Target | None:
+        """The target of a service under some levels; None: it has none, or no bound yet."""
+        felt = design.felt(self.study, label, levels).text
+        given = axis.target(self.study.under(levels).service(label), ())
+        return given or self.targets[label].get(felt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,37 +124,40 @@ def meetings(given: StudyData) -> Sequence[Met]:
             of = runs.setdefault(point.setting.text, {}).setdefault(point.repeat, {})
             for label in together.shares_of(point):  # one that a kill left without an outcome, too
                 of.setdefault(label, [])
-            of[point.service].append(measured.outcome)
-    study, labels = given.study, together.members(given.study)
+            of[point.service].append(measured)
+    study, labels = given.study, together.members(given.study) if runs else ()
+    outcomes = [measured.outcome for measured in given.measured]
+    known = {label: targets.of_service(study, label, outcomes) for label in labels}
+    seen = Seen(study, runs, known)
     return [
-        _met(study, label, shares, Setting.of(levels), runs)
+        _met(seen, label, shares, Setting.of(levels))
         for levels in (study.combinations(*labels) if labels else ())
         for shares in together.loads(study)
         if len(shares) > 1
         for label in shares
-        if any(of[label] for of in _of(runs, shares, Setting.of(levels)).values())
+        if any(of[label] for of in seen.tried(shares, Setting.of(levels)).values())
     ]
 
 
-def _of(
-    runs: Runs, shares: Mapping[str, float], levels: Setting
-) -> Mapping[int, Mapping[str, Sequence[Outcome]]]:
-    return runs.get(together.setting_of(shares, levels).text, {})
-
-
-def _met(study: Study, label: str, shares: Mapping[str, float], levels: Setting, runs: Runs) -> Met:
-    both = [_of(runs, of, levels) for of in (shares, {label: shares[label]})]
+def _met(seen: Seen, label: str, shares: Mapping[str, float], levels: Setting) -> Met:
+    both = [seen.tried(of, levels) for of in (shares, {label: shares[label]})]
     beside, alone = (_believed(blocks, label) for blocks in both)
     blocks = sorted(beside.keys() & alone.keys())
-    pairs = [(_p99_ns(beside[n]), _p99_ns(alone[n])) for n in blocks]
+    pairs = [(_p99_ns(beside[n].outcome), _p99_ns(alone[n].outcome)) for n in blocks]
     known = pairs if all(math.isfinite(a) and math.isfinite(b) for a, b in pairs) else []
-    qos = study.under(levels).service(label).qos
-    bound_ns = qos.bound_ns if qos and qos.q == Q else None  # p99 is what we have
-    found = ratio_of(known)
+    target, found = seen.target(label, levels), ratio_of(known)
+    qos, alone_qos = (
+        targets.judged([of[n] for n in blocks], target) if target else None
+        for of in (beside, alone)
+    )
+    why = (f"{said.reason}{where}" for said, where in ((qos, ""), (alone_qos, ", alone"))
+           if said and said.reason)  # fmt: skip
     return Met(
         service=label,
         fraction=shares[label],
-        offered_rps=next(o.offered_rps for of in both[0].values() for o in of.get(label, ())),
+        offered_rps=next(
+            m.outcome.offered_rps for of in both[0].values() for m in of.get(label, ())
+        ),
         beside=tuple((other, share) for other, share in shares.items() if other != label),
         blocks=len(pairs),
         p99_ns=_middle([a for a, _ in pairs]),
@@ -131,12 +165,14 @@ def _met(study: Study, label: str, shares: Mapping[str, float], levels: Setting,
         ratio=found[0] if found else None,
         lo=found[1] if found else None,
         hi=found[2] if found else None,
-        qos=_within(bound_ns, [a for a, _ in pairs]),
-        alone_qos=_within(bound_ns, [b for _, b in pairs]),
-        bound_ns=bound_ns,
-        reasons=(*_doubts(both, label), *_short(pairs)),
+        qos=qos.verdict if qos else None,
+        alone_qos=alone_qos.verdict if alone_qos else None,
+        chance=qos.chance if qos else None,
+        alone_chance=alone_qos.chance if alone_qos else None,
+        target=targets.words(target) if target else "",
+        reasons=(*_doubts(both, label), *why, *_short(pairs)),
         levels=levels.levels,
-        under=_under(study, levels),
+        under=_under(seen.study, levels),
         by_block=tuple(
             (n, a / b if math.isfinite(a) and math.isfinite(b) else None)
             for n, (a, b) in zip(blocks, pairs, strict=True)
@@ -151,11 +187,19 @@ def _under(study: Study, levels: Setting) -> str:
     return ", ".join(f"{called[key]} = {level_text(levels[key])}" for key in mine)
 
 
-def _believed(blocks: Mapping[int, Mapping[str, Sequence[Outcome]]], label: str) -> Blocks:
+def _believed(blocks: Tried, label: str) -> Blocks:
     """What a service saw by block, where all that were measured with it were believed."""
-    whole = {block: together.whole(tried) for block, tried in blocks.items()}
-    mine = {block: found[label] for block, found in whole.items() if found and label in found}
-    return {block: outcome for block, outcome in mine.items() if outcome.requests >= _NEEDED}
+    found: dict[int, Measured] = {}
+    for block, tried in blocks.items():
+        whole = together.whole(_outcomes(tried)) or {}
+        for one in tried.get(label, ()):
+            if one.outcome is whole.get(label) and one.outcome.requests >= _NEEDED:
+                found[block] = one
+    return found
+
+
+def _outcomes(tried: Mapping[str, Sequence[Measured]]) -> Mapping[str, Sequence[Outcome]]:
+    return {label: [measured.outcome for measured in of] for label, of in tried.items()}
 
 
 def _p99_ns(outcome: Outcome) -> float:
@@ -178,20 +222,9 @@ def ratio_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]
     return None if value is None or ends is None else (value, ends.lo, ends.hi)
 
 
-def _within(bound_ns: int | None, p99s: Sequence[float]) -> Verdict | None:
-    if bound_ns is None:
-        return None
-    held = [p99 <= bound_ns for p99 in p99s]
-    if len(held) < 2 or any(held) != all(held):  # one block tells nothing
-        return Verdict.UNKNOWN
-    return Verdict.HOLDS if all(held) else Verdict.VIOLATED
-
-
-def _doubts(
-    both: Sequence[Mapping[int, Mapping[str, Sequence[Outcome]]]], label: str
-) -> Iterator[str]:
+def _doubts(both: Sequence[Tried], label: str) -> Iterator[str]:
     """Why measurements of a service do not count: the last word of whoever was not believed."""
-    for tried in (tried for blocks in both for tried in blocks.values()):
+    for tried in (_outcomes(tried) for blocks in both for tried in blocks.values()):
         last = [runs[-1] for runs in tried.values() if runs]
         if together.whole(tried) is None:
             lost = [o for o in last if o.verdict is Verdict.UNKNOWN and o.reasons]

@@ -229,3 +229,13 @@ def test_a_lost_meeting_is_measured_again_under_its_own_levels_only(tmp_path: Pa
     for count in range(0, len(played), 11):
         if played[count].point.service == "memcached":
             assert next_point(asked, played[:count]) == played[count].point
+
+
+def test_a_member_that_gets_no_load_axis_is_refused_in_words(tmp_path: Path) -> None:
+    checked = TEXT.replace(
+        'kind = "synthetic"\nmeasure = ["sweep"]',
+        'kind = "synthetic"\nmeasure = ["check"]\n[services.check]\nsystem = "M/M/1"\nrho = [0.5]',
+    )
+    with pytest.raises(SpecFault, match="runs synthetic at shares of its max RPS") as fault:
+        next_point(read(checked, tmp_path), [])
+    assert "services.synthetic.measure" in fault.value.at

@@ -19,7 +19,7 @@ from sojourn.report.sections.section import Shown
 NAME = "together"
 COLUMNS = (
     "service", "load", "beside", "under",
-    "ratio", "lo", "hi", "p99_ns", "alone_ns", "blocks", "qos",
+    "ratio", "lo", "hi", "p99_ns", "alone_ns", "blocks", "qos", "target", "chance",
 )  # fmt: skip
 ROW_PX = 34
 
@@ -96,6 +96,8 @@ def _record(met: Met) -> Record:
         "times": f"{met.ratio:.2g} ({met.lo:.2g} to {met.hi:.2g})" if known else "unknown",
         "blocks": met.blocks,
         "qos": met.qos.value if met.qos else "",
+        "target": met.target,
+        "chance": met.chance,
         "reasons": show.sentences(met.reasons),
     }
     return cells
