@@ -79,7 +79,8 @@ def test_a_knob_leaves_nothing(
     def seen() -> object:
         groups = [text(Path(f"/proc/{server}/cgroup")), *made_groups()]
         orders = [attr.get(task.tid) for task in proc.tasks(server)]
-        return groups, orders, [text(Path(path)) for path in (thp.PATH, rps.PATH)]
+        files = (thp.PATH, rps.PATH, f"/proc/{server}/autogroup")
+        return groups, orders, [text(Path(path)) for path in files]
 
     dirty = lab.killed_at_every_step("knob", tmp_path, seen, str(server), name, *levels)
     assert len(dirty) >= 2  # after the first change, and after the last

@@ -5,7 +5,9 @@ gets a queue by that which it has not otherwise: everybody's packets take its lo
 namespace of its own the price is the service's alone (`place = "netns"`). One service at a time on
 loopback.
 
-It is felt by datagrams from the service's own port number, which the filter sends the same way.
+It is felt by datagrams from the service's own port number, which the filter sends the same way. As
+many from another port, which nothing holds up, show how fast a probe can be at all: a rate that it
+does not exceed then cannot be felt.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import secrets
 import socket
 import time
+from dataclasses import replace
 from functools import partial
 from ipaddress import IPv4Address
 
@@ -106,9 +109,10 @@ class Egress(Knob):
     def _probed(self, bps: int) -> Felt:
         try:
             sent, took_s = send(self._on)
+            free, free_s = send(replace(self._on, port=0))
         except OSError as error:
             return Felt(holds=None, why=f"it reads back, but no probe could send: {error.strerror}")
-        return judge(bps, sent, took_s)
+        return judge(bps, sent, took_s, free=free, free_s=free_s)
 
     def restore(self) -> None:
         """Remove the bucket; the link has what it had."""
@@ -121,17 +125,22 @@ class Egress(Knob):
         self._bucket, self._level = None, ""
 
 
-def judge(bps: int, sent: int, took_s: float) -> Felt:
+def judge(bps: int, sent: int, took_s: float, *, free: int, free_s: float) -> Felt:
     """Whether a sender is held to a rate.
 
     Args:
         bps: the limit, bytes/s.
         sent: bytes that left, or wait in the sender's own buffer.
         took_s: in what time.
+        free: bytes that one without a limit sent.
+        free_s: in what time.
     """
     text = f"a probe sent {sent / took_s / 1e6:.3g} MB/s where {bps / 1e6:.3g} are allowed"
-    if sent > SLACK * bps * took_s + htb.burst_bytes(bps) + BUFFER:
+    if sent > most_bytes(bps, took_s):
         return no_effect(text)
+    if free <= most_bytes(bps, free_s):
+        why = f"could not be felt, without a limit it sends {free / free_s / 1e6:.3g} MB/s"
+        return Felt(holds=None, why=f"it reads back; {text}: {why}")
     if sent < REACHED * bps * took_s:
         return Felt(holds=None, why=f"it reads back; {text}: too slow to be held up")
     return Felt(holds=True, why=text)
@@ -141,8 +150,13 @@ def judge(bps: int, sent: int, took_s: float) -> Felt:
 BUFFER = 1 << 17
 
 
+def most_bytes(bps: int, took_s: float) -> float:
+    """What may have been sent in a time, with what may be sent at once or waits in the buffer."""
+    return SLACK * bps * took_s + htb.burst_bytes(bps) + BUFFER
+
+
 def send(on: Turned) -> tuple[int, float]:
-    """Send datagrams from the service's port as fast as the link takes them.
+    """Send datagrams from the service's port (0: any other) as fast as the link takes them.
 
     Returns:
         Bytes, and how long it took, s.

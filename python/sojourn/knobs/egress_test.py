@@ -131,9 +131,18 @@ def test_what_is_not_the_labs_is_neither_changed_nor_removed(
 
 
 def test_a_sender_is_judged_by_what_left() -> None:
-    assert egress.judge(4 * MB, 2 * MB, 0.4).verdict == "holds"
-    assert egress.judge(4 * MB, 40 * MB, 0.4).verdict == "violated"
-    assert egress.judge(400 * MB, 4 * MB, 0.4).verdict == "unknown"
+    def said(bps: int, sent: int, free: int) -> str:
+        return egress.judge(bps, sent, 0.4, free=free, free_s=0.4).verdict
+
+    assert said(4 * MB, 2 * MB, 400 * MB) == "holds"
+    assert said(4 * MB, 40 * MB, 400 * MB) == "violated"
+    assert said(400 * MB, 4 * MB, 4_000 * MB) == "unknown"
+
+
+def test_a_rate_above_what_a_probe_can_send_is_not_said_to_be_felt() -> None:
+    felt = egress.judge(400 * MB, 130 * MB, 0.4, free=130 * MB, free_s=0.4)
+    assert felt.verdict == "unknown"
+    assert "could not be felt" in felt.why
 
 
 def test_a_right_that_is_missing_is_said(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Self
 
 import pytest
 
@@ -27,6 +28,7 @@ from sojourn.knobs import (
     cpu_weight,
     groups,
     io_limit,
+    memory_limit,
     numa,
     rt_quota,
 )
@@ -165,6 +167,46 @@ def test_memory_below_what_the_service_holds_is_refused(make: Make) -> None:
     knob = make("memory_limit", "64MiB")
     with pytest.raises(HostFault, match="already"):
         knob.apply("4KiB")
+
+
+@pytest.mark.parametrize("limit", [64 << 20, 1700 << 20, 8 << 30])
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_limit_of_memory_is_felt_however_large_it_is(
+    limit: int,
+    is_held: bool,  # noqa: FBT001 - a parameter of the test
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A probe that is held is killed; else it gets all that it wants, however little that is."""
+    wants: list[int] = []
+
+    class Wanting:
+        pid, was_killed = 1, is_held
+
+        def __init__(self, code: str, want: int) -> None:
+            wants.append(want)
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            """Nothing ran."""
+
+        def go(self) -> Self:
+            return self
+
+        def hear(self) -> dict[str, int]:
+            return {} if is_held else {"held": wants[-1]}
+
+    used, left = limit - (600 << 20 if limit > 1 << 30 else 1 << 20), [0, int(is_held)]
+    group: Any = SimpleNamespace(tree=Tree(), folder="")
+    monkeypatch.setattr(memory_limit, "Probe", Wanting)
+    monkeypatch.setattr(groups, "put", lambda *_: None)
+    monkeypatch.setattr(memory_limit, "kills", lambda _: left.pop(0))
+    monkeypatch.setattr(memory_limit, "used_bytes", lambda _: used + sum(wants))
+    monkeypatch.setattr(memory_limit.MemoryLimit, "_unfelt", lambda *_: "")
+    knob = memory_limit.MemoryLimit(Turned(label="web", leader=1, book=MemoryBook()))
+    felt = knob.bites(limit, group)
+    assert felt.verdict == ("holds" if is_held else "violated"), felt.why
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,26 @@ def test_a_level_that_is_refused_midway_leaves_what_it_was_to_be_put_back(
     assert not book.open
 
 
+def test_a_bound_that_the_kernel_clamps_is_refused_and_is_what_it_was(
+    build: Build, book: MemoryBook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knob, way = build("frequency"), settings.WAYS[settings.TEXT]
+    for cpu in range(4):
+        put(tmp_path, f"{CPU}/cpu{cpu}/cpufreq/scaling_max_freq", "2000000")
+    before = said(tmp_path)
+
+    def clamp(setting: Setting, level: str, tree: Tree) -> None:
+        is_bound = setting.path.endswith("max_freq")
+        way.write(setting, str(min(3_900_000, int(level))) if is_bound else level, tree)
+
+    monkeypatch.setitem(settings.WAYS, settings.TEXT, way._replace(write=clamp))
+    with pytest.raises(HostFault, match="the kernel made 3900000 of it"):
+        knob.apply("max:5GHz")
+    knob.restore()
+    assert said(tmp_path) == before
+    assert not book.open
+
+
 def test_a_file_that_cannot_be_written_refuses_the_level(build: Build, tmp_path: Path) -> None:
     path = tmp_path / f"{CPU}/smt/control".lstrip("/")
     path.unlink()

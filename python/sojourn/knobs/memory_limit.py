@@ -26,7 +26,7 @@ from sojourn.places import proc
 NAME = "memory_limit"
 CONTROLLER = "memory"
 PAGE = 4096
-MORE_BYTES = 32 << 20  # that the probe wants beyond what is left
+MORE_BYTES = 32 << 20  # that the probe wants beyond what is left, at least
 PROBE_BYTES_MAX = 1 << 30  # a probe that would have to touch more takes longer than a second
 SLACK = 1.02
 ALWAYS_PANIC = 2  # vm.panic_on_oom
@@ -68,7 +68,7 @@ class MemoryLimit(Limit):
         if value is None:
             return Felt(holds=None, why="it reads back; without a limit there is nothing to feel")
         used = used_bytes(group)
-        want = max(0, value - used) + MORE_BYTES
+        want = max(0, value - used) + more_bytes(value)
         if why := self._unfelt(want):
             return Felt(holds=None, why=f"it reads back; {why}")
         killed = kills(group)
@@ -100,6 +100,15 @@ class MemoryLimit(Limit):
         if tree.number("/proc/sys/vm/panic_on_oom") == ALWAYS_PANIC:
             return "this kernel panics where a limit is hit (vm.panic_on_oom = 2)"
         return ""
+
+
+def more_bytes(value: int) -> int:
+    """What a probe wants beyond a limit: more than twice what may be taken for none too much.
+
+    >>> more_bytes(64 << 20) == MORE_BYTES, more_bytes(8 << 30) > 2 * (SLACK - 1) * (8 << 30)
+    (True, True)
+    """
+    return max(MORE_BYTES, int(3 * (SLACK - 1) * value))
 
 
 def rss_bytes(tree: Tree, pid: int) -> int:

@@ -14,24 +14,32 @@ For every thread; what a thread starts inherits it, and all are listed again unt
 without. A deadline cannot be given to threads that are bound to some CPUs, nor can they start
 others then: the kernel refuses.
 
-It is felt by two burners on one CPU, one of which has the policy. A batch policy and a slice change
-who is asked when, not who gets how much: they are read back only.
+Where the kernel groups by session (kernel.sched_autogroup_enabled), a thread's nice value and the
+idle policy order it among those of its own session and nobody else. So a nice value is given to the
+session as well; an idle session there is not.
+
+It is felt by two burners on one CPU, one of which has the policy, each in a session of its own like
+a service and its neighbours. A deadline is felt beside a burner
+without one, which shows that there was more to be had. A batch policy and a slice change who is
+asked when, not who gets how much: they are read back only.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from sojourn import units
 from sojourn.errors import HostFault
+from sojourn.host.tree import Tree
 from sojourn.knobs import attr, cpu_weight, scheduler, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
 from sojourn.knobs.limit import no_effect
-from sojourn.knobs.probe import BURN, Probe
+from sojourn.knobs.probe import BURN, Apart, Probe
 from sojourn.knobs.scheduler import Scheduler
-from sojourn.knobs.settings import POLICY, Setting
+from sojourn.knobs.settings import AUTOGROUP, POLICY, Setting
 from sojourn.places import proc
 
 NAME = "policy"
@@ -45,6 +53,7 @@ IDLE_SHARE = 3 / 1024  # kernel/sched/sched.h: WEIGHT_IDLEPRIO
 RT_SHARE = 19.0  # what is left to others beside it: a twentieth (since 6.12 by fair_server)
 WINDOW_S = 0.3
 NAMED_MAX = 3
+GROUPED = "/proc/sys/kernel/sched_autogroup_enabled"
 TIME = r"\d+(\.\d+)?(us|ms)"
 RATE = "rate"  # in place of a priority
 LOWEST = 1  # real-time priority
@@ -109,7 +118,28 @@ class Policy(Knob):
         self._level, self._effect = level, None
 
     def _wishes(self, wanted: Attr) -> Iterator[Setting]:
-        """Threads that do not have it."""
+        """Threads that do not have it, and the session that has another nice value."""
+        yield from map(self._from_first, self._threads(wanted))
+        yield from map(self._from_first, self._session(wanted))
+
+    def _from_first(self, found: Setting) -> Setting:
+        """The same, to be put back to what it was before the knob came."""
+        before = self._given.get((found.tid, found.start_ticks))
+        old = before.old if before and before.new == found.old else found.old
+        return Setting.from_json({**found.as_json(), "old": old})
+
+    def _session(self, wanted: Attr) -> Iterator[Setting]:
+        if self._on.tree.number(GROUPED) != 1:
+            return
+        leader, tree = self._on.leader, self._on.tree
+        asked = Setting(
+            kind=AUTOGROUP, what=f"session of {self._on.label}", pid=leader, old="",
+            new=str(wanted.nice), start_ticks=settings.start_ticks(tree, leader, leader),
+        )  # fmt: skip
+        if (now := settings.read(asked, tree)) not in (None, asked.new):
+            yield Setting.from_json({**asked.as_json(), "old": now})
+
+    def _threads(self, wanted: Attr) -> Iterator[Setting]:
         for task in proc.tasks(self._on.leader):
             ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
             asked = Setting(
@@ -117,11 +147,8 @@ class Policy(Knob):
                 pid=task.pid, tid=task.tid, start_ticks=ticks, old="", new=wanted.text,
             )  # fmt: skip
             now = settings.read(asked, self._on.tree)
-            if now in (None, wanted.text):
-                continue
-            before = self._given.get((task.tid, ticks))
-            old = before.old if before and before.new == now else now
-            yield Setting.from_json({**asked.as_json(), "old": old})
+            if now not in (None, wanted.text):
+                yield Setting.from_json({**asked.as_json(), "old": now})
 
     def _change(self, level: str, found: list[Setting]) -> None:
         self._given |= {(setting.tid, setting.start_ticks): setting for setting in found}
@@ -156,6 +183,9 @@ class Policy(Knob):
             names = ", ".join(f"{task.name} ({task.tid})" for task in without[:NAMED_MAX])
             why = f"{len(without)} of {len(tasks)} threads are without it: {names}"
             return Felt(holds=False, why=why)
+        for session in self._session(wanted):
+            why = f"the {session.what} has the nice value {session.old}, {session.new} wanted"
+            return Felt(holds=False, why=why)
         if self._effect is None:
             self._effect = self._probed(wanted)
         why = f"all {len(tasks)} threads have it; {self._effect.why}"
@@ -163,7 +193,7 @@ class Policy(Knob):
 
     def _probed(self, wanted: Attr) -> Felt:
         try:
-            return effect(wanted, min(os.sched_getaffinity(self._on.leader)))
+            return effect(wanted, min(os.sched_getaffinity(self._on.leader)), self._on.tree)
         except OSError as error:
             return Felt(holds=None, why=f"no probe could run: {error.strerror}")
 
@@ -173,7 +203,7 @@ class Policy(Knob):
         self._put_back()
 
     def _put_back(self) -> None:
-        usual = next(iter(self._given.values()), None)
+        usual = next((s for s in self._given.values() if s.kind == POLICY), None)
         if usual is not None and self._level:
             heirs = (s for s in self._heirs(usual) if s.start_ticks)
             for heir in heirs:
@@ -195,34 +225,64 @@ class Policy(Knob):
                 yield Setting.from_json({**usual.as_json(), **whose})
 
 
-def effect(wanted: Attr, cpu: int) -> Felt:
+def effect(wanted: Attr, cpu: int, tree: Tree | None = None) -> Felt:
     """Whether a thread with these attributes is ordered among others as it should be.
 
     Args:
         wanted: of one of two burners; the other has none.
         cpu: that both want.
+        tree: the machine, of which it is asked whether it groups by session.
     """
     if wanted.policy == attr.DEADLINE:
         return _deadline(wanted)
     ratio = expected(wanted)
     if 1 / cpu_weight.TELLING < ratio < cpu_weight.TELLING:
         return Felt(holds=None, why="read back; it changes no share of a CPU that could be felt")
-    with Probe(BURN, 1, WINDOW_S) as mine, Probe(BURN, 1, WINDOW_S) as theirs:
+    is_grouped = (tree or Tree()).number(GROUPED) == 1
+    with Apart(BURN, 1, WINDOW_S) as mine, Apart(BURN, 1, WINDOW_S) as theirs:
         attr.put(theirs.on({cpu}).pid, Attr(attr.OTHER))  # whatever the lab itself runs under
         attr.put(mine.on({cpu}).pid, wanted)
-        return cpu_weight.judge(*cpu_weight.both(mine, theirs), ratio)
+        if is_grouped and wanted.nice:
+            Path(f"/proc/{mine.pid}/autogroup").write_text(str(wanted.nice), encoding="ascii")
+        felt = cpu_weight.judge(*cpu_weight.both(mine, theirs), ratio)
+    if felt.holds is False and is_grouped and wanted.policy not in (attr.FIFO, attr.RR):
+        why = f"{felt.why}; other sessions do not feel it: kernel.sched_autogroup_enabled = 1"
+        return Felt(holds=False, why=why)
+    return felt
 
 
 def _deadline(wanted: Attr) -> Felt:
-    """Let one that has a deadline want all of a CPU: it gets its run time in each period."""
-    with Probe(BURN, 1, WINDOW_S) as mine:
+    """Let one that has a deadline want all of a CPU, beside one that has none."""
+    with Probe(BURN, 1, WINDOW_S) as mine, Probe(BURN, 1, WINDOW_S) as free:
+        attr.put(free.pid, Attr(attr.OTHER))
         attr.put(mine.pid, wanted)
-        got = mine.go().hear()
-    share = got.get("cpu_s", 0.0) / got.get("wall_s", 1.0)
+        free.go()
+        shares = [used_share(probe.hear()) for probe in (mine.go(), free)]
+    return judge_deadline(wanted, *shares)
+
+
+def used_share(said: Mapping[str, float]) -> float:
+    """The share of a CPU that a burner had, by what it said."""
+    return said.get("cpu_s", 0.0) / said.get("wall_s", 1.0)
+
+
+def judge_deadline(wanted: Attr, share: float, free: float) -> Felt:
+    """Whether a burner got its run time in each period, and no more.
+
+    Args:
+        wanted: its deadline.
+        share: of a CPU that it had.
+        free: that one without a deadline had meanwhile: where that is as little, it tells nothing.
+    """
     allowed = wanted.runtime / wanted.period
     text = f"a burner used {share:.2f} of a CPU where {allowed:.2f} are its own"
-    slack = 2 * wanted.runtime / (WINDOW_S * 1e9) + 0.05  # a period at both ends, and a tick
-    return Felt(holds=True, why=text) if share <= allowed + slack else no_effect(text)
+    most = allowed + 2 * wanted.runtime / (WINDOW_S * 1e9) + 0.05  # a period at both ends, a tick
+    if share > most:
+        return no_effect(text)
+    if free <= most:
+        why = f"it reads back; {text}: could not be felt, one without it had {free:.2f} here"
+        return Felt(holds=None, why=why)
+    return Felt(holds=True, why=text)
 
 
 def expected(wanted: Attr) -> float:

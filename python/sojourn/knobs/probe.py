@@ -194,3 +194,9 @@ class Probe:
     def was_killed(self) -> bool:
         """Whether a signal has ended it, such as for want of memory; waits for its end."""
         return self._made.wait() < 0
+
+
+class Apart(Probe):
+    """One in a session of its own, like a service and its neighbours: a kernel may group by it."""
+
+    has_session = True

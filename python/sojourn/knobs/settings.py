@@ -7,12 +7,14 @@ made of it: what somebody else has set since is theirs.
     file      /proc/irq/24/smp_affinity_list, a CPU list, or a mask such as …/workqueue/cpumask
     affinity  a thread, by number and start, so that a number that was given away again is not hit
     policy    of a thread, known in the same way: how the kernel schedules it
+    autogroup of a process, known in the same way: the nice value of its whole session
     text      any file of the kernel that says what was written to it, such as …/cpu.max
     choice    a file that says what may be written and brackets what was: always [madvise] never
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +26,7 @@ from sojourn.knobs.attr import Attr
 from sojourn.places.ledger import Book
 
 FILE, AFFINITY, POLICY, TEXT, CHOICE = "file", "affinity", "policy", "text", "choice"
+AUTOGROUP = "autogroup"
 WORD_BITS = 32  # of a kernel mask between two commas
 
 
@@ -35,7 +38,7 @@ class Setting:
         kind: how it is read and written, of `WAYS`.
         what: for people.
         path: of the file, as on the machine; "" for a thread.
-        pid, tid, start_ticks: of the thread; 0 for a file.
+        pid, tid, start_ticks: of the thread; 0 for a file. tid 0: of the process as a whole.
         old, new: as text; of CPUs: kernel CPU lists, such as "0-3".
     """
 
@@ -88,7 +91,9 @@ def read(setting: Setting, tree: Tree) -> str | None:
 
 
 def change(setting: Setting, level: str, tree: Tree) -> str:
-    """Set it, and read back.
+    """Set it, and read back; where the kernel makes something else of it, it is what it was.
+
+    A bound that a kernel clamps would else be taken for somebody else's doing, and stay.
 
     Returns:
         "" if it is so now or is gone, else why not.
@@ -100,7 +105,14 @@ def change(setting: Setting, level: str, tree: Tree) -> str:
         WAYS[setting.kind].write(setting, level, tree)
     except OSError as error:
         return error.strerror or "refused"
-    return "" if read(setting, tree) in (None, level) else "without effect"
+    found = read(setting, tree)
+    if found in (None, level):
+        return ""
+    if found == now:
+        return "without effect"
+    with contextlib.suppress(OSError):
+        WAYS[setting.kind].write(setting, now, tree)
+    return f"the kernel made {found} of it"
 
 
 def put_back(setting: Setting, tree: Tree) -> str:
@@ -150,6 +162,18 @@ def _write_policy(setting: Setting, level: str, tree: Tree) -> None:
     attr.put(setting.tid, Attr.of(level))
 
 
+def _read_autogroup(setting: Setting, tree: Tree) -> str | None:
+    """By `/autogroup-70 nice 5`, sched(7)."""
+    if start_ticks(tree, setting.pid, setting.pid) != setting.start_ticks:
+        return None
+    text = tree.text(f"/proc/{setting.pid}/autogroup")
+    return text.rpartition(" ")[2] if text else None
+
+
+def _write_autogroup(setting: Setting, level: str, tree: Tree) -> None:
+    tree.path(f"/proc/{setting.pid}/autogroup").write_text(level, encoding="ascii")
+
+
 def _read_choice(setting: Setting, tree: Tree) -> str | None:
     text = tree.text(setting.path)
     return None if text is None else chosen(text)
@@ -168,6 +192,7 @@ WAYS: Mapping[str, Way] = {
     FILE: Way(_read_cpus, _write_cpus),
     AFFINITY: Way(_read_affinity, _write_affinity),
     POLICY: Way(_read_policy, _write_policy),
+    AUTOGROUP: Way(_read_autogroup, _write_autogroup),
     TEXT: Way(_read_text, _write_text),
     CHOICE: Way(_read_choice, _write_text),
 }

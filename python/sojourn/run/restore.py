@@ -94,9 +94,12 @@ def _settings(entry: Entry, left: Left) -> Undone | None:
     return Undone(what=_names(changed), how=how, is_done=not stuck)
 
 
+_SAID = (settings.TEXT, settings.CHOICE, settings.AUTOGROUP)  # of which each is named
+
+
 def _names(changed: Sequence[Setting]) -> str:
     """What was found changed, in words."""
-    texts = [s.what for s in changed if s.kind in (settings.TEXT, settings.CHOICE)]
+    texts = [s.what for s in changed if s.kind in _SAID]
     ordered = sum(s.kind == settings.POLICY for s in changed)
     moved = len(changed) - len(texts) - ordered
     counts = ((moved, "CPUs of {} tasks and interrupts"), (ordered, "scheduling of {} threads"))
