@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ class PointRow:
         phase: why it was measured; `AA` for the second of two equal points.
         repeat: block, from 0.
         fraction: offered load as a share of max RPS, where the plan knew it.
-        p50_ns, p99_ns: None: refused, not measured, or infinite.
+        p50_ns, p99_ns: None: refused or not measured; infinite where too many were lost.
         verdict, reasons: of the run as it was judged; where it was not, of its self-check.
     """
 
@@ -60,7 +61,7 @@ def rows(
 
 def _row(study: Study, outcome: Outcome, run: Run | None) -> PointRow:
     point = outcome.point
-    judged = dict(run.quantiles) if run else {0.5: outcome.p50_ns, 0.99: outcome.p99_ns}
+    judged = dict(run.quantiles) if run else {0.5: _told(outcome, 0.5), 0.99: _told(outcome, 0.99)}
     return PointRow(
         key=point.key,
         service=point.service,
@@ -75,3 +76,11 @@ def _row(study: Study, outcome: Outcome, run: Run | None) -> PointRow:
         verdict=run.verdict if run else outcome.verdict,
         reasons=run.reasons if run else outcome.reasons,
     )
+
+
+def _told(outcome: Outcome, q: float) -> float | None:
+    """A quantile of a run that was not judged, ns; infinite where it falls on one that was lost."""
+    found = outcome.p99_ns if q == 0.99 else outcome.p50_ns
+    if found is None and outcome.lost > (1 - q) * outcome.requests:
+        return math.inf
+    return found

@@ -182,10 +182,12 @@ def _run(run: Run) -> dict[str, object]:
 
 
 def _small_multiples(points: Sequence[PointRow]) -> Spec:
-    """Median, least and greatest p99 of what is left, by load; the page puts in the rows."""
+    """Median, least and greatest p99 of what is left, by load; the page puts in the rows.
+
+    What is infinite is put at the upper edge, of which the page is told, and has an arrow there.
+    """
     sheet = Sheet()
-    times = [row.p99_ns for row in points if row.p99_ns and math.isfinite(row.p99_ns)]
-    axis = time_axis(times)
+    axis = time_axis([], dots=[row.p99_ns for row in points])
     x = load_x(
         title=["load, % of max RPS"],
         highest=max((row.fraction or 0.0 for row in points), default=1.0),
@@ -202,10 +204,13 @@ def _small_multiples(points: Sequence[PointRow]) -> Spec:
         base.mark_area(opacity=0.13).encode(y=axis.y("low", "p99"), y2="high:Q"),
         base.mark_line(strokeWidth=2).encode(y=alt.Y("y:Q")),
         base.mark_point(filled=True, size=40, opacity=1).encode(y=alt.Y("y:Q"), tooltip=told),
+        base.transform_filter("datum.endless")
+        .mark_point(shape="triangle-up", filled=True, size=90, opacity=1, clip=False)
+        .encode(y=alt.Y("high:Q"), tooltip=told),
         data=sheet.data("rows", []),
     ).properties(width=PANEL_MIN, height=PANEL)
     facets = chart.facet(facet=alt.Facet("panel:N", sort=None, title=None), columns=3)
-    return finish(facets, sheet, title="p99 by load")
+    return {**finish(facets, sheet, title="p99 by load"), "usermeta": {"top_ns": axis.hi}}
 
 
 def _one_run(findings: Findings) -> Spec:

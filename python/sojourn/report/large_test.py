@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+import vl_convert
 
 from sojourn.analysis.findings import Findings, LoadPoint, ServiceFinding
 from sojourn.analysis.point_row import PointRow
 from sojourn.report import explore, figures, page, page_test, testing, volume
-from sojourn.report.draw.figure import Figure
+from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.figures import by_level, selfcheck
 from sojourn.report.files import pictures
 from sojourn.report.pack import unpacked
@@ -148,6 +151,36 @@ def test_choices_are_what_the_points_have_and_columns_say_it() -> None:
     ]
 
 
+def lossy(findings: Findings, at: int) -> Findings:
+    """The same, of whose points every `at`-th has an infinite p99."""
+    points = [*findings.points]
+    points[::at] = [replace(point, p99_ns=math.inf) for point in points[::at]]
+    return replace(findings, points=tuple(points))
+
+
+def test_an_infinite_p99_is_told_and_has_its_place_in_the_picture() -> None:
+    explored = explore.of(lossy(campaign(20), 2))
+    content = unpacked(explored.points)
+    assert isinstance(content, dict)
+    assert content["p99"].count("inf") == len(content["p99"]) / 2
+    finite = max(ns for ns in content["p99"] if ns != "inf")
+    spec: Any = explored.charts["explored"]
+    assert spec["usermeta"]["top_ns"] > finite, "the edge is no measured time"
+
+
+def test_an_arrow_at_the_edge_is_where_something_never_came() -> None:
+    spec: Any = explore.of(campaign(20)).charts["explored"]
+    ends = {"low": 2e5, "panel": "", "colour": "", "greatest": "", "load": "", "points": 3}
+    rows = [
+        {**ends, "fraction": 0.2, "y": 5e5, "high": 6e5, "endless": False},
+        {**ends, "fraction": 0.4, "y": 5e5, "high": 1e6, "endless": True},
+    ]
+    drawn = json.dumps({**spec, "datasets": {**spec["datasets"], "rows": rows}})
+    svg: str = vl_convert.vegalite_to_svg(drawn, vl_version=VEGA_LITE)
+    [marks] = re.findall(r'<g class="[^"]*layer_3_marks"[^>]*>(.*?)</g>', svg)
+    assert marks.count("<path") == 1
+
+
 PROBE = """<script>addEventListener("load", async () => {
   const wait = (is) => new Promise((done) => {
     const again = () => { const found = is(); if (found) done(found); else setTimeout(again, 1); };
@@ -156,6 +189,8 @@ PROBE = """<script>addEventListener("load", async () => {
   const said = document.body.dataset, form = document.getElementById("filters");
   document.getElementById("points").scrollIntoView();
   await wait(() => document.documentElement.dataset.explored);
+  await wait(() => document.querySelector("#explored svg"));
+  said.never = document.querySelectorAll('#explored g[class*="layer_3_marks"] path').length;
   said.every = document.getElementById("left").textContent;
   const boxes = form.querySelectorAll('[data-choice="neighbour"] input');
   for (const box of [...boxes].slice(1)) box.click();
@@ -178,11 +213,12 @@ PROBE = """<script>addEventListener("load", async () => {
 @pytest.mark.skipif(page_test.CHROMIUM is None, reason="needs chromium")
 def test_a_browser_filters_points_and_unpacks_what_is_looked_at(tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    html, _, end = built(campaign(20)).rpartition("</body>")
+    html, _, end = built(lossy(campaign(20), 7)).rpartition("</body>")
     file.write_text(f"{html}{PROBE}</body>{end}", "utf-8")
     parsed = page_test.rendered(file)
     [said] = parsed.of("body")
     assert said.get("data-every") == "640 of 640 points"
+    assert int(str(said.get("data-never"))) > 0, "points whose p99 is infinite are in the picture"
     assert said.get("data-one") == "160 of 640 points"
     assert said.get("data-rows") == "50"
     assert said.get("data-levels") == "n0"

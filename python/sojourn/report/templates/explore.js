@@ -108,19 +108,22 @@
     const groups = new Map();
     for (const at of order) {
       const ns = points.p99[at], load = points.load[at];
-      if (ns === null || ns === "inf" || load === null) continue;
+      if (ns === null || load === null) continue;
       const place = [level(panel, at), level(colour, at), load];
       const name = place.join("\n");
       if (!groups.has(name)) groups.set(name, { place, times: [] });
-      groups.get(name).times.push(ns);
+      groups.get(name).times.push(rank(ns));
     }
+    const top = charts.explored.usermeta.top_ns; // where what never came is drawn
+    const told = (ns) => time(ns === Infinity ? "inf" : ns);
     return [...groups.values()].map(({ place: [inPanel, inColour, fraction], times }) => {
       times.sort((a, b) => a - b);
-      const y = (times[(times.length - 1) >> 1] + times[times.length >> 1]) / 2;
-      const [low, high] = [times[0], times.at(-1)];
+      const middle = (times[(times.length - 1) >> 1] + times[times.length >> 1]) / 2;
+      const [least, greatest] = [times[0], times.at(-1)];
+      const [y, low, high] = [middle, least, greatest].map((ns) => Math.min(ns, top));
       return {
         panel: `${panel.name}: ${inPanel}`, colour: `${colour.name}: ${inColour}`, fraction, y, low, high, load: share(fraction),
-        median: time(y), least: time(low), greatest: time(high), points: times.length,
+        median: told(middle), least: told(least), greatest: told(greatest), points: times.length, endless: greatest === Infinity,
       };
     }).sort((a, b) => a.fraction - b.fraction);
   }
