@@ -12,9 +12,9 @@ from sojourn.analysis.independence import Batched
 from sojourn.analysis.times import EMPTY, Floats, Times
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
-from sojourn.samples.beside import Beside
 from sojourn.samples.blame import Blamed
 from sojourn.samples.costs import Costs
+from sojourn.samples.pace import Pace
 from sojourn.samples.properties import Properties
 from sojourn.samples.resources import Resources
 from sojourn.samples.traced import Folded, TraceResult
@@ -86,7 +86,7 @@ class Measured:
             neighbour; None: nobody looked.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
         costs: how long isolation mechanisms took to apply; None: nobody applied any.
-        beside: what the neighbour did of its own work; None: there was none, or it did not say.
+        pace: how far the neighbour came with its own work; None: there was none, or it did not say.
         properties: what a scheduler setting was seen to do; None: nobody looked.
         blamed: what was stopped when, and the requests of each window; None: nobody was suspected.
         resources: what the service used meanwhile; None in a record from before that was kept.
@@ -121,7 +121,7 @@ class Measured:
     properties: Properties | None = None
     blamed: Blamed | None = None
     resources: Resources | None = None
-    beside: Beside | None = None
+    pace: Pace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from sojourn.analysis.method import Method
 from sojourn.analysis.words import load_share, percent
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import TWIN, level_text
-from sojourn.samples.beside import Beside
+from sojourn.samples.pace import Pace
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.levels import names
 
@@ -59,17 +59,15 @@ def kept(given: StudyData, spec: ServiceSpec) -> tuple[Kept, ...]:
 
 
 def _at(neighbour: str, load: float, runs: Sequence[Measured]) -> Kept | None:
-    called = next((one.beside.called for one in runs if one.beside), None)
+    called = next((one.pace.called for one in runs if one.pace), None)
     if called is None:
         return None
-    believed = [
-        one.beside for one in runs if one.beside and one.outcome.verdict is not Verdict.UNKNOWN
-    ]
+    believed = [one.pace for one in runs if one.pace and one.outcome.verdict is not Verdict.UNKNOWN]
     found = of_runs(neighbour, load, believed)
     return found if believed else replace(found, called=called)
 
 
-def of_runs(neighbour: str, load: float, runs: Sequence[Beside]) -> Kept:
+def of_runs(neighbour: str, load: float, runs: Sequence[Pace]) -> Kept:
     """What believed runs at one load say of their neighbour.
 
     Args:
@@ -99,11 +97,11 @@ def of_runs(neighbour: str, load: float, runs: Sequence[Beside]) -> Kept:
     )
 
 
-def share_of(runs: Sequence[Beside]) -> tuple[float, Interval | None, str]:
+def share_of(runs: Sequence[Pace]) -> tuple[float, Interval | None, str]:
     """(share kept, its interval, why there is none) of one run or more.
 
     >>> told = dict(called="xz", unit="files", alone_per_s=10.0, alone_error_per_s=0.0)
-    >>> one = Beside(per_s=5.0, error_per_s=0.1, asked_per_s=None, seconds=9, **told)
+    >>> one = Pace(per_s=5.0, error_per_s=0.1, asked_per_s=None, seconds=9, **told)
     >>> share, ends, _ = share_of([one])
     >>> f"{share:.2f} ({ends.lo:.3f} to {ends.hi:.3f})"
     '0.50 (0.477 to 0.524)'
@@ -140,12 +138,12 @@ def geometric(
     return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half)), ""
 
 
-def _asked(runs: Sequence[Beside]) -> float | None:
+def _asked(runs: Sequence[Pace]) -> float | None:
     asked = [one.asked_per_s for one in runs if one.asked_per_s is not None]
     return float(np.mean(asked)) if len(asked) == len(runs) else None
 
 
-def _alone(runs: Sequence[Beside]) -> Interval | None:
+def _alone(runs: Sequence[Pace]) -> Interval | None:
     """Of the mean pace alone: over runs, or by the pieces of work of a run; None: not known."""
     alone = np.array([one.alone_per_s for one in runs])
     mean = float(alone.mean())

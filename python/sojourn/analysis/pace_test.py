@@ -13,11 +13,11 @@ from sojourn.analysis.data import StudyData
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, run_study, study_of
 from sojourn.plan.points import Outcome, Verdict
-from sojourn.samples.beside import Beside
+from sojourn.samples.pace import Pace
 
 
-def ran(per_s: float, *, error: float = 0.1, asked: float | None = None) -> Beside:
-    return Beside(
+def ran(per_s: float, *, error: float = 0.1, asked: float | None = None) -> Pace:
+    return Pace(
         called="xz", unit="files", per_s=per_s, error_per_s=error, alone_per_s=10.0,
         alone_error_per_s=0.1, asked_per_s=asked, seconds=21,
     )  # fmt: skip
@@ -71,7 +71,7 @@ def beside(per_s: Callable[[Outcome], float]) -> StudyData:
     run = asked.run.model_copy(update={"repeats": 3, "fractions": (0.3, 0.7)})
     played = run_study(asked.model_copy(update={"run": run}), capacity_rps=20_000)
     measured = tuple(
-        replace(one, beside=ran(per_s(one.outcome)))
+        replace(one, pace=ran(per_s(one.outcome)))
         if one.outcome.point.setting.get("neighbour") == "batch:xz"
         else one
         for one in played.measured
@@ -103,7 +103,7 @@ def test_a_study_says_it_at_each_load_and_of_nobody_else() -> None:
 def test_runs_that_are_not_believed_say_nothing() -> None:
     given = beside(kept_by_load)
     doubted = tuple(
-        replace(one, outcome=replace(one.outcome, verdict=Verdict.UNKNOWN)) if one.beside else one
+        replace(one, outcome=replace(one.outcome, verdict=Verdict.UNKNOWN)) if one.pace else one
         for one in given.measured
     )
     found = study(replace(given, measured=doubted))

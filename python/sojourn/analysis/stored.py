@@ -24,12 +24,12 @@ from sojourn.plan.questions import isolation_cost, scheduler_bakeoff
 from sojourn.samples import (
     Interval,
     LoadResult,
-    beside,
     blame,
     costs,
     culprits,
     intervals,
     load_result,
+    pace,
     properties,
     raw_sojourn_ns,
     read_json,
@@ -154,7 +154,7 @@ def _asked(study: Study, outcome: Outcome) -> tuple[float, ...]:
 def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
     """A point by its summary, which is made if it has none."""
     if not _is_summarised(outcome):
-        return replace(_measured(folder, outcome), beside=_beside(folder, outcome))
+        return replace(_measured(folder, outcome), pace=_pace(folder, outcome))
     found = summary.load(folder, outcome, asked)
     if found is None:
         measured = _measured(folder, outcome)
@@ -164,12 +164,12 @@ def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
 
 def _with_others(found: Measured, folder: Path, outcome: Outcome) -> Measured:
     """A run with what others saw and did meanwhile, which its summary has not."""
-    return replace(found, probe=_probe(folder), beside=_beside(folder, outcome))
+    return replace(found, probe=_probe(folder), pace=_pace(folder, outcome))
 
 
-def _beside(folder: Path, outcome: Outcome) -> beside.Beside | None:
+def _pace(folder: Path, outcome: Outcome) -> pace.Pace | None:
     """What the neighbour did, of a run that has one which told of it."""
-    return beside.read(folder) if outcome.neighbour_per_s is not None else None
+    return pace.read(folder) if outcome.neighbour_per_s is not None else None
 
 
 def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, Any]]:

@@ -21,7 +21,7 @@ from sojourn.plan import next_point, questions
 from sojourn.plan.points import Phase, Point, Verdict
 from sojourn.plan.setting import NEIGHBOUR, Setting
 from sojourn.report import text
-from sojourn.samples.beside import Beside
+from sojourn.samples.pace import Pace
 
 CAPACITY_RPS = 10_000.0
 EXTRA_NS = {0.1: 5e3, 0.3: 5e3, 0.6: 3e6}  # what the neighbour costs a request, by load
@@ -106,12 +106,12 @@ def played(name: str, policies: list[str]) -> Findings:
         if is_beside:
             times = times + (EXTRA_NS[point.fraction or 0.1] if is_kept else 5e3)
         one = measured(point, times, seconds=2)
-        did = Beside(
+        did = Pace(
             called="noise", unit="ops", per_s=9.0, error_per_s=None, alone_per_s=10.0,
             alone_error_per_s=None, asked_per_s=None, seconds=2,
         )  # fmt: skip
         others = (("kworker", 0.02), ("tiny", 0.0001))
-        done.append(replace(one, beside=did if is_beside else None, others=others))
+        done.append(replace(one, pace=did if is_beside else None, others=others))
     given = StudyData(study=study, measured=tuple(done), workers={"memcached": 1})
     return analysis.study(given)
 
@@ -159,7 +159,7 @@ def test_what_was_kept_is_of_believed_runs_and_of_no_twin() -> None:
             warmup_s=0.0, seed=1, repeat=block, setting=Setting.of(load=0.3, **more),
         )  # fmt: skip
         did = SimpleNamespace(kept=kept)
-        return SimpleNamespace(outcome=SimpleNamespace(point=point, verdict=verdict), beside=did)
+        return SimpleNamespace(outcome=SimpleNamespace(point=point, verdict=verdict), pace=did)
 
     runs = [run(0, 0.5), run(0, 0.9, twin=True), run(1, 0.1, Verdict.UNKNOWN), run(2, 0.6)]
     part: Any = SimpleNamespace(

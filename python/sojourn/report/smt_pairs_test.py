@@ -11,11 +11,11 @@ from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.questions.smt_pairs import SmtPairsFound, pair_of
 from sojourn.plan import Outcome, Verdict, next_point, questions
 from sojourn.report import figures, page
-from sojourn.samples.beside import Beside
+from sojourn.samples.pace import Pace
 
 
-def ran(called: str, per_s: float, error: float = 0.05) -> Beside:
-    return Beside(
+def ran(called: str, per_s: float, error: float = 0.05) -> Pace:
+    return Pace(
         called=called, unit="files", per_s=per_s, error_per_s=error, alone_per_s=10.0,
         alone_error_per_s=0.1, asked_per_s=None, seconds=11,
     )  # fmt: skip
@@ -53,7 +53,7 @@ def played(paces: dict[str, tuple[float, float]]) -> StudyData:
         name, _, where = str(point.setting["neighbour"]).removeprefix("batch:").partition(",where=")
         pace = paces[name][where == "pair"]
         outcomes.append(outcome)
-        measured.append(Measured(outcome=outcome, beside=ran(name, pace) if pace else None))
+        measured.append(Measured(outcome=outcome, pace=ran(name, pace) if pace else None))
     return StudyData(study=study, measured=tuple(measured))
 
 

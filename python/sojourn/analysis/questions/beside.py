@@ -184,8 +184,8 @@ def _kept(part: Part) -> Mapping[float, Mapping[int, float]]:
         outcome, point = one.outcome, one.outcome.point
         is_told = point.phase is Phase.SWEEP and outcome.verdict is not Verdict.UNKNOWN
         is_told &= TWIN not in point.setting
-        if is_told and one.beside is not None and point.fraction is not None:
-            found.setdefault(point.fraction, {})[point.repeat] = one.beside.kept
+        if is_told and one.pace is not None and point.fraction is not None:
+            found.setdefault(point.fraction, {})[point.repeat] = one.pace.kept
     return found
 
 

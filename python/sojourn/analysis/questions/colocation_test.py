@@ -20,7 +20,7 @@ from sojourn.errors import SpecFault
 from sojourn.plan import Planner, questions
 from sojourn.plan.points import Point, Verdict
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.samples.beside import Beside
+from sojourn.samples.pace import Pace
 from sojourn.spec import Study, load
 
 TEXT = """
@@ -93,14 +93,14 @@ def played(
             )
         if who != "none" and point.fraction:
             share_kept = kept_of(who, share) * (1 + noise * (point.repeat - 1))
-            one = replace(one, beside=beside(share_kept))
+            one = replace(one, pace=beside(share_kept))
         done.append(one)
     return StudyData(study=asked, measured=tuple(done))
 
 
-def beside(share: float) -> Beside:
+def beside(share: float) -> Pace:
     """A neighbour that keeps this share of 100 lines/s."""
-    return Beside(
+    return Pace(
         called="noise", unit="lines", per_s=100 * share, error_per_s=1.0, alone_per_s=100.0,
         alone_error_per_s=0.5, asked_per_s=None, seconds=9,
     )  # fmt: skip
@@ -195,7 +195,7 @@ def test_a_cell_whose_neighbour_died_is_unknown_and_stops_its_rule_alone() -> No
 def test_on_cpus_of_its_own_another_loss_may_be_and_the_share_of_them_is_told() -> None:
     text = SMALL.replace("where=server", "where=apart")
     given = played(tail_of=lambda *_: FAST_NS, kept_of=lambda *_: 0.97, text=text)
-    own = tuple(replace(m, beside=m.beside and replace(m.beside, core_share=0.25))
+    own = tuple(replace(m, pace=m.pace and replace(m.pace, core_share=0.25))
                 for m in given.measured)  # fmt: skip
     found = section_of(find(replace(given, measured=own)))
     alone, apart = found.shared

@@ -16,7 +16,7 @@ from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.plan.questions.smt_pairs import NAME, PHASE
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.samples.beside import Beside
+from sojourn.samples.pace import Pace
 from sojourn.spec import ServiceSpec, words
 
 CORE, PAIR = "core", "pair"
@@ -25,7 +25,7 @@ PAPER = (
     "The paper's three Xeons of 2016 to 2020 differ by less than 5 % in the speed-up of programs of"
     " SPEC CPU, which may not be shipped"
 )
-Blocks = dict[str, dict[int, Beside]]  # where → block → what was done
+Blocks = dict[str, dict[int, Pace]]  # where → block → what was done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +105,8 @@ def done_by_program(given: StudyData) -> Mapping[str, Blocks]:
         if point.phase is not PHASE or where not in {CORE, PAIR}:
             continue
         blocks = found.setdefault(name, defaultdict(dict))
-        if one.beside is not None and one.outcome.verdict is not Verdict.UNKNOWN:
-            blocks[where].setdefault(point.repeat, one.beside)
+        if one.pace is not None and one.outcome.verdict is not Verdict.UNKNOWN:
+            blocks[where].setdefault(point.repeat, one.pace)
     return found
 
 
@@ -161,7 +161,7 @@ def pair_of(program: str, blocks: Blocks) -> Pair:
     )  # fmt: skip
 
 
-def _error(one: Beside, two: Beside) -> float | None:
+def _error(one: Pace, two: Pace) -> float | None:
     """Of the logarithm of their ratio, by the seconds of both; None where these do not tell."""
     if one.error_per_s is None or two.error_per_s is None:
         return None

@@ -15,7 +15,7 @@ FLAT_OUT = 0.999  # of its pace alone: asked for so much, it takes what it can g
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class Pace:
     """One run's neighbour, by `host.json`.
 
     Attributes:
@@ -58,7 +58,7 @@ class Beside:
         return math.hypot(self.error_per_s / self.per_s, alone)
 
 
-def read(folder: Path) -> Beside | None:
+def read(folder: Path) -> Pace | None:
     """What stands in a point's folder; None where nobody told of progress and of a pace alone."""
     found = neighbour(folder / HOST)
     did: Mapping[str, Any] = found.get("progress") or {}
@@ -66,7 +66,7 @@ def read(folder: Path) -> Beside | None:
         return None
     asked, alone = _number(did.get("asked_per_s")), float(did["alone_per_s"])
     is_flat_out = did.get("is_flat_out", asked is None or asked >= FLAT_OUT * alone)
-    return Beside(
+    return Pace(
         called=str(found.get("called") or found.get("kind") or "neighbour"),
         unit=str(did.get("unit", "")),
         per_s=float(did["per_s"]),
