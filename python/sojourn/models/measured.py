@@ -15,8 +15,9 @@ from pathlib import Path
 
 from sojourn import store
 from sojourn.analysis import study
+from sojourn.analysis.cells import SharedCell
 from sojourn.analysis.findings import Findings
-from sojourn.analysis.questions.colocation import Colocation, Shared, SharedCell
+from sojourn.analysis.questions.colocation import Colocation, Shared
 from sojourn.analysis.stored import given
 from sojourn.analysis.words import load_share
 from sojourn.errors import SpecFault

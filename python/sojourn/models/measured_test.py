@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from sojourn.analysis.cells import SharedCell
 from sojourn.analysis.findings import Interval, Kept
-from sojourn.analysis.questions.colocation import SharedCell
 from sojourn.models.measured import _row
 from sojourn.plan.points import Verdict
 

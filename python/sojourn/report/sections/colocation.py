@@ -6,22 +6,12 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from sojourn.analysis.cells import SharedCell, climbed, share_in_words, time_in_words
 from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.analysis.questions.colocation import (
-    Colocation,
-    Rule,
-    Shared,
-    SharedCell,
-    climbed,
-    share_in_words,
-    time_in_words,
-)
-from sojourn.errors import SpecFault
-from sojourn.models import gains, measured
-from sojourn.models.colocation import L28, MEAN, Table
-from sojourn.models.tco import Costs
+from sojourn.analysis.questions.colocation import Colocation, Rule, Shared
+from sojourn.models.colocation import L28, MEAN
 from sojourn.plan.points import Verdict
-from sojourn.report import show
+from sojourn.report import show, worth
 from sojourn.report.draw import colocation as draw
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.draw.table import Record, from_records
@@ -81,69 +71,6 @@ def _paper(tail_ns: float | None, kept: float | None) -> str:
     if tail_ns is None:
         return "–"
     return f"p95 {show.time(tail_ns)}" + (f", keeps {show.share(kept)}" if kept else "")
-
-
-def tables(findings: Findings) -> tuple[Table, ...]:
-    """Our tables, as `sojourn provision` reads them from the record."""
-    return measured.tables(findings)
-
-
-def worth(findings: Findings) -> list[Record]:
-    """L32's gain at each load and L34's by its rule, of each of our tables beside the papers'."""
-    found = findings.section(Colocation)
-    return [row for table in tables(findings) for row in _worth(table, found)] if found else []
-
-
-def _worth(table: Table, found: Colocation) -> Iterator[Record]:
-    costs = Costs()
-    try:
-        rows = gains.of_loads(table, costs)
-    except SpecFault:  # no load at which every neighbour told of its pace
-        rows = ()
-    for row in rows:
-        paper = gains.PAPER_L32.get(row.load) if table.core_share == 1 else None
-        yield {
-            "id": "L32" if table.core_share == 1 else "L34",
-            "setting": table.setting,
-            "what": f"gain at {show.load(row.load)} load",
-            "paper": "–" if paper is None else show.share(paper),
-            "ours": _between(row.gain, row.gain_lo, row.gain_hi),
-        }
-    losses = {rule.setting: rule.loss_max for rule in found.rules}
-    for bound_ns, loss_max in dict.fromkeys(
-        ((found.bound_ns, losses.get(table.setting, 1.0)), gains.PAPER_L34[:2])
-    ):
-        is_paper = (bound_ns, loss_max) == gains.PAPER_L34[:2]
-        yield _rule_worth(table, bound_ns, loss_max, is_paper=is_paper)
-
-
-def _rule_worth(table: Table, bound_ns: float, loss_max: float, *, is_paper: bool) -> Record:
-    one = gains.admitted(table, Costs(), bound_ns=bound_ns, loss_max=loss_max)
-    said = "no load is admitted"
-    if one.load_hi is not None:
-        surely = "none" if one.load_lo is None else show.load(one.load_lo)
-        said = f"load {surely} surely, {show.load(one.load_hi)} not excluded; gain "
-        said += _between(one.gain, one.gain_lo, one.gain_hi)
-    elif one.unknown:
-        said = "not known"
-    tail = f"{show.quantile(table.q)} ≤ {show.time(bound_ns)}"
-    theirs = f"load {show.load(gains.PAPER_L34[2])}; gain {show.share(gains.PAPER_L34[3])}"
-    return {
-        "id": "L34",
-        "setting": table.setting,
-        "what": f"{tail}, loss ≤ {show.share(loss_max)}: load to plan, and the gain there",
-        "paper": f"{theirs} (p95, half the cores)" if is_paper else "–",
-        "ours": said,
-    }
-
-
-def _between(value: float | None, lo: float | None, hi: float | None) -> str:
-    """A gain with its ends: `29.1 % (27.5 to 30.6 %)`."""
-    if value is None:
-        return "unknown"
-    if lo is None or hi is None:
-        return show.share(value)
-    return f"{show.share(value)} ({show.share(lo).removesuffix(' %')} to {show.share(hi)})"
 
 
 def figures(findings: Findings) -> list[Figure]:
@@ -230,11 +157,11 @@ class ColocationShown(Shown):
 
     def worth(self, findings: Findings) -> list[Record]:
         """What co-location gains, ours beside the papers'."""
-        return worth(findings)
+        return worth.rows(findings)
 
     def missing(self, findings: Findings) -> list[str]:
         """Cells that are not known, each once."""
-        return list(dict.fromkeys(why for table in tables(findings) for why in table.missing))
+        return list(dict.fromkeys(why for table in worth.tables(findings) for why in table.missing))
 
     def tail(self, findings: Findings) -> str:
         """The quantile that is judged."""
@@ -259,7 +186,7 @@ class ColocationShown(Shown):
                 yield f"{under}:"
             yield _line(row)[:width].rstrip()
         yield "what it is worth, ours beside the papers' ".ljust(width, "=")
-        for row in worth(findings):
+        for row in worth.rows(findings):
             where = f"{row['id']}, {row['setting']}, {row['what']}"
             said = f"{where}: {row['ours']}; paper: {row['paper']}"
             yield from textwrap.wrap(said, width, subsequent_indent="  ")
