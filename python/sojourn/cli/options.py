@@ -142,5 +142,24 @@ RecordArgument = Annotated[
         show_default=False,
     ),
 ]
+TableArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="[TABLE]",
+        help="Co-location table: L28, L33 (the paper's), a record of `batch_colocation` (its "
+        "study's name or its folder), or a JSON file (see schema/colocation).",
+    ),
+]
+SettingOption = Annotated[
+    str,
+    typer.Option(
+        "--setting",
+        help="Of a record: the setting, as its report calls it, or a part of that.",
+        show_default="the first",
+    ),
+]
+NeighbourOption = Annotated[
+    str, typer.Option(help="Whose throughput; mean: the mean of all neighbours.")
+]
 
 RESULTS = Path(os.environ.get("SOJOURN_RESULTS", "results"))

@@ -1,0 +1,111 @@
+"""`sojourn fleet`: a datacenter's day, simulated, with neighbours and without (C26, L34)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sojourn.cli import tables
+from sojourn.cli.draw import escape, to_stdout
+from sojourn.cli.models_show import end, print_table, shown, spread
+from sojourn.cli.options import RESULTS, AsJson, NeighbourOption, Results, SettingOption
+from sojourn.cli.plain import put_json
+from sojourn.errors import SpecFault
+
+
+def fleet(
+    job: Annotated[
+        Path | None,
+        typer.Option(help="JSON job; keys and defaults: sojourn-sim --describe.", dir_okay=False),
+    ] = None,
+    servers: Annotated[int | None, typer.Option(help="Servers.", show_default="12000")] = None,
+    placement: Annotated[
+        str, typer.Option(help="Neighbours: null, all, random:SHARE, below:LOAD.")
+    ] = "below:0.6",
+    slowdown: Annotated[
+        float | None,
+        typer.Option(
+            help="How much slower requests are beside a neighbour: 1.31.", show_default="the job's"
+        ),
+    ] = None,
+    harmless: Annotated[
+        bool, typer.Option(help="Assume that neighbours cost the service's tail nothing.")
+    ] = False,
+    table: Annotated[
+        str,
+        typer.Option(
+            help="Whose throughputs: a co-location table, as of `sojourn tco`.", show_default="L28"
+        ),
+    ] = "",
+    setting: SettingOption = "",
+    neighbour: NeighbourOption = "mean",
+    results: Results = RESULTS,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a datacenter's day: tail at the root, utilisation, cost (C26, L34).
+
+    What neighbours achieve is Table 2's (L28) unless the job or a table says else; what that costs
+    the tail must be said.
+
+    \b
+    Examples:
+      sojourn fleet --slowdown 1.31
+      sojourn fleet --servers 100000 --placement all --harmless --json
+      sojourn fleet --table batch_colocation --slowdown 1.31
+    """
+    from sojourn.models import fleet as model
+    from sojourn.models import tco
+    from sojourn.models.simulator import Simulator
+
+    asked: dict[str, Any] = _read_json(job) if job else {}
+    asked.setdefault("placement", placement)
+    if servers is not None:
+        asked["servers"] = servers
+    if slowdown is not None:
+        asked["neighbour_slowdown"] = slowdown
+    costs, data = tco.Costs(), tables.find(table, setting, results) if table else None
+    if data is None:
+        found = model.compare(Simulator.find(), asked, costs, harmless=harmless)
+    else:
+        found = model.fed(
+            Simulator.find(), asked, costs, data, neighbour=neighbour, harmless=harmless
+        )
+    if as_json:
+        put_json({"label": "simulated", **(tables.head(data) if data else {}), **asdict(found)})
+    else:
+        p99, p99_apart = (shown(v) for v in (found.root_p99_ns, found.root_p99_ns_apart))
+        rows = [
+            ("root p99", p99_apart, p99),
+            ("utilisation", f"{found.utilisation_apart:.1%}", f"{found.utilisation:.1%}"),
+            ("TCO, $M", f"{found.tco_apart_usd / 1e6:.2f}", f"{found.tco_usd / 1e6:.2f}"),
+        ]
+        console = to_stdout()
+        cost = "no cost to the tail, assumed" if harmless else f"slowdown {found.slowdown:g}"
+        console.print(
+            f"simulated: {found.servers:,} servers, neighbours {found.placement}, {cost}\n"
+        )
+        print_table(console, ("", "apart", "shared"), rows)
+        console.print(
+            f"\nneighbours do the work of {found.neighbour_servers:,.0f} servers; gain "
+            f"{spread(asdict(found), 'gain', 1)} ({found.verdict})"
+        )
+        if data:
+            console.print(f"what neighbours achieve is from {tables.said(data)}")
+            tables.print_doubts(console, data)
+        for reason in found.reasons:
+            console.print(f"unknown: {escape(reason)}")
+    end(found.verdict)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SpecFault(f"cannot read the job: {error}", at=str(path), fix="give JSON") from None
+    if not isinstance(found, dict):
+        raise SpecFault("the job is not a table of keys", at=str(path), fix="write {…}")
+    return found
