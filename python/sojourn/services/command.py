@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import re
 import shlex
-import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,81 +16,20 @@ from pathlib import Path
 from typing import Any, Self
 
 from sojourn import programs
-from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.errors import RunFault, SpecFault
 from sojourn.places import ports, users
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
-from sojourn.services import asked, talk, where
+from sojourn.services import asked, talk, typed, where
 from sojourn.services.asked import Asked, Proof, RefusedError
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
-from sojourn.services.params import Param, Value, settle
+from sojourn.services.params import Value, settle
+from sojourn.services.typed import AT, PARAMS, SELF, TCP
 from sojourn.services.where import HTTP, Where
 
 NAME = "command"
-AT = "service command"
-TCP = "tcp"
-SELF, SERVERS = "self", "nobody"
-SIGNALS = ("TERM", "INT", "QUIT", "HUP", "USR1", "KILL")
 _EXAMPLE = 'write argv = "python3 app.py --port {port}"'
 _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
-
-PARAMS = (
-    Param(
-        name="argv",
-        about="program and arguments, as in a shell but without one; {port}, {host}, {threads} and "
-        "{work} (a folder for its files) are put in",
-        default="",
-        type=str,
-    ),
-    Param(
-        name="target",
-        about="what is asked: a URL with {host} and {port}",
-        default="http://{host}:{port}/",
-        type=str,
-    ),
-    Param(
-        name="ready",
-        about='from when on it is ready: "" (it answers what is asked), "tcp" (it takes a '
-        'connection), or a path that answers 2xx, such as "/health"',
-        default="",
-        type=str,
-    ),
-    Param(name="ready_s", unit="s", about="how long that may take", default=30.0, type=float,
-          lo=0.1, hi=3600),
-    Param(
-        name="threads",
-        about='how many threads or processes serve, for {threads}; "cpus", "cpus+1": by the '
-        "server's CPUs",
-        default=1,
-        lo=1,
-        hi=1024,
-        relative=True,
-    ),
-    Param(
-        name="worker",
-        about="name (or a pattern) of the threads or processes that serve, to be pinned one to a "
-        "CPU; empty: they may be on all CPUs of the server",
-        default="",
-        type=str,
-    ),
-    Param(name="environment", about='more of it: "NAME=VALUE NAME=VALUE"', default="", type=str),
-    Param(name="folder", about="where it runs; empty: where sojourn was started", default="",
-          type=str),
-    Param(
-        name="user",
-        about="who it runs as: self (whoever runs the lab) or nobody, where the lab is root",
-        default=SELF,
-        type=str,
-        choices=(SELF, SERVERS),
-    ),
-    Param(name="stop", about="the signal that ends it", default="TERM", type=str, choices=SIGNALS),
-    Param(name="stop_s", unit="s", about="how long it may take to end before it is killed",
-          default=5.0, type=float, lo=0, hi=600),
-    Param(name="memory_bytes", unit="bytes", about="memory that it needs, in a place of its own",
-          default=1 << 30, lo=1 << 20, hi=1 << 42),
-    Param(name="port", about="the port; 0: a free one", default=0, lo=0, hi=65_535),
-    *asked.PARAMS,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,8 +225,8 @@ def settled(
         is_told_threads: the study gives their number.
         is_in_place: its files are this machine's, and are looked at.
     """
-    words = _split("argv", got, _EXAMPLE)
-    environment = _split("environment", got, 'write environment = "NAME=VALUE NAME=VALUE"')
+    words = typed.split("argv", got, _EXAMPLE)
+    environment = typed.split("environment", got, 'write environment = "NAME=VALUE NAME=VALUE"')
     for word in environment:
         if not _ASSIGNED.fullmatch(word):
             what = f"'{word}' is no NAME=VALUE"
@@ -296,19 +234,19 @@ def settled(
     if is_in_place and not words:
         raise SpecFault("there is no command", at=f"{AT}, argv", fix=_EXAMPLE)
     text = " ".join((*(words or told), *environment))
-    _check_braces(text, port=int(got["port"]), is_told_threads=is_told_threads)
+    typed.check_braces(text, port=int(got["port"]), is_told_threads=is_told_threads)
     folder = Path(str(got.get("folder") or ".")).expanduser().absolute()
     as_self = got.get("user", SELF) == SELF or users.server_user() is None
     if is_in_place:
-        _check_files(words, folder, is_open=as_self)
+        typed.check_files(words, folder, is_open=as_self)
     made = Command(
         env=programs.find("env", fix="apt install coreutils"),
         words=words,
         url=str(got["target"]),
-        ready=_ready(str(got["ready"])),
+        ready=typed.ready(str(got["ready"])),
         ready_s=float(got["ready_s"]),
         threads=int(got["threads"]),
-        worker=_pattern(str(got["worker"])),
+        worker=typed.pattern(str(got["worker"])),
         environment=environment,
         folder=folder,
         as_self=as_self,
@@ -328,77 +266,6 @@ def settled(
         raise SpecFault(what, at=f"{AT}, ready", fix='leave ready out, or give ready = "tcp"')
     has_items = at.scheme in asked.KEYS
     return replace(made, asked=replace(made.asked, is_preloaded=has_items))
-
-
-def _split(name: str, got: Mapping[str, Value], fix: str) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(str(got[name] or "")))
-    except ValueError as error:
-        raise SpecFault(f"{name} cannot be read: {error}", at=f"{AT}, {name}", fix=fix) from None
-
-
-def _check_braces(text: str, *, port: int, is_told_threads: bool) -> None:
-    """Refuse a command that is not told its port, or not the threads that the study gives."""
-    if "{port}" not in text and not port:
-        raise SpecFault(
-            "the command is not told on which port to listen",
-            at=f"{AT}, argv",
-            fix="put {port} where its port stands, or give port = 8080 if it always takes that",
-        )
-    if is_told_threads and "{threads}" not in text:
-        raise SpecFault(
-            "threads is given, and the command is not told of it",
-            at=f"{AT}, threads",
-            fix="put {threads} where their number stands, in argv or environment, or leave it out",
-        )
-
-
-def _check_files(words: Sequence[str], folder: Path, *, is_open: bool) -> None:
-    """Refuse a folder or program that is not there, or that the user of servers cannot reach."""
-    if not folder.is_dir():
-        fix = "make it, or give another folder"
-        raise HostFault(f"there is no folder {folder}", at=f"{AT}, folder", fix=fix)
-    first = words[0]
-    has_slash = "/" in first
-    program = str(folder / first) if has_slash else shutil.which(first)
-    if program is None or (has_slash and shutil.which(program) is None):
-        raise HostFault(
-            f"there is no program {first}" + (f" in {folder}" if has_slash else ""),
-            at=f"{AT}, argv",
-            fix="give its full path, or install it; words of a shell need one: sh -c '…'",
-        )
-    named = [folder, Path(program), *(folder / word for word in words[1:] if "{" not in word)]
-    closed = [path for path in named if path.exists() and not _is_open(path)]
-    if closed and not is_open:
-        raise HostFault(
-            f"user {SERVERS} cannot reach {closed[0]}",
-            at=f"{AT}, user",
-            fix=f'move it to where all may read it, or give user = "{SELF}"',
-        )
-
-
-def _is_open(path: Path) -> bool:
-    """Whether others may read a file, or enter a folder, and all folders above it."""
-    own = 0o001 if path.is_dir() else 0o004
-    parents = path.resolve().parents
-    return bool(path.stat().st_mode & own) and all(p.stat().st_mode & 0o001 for p in parents)
-
-
-def _ready(text: str) -> str:
-    if text in {"", TCP} or text.startswith("/"):
-        return text
-    raise SpecFault(
-        f"ready is '{text}'", at=f"{AT}, ready", fix='give "", "tcp", or a path such as "/health"'
-    )
-
-
-def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        what = f"'{text}' is no pattern: {error}"
-        raise SpecFault(what, at=f"{AT}, worker", fix="give the threads' name") from None
-    return text
 
 
 KIND = ServiceKind(

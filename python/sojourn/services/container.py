@@ -20,7 +20,7 @@ from sojourn.errors import AbsentFault, RunFault, SpecFault
 from sojourn.places import image, runc
 from sojourn.places.image import CONFIG, ROOTFS, Image
 from sojourn.places.ports import Address
-from sojourn.services import command
+from sojourn.services import command, typed
 from sojourn.services.command import Command
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
@@ -54,7 +54,7 @@ PARAMS = (
         default="",
         type=str,
     ),
-    *(param for param in command.PARAMS if param.name in _SHARED),
+    *(param for param in typed.PARAMS if param.name in _SHARED),
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
     "container": {"image": "x", "port": 80},
 }
 NO_KIND = {
-    *("__init__", "kind", "params", "queries", "scaling", "asked", "talk", "where"),
+    *("__init__", "kind", "params", "queries", "scaling", "asked", "talk", "typed", "where"),
 }
 
 
