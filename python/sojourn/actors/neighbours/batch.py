@@ -4,8 +4,9 @@
     batch:g++@50%                   half of its pace alone
     batch:kind=numpy,where=one
 
-They stand in for SPEC CPU2006, which may not be shipped. `drive.py` repeats the work; its input is
-made from a seed. The pace alone is measured when it enters, while the service is not loaded.
+They stand in for SPEC CPU2006, which may not be shipped. `sojourn.drive` repeats the work; its
+input is made from a seed. The pace alone is measured when it enters, while the service is not
+loaded.
 """
 
 from __future__ import annotations

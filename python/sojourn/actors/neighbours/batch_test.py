@@ -14,7 +14,10 @@ import pytest
 from sojourn import host, programs
 from sojourn.actors import neighbours
 from sojourn.actors.kind import named
-from sojourn.actors.neighbours import drive, driven, fio, iperf3, stress
+from sojourn.actors.neighbours import driven, fio, iperf3, stress
+from sojourn.drive import pace
+from sojourn.drive.job import Job
+from sojourn.drive.work import Children, work
 from sojourn.errors import AbsentFault, HostFault, SpecFault
 
 
@@ -27,7 +30,7 @@ def _driven(text: str) -> driven.Driven:
 
 def _job(text: str) -> dict[str, Any]:
     job: dict[str, Any] = json.loads(_driven(text).argv()[-1])
-    drive.Job(**job)  # it takes all of it
+    Job(**job)  # it takes all of it
     return job
 
 
@@ -114,7 +117,7 @@ def test_a_disk_that_cannot_take_the_file_is_this_machines(text: str) -> None:
 class Clock:
     """Time that passes only when somebody works or sleeps."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, job: drive.Job, *pieces_s: float) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, job: Job, *pieces_s: float) -> None:
         self.now_s, self.cpu_s, self.lines = 100.0, 0.0, list[dict[str, Any]]()
         self._pieces_s = itertools.cycle(pieces_s)
         clock = SimpleNamespace(
@@ -122,12 +125,12 @@ class Clock:
             monotonic_ns=lambda: int(self.now_s * 1e9),
             sleep=self._sleep,
         )
-        monkeypatch.setattr(drive, "time", clock)
-        monkeypatch.setattr(drive.Children, "cpu_s", lambda _: self.cpu_s)
-        monkeypatch.setattr(drive, "work", lambda *_: self._work())
-        monkeypatch.setattr(drive, "say", lambda **line: self.lines.append(line))
+        monkeypatch.setattr(pace, "time", clock)
+        monkeypatch.setattr(Children, "cpu_s", lambda _: self.cpu_s)
+        monkeypatch.setattr(pace, "work", lambda *_: self._work())
+        monkeypatch.setattr(pace, "say", lambda **line: self.lines.append(line))
         with pytest.raises(RuntimeError, match="enough"):
-            drive.drive(job)
+            pace.drive(job)
 
     def _sleep(self, length_s: float) -> None:
         self.now_s += length_s
@@ -140,8 +143,8 @@ class Clock:
         raise RuntimeError("enough")
 
 
-def _a_job(**fields: Any) -> drive.Job:
-    return drive.Job(**{"unit": "files", "how": "command", "argv": ("it",), **fields})
+def _a_job(**fields: Any) -> Job:
+    return Job(**{"unit": "files", "how": "command", "argv": ("it",), **fields})
 
 
 def test_flat_out_its_pace_is_that_of_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +154,7 @@ def test_flat_out_its_pace_is_that_of_its_pieces(monkeypatch: pytest.MonkeyPatch
     assert first["is_flat_out"]
     assert len(lines) > 50
     assert all(line["achieved_per_s"] == pytest.approx(20) for line in lines)
-    assert all(drive.SAY_S <= line["length_s"] < 2 * drive.SAY_S for line in lines)
+    assert all(pace.SAY_S <= line["length_s"] < 2 * pace.SAY_S for line in lines)
 
 
 def test_half_of_its_pace_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +178,7 @@ def test_a_busy_machine_is_not_taken_for_a_slow_program(monkeypatch: pytest.Monk
 
 
 def test_a_program_that_fails_ends_the_driver_with_its_name() -> None:
-    pieces = drive.work(_a_job(argv=("/bin/false",)), drive.Children())
+    pieces = work(_a_job(argv=("/bin/false",)), Children())
     with pytest.raises(SystemExit, match="/bin/false ended with exit status 1"):
         next(pieces)
 
@@ -185,5 +188,5 @@ def test_its_input_is_the_same_each_time_and_read_from_the_start(
 ) -> None:
     words = ("/bin/sh", "-c", "wc -c >&2")
     job = _a_job(argv=words, text="prose", text_bytes=1234)
-    assert list(itertools.islice(drive.work(job, drive.Children()), 3)) == [1.0] * 3
+    assert list(itertools.islice(work(job, Children()), 3)) == [1.0] * 3
     assert capfd.readouterr().err.split() == ["1234"] * 3

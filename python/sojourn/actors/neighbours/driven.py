@@ -1,4 +1,4 @@
-"""A neighbour that `drive.py` drives: what it repeats, how it is held, what it is refused for."""
+"""A neighbour that `sojourn.drive` drives: what it repeats, how it is held, what refuses it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sojourn import drive
 from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.actors.neighbours.ordered import NICE_PARAM, POLICY_PARAM, command
 from sojourn.host import Facts
 from sojourn.services.params import Param
 
-DRIVER = Path(__file__).with_name("drive.py")
+DRIVER = Path(drive.__file__).with_name("__main__.py")
 TOLERANCE, ALONE_S = "tolerance", "alone_s"
 SHARE = r"(100|[1-9]\d?(\.\d+)?|0\.\d*[1-9]\d*)%"
 RATE = r"\d*[1-9]\d*MB/s"
@@ -38,7 +39,7 @@ COMMON = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is repeated, and how it is counted; fields that are not said here as in `drive.Job`.
+    """What is repeated, and how it is counted; fields that are not said here as in `drive.job.Job`.
 
     Attributes:
         footprint_bytes: memory that one takes.
@@ -64,7 +65,7 @@ class Work:
 
 
 class Driven(Neighbour):
-    """`drive.py` on each CPU of a place, with its work."""
+    """A driver on each CPU of a place, with its work."""
 
     def __init__(
         self,
