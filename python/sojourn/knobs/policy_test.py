@@ -12,7 +12,17 @@ import pytest
 
 from sojourn.errors import HostFault
 from sojourn.host.tree import Tree
-from sojourn.knobs import KINDS, Asked, Offered, Turned, attr, cpu_weight, policy, settings
+from sojourn.knobs import (
+    KINDS,
+    Asked,
+    Offered,
+    Turned,
+    attr,
+    cpu_weight,
+    ordered,
+    policy,
+    settings,
+)
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.groups_test import alive
 from sojourn.knobs.policy import Policy
@@ -81,7 +91,7 @@ def test_every_thread_gets_it_and_has_its_own_back(
 def test_a_nice_value_is_the_sessions_too_where_the_kernel_groups_by_it(
     knob: Policy, server: subprocess.Popen[str], book: MemoryBook
 ) -> None:
-    if Tree().number(policy.GROUPED) != 1:
+    if Tree().number(ordered.GROUPED) != 1:
         pytest.skip("this kernel does not group by session (sched_autogroup_enabled)")
     group = Path(f"/proc/{server.pid}/autogroup")
     before = group.read_text()
@@ -130,13 +140,13 @@ def test_a_policy_is_felt_by_burners_and_one_that_does_nothing_is_caught(
     level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cpu = min(os.sched_getaffinity(0))
-    felt = policy.effect(policy.meant(level), cpu)
+    felt = ordered.effect(policy.meant(level), cpu)
     # Where the kernel groups by session, idle has no effect beyond it, and that is said.
     is_mended = level == "idle" and "autogroup" in felt.why
     assert felt.verdict in {"holds", "unknown"} or is_mended, felt.why
     monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
-    monkeypatch.setattr(policy, "GROUPED", "/proc/none")  # nor is anything given to the session
-    felt = policy.effect(policy.meant(level), cpu)
+    monkeypatch.setattr(ordered, "GROUPED", "/proc/none")  # nor is anything given to the session
+    felt = ordered.effect(policy.meant(level), cpu)
     assert felt.verdict in {"violated", "unknown"}, felt.why
 
 
@@ -146,12 +156,12 @@ def test_a_deadline_is_felt_and_one_that_does_nothing_is_caught(
 ) -> None:
     home = os.sched_getaffinity(0)
     try:
-        felt = policy.effect(policy.meant("deadline:2ms/20ms"), min(home))
+        felt = ordered.effect(policy.meant("deadline:2ms/20ms"), min(home))
     except OSError as error:
         pytest.skip(f"no deadline can be had here: {error.strerror}")
     assert felt.verdict in {"holds", "unknown"}, felt.why
     monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
-    felt = policy.effect(policy.meant("deadline:2ms/20ms"), min(home))
+    felt = ordered.effect(policy.meant("deadline:2ms/20ms"), min(home))
     assert felt.verdict in {"violated", "unknown"}, felt.why
 
 
@@ -162,7 +172,7 @@ def test_a_deadline_is_felt_and_one_that_does_nothing_is_caught(
 def test_a_deadline_is_felt_only_where_there_was_more_to_be_had(
     share: float, free: float, verdict: str
 ) -> None:
-    felt = policy.judge_deadline(policy.meant("deadline:2ms/20ms"), share, free)
+    felt = ordered.judge_deadline(policy.meant("deadline:2ms/20ms"), share, free)
     assert felt.verdict == verdict
     assert ("could not be felt" in felt.why) == (verdict == "unknown")
 
@@ -173,7 +183,7 @@ def test_a_policy_is_felt_from_one_session_to_another(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    put(tmp_path, policy.GROUPED, str(int(is_grouped)))
+    put(tmp_path, ordered.GROUPED, str(int(is_grouped)))
     sessions: list[set[int]] = []
 
     def both(mine: Probe, theirs: Probe) -> tuple[float, float]:
@@ -182,7 +192,7 @@ def test_a_policy_is_felt_from_one_session_to_another(
 
     monkeypatch.setattr(cpu_weight, "both", both)
     cpu = min(os.sched_getaffinity(0))
-    felt = policy.effect(policy.meant("idle"), cpu, Tree(tmp_path))
+    felt = ordered.effect(policy.meant("idle"), cpu, Tree(tmp_path))
     assert [len(found) for found in sessions] == [3]
     assert felt.verdict == "violated"
     assert ("other sessions do not feel it" in felt.why) is is_grouped
@@ -190,7 +200,7 @@ def test_a_policy_is_felt_from_one_session_to_another(
 
 @pytest.mark.parametrize("level", ["batch", "slice:3ms", "other"])
 def test_what_changes_no_share_is_not_said_to_be_felt(level: str) -> None:
-    assert policy.effect(policy.meant(level), 0).verdict == "unknown"
+    assert ordered.effect(policy.meant(level), 0).verdict == "unknown"
 
 
 def test_a_deadline_for_bound_threads_is_refused_with_its_mend(

@@ -20,7 +20,7 @@ from sojourn.actors.property.stand_in import HOG, WAKER, StandIn, under
 from sojourn.errors import Fault
 from sojourn.host.activity import STEAL, TICKS_PER_S, cpu_ticks
 from sojourn.host.tree import Tree
-from sojourn.knobs import Knob, Offered, Turned, policy, rt_quota
+from sojourn.knobs import Knob, Offered, Turned, ordered, policy, rt_quota
 from sojourn.knobs.attr import FIFO, RR, Attr
 
 WINDOWS, WINDOW_S = 10, 0.12  # five periods of 24 ms
@@ -215,7 +215,7 @@ def _weight(wanted: Attr, levels: Mapping[str, str]) -> float | None:
     group = levels.get("cpu_weight", NONE)
     idle = IDLE_WEIGHT if levels.get("cpu_idle", NONE) != NONE else 1.0
     of_group = 1.0 if group == NONE else float(group) / 100
-    return idle * of_group * policy.expected(wanted)
+    return idle * of_group * ordered.expected(wanted)
 
 
 def _others(
