@@ -31,12 +31,14 @@ synthetic = [0.3]
 
 def test_the_page_has_a_table_and_a_figure_of_it(tmp_path: Path) -> None:
     path = tmp_path / "pair.toml"
-    path.write_text(TEXT)
+    qos = '[services.qos]\nq = 0.95\nbound = "10s"\n'
+    path.write_text(TEXT.replace("[together]", f"{qos}[together]"))
     pages = report.write(find(run_study(load(path), capacity_rps=1e5)), tmp_path)
     page = next(path for path in pages if path.suffix == ".html").read_text()
     assert "Services at once" in page
     assert "memcached at 30 %, beside synthetic at 30 %" in page
     assert "p99 beside others, over p99 alone" in page
+    assert "✓ holds: p95 ≤ 10.0 s (met with probability 0.9" in page
 
 
 def test_with_factors_the_page_and_the_text_say_under_which_levels(tmp_path: Path) -> None:

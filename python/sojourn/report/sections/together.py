@@ -97,10 +97,19 @@ def _record(met: Met) -> Record:
         "blocks": met.blocks,
         "qos": met.qos.value if met.qos else "",
         "target": met.target,
+        "shown_qos": _qos(met),
         "chance": met.chance,
         "reasons": show.sentences(met.reasons),
     }
     return cells
+
+
+def _qos(met: Met) -> str:
+    """The verdict, of which target, and how probable it is that that is met."""
+    if met.qos is None:
+        return "–"
+    chance = "" if met.chance is None else f" (met with probability {met.chance:.2g})"
+    return f"{show.verdict(met.qos)}: {met.target}{chance}"
 
 
 FIGURE = Kind(
