@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -33,7 +34,7 @@ from sojourn.store import files
 FORM, MAJOR = "sojourn.campaign", 1
 FILE, PAGE, LOGS = "campaign.json", "index.html", "campaign-logs"
 DONE = (index.ANSWERED, index.UNDECIDED)
-BUDGET_S = {"quick": 3600.0}  # for all studies that come with the lab, on one machine
+BUDGET_S = {"quick": 3600.0}  # of one `run --all`, unless it is said otherwise
 
 Stage = Callable[["Planned", Sequence[Entry]], AbstractContextManager[pipeline.Watcher]]
 
@@ -213,13 +214,28 @@ def _read(folder: Path) -> Campaign | None:
 
 def measure(
     campaign: Campaign, planned: Sequence[Planned], stage: Stage, *, patience: run.Patience,
-    is_new: bool = False,
+    is_new: bool = False, within_s: float | None = None,
 ) -> None:  # fmt: skip
-    """Measure what is not measured yet, study by study; each is told as soon as it is known."""
+    """Measure what is not measured yet, study by study; each is told as soon as it is known.
+
+    Args:
+        campaign: what is known so far.
+        planned: its studies, in order.
+        stage: shows the study that is measured.
+        patience: how long others are waited for.
+        is_new: whether records that are not complete are left as they are.
+        within_s: a study that would end later than this, counted from now and as planned, waits for
+            the next call; the first is begun in any case. None: all are measured.
+    """
     campaign.write()
+    began_s, is_first = time.monotonic(), True
     for number, one in enumerate(planned):
         if campaign.entries[number].state in DONE or one.fault is not None:
             continue
+        gone_s = time.monotonic() - began_s
+        if within_s is not None and not is_first and gone_s + one.entry.planned_s > within_s:
+            continue
+        is_first = False
         campaign.put(number, replace(one.entry, state=index.MEASURING))
         try:
             with stage(one, campaign.entries) as watcher:

@@ -151,8 +151,24 @@ def test_the_plan_of_all_sums_up_and_says_the_budget(
     assert told["budget_s"] == campaign.BUDGET_S["quick"]
     monkeypatch.setitem(campaign.BUDGET_S, "quick", 1.0)
     assert sojourn("plan", only) == Exit.OK
-    assert "too long" in capsys.readouterr().out
+    assert "what does not fit waits" in capsys.readouterr().out
     assert not lab.points
+
+
+def test_what_does_not_fit_into_the_time_waits_for_the_same_command(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only, results = many(tmp_path, "one", "two", "three"), tmp_path / "results"
+    for ended in (1, 2):
+        sojourn("run", only, "--within", "1ms", results=results)
+        waiting = [state for state in states(results) if state == index.WAITING]
+        assert len(waiting) == 3 - ended
+        assert f"{len(waiting)} studies wait" in capsys.readouterr().err
+    sojourn("run", only, "--within", "none", results=results)
+    assert index.WAITING not in states(results)
+    assert "studies wait" not in capsys.readouterr().err
+    assert sojourn("run", only, "--within", "soon", results=results) == Exit.USAGE
+    assert main(["run", "selfcheck", "--within", "1h"]) == Exit.USAGE
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """How a number goes with a factor of ordered levels: flat, a cliff, a knee, steps, or unclear.
 
-Each block gives the logarithm of the number at every level over that at the lowest. The steps
-between neighbouring levels are tested by Student's t over blocks, all together at 5 % (Holm): of
-twenty studies in which nothing changes one names a step, by chance. It is `flat` if all levels are
-*shown* to be within 10 % of the lowest: intervals that hold for all levels at once (Bonferroni) lie
-within that. Nothing shown is not flat.
+Each block gives the logarithm of the number at every level of which it has a believed run. The
+steps between neighbouring levels (`steps`) are tested by Student's t, all together at 5 % (Holm):
+of twenty studies in which nothing changes one names a step, by chance. It is `flat` if all levels
+are *shown* to be within 10 % of the lowest: intervals that hold for all levels at once (Bonferroni)
+lie within that. Nothing shown is not flat.
 
 A step that makes two thirds of all change is a `cliff` if it is a factor of two, else a `knee`.
 
@@ -20,11 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from sojourn.analysis.contrasts import BLOCKS_MIN, COVERAGE
+from sojourn.analysis import steps
+from sojourn.analysis.contrasts import COVERAGE
 from sojourn.analysis.findings import Interval, Trend
 from sojourn.analysis.method import Method
+from sojourn.analysis.steps import BLOCKS_MIN, Step, Steps
 
 METHOD = Method(
     name="trend",
@@ -47,8 +48,8 @@ class Ladder:
         what: the number: "p99 at 70 % load".
         name: of the factor, for people.
         levels: their texts, lowest first.
-        logs: blocks × levels: log ratios to the lowest level, whose column is 0; nan in a block
-            with an infinite number.
+        logs: blocks × levels: the number's logarithm, but for what a whole block has in common; nan
+            where no run was believed, inf where so many requests were lost that it is infinite.
         doubt: what to keep in mind beside it; "" if nothing.
     """
 
@@ -62,41 +63,51 @@ class Ladder:
 def of(ladder: Ladder) -> Trend:
     """What can be said of it.
 
-    >>> steps = np.array([[0, 0.01, 1.2, 1.2], [0, -0.01, 1.25, 1.26], [0, 0.0, 1.22, 1.2]])
-    >>> of(Ladder("p99", "size", ("1", "2", "4", "8"), steps)).kind
+    >>> logs = np.array([[0, 0.01, 1.2, 1.2], [0, -0.01, 1.25, 1.26], [0, 0.0, 1.22, 1.2]])
+    >>> of(Ladder("p99", "size", ("1", "2", "4", "8"), logs)).kind
     'cliff'
     """
-    blocks = ladder.logs.shape[0]
-    if blocks < BLOCKS_MIN:
-        why = f"{blocks or 'no'} block has believed runs of all levels (see run.repeats)"
+    lost = int(np.isinf(ladder.logs).any(axis=1).sum())
+    if lost:
+        why = f"it is infinite in {lost} of {len(ladder.logs)} blocks: requests were lost"
         return _trend(ladder, "unknown", f"what {ladder.name} does to {ladder.what}: {why}")
-    if lost := int(np.isnan(ladder.logs).any(axis=1).sum()):
-        why = f"it is infinite in {lost} of {blocks} blocks: requests were lost"
-        return _trend(ladder, "unknown", f"what {ladder.name} does to {ladder.what}: {why}")
-    if _is_flat(ladder.logs):
+    found = steps.fitted(ladder.logs)
+    if found is None:
+        return _trend(
+            ladder, "unknown", f"what {ladder.name} does to {ladder.what}: {_few(ladder)}"
+        )
+    if _is_flat(found):
         text = f"{ladder.what} is flat: within 10 % from {_span(ladder, 0, -1)}"
         return _trend(ladder, "flat", text)
-    sure = _sure(ladder.logs)
+    sure = _sure(found)
     if not sure:
-        ends = _ratio(ladder.logs[:, -1], 1)
+        ends = _ratio(found.between(0, found.levels - 1), 1)
         text = f"no step of {ladder.what} from {_span(ladder, 0, -1)} is sure"
         return _trend(ladder, "unclear", f"{text}: in all × {_text(ends)}", ends)
-    at = _main(ladder.logs, sure)
+    at = _main(found, sure)
     if at is None:
-        return _gradual(ladder, sure)
-    step = ladder.logs[:, at + 1] - ladder.logs[:, at]
-    ends = _ratio(step, ladder.logs.shape[1] - 1)
-    kind = "cliff" if abs(float(step.mean())) >= CLIFF else "knee"
+        return _gradual(ladder, found, sure)
+    step = found.between(at, at + 1)
+    ends = _ratio(step, found.levels - 1)
+    kind = "cliff" if abs(step.mean) >= CLIFF else "knee"
     text = f"{ladder.what} has a {kind} between {_span(ladder, at, at + 1)}: × {_text(ends)}"
     return _trend(ladder, kind, text, ends)
 
 
-def _gradual(ladder: Ladder, sure: Sequence[int]) -> Trend:
+def _few(ladder: Ladder) -> str:
+    """Why nothing can be said of it."""
+    seen = (~np.isnan(ladder.logs)).sum(axis=0)
+    poor = [level for level, n in zip(ladder.levels, seen, strict=True) if n < BLOCKS_MIN]
+    if not poor:
+        return "the levels that blocks have believed runs of do not meet (see run.repeats)"
+    return f"{BLOCKS_MIN} blocks need believed runs of {', '.join(poor)} (see run.repeats)"
+
+
+def _gradual(ladder: Ladder, found: Steps, sure: Sequence[int]) -> Trend:
     """Of several steps, none of which makes most of the change."""
-    ends, first = _ratio(ladder.logs[:, -1], 1), ladder.levels[sure[0]]
+    ends, first = _ratio(found.between(0, found.levels - 1), 1), ladder.levels[sure[0]]
     in_all = f"to {ladder.levels[-1]} × {_text(ends)}"
-    steps = np.diff(ladder.logs, axis=1).mean(axis=0)
-    ups = {bool(steps[nth] > 0) for nth in sure}
+    ups = {found.between(nth, nth + 1).mean > 0 for nth in sure}
     is_told = ends[1].lo > 1 if ups == {True} else ends[1].hi < 1
     if len(ups) > 1 or not is_told:
         way = "goes up and down" if len(ups) > 1 else f"goes {'up' if ups == {True} else 'down'}"
@@ -108,51 +119,33 @@ def _gradual(ladder: Ladder, sure: Sequence[int]) -> Trend:
     return _trend(ladder, word, text, ends)
 
 
-def _is_flat(logs: NDArray[np.float64]) -> bool:
+def _is_flat(found: Steps) -> bool:
     """Whether all levels are shown to be within 10 % of the lowest, all at once."""
-    each = [_half(column, logs.shape[1] - 1) for column in logs[:, 1:].T]
-    means = logs[:, 1:].mean(axis=0)
-    return all(abs(m) + half <= FLAT for m, half in zip(means, each, strict=True))
+    each = [found.between(0, level) for level in range(1, found.levels)]
+    return all(abs(one.mean) + one.half(COVERAGE, len(each)) <= FLAT for one in each)
 
 
-def _sure(logs: NDArray[np.float64]) -> list[int]:
+def _sure(found: Steps) -> list[int]:
     """Steps that are there: `i` is the one from level i to i + 1."""
-    steps = np.diff(logs, axis=1)
-    chances = [_chance(step) for step in steps.T]
-    left, found = len(chances), []
+    chances = [found.between(nth, nth + 1).chance for nth in range(found.levels - 1)]
+    left, sure = len(chances), []
     for nth in np.argsort(chances, kind="stable"):
         if chances[nth] > (1 - COVERAGE) / left:
             break
-        found.append(int(nth))
+        sure.append(int(nth))
         left -= 1
-    return sorted(found)
+    return sorted(sure)
 
 
-def _chance(step: NDArray[np.float64]) -> float:
-    """The probability of a mean so far from 0 by chance, by Student's t."""
-    spread = float(step.std(ddof=1))
-    if not spread:
-        return 1.0 if not step.mean() else 0.0
-    t = abs(float(step.mean())) / (spread / math.sqrt(len(step)))
-    return float(2 * stats.t.sf(t, len(step) - 1))
-
-
-def _main(logs: NDArray[np.float64], sure: Sequence[int]) -> int | None:
+def _main(found: Steps, sure: Sequence[int]) -> int | None:
     """The step that makes most of all change, or None."""
-    sizes = np.abs(np.diff(logs, axis=1).mean(axis=0))
+    sizes = [abs(found.between(nth, nth + 1).mean) for nth in range(found.levels - 1)]
     at = max(sure, key=lambda nth: sizes[nth])
-    return at if sizes[at] >= MOST * sizes.sum() else None
+    return at if sizes[at] >= MOST * sum(sizes) else None
 
 
-def _half(values: NDArray[np.float64], at_once: int) -> float:
-    """Half the interval of the mean, of which so many hold at once."""
-    level = 1 - (1 - COVERAGE) / at_once / 2
-    spread = float(values.std(ddof=1)) / math.sqrt(len(values))
-    return float(stats.t.ppf(level, len(values) - 1)) * spread
-
-
-def _ratio(logs: NDArray[np.float64], at_once: int) -> tuple[float, Interval]:
-    mean, half = float(logs.mean()), _half(logs, at_once)
+def _ratio(step: Step, at_once: int) -> tuple[float, Interval]:
+    mean, half = step.mean, step.half(COVERAGE, at_once)
     return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from sojourn.cli.faults import say
 from sojourn.cli.options import RESULTS
 from sojourn.cli.plain import put_json
 from sojourn.errors import Exit, SpecFault
-from sojourn.units import show_s
+from sojourn.units import NS_PER_S, parse_ns, show_s
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -101,12 +102,11 @@ def plan(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_j
     can = sum(one.ahead is not None for one in found)
     console.print(
         f"{can} of {len(found)} studies, about {total} points, about {show_s(total_s)} in all"
-        + (f" of the {show_s(budget_s)} that all may take" if budget_s else "")
     )
     if budget_s and total_s > budget_s:
         console.print(
-            f"[yellow]too long[/]: {show_s(total_s - budget_s)} more than that; "
-            "leave some out with --only"
+            f"one run takes {show_s(budget_s)} at most: what does not fit waits, and the same "
+            "command goes on with it; --within says another time, --only chooses"
         )
     short = [(one.name, text) for one in found if one.ahead for text in one.ahead.shortfalls]
     for name, text in short:
@@ -140,12 +140,14 @@ def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_
 def run(
     names: Sequence[str], *, profile: str | None, sets: Sequence[str], results: Path,
     patience: Patience, is_new: bool, as_json: bool, is_quiet: bool, only: Sequence[str],
+    within: str | None,
 ) -> int:  # fmt: skip
     """Measure study after study; gives the exit code."""
     from sojourn import campaign
     from sojourn import run as running
     from sojourn.run.signals import ending_in_order
 
+    asked_s = _within_s(within)
     show = _Show(is_quiet=is_quiet)
     show.line(f"looking at {len(names)} studies")
     found = list(_surveyed(names, profile, sets))
@@ -163,12 +165,18 @@ def run(
     show.began(going.entries)
     try:
         with ending_in_order():
-            campaign.measure(going, found, show.stage, patience=patience, is_new=is_new)
+            campaign.measure(
+                going, found, show.stage, patience=patience, is_new=is_new,
+                within_s=_budget_s(found) if asked_s is None else asked_s,
+            )  # fmt: skip
     except KeyboardInterrupt:
         say(f"stopped; what is measured is kept; go on with: {command}")
         return Exit.INTERRUPTED
     finally:
         show.ended(going.entries)
+    if waiting := [entry for entry in going.entries if entry.state == "waiting"]:
+        need = show_s(sum(entry.planned_s for entry in waiting))
+        say(f"{len(waiting)} studies wait, about {need}: they did not fit; go on with: {command}")
     say(f"report: {going.page}")
     if as_json:
         put_json({
@@ -293,8 +301,19 @@ def _total_s(found: Sequence[Planned]) -> float:
     return sum(one.entry.planned_s for one in found)
 
 
+def _within_s(text: str | None) -> float | None:
+    """What `--within` says, s; infinite for none, None where it is not given."""
+    if text is None or text == "none":
+        return None if text is None else math.inf
+    try:
+        return parse_ns(text, needs_unit=True) / NS_PER_S
+    except ValueError as error:
+        fix = "write a time such as 30m, or none"
+        raise SpecFault(str(error), at="--within", fix=fix) from None
+
+
 def _budget_s(found: Sequence[Planned]) -> float | None:
-    """What all studies may take together in their profile; None where they have several."""
+    """What one run of all may take in their profile; None where they have several."""
     from sojourn.campaign import BUDGET_S
 
     profiles = {one.whole.run.profile for one in found}

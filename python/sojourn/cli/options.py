@@ -79,6 +79,15 @@ Only = Annotated[
         help="With --all: these alone, in this order; names, or paths of TOML files.",
     ),
 ]  # fmt: skip
+Within = Annotated[
+    str | None,
+    typer.Option(
+        "--within", metavar="TIME", rich_help_panel=STUDY_PANEL,
+        help="With --all: after the first, begin no study that would end later than this; those "
+        "wait, and the same command goes on with them. `none`: measure all.",
+        show_default="1h with --profile quick, else none",
+    ),
+]  # fmt: skip
 Profile = Annotated[
     str | None,
     typer.Option(

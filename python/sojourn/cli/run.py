@@ -26,6 +26,7 @@ from sojourn.cli.options import (
     Shield,
     StudyOrAll,
     Vary,
+    Within,
 )
 from sojourn.cli.patience import CalmS, Force, Wait, patience
 from sojourn.cli.plain import plain, put_json
@@ -52,6 +53,7 @@ def run(
     study: StudyOrAll = None,
     every: All = False,
     only: Only = None,
+    within: Within = None,
     profile: Profile = None,
     sets: Sets = None,
     vary: Vary = None,
@@ -77,7 +79,8 @@ def run(
 
     With --all each study has a record of its own below the results folder, whose index.html says
     what became of all. One that this machine cannot host is skipped with the reason, one that fails
-    is told, and the others go on. The same command goes on with a campaign that was stopped, and
+    is told, and the others go on. In profile quick those that do not fit into an hour wait (see
+    --within). The same command goes on with a campaign that was stopped, with those that wait, and
     tries again what failed; --new begins anew.
 
     \b
@@ -87,6 +90,7 @@ def run(
     \b
     Examples:
       sojourn run --all --profile quick
+      sojourn run --all --profile quick --within 20m
       sojourn run --all --only file_size,file_count --profile quick --results campaign
       sojourn run latency_vs_load --profile quick
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
@@ -103,8 +107,10 @@ def run(
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
         return all_studies.run(
             names, profile=profile, sets=sets, results=results, patience=waits, is_new=new,
-            as_json=as_json, is_quiet=quiet, only=only or (),
+            as_json=as_json, is_quiet=quiet, only=only or (), within=within,
         )  # fmt: skip
+    if within is not None:
+        raise SpecFault("--within is for --all", at="--within", fix="add --all, or leave it out")
     asked = spec.load(  # a mistake is told at once
         study, profile=profile, overrides=sets, varied=vary or (), asks=questions.mistakes
     )

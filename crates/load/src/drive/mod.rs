@@ -11,6 +11,7 @@ mod datagrams;
 mod overdue;
 mod patience;
 mod probe;
+mod queued;
 mod read;
 mod reopen;
 mod segments;

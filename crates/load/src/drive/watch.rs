@@ -9,6 +9,7 @@ use sojourn_base::clock::thread_cpu_ns;
 use sojourn_base::span;
 
 use super::Times;
+use super::queued::{GAP_MIN_NS, Queued, Schedstat};
 use crate::long::Border;
 use crate::marks::{Outage, Outcome, ThreadMeasurement};
 use crate::resolve::Wait;
@@ -25,6 +26,8 @@ pub struct Watch {
     spins: bool,
     outage_over_ns: u64,
     last_poll_ns: u64,
+    /// Of a loop that spins.
+    queued: Option<Queued<Schedstat>>,
     poll_gaps: span::Times,
     outages: Vec<Outage>,
     outages_unlisted: u64,
@@ -56,6 +59,7 @@ impl Watch {
             spins: wait.is_busy(),
             outage_over_ns,
             last_poll_ns: 0,
+            queued: wait.is_busy().then(|| Queued::new(Schedstat::open())),
             poll_gaps: span::Times::new(),
             outages,
             outages_unlisted: 0,
@@ -71,7 +75,7 @@ impl Watch {
     pub(crate) fn polled(&mut self, now_ns: u64, transport: &dyn Transport) {
         if self.spins {
             let gap_ns = now_ns.saturating_sub(self.last_poll_ns);
-            if gap_ns > self.outage_over_ns {
+            if self.is_outage(now_ns, gap_ns) {
                 self.note_outage(gap_ns);
             }
             if now_ns >= self.times.measured_ns {
@@ -85,6 +89,17 @@ impl Watch {
         if self.at_end.is_none() && now_ns >= self.times.end_ns {
             self.at_end = Some(Used::now(transport));
         }
+    }
+
+    /// A gap that is too long for the loop's own work, or one that the kernel says it waited through.
+    #[inline]
+    fn is_outage(&mut self, now_ns: u64, gap_ns: u64) -> bool {
+        let Some(queued) = &mut self.queued else { return gap_ns > self.outage_over_ns };
+        if gap_ns > GAP_MIN_NS.min(self.outage_over_ns) {
+            return queued.was_stopped(now_ns, gap_ns) || gap_ns > self.outage_over_ns;
+        }
+        queued.polled(now_ns);
+        false
     }
 
     #[cold]

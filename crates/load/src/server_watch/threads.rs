@@ -104,7 +104,8 @@ pub fn unfollowed_ran_ns(tasks: &[Task]) -> u64 {
     unfollowed.filter_map(ran_ns).sum()
 }
 
-fn reading_of(schedstat: &File) -> Option<Reading> {
+/// What the kernel has noted of the thread whose file this is.
+pub(crate) fn reading_of(schedstat: &File) -> Option<Reading> {
     let mut text = [0_u8; 64];
     let length = schedstat.read_at(&mut text, 0).ok()?;
     parse(std::str::from_utf8(&text[..length]).ok()?)
