@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sojourn import host, places, programs, run
+from sojourn import host, install, places, programs, run
 from sojourn.host.abilities import abilities
 from sojourn.plan import Point, codec
 from sojourn.spec import Study
@@ -33,6 +33,8 @@ def needs() -> Callable[[str], None]:
     """Skip the test where a server is not installed."""
 
     def check(kind: str) -> None:
+        if kind in install.KINDS and install.part(kind).made() is None:
+            pytest.skip(f"needs {kind}: sojourn install {kind}")
         if kind in INSTALL and programs.maybe(PROGRAMS.get(kind, kind)) is None:
             pytest.skip(f"needs {kind}: apt install {INSTALL[kind]}")
 

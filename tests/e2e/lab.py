@@ -29,6 +29,9 @@ PARAMS: dict[str, dict[str, object]] = {
     "nginx": {"files": 200, "workers": 2},
     "img_dnn": {"hidden": 64},
     "ordered_map": {"items": 5_000, "batch": 50},
+    "xapian": {},
+    "sphinx": {"threads": 1},
+    "moses": {"threads": 2},
     "synthetic": {"service": "fixed:20us", "mode": "sleep"},
     "null": {},
 }

@@ -15,7 +15,7 @@ from sojourn.errors import SpecFault
 from sojourn.units import show_bytes
 
 if TYPE_CHECKING:
-    from sojourn.install import Part
+    from sojourn.install import Made, Part
 
 Name = Annotated[
     str | None,
@@ -24,19 +24,25 @@ Name = Annotated[
     ),
 ]  # fmt: skip
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Again = Annotated[bool, typer.Option("--again", help="Also what is there, whole.")]
 
 
-def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Fetch what the lab needs for some places; sizes are said first, and it asks.
+def install(
+    name: Name = None, yes: Yes = False, again: Again = False, as_json: AsJson = False
+) -> None:
+    """Fetch what the lab needs for some places and services; sizes are said first, and it asks.
 
     Packages come from this machine's own apt sources and mirror, verified by their signatures and
     pinned hashes. They are unpacked for the lab alone, below ~/.cache/sojourn (SOJOURN_CACHE);
-    nothing is installed on the machine.
+    nothing is installed on the machine. Services are compiled, and their data made, of what was
+    unpacked and of this machine's texts. What is there, whole and of this release, stays; --again
+    fetches and makes it anew.
 
     \b
     Examples:
       sojourn install                 what can be fetched, and what has been
       sojourn install vm --yes        a guest kernel for services in virtual machines
+      sojourn install xapian          a search service: about 2 MB, a minute
     """
     from sojourn import install as parts
 
@@ -44,6 +50,10 @@ def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> Non
         _show(tuple(parts.KINDS.values()), as_json=as_json)
         return
     part = parts.part(name)
+    found = part.made()
+    if found is not None and not again and not found.wrong():
+        _tell(part, found, "is there", as_json=as_json)
+        return
     say(f"{name}: {part.about}; asking apt")
     offered = parts.offers(part)
     total = sum(one.bytes for one in offered)
@@ -56,14 +66,21 @@ def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> Non
                 at=f"sojourn install {name}", fix="say --yes",
             )  # fmt: skip
         typer.confirm(f"download {show_bytes(total)}?", abort=True, err=True)
-    made = parts.fetch(part, offered)
+    if part.builds:
+        say(f"{name}: downloading, then making it, which takes a minute or two")
+    _tell(part, parts.fetch(part, offered), "kept", as_json=as_json)
+
+
+def _tell(part: Part, made: Made, how: str, *, as_json: bool) -> None:
+    """Say what is there, how much of it, and what still lacks."""
+    name = part.name
     size = sum((made.at / file).stat().st_size for file in made.files)
     if as_json:
         put_json({"name": name, "at": made.at, "bytes": size, "files": made.files, **made.facts})
     else:
         typer.echo(str(made.at))
-    said = ", ".join(f"{what} {how}" for what, how in made.facts.items())
-    say(f"{name}: kept {show_bytes(size)} in {len(made.files)} files ({said})")
+    said = ", ".join(f"{what} {text}" for what, text in made.facts.items())
+    say(f"{name}: {how}, {show_bytes(size)} in {len(made.files)} files ({said})")
     for lack in _lacks(part):
         say(f"still missing: {lack}")
 
@@ -74,7 +91,7 @@ def _lacks(part: Part) -> list[str]:
 
     return [
         f"{program} (apt install {package})"
-        for program, package in part.needs.items()
+        for program, package in {**part.needs, **part.builds}.items()
         if programs.maybe(program) is None
     ]
 

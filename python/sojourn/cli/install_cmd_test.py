@@ -82,3 +82,20 @@ def test_a_thing_that_was_fetched_can_be_used(fetched: list[str]) -> None:
     made = install.KINDS["thing"].ready()
     assert isinstance(made, Made)
     assert fetched == ["web"]
+
+
+def test_what_is_there_whole_is_not_fetched_again_unless_asked(
+    fetched: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.main(["install", "thing", "--yes"]) == Exit.OK
+    capsys.readouterr()
+    assert app.main(["install", "thing"]) == Exit.OK
+    out, err = capsys.readouterr()
+    kept = install.KINDS["thing"].folder
+    assert out.strip() == str(kept)
+    assert "is there" in err
+    assert fetched == ["web"]
+    assert app.main(["install", "thing", "--yes", "--again"]) == Exit.OK
+    (kept / "file").write_text("changed")
+    assert app.main(["install", "thing", "--yes"]) == Exit.OK
+    assert fetched == ["web"] * 3

@@ -1,5 +1,7 @@
 """What the lab can fetch for itself: packages that are unpacked for it, never installed.
 
+Of some it makes a service, with programs that are compiled here and data of this machine.
+
 Nothing on the machine changes but the lab's own cache. Adding one is one file like `vm.py` and one
 line in `KINDS`.
 """
@@ -7,13 +9,13 @@ line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.install import vm
-from sojourn.install.part import Made, Part, fetch, offers
+from sojourn.install import moses, sphinx, vm, xapian
+from sojourn.install.part import MANIFEST, Made, Part, fetch, hashed, offers
 
 #: Everything that can be fetched, in reading order.
-KINDS = kinds.table(vm.PART)
+KINDS = kinds.table(vm.PART, xapian.PART, sphinx.PART, moses.PART)
 
-__all__ = ["KINDS", "Made", "Part", "fetch", "offers", "part"]
+__all__ = ["KINDS", "MANIFEST", "Made", "Part", "fetch", "hashed", "offers", "part"]
 
 
 def part(name: str) -> Part:

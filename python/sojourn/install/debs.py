@@ -33,11 +33,13 @@ class Deb:
         package: its name.
         suite: of the distribution, where this machine's own sources do not have it.
         sha256: of the file, where one version is pinned; "": what apt verifies will do.
+        has_more: what it depends on, and this machine lacks, comes with it.
     """
 
     package: str
     suite: str = ""
     sha256: str = ""
+    has_more: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,34 @@ def offer(deb: Deb, at: Path) -> Offer:
     return found
 
 
+def others(debs: Sequence[Deb]) -> tuple[Deb, ...]:
+    """What packages depend on and this machine lacks; it stays out of the machine, like them.
+
+    Args:
+        debs: that are wanted; those with `has_more` are asked about.
+
+    Raises:
+        HostFault: apt cannot tell, or would not install them here.
+    """
+    names = [deb.package for deb in debs if deb.has_more]
+    if not names:
+        return ()
+    argv: list[str | Path] = ["apt-get", "install", "--print-uris", "-qq", *_WITHOUT_MORE, *names]
+    done = _tried(argv, Path("/"), ASK_S_MAX)
+    if done.returncode != 0:
+        last = " | ".join(done.stderr.strip().splitlines()[-3:])
+        raise HostFault(
+            f"what {', '.join(names)} depend on cannot be had: {last}",
+            at=shlex.join(map(str, argv)),
+            fix="run apt-get update; apt-get check tells what is broken",
+        )
+    found = (line["file"].partition("_")[0] for line in OFFER.finditer(done.stdout))
+    known = {deb.package for deb in debs}
+    return tuple(
+        Deb(package=name) for name in found if name not in known and not name.startswith(_NEVER)
+    )
+
+
 def unpack(offer: Offer, into: Path) -> None:
     """Download a package and unpack it into a folder, which may have others in it already.
 
@@ -93,6 +123,11 @@ def unpack(offer: Offer, into: Path) -> None:
     for file in into.glob("*.deb"):
         _run(["dpkg-deb", "-x", file, "."], into, UNPACK_S_MAX, package)
         file.unlink()
+
+
+_WITHOUT_MORE = ("--no-install-recommends", "--no-remove")
+#: A program has the C library of the machine, whose linker loads it: another one would not fit.
+_NEVER = ("libc6", "libc-", "libgcc-s", "libstdc++", "gcc-")
 
 
 def _asked(deb: Deb, options: Sequence[str]) -> Offer | None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sojourn import programs
 from sojourn.errors import HostFault
 from sojourn.install import debs
 from sojourn.install.debs import Deb, Offer
@@ -59,6 +60,7 @@ class Part:
     Attributes:
         version: of what is fetched; another has another folder.
         needs: programs of the machine that it is used with → the Debian package of each.
+        builds: programs of the machine that `make` uses → the Debian package of each.
         make: from a folder with all packages unpacked, makes what is kept in another, and says
             facts about it; OSError or ValueError if a package has not what it should.
     """
@@ -68,6 +70,7 @@ class Part:
     version: str
     debs: tuple[Deb, ...]
     needs: Mapping[str, str] = field(default_factory=dict)
+    builds: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[Path, Path], Mapping[str, str]]
 
     @property
@@ -107,9 +110,12 @@ class Part:
 
 
 def offers(part: Part) -> tuple[Offer, ...]:
-    """What would be downloaded for it; HostFault if it cannot be had."""
+    """What would be downloaded for it; HostFault if it cannot be had, or not be made here."""
+    for program, package in part.builds.items():
+        programs.find(program, fix=f"apt install {package}, then {part.command}")
     at = _fresh(part)
-    return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in part.debs)
+    wanted = (*debs.others(part.debs), *part.debs)
+    return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in wanted)
 
 
 def fetch(part: Part, offered: Sequence[Offer]) -> Made:

@@ -18,11 +18,13 @@ class Workers:
         label: of the service, for messages.
         count: how many there are.
         choose: tells them among all its threads, in order; fewer than there are: it cannot.
+        crew: who else works for a worker, and goes where it goes.
     """
 
     label: str
     count: int
     choose: Callable[[Sequence[Task]], tuple[int, ...]]
+    crew: Callable[[Sequence[Task]], Mapping[int, tuple[int, ...]]] = lambda _: {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +45,14 @@ def one_each(workers: Workers, tasks: Sequence[Task], cpus: Sequence[int]) -> Pi
     if len(found) < workers.count:
         told = f"{len(found)} of {workers.count} workers can be told apart by name"
         return Pinned(text=f"as a whole to the server's CPUs: {told}")
-    pins = put(workers.label, found, cpus)
-    return Pinned(pins=pins, text=f"{len(pins)} workers, one to a CPU in turn, read back (L23)")
+    pins = dict(put(workers.label, found, cpus))
+    crew = workers.crew(tasks)
+    for worker, others in crew.items():
+        pins |= put(workers.label, others, (pins[worker],))
+    each = f", each with a crew of {len(pins) // len(found) - 1}" if crew else ""
+    return Pinned(
+        pins=pins, text=f"{len(found)} workers{each}, one to a CPU in turn, read back (L23)"
+    )
 
 
 def put(label: str, tids: Sequence[int], cpus: Sequence[int]) -> Mapping[int, int]:

@@ -230,12 +230,16 @@ class Vm(Place):
         tids = vcpus(process.pid)
         pins = put(workers.label, tids, cpus)
         outside = f"{len(pins)} CPUs of the guest, one to a CPU, read back"
-        found = workers.choose(self._guest.tasks())
+        tasks = self._guest.tasks()
+        found, crew = workers.choose(tasks), workers.crew(tasks)
         if len(found) < workers.count or not tids:
             told = f"{len(found)} of {workers.count} workers can be told apart by name"
             return Pinned(pins=pins, text=f"{outside}; inside as the guest schedules: {told}")
         where = [(tid, n % len(tids)) for n, tid in enumerate(found)]
-        done = sum(self._guest.pin(tid, vcpu) for tid, vcpu in where)
+        done = sum(
+            all(self._guest.pin(each, vcpu) for each in (tid, *crew.get(tid, ())))
+            for tid, vcpu in where
+        )
         inside = f"inside {done} of {len(found)} workers, one to a CPU of the guest in turn"
         return Pinned(pins=pins, text=f"{outside}; {inside}, read back (L23)")
 

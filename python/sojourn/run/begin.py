@@ -227,7 +227,12 @@ def _pin(live: RunningService) -> None:
     if live.pin is Pin.NONE:
         live.notes += (("pinned", "not: the scheduler puts workers on the server's CPUs (L15)"),)
         return
-    workers = Workers(label=live.label, count=live.service.workers, choose=live.service.pinned)
+    workers = Workers(
+        label=live.label,
+        count=live.service.workers,
+        choose=live.service.pinned,
+        crew=live.service.crew,
+    )
     pinned = live.place.pin(live.process, workers, live.placement.server)
     live.pins = pinned.pins
     live.notes += (("pinned", pinned.text),)

@@ -207,7 +207,7 @@ def job(
     return {
         **live.client(),
         **live.watched(),
-        "timeout": _timeout(point),
+        "timeout": _timeout(point, live.service.reply_s),
         **{key: list(v) if isinstance(v, tuple) else v for key, v in spec.load.items()},
         **rate,
         "duration": f"{point.measure_s:.10g}s",
@@ -224,14 +224,16 @@ def _probe(study: Study, point: Point, live: RunningService) -> Probe | None:
     return probe_of(study.probe, live.placement) if point.phase == Phase.SWEEP else None
 
 
-def _timeout(point: Point) -> str:
+def _timeout(point: Point, reply_s: float) -> str:
     """The generator's `timeout` at `point`, as text: ten times the bound, and a second at least.
+
+    A service that takes longer (`reply_s`) has that time.
 
     Its own choice is ten times the bound alone. A study asks how far latency grows beyond it, and a
     server that was stopped for some milliseconds shall not have to open all connections again.
     """
     bound_ns = units.parse_ns(str(dict(point.overrides).get("qos_bound") or "0s"))
-    return f"{max(TIMEOUT_NS_MIN, 10 * bound_ns)}ns"
+    return f"{max(TIMEOUT_NS_MIN, 10 * bound_ns, round(reply_s * 1e9))}ns"
 
 
 def _keep(folders: Sequence[Path], state: str, started: float, fault: Fault | None = None) -> None:

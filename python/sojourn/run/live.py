@@ -127,12 +127,15 @@ class RunningService:
         return sum(member.cpu_ns for member in self.members())
 
     def workers_cpu_ns(self) -> Mapping[int, int]:
-        """CPU time of each worker so far, ns, by thread; nothing where it cannot be told."""
+        """CPU time of each worker with its crew so far, ns, by thread; {}: it cannot be told."""
         if self.process is None:
             return {}
         tasks = self.tasks()
-        at = {task.tid: task.pid for task in tasks}
-        return {tid: proc.thread_ns(at[tid], tid) for tid in self.service.pinned(tasks)}
+        at, crew = {task.tid: task.pid for task in tasks}, self.service.crew(tasks)
+        return {
+            tid: sum(proc.thread_ns(at[each], each) for each in (tid, *crew.get(tid, ())))
+            for tid in self.service.pinned(tasks)
+        }
 
     def fault(self, doing: str) -> RunFault | None:
         """Why it cannot serve any more: it died. None: it lives."""

@@ -144,7 +144,7 @@ def test_clients_of_services_at_once_are_on_nobodys_server(
 
 
 def test_the_point_beats_the_study_and_the_study_the_machine(
-    fake_host: Host, tmp_path: Path
+    fake_host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = host.read(fake_host("two_cpus"))
     asked = spec(load={"connections": 64, "wait": "sleep"})
@@ -167,6 +167,10 @@ def test_the_point_beats_the_study_and_the_study_the_machine(
     assert bound["timeout"] == "5000000000ns"
     patient = spec(load={"timeout": "9s"})
     assert job_of(live, patient, point(), tmp_path, raw_max=0)["timeout"] == "9s"
+    with monkeypatch.context() as slow:
+        slow.setattr(type(service), "reply_s", 120.0)
+        late = job_of(live, asked, point(), tmp_path, raw_max=0)
+        assert late["timeout"] == "120000000000ns"
     closed = job_of(live, asked, point(offered_rps=None), tmp_path, raw_max=9)
     assert "rate" not in closed
     assert closed["raw"] == str(tmp_path / "raw.parquet")

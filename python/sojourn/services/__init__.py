@@ -15,11 +15,14 @@ from sojourn.services import (
     external,
     img_dnn,
     memcached,
+    moses,
     nginx,
     null,
     ordered_map,
     redis,
+    sphinx,
     synthetic,
+    xapian,
 )
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value
@@ -34,6 +37,9 @@ KINDS = kinds.table(
     command.KIND,
     img_dnn.KIND,
     ordered_map.KIND,
+    xapian.KIND,
+    sphinx.KIND,
+    moses.KIND,
     container.KIND,
     synthetic.KIND,
 )

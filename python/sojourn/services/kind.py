@@ -159,6 +159,18 @@ class Service(ABC):
         del tasks
         return ()
 
+    def crew(self, tasks: Sequence[Task]) -> Mapping[int, tuple[int, ...]]:
+        """Who else works for a worker: pinned where it is, and counted with it.
+
+        Args:
+            tasks: all threads of the service.
+
+        Returns:
+            By those that `pinned` names; none: each works alone.
+        """
+        del tasks
+        return {}
+
     @property
     def reports(self) -> tuple[str, ...]:
         """Files in its working folder that it writes when it ends, to be kept."""
@@ -197,6 +209,11 @@ class Service(ABC):
     @property
     def start_s(self) -> float:
         """How long it may take to answer, s, where that is longer than its place allows."""
+        return 0.0
+
+    @property
+    def reply_s(self) -> float:
+        """How long a request may take, s, where the lab would give it up too early."""
         return 0.0
 
     @property

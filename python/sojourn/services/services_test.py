@@ -7,6 +7,7 @@ import pytest
 
 from sojourn import programs, services
 from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.install import Made, Part, answers
 from sojourn.places import Address, ports
 from sojourn.places.task import Task
 from sojourn.services import KINDS, Allowance, memcached, nginx
@@ -23,13 +24,26 @@ NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
     "container": {"image": "x", "port": 80},
 }
 NO_KIND = {
-    *("__init__", "kind", "params", "queries", "scaling", "asked", "talk", "typed", "where"),
+    *(
+        "__init__",
+        "kind",
+        "params",
+        "queries",
+        "scaling",
+        "asked",
+        "talk",
+        "typed",
+        "where",
+        "words",
+    ),
 }
 
 
 @pytest.fixture(autouse=True)
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every program is there, and says no version."""
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every program is there, and says no version; so is what `sojourn install` makes."""
+    (tmp_path / answers.ANSWERS).write_text("one\n")
+    monkeypatch.setattr(Part, "ready", lambda self: Made(at=tmp_path, files={}))
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
 
 

@@ -1,0 +1,40 @@
+"""Plain English sentences, drawn from a seed: the same on every machine."""
+
+from __future__ import annotations
+
+import random
+
+WHO = (
+    "the old man", "my sister", "a young doctor", "the teacher", "our neighbour", "the captain",
+    "her brother", "the farmer", "a tall woman", "the students", "his father", "the little girl",
+)  # fmt: skip
+DID = (
+    "opened", "carried", "found", "bought", "painted", "cleaned", "forgot", "moved", "sold",
+    "wanted", "watched", "received",
+)  # fmt: skip
+WHAT = (
+    "the red box", "a green bottle", "the heavy table", "two letters", "a new house", "the window",
+    "some fresh bread", "the white horse", "an old book", "seven apples", "the small garden",
+    "a long story",
+)  # fmt: skip
+WHERE = (
+    "near the river", "in the kitchen", "behind the church", "at the station", "in the city",
+    "under the bridge", "in the mountains", "on the street",
+)  # fmt: skip
+WHEN = (
+    "in the morning", "after dinner", "before the war", "last week", "every winter", "at night",
+    "on Monday", "many years ago",
+)  # fmt: skip
+
+
+def plain(count: int, seed: int) -> tuple[str, ...]:
+    """So many different sentences of some sixty characters, without a full stop.
+
+    >>> plain(1, 1)
+    ('a young doctor wanted a green bottle in the city after dinner',)
+    """
+    drawn = random.Random(seed)  # noqa: S311  # not a secret
+    made: dict[str, None] = {}
+    while len(made) < count:
+        made[" ".join(map(drawn.choice, (WHO, DID, WHAT, WHERE, WHEN)))] = None
+    return tuple(made)
