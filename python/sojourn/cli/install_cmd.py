@@ -37,6 +37,7 @@ def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> Non
     Examples:
       sojourn install                 what can be fetched, and what has been
       sojourn install vm --yes        a guest kernel for services in virtual machines
+      sojourn install shore           PostgreSQL for the service shore
     """
     from sojourn import install as parts
 

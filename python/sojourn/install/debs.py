@@ -81,6 +81,14 @@ def offer(deb: Deb, at: Path) -> Offer:
     return found
 
 
+def brought(package: str) -> tuple[str, ...]:
+    """Names of packages that installing one would bring to this machine; none is downloaded."""
+    apt = programs.find("apt-get", fix="fetching needs a Debian system with apt")
+    words = ("install", "--print-uris", "-qq", "-y", "--no-install-recommends", package)
+    said = _tried([apt, *_AS_ROOT, *words], Path("/"), ASK_S_MAX).stdout
+    return tuple(found["file"].partition("_")[0] for found in OFFER.finditer(said))
+
+
 def unpack(offer: Offer, into: Path) -> None:
     """Download a package and unpack it into a folder, which may have others in it already.
 

@@ -58,6 +58,7 @@ class Part:
 
     Attributes:
         version: of what is fetched; another has another folder.
+        debs: its packages, or what finds out which they are on this machine.
         needs: programs of the machine that it is used with → the Debian package of each.
         make: from a folder with all packages unpacked, makes what is kept in another, and says
             facts about it; OSError or ValueError if a package has not what it should.
@@ -66,7 +67,7 @@ class Part:
     name: str
     about: str
     version: str
-    debs: tuple[Deb, ...]
+    debs: tuple[Deb, ...] | Callable[[], tuple[Deb, ...]]
     needs: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[Path, Path], Mapping[str, str]]
 
@@ -109,7 +110,8 @@ class Part:
 def offers(part: Part) -> tuple[Offer, ...]:
     """What would be downloaded for it; HostFault if it cannot be had."""
     at = _fresh(part)
-    return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in part.debs)
+    wanted = part.debs() if callable(part.debs) else part.debs
+    return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in wanted)
 
 
 def fetch(part: Part, offered: Sequence[Offer]) -> Made:

@@ -19,6 +19,7 @@ from sojourn.services import (
     null,
     ordered_map,
     redis,
+    shore,
     synthetic,
 )
 from sojourn.services.kind import Allowance, Service, ServiceKind
@@ -34,6 +35,7 @@ KINDS = kinds.table(
     command.KIND,
     img_dnn.KIND,
     ordered_map.KIND,
+    shore.KIND,
     container.KIND,
     synthetic.KIND,
 )
