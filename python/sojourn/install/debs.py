@@ -82,11 +82,22 @@ def offer(deb: Deb, at: Path) -> Offer:
 
 
 def brought(package: str) -> tuple[str, ...]:
-    """Names of packages that installing one would bring to this machine; none is downloaded."""
+    """Names of packages that installing one would bring to this machine; none is downloaded.
+
+    Raises:
+        HostFault: apt cannot install it here; its last words say why.
+    """
     apt = programs.find("apt-get", fix="fetching needs a Debian system with apt")
     words = ("install", "--print-uris", "-qq", "-y", "--no-install-recommends", package)
-    said = _tried([apt, *_AS_ROOT, *words], Path("/"), ASK_S_MAX).stdout
-    return tuple(found["file"].partition("_")[0] for found in OFFER.finditer(said))
+    done = _tried([apt, *_AS_ROOT, *words], Path("/"), ASK_S_MAX)
+    if done.returncode != 0:
+        last = " | ".join(done.stderr.strip().splitlines()[-3:])
+        raise HostFault(
+            f"apt cannot install {package} here: {last or f'exit status {done.returncode}'}",
+            at=shlex.join(["apt-get", *words]),
+            fix="run apt-get update; where packages are broken, apt-get --fix-broken install",
+        )
+    return tuple(found["file"].partition("_")[0] for found in OFFER.finditer(done.stdout))
 
 
 def unpack(offer: Offer, into: Path) -> None:

@@ -39,6 +39,13 @@ def test_names_are_read_from_what_apt_would_download(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(programs, "find", lambda name, **_: Path(name))
     assert debs.brought("postgresql") == ("postgresql-15", "libpq5")
 
+    def broken(*_: object) -> object:
+        return subprocess.CompletedProcess((), 100, "", "E: Unmet dependencies.\n")
+
+    monkeypatch.setattr(debs, "_tried", broken)
+    with pytest.raises(HostFault, match="Unmet dependencies"):
+        debs.brought("postgresql")
+
 
 def test_programs_their_files_and_libraries_are_kept_and_a_compiler_is_not(tmp_path: Path) -> None:
     unpacked, into = tmp_path / "unpacked", tmp_path / "into"

@@ -112,5 +112,5 @@ def _has_all(folder: Path) -> bool:
 
 
 def _version(folder: Path) -> tuple[int, ...]:
-    """Of `/usr/lib/postgresql/15/bin`: (15,)."""
+    """The release of a folder of programs: (15,) of `/usr/lib/postgresql/15/bin`."""
     return tuple(map(int, re.findall(r"\d+", folder.parent.name)))

@@ -24,6 +24,7 @@ NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
 }
 NO_KIND = {
     *("__init__", "kind", "params", "queries", "scaling", "asked", "talk", "where"),
+    *("cluster", "postgres", "sql", "tpcc"),
 }
 
 

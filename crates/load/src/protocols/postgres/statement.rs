@@ -39,11 +39,6 @@ impl Statement {
         self.pieces.len() > 1
     }
 
-    /// The name under which it is prepared.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// How many parameters it must have when it is prepared: the number may stand in several places.
     pub(super) fn parameters(&self) -> u16 {
         self.is_numbered().into()
