@@ -12,8 +12,10 @@ from types import SimpleNamespace
 import pytest
 
 from sojourn import host, install, places, programs, run
+from sojourn.errors import HostFault
 from sojourn.host.abilities import abilities
 from sojourn.plan import Point, codec
+from sojourn.services import postgres
 from sojourn.spec import Study
 
 GONE_S_MAX = 20.0
@@ -33,7 +35,12 @@ def needs() -> Callable[[str], None]:
     """Skip the test where a server is not installed."""
 
     def check(kind: str) -> None:
-        if kind in install.KINDS and install.part(kind).made() is None:
+        if kind == "shore":
+            try:
+                postgres.found()
+            except HostFault as fault:
+                pytest.skip(f"needs shore: {fault.fix}")
+        elif kind in install.KINDS and install.part(kind).made() is None:
             pytest.skip(f"needs {kind}: sojourn install {kind}")
         if kind in INSTALL and programs.maybe(PROGRAMS.get(kind, kind)) is None:
             pytest.skip(f"needs {kind}: apt install {INSTALL[kind]}")

@@ -28,6 +28,7 @@ PARAMS: dict[str, dict[str, object]] = {
     "redis": {"items": 5_000},
     "nginx": {"files": 200, "workers": 2},
     "img_dnn": {"hidden": 64},
+    "shore": {"items": 500, "customers": 40, "warehouses": 2, "threads": 3},
     "ordered_map": {"items": 5_000, "batch": 50},
     "xapian": {},
     "sphinx": {"threads": 1},

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -55,6 +57,34 @@ def test_a_point_is_measured_and_everything_kept(
     assert machine["server_cpu_s"] >= 0
     assert machine["server_switches"]["voluntary"] + machine["server_switches"]["involuntary"] > 0
     assert set(served["pins"].values()) <= set(served["placement"]["server"])
+
+
+def test_a_database_is_placed_counted_audited_and_gone_as_a_whole(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session
+) -> None:
+    needs("shore")
+    point = replace(lab.point("shore"), offered_rps=30.0)
+    folder = measure(lab.study("shore"), point)
+    load, served = read(folder, "load.json"), read(folder, "service.json")
+    assert load["errors"] == {}
+    assert load["replies"]["rows"] >= load["replies"]["count"] > 0
+    assert load["replies"]["failed"] == {}
+    facts = dict(map(tuple, served["setup"]))
+    assert facts["answers checked"].startswith("8 requests")
+    assert "payments" in facts["consistent"]
+    done = sum(map(int, re.findall(r"\d+", facts["consistent"])))
+    assert done >= 8 + load["replies"]["rows"], "every request that was answered was done"
+    members = [member.pid for member in proc.session(served["pid"])]
+    assert len(members) > 3
+    server = set(served["placement"]["server"])
+    assert all(os.sched_getaffinity(pid) <= server for pid in members)
+    # A connection's process has ended by now: its CPU time is in the sum all the same.
+    spent_s = read(folder, "host.json")["server_cpu_s"]
+    living_s = sum(member.cpu_ns for member in proc.session(served["pid"])) / 1e9
+    assert spent_s > 0
+    assert proc.used_ns(served["pid"]) / 1e9 >= max(spent_s, living_s)
+    session.end()
+    assert not any(map(is_alive, members))
 
 
 def test_memcached_holds_every_item_and_its_threads_are_pinned(

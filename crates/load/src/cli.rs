@@ -27,7 +27,8 @@ pub use requests::{ContentArgs, ReplyArgs};
 #[command(name = "sojourn-load", version, after_help = examples::EXAMPLES, max_term_width = 100)]
 pub struct Args {
     /// Where requests go: memcache://HOST:PORT, memcache+udp://, http://HOST:PORT/, https://, resp://,
-    /// echo://, or null: (no network); a unix socket: SCHEME://unix:/SOCKET, http://unix:/SOCKET:/PATH
+    /// postgres://USER@HOST:PORT/DATABASE, echo://, or null: (no network); a unix socket:
+    /// SCHEME://unix:/SOCKET, http://unix:/SOCKET:/PATH
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
 
@@ -277,6 +278,7 @@ impl Args {
         put(&mut job.header, content.header.as_ref());
         put(&mut job.body, content.body.as_ref());
         put(&mut job.body_file, content.body_file.as_ref());
+        put(&mut job.query, content.query.as_ref());
         put(&mut job.auth, content.auth.as_ref());
         put(&mut job.expect_status, reply.expect_status.as_ref());
         put(&mut job.expect_bytes, reply.expect_bytes.as_ref());

@@ -3,7 +3,8 @@
 //! Most protocols say nothing. One that does gives a [`Hello`] for each connection; it is held before
 //! the run begins, and again on every connection that is replaced while it goes on, without waiting.
 
-use std::fmt::Debug;
+use std::error::Error;
+use std::fmt::{self, Debug, Display, Formatter};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -24,7 +25,28 @@ pub enum Said {
 pub trait Hello: Send {
     /// Takes in what the server said since, nothing at first, and appends what is to be sent.
     fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> Said;
+    /// Why it was refused, and what would mend it; `None`: nothing particular.
+    fn why(&self) -> Option<Refusal> {
+        None
+    }
 }
+
+/// Why a greeting was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the server said, or lacks.
+    pub what: String,
+    /// What would mend it.
+    pub fix: String,
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl Error for Refusal {}
 
 type Begin = dyn Fn() -> Box<dyn Hello> + Send + Sync;
 
@@ -46,7 +68,7 @@ impl Greeting {
 }
 
 impl Debug for Greeting {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "a greeting" } else { "none" })
     }
 }
@@ -75,7 +97,7 @@ impl Talk {
             }
             match said {
                 Said::Done => return Ok(()),
-                Said::Refused => return Err(io::ErrorKind::PermissionDenied.into()),
+                Said::Refused => return Err(self.refused()),
                 Said::More => {}
             }
             let read = socket.read(&mut bytes)?;
@@ -84,5 +106,11 @@ impl Talk {
             }
             said = self.hello.say(&bytes[..read], &mut self.out);
         }
+    }
+
+    /// An error of the kind `PermissionDenied`, with the [`Refusal`] in it if there is one.
+    fn refused(&self) -> io::Error {
+        let kind = io::ErrorKind::PermissionDenied;
+        self.hello.why().map_or(kind.into(), |why| io::Error::new(kind, why))
     }
 }

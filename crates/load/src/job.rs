@@ -23,7 +23,8 @@ pub struct Job {
     pub schema: String,
     /// `memcache://HOST:PORT`, `memcache+udp://…`, `http://HOST:PORT/`, `https://…`, `resp://…`, `echo://…`, `null:`.
     /// Of `memcache` several, `HOST:PORT,HOST:PORT`: each holds the keys that hash to it. A unix socket:
-    /// `memcache://unix:/SOCKET`, `resp://unix:/SOCKET`, `http://unix:/SOCKET:/PATH`.
+    /// `memcache://unix:/SOCKET`, `resp://unix:/SOCKET`, `http://unix:/SOCKET:/PATH`. Of PostgreSQL:
+    /// `postgres://USER@HOST:PORT/DATABASE`, `postgres://USER@unix:/SOCKET:/DATABASE`.
     pub target: String,
     /// Offered load, requests/s: `50k`, or a schedule: `steps:10k@5s,20k@5s`, `ramp:1k..50k`,
     /// `sine:20k,5k,10s`. Ignored by `find_max`.
@@ -91,7 +92,10 @@ pub struct Job {
     pub body: String,
     /// HTTP: file that each request carries as it is; empty: none.
     pub body_file: String,
-    /// HTTP: `basic:` or `bearer:`, and where the secret is: `file:PATH` or `env:NAME`. Empty: none.
+    /// PostgreSQL: queries; `{}` or `{item}` in one is replaced by a number below `items`.
+    pub query: Vec<String>,
+    /// HTTP: `basic:` or `bearer:`, PostgreSQL: `password:`; and where the secret is: `file:PATH` or
+    /// `env:NAME`. Empty: none.
     pub auth: String,
     /// https: certificates of issuers, or of the server itself, in PEM; empty: those that this machine
     /// trusts.
@@ -102,15 +106,17 @@ pub struct Job {
     pub insecure: bool,
     /// HTTP: statuses that are a success, such as `200` or `200-299,404`. Empty: 200 to 299.
     pub expect_status: String,
-    /// Body size a GET reply must have, bytes; 0: any (memcache and RESP know it from `value_size`).
+    /// Body size a reply must have, bytes; 0: any (memcache and RESP know it from `value_size`). Of
+    /// PostgreSQL: of all values together.
     pub expect_bytes: u64,
-    /// HTTP: SHA-256 that the body of a reply must have, checked on a sample after the run. Empty: any.
+    /// HTTP, PostgreSQL: SHA-256 that the body of a reply must have, checked on a sample after the run
+    /// (of rows: a line for each, tabulators between columns). Empty: any.
     pub expect_sha256: String,
-    /// HTTP: regular expression that the body of a reply must match, checked on a sample after the run.
+    /// HTTP, PostgreSQL: regular expression that the body of a reply must match, checked on a sample after the run.
     /// Empty: any.
     pub expect_regex: String,
-    /// HTTP: an empty body is a reply too. Else a run in which more than 1 % of the replies to GETs were
-    /// empty is `unknown`.
+    /// HTTP: an empty body is a reply too, PostgreSQL: one that found and did nothing. Else a run in
+    /// which more than 1 % of the replies to GETs or queries were empty is `unknown`.
     pub allow_empty: bool,
     /// Options that only the target's protocol has, by name; `--describe` lists them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -187,6 +193,7 @@ impl Default for Job {
             header: Vec::new(),
             body: String::new(),
             body_file: String::new(),
+            query: vec!["SELECT 1".into()],
             auth: String::new(),
             ca_file: String::new(),
             server_name: String::new(),

@@ -47,4 +47,5 @@ pub mod table;
 pub mod tally;
 pub mod target;
 mod tidy;
+pub mod told;
 pub mod transports;

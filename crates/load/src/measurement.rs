@@ -14,6 +14,7 @@ use crate::outage;
 use crate::request::Request;
 use crate::sampled::Looked;
 use crate::server_watch::Seen;
+use crate::told::Heard;
 
 /// One run as it was: of every thread what it sent and what became of it, and what was seen beside.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub struct Measurement {
     pub was_lost: bool,
     /// What the bodies that were kept came to; `None`: nothing is expected of them.
     pub looked: Option<Looked>,
+    /// What the server told beside its replies; `None`: its protocol tells nothing.
+    pub told: Option<Heard>,
     /// What is left of the requests of a long run; `None`: plans and marks are whole.
     pub long: Option<Findings>,
 }

@@ -29,6 +29,7 @@ use crate::sampled::Sampled;
 use crate::sentinel::Sentinels;
 use crate::server_watch::ServerWatch;
 use crate::shards::Shards;
+use crate::told::Told;
 use crate::transports::{Ends, sockets, tls};
 use crate::{begin, cpu, schedule};
 
@@ -167,6 +168,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
             are_syscalls_counted: true,
             was_lost: false,
             looked: looks.sampled().map(Sampled::look),
+            told: looks.told().map(Told::heard),
         })
     })
 }

@@ -1,6 +1,7 @@
 //! Where requests go: scheme, host, port and path of `memcache://127.0.0.1:11211`, or of several servers
 //! that share the keys: `memcache://127.0.0.1:11211,127.0.0.1:11212`. Of a unix socket: its path, as in
-//! `memcache://unix:/run/memcached.sock` or `http://unix:/run/app.sock:/path`.
+//! `memcache://unix:/run/memcached.sock` or `http://unix:/run/app.sock:/path`. Who asks may stand before the
+//! host: `postgres://me@127.0.0.1/shop`.
 
 use std::net::ToSocketAddrs;
 
@@ -57,11 +58,13 @@ impl Scheme {
 pub struct Target {
     /// Protocol and carrier.
     pub scheme: &'static Scheme,
+    /// Who asks; empty: the target does not say.
+    pub user: String,
     /// Host name or address, without brackets; `unix:` and a path for a unix socket.
     pub host: String,
     /// Port; 0 for `null:` and unix sockets.
     pub port: u16,
-    /// What follows the authority: `/` or a path; only HTTP uses it.
+    /// What follows the authority: `/` or a path; HTTP asks for it, a database is named by it.
     pub path: String,
     /// Host and port of further servers, with which the first shares the keys.
     pub others: Vec<(String, u16)>,
@@ -78,6 +81,7 @@ impl Target {
         if scheme.carrier == Carrier::Nothing {
             return Ok(Self {
                 scheme,
+                user: String::new(),
                 host: String::new(),
                 port,
                 path: "/".into(),
@@ -85,23 +89,25 @@ impl Target {
             });
         }
         let rest = rest.strip_prefix("//").ok_or_else(|| wrong(text))?;
+        let (user, rest) = split_user(rest)?;
         if let Some(rest) = rest.strip_prefix(UNIX) {
-            return Self::of_unix(scheme, rest).ok_or_else(|| wrong_unix(text));
+            return Self::of_unix(scheme, user, rest).ok_or_else(|| wrong_unix(text));
         }
         let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
         let mut servers = authority.split(',').map(|one| split_port(one, port));
         let (host, port) = servers.next().flatten().ok_or_else(|| wrong(text))?;
         let others = servers.collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?;
-        Ok(Self { scheme, host, port, path: path.into(), others })
+        Ok(Self { scheme, user: user.into(), host, port, path: path.into(), others })
     }
 
     /// `/SOCKET` or `/SOCKET:/PATH`, as `NGINX` writes it.
-    fn of_unix(scheme: &'static Scheme, rest: &str) -> Option<Self> {
+    fn of_unix(scheme: &'static Scheme, user: &str, rest: &str) -> Option<Self> {
         let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
         let is_sound = socket.len() > 1 && socket.starts_with('/') && path.starts_with('/');
         let host = format!("{UNIX}{socket}");
         (is_sound && matches!(scheme.carrier, Carrier::Stream | Carrier::Tls)).then(|| Self {
             scheme,
+            user: user.into(),
             host,
             port: 0,
             path: path.into(),
@@ -158,6 +164,19 @@ fn address(at: (&str, u16)) -> Result<Address, Fault> {
             "check the spelling, or give the address in numbers",
         )
     })
+}
+
+/// Who asks, and the rest, of `USER@HOST…`. A password may stand there by mistake: it is not shown.
+fn split_user(rest: &str) -> Result<(&str, &str), Fault> {
+    let end = rest.find('/').unwrap_or(rest.len());
+    let Some(at) = rest[..end].rfind('@') else { return Ok(("", rest)) };
+    let user = &rest[..at];
+    if user.contains(':') {
+        let what = "a password does not stand in a target";
+        let fix = "write it into a file that only you may read, and give --auth password:file:PATH";
+        return Err(Fault::usage(what, "", fix));
+    }
+    Ok((user, &rest[at + 1..]))
 }
 
 /// `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
@@ -242,6 +261,21 @@ mod tests {
         for text in ["http://unix:", "http://unix:a", "http://unix:/a:b", "memcache+udp://unix:/a"]
         {
             assert!(parse(text).unwrap_err().fix.contains("unix:/SOCKET"), "{text}");
+        }
+    }
+
+    #[test]
+    fn who_asks_stands_before_the_host_and_a_password_is_never_shown() {
+        let shop = parse("postgres://me@127.0.0.1/shop").unwrap();
+        assert_eq!((shop.user.as_str(), shop.port, shop.path.as_str()), ("me", 5432, "/shop"));
+        let local = parse("postgresql://me@unix:/run/.s.PGSQL.5432:/shop").unwrap();
+        assert_eq!((local.user.as_str(), local.path.as_str()), ("me", "/shop"));
+        assert_eq!(local.host, "unix:/run/.s.PGSQL.5432");
+        assert_eq!(parse("postgres://unix:/run/a@b").unwrap().user, "");
+        for text in ["postgres://me:hunter2@h/shop", "http://me:hunter2@", "resp://:hunter2@h"] {
+            let fault = parse(text).unwrap_err();
+            assert!(fault.fix.contains("--auth"), "{fault}");
+            assert!(!fault.to_string().contains("hunter2"), "{fault}");
         }
     }
 

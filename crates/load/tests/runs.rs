@@ -5,6 +5,7 @@
 
 mod losses;
 mod mirror;
+mod postgres;
 mod replies;
 mod server;
 mod tls;

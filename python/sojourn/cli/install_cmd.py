@@ -43,6 +43,7 @@ def install(
       sojourn install                 what can be fetched, and what has been
       sojourn install vm --yes        a guest kernel for services in virtual machines
       sojourn install xapian          a search service: about 2 MB, a minute
+      sojourn install shore           PostgreSQL for the service shore
     """
     from sojourn import install as parts
 

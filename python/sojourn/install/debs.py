@@ -93,22 +93,30 @@ def others(debs: Sequence[Deb]) -> tuple[Deb, ...]:
         HostFault: apt cannot tell, or would not install them here.
     """
     names = [deb.package for deb in debs if deb.has_more]
-    if not names:
-        return ()
-    argv: list[str | Path] = ["apt-get", "install", "--print-uris", "-qq", *_WITHOUT_MORE, *names]
-    done = _tried(argv, Path("/"), ASK_S_MAX)
-    if done.returncode != 0:
-        last = " | ".join(done.stderr.strip().splitlines()[-3:])
-        raise HostFault(
-            f"what {', '.join(names)} depend on cannot be had: {last}",
-            at=shlex.join(map(str, argv)),
-            fix="run apt-get update; apt-get check tells what is broken",
-        )
-    found = (line["file"].partition("_")[0] for line in OFFER.finditer(done.stdout))
     known = {deb.package for deb in debs}
+    found = brought(*names) if names else ()
     return tuple(
         Deb(package=name) for name in found if name not in known and not name.startswith(_NEVER)
     )
+
+
+def brought(*packages: str) -> tuple[str, ...]:
+    """Names of packages that installing some would bring to this machine; none is downloaded.
+
+    Raises:
+        HostFault: apt cannot install them here; its last words say why.
+    """
+    apt = programs.find("apt-get", fix="fetching needs a Debian system with apt")
+    words = ("install", "--print-uris", "-qq", "-y", *_WITHOUT_MORE, *packages)
+    done = _tried([apt, *_AS_ROOT, *words], Path("/"), ASK_S_MAX)
+    if done.returncode != 0:
+        said = " | ".join(done.stderr.strip().splitlines()[-3:])
+        raise HostFault(
+            f"apt cannot install {', '.join(packages)} here: {said or f'exit {done.returncode}'}",
+            at=shlex.join(["apt-get", *words]),
+            fix="run apt-get update; where packages are broken, apt-get --fix-broken install",
+        )
+    return tuple(found["file"].partition("_")[0] for found in OFFER.finditer(done.stdout))
 
 
 def unpack(offer: Offer, into: Path) -> None:

@@ -174,7 +174,7 @@ def test_what_a_package_depends_on_comes_with_it_but_for_the_c_library(
     assert debs.others((web, Deb(package="web-dev"))) == (Deb(package="libmore1"),)
     assert "web-dev" not in told[0]
     assert debs.others((Deb(package="web"),)) == ()
-    with pytest.raises(HostFault, match="bad depend on cannot be had: E: no"):
+    with pytest.raises(HostFault, match="cannot install bad here: E: no"):
         debs.others((Deb(package="bad", has_more=True),))
 
 

@@ -59,6 +59,7 @@ class Part:
 
     Attributes:
         version: of what is fetched; another has another folder.
+        debs: its packages, or what finds out which they are on this machine.
         needs: programs of the machine that it is used with → the Debian package of each.
         builds: programs of the machine that `make` uses → the Debian package of each.
         make: from a folder with all packages unpacked, makes what is kept in another, and says
@@ -68,7 +69,7 @@ class Part:
     name: str
     about: str
     version: str
-    debs: tuple[Deb, ...]
+    debs: tuple[Deb, ...] | Callable[[], tuple[Deb, ...]]
     needs: Mapping[str, str] = field(default_factory=dict)
     builds: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[Path, Path], Mapping[str, str]]
@@ -114,7 +115,8 @@ def offers(part: Part) -> tuple[Offer, ...]:
     for program, package in part.builds.items():
         programs.find(program, fix=f"apt install {package}, then {part.command}")
     at = _fresh(part)
-    wanted = (*debs.others(part.debs), *part.debs)
+    asked = part.debs() if callable(part.debs) else part.debs
+    wanted = (*debs.others(asked), *asked)
     return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in wanted)
 
 

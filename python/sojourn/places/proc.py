@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,15 +63,27 @@ def pids() -> tuple[int, ...]:
 
 
 def session(leader: int) -> tuple[Stat, ...]:
-    """All processes of the session that `leader` opened, dead ones left out."""
-    found = (stat(pid) for pid in pids())
-    return tuple(s for s in found if s is not None and s.session == leader and s.state != "Z")
+    """All processes of the session that `leader` opened, and what came of them; no dead ones.
+
+    A server's processes may open sessions of their own, as each of PostgreSQL's does.
+    """
+    every = _every()
+    return _with_descendants({pid for pid, one in every.items() if one.session == leader}, every)
 
 
 def family(first: int) -> tuple[Stat, ...]:
     """A process and all that came of it, dead ones left out; () if it is gone."""
-    every = {found.pid: found for pid in pids() if (found := stat(pid)) is not None}
-    mine = {first} & set(every)
+    every = _every()
+    return _with_descendants({first} & set(every), every)
+
+
+def _every() -> dict[int, Stat]:
+    """All processes that can be seen, by number."""
+    return {found.pid: found for pid in pids() if (found := stat(pid)) is not None}
+
+
+def _with_descendants(mine: set[int], every: Mapping[int, Stat]) -> tuple[Stat, ...]:
+    """Some processes and all that came of them, in order, dead ones left out."""
     grew = bool(mine)
     while grew:
         fresh = {pid for pid, one in every.items() if one.parent in mine} - mine

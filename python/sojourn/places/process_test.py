@@ -127,6 +127,21 @@ def test_it_runs_in_a_session_of_its_own_and_is_noted(
     assert made.poll() is None
 
 
+def test_children_with_sessions_of_their_own_are_members_too(
+    start: Callable[..., Process],
+) -> None:
+    made = start(
+        """
+        import os, time
+        if os.fork() == 0:
+            os.setsid()
+            os.fork()
+        time.sleep(60)
+        """
+    )
+    eventually(lambda: len(proc.session(made.pid)) == 3, "as PostgreSQL's are")
+
+
 def test_stop_asks_first(start: Callable[..., Process], tmp_path: Path) -> None:
     made = start("""
         import signal, sys, time

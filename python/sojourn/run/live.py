@@ -123,8 +123,8 @@ class RunningService:
         return proc.tasks_of(self.members())
 
     def cpu_ns(self) -> int:
-        """CPU time its living processes have used, ns."""
-        return sum(member.cpu_ns for member in self.members())
+        """CPU time its processes have used, ns, those included that ended and were waited for."""
+        return sum(member.cpu_ns + member.ended_ns for member in self.members())
 
     def workers_cpu_ns(self) -> Mapping[int, int]:
         """CPU time of each worker with its crew so far, ns, by thread; {}: it cannot be told."""

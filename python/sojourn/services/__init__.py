@@ -20,6 +20,7 @@ from sojourn.services import (
     null,
     ordered_map,
     redis,
+    shore,
     sphinx,
     synthetic,
     xapian,
@@ -40,6 +41,7 @@ KINDS = kinds.table(
     xapian.KIND,
     sphinx.KIND,
     moses.KIND,
+    shore.KIND,
     container.KIND,
     synthetic.KIND,
 )

@@ -17,7 +17,7 @@ from sojourn.places import ports
 from sojourn.services import talk
 from sojourn.services.kind import Json
 from sojourn.services.params import Param, Value
-from sojourn.services.where import HTTP, PORTS, Where
+from sojourn.services.where import HTTP, PORTS, POSTGRES, Where
 
 LEARN = -1  # of `expect_bytes`: as long as the first replies
 TRIES = 3
@@ -54,6 +54,14 @@ PARAMS = (
         hi=100_000_000,
     ),
 )  # fmt: skip
+
+
+#: What is said to a server to see whether it answers, and how its reply begins.
+FIRST_WORDS: Mapping[str, tuple[bytes, tuple[bytes, ...]]] = {
+    "resp": (talk.PING, (b"+PONG",)),
+    "memcache": (talk.VERSION, (b"VERSION ",)),
+    POSTGRES: (talk.SSL_REQUEST, talk.SSL_REPLIES),
+}
 
 
 class RefusedError(Exception):
@@ -110,10 +118,9 @@ class Asked:
             if where.scheme in HTTP:
                 got = talk.get(where, where.path, within_s)
                 return got.status < 500 and (not self.is_plain or 200 <= got.status < 300)
-            if where.scheme == "resp":
-                return talk.say(where, talk.PING, within_s).startswith(b"+PONG")
-            if where.scheme == "memcache":
-                return talk.say(where, talk.VERSION, within_s).startswith(b"VERSION ")
+            if where.scheme in FIRST_WORDS:
+                words, replies = FIRST_WORDS[where.scheme]
+                return talk.say(where, words, within_s).startswith(replies)
             if where.scheme == "memcache+udp":
                 return True  # the generator alone tells
             talk.connected(where, within_s).close()
@@ -133,6 +140,7 @@ class Asked:
         _reach(where)
         judge: Callable[[Where], Proof] | None = {
             "http": self._http, "https": self._http, "resp": _resp, "memcache": _memcache,
+            POSTGRES: _postgres,
         }.get(where.scheme)  # fmt: skip
         return judge(where) if judge else Proof()
 
@@ -223,6 +231,14 @@ def _memcache(where: Where) -> Proof:
     if not heard.startswith(b"VERSION "):
         raise _other(where, f"version is answered with {_shown(heard)}")
     return Proof(facts=(("version", heard.decode("ascii", "replace").split()[1]),))
+
+
+def _postgres(where: Where) -> Proof:
+    """Who may come in and what it answers is said by the generator, which logs in."""
+    heard = talk.say(where, talk.SSL_REQUEST)
+    if heard not in talk.SSL_REPLIES:
+        raise _other(where, f"a first word is answered with {_shown(heard)}")
+    return Proof()
 
 
 def _other(where: Where, why: str) -> RefusedError:

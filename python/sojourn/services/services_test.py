@@ -36,6 +36,7 @@ NO_KIND = {
         "where",
         "words",
     ),
+    *("cluster", "postgres", "sql", "tpcc"),
 }
 
 

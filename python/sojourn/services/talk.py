@@ -26,6 +26,7 @@ PING = b"*1\r\n$4\r\nPING\r\n"
 VERSION = b"version\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 SSL_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"  # PostgreSQL, "Message Formats"
+SSL_REPLIES = (b"S", b"N")
 HTTP, RESP, MEMCACHE, TLS = "http", "resp", "memcache", "tls"
 #: What it is → its name for people.
 NAMES = {
@@ -106,7 +107,7 @@ def recognise(where: Where) -> tuple[str, bytes]:
         first = first or heard
         if name := classified(heard):
             return name, heard
-    if say(where, SSL_REQUEST) in {b"S", b"N"}:
+    if say(where, SSL_REQUEST) in SSL_REPLIES:
         return "postgres", first
     return "", first
 

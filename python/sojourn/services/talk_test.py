@@ -131,6 +131,7 @@ def test_a_socket_and_a_bare_port_say_no_protocol() -> None:
         ("http://h:x/", "'x' is no port"),
         ("http://::1:80/", "brackets"),
         ("http://me:secret@h/", "password"),
+        ("postgres://me:secret@h/shop", "a password does not stand in it"),
     ],
 )
 def test_what_is_no_target_is_refused_with_one_that_is(text: str, why: str) -> None:
@@ -138,6 +139,16 @@ def test_what_is_no_target_is_refused_with_one_that_is(text: str, why: str) -> N
         where.parse(text, at="here")
     assert caught.value.at == "here"
     assert caught.value.fix
+
+
+def test_a_database_is_named_with_who_asks_and_a_password_is_not_shown() -> None:
+    local = where.parse("postgresql://me@unix:/run/.s.PGSQL.5432:/shop", at="")
+    assert local.url == "postgres://me@unix:/run/.s.PGSQL.5432:/shop"
+    assert where.parse("postgres://db/shop", at="").url == "postgres://db:5432/shop"
+    with pytest.raises(SpecFault) as caught:
+        where.parse("postgres://me:secret@h/shop", at="")
+    assert "secret" not in str(caught.value)
+    assert "password:file:PATH" in caught.value.fix
 
 
 @pytest.mark.parametrize(
@@ -165,6 +176,8 @@ def test_who_speaks_is_told_by_the_first_bytes(
         (redis, "http", r"not speak HTTP/1, it looks like RESP \(Redis\)", "try redis://"),
         (memcached, "resp", "it looks like memcache", "try memcache://"),
         (web, "memcache", "it looks like HTTP/1", "try http://"),
+        (web, "postgres", "it looks like HTTP/1", "try http://"),
+        (lambda _: b"S", "resp", "it looks like PostgreSQL", "try postgres://"),
         (tls, "http", "it looks like TLS", "try https://"),
         (silence, "resp", "what it says is silence", "scheme of what it speaks"),
         (status("401 No", 'WWW-Authenticate: Basic realm="x"'), "http", "401 .*Basic", "header"),

@@ -14,10 +14,14 @@ from typing import Self
 from sojourn.errors import SpecFault
 
 #: Other names of the generator's schemes, as people know them.
-ALIASES = {"redis": "resp", "valkey": "resp", "memcached": "memcache"}
+ALIASES = {
+    "redis": "resp", "valkey": "resp", "memcached": "memcache", "postgresql": "postgres",
+}  # fmt: skip
 #: Ports where none is given.
-PORTS = {"http": 80, "https": 443, "memcache": 11211, "memcache+udp": 11211, "resp": 6379}
+PORTS = {"http": 80, "https": 443, "memcache": 11211, "memcache+udp": 11211, "resp": 6379,
+         "postgres": 5432}  # fmt: skip
 HTTP = ("http", "https")
+POSTGRES = "postgres"
 EXAMPLES = "http://localhost:8080/, redis://localhost:6379, localhost:8080 or unix:/run/app.sock"
 PORT_MAX = 65_535
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)")
@@ -32,9 +36,10 @@ class Where:
         scheme: of the generator's target; "": not told.
         host: name or address, without brackets; "" for a unix socket.
         port: 0 for a unix socket.
-        path: what follows, for HTTP.
+        path: what follows, for HTTP, or names a database.
         socket: the unix socket; None: it listens on a port.
         others: further servers that share the keys, as they were typed: `,host:port`.
+        user: who asks a database; "": the generator's own choice.
     """
 
     scheme: str
@@ -43,6 +48,7 @@ class Where:
     path: str = "/"
     socket: Path | None = None
     others: str = ""
+    user: str = ""
 
     @property
     def authority(self) -> str:
@@ -55,10 +61,11 @@ class Where:
     @property
     def url(self) -> str:
         """As the generator's target has it."""
-        path = self.path if self.scheme in HTTP else ""
+        path = self.path if self.scheme in (*HTTP, POSTGRES) else ""
+        user = f"{self.user}@" if self.user else ""
         if self.socket is not None:
-            return f"{self.scheme}://unix:{self.socket}{f':{path}' if path else ''}"
-        return f"{self.scheme}://{self.authority}{path}"
+            return f"{self.scheme}://{user}unix:{self.socket}{f':{path}' if path else ''}"
+        return f"{self.scheme}://{user}{self.authority}{path}"
 
     def speaking(self, scheme: str) -> Self:
         """The same where this is spoken."""
@@ -85,6 +92,8 @@ def parse(text: str, *, at: str) -> Where:
     'http://[::1]:8080/a?b=c'
     >>> parse("http://unix:/run/app.sock:/a", at="").url
     'http://unix:/run/app.sock:/a'
+    >>> parse("postgresql://me@db/shop", at="").url
+    'postgres://me@db:5432/shop'
     """
     text = text.strip()
     if not text or any(not c.isprintable() or c.isspace() for c in text):
@@ -95,9 +104,10 @@ def parse(text: str, *, at: str) -> Where:
     if found := _URL.fullmatch(text):
         scheme, rest = found[1].lower(), found[2]
     scheme = ALIASES.get(scheme, scheme)
+    user, rest = _who(text, rest, at) if scheme == POSTGRES else ("", rest)
     if scheme and (found := _UNIX.fullmatch(rest)):
         socket, _, path = found[1].partition(":")
-        return Where(scheme=scheme, socket=Path(socket), path=path or "/")
+        return Where(scheme=scheme, socket=Path(socket), path=path or "/", user=user)
     cut = min((rest.find(mark) for mark in "/?#" if mark in rest), default=len(rest))
     authority, path = rest[:cut], rest[cut:].partition("#")[0]
     if "@" in authority:
@@ -106,7 +116,20 @@ def parse(text: str, *, at: str) -> Where:
     first, comma, others = authority.partition(",")
     host, port = _split(first, PORTS.get(scheme, 0), text, at)
     path = path if path.startswith("/") else f"/{path}"
-    return Where(scheme=scheme, host=host, port=port, path=path, others=f"{comma}{others}")
+    others = f"{comma}{others}"
+    return Where(scheme=scheme, host=host, port=port, path=path, others=others, user=user)
+
+
+def _who(text: str, rest: str, at: str) -> tuple[str, str]:
+    """Who asks, and the rest, of `USER@HOST…`; a password there is refused, and not shown."""
+    before, mark, behind = rest.partition("@")
+    if not mark or "/" in before:
+        return "", rest
+    if ":" in before:
+        text = text.replace(before, before.partition(":")[0] + ":…", 1)
+        fix = 'leave it out, and say in [services.load]: auth = "password:file:PATH"'
+        raise _wrong(text, "a password does not stand in it", at, fix=fix)
+    return before, behind
 
 
 def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:

@@ -26,6 +26,10 @@ Examples:
     sojourn-load 'https://api.test/search?q={item}' --items 1000 --rate 2k \\
       --auth bearer:file:token --expect-regex '\"hits\": *[1-9]'
 
+  Rows of a database by their numbers, the password in a file:
+    sojourn-load postgres://me@127.0.0.1/shop --auth password:file:secret --items 100000 \\
+      --query 'SELECT name FROM goods WHERE id = {}' --rate 2k
+
   A job from another program:
     echo '{\"target\":\"null:\",\"rate\":\"100k\",\"duration\":\"2s\"}' | sojourn-load --job - --json -
 

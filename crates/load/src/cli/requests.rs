@@ -13,7 +13,7 @@ pub struct ContentArgs {
     /// Popularity of keys or paths: uniform, zipf:S, hot:SHARE,OF, order (one after another) [uniform]
     #[arg(long, value_name = "KIND")]
     pub popularity: Option<String>,
-    /// Distinct keys (memcache, RESP), or numbers for {} in a path (HTTP) [10000]
+    /// Distinct keys (memcache, RESP), or numbers for {} in a path or query [10000]
     #[arg(long, value_name = "COUNT", value_parser = count)]
     pub items: Option<u64>,
     /// Key length, bytes, as a distribution: 30, fb_key; at least the digits of --items [30]
@@ -50,8 +50,12 @@ pub struct ContentArgs {
     /// HTTP: file that each request carries as it is [none]
     #[arg(long, value_name = "FILE")]
     pub body_file: Option<String>,
-    /// HTTP: basic:file:PATH, basic:env:NAME, bearer:file:PATH or bearer:env:NAME: who asks; basic reads
-    /// USER:PASSWORD there, bearer a token, and neither is ever shown [none]
+    /// PostgreSQL: what is asked for, with {} or {item} as a number below --items; may be given several
+    /// times [SELECT 1]
+    #[arg(long, value_name = "SQL", allow_hyphen_values = true)]
+    pub query: Option<Vec<String>>,
+    /// Who asks. HTTP: basic: or bearer:, PostgreSQL: password:, and file:PATH or env:NAME behind it;
+    /// basic reads USER:PASSWORD there, bearer a token, and none is ever shown [none]
     #[arg(long, value_name = "WHERE")]
     pub auth: Option<String>,
     /// An option that only the target's protocol has, NAME=VALUE; may be given several times [none]
@@ -69,17 +73,17 @@ pub struct ReplyArgs {
     /// HTTP: statuses that are a success, such as 200 or 200-299,404; none: 200-299 [none]
     #[arg(long, value_name = "LIST")]
     pub expect_status: Option<String>,
-    /// HTTP: body size every reply must have, bytes; 0: any [0]
+    /// HTTP, PostgreSQL: body size every reply must have, bytes; 0: any [0]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub expect_bytes: Option<u64>,
-    /// HTTP: SHA-256 of the body, checked after the run on an even sample of 200 to 400 replies; one
+    /// HTTP, PostgreSQL: SHA-256 of the body, checked after the run on an even sample of 200 to 400 replies; one
     /// that differs makes the verdict unknown [none]
     #[arg(long, value_name = "HEX")]
     pub expect_sha256: Option<String>,
-    /// HTTP: what the body must contain, a regular expression, checked on the same sample [none]
+    /// HTTP, PostgreSQL: what the body must contain, a regular expression, checked on the same sample [none]
     #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
     pub expect_regex: Option<String>,
-    /// HTTP: an empty body is a reply too; else more than 1 % of them make the verdict unknown
+    /// HTTP, PostgreSQL: an empty body is a reply too; else more than 1 % of them make the verdict unknown
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub allow_empty: Option<bool>,
 }

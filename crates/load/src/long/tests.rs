@@ -117,6 +117,7 @@ fn in_segments(whole: &Measurement) -> Measurement {
     Measurement {
         job: whole.job.clone(),
         looked: None,
+        told: None,
         threads: runs,
         sentinels: whole.sentinels.clone(),
         server_seen: whole.server_seen.clone(),

@@ -8,8 +8,11 @@ pub(crate) mod http;
 mod line;
 mod memcache;
 mod null;
+mod postgres;
 mod resp;
+mod secret;
 mod udp;
+mod wishes;
 
 use std::sync::Arc;
 
@@ -23,6 +26,7 @@ use crate::job::Job;
 use crate::marks::Outcome;
 use crate::sampled::Sampled;
 use crate::target::{Scheme, Target};
+use crate::told::Told;
 
 pub(crate) use udp::id_of as datagram_id;
 
@@ -76,6 +80,10 @@ pub trait Protocol: Send + Sync {
     fn sampled(&self) -> Option<&Sampled> {
         None
     }
+    /// Where decoders put what the server tells beside its replies; `None`: nowhere.
+    fn told(&self) -> Option<&Told> {
+        None
+    }
 }
 
 /// Reads the replies of one connection, in order.
@@ -114,6 +122,10 @@ pub struct ProtocolKind {
     /// Whether only the server knows what a reply holds: then bodies that are empty or change are told,
     /// and the job says what it expects of them.
     pub is_opaque: bool,
+    /// Whether a target may name who asks.
+    pub has_user: bool,
+    /// Keys of the job that only some protocols read, of which this is one.
+    pub wishes: &'static [&'static str],
     /// Which of its parameters no other protocol has: they are given with the job's `option`.
     pub options: &'static [&'static str],
     /// Puts into the job what only this protocol reads from it and the target.
@@ -137,6 +149,8 @@ pub const PLAIN: ProtocolKind = ProtocolKind {
     operations: &[Operation { name: "get", share: "" }],
     shards: false,
     is_opaque: false,
+    has_user: false,
+    wishes: &[],
     options: &[],
     settle: |_, _| Ok(()),
     items: |job| job.items,
@@ -147,7 +161,7 @@ pub const PLAIN: ProtocolKind = ProtocolKind {
 
 /// Every protocol, in reading order.
 pub const KINDS: &[ProtocolKind] =
-    &[memcache::KIND, http::KIND, resp::KIND, echo::KIND, null::KIND];
+    &[memcache::KIND, http::KIND, resp::KIND, postgres::KIND, echo::KIND, null::KIND];
 
 /// Reads a target of any protocol.
 pub fn target(text: &str) -> Result<Target, Fault> {
@@ -212,8 +226,11 @@ impl ProtocolKind {
         if job.preload && self.operation("set").is_none() {
             return Err(lacks(target, "set", "preload"));
         }
-        if !self.is_opaque {
-            refuse_wishes(job, target)?;
+        wishes::refuse(self, job, target)?;
+        if !target.user.is_empty() && !self.has_user {
+            let what = format!("{} has no user in its target", target.scheme.name);
+            let fix = if self.wishes.contains(&"auth") { "give --auth" } else { "leave it out" };
+            return Err(Fault::usage(what, "target", fix));
         }
         let unknown = job.option.keys().find(|key| !self.options.contains(&key.as_str()));
         if let Some(key) = unknown {
@@ -249,26 +266,6 @@ fn lacks(target: &Target, name: &str, at: &str) -> Fault {
         at,
         format!("leave it out, or use a target of {}", names.join(", ")),
     )
-}
-
-/// Refuses what only a protocol with methods, headers and bodies can do.
-fn refuse_wishes(job: &Job, target: &Target) -> Result<(), Fault> {
-    let usual = Job::default();
-    let keys = [
-        ("paths_file", !job.paths_file.is_empty()),
-        ("method", job.method != usual.method),
-        ("header", !job.header.is_empty()),
-        ("body", !job.body.is_empty()),
-        ("body_file", !job.body_file.is_empty()),
-        ("auth", !job.auth.is_empty()),
-        ("expect_status", !job.expect_status.is_empty()),
-        ("expect_sha256", !job.expect_sha256.is_empty()),
-        ("expect_regex", !job.expect_regex.is_empty()),
-        ("allow_empty", job.allow_empty),
-    ];
-    let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-    let what = format!("{} has no {key}: every reply is checked as it is", target.scheme.name);
-    Err(Fault::usage(what, key, "leave it out, or use a target of http"))
 }
 
 /// The protocol that `target` speaks, set up for `job`.

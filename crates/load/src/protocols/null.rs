@@ -55,6 +55,8 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     operations: &[Operation { name: "get", share: "" }],
     shards: false,
     is_opaque: false,
+    has_user: false,
+    wishes: &[],
     options: &[],
     settle: |_, _| Ok(()),
     items: |job| job.items,

@@ -11,13 +11,13 @@ mod batches;
 mod edges;
 mod requests;
 
-fn set_up(target: &str, change: impl FnOnce(&mut Job)) -> Arc<dyn Protocol> {
+pub(crate) fn set_up(target: &str, change: impl FnOnce(&mut Job)) -> Arc<dyn Protocol> {
     let mut job = Job { target: target.into(), items: 50, ..Job::default() };
     change(&mut job);
     build(&job, &super::target(&job.target).unwrap()).unwrap()
 }
 
-fn asked(op: Op, item: u32) -> Asked {
+pub(crate) fn asked(op: Op, item: u32) -> Asked {
     Asked { op, item, id: item }
 }
 
@@ -38,7 +38,12 @@ fn value(item: u32) -> String {
 }
 
 /// Outcome and body bytes of each reply, with `bytes` cut at `cuts`; stops at garbage.
-fn replies(protocol: &dyn Protocol, asked: &[Asked], bytes: &[u8], cuts: &[usize]) -> Vec<Reply> {
+pub(crate) fn replies(
+    protocol: &dyn Protocol,
+    asked: &[Asked],
+    bytes: &[u8],
+    cuts: &[usize],
+) -> Vec<Reply> {
     let mut decoder = protocol.decoder();
     let mut replies = Vec::new();
     let mut edges = vec![0];
@@ -230,6 +235,7 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("memcache", memcache()),
         ("http", http()),
         ("resp", resp()),
+        ("postgres", postgres::tests::case()),
         ("echo", echo()),
         ("null", null()),
     ];

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sampled::Looked;
 use crate::tally::Tally;
+use crate::told::Heard;
 use crate::transports::tls::Seen;
 
 /// Bodies of the replies to the protocol's usual operation (`get`), hits alone: how long they were, and
@@ -22,6 +23,8 @@ pub struct Replies {
     pub bytes_min: Option<u64>,
     /// Longest body, bytes.
     pub bytes_max: Option<u64>,
+    /// Rows of all replies, warm-up included; `null` where the protocol has none.
+    pub rows: Option<u64>,
     /// Empty bodies.
     pub empty: u64,
     /// Bodies that were not as long as the first one to the same request; `null` where the protocol knows
@@ -40,8 +43,8 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// Those of `all`, and what was `looked` at.
-    pub(crate) fn of(all: &Tally, looked: Option<&Looked>) -> Self {
+    /// Those of `all`, what was `looked` at, and what was `told` beside them.
+    pub(crate) fn of(all: &Tally, looked: Option<&Looked>, told: Option<&Heard>) -> Self {
         let bodies = &all.bodies;
         let is_any = bodies.count > 0;
         let mut this = Self {
@@ -49,6 +52,7 @@ impl Replies {
             bytes_mean: is_any.then(|| bodies.bytes as f64 / bodies.count as f64),
             bytes_min: is_any.then_some(bodies.min.into()),
             bytes_max: is_any.then_some(bodies.max.into()),
+            rows: told.map(|told| told.rows),
             empty: bodies.empty,
             changed: bodies.are_followed().then_some(bodies.changed),
             ..Self::default()

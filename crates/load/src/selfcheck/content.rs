@@ -86,7 +86,9 @@ pub(super) fn notes(evidence: &Evidence) -> Vec<String> {
     let sample = replies.checked_every.filter(|_| replies.failed.is_empty()).map(|every| {
         format!("{} replies checked, one in {every}: all as expected", replies.checked)
     });
-    [empty, changed, sample].into_iter().flatten().collect()
+    let refused = (!evidence.complaints.is_empty())
+        .then(|| format!("the server says {}", evidence.complaints.join("; ")));
+    [empty, changed, sample, refused].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -107,6 +107,8 @@ pub struct Evidence {
     pub wrong_replies: u64,
     /// Bodies of replies, as they go into the result.
     pub replies: Replies,
+    /// What the server said of requests that it refused, the first of each kind.
+    pub complaints: Vec<String>,
     /// Whether an empty body is no reply.
     pub needs_bodies: bool,
     /// Replies whose status was not one of those expected.
@@ -197,7 +199,8 @@ impl Evidence {
                 .iter()
                 .map(|kind| all.errors_of(kind))
                 .sum(),
-            replies: Replies::of(all, run.looked.as_ref()),
+            replies: Replies::of(all, run.looked.as_ref(), run.told.as_ref()),
+            complaints: run.told.clone().unwrap_or_default().complaints,
             needs_bodies: needs_bodies(&run.job),
             other_statuses: all.errors_of("status") + all.errors_of("miss"),
             errors: all.errors.values().sum(),

@@ -78,7 +78,7 @@ const KNOWN: [(&[u8], &str, &str); 12] = [
     (b"-NOAUTH", "Redis", "resp"),
     (b"\0\0\x12\x04", "HTTP/2", ""),
     (b"\0\0\x18\x04", "HTTP/2", ""),
-    (b"E\0\0\0", "PostgreSQL", ""),
+    (b"E\0\0\0", "PostgreSQL", "postgres"),
     (b"SSH-", "SSH", ""),
     (b"220 ", "mail or FTP", ""),
 ];
@@ -110,7 +110,7 @@ fn fix(target: &Target, heard: &[u8]) -> String {
     }
     format!(
         "the server on {place} probably speaks another protocol, or hangs: name its own \
-         scheme, such as memcache://, http://, resp:// or echo://"
+         scheme, such as memcache://, http://, resp://, postgres:// or echo://"
     )
 }
 

@@ -34,18 +34,27 @@ fn failed(evidence: &Evidence) -> Option<String> {
     if is_dead {
         return Some(format!(
             "no request succeeded (see errors{}); check that the service is up, and lets us in",
-            first_line(&evidence.talk.heard)
+            said(evidence)
         ));
     }
     let failed = share(evidence.errors, evidence.requests);
     (evidence.qos_bound_ns.is_none() && failed > SHARE_MAX).then(|| {
         format!(
-            "{:.1} % of requests failed (see errors), {:.0} % may without a QoS bound to decide on it; \
+            "{:.1} % of requests failed (see errors{}), {:.0} % may without a QoS bound to decide on it; \
              lower the rate, raise timeout, or give qos_quantile and qos_bound",
             failed * 100.0,
+            evidence.complaints.first().map_or(String::new(), |it| format!("; the server says {it}")),
             SHARE_MAX * 100.0
         )
     })
+}
+
+/// Why the server refused what it refused, to stand behind "see errors".
+fn said(evidence: &Evidence) -> String {
+    match evidence.complaints.first() {
+        Some(complaint) => format!("; the server says {complaint}"),
+        None => first_line(&evidence.talk.heard),
+    }
 }
 
 /// What the first reply began with, to stand behind "see errors"; a status and why, as a rule.

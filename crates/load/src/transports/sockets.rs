@@ -10,7 +10,7 @@ use sojourn_base::Fault;
 
 use super::Reopen;
 use crate::address::Address;
-use crate::hello::{Greeting, Talk};
+use crate::hello::{Greeting, Refusal, Talk};
 
 /// How long all connections together may take to open.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -186,6 +186,9 @@ fn greet(mut talk: Talk, socket: &Socket, within: Duration) -> io::Result<()> {
 }
 
 fn not_greeted(error: &io::Error, address: &Address) -> Fault {
+    if let Some(why) = error.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>()) {
+        return Fault::failed(format!("{address}: {}", why.what), "target", why.fix.clone());
+    }
     let cause = match error.kind() {
         io::ErrorKind::PermissionDenied => "the server refused it".into(),
         io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),

@@ -125,7 +125,8 @@ def test_bodies_and_handshakes_of_many_are_those_of_all() -> None:
         of = dict.fromkeys(("bytes_mean", "bytes_min", "bytes_max"), length if count else None)
         return {
             "count": count, **of, "empty": 1, "changed": changed, "checked": 300, "too_long": 0,
-            "checked_every": count // 300 or 1, "example": '"x"' if failed else None,
+            "checked_every": count // 300 or 1, "rows": 2 * count,
+            "example": '"x"' if failed else None,
             "failed": {"expect_regex": failed} if failed else {},
         }  # fmt: skip
 
@@ -133,6 +134,7 @@ def test_bodies_and_handshakes_of_many_are_those_of_all() -> None:
     assert found is not None
     assert (found["bytes_mean"], found["bytes_min"], found["bytes_max"]) == (30.0, 10, 40)
     assert (found["changed"], found["checked"], found["checked_every"]) == (5, 900, 4)
+    assert found["rows"] == 3600
     assert (found["failed"], found["example"]) == ({"expect_regex": 5}, '"x"')
     unknown = replies.merged([part(1, 1, 0, 0), part(1, 1, 0, None)])
     assert unknown is not None

@@ -17,12 +17,14 @@ def merged(parts: Sequence[Table | None]) -> dict[str, Any] | None:
     count = sum(part["count"] for part in known)
     total = sum((part["bytes_mean"] or 0.0) * part["count"] for part in known)
     changed = [part["changed"] for part in known]
+    rows = [part.get("rows") for part in known]
     example = [part["example"] for part in known if part["example"]]
     return {
         "count": count,
         "bytes_mean": total / count if count else None,
         "bytes_min": _known(min, [part["bytes_min"] for part in known]),
         "bytes_max": _known(max, [part["bytes_max"] for part in known]),
+        "rows": None if None in rows else sum(rows),
         "empty": sum(part["empty"] for part in known),
         "changed": None if None in changed else sum(changed),
         "checked": sum(part["checked"] for part in known),

@@ -3,11 +3,11 @@
 //! A job is written into results, logs and process lists, and names only where the secret is.
 //! Sources: RFC 7617 (Basic), RFC 6750 (Bearer).
 
-use std::fmt::Display;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sojourn_base::Fault;
+
+use crate::protocols::secret;
 
 const FIX: &str = "write basic:file:PATH, basic:env:NAME, bearer:file:PATH or bearer:env:NAME; basic reads \
                    USER:PASSWORD there, bearer a token";
@@ -21,7 +21,7 @@ pub(super) fn header(auth: &str) -> Result<String, Fault> {
     let (Some(scheme), Some(place), Some(name)) = (words.next(), words.next(), words.next()) else {
         return Err(wrong("auth is not SCHEME:PLACE:NAME")); // it may hold a secret: it is not shown
     };
-    let secret = secret(place, name)?;
+    let secret = secret::read(place, name, FIX)?;
     let secret = secret.trim_end_matches(['\r', '\n']);
     match scheme {
         "basic" if secret.contains(':') => {
@@ -31,22 +31,6 @@ pub(super) fn header(auth: &str) -> Result<String, Fault> {
         "bearer" if is_token(secret) => Ok(format!("Authorization: Bearer {secret}\r\n")),
         "bearer" => Err(wrong(format!("what {place}:{name} holds is not a token"))),
         _ => Err(wrong("auth is neither basic nor bearer")),
-    }
-}
-
-/// What is not there may be the secret itself, written where its place belongs: it is not shown.
-fn secret(place: &str, name: &str) -> Result<String, Fault> {
-    let absent = |error: &dyn Display| {
-        let what = format!("no secret can be read where auth says ({place}): {error}");
-        Fault::usage(what, "auth", FIX)
-    };
-    match place {
-        "file" => std::fs::read_to_string(name).map_err(|error| absent(&error)),
-        "env" => std::env::var(name).map_err(|error| match error {
-            std::env::VarError::NotPresent => absent(&"that variable is not set"),
-            std::env::VarError::NotUnicode(_) => absent(&"that variable is not text"),
-        }),
-        _ => Err(wrong("auth names neither a file nor a variable")),
     }
 }
 

@@ -16,14 +16,16 @@ fn outcome(protocol: &dyn Protocol, asked: Asked, bytes: &[u8]) -> Option<Outcom
 /// Bytes of each body; no reply ends before its last byte.
 #[test]
 fn bodies_are_counted_and_replies_end_with_their_last_byte() {
-    let wanted: [(&str, &[u32]); 5] = [
+    let wanted: [(&str, &[u32]); 6] = [
         ("memcache", &[200, 0, 0, 200, 5, 0, 400, 600, 0]),
         ("http", &[5, 5, 3, 0, 4, 0, 5]),
         ("resp", &[200, 0, 0, 0, 200, 0, 0]),
+        ("postgres", &[5, 5, 0, 0, 5, 5, 5]),
         ("echo", &[200, 200, 200]),
         ("null", &[0, 0, 0]),
     ];
-    for ((name, case), (_, wanted)) in cases().into_iter().zip(wanted) {
+    for ((name, case), (of, wanted)) in cases().into_iter().zip(wanted) {
+        assert_eq!(name, of);
         let got = replies(case.protocol.as_ref(), &case.asked, &case.bytes, &[]);
         assert_eq!(got.iter().map(|reply| reply.body_bytes).collect::<Vec<_>>(), wanted, "{name}");
     }
