@@ -27,7 +27,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Fetch what the lab needs for some places; sizes are said first, and it asks.
+    """Fetch what some places and services need; sizes are said first, and it asks.
 
     Packages come from this machine's own apt sources and mirror, verified by their signatures and
     pinned hashes. They are unpacked for the lab alone, below ~/.cache/sojourn (SOJOURN_CACHE);
@@ -37,6 +37,7 @@ def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> Non
     Examples:
       sojourn install                 what can be fetched, and what has been
       sojourn install vm --yes        a guest kernel for services in virtual machines
+      sojourn install specjbb --yes   the Java service, compiled; with a JDK if there is none
     """
     from sojourn import install as parts
 
@@ -49,7 +50,9 @@ def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> Non
     total = sum(one.bytes for one in offered)
     for one in offered:
         say(f"  {one.deb.package}: {show_bytes(one.bytes)} to download")
-    if not yes:
+    if not offered:
+        say("  nothing to download: this machine has what it takes")
+    if offered and not yes:
         if not sys.stdin.isatty():
             raise SpecFault(
                 f"nobody is there to be asked whether to download {show_bytes(total)}",

@@ -7,11 +7,11 @@ line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.install import vm
+from sojourn.install import specjbb, vm
 from sojourn.install.part import Made, Part, fetch, offers
 
 #: Everything that can be fetched, in reading order.
-KINDS = kinds.table(vm.PART)
+KINDS = kinds.table(vm.PART, specjbb.PART)
 
 __all__ = ["KINDS", "Made", "Part", "fetch", "offers", "part"]
 

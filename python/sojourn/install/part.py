@@ -59,6 +59,7 @@ class Part:
     Attributes:
         version: of what is fetched; another has another folder.
         needs: programs of the machine that it is used with → the Debian package of each.
+        lacking: further packages, which only a machine needs that has not got the like itself.
         make: from a folder with all packages unpacked, makes what is kept in another, and says
             facts about it; OSError or ValueError if a package has not what it should.
     """
@@ -67,6 +68,7 @@ class Part:
     about: str
     version: str
     debs: tuple[Deb, ...]
+    lacking: Callable[[], tuple[Deb, ...]] = tuple
     needs: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[Path, Path], Mapping[str, str]]
 
@@ -109,7 +111,8 @@ class Part:
 def offers(part: Part) -> tuple[Offer, ...]:
     """What would be downloaded for it; HostFault if it cannot be had."""
     at = _fresh(part)
-    return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in part.debs)
+    wanted = (*part.debs, *part.lacking())
+    return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in wanted)
 
 
 def fetch(part: Part, offered: Sequence[Offer]) -> Made:
@@ -123,7 +126,7 @@ def fetch(part: Part, offered: Sequence[Offer]) -> Made:
         for one in offered:
             debs.unpack(one, at / "unpacked")
         into = at / "kept"
-        into.mkdir()
+        into.mkdir(parents=True)
         facts = dict(part.make(at / "unpacked", into))
         names = sorted(str(p.relative_to(into)) for p in into.rglob("*") if p.is_file())
         files = {name: hashed(into / name) for name in names}
