@@ -78,9 +78,23 @@ class Served(Actor):
             shielded.look(self.live, busy_s, stage.point.warmup_s + stage.point.measure_s)
         table = facts(self.live, self._spec)
         table["setup"] += _company(stage)
-        record.write_json(stage.folder / "service.json", table)
-        self._stage = None
+        try:
+            table["setup"] += self._audit()
+        finally:
+            record.write_json(stage.folder / "service.json", table)
+            self._stage = None
         self._among({})
+
+    def _audit(self) -> list[list[str]]:
+        """What it says after a run of what it holds; nothing if it has died, which others say."""
+        live = self.live
+        if live.process is None or live.fault("after the run") is not None:
+            return []
+        try:
+            return [list(row) for row in live.service.audit(live.address)]
+        except RunFault:
+            self.end()  # a server whose data are broken must not meet the next point
+            raise
 
     def _among(self, offered: Mapping[str, Offered]) -> None:
         """Let knobs whose level follows from who else is there know of that."""

@@ -154,6 +154,18 @@ class Service(ABC):
         del address
         return ()
 
+    def audit(self, address: Address) -> tuple[tuple[str, str], ...]:
+        """Prove after a run that what it holds is still sound.
+
+        Returns:
+            Facts for people.
+
+        Raises:
+            RunFault: it is not.
+        """
+        del address
+        return ()
+
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
         """Which threads are to be pinned one to a CPU, in order; none: it cannot be told."""
         del tasks
