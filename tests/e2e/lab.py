@@ -29,6 +29,8 @@ PARAMS: dict[str, dict[str, object]] = {
     "nginx": {"files": 200, "workers": 2},
     "img_dnn": {"hidden": 64},
     "ordered_map": {"items": 5_000, "batch": 50},
+    "silo": {"items": 1_000, "batch": 2},
+    "specjbb": {"items": 1_000, "batch": 2, "heap_mb": 64, "warm_s": 0.0},
     "synthetic": {"service": "fixed:20us", "mode": "sleep"},
     "null": {},
 }

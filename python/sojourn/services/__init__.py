@@ -19,6 +19,8 @@ from sojourn.services import (
     null,
     ordered_map,
     redis,
+    silo,
+    specjbb,
     synthetic,
 )
 from sojourn.services.kind import Allowance, Service, ServiceKind
@@ -34,6 +36,8 @@ KINDS = kinds.table(
     command.KIND,
     img_dnn.KIND,
     ordered_map.KIND,
+    silo.KIND,
+    specjbb.KIND,
     container.KIND,
     synthetic.KIND,
 )

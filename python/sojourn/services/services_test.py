@@ -7,9 +7,10 @@ import pytest
 
 from sojourn import programs, services
 from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.install import Made
 from sojourn.places import Address, ports
 from sojourn.places.task import Task
-from sojourn.services import KINDS, Allowance, memcached, nginx
+from sojourn.services import KINDS, Allowance, memcached, nginx, specjbb
 from sojourn.services.memcached import Memcached
 from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
@@ -24,6 +25,7 @@ NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
 }
 NO_KIND = {
     *("__init__", "kind", "params", "queries", "scaling", "asked", "talk", "where"),
+    *("company", "draws", "trade"),
 }
 
 
@@ -31,6 +33,8 @@ NO_KIND = {
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program is there, and says no version."""
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
+    made = Made(at=Path("/nowhere"), files={})
+    monkeypatch.setattr(specjbb, "found", lambda: (Path("/nowhere/java"), made))
 
 
 def built(name: str, allowance: Allowance, **params: services.Value) -> services.Service:

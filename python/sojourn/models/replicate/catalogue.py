@@ -110,7 +110,7 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("P2", "test bed", "background", _READ),
     ("P3", "resource manager", "not yet", "needs the run-time manager"),
     ("P4", "TailBench services", "not yet",
-     "needs six of them; img_dnn and ordered_map are there as services"),
+     "needs four of them; img_dnn, ordered_map, silo and specjbb are there as services"),
     ("P5", "timely ratio", "measured", _LATENCY),
     ("P6", "ST and SMT scenarios", "not yet", _MANY),
     ("P7", "metrics", "not yet", "needs the manager's monitors"),
