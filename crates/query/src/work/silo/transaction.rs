@@ -181,36 +181,38 @@ mod tests {
         }
     }
 
+    /// One step of worker `nth`: it takes its own seat if both are free, else it leaves its own.
+    /// Says whether it saw both taken.
+    fn sit<'a>(one: &mut Transaction<'a>, rows: &'a [Row], nth: usize) -> Result<bool, Trouble> {
+        one.begin();
+        let mine = one.read(&rows[nth])?;
+        let other = one.look(&rows[1 - nth])?[0];
+        thread::yield_now(); // so that the two overlap, also on one CPU
+        let had = one.at(mine)[0];
+        one.write(mine)[0] = u64::from(had + other == 0);
+        one.commit(|| ())?;
+        Ok(had + other == 2)
+    }
+
     #[test]
     fn what_is_read_and_not_written_is_looked_at_again() {
-        // x and y start at 0; one adds to x if y is 0, the other to y if x is: never both.
-        let mut both = 0;
-        for _ in 0..3_000 {
-            let rows = rows(&[0, 0]);
-            thread::scope(|scope| {
-                for nth in 0..2 {
-                    let rows = &rows;
-                    scope.spawn(move || {
-                        let mut one = Transaction::default();
-                        loop {
-                            one.begin();
-                            let step = (|| {
-                                let mine = one.read(&rows[nth])?;
-                                if one.look(&rows[1 - nth])?[0] == 0 {
-                                    one.write(mine)[0] += 1;
-                                }
-                                one.commit(|| ())
-                            })();
-                            match step {
-                                Ok(()) => break,
-                                Err(_) => thread::yield_now(),
-                            }
+        // Without that, both take their seats at once (write skew).
+        let rows = rows(&[0, 0]);
+        thread::scope(|scope| {
+            for nth in 0..2 {
+                let rows = &rows;
+                scope.spawn(move || {
+                    let mut one = Transaction::default();
+                    let mut done = 0;
+                    while done < 400 {
+                        match sit(&mut one, rows, nth) {
+                            Ok(are_both) => assert!(!are_both, "after {done}"),
+                            Err(_) => thread::yield_now(),
                         }
-                    });
-                }
-            });
-            both += u64::from(rows.iter().all(|row| row.read().unwrap().1[0] == 1));
-        }
-        assert_eq!(both, 0);
+                        done += 1;
+                    }
+                });
+            }
+        });
     }
 }
