@@ -14,6 +14,8 @@ import pytest
 from sojourn import host, install, places, programs, run
 from sojourn.errors import HostFault
 from sojourn.host.abilities import abilities
+from sojourn.install import specjbb
+from sojourn.install.part import CACHE
 from sojourn.plan import Point, codec
 from sojourn.services import postgres
 from sojourn.spec import Study
@@ -30,12 +32,26 @@ def lab() -> SimpleNamespace:
     return SimpleNamespace(**runpy.run_path(str(LAB)), path=LAB)
 
 
+@pytest.fixture(scope="session")
+def java_cache(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    """A cache with the Java service in it; None: there is no JDK, or the user's own has it."""
+    if specjbb.java() is None:
+        return None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE, str(tmp_path_factory.mktemp("cache")))
+        return install.fetch(specjbb.PART, ()).at.parent
+
+
 @pytest.fixture
-def needs() -> Callable[[str], None]:
+def needs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Skip the test where a server is not installed."""
 
     def check(kind: str) -> None:
-        if kind == "shore":
+        if kind == "specjbb" and (cache := request.getfixturevalue("java_cache")):
+            monkeypatch.setenv(CACHE, str(cache))
+        elif kind == "specjbb" and specjbb.PART.made() is None:
+            pytest.skip(f"needs a JDK, or {specjbb.PART.command}")
+        elif kind == "shore":
             try:
                 postgres.found()
             except HostFault as fault:

@@ -33,6 +33,8 @@ PARAMS: dict[str, dict[str, object]] = {
     "xapian": {},
     "sphinx": {"threads": 1},
     "moses": {"threads": 2},
+    "silo": {"items": 1_000, "batch": 2},
+    "specjbb": {"items": 1_000, "batch": 2, "heap_mb": 64, "warm_s": 0.0},
     "synthetic": {"service": "fixed:20us", "mode": "sleep"},
     "null": {},
 }

@@ -22,6 +22,7 @@ from sojourn import programs, run, samples
 from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.places import Address, Place, ports, proc
 from sojourn.plan import Point
+from sojourn.services import trade
 from sojourn.spec import Pin, Study
 
 pytestmark = pytest.mark.e2e
@@ -40,7 +41,10 @@ def is_alive(pid: int) -> bool:
     return seen is not None and seen.state != "Z"
 
 
-@pytest.mark.parametrize("kind", ["memcached", "nginx", "redis", "ordered_map", "synthetic"])
+KINDS = ("memcached", "nginx", "redis", "ordered_map", "silo", "synthetic")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_point_is_measured_and_everything_kept(
     lab: SimpleNamespace, needs: Needs, measure: Measure, kind: str
 ) -> None:
@@ -85,6 +89,42 @@ def test_a_database_is_placed_counted_audited_and_gone_as_a_whole(
     assert proc.used_ns(served["pid"]) / 1e9 >= max(spent_s, living_s)
     session.end()
     assert not any(map(is_alive, members))
+
+
+def test_all_threads_of_a_virtual_machine_are_placed_and_its_workers_pinned(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("specjbb")
+    folder = measure(lab.study("specjbb", threads=2), lab.point("specjbb"))
+    assert samples.read(folder).lost == 0
+    assert read(folder, "load.json")["errors"] == {}
+    served = read(folder, "service.json")
+    setup = dict(served["setup"])
+    assert setup["books"].startswith("agree after")
+    assert "of rehearsal" in setup["compiler"]
+    tasks = proc.tasks(served["pid"])
+    named = {task.tid for task in tasks if task.name in {"worker-0", "worker-1"}}
+    assert {int(tid) for tid in served["pins"]} == named
+    for task in tasks:  # the compiler's and the collector's too
+        where = os.sched_getaffinity(task.tid)
+        assert where <= set(served["placement"]["server"]), task.name
+        assert task.tid not in named or where == {served["pins"][str(task.tid)]}
+    assert {"C2 CompilerThre", "VM Thread"} <= {task.name for task in tasks}
+
+
+def test_a_service_whose_books_do_not_agree_fails_its_point_and_ends(
+    lab: SimpleNamespace, measure: Measure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object) -> None:
+        raise RunFault("its books do not agree", at="here", fix="none")
+
+    monkeypatch.setattr(trade.Trade, "audit", broken)
+    with pytest.raises(RunFault, match="books do not agree"):
+        measure(lab.study("silo"), lab.point("silo"))
+    (folder,) = tmp_path.glob("silo-*")
+    assert read(folder, "run.json")["state"] == "failed"
+    assert not is_alive(read(folder, "service.json")["pid"])
+    assert read(folder, "query.json")["check"]["state"] == "holds"
 
 
 def test_memcached_holds_every_item_and_its_threads_are_pinned(

@@ -36,7 +36,7 @@ pub struct Args {
 /// Everything that decides what the service does.
 #[derive(Clone, Debug, Parser, Serialize)]
 pub struct Settings {
-    /// img-dnn or ordered-map
+    /// img-dnn, ordered-map or silo
     #[arg(long, default_value = "img-dnn")]
     pub work: String,
     /// Workers; their threads are called worker-0, worker-1, …
@@ -51,12 +51,15 @@ pub struct Settings {
     /// img-dnn: width of each of the three hidden layers
     #[arg(long, default_value_t = 1152, value_name = "N")]
     pub hidden: u32,
-    /// ordered-map: items of 200 bytes
-    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
-    pub items: u64,
-    /// ordered-map: operations of a query
-    #[arg(long, default_value_t = 200, value_name = "N")]
-    pub batch: u64,
+    /// ordered-map: items of 200 bytes, 1000000 if not given; silo: items of a warehouse, 100000
+    #[arg(long, value_name = "N")]
+    pub items: Option<u64>,
+    /// ordered-map: operations of a query, 200 if not given; silo: transactions of it, 4
+    #[arg(long, value_name = "N")]
+    pub batch: Option<u64>,
+    /// silo: warehouses, of ten districts each
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub warehouses: u64,
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     pub host: String,

@@ -23,6 +23,8 @@ pub enum Parsed {
 pub enum Asked {
     /// Query number n.
     Query(u64),
+    /// Whether the data hold together.
+    Check,
     /// Anything else: it is answered with this status.
     Other(Status),
 }
@@ -75,6 +77,9 @@ pub fn parse(input: &[u8]) -> Parsed {
 }
 
 fn of_path(path: &str) -> Asked {
+    if path == "/check" {
+        return Asked::Check;
+    }
     let number = path.strip_prefix("/q/").and_then(|number| number.parse().ok());
     number.map_or(Asked::Other(Status::NotFound), Asked::Query)
 }

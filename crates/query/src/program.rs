@@ -15,7 +15,7 @@ use sojourn_base::kind::{Catalogue, Table};
 use sojourn_base::{Exit, Fault, files};
 
 use crate::args::{Args, Settings};
-use crate::report::Notes;
+use crate::report::{Notes, Report};
 use crate::server::{Server, answer};
 use crate::work::{self, Work};
 
@@ -57,12 +57,23 @@ fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault>
         Some(seconds) => vec![measured(&*work, settings, seconds, stop)?],
         None => served(&*work, settings, stop, out)?,
     };
-    let report = Notes::report(&notes, settings);
+    let report = Report { check: work.check(), ..Notes::report(&notes, settings) };
     let text = serde_json::to_string(&report).expect("a report is plain data");
     match &args.json {
-        Some(path) => write(path, &text),
-        None => files::say(out, &format!("{text}\n")),
+        Some(path) => write(path, &text)?,
+        None => files::say(out, &format!("{text}\n"))?,
     }
+    held(&report)
+}
+
+/// A service whose data are broken does not end well.
+fn held(report: &Report) -> Result<(), Fault> {
+    let Some(check) = report.check.as_ref().filter(|check| check["state"] == "broken") else {
+        return Ok(());
+    };
+    let fix =
+        "what it answered cannot be trusted; look at the machine's memory, then at the service";
+    Err(Fault::failed("the data do not hold together", check["wrong"].to_string(), fix))
 }
 
 fn make(settings: &Settings) -> Result<Box<dyn Work>, Fault> {

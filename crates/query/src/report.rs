@@ -1,6 +1,7 @@
 //! What the service says of itself when it ends: the service times, with an interval of their mean.
 
 use serde::Serialize;
+use serde_json::Value;
 use sojourn_base::span::{Span, Times};
 
 use crate::args::Settings;
@@ -48,6 +49,9 @@ pub struct Report {
     pub cpu_ns: f64,
     /// Queries that each worker answered.
     pub by_worker: Vec<u64>,
+    /// Whether the data held together at the end; not there where they never change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<Value>,
 }
 
 /// Service times of one worker in the making. Noting never allocates but for a batch's mean.
@@ -101,6 +105,7 @@ impl Notes {
             service: times.span(),
             cpu_ns: cpu_ns as f64 / (answered as f64).max(1.0),
             by_worker: all.iter().map(|notes| notes.answered).collect(),
+            check: None,
         }
     }
 }

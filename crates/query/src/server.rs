@@ -218,14 +218,22 @@ fn serve(line: &Fifo<Job>, work: &dyn Work, queries: u64) -> Notes {
         reply.clear();
         match job.asked {
             Asked::Query(query) if query < queries => {
-                answer(&mut *desk, query, &mut body, &mut notes);
-                http::answer(&body, &mut reply);
+                if answer(&mut *desk, query, &mut body, &mut notes) {
+                    http::answer(&body, &mut reply);
+                } else {
+                    let why = format!("query {query} has no answer: the data are broken\n");
+                    http::refuse(Status::Failed, &why, &mut reply);
+                }
             }
             Asked::Query(query) => {
                 notes.refused();
                 let why = format!("there is no query {query}, only 0 to {}\n", queries - 1);
                 http::refuse(Status::NotFound, &why, &mut reply);
             }
+            Asked::Check => match work.check() {
+                Some(said) => http::answer(&format!("{said}\n"), &mut reply),
+                None => http::refuse(Status::NotFound, "its data never change\n", &mut reply),
+            },
             Asked::Other(status) => {
                 notes.refused();
                 http::refuse(status, "ask GET /q/{n}\n", &mut reply);
@@ -237,11 +245,16 @@ fn serve(line: &Fifo<Job>, work: &dyn Work, queries: u64) -> Notes {
     notes
 }
 
-/// Answers one query and notes how long that took.
-pub fn answer(desk: &mut dyn Desk, query: u64, body: &mut String, notes: &mut Notes) {
+/// Answers one query and notes how long that took; `false` if there is no answer.
+pub fn answer(desk: &mut dyn Desk, query: u64, body: &mut String, notes: &mut Notes) -> bool {
     let (began, cpu_ns) = (Instant::now(), thread_cpu_ns());
     desk.answer(query, body);
+    if body.is_empty() {
+        notes.refused();
+        return false;
+    }
     notes.answered(began.elapsed().as_nanos() as u64, thread_cpu_ns() - cpu_ns);
+    true
 }
 
 #[cfg(test)]
@@ -250,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    /// Says its number back.
+    /// Says its number back, but of 13, which is broken.
     struct Back;
 
     impl Work for Back {
@@ -261,7 +274,9 @@ mod tests {
 
     impl Desk for Back {
         fn answer(&mut self, query: u64, reply: &mut String) {
-            *reply = format!("{query}\n");
+            if query != 13 {
+                *reply = format!("{query}\n");
+            }
         }
     }
 
@@ -290,11 +305,15 @@ mod tests {
             for n in 0..100 {
                 write!(stream, "GET /q/{n} HTTP/1.1\r\n\r\n").unwrap();
             }
-            let wanted: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+            let said = |n: u64| match n {
+                13 => format!("query {n} has no answer: the data are broken"),
+                _ => n.to_string(),
+            };
+            let wanted: Vec<String> = (0..100).map(said).collect();
             assert_eq!(bodies(&stream, 100), wanted);
         });
         let report = Notes::report(&notes, &crate::args::Settings::default());
-        assert_eq!((report.answered, report.refused, report.by_worker.len()), (100, 0, 4));
+        assert_eq!((report.answered, report.refused, report.by_worker.len()), (99, 1, 4));
     }
 
     #[test]

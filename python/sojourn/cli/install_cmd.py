@@ -44,6 +44,7 @@ def install(
       sojourn install vm --yes        a guest kernel for services in virtual machines
       sojourn install xapian          a search service: about 2 MB, a minute
       sojourn install shore           PostgreSQL for the service shore
+      sojourn install specjbb --yes   the Java service, compiled; with a JDK if there is none
     """
     from sojourn import install as parts
 
@@ -60,7 +61,9 @@ def install(
     total = sum(one.bytes for one in offered)
     for one in offered:
         say(f"  {one.deb.package}: {show_bytes(one.bytes)} to download")
-    if not yes:
+    if not offered:
+        say("  nothing to download: this machine has what it takes")
+    if offered and not yes:
         if not sys.stdin.isatty():
             raise SpecFault(
                 f"nobody is there to be asked whether to download {show_bytes(total)}",

@@ -69,6 +69,22 @@ def test_what_was_fetched_is_said_with_what_is_still_missing(
     assert (row["name"], row["is_installed"]) == ("thing", True)
 
 
+def test_where_nothing_is_to_be_downloaded_nobody_is_asked(
+    fetched: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(unpacked: Path, into: Path) -> Mapping[str, str]:
+        del unpacked
+        (into / "file").write_text("made here")
+        return {}
+
+    own = Part(name="own", about="a thing", version="1", debs=(), make=make)
+    monkeypatch.setattr(install, "KINDS", {"own": own})
+    assert app.main(["install", "own"]) == Exit.OK
+    assert "nothing to download" in capsys.readouterr().err
+    assert (own.ready().at / "file").read_text() == "made here"
+    assert not fetched
+
+
 def test_an_unknown_name_is_answered_with_what_there_is(
     fetched: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

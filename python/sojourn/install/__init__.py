@@ -9,11 +9,11 @@ line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.install import moses, shore, sphinx, vm, xapian
+from sojourn.install import moses, shore, specjbb, sphinx, vm, xapian
 from sojourn.install.part import MANIFEST, Made, Part, fetch, hashed, offers
 
 #: Everything that can be fetched, in reading order.
-KINDS = kinds.table(vm.PART, xapian.PART, sphinx.PART, moses.PART, shore.PART)
+KINDS = kinds.table(vm.PART, xapian.PART, sphinx.PART, moses.PART, shore.PART, specjbb.PART)
 
 __all__ = ["KINDS", "MANIFEST", "Made", "Part", "fetch", "hashed", "offers", "part"]
 

@@ -175,6 +175,12 @@ def _other_suite(deb: Deb, at: Path) -> tuple[str, ...]:
     return words
 
 
+def depends(package: str) -> tuple[str, ...]:
+    """The packages that one depends on, as apt knows it; () if it does not."""
+    said = _tried(["apt-cache", "depends", package], Path("/"), ASK_S_MAX).stdout
+    return tuple(re.findall(r"^ *Depends: (\S+)$", said, re.MULTILINE))
+
+
 def mirror() -> str:
     """Where this machine's own packages of the distribution come from.
 

@@ -12,7 +12,7 @@ import pytest
 
 from sojourn import install, programs
 from sojourn.errors import HostFault, SpecFault
-from sojourn.install import Part, debs, part, vm
+from sojourn.install import Part, debs, part, specjbb, vm
 from sojourn.install.debs import Deb
 
 SUM = "5a" * 32
@@ -27,6 +27,7 @@ class Apt:
         self.own, self.other = LINE.format(SUM), ""
         self.targets = "Debian|Debian-Security|http://sec/\nDebian|Debian|http://mirror/debian/\n"
         self.fails = ""
+        self.depends = ""
         monkeypatch.setattr(debs, "_tried", self._run)
         monkeypatch.setattr(programs, "find", lambda name, **_: Path(name))
 
@@ -45,6 +46,8 @@ class Apt:
             return subprocess.CompletedProcess(words, 0 if said else 100, said, "")
         if "indextargets" in words:
             said = self.targets
+        elif "depends" in words:
+            said = self.depends
         elif "download" in words:
             (cwd / f"{words[-1]}.deb").write_text("deb")
         elif "-x" in words:
@@ -168,6 +171,50 @@ def test_a_guest_is_made_of_a_kernels_and_a_shells_package(tmp_path: Path) -> No
     assert vm.make(unpacked, into) == {"kernel": vm.VERSION, "modules": "virtio_net"}
     assert (into / vm.MODULES / "00-virtio_net.ko").read_bytes().startswith(b"\x7fELF")
     assert (into / vm.BUSYBOX).stat().st_mode & 0o111
+
+
+def test_a_jdk_is_fetched_only_where_there_is_none(
+    apt: Apt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {"java": Path("/bin/java"), "javac": Path("/bin/javac")}
+    monkeypatch.setattr(programs, "maybe", there.get)
+    assert specjbb.lacking() == ()
+    del there["javac"]  # a java alone compiles nothing
+    with pytest.raises(HostFault, match="does not say which JDK"):
+        specjbb.lacking()
+    wanted = ("default-jre-headless", "openjdk-21-jdk-headless")
+    apt.depends = "".join(f"  Depends: {name}\n" for name in wanted)
+    names = [deb.package for deb in specjbb.lacking()]
+    assert names == ["openjdk-21-jre-headless", "openjdk-21-jdk-headless"]
+    offered = install.offers(specjbb.PART)
+    assert [one.deb.package for one in offered] == names
+
+
+def test_an_unpacked_jdk_has_files_where_it_had_links_to_installed_ones(tmp_path: Path) -> None:
+    home = tmp_path / "usr/lib/jvm/java-21-openjdk-x"
+    (home / "lib").mkdir(parents=True)
+    (tmp_path / "etc/java").mkdir(parents=True)
+    (tmp_path / "etc/java/jvm.cfg").write_text("-server KNOWN")
+    (home / "lib/jvm.cfg").symlink_to("/etc/java/jvm.cfg")
+    (home / "lib/conf").symlink_to("/etc/java")
+    (home / "lib/near").symlink_to("jvm.cfg")
+    (home / "lib/certs").symlink_to("/etc/ssl/certs")
+    specjbb.settled(home, tmp_path)
+    assert not any(path.is_symlink() for path in home.rglob("*"))
+    assert (home / "lib/jvm.cfg").read_text() == "-server KNOWN"
+    assert (home / "lib/conf/jvm.cfg").read_text() == "-server KNOWN"
+    assert not (home / "lib/certs").exists()
+
+
+def test_other_sources_are_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = specjbb.version()
+    assert len(specjbb.sources()) > 5
+    for path in specjbb.sources():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(specjbb, "SOURCES", tmp_path)
+    assert specjbb.version() == before
+    (tmp_path / "Draw.java").write_text("class Draw {}")
+    assert specjbb.version() != before
 
 
 def test_an_unknown_part_is_answered_with_what_there_is() -> None:

@@ -131,7 +131,7 @@ def fetch(part: Part, offered: Sequence[Offer]) -> Made:
         for one in offered:
             debs.unpack(one, at / "unpacked")
         into = at / "kept"
-        into.mkdir()
+        into.mkdir(parents=True)
         facts = dict(part.make(at / "unpacked", into))
         names = sorted(str(p.relative_to(into)) for p in into.rglob("*") if p.is_file())
         files = {name: hashed(into / name) for name in names}

@@ -90,7 +90,11 @@ class Served(Actor):
         live = self.live
         if live.process is None or live.fault("after the run") is not None:
             return []
-        return [list(row) for row in live.service.audit(live.address)]
+        try:
+            return [list(row) for row in live.service.audit(live.address)]
+        except RunFault:
+            self.end()  # a server whose data are broken must not meet the next point
+            raise
 
     def _among(self, offered: Mapping[str, Offered]) -> None:
         """Let knobs whose level follows from who else is there know of that."""

@@ -21,6 +21,8 @@ from sojourn.services import (
     ordered_map,
     redis,
     shore,
+    silo,
+    specjbb,
     sphinx,
     synthetic,
     xapian,
@@ -42,6 +44,8 @@ KINDS = kinds.table(
     sphinx.KIND,
     moses.KIND,
     shore.KIND,
+    silo.KIND,
+    specjbb.KIND,
     container.KIND,
     synthetic.KIND,
 )

@@ -13,23 +13,40 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn import programs, services
+from sojourn import install, programs, services
 from sojourn.errors import HostFault, RunFault
+from sojourn.install import specjbb
+from sojourn.install.part import CACHE
 from sojourn.places import Address
 from sojourn.places.task import Task
 from sojourn.services import Allowance, img_dnn, ordered_map, queries
 from sojourn.services.queries import Queries
+from sojourn.services.trade import Trade
 
 GIB = 1 << 30
 ROOMY = Allowance(cpus=2, memory_bytes=8 * GIB)
 SMALL: dict[str, dict[str, services.Value]] = {
     "img_dnn": {"hidden": 40, "queries": 50},
     "ordered_map": {"items": 3_000, "batch": 150, "queries": 50},
+    "silo": {"items": 1_000, "batch": 5, "warehouses": 2, "queries": 50},
+    "specjbb": {"items": 1_000, "batch": 5, "heap_mb": 64, "warm_s": 0.1, "queries": 50},
 }
 END_S_MAX = 30.0
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The Java service, where there is a JDK; else as the user has it in the cache, if at all."""
+    with pytest.MonkeyPatch.context() as patch:
+        if specjbb.java() is not None:
+            patch.setenv(CACHE, str(tmp_path_factory.mktemp("cache")))
+            install.fetch(specjbb.PART, ())
+        yield
+
+
 def built(name: str, **params: services.Value) -> Queries:
+    if name == "specjbb" and specjbb.PART.made() is None:
+        pytest.skip(f"needs a JDK, or {specjbb.PART.command}")
     if programs.maybe(queries.PROGRAM) is None:
         pytest.skip("needs sojourn-query: make build")
     made = services.build(name, {**SMALL[name], **params}, ROOMY)
@@ -38,10 +55,12 @@ def built(name: str, **params: services.Value) -> Queries:
 
 
 @contextmanager
-def served(service: Queries, work: Path) -> Iterator[Address]:
-    """The real program, until the end of the block."""
+def served(service: Queries, work: Path, *more: str) -> Iterator[Address]:
+    """The real program, until the end of the block; `more` words than the lab's."""
+    service.prepare(work)
     words = service.command(work, Address("127.0.0.1", 0))
-    with subprocess.Popen([str(service.path), *words], stdout=subprocess.PIPE, text=True) as live:
+    argv = [str(service.path), *words, *more]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as live:
         assert live.stdout is not None
         try:
             yield Address("127.0.0.1", json.loads(live.stdout.readline())["port"])
@@ -66,7 +85,8 @@ def test_its_answers_are_those_that_are_computed_anew(name: str, tmp_path: Path)
             assert not service.is_answer(query + 1, text)
         assert service._ask(50, address, 5.0) is None  # there is no such query
     report = json.loads((tmp_path / queries.REPORT).read_text())
-    assert report["refused"] == 1
+    # The query that there is not; and a company is asked for nothing to see whether it is there.
+    assert report["refused"] == (2 if isinstance(service, Trade) else 1)
     assert report["answered"] == sum(report["by_worker"])
     assert report["service_ns"]["count"] == report["answered"]
 
@@ -79,6 +99,19 @@ def test_broken_data_is_found_out(name: str, tmp_path: Path) -> None:
         assert service.answers(address, 5.0)
         with pytest.raises(RunFault, match="query 0 is answered wrongly"):
             service.check(address)
+
+
+def test_one_item_more_on_a_shelf_is_found_out(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    service = built("specjbb")
+    with served(service, tmp_path, "--spoil", "yes") as address:
+        with pytest.raises(RunFault, match="books do not agree: stock of item 0"):
+            service.check(address)
+        with pytest.raises(RunFault, match="books do not agree: stock of item 0"):
+            service.audit(address)
+    assert json.loads((tmp_path / queries.REPORT).read_text())["check"]["state"] == "broken"
+    assert "the data do not hold together" in capfd.readouterr().err
 
 
 def test_a_logit_that_is_off_and_a_sum_that_is_off_by_one_are_wrong() -> None:

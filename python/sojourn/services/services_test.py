@@ -10,7 +10,7 @@ from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.install import Made, Part, answers
 from sojourn.places import Address, ports
 from sojourn.places.task import Task
-from sojourn.services import KINDS, Allowance, memcached, nginx
+from sojourn.services import KINDS, Allowance, memcached, nginx, specjbb
 from sojourn.services.memcached import Memcached
 from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
@@ -37,6 +37,7 @@ NO_KIND = {
         "words",
     ),
     *("cluster", "postgres", "sql", "tpcc"),
+    *("company", "draws", "trade"),
 }
 
 
@@ -46,6 +47,8 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / answers.ANSWERS).write_text("one\n")
     monkeypatch.setattr(Part, "ready", lambda self: Made(at=tmp_path, files={}))
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
+    made = Made(at=Path("/nowhere"), files={})
+    monkeypatch.setattr(specjbb, "found", lambda: (Path("/nowhere/java"), made))
 
 
 def built(name: str, allowance: Allowance, **params: services.Value) -> services.Service:

@@ -50,7 +50,9 @@ pub(super) const KIND: WorkKind = WorkKind {
 
 /// Words of an item: 200 bytes.
 const WORDS: u64 = 25;
+const ITEMS: u64 = 1_000_000;
 const ITEMS_MAX: u64 = 100_000_000;
+const BATCH: u64 = 200;
 const BATCH_MAX: u64 = 100_000;
 /// Items that a scan looks at.
 const SCAN: u64 = 10;
@@ -76,7 +78,7 @@ struct Map {
 }
 
 fn build(settings: &Settings) -> Result<Box<dyn Work>, Fault> {
-    let (items, batch) = (settings.items, settings.batch);
+    let (items, batch) = (settings.items.unwrap_or(ITEMS), settings.batch.unwrap_or(BATCH));
     let ranges = [("items", items, ITEMS_MAX), ("batch", batch, BATCH_MAX)];
     for (name, value, most) in ranges {
         if value == 0 || value > most {
@@ -195,7 +197,7 @@ mod tests {
     use super::*;
 
     fn map(items: u64) -> Box<dyn Work> {
-        build(&Settings { items, batch: 200, ..Settings::default() }).unwrap()
+        build(&Settings { items: Some(items), batch: Some(200), ..Settings::default() }).unwrap()
     }
 
     fn answer(work: &dyn Work, query: u64) -> String {
@@ -251,6 +253,7 @@ mod tests {
     #[test]
     fn sizes_that_cannot_be_are_refused() {
         for (items, batch, at) in [(0, 1, "items"), (1, 0, "batch"), (ITEMS_MAX + 1, 1, "items")] {
+            let (items, batch) = (Some(items), Some(batch));
             let settings = Settings { items, batch, ..Settings::default() };
             assert_eq!(build(&settings).err().unwrap().at, at);
         }

@@ -110,7 +110,7 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("P2", "test bed", "background", _READ),
     ("P3", "resource manager", "not yet", "needs the run-time manager"),
     ("P4", "TailBench services", "not yet",
-     "needs two of them; img_dnn, ordered_map, xapian, sphinx, moses and shore are there"),
+     "needs media-streaming; the eight of TailBench are there as services"),
     ("P5", "timely ratio", "measured", _LATENCY),
     ("P6", "ST and SMT scenarios", "not yet", _MANY),
     ("P7", "metrics", "not yet", "needs the manager's monitors"),
