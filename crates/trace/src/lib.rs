@@ -17,6 +17,7 @@ pub mod counts;
 pub mod culprit;
 pub mod describe;
 pub mod framing;
+pub mod few;
 pub mod how;
 pub mod jackknife;
 mod layout;
