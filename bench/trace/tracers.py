@@ -82,7 +82,7 @@ def tracer(words: list[str]) -> Start:
 
 
 def conditions(bin_dir: Path, scratch: Path) -> dict[str, Start]:
-    """Tracers by name, and what their hooks cost if they do nothing; `scratch` is for what they write."""
+    """Tracers by name, also with hooks that do nothing; `scratch` is for what they write."""
     ours = [str(bin_dir / "sojourn-trace"), "--pid", "{pid}", "--duration", "60s"]
     kinds = {
         "windows": tracer([*ours, "--json", str(result_path("windows", scratch))]),

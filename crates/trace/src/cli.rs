@@ -17,6 +17,7 @@ use crate::verdict::Bounds;
 /// costs the service 2 % of its CPU time; what it did cost is measured. Needs root, or `CAP_BPF`,
 /// `CAP_PERFMON`, `CAP_NET_ADMIN` and `CAP_SYS_PTRACE`.
 #[derive(Clone, Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[command(name = "sojourn-trace", version, after_help = EXAMPLES)]
 pub struct Args {
     /// Process to trace; its children are traced too.
