@@ -45,8 +45,8 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", conflicts_with_all = ["sample", "all", "who"], help_heading = "Which requests, at which price")]
     pub cost: Option<String>,
     /// Trace one flow in N all the time, another one every 50 ms: for stalls that windows may miss.
-    /// Costs a saturated service some tenth of its throughput; without rx, ip and tx, and from Linux 6.16 on
-    /// with some stages in one, which are named together.
+    /// Costs a saturated service a seventh of its throughput, and less from Linux 6.16 on, where some stages
+    /// are one and are named together; without rx, ip and tx.
     #[arg(long, value_name = "1/N", conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
     pub sample: Option<String>,
     /// With --sample: tell all stages apart on every kernel, as --records does, with hooks on each system

@@ -61,7 +61,9 @@ fn every_request_is_matched_with_its_reply_size() {
         let mut streams: Vec<TcpStream> = (0..64).map(|_| server.connect()).collect();
         for round in 1..=8 {
             let ask = Ask { reply_bytes: 100 * round, ..Ask::default() };
-            streams.iter_mut().for_each(|stream| ask.call(stream));
+            for stream in &mut streams {
+                ask.call(stream);
+            }
         }
     });
     let Some((outcome, records)) = found else { return };
