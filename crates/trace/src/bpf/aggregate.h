@@ -9,10 +9,14 @@
 #ifndef SOJOURN_AGGREGATE_H
 #define SOJOURN_AGGREGATE_H
 
-/* All ones if v is above `most`, else zeros; both below 2^63. */
+/* All ones if v is above `most`, else zeros; both below 2^63. Hidden, or clang 22 makes a comparison of it, and
+ * the verifier goes both ways at each. */
 static __always_inline u64 if_above(u64 v, u64 most)
 {
-	return (s64)(most - v) >> 63;
+	s64 room = most - v;
+
+	hide(room);
+	return room >> 63;
 }
 
 /* Rounded down; v is from 1 to 2^63 - 1. Without a branch, so that the verifier has one way through it and

@@ -12,6 +12,8 @@
  *   take T C BYTES     the read that T is in copies them
  *   send T C BYTES     a segment of the reply leaves, in T's call; T 0: when an ACK makes room
  *
+ * With an argument: where numbers are binned.
+ *
  * At the end all connections close. Standard output: a line `record` per request (connection, thread,
  * writer, bytes in and out, total, stages), and one line `reasons`.
  */
@@ -220,11 +222,24 @@ static int event(const char *verb, u32 n, const char *word, u32 conn, u32 bytes)
 	return 0;
 }
 
-int main(void)
+/* Stage, total and row bin of each number on standard input. */
+static int bins(void)
+{
+	unsigned long long ns;
+
+	while (scanf("%llu", &ns) == 1)
+		printf("%llu %llu %llu\n", bin_of(ns, STAGE_SUB, STAGE_BINS),
+		       bin_of(ns, TOTAL_SUB, TOTAL_BINS), row_of(ns));
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	char line[128], verb[16];
 	unsigned long long us;
 
+	if (argc > 1)
+		return bins();
 	control.is_enabled = control.started_ns = control.epoch = 1;
 	for (u32 i = 1; i < THREADS; i++)
 		tasks[i] = (struct task_struct){ .pid = PID + i, .tgid = PID };

@@ -76,15 +76,33 @@ pub fn booked_by_few(script: &str) -> World {
     run(PROGRAM.get_or_init(|| compiled("booking-few", &["-DFEW"])), script)
 }
 
-fn run(program: &Path, script: &str) -> World {
-    let mut child =
-        Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = script.replace(';', "\n") + "\n";
-    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+/// In which bins the hooks count each of these times: of stages, of totals, and its row.
+pub fn binned(times_ns: &[u64]) -> Vec<[usize; 3]> {
+    let lines: Vec<String> = times_ns.iter().map(u64::to_string).collect();
+    let said = answer(Command::new(compiled("booking-bins", &[])).arg("bins"), &lines.join("\n"));
+    let three = |line: &str| {
+        let mut words = line.split(' ').map(|word| word.parse().unwrap());
+        std::array::from_fn(|_| words.next().unwrap())
+    };
+    said.lines().map(three).collect()
+}
+
+/// What a program says to that input.
+fn answer(program: &mut Command, input: &str) -> String {
+    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || pipe.write_all(input.as_bytes()).unwrap());
     let out = child.wait_with_output().unwrap();
-    assert!(out.status.success(), "{script}");
+    writer.join().unwrap();
+    assert!(out.status.success(), "{program:?}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
+fn run(program: &Path, script: &str) -> World {
+    let said = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
     let mut world = World { requests: Vec::new(), reasons: Vec::new() };
-    for line in String::from_utf8(out.stdout).unwrap().lines() {
+    for line in said.lines() {
         let mut words = line.split(' ');
         let word = words.next().unwrap();
         let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
