@@ -64,7 +64,7 @@ clangs: ## load BPF objects of the oldest, the newest and the tested clangs; ins
 
 priv: build clangs ## tests that need root or a capability, some in a VM; each skip names it
 	if scripts/setup --bpf; then cargo build --release --quiet -p sojourn-trace --features bpf --tests --examples; fi
-	$(bin)/pytest -q -m "privileged"
+	$(bin)/pytest -q -n 2 --dist worksteal -m "privileged"
 
 schema: build ## write the contract in python/sojourn/schema from the code
 	$(bin)/python -m sojourn.schema

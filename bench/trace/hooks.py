@@ -36,7 +36,12 @@ from tracers import NICE, Memcached, Start, attach, result_of, result_path, stop
 
 HERE = Path(__file__).parent
 PHASE_S, SETTLE_S = 3.0, 0.3
-WAYS = {"all": ["--all"], "sample 1/64": ["--sample", "1/64"], "blame": ["--all", "--blame"]}
+WAYS = {
+    "all": ["--all"],
+    "sample 1/64": ["--sample", "1/64"],
+    "sample 1/64, all stages": ["--sample", "1/64", "--all-stages"],
+    "blame": ["--all", "--blame"],
+}
 
 
 @dataclass(frozen=True, slots=True)

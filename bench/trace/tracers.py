@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 SUBSET = Path(__file__).with_name("subset.bt")
+#: Hooks that leave at once: `cargo build --release -p sojourn-trace --features bpf --example idle`.
+IDLE = Path(__file__).parents[2] / "target/release/examples/idle"
+IDLE_SETS = ("all", "sample", "few")
 NICE = "nice -n -10"  # server and client go before most of what else the machine does
 ATTACH_S_MAX = 20.0
 BPFTRACE_S = 1.0
@@ -79,15 +82,18 @@ def tracer(words: list[str]) -> Start:
 
 
 def conditions(bin_dir: Path, scratch: Path) -> dict[str, Start]:
-    """Tracers by name; `scratch` is for what they write."""
+    """Tracers by name, also with hooks that do nothing; `scratch` is for what they write."""
     ours = [str(bin_dir / "sojourn-trace"), "--pid", "{pid}", "--duration", "60s"]
     kinds = {
         "windows": tracer([*ours, "--json", str(result_path("windows", scratch))]),
         "sample 1/64": tracer([*ours, "--sample", "1/64"]),
+        "sample 1/64, all stages": tracer([*ours, "--sample", "1/64", "--all-stages"]),
         "all": tracer([*ours, "--all"]),
         "blame": tracer([*ours, "--all", "--blame"]),
         "records": tracer([*ours, "--records", str(scratch / "records.parquet")]),
     }
+    if IDLE.exists():
+        kinds |= {f"idle {which}": tracer([str(IDLE), "{pid}", which]) for which in IDLE_SETS}
     if shutil.which("bpftrace") and shutil.which("unshare"):
         script = "mount -t tracefs none /sys/kernel/tracing; exec bpftrace"
         script += f" {SUBSET} {{pid}}"

@@ -5,7 +5,9 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use libbpf_rs::{Link, Object};
 use sojourn_base::Fault;
 
-use crate::hooks::{FINE, Hook, LIVES, ON_END, ON_TASK, READY_FENTRY, SAMPLER, TRACEPOINTS};
+use crate::hooks::{
+    CALLS, FEW, FINE, Hook, LIVES, MERGED, ON_END, ON_TASK, READY_FENTRY, SAMPLER, TRACEPOINTS,
+};
 use crate::how::How;
 use crate::kernel::refused;
 use crate::parts;
@@ -33,13 +35,17 @@ impl Attached {
         Ok(attached)
     }
 
-    /// All others that this way to trace needs.
-    pub fn requests(object: &Object, how: How) -> Result<Self, Fault> {
+    /// All others that this way to trace needs; `is_few`: without those on system calls.
+    pub fn requests(object: &Object, how: How, is_few: bool) -> Result<Self, Fault> {
         let is_sample = matches!(how, How::Sample { .. });
         let stamps = if is_sample { None } else { kernel::receive_stamps().ok() };
         let mut attached = Self { _stamps: stamps, ..Self::default() };
         for hook in TRACEPOINTS.iter().chain([&READY_FENTRY]) {
-            if LIVES.contains(&hook.program) {
+            if LIVES.contains(&hook.program) || !is_few && FEW.contains(&hook.program) {
+                continue;
+            }
+            if is_few && CALLS.contains(&hook.program) {
+                attached.note(&Hook { lost: MERGED, ..*hook }, false);
                 continue;
             }
             if is_sample && FINE.contains(&hook.program) {

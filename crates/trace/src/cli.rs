@@ -17,6 +17,7 @@ use crate::verdict::Bounds;
 /// costs the service 2 % of its CPU time; what it did cost is measured. Needs root, or `CAP_BPF`,
 /// `CAP_PERFMON`, `CAP_NET_ADMIN` and `CAP_SYS_PTRACE`.
 #[derive(Clone, Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[command(name = "sojourn-trace", version, after_help = EXAMPLES)]
 pub struct Args {
     /// Process to trace; its children are traced too.
@@ -44,9 +45,14 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", conflicts_with_all = ["sample", "all", "who"], help_heading = "Which requests, at which price")]
     pub cost: Option<String>,
     /// Trace one flow in N all the time, another one every 50 ms: for stalls that windows may miss.
-    /// Costs a saturated service a sixth of its throughput; without rx, ip and tx.
+    /// Costs a saturated service a seventh of its throughput, and less from Linux 6.16 on, where some stages
+    /// are one and are named together; without rx, ip and tx.
     #[arg(long, value_name = "1/N", conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
     pub sample: Option<String>,
+    /// With --sample: tell all stages apart on every kernel, as --records does, with hooks on each system
+    /// call of the machine.
+    #[arg(long, requires = "sample", help_heading = "Which requests, at which price")]
+    pub all_stages: bool,
     /// Trace every request; costs a saturated service up to a third of its throughput.
     #[arg(long, conflicts_with = "who", help_heading = "Which requests, at which price")]
     pub all: bool,
@@ -249,6 +255,8 @@ mod tests {
         let asked = args("t --pid 1 --records x --sample 1/8 --seed 3").how();
         assert_eq!(asked, Ok(How::Sample { one_in: 8, seed: 3 }));
         assert!(matches!(args("t --pid 1").how(), Ok(How::Windows { .. })));
+        assert!(args("t --pid 1 --sample 1/8 --all-stages").all_stages);
+        assert!(Args::try_parse_from(["t", "--pid", "1", "--all-stages"]).is_err());
         assert_eq!(args("t --pid 1 --cost 0").how().unwrap_err().at, "--cost");
         assert_eq!(args("t --pid 1 --flame x.svg --all").how(), Ok(How::All));
         for words in ["t --pid 1 --blame", "t --pid 1 --folded x --cost 1%"] {

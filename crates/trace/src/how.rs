@@ -104,6 +104,8 @@ pub struct Options {
     pub hook_cost: bool,
     /// Name who made the requests from this quantile on slow.
     pub blame: Option<f64>,
+    /// Of a sample too, tell every stage apart: with hooks on system calls.
+    pub all_stages: bool,
 }
 
 #[cfg(test)]

@@ -22,55 +22,56 @@ pub mod row {
 pub mod thread {
     pub const TID: usize = 0;
     pub const TGID: usize = 4;
-    pub const CLASS: usize = 8;
-    pub const IN_CALL: usize = 12;
-    pub const OFF_KIND: usize = 16;
-    pub const IS_WORKER: usize = 20;
-    pub const IS_IDLE: usize = 24;
-    pub const DID_READ: usize = 28;
-    pub const OFFS_N: usize = 32;
-    pub const AFTER_READ: usize = 36;
-    pub const ARGUMENT: usize = 40;
-    pub const IS_CORKED: usize = 44;
-    pub const SEEN_NS: usize = 48;
-    pub const OFF_NS: usize = 56;
-    pub const WAKING_NS: usize = 64;
-    pub const EARLY_WAKING_NS: usize = 72;
-    pub const RUNQ_NS: usize = 80;
-    pub const STOPPED_NS: usize = 88;
-    pub const OPEN_NS: usize = 96;
-    pub const READS: usize = 104;
-    pub const ENTER: usize = 112;
-    pub const EXIT: usize = 136;
-    pub const WAIT_ENTER: usize = 160;
-    pub const WAIT_EXIT: usize = 184;
-    pub const PARK_EXIT: usize = 208;
-    pub const WRITE_EXIT: usize = 232;
-    pub const SERVE_EXIT: usize = 256;
-    pub const CORK_ENTER: usize = 280;
-    pub const WAKE_NS: usize = 304;
-    pub const IN: usize = 312;
-    pub const ON_NS: usize = 336;
-    pub const SENT_NS: usize = 344;
-    pub const REQUESTS: usize = 352;
-    pub const TOTAL_SUM_NS: usize = 360;
-    pub const QUEUE_SUM_NS: usize = 368;
-    pub const SCHED_SUM_NS: usize = 376;
-    pub const RUN_NS: usize = 384;
-    pub const SWITCHED_IN_NS: usize = 392;
-    pub const EPOCH: usize = 400;
-    pub const SEED: usize = 408;
-    pub const OFFS: usize = 416;
-    pub const SIZE: usize = 1184;
+    pub const OFF_KIND: usize = 8;
+    pub const IS_IDLE: usize = 12;
+    pub const EPOCH: usize = 16;
+    pub const OFF_NS: usize = 24;
+    pub const WAKING_NS: usize = 32;
+    pub const EARLY_WAKING_NS: usize = 40;
+    pub const RUNQ_NS: usize = 48;
+    pub const STOPPED_NS: usize = 56;
+    pub const SEED: usize = 64;
+    pub const SEEN_NS: usize = 72;
+    pub const RUN_NS: usize = 80;
+    pub const SWITCHED_IN_NS: usize = 88;
+    pub const WAKE_NS: usize = 96;
+    pub const IN: usize = 104;
+    pub const ON_NS: usize = 128;
+    pub const OFFS_N: usize = 136;
+    pub const IS_WORKER: usize = 140;
+    pub const CLASS: usize = 144;
+    pub const IN_CALL: usize = 148;
+    pub const DID_READ: usize = 152;
+    pub const AFTER_READ: usize = 156;
+    pub const ARGUMENT: usize = 160;
+    pub const IS_CORKED: usize = 164;
+    pub const LOOKS: usize = 168;
+    pub const OPEN_NS: usize = 176;
+    pub const READS: usize = 184;
+    pub const ENTER: usize = 192;
+    pub const EXIT: usize = 216;
+    pub const WAIT_ENTER: usize = 240;
+    pub const WAIT_EXIT: usize = 264;
+    pub const PARK_EXIT: usize = 288;
+    pub const WRITE_EXIT: usize = 312;
+    pub const SERVE_EXIT: usize = 336;
+    pub const CORK_ENTER: usize = 360;
+    pub const SENT_NS: usize = 384;
+    pub const REQUESTS: usize = 392;
+    pub const TOTAL_SUM_NS: usize = 400;
+    pub const QUEUE_SUM_NS: usize = 408;
+    pub const SCHED_SUM_NS: usize = 416;
+    pub const OFFS: usize = 424;
+    pub const SIZE: usize = 1216;
 }
 
 /// `struct tally`.
 pub mod tally {
     pub const THREADS_N: usize = 0;
     pub const SAMPLES: usize = 8;
-    pub const TOTALS: usize = 40;
-    pub const THREADS: usize = 30760;
-    pub const SIZE: usize = 1243176;
+    pub const TOTALS: usize = 48;
+    pub const THREADS: usize = 30784;
+    pub const SIZE: usize = 1275968;
 }
 
 /// `struct peek`.
@@ -97,7 +98,8 @@ pub mod settings {
     pub const SYSCALL_CLASS: usize = 8192;
     pub const FULL_RECORDS: usize = 8704;
     pub const HAS_RX_STAMPS: usize = 8705;
-    pub const PAD: usize = 8706;
+    pub const IS_FEW: usize = 8706;
+    pub const PAD: usize = 8707;
     pub const SAMPLE_BELOW: usize = 8708;
     pub const SIZE: usize = 8712;
 }

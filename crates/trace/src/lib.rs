@@ -16,6 +16,7 @@ pub mod cli;
 pub mod counts;
 pub mod culprit;
 pub mod describe;
+pub mod few;
 pub mod framing;
 pub mod how;
 pub mod jackknife;

@@ -54,6 +54,8 @@ pub struct Outcome {
     pub sampling: Sampling,
     /// What came in each window; empty where all requests were traced.
     pub clusters: Clusters,
+    /// System calls had no hook: some stages were not told apart.
+    pub is_few: bool,
     /// CPU time per TCP segment in windows ÷ between them.
     pub cpu_ratio: Option<Estimate>,
     /// What threads that were on their CPU at a window's end had run since they came there, ns, by slot
@@ -68,6 +70,7 @@ pub(crate) struct Live<'a, 's> {
     pub options: Options,
     pub stop: &'a AtomicBool,
     pub control: Control,
+    pub is_few: bool,
     pub watch: Option<&'a Watch>,
     pub ring: RingBuffer<'a>,
     pub taken: &'a RefCell<Taken<'s>>,

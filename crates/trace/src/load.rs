@@ -4,7 +4,7 @@ use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::{Map, MapCore as _, Object, ObjectBuilder, OpenObject, ProgramMut};
 use sojourn_base::Fault;
 
-use crate::hooks::{READY_FENTRY, TRACEPOINTS};
+use crate::hooks::{CALLS, FEW, READY_FENTRY, TRACEPOINTS};
 use crate::how::{How, Options};
 use crate::kernel::refused;
 use crate::layout::settings;
@@ -63,27 +63,28 @@ const OPEN: &[libc::c_long] = &[libc::SYS_open, libc::SYS_openat, libc::SYS_open
 #[cfg(not(target_arch = "x86_64"))]
 const OPEN: &[libc::c_long] = &[libc::SYS_openat, libc::SYS_openat2];
 
-/// Loads the object in `bytes` for `target`.
+/// Loads the object in `bytes` for `target`; and whether it does without hooks on system calls.
 pub fn object(
     bytes: &[u8],
     target: &Target,
     options: Options,
     has_stamps: bool,
-) -> Result<Object, Fault> {
+) -> Result<(Object, bool), Fault> {
     let mut object = open(bytes).map_err(refused)?;
-    choose_programs(&mut object)?;
+    let is_few = choose_programs(&mut object, options)?;
     for mut map in object.maps_mut() {
         match map.name().to_str() {
             Some("ring") => map.set_max_entries(options.ring_bytes).map_err(refused)?,
             Some("texts") if options.blame.is_none() => map.set_max_entries(1).map_err(refused)?,
             Some(name) if name.starts_with(".rodata.set") => {
-                let bytes = settings_of(target, options, has_stamps);
+                let bytes = settings_of(target, options, (has_stamps, is_few));
                 map.set_initial_value(&bytes).map_err(refused)?;
             }
             _ => {}
         }
     }
-    object.load().map_err(|error| explain(&error, &kernel::libbpf_said()))
+    let object = object.load().map_err(|error| explain(&error, &kernel::libbpf_said()))?;
+    Ok((object, is_few))
 }
 
 /// Where an object file is opened into.
@@ -133,12 +134,18 @@ pub fn check_host() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Leaves out programs whose tracepoint this kernel lacks.
-fn choose_programs(object: &mut OpenObject) -> Result<(), Fault> {
+/// Leaves out programs whose tracepoint this kernel lacks, and those that are not wanted: a sample of flows does
+/// without hooks on system calls if it may and the kernel has what stands for them. Answers whether.
+fn choose_programs(object: &mut OpenObject, options: Options) -> Result<bool, Fault> {
     let btf = libbpf_rs::btf::Btf::from_vmlinux().map_err(refused)?;
     let has =
         |point: &str| btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}")).is_some();
     let needs_fentry = !has("sk_data_ready");
+    let stands_in = TRACEPOINTS.iter().filter(|hook| FEW.contains(&hook.program));
+    let is_few = matches!(options.how, How::Sample { .. })
+        && !options.all_stages
+        && stands_in.clone().all(|hook| has(hook.point));
+    let left_out = if is_few { CALLS } else { FEW };
     for mut program in object.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
         if name == READY_FENTRY.program {
@@ -146,6 +153,10 @@ fn choose_programs(object: &mut OpenObject) -> Result<(), Fault> {
             continue;
         }
         let Some(hook) = TRACEPOINTS.iter().find(|hook| hook.program == name) else { continue };
+        if left_out.contains(&hook.program) {
+            program.set_autoload(false);
+            continue;
+        }
         if has(hook.point) {
             continue;
         }
@@ -158,11 +169,11 @@ fn choose_programs(object: &mut OpenObject) -> Result<(), Fault> {
         }
         program.set_autoload(false);
     }
-    Ok(())
+    Ok(is_few)
 }
 
 /// The kernel's `struct settings`.
-fn settings_of(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
+fn settings_of(target: &Target, options: Options, (has_stamps, is_few): (bool, bool)) -> Vec<u8> {
     let mut bytes = vec![0; settings::SIZE];
     for port in &target.ports {
         let at = settings::PORTS + 8 * usize::from(port >> 6);
@@ -176,6 +187,7 @@ fn settings_of(target: &Target, options: Options, has_stamps: bool) -> Vec<u8> {
     }
     bytes[settings::FULL_RECORDS] = u8::from(options.is_full);
     bytes[settings::HAS_RX_STAMPS] = u8::from(has_stamps);
+    bytes[settings::IS_FEW] = u8::from(is_few);
     let sample_below = match options.how {
         How::Sample { one_in, .. } => u32::MAX / one_in,
         How::Windows { .. } | How::All => 0,

@@ -21,7 +21,7 @@ use crate::stages::{RESIDUAL, STAGES};
 use crate::target::{self, Target};
 use crate::verdict::{self, Bounds};
 use crate::window::{self, Accuracy, Cost, judge, slowing};
-use crate::{bins, chrome, culprit, describe, kernel, summary, text, who};
+use crate::{bins, chrome, culprit, describe, few, kernel, summary, text, who};
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
 pub fn main(
@@ -71,6 +71,7 @@ fn act(
         worst: args.worst,
         hook_cost: args.hook_cost,
         blame: args.blamed_from(),
+        all_stages: args.all_stages || args.records.is_some(),
     };
     check_outputs(args)?;
     session::check_host()?;
@@ -83,7 +84,10 @@ fn act(
     let mut outcome =
         session::run(&target, options, stop, &mut begun, &mut |record| kept.add(record))?;
     kept.close(&outcome.counts.threads)?;
-    let result = result(&target, options, bounds, &mut outcome);
+    let mut result = result(&target, options, bounds, &mut outcome);
+    if outcome.is_few {
+        few::name_together(&mut result);
+    }
     draw(args, &result, outcome.blamed.as_ref())?;
     write_results(args, &result, out)?;
     Ok(match result.verdict.verdict {

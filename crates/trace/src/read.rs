@@ -51,7 +51,8 @@ fn sizes() -> [(&'static str, usize); 5] {
 // What is not in `layout.rs`: how many there are of each.
 const _: () = assert!(row::SIZE == row::HIST + 4 * COUNT * bins::STAGE.count());
 const _: () = assert!(row::HIST == row::STAGE_NS + 8 * COUNT);
-const _: () = assert!(tally::THREADS == tally::TOTALS + 8 * bins::TOTAL.count());
+const _: () =
+    assert!(tally::THREADS.div_ceil(64) == (tally::TOTALS + 8 * bins::TOTAL.count()).div_ceil(64));
 
 /// Reads everything that was counted.
 pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
@@ -61,10 +62,11 @@ pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
     counts.reads = reads(object)?;
     let all = value(object, ".bss.tally", &0_u32.to_ne_bytes())?;
     let words = |at: usize, n: usize| (0..n).map(move |i| at + 8 * i);
-    let samples: Vec<u64> = words(tally::SAMPLES, 4).map(|at| u64_at(&all, at)).collect();
+    let samples: Vec<u64> = words(tally::SAMPLES, 5).map(|at| u64_at(&all, at)).collect();
     (counts.cpu.user, counts.cpu.kernel) = (samples[0], samples[1]);
     counts.cpu.unknown += samples[2];
     counts.cpu.all = samples[3];
+    counts.cpu.softirq += samples[4];
     counts.totals = words(tally::TOTALS, bins::TOTAL.count()).map(|at| u64_at(&all, at)).collect();
     let threads = (u64_at(&all, tally::THREADS_N) as usize).min(MAX_THREADS - 1);
     counts.threads =

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sojourn_base::units::{show_count, show_ns};
 
 use crate::culprit;
-use crate::result::{Times, TraceResult, VerdictWord};
+use crate::result::{StageTimes, Times, TraceResult, VerdictWord};
 use crate::summary::cause_word;
 
 /// Writing to a string cannot fail.
@@ -80,11 +80,19 @@ fn table(page: &mut String, result: &TraceResult) {
     };
     for (stage, in_tail) in result.stages.iter().zip(&tail.stages) {
         if stage.times.mean_ns.is_some_and(|ns| ns > 0.0) {
-            line(&format!("{:<15}{}", stage.name, stage.alias), &stage.times, &in_tail.times);
+            line(&label(stage), &stage.times, &in_tail.times);
         }
     }
     line("residual", &result.residual, &tail.residual);
     line("total", &result.total, &tail.total);
+}
+
+/// Its name and the papers', if there is room for both.
+fn label(stage: &StageTimes) -> String {
+    if stage.name.contains('+') {
+        return stage.name.clone();
+    }
+    format!("{:<15}{}", stage.name, stage.alias)
 }
 
 fn causes(page: &mut String, result: &TraceResult) {

@@ -26,7 +26,7 @@ pub(crate) fn run(
 ) -> Result<(), Fault> {
     let memory = Memory::new(live.object)?;
     let lives = Attached::lives(live.object)?;
-    let attached = Attached::requests(live.object, live.options.how)?;
+    let attached = Attached::requests(live.object, live.options.how, live.is_few)?;
     let _watched = live.watch()?;
     let (clocks, clock) = Clocks::new(live.object);
     outcome.hooks.extend(attached.hooks.iter().chain(&lives.hooks).cloned());

@@ -101,7 +101,8 @@ impl Windows<'_, '_> {
     fn one(&mut self, length_ns: u64, outcome: &mut Outcome) -> Result<(), Fault> {
         let (before, own_ns, from_ns) = (self.live.work(), own_cpu_ns(), Monotonic.now_ns());
         self.epoch += 1;
-        let attached = Attached::requests(self.live.object, self.live.options.how)?;
+        let attached =
+            Attached::requests(self.live.object, self.live.options.how, self.live.is_few)?;
         let watched = self.live.watch()?;
         if self.epoch == 1 {
             outcome.hooks.extend(attached.hooks.iter().cloned());

@@ -70,6 +70,7 @@ fn a_ring_that_is_too_small_drops_and_says_so() {
         worst: 0,
         hook_cost: false,
         blame: None,
+        all_stages: false,
     };
     let stop = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {

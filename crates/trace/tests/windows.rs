@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use sojourn_trace::how::How;
 use sojourn_trace::program;
 use sojourn_trace::reasons::Weight;
-use sojourn_trace::session::Outcome;
+use sojourn_trace::session::{Options, Outcome};
 use support::calm::{Judged, calmly, judge};
 use support::echo;
 use support::log::Log;
 use support::server::Server;
-use support::{Sets, alone, index, median, trace_how};
+use support::{Sets, alone, index, median, trace_how, trace_with};
 
 /// Half of the time in windows of about 150 ms.
 const WINDOWS: How = How::Windows { cost: 0.5, seed: 5 };
@@ -177,11 +177,22 @@ fn a_known_delay_stands_in_its_stage() {
 /// Flows enter and leave the sample all the time, most of them in the middle of a request.
 #[test]
 fn a_sample_of_flows_has_its_share_of_long_and_short_requests_and_no_wrong_one() {
+    sampled(false);
+}
+
+/// The same with hooks on system calls, as kernels before 6.16 need them.
+#[test]
+fn a_sample_that_tells_all_stages_apart_has_its_share_too() {
+    sampled(true);
+}
+
+fn sampled(all_stages: bool) {
     let Some(_alone) = alone() else { return };
     calmly(|| {
         let server = echo::start(&["16"]);
         let log = Log::default();
-        let (outcome, records) = trace_how(SAMPLE, server.pid(), || {
+        let options = Options { how: SAMPLE, all_stages, ..Options::default() };
+        let (outcome, records) = trace_with(options, server.pid(), || {
             callers(&server, &log, 16, |stream, k| {
                 log.call(stream, if k % 2 == 0 { 120_000 } else { 500 });
                 thread::sleep(pause(k, 20));

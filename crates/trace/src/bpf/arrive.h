@@ -3,35 +3,32 @@
 #ifndef SOJOURN_ARRIVE_H
 #define SOJOURN_ARRIVE_H
 
-/* RX begins on loopback and veth: the sender puts the packet on a CPU's backlog. Real devices need no
- * hook: the kernel stamps their packets (settings.has_rx_stamps). It does not stamp these, which
- * still carry the time their sender wanted them to leave. */
-SEC("tp_btf/netif_rx")
-int BPF_PROG(on_backlog, struct sk_buff *skb)
+/* RX begins on loopback and veth: the packet is given to the driver (on_sent), who puts it on a CPU's backlog
+ * at once. Real devices need no hook: the kernel stamps their packets (settings.has_rx_stamps). It does not
+ * stamp these, which still carry the time their sender wanted them to leave. */
+static __always_inline void stamp_packet(const struct sk_buff *skb, const struct sock *sk)
 {
 	u64 address;
 	u16 port;
 
-	if (!control.is_enabled)
-		return 0;
-	if (bpf_probe_read_kernel(&port, sizeof(port), skb->head + skb->transport_header + 2))
-		return 0;
-	port = __builtin_bswap16(port);
-	if (!is_traced(port))
-		return 0;
+	if (sk)
+		port = sk->__sk_common.skc_dport;
+	else if (bpf_probe_read_kernel(&port, sizeof(port), skb->head + skb->transport_header + 2))
+		return;
+	if (!is_traced(__builtin_bswap16(port)))
+		return;
 	address = address_of(this_cpu(), skb);
 	*packet_at(address) = bpf_ktime_get_ns() << 16 | packet_tag(address);
-	return 0;
 }
 
-/* When the packet was put on the backlog, 0 if it was not, or not for us. */
-static __always_inline u64 backlog_ns(u64 address, u64 now_ns)
+/* When the packet was put on the backlog, 0 if it was not, or not for us. Its word holds 48 bits of that. */
+static __always_inline u64 backlog_ns(u64 address)
 {
-	u64 word = *packet_at(address);
+	u64 word = *packet_at(address), since_ns = control.seen_ns;
 
 	if ((word & 0xffff) != packet_tag(address))
 		return 0;
-	return now_ns - (((now_ns << 16) - (word & ~0xffffULL)) >> 16);
+	return since_ns + (((word & ~0xffffULL) - (since_ns << 16)) >> 16);
 }
 
 /* RX ends, IP begins. One packet at a time climbs the stack on a CPU, so one slot is enough; a
@@ -51,13 +48,14 @@ int BPF_PROG(on_receive, struct sk_buff *skb)
 	return 0;
 }
 
-/* IP ends, TCP begins: here socket and packet meet. */
+/* IP ends, TCP begins: here socket and packet meet. TCP reads the clock itself right after this
+ * (tcp_mstamp_refresh), so nobody else need. */
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(on_tcp, struct sock *sk, struct sk_buff *skb)
 {
 	struct tcp_sock *tp;
 	struct cpu *cpu;
-	u64 now_ns, address;
+	u64 address;
 
 	if (!control.is_enabled || !is_wanted(sk))
 		return 0;
@@ -65,13 +63,13 @@ int BPF_PROG(on_tcp, struct sock *sk, struct sk_buff *skb)
 	if (!tp)
 		return 0;
 	cpu = this_cpu();
-	address = address_of(cpu, skb);
-	now_ns = bpf_ktime_get_ns();
 	cpu->probe_sk = (u64)sk;
-	cpu->tcp_ns = now_ns;
 	cpu->probe_seq = tp->rcv_nxt;
+	if (settings.sample_below)	/* nothing below TCP is looked at */
+		return 0;
+	address = address_of(cpu, skb);
 	cpu->probe_receive_ns = cpu->skb == address ? cpu->receive_ns : 0;
-	cpu->probe_rx_ns = backlog_ns(address, now_ns);
+	cpu->probe_rx_ns = backlog_ns(address);
 	if (cpu->probe_rx_ns)
 		*packet_at(address) = 0;
 	else if (settings.has_rx_stamps && skb->tstamp)
@@ -79,20 +77,22 @@ int BPF_PROG(on_tcp, struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-static __always_inline void stamp_segment(struct segment *seg, struct cpu *cpu, const struct sock *sk)
+static __always_inline void stamp_segment(struct segment *seg, struct cpu *cpu, const struct tcp_sock *tp, u64 sk)
 {
-	u64 rx_ns = cpu->probe_rx_ns, receive_ns = cpu->probe_receive_ns, tcp_ns = cpu->tcp_ns;
+	u64 rx_ns = cpu->probe_rx_ns, receive_ns = cpu->probe_receive_ns, tcp_ns = tp->tcp_clock_cache;
 
 	seg->merged = 0;
 	seg->is_split_lost = 0;
 	seg->is_stamp_missing = 0;
-	if (cpu->probe_sk != (u64)sk) {
+	if (tcp_ns > seg->ready_ns)
+		tcp_ns = seg->ready_ns;
+	if (cpu->probe_sk != sk) {
 		seg->is_stamp_missing = 1;
 		seg->rx_ns = seg->receive_ns = seg->tcp_ns = seg->ready_ns;
 		return;
 	}
 	cpu->probe_sk = 0;
-	if (settings.sample_below)	/* nothing below TCP is looked at */
+	if (settings.sample_below)
 		rx_ns = receive_ns = tcp_ns;
 	if (!rx_ns || rx_ns > tcp_ns || tcp_ns - rx_ns > 10000000000ULL) {
 		seg->is_stamp_missing = 1;
@@ -186,8 +186,8 @@ static __always_inline int data_ready(struct sock *sk)
 	seg->ready_ns = bpf_ktime_get_ns();
 	seg->idle_ns = idle_time(seg->ready_ns);
 	seg->is_out = is_out;
-	remember_thread(seg, c->req.thread);
-	stamp_segment(seg, this_cpu(), sk);
+	remember_thread(seg, c->reader);
+	stamp_segment(seg, this_cpu(), tp, (u64)sk);
 	c->seg_push++;
 	return 0;
 }

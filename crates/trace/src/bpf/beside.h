@@ -4,18 +4,33 @@
 #define SOJOURN_BESIDE_H
 
 #if defined(__TARGET_ARCH_x86)
-#define IP_OFFSET 128	/* pt_regs.ip */
+#define IP_OFFSET 128	/* pt_regs.ip, and .sp */
+#define SP_OFFSET 152
+#define THREAD_SIZE 16384	/* of a task's stack */
 #elif defined(__TARGET_ARCH_arm64)
-#define IP_OFFSET 256	/* user_pt_regs.pc */
+#define IP_OFFSET 256	/* user_pt_regs.pc, and .sp */
+#define SP_OFFSET 248
 #endif
 
-/* Whose CPU time: user or kernel, while a service thread is on the CPU. Sampled, with the stack. */
+/* Is softIRQ work what this CPU is at, in the kernel? 1 or 0; -1: that takes a look at the stack. On x86 such work
+ * has a stack of its own (do_softirq_own_stack), so the stack pointer tells. */
+static __always_inline int serves_softirq(u64 sp)
+{
+#if defined(__TARGET_ARCH_x86)
+	return sp - (u64)bpf_get_current_task_btf()->stack >= THREAD_SIZE;
+#else
+	return -1;
+#endif
+}
+
+/* Whose CPU time: user or kernel, while a service thread is on the CPU. Sampled. To walk the kernel's
+ * stack each time took 5 to 10 us, which was 1.4 to 1.9 % of a reply. */
 SEC("perf_event")
 int on_sample(void *ctx)
 {
 	struct cpu *cpu = this_cpu();
 	u64 ip = *(u64 *)(ctx + IP_OFFSET), one = 1, *n;
-	s32 stack;
+	s32 stack, softirq;
 	u32 key;
 
 	if (!control.is_enabled)
@@ -28,6 +43,11 @@ int on_sample(void *ctx)
 		return 0;
 	}
 	__sync_fetch_and_add(&tally.samples[1], 1);
+	softirq = serves_softirq(*(u64 *)(ctx + SP_OFFSET));
+	if (softirq >= 0) {
+		__sync_fetch_and_add(&tally.samples[4], softirq);
+		return 0;
+	}
 	stack = bpf_get_stackid(ctx, &stacks, 0);
 	if (stack < 0) {
 		__sync_fetch_and_add(&tally.samples[2], 1);
@@ -106,7 +126,7 @@ int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
 	line.requests = c->requests;
 	line.total_sum_ns = c->total_sum_ns;
 	line.total_max_ns = c->total_max_ns;
-	line.thread = c->req.thread;
+	line.thread = c->reader;
 	line.peer_port = c->peer_port;
 	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
 	return 0;

@@ -60,6 +60,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int on_cpu;
+	void *stack;
 	u64 start_time;	/* CLOCK_MONOTONIC */
 	char comm[16];
 };
@@ -83,6 +84,7 @@ struct tcp_sock {
 	u32 snd_una;
 	u64 bytes_received;
 	u64 bytes_acked;
+	u64 tcp_clock_cache;	/* when TCP began with what it does now, CLOCK_MONOTONIC */
 };
 
 struct net_device {

@@ -3,20 +3,6 @@
 #ifndef SOJOURN_LOOK_H
 #define SOJOURN_LOOK_H
 
-/* The system call that a task off its CPU is in, -1: none. */
-static __always_inline long call_of(struct task_struct *task)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	if (!regs)
-		return -1;
-#if defined(__TARGET_ARCH_x86)
-	return (long)regs->orig_ax;
-#else
-	return regs->syscallno;
-#endif
-}
-
 /* One that runs may be anywhere: the next hook tells. */
 static __always_inline u64 seed_of(struct task_struct *task, const struct thread *t)
 {

@@ -12,7 +12,9 @@ static __always_inline u32 writer_here(const struct sock *sk)
 	u32 slot = slot_here(cpu);
 	struct thread *t = thread_at(slot);
 
-	if (!slot || cpu->probe_sk == (u64)sk || !t->in_call || (t->class != SYS_WRITE && t->class != SYS_CORK))
+	if (!slot || cpu->probe_sk == (u64)sk)
+		return 0;
+	if (!settings.is_few && (!t->in_call || (t->class != SYS_WRITE && t->class != SYS_CORK)))
 		return 0;
 	return slot;
 }
@@ -51,7 +53,9 @@ int BPF_PROG(on_queue, struct sk_buff *skb)
 	c->req.bytes_out += payload;
 	now_ns = bpf_ktime_get_ns();
 	slot = writer_here(sk);
-	if (c->req.state == READING)
+	if (c->req.state == READING && settings.is_few)
+		few_reply_begins(&c->req, slot, now_ns);
+	else if (c->req.state == READING)
 		reply_begins(&c->req, slot, now_ns);
 	else
 		reply_goes_on(&c->req, slot, now_ns);
@@ -60,13 +64,18 @@ int BPF_PROG(on_queue, struct sk_buff *skb)
 	return 0;
 }
 
+/* A packet is given to a driver: of a reply, which ends there, or of a request that has no other device before
+ * it, which begins there. */
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(on_sent, struct sk_buff *skb)
 {
 	struct sock *sk = skb->sk;
 	struct conn *c;
 
-	if (!control.is_enabled || !sk || !is_ours(sk))
+	if (!control.is_enabled)
+		return 0;
+	stamp_packet(skb, sk);
+	if (!sk || !is_ours(sk))
 		return 0;
 	c = conn_of(sk);
 	if (c && c->req.state == REPLYING && !c->skip_sent)

@@ -149,7 +149,12 @@ static __noinline int book_wait(struct request *req, struct thread *t)
 	u64 *stage_ns = req->stage_ns;
 	struct stamp cur = req->at;
 
-	if (!t->wait_exit.ns) {				/* blocking reads: no event loop */
+	if (settings.is_few) {	/* `enter` is when the bytes had been read: see few.h */
+		advance(stage_ns, ST_BATCH, &cur, &t->wait_enter);
+		advance_awake(stage_ns, ST_WAKEUP, &cur, t);
+		advance(stage_ns, ST_BATCH, &cur, &t->serve_exit);
+		advance(stage_ns, ST_READ, &cur, &t->enter);
+	} else if (!t->wait_exit.ns) {				/* blocking reads: no event loop */
 		advance(stage_ns, ST_BUSY, &cur, &t->enter);
 	} else {
 		advance(stage_ns, ST_BUSY, &cur, &t->wait_enter);
@@ -250,6 +255,7 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	}
 	__builtin_memset(req->stage_ns, 0, sizeof(req->stage_ns));
 	req->thread = slot;
+	c->reader = slot;
 	req->writer = 0;
 	req->reply_base = write_seq;
 	req->bytes_in = 0;
@@ -262,6 +268,7 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	req->last_read_no = t->reads;
 	req->open_ns = t->open_ns;
 	req->queued.ns = 0;
+	req->send.ns = 0;
 	req->sent_ns = 0;
 	book_arrival(req, seg, t);
 	queue_ns = req->stage_ns[ST_BUSY] + req->stage_ns[ST_BATCH];

@@ -46,7 +46,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	if (from)
-		switch_out(seen_at(from), preempt, prev->__state, now_ns);
+		switch_out(seen_at(from), prev, preempt, now_ns);
 	if (to)
 		switch_in(seen_at(to), now_ns);
 	return 0;

@@ -3,50 +3,6 @@
 #ifndef SOJOURN_SERVE_H
 #define SOJOURN_SERVE_H
 
-static __always_inline u32 class_of(long id)
-{
-	u64 index = id;
-
-	return is_below(&index, MAX_SYSCALL) ? settings.syscall_class[index] : SYS_OTHER;
-}
-
-static __always_inline long syscall_of(struct pt_regs *regs)
-{
-#if defined(__TARGET_ARCH_x86)
-	return regs->orig_ax;
-#else
-	return regs->syscallno;
-#endif
-}
-
-static __always_inline u64 second_argument(struct pt_regs *regs)
-{
-#if defined(__TARGET_ARCH_x86)
-	return regs->si;
-#else
-	return regs->regs[1];
-#endif
-}
-
-static __always_inline void set_class(struct thread *t, long id)
-{
-	u32 class = class_of(id);
-
-	t->class = class & (SYS_HAS_BUFFER - 1);
-	t->argument = class & SYS_HAS_MSGHDR;
-}
-
-/* Where a read puts its bytes, 0 if that cannot be told. */
-static __always_inline u64 buffer_of(u32 argument, u64 address)
-{
-	if (argument == SYS_HAS_MSGHDR &&
-	    bpf_probe_read_user(&address, sizeof(address), (void *)address + MSGHDR_IOVEC))
-		return 0;
-	if (argument != SYS_HAS_BUFFER && bpf_probe_read_user(&address, sizeof(address), (void *)address))
-		return 0;
-	return address;
-}
-
 /* How a request begins: what was asked for, by which its tail is told apart. */
 static __noinline int keep_text(u32 slot, u64 number, u32 argument, u64 address, u64 bytes)
 {
@@ -59,23 +15,6 @@ static __noinline int keep_text(u32 slot, u64 number, u32 argument, u64 address,
 	__builtin_memset(text->bytes, 0, sizeof(text->bytes));
 	if (!bpf_probe_read_user(text->bytes, kept, (void *)buffer_of(argument, address)))
 		text->number = number;
-	return 0;
-}
-
-/* The first bytes of what a read brought, of every 64th read of a thread. */
-static __noinline int look_into(u64 reads, u32 argument, u64 address, u64 bytes)
-{
-	u32 key = wrapped(reads / PEEK_EVERY, PEEKS);
-	struct peek *peek = bpf_map_lookup_elem(&peeks, &key);
-	u64 shown = bytes < PEEK_BYTES ? bytes : PEEK_BYTES;
-
-	if (!peek || !is_below(&shown, PEEK_BYTES + 1))
-		return 0;
-	peek->bytes = 0;
-	if (bpf_probe_read_user(peek->text, shown, (void *)buffer_of(argument, address)))
-		return 0;
-	peek->shown = shown;
-	peek->bytes = bytes;
 	return 0;
 }
 
@@ -147,7 +86,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		e->tag = exit_tag(slot, t->reads);
 		t->reads++;
 		if (t->argument && t->reads % PEEK_EVERY == 1)
-			look_into(t->reads, t->argument, second_argument(regs), ret);
+			look_into(t->reads / PEEK_EVERY, t->argument, second_argument(regs), ret);
 		if (t->argument && control.blame_floor_ns)
 			keep_text(slot, t->reads, t->argument, second_argument(regs), ret);
 		t->is_corked = 0;
@@ -195,6 +134,8 @@ static __always_inline void serve(struct conn *c, u32 slot, const struct tcp_soc
 	t = thread_at(slot);
 	if (!goes_on)
 		begin(c, t, slot, copied_seq, tp->write_seq);
+	else if (c->req.state == READING && settings.is_few)
+		few_extend(c, t, slot, copied_seq);
 	else if (c->req.state == READING)
 		extend(c, t, slot, copied_seq);
 	else
@@ -223,6 +164,8 @@ int BPF_PROG(on_read, struct sock *sk)
 		return 0;
 	slot = slot_here(this_cpu());
 	c = is_followed(sk) ? conn_of(sk) : 0;
+	if (slot && settings.is_few)
+		thread_at(slot)->reads++;
 	if (slot && !c)
 		reads_request(thread_at(slot));
 	if (!c && settings.sample_below)
@@ -241,6 +184,8 @@ int BPF_PROG(on_read, struct sock *sk)
 		return 0;
 	if (slot)
 		reads_request(thread_at(slot));
+	if (slot && settings.is_few)
+		few_read(thread_at(slot), tp->copied_seq - c->read_seq);
 	serve(c, slot, tp);
 	leave_if_done(c);
 	return 0;

@@ -127,24 +127,36 @@ enum off_kind { ON_CPU, OFF_PREEMPTED, OFF_ASLEEP, OFF_STOPPED };
 /* One thread of the service. Written by the thread itself and by the CPU that switches it, never
  * at once; only waking_ns is written from elsewhere. */
 struct thread {
+	/* Changes only when the thread is switched or woken. CPUs where its segments arrive read it: in a line
+	 * of its own, or every system call of the thread would take the line from them, and they from it. */
 	u32 tid;
 	u32 tgid;
-	u32 class;		/* enum sys_class of the system call it is in */
-	u32 in_call;
 	u32 off_kind;
-	u32 is_worker;		/* has served a request */
 	u32 is_idle;		/* asleep in epoll_wait, and counted in idle_workers */
-	u32 did_read;		/* the present call took request bytes */
-	u32 offs_n;
-	u32 after_read;		/* the last system call took request bytes */
-	u32 argument;		/* SYS_HAS_ of the present call */
-	u32 is_corked;		/* a reply has been begun under TCP_CORK, at cork_enter */
-	u64 seen_ns;		/* history starts here */
+	u64 epoch;		/* window in which a hook saw it last: see window.h */
 	u64 off_ns;
 	u64 waking_ns;
 	u64 early_waking_ns;
 	u64 runq_ns;		/* sums so far */
 	u64 stopped_ns;
+
+	u64 seed;		/* what it did when the window began, until then */
+	u64 seen_ns;		/* history starts here */
+	u64 run_ns;		/* time on CPU, service or not */
+	u64 switched_in_ns;
+	u64 wake_ns;		/* the last time it slept in epoll_wait: woken, switched to, running */
+	struct stamp in;
+	u64 on_ns;
+	u32 offs_n;
+	u32 is_worker;		/* has served a request */
+
+	u32 class;		/* enum sys_class of the system call it is in */
+	u32 in_call;
+	u32 did_read;		/* the present call took request bytes */
+	u32 after_read;		/* the last system call took request bytes */
+	u32 argument;		/* SYS_HAS_ of the present call */
+	u32 is_corked;		/* a reply has been begun under TCP_CORK, at cork_enter */
+	u64 looks;		/* reads that were looked into, where system calls have no hook */
 	u64 open_ns;
 	u64 reads;		/* read calls that took request bytes */
 	struct stamp enter;	/* present or last system call */
@@ -156,20 +168,13 @@ struct thread {
 	struct stamp serve_exit;	/* end of what came before in a batch: a write's exit, or of what was
 				 * read the entry of the next call */
 	struct stamp cork_enter;	/* first setsockopt since a request was read */
-	u64 wake_ns;		/* the last time it slept in epoll_wait: woken, switched to, running */
-	struct stamp in;
-	u64 on_ns;
 	u64 sent_ns;		/* last reply segment that a call of this thread brought to a device queue */
 	u64 requests;
 	u64 total_sum_ns;
 	u64 queue_sum_ns;
 	u64 sched_sum_ns;
-	u64 run_ns;		/* time on CPU, service or not */
-	u64 switched_in_ns;
-	u64 epoch;		/* window in which a hook saw it last: see window.h */
-	u64 seed;		/* what it did when the window began, until then */
 	struct off offs[OFFS];
-};
+} __attribute__((aligned(64)));
 
 struct segment {
 	u32 start_seq;
@@ -200,7 +205,7 @@ struct request {
 	u32 segments;		/* that its bytes came in */
 	u32 is_body;		/* its first read is booked */
 	u32 is_exit_lost;	/* the end of a read was no longer remembered */
-	u32 pad;
+	u32 others;		/* few hooks only: its thread read or answered others before this one */
 	u64 start_ns;
 	u64 read_no;		/* its first read, of its thread */
 	u64 last_read_no;
@@ -208,27 +213,29 @@ struct request {
 	u64 imbalance_ns;
 	struct stamp at;	/* booked up to here */
 	struct stamp queued;	/* last reply segment at the device queue */
+	struct stamp send;	/* first time that bytes of the reply were given to TCP; few hooks only */
 	u64 sent_ns;		/* last reply segment given to the driver */
 	u64 stage_ns[STAGES];
 };
 
 struct conn {
+	/* What an arriving segment touches, with the first segment beside it: two cache lines. */
+	u32 epoch;		/* window in which all this is true */
 	u32 seg_push;
 	u32 seg_pop;
+	u32 come_seq;		/* bytes up to here have come */
 	u32 read_seq;		/* request bytes read up to here */
+	u32 first_seq;		/* bytes below came before the hooks looked at the connection */
+	u32 reader;		/* slot that read its last request, 0: none yet */
+	u32 peer_port;
+	struct segment segs[SEGMENTS];
 	u32 sent_seq;		/* reply bytes given to the device up to here */
 	u32 skip_sent;		/* the segment on its way to the driver is none of ours */
-	u32 peer_port;
-	u32 epoch;		/* window in which all this is true */
-	u32 first_seq;		/* bytes below came before the hooks looked at the connection */
-	u32 come_seq;		/* bytes up to here have come */
-	u32 pad;
+	struct request req;
 	u64 id;			/* address of the socket */
 	u64 requests;
 	u64 total_sum_ns;
 	u64 total_max_ns;
-	struct segment segs[SEGMENTS];
-	struct request req;
 };
 
 #define RECORD_FULL 1	/* asked for by --records */
@@ -284,7 +291,8 @@ struct settings {
 	u8 syscall_class[MAX_SYSCALL];	/* enum sys_class */
 	u8 full_records;		/* every request goes through the ring */
 	u8 has_rx_stamps;		/* the kernel stamps received packets */
-	u8 pad[2];
+	u8 is_few;			/* system calls have no hook: see few.h */
+	u8 pad;
 	u32 sample_below;		/* flows whose hash lies below are in the sample; 0: all are */
 };
 
@@ -320,7 +328,8 @@ enum look {
 /* Written by the hooks, read by user space. */
 struct tally {
 	u64 threads_n;			/* slots given out; the first is 1 */
-	u64 samples[4];			/* CPU samples: user, kernel, kernel without a stack, all tasks */
+	u64 samples[5];			/* CPU samples: user, kernel, kernel of which no more is known, all tasks,
+					 * kernel in softIRQ */
 	u64 totals[TOTAL_BINS];		/* finished requests by total; atomic */
 	struct thread threads[MAX_THREADS];
 };

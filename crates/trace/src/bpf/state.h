@@ -55,8 +55,7 @@ struct cpu {
 	u64 receive_ns;		/* ... and when */
 	u64 address;		/* see address_of */
 	u64 probe_sk;		/* socket whose packet TCP is at, 0 after the next system call */
-	u64 tcp_ns;		/* when it came there, and what was known of the packet */
-	u64 probe_rx_ns;
+	u64 probe_rx_ns;	/* what was known of the packet */
 	u64 probe_receive_ns;
 	u32 probe_seq;		/* bytes up to here had come before */
 } __attribute__((aligned(64)));

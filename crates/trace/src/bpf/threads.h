@@ -36,6 +36,8 @@ static __always_inline struct stamp stamp_from_afar(const struct thread *t, u64 
 	struct stamp s = stamp_of(t, ns);
 	u64 from_ns = t->off_ns, woken_ns = t->waking_ns;
 
+	if (t->off_kind == ON_CPU)	/* and nothing is read of what its system calls write all the time */
+		return s;
 	if (t->off_kind == OFF_STOPPED) {
 		u64 until_ns = woken_ns ? woken_ns : ns;
 
@@ -43,7 +45,7 @@ static __always_inline struct stamp stamp_from_afar(const struct thread *t, u64 
 			s.stopped_ns += until_ns - from_ns;
 	}
 	if (t->off_kind != OFF_PREEMPTED)
-		from_ns = t->off_kind == ON_CPU || (t->in_call && t->class == SYS_WAIT) ? 0 : woken_ns;
+		from_ns = t->in_call && t->class == SYS_WAIT ? 0 : woken_ns;
 	if (from_ns && ns > from_ns)
 		s.runq_ns += ns - from_ns;
 	return s;
@@ -126,8 +128,23 @@ static __always_inline void add_run(struct thread *t, u64 now_ns)
 		t->run_ns += to_ns - from_ns;
 }
 
-static __always_inline void switch_out(struct thread *t, bool preempt, u32 state, u64 now_ns)
+/* Where system calls have no hook, the one that the thread sleeps in is told by its registers. */
+static __always_inline void note_call(struct thread *t, struct task_struct *task, u64 now_ns)
 {
+	long call = call_of(task);
+
+	if (!t->seen_ns)
+		t->seen_ns = now_ns;
+	t->in_call = call >= 0;
+	set_class(t, call);
+	if (t->in_call && t->class == SYS_WAIT)
+		t->wait_enter = stamp_of(t, now_ns);
+}
+
+static __always_inline void switch_out(struct thread *t, struct task_struct *task, bool preempt, u64 now_ns)
+{
+	u32 state = task->__state;
+
 	add_run(t, now_ns);
 	t->off_ns = now_ns;
 	t->waking_ns = 0;
@@ -137,6 +154,8 @@ static __always_inline void switch_out(struct thread *t, bool preempt, u32 state
 		t->off_kind = OFF_STOPPED;
 	} else {
 		t->off_kind = OFF_ASLEEP;
+		if (settings.is_few)
+			note_call(t, task, now_ns);
 		if (t->is_worker && t->in_call && t->class == SYS_WAIT)
 			idle_begins(t, now_ns);
 	}

@@ -12,6 +12,8 @@
  *   take T C BYTES     the read that T is in copies them
  *   send T C BYTES     a segment of the reply leaves, in T's call; T 0: when an ACK makes room
  *
+ * With an argument: where numbers are binned.
+ *
  * At the end all connections close. Standard output: a line `record` per request (connection, thread,
  * writer, bytes in and out, total, stages), and one line `reasons`.
  */
@@ -27,6 +29,10 @@ const volatile struct settings settings = {
 	.syscall_class = { [1] = SYS_WAIT, [2] = SYS_READ, [3] = SYS_WRITE, [4] = SYS_OPEN,
 			   [5] = SYS_PARK, [6] = SYS_CORK },
 	.full_records = 1,
+#ifdef FEW
+	.is_few = 1,
+	.sample_below = ~0U,	/* every flow */
+#endif
 };
 static const char *const calls[] = { "other", "wait", "read", "write", "open", "futex", "cork" };
 
@@ -41,6 +47,7 @@ static struct world_sock socks[CONNS];
 static struct task_struct tasks[THREADS], hog = { .pid = HOG, .tgid = HOG };
 static u32 cpu_now;		/* where the hook that is called now runs */
 static u32 runs_on[THREADS];	/* thread on each CPU, 0: the hog */
+static struct pt_regs regs[THREADS];	/* of the system call that each thread is in */
 static u64 now_ns;
 static struct record record;
 static u64 counted[REASONS];
@@ -105,7 +112,16 @@ void bpf_ringbuf_submit(void *submitted, u64 flags)
 }
 
 long bpf_get_stackid(void *ctx, const void *map, u64 flags) { return -1; }
-long bpf_task_pt_regs(const void *task) { return 0; }
+long bpf_task_pt_regs(const void *task)
+{
+	return task == &hog ? 0 : (long)&regs[(const struct task_struct *)task - tasks];
+}
+
+struct task_struct *bpf_get_current_task_btf(void)
+{
+	return runs_on[cpu_now] ? &tasks[runs_on[cpu_now]] : &hog;
+}
+
 long bpf_seq_write(const void *seq, const void *data, u32 bytes) { return 0; }
 
 /* A packet of the connection, from `seq` on. */
@@ -127,7 +143,9 @@ static void ready(struct world_sock *sock, u32 bytes, bool is_late)
 {
 	struct sk_buff *skb = packet(sock, sock->tp.rcv_nxt, bytes);
 
-	on_backlog(skb);
+	skb->sk = 0;		/* its sender's, who is not here */
+	on_sent(skb);
+	sock->tp.tcp_clock_cache = now_ns;
 	if (!is_late)
 		on_receive(skb);
 	else
@@ -142,6 +160,8 @@ static void send(struct world_sock *sock, u32 bytes)
 	struct sk_buff *skb = packet(sock, sock->tp.write_seq, bytes);
 
 	sock->tp.write_seq += bytes;
+	if (settings.is_few)
+		on_send(&sock->sk);
 	on_queue(skb);
 	on_sent(skb);
 }
@@ -160,16 +180,18 @@ static void switch_to(u32 thread, bool is_in, u32 state)
 
 static void call(u32 thread, const char *name, bool is_exit)
 {
-	static struct pt_regs regs[THREADS];
+	static struct sock nobodys = { .__sk_common.skc_num = 80 };
+	bool is_write = is_exit && regs[thread].orig_ax == SYS_WRITE;
 
-	if (is_exit) {
-		on_sys_exit(&regs[thread], 0);
-		return;
-	}
-	for (u32 i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+	for (u32 i = 0; !is_exit && i < sizeof(calls) / sizeof(*calls); i++)
 		if (!strcmp(calls[i], name))
 			regs[thread].orig_ax = i;
-	on_sys_enter(&regs[thread], regs[thread].orig_ax);
+	if (settings.is_few && is_write)
+		on_send_end(&nobodys);
+	else if (!settings.is_few && is_exit)
+		on_sys_exit(&regs[thread], 0);
+	else if (!settings.is_few)
+		on_sys_enter(&regs[thread], regs[thread].orig_ax);
 }
 
 static int event(const char *verb, u32 n, const char *word, u32 conn, u32 bytes)
@@ -200,11 +222,24 @@ static int event(const char *verb, u32 n, const char *word, u32 conn, u32 bytes)
 	return 0;
 }
 
-int main(void)
+/* Stage, total and row bin of each number on standard input. */
+static int bins(void)
+{
+	unsigned long long ns;
+
+	while (scanf("%llu", &ns) == 1)
+		printf("%llu %llu %llu\n", bin_of(ns, STAGE_SUB, STAGE_BINS),
+		       bin_of(ns, TOTAL_SUB, TOTAL_BINS), row_of(ns));
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	char line[128], verb[16];
 	unsigned long long us;
 
+	if (argc > 1)
+		return bins();
 	control.is_enabled = control.started_ns = control.epoch = 1;
 	for (u32 i = 1; i < THREADS; i++)
 		tasks[i] = (struct task_struct){ .pid = PID + i, .tgid = PID };

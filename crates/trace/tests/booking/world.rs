@@ -1,5 +1,7 @@
 //! Runs scripts through `world.c`, and reads what was booked.
 
+#![allow(dead_code)] // every test program uses its part
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -64,14 +66,43 @@ impl World {
 
 /// What the script, events apart by `;`, leads to. Whatever it is, stages add to totals.
 pub fn booked(script: &str) -> World {
-    let mut child =
-        Command::new(program()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = script.replace(';', "\n") + "\n";
-    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    run(PROGRAM.get_or_init(|| compiled("booking-world", &[])), script)
+}
+
+/// The same where system calls have no hook.
+pub fn booked_by_few(script: &str) -> World {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    run(PROGRAM.get_or_init(|| compiled("booking-few", &["-DFEW"])), script)
+}
+
+/// In which bins the hooks count each of these times: of stages, of totals, and its row.
+pub fn binned(times_ns: &[u64]) -> Vec<[usize; 3]> {
+    let lines: Vec<String> = times_ns.iter().map(u64::to_string).collect();
+    let said = answer(Command::new(compiled("booking-bins", &[])).arg("bins"), &lines.join("\n"));
+    let three = |line: &str| {
+        let mut words = line.split(' ').map(|word| word.parse().unwrap());
+        std::array::from_fn(|_| words.next().unwrap())
+    };
+    said.lines().map(three).collect()
+}
+
+/// What a program says to that input.
+fn answer(program: &mut Command, input: &str) -> String {
+    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || pipe.write_all(input.as_bytes()).unwrap());
     let out = child.wait_with_output().unwrap();
-    assert!(out.status.success(), "{script}");
+    writer.join().unwrap();
+    assert!(out.status.success(), "{program:?}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
+fn run(program: &Path, script: &str) -> World {
+    let said = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
     let mut world = World { requests: Vec::new(), reasons: Vec::new() };
-    for line in String::from_utf8(out.stdout).unwrap().lines() {
+    for line in said.lines() {
         let mut words = line.split(' ');
         let word = words.next().unwrap();
         let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
@@ -87,21 +118,19 @@ pub fn booked(script: &str) -> World {
     world
 }
 
-/// `world.c`, compiled once.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("booking-world");
-        let done = Command::new("cc")
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .args(["-O1", "-std=gnu11", "-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function"])
-            .args(["-D__TARGET_ARCH_x86", "-Itests/booking", "-Isrc/bpf", "tests/booking/world.c"])
-            .arg("-o")
-            .arg(&program)
-            .output()
-            .expect("a C compiler, cc, is there: see scripts/setup");
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{said}");
-        program
-    })
+/// `world.c` as a program of that name.
+fn compiled(name: &str, defines: &[&str]) -> PathBuf {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let done = Command::new("cc")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["-O1", "-std=gnu11", "-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function"])
+        .args(["-D__TARGET_ARCH_x86", "-Itests/booking", "-Isrc/bpf", "tests/booking/world.c"])
+        .args(defines)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .expect("a C compiler, cc, is there: see scripts/setup");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    program
 }

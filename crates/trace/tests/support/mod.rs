@@ -110,6 +110,15 @@ pub fn trace(pid: u32, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
 
 /// The same of the requests that one way to trace chooses.
 pub fn trace_how(how: How, pid: u32, client: impl FnOnce() + Send) -> (Outcome, Vec<Record>) {
+    trace_with(Options { how, ..Options::default() }, pid, client)
+}
+
+/// The same, with `how` and `all_stages` of these options.
+pub fn trace_with(
+    Options { how, all_stages, .. }: Options,
+    pid: u32,
+    client: impl FnOnce() + Send,
+) -> (Outcome, Vec<Record>) {
     let target = target::find(Path::new("/proc"), pid, &[]).unwrap();
     let options = Options {
         duration_ns: 60_000_000_000,
@@ -119,6 +128,7 @@ pub fn trace_how(how: How, pid: u32, client: impl FnOnce() + Send) -> (Outcome, 
         worst: 3,
         hook_cost: false,
         blame: None,
+        all_stages,
     };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
     let started = Started::default();

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/* System calls: which one a thread is in, what kind it is, and what a read has brought. */
+#ifndef SOJOURN_CALLS_H
+#define SOJOURN_CALLS_H
+
+static __always_inline u32 class_of(long id)
+{
+	u64 index = id;
+
+	return is_below(&index, MAX_SYSCALL) ? settings.syscall_class[index] : SYS_OTHER;
+}
+
+static __always_inline long syscall_of(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (long)regs->orig_ax;
+#else
+	return regs->syscallno;
+#endif
+}
+
+/* The system call that a task is in, -1: none. */
+static __always_inline long call_of(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return regs ? syscall_of(regs) : -1;
+}
+
+static __always_inline u64 second_argument(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return regs->si;
+#else
+	return regs->regs[1];
+#endif
+}
+
+static __always_inline void set_class(struct thread *t, long id)
+{
+	u32 class = class_of(id);
+
+	t->class = class & (SYS_HAS_BUFFER - 1);
+	t->argument = class & SYS_HAS_MSGHDR;
+}
+
+/* Where a read puts its bytes, 0 if that cannot be told. */
+static __always_inline u64 buffer_of(u32 argument, u64 address)
+{
+	if (argument == SYS_HAS_MSGHDR &&
+	    bpf_probe_read_user(&address, sizeof(address), (void *)address + MSGHDR_IOVEC))
+		return 0;
+	if (argument != SYS_HAS_BUFFER && bpf_probe_read_user(&address, sizeof(address), (void *)address))
+		return 0;
+	return address;
+}
+
+/* The first bytes of what a read brought: of a thread's `number`-th one that is looked into. */
+static __noinline int look_into(u64 number, u32 argument, u64 address, u64 bytes)
+{
+	u32 key = wrapped(number, PEEKS);
+	struct peek *peek = bpf_map_lookup_elem(&peeks, &key);
+	u64 shown = bytes < PEEK_BYTES ? bytes : PEEK_BYTES;
+
+	if (!peek || !is_below(&shown, PEEK_BYTES + 1))
+		return 0;
+	peek->bytes = 0;
+	if (bpf_probe_read_user(peek->text, shown, (void *)buffer_of(argument, address)))
+		return 0;
+	peek->shown = shown;
+	peek->bytes = bytes;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,27 @@
+//! The hooks count a time in the bin that this side reads it from.
+
+#![allow(clippy::unwrap_used)] // a test that cannot start has failed
+
+#[path = "booking/world.rs"]
+mod world;
+
+use sojourn_trace::bins::{self, STAGE, TOTAL};
+
+/// Around every power of two, where a bin begins, and in between.
+fn times_ns() -> Vec<u64> {
+    let around = |bit: u32| {
+        let power = 1_u64 << bit;
+        [power - 1, power, power + 1, power + power / 3, power + power / 2]
+    };
+    (0..200).chain((4..62).flat_map(around)).collect()
+}
+
+#[test]
+fn both_sides_have_the_same_bins() {
+    let times_ns = times_ns();
+    let found = world::binned(&times_ns);
+    assert_eq!(found.len(), times_ns.len());
+    for (ns, found) in times_ns.into_iter().zip(found) {
+        assert_eq!(found, [STAGE.of(ns), TOTAL.of(ns), bins::row_of(ns)], "{ns} ns");
+    }
+}
