@@ -4,6 +4,8 @@
 //! what judges: [`crate::excluded`], [`crate::selfcheck`], [`crate::stops`], and [`crate::summary`] on
 //! top of all.
 
+use std::collections::BTreeMap;
+
 use sojourn_workload::schedule::Timetable;
 
 use crate::cpu_time::Shares;
@@ -40,6 +42,8 @@ pub struct Measurement {
     pub was_lost: bool,
     /// What the bodies that were kept came to; `None`: nothing is expected of them.
     pub looked: Option<Looked>,
+    /// What replies said that were no success, by name, the warm-up's too.
+    pub said: BTreeMap<String, u64>,
     /// What is left of the requests of a long run; `None`: plans and marks are whole.
     pub long: Option<Findings>,
 }

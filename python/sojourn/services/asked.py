@@ -17,7 +17,7 @@ from sojourn.places import ports
 from sojourn.services import talk
 from sojourn.services.kind import Json
 from sojourn.services.params import Param, Value
-from sojourn.services.where import HTTP, PORTS, Where
+from sojourn.services.where import GRPC, HTTP, HTTP2, PORTS, SECURED, Where
 from sojourn.spec import kinds
 
 LEARN = -1  # of `expect_bytes`: as long as the first replies
@@ -27,6 +27,8 @@ NAMED_MAX = 8
 #: Keys of the generator's job that ask for something else than one GET of one path.
 OTHERWISE = ("paths", "paths_file", "method", "body", "body_file", "header", "auth", "allow_empty")
 KEYS = ("memcache", "memcache+udp", "resp")  # schemes that have items
+#: What is said to a server, and how one that is well begins its answer.
+WORDS = {"resp": (talk.PING, b"+PONG"), "memcache": (talk.VERSION, b"VERSION ")}
 
 PARAMS = (
     Param(
@@ -112,10 +114,11 @@ class Asked:
             if where.scheme in HTTP:
                 got = talk.get(where, where.path, within_s)
                 return got.status < 500 and (not self.is_plain or 200 <= got.status < 300)
-            if where.scheme == "resp":
-                return talk.say(where, talk.PING, within_s).startswith(b"+PONG")
-            if where.scheme == "memcache":
-                return talk.say(where, talk.VERSION, within_s).startswith(b"VERSION ")
+            if where.scheme in GRPC:
+                return talk.greets_in_http2(where, within_s)
+            if where.scheme in WORDS:
+                words, reply = WORDS[where.scheme]
+                return talk.say(where, words, within_s).startswith(reply)
             if where.scheme == "memcache+udp":
                 return True  # the generator alone tells
             talk.connected(where, within_s).close()
@@ -134,14 +137,18 @@ class Asked:
             return Proof()
         _reach(where)
         judge: Callable[[Where], Proof] | None = {
-            "http": self._http, "https": self._http, "resp": _resp, "memcache": _memcache,
+            **dict.fromkeys(HTTP, self._http), **dict.fromkeys(GRPC, _grpc), "resp": _resp,
+            "memcache": _memcache,
         }.get(where.scheme)  # fmt: skip
         return judge(where) if judge else Proof()
 
     def _http(self, where: Where) -> Proof:
         found = [self._reply(where) for _ in range(TRIES)]
         if not self.is_plain:
-            return Proof(facts=(("replies", f"HTTP/1, status {found[-1].status} to a plain GET"),))
+            spoken = "HTTP/2" if where.scheme in HTTP2 else "HTTP/1"
+            return Proof(
+                facts=(("replies", f"{spoken}, status {found[-1].status} to a plain GET"),)
+            )
         lengths = sorted({one.body_bytes for one in found})
         if self.expect_bytes == 0:
             return Proof(facts=(("replies", "of any length count, empty ones too"),))
@@ -203,6 +210,17 @@ def _judge(where: Where, got: talk.Got) -> None:
         )  # fmt: skip
 
 
+def _grpc(where: Where) -> Proof:
+    """Whether it speaks what gRPC is carried by; only a right call says more, and that is load."""
+    try:
+        is_there = talk.greets_in_http2(where, REPLY_S)
+    except (http.client.HTTPException, OSError) as error:
+        raise _other(where, str(error) or type(error).__name__) from None
+    if not is_there:
+        raise _other(where, "it does not greet in HTTP/2")
+    return Proof(facts=(("calls", "status and message of each are checked by the generator"),))
+
+
 def _resp(where: Where) -> Proof:
     heard = talk.say(where, talk.PING)
     if heard.startswith((b"-NOAUTH", b"-DENIED", b"-NOPERM", b"-WRONGPASS")):
@@ -230,8 +248,10 @@ def _memcache(where: Where) -> Proof:
 def _other(where: Where, why: str) -> RefusedError:
     """It is there, and does not speak what it should: say what it looks like."""
     name, heard = talk.recognise(where)
-    wanted = {"https": talk.TLS, "http": talk.HTTP}.get(where.scheme, where.scheme)
-    asked = talk.NAMES.get(wanted, where.scheme)
+    is_new = where.scheme in HTTP2
+    plain = {"http": talk.HTTP, **dict.fromkeys(HTTP2, "http2")}.get(where.scheme, where.scheme)
+    wanted = talk.TLS if where.scheme in SECURED else plain
+    asked = "HTTP/2 over TLS" if is_new and wanted == talk.TLS else talk.NAMES.get(wanted, plain)
     if not name:
         said = f"begins with {_shown(heard)}" if heard else "is silence"
         return RefusedError(
@@ -240,10 +260,12 @@ def _other(where: Where, why: str) -> RefusedError:
         )
     if name == wanted:
         return RefusedError(
-            f"{where.url} speaks {asked}, but does not answer as it should: {why}",
+            f"{where.url} {'was asked in' if is_new else 'speaks'} {asked}, but does not answer as "
+            f"it should: {why}",
             "see the server's own log: it must answer one request before it gets many",
         )
-    scheme = {talk.TLS: "https"}.get(name, name)
+    secured = {"h2c": "h2", "grpc": "grpcs"}.get(where.scheme, "https")
+    scheme = {talk.TLS: secured, "http2": "h2c"}.get(name, name)
     known = {"resp": "redis"}.get(scheme, scheme)  # as people type it
     fix = f"try {where.speaking(known).url}" if scheme in PORTS else "give another port"
     return RefusedError(

@@ -16,8 +16,16 @@ from sojourn.errors import SpecFault
 #: Other names of the generator's schemes, as people know them.
 ALIASES = {"redis": "resp", "valkey": "resp", "memcached": "memcache"}
 #: Ports where none is given.
-PORTS = {"http": 80, "https": 443, "memcache": 11211, "memcache+udp": 11211, "resp": 6379}
-HTTP = ("http", "https")
+PORTS = {
+    "http": 80, "https": 443, "h2c": 80, "h2": 443, "grpc": 50051, "grpcs": 443, "memcache": 11211,
+    "memcache+udp": 11211, "resp": 6379,
+}  # fmt: skip
+#: What pages are asked in; the second half in HTTP/2.
+HTTP = ("http", "https", "h2c", "h2")
+GRPC = ("grpc", "grpcs")
+HTTP2 = (*HTTP[2:], *GRPC)
+#: What is carried by TLS.
+SECURED = ("https", "h2", "grpcs")
 EXAMPLES = "http://localhost:8080/, redis://localhost:6379, localhost:8080 or unix:/run/app.sock"
 PORT_MAX = 65_535
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)")
@@ -32,7 +40,7 @@ class Where:
         scheme: of the generator's target; "": not told.
         host: name or address, without brackets; "" for a unix socket.
         port: 0 for a unix socket.
-        path: what follows, for HTTP.
+        path: what follows, for HTTP and gRPC.
         socket: the unix socket; None: it listens on a port.
         others: further servers that share the keys, as they were typed: `,host:port`.
     """
@@ -55,7 +63,7 @@ class Where:
     @property
     def url(self) -> str:
         """As the generator's target has it."""
-        path = self.path if self.scheme in HTTP else ""
+        path = self.path if self.scheme in (*HTTP, *GRPC) else ""
         if self.socket is not None:
             return f"{self.scheme}://unix:{self.socket}{f':{path}' if path else ''}"
         return f"{self.scheme}://{self.authority}{path}"
@@ -85,6 +93,8 @@ def parse(text: str, *, at: str) -> Where:
     'http://[::1]:8080/a?b=c'
     >>> parse("http://unix:/run/app.sock:/a", at="").url
     'http://unix:/run/app.sock:/a'
+    >>> parse("grpc://h/pkg.Service/Method", at="").url
+    'grpc://h:50051/pkg.Service/Method'
     """
     text = text.strip()
     if not text or any(not c.isprintable() or c.isspace() for c in text):

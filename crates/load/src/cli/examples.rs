@@ -26,6 +26,10 @@ Examples:
     sojourn-load 'https://api.test/search?q={item}' --items 1000 --rate 2k \\
       --auth bearer:file:token --expect-regex '\"hits\": *[1-9]'
 
+  Calls of gRPC on four connections, 50 in flight on each at most; the message as JSON:
+    sojourn-load grpc://127.0.0.1:50051/helloworld.Greeter/SayHello --rate 5k --connections 4 \\
+      --streams 50 --option descriptor=greeter.pb --body '{\"name\": \"you\"}'
+
   A job from another program:
     echo '{\"target\":\"null:\",\"rate\":\"100k\",\"duration\":\"2s\"}' | sojourn-load --job - --json -
 

@@ -36,6 +36,7 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Measurement {
         are_syscalls_counted: true,
         was_lost: false,
         looked: None,
+        said: std::collections::BTreeMap::new(),
         long: None,
     }
 }

@@ -23,6 +23,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Measurement {
     let plan = Plan { intended_ns: due, item, op, ..Plan::default() };
     Measurement {
         looked: None,
+        said: std::collections::BTreeMap::new(),
         job: Job::default(),
         started_unix_ns: 0,
         start_ns: 0,

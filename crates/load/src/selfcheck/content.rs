@@ -86,7 +86,11 @@ pub(super) fn notes(evidence: &Evidence) -> Vec<String> {
     let sample = replies.checked_every.filter(|_| replies.failed.is_empty()).map(|every| {
         format!("{} replies checked, one in {every}: all as expected", replies.checked)
     });
-    [empty, changed, sample].into_iter().flatten().collect()
+    let statuses = (!replies.statuses.is_empty()).then(|| {
+        let said = replies.statuses.iter().map(|(name, count)| format!("{count} × {name}"));
+        format!("no success, warm-up included: {}", said.collect::<Vec<_>>().join(", "))
+    });
+    [empty, changed, sample, statuses].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ impl Evidence {
                 .iter()
                 .map(|kind| all.errors_of(kind))
                 .sum(),
-            replies: Replies::of(all, run.looked.as_ref()),
+            replies: Replies::of(all, run.looked.as_ref(), &run.said),
             needs_bodies: needs_bodies(&run.job),
             other_statuses: all.errors_of("status") + all.errors_of("miss"),
             errors: all.errors.values().sum(),
