@@ -22,7 +22,8 @@ from sojourn import programs, run, samples
 from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.places import Address, Place, ports, proc
 from sojourn.plan import Point
-from sojourn.services import trade
+from sojourn.services import talk, trade
+from sojourn.services.where import Where
 from sojourn.spec import Pin, Study
 
 pytestmark = pytest.mark.e2e
@@ -204,6 +205,19 @@ def test_nginx_workers_are_pinned_and_files_are_right(
     page = ports.ask(address, b"GET /7.html HTTP/1.0\r\n\r\n", within_s=5.0, until=b"7 7 7 7 ")
     assert page is not None
     assert page.startswith(b"HTTP/1.1 200")
+
+
+def test_nginx_serves_its_files_in_http2(
+    lab: SimpleNamespace, needs: Needs, measure: Measure
+) -> None:
+    needs("nginx")
+    folder = measure(lab.study("nginx", http2=True), lab.point("nginx"))
+    served, result = read(folder, "service.json"), read(folder, "load.json")
+    assert result["job"]["target"].startswith("h2c://")
+    assert (result["errors"], result["job"]["depth"]) == ({}, 16)
+    assert result["replies"]["bytes_min"] == result["replies"]["bytes_max"] == 4096
+    at = Where(scheme="h2c", host=served["host"], port=served["port"])
+    assert (talk.page(at, "/7.html", 5.0) or b"").startswith(b"7 7 7 7 ")
 
 
 def test_a_server_on_the_cpus_that_a_knob_leaves_it_is_felt_there(

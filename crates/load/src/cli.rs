@@ -102,8 +102,9 @@ pub struct ClientArgs {
     /// Connections, over all threads [16]
     #[arg(long, short, value_name = "COUNT")]
     pub connections: Option<u32>,
-    /// Most requests in flight per connection; more wait, inside the stopwatch; 0: 1, over UDP 16 [0]
-    #[arg(long, value_name = "COUNT")]
+    /// Most requests in flight per connection, over HTTP/2 its streams; more wait, inside the stopwatch;
+    /// 0: 1, over HTTP/2 and UDP 16 [0]
+    #[arg(long, visible_alias = "streams", value_name = "COUNT")]
     pub depth: Option<u32>,
     /// Threads; each drives its share of connections and rate [1]
     #[arg(long, short, value_name = "COUNT")]
@@ -125,14 +126,14 @@ pub struct ClientArgs {
     /// CPUs of a synthetic service (sojourn-serve), whose outages count as the instrument's [none]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub instrument_cpus: Option<String>,
-    /// https: certificates of issuers, or of the server itself, in PEM; none: those that this machine
+    /// TLS: certificates of issuers, or of the server itself, in PEM; none: those that this machine
     /// trusts [none]
     #[arg(long, value_name = "FILE")]
     pub ca_file: Option<String>,
-    /// https: name that the server is asked for (SNI), and that its certificate must have [the target's]
+    /// TLS: name that the server is asked for (SNI), and that its certificate must have [the target's]
     #[arg(long, value_name = "NAME")]
     pub server_name: Option<String>,
-    /// https: believe any certificate
+    /// TLS: believe any certificate
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub insecure: Option<bool>,
     /// epoll, io_uring, or auto: io_uring where the kernel allows it [auto]

@@ -21,7 +21,8 @@ pub const SCHEMA: &str = "sojourn.load.job/1";
 pub struct Job {
     /// Version of this form: `sojourn.load.job/1`.
     pub schema: String,
-    /// `memcache://HOST:PORT`, `memcache+udp://…`, `http://HOST:PORT/`, `https://…`, `resp://…`, `echo://…`, `null:`.
+    /// `memcache://HOST:PORT`, `memcache+udp://…`, `http://HOST:PORT/`, `https://…`, `h2://…` (HTTP/2
+    /// over TLS), `h2c://…` (without), `grpc://HOST:PORT/PACKAGE.SERVICE/METHOD`, `grpcs://…`, `resp://…`, `echo://…`, `null:`.
     /// Of `memcache` several, `HOST:PORT,HOST:PORT`: each holds the keys that hash to it. A unix socket:
     /// `memcache://unix:/SOCKET`, `resp://unix:/SOCKET`, `http://unix:/SOCKET:/PATH`. Of PostgreSQL:
     /// `postgres://USER@HOST:PORT/DATABASE`, `postgres://USER@unix:/SOCKET:/DATABASE`.
@@ -43,8 +44,8 @@ pub struct Job {
     pub start_at: u64,
     /// Connections, over all threads.
     pub connections: u32,
-    /// Most requests in flight per connection; more wait in the plan, inside the stopwatch. 0: 1, and 16
-    /// over UDP, where a lost datagram must not hold its connection.
+    /// Most requests in flight per connection, over HTTP/2 its streams; more wait in the plan, inside the
+    /// stopwatch. 0: 1, and 16 over HTTP/2, and over UDP, where a lost datagram must not hold its connection.
     pub depth: u32,
     /// Threads; each drives its share of connections and of the rate.
     pub threads: u32,
@@ -88,21 +89,21 @@ pub struct Job {
     pub method: String,
     /// HTTP: headers, `NAME: VALUE`, beside or instead of the usual ones; `{item}` as in `paths`.
     pub header: Vec<String>,
-    /// HTTP: text that each request carries; `{item}` as in `paths`. Empty: none.
+    /// HTTP: text that each request carries; gRPC: its message as JSON; `{item}` as in `paths`. Empty: none.
     pub body: String,
-    /// HTTP: file that each request carries as it is; empty: none.
+    /// HTTP and gRPC: file that each request carries as it is; empty: none.
     pub body_file: String,
     /// PostgreSQL: queries; `{}` or `{item}` in one is replaced by a number below `items`.
     pub query: Vec<String>,
     /// HTTP: `basic:` or `bearer:`, PostgreSQL: `password:`; and where the secret is: `file:PATH` or
     /// `env:NAME`. Empty: none.
     pub auth: String,
-    /// https: certificates of issuers, or of the server itself, in PEM; empty: those that this machine
+    /// TLS: certificates of issuers, or of the server itself, in PEM; empty: those that this machine
     /// trusts.
     pub ca_file: String,
-    /// https: name that the server is asked for, and that its certificate must have; empty: the target's.
+    /// TLS: name that the server is asked for, and that its certificate must have; empty: the target's.
     pub server_name: String,
-    /// https: believe any certificate.
+    /// TLS: believe any certificate.
     pub insecure: bool,
     /// HTTP: statuses that are a success, such as `200` or `200-299,404`. Empty: 200 to 299.
     pub expect_status: String,

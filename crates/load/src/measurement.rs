@@ -4,6 +4,8 @@
 //! what judges: [`crate::excluded`], [`crate::selfcheck`], [`crate::stops`], and [`crate::summary`] on
 //! top of all.
 
+use std::collections::BTreeMap;
+
 use sojourn_workload::schedule::Timetable;
 
 use crate::cpu_time::Shares;
@@ -43,6 +45,8 @@ pub struct Measurement {
     pub looked: Option<Looked>,
     /// What the server told beside its replies; `None`: its protocol tells nothing.
     pub told: Option<Heard>,
+    /// What replies said that were no success, by name, the warm-up's too.
+    pub said: BTreeMap<String, u64>,
     /// What is left of the requests of a long run; `None`: plans and marks are whole.
     pub long: Option<Findings>,
 }

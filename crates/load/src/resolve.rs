@@ -161,7 +161,8 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
         text => time("timely_within", text)?,
     };
     if job.depth == 0 {
-        job.depth = if target.is_datagram() { DEPTH_UDP } else { 1 };
+        let usual = protocols::kind_of(&target).depth;
+        job.depth = if target.is_datagram() { DEPTH_UDP } else { usual };
     }
     if job.seed == 0 {
         job.seed = rng::fresh_seed();

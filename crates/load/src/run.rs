@@ -25,6 +25,7 @@ use crate::measurement::Measurement;
 use crate::progress::Progress;
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
+use crate::said::Said;
 use crate::sampled::Sampled;
 use crate::sentinel::Sentinels;
 use crate::server_watch::ServerWatch;
@@ -169,6 +170,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
             was_lost: false,
             looked: looks.sampled().map(Sampled::look),
             told: looks.told().map(Told::heard),
+            said: looks.said().map(Said::counts).unwrap_or_default(),
         })
     })
 }
@@ -276,12 +278,19 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         datagrams,
         request_bytes_max: protocol.request_bytes_max(),
         depth: resolved.job.depth,
+        says_more: protocol.interleaves(),
         greeting: protocol.hello(),
     };
-    let transport = match &resolved.secure {
+    let count = ends.connections;
+    let mut transport = match &resolved.secure {
         Some(secure) => tls::open(resolved.transport, ends, secure, &resolved.target.place())?,
         None => (resolved.transport.open)(ends)?,
     };
+    let mut decoders = Vec::new();
+    if protocol.interleaves() {
+        decoders = (0..count).map(|_| protocol.decoder()).collect();
+        drive::streams::open(transport.as_mut(), &mut decoders, &resolved.target)?;
+    }
     let plan = ring.as_ref().map_or(plan, |(ring, _)| marks::room_for_plan(ring.capacity));
     Ok(Setup {
         marks: Marks::for_requests(plan.intended_ns.len()),
@@ -290,6 +299,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         probe,
         transport,
         protocol,
+        decoders,
         shards,
         connections,
         depth: resolved.job.depth,

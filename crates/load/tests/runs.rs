@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must say where
 
+mod http2;
 mod losses;
 mod mirror;
 mod postgres;

@@ -17,7 +17,7 @@ from sojourn.places import ports
 from sojourn.services import talk
 from sojourn.services.kind import Json
 from sojourn.services.params import Param, Value
-from sojourn.services.where import HTTP, PORTS, POSTGRES, Where
+from sojourn.services.where import GRPC, HTTP, HTTP2, PORTS, POSTGRES, SECURED, Where
 
 LEARN = -1  # of `expect_bytes`: as long as the first replies
 TRIES = 3
@@ -118,6 +118,8 @@ class Asked:
             if where.scheme in HTTP:
                 got = talk.get(where, where.path, within_s)
                 return got.status < 500 and (not self.is_plain or 200 <= got.status < 300)
+            if where.scheme in GRPC:
+                return talk.greets_in_http2(where, within_s)
             if where.scheme in FIRST_WORDS:
                 words, replies = FIRST_WORDS[where.scheme]
                 return talk.say(where, words, within_s).startswith(replies)
@@ -139,15 +141,18 @@ class Asked:
             return Proof()
         _reach(where)
         judge: Callable[[Where], Proof] | None = {
-            "http": self._http, "https": self._http, "resp": _resp, "memcache": _memcache,
-            POSTGRES: _postgres,
+            **dict.fromkeys(HTTP, self._http), **dict.fromkeys(GRPC, _grpc), "resp": _resp,
+            "memcache": _memcache, POSTGRES: _postgres,
         }.get(where.scheme)  # fmt: skip
         return judge(where) if judge else Proof()
 
     def _http(self, where: Where) -> Proof:
         found = [self._reply(where) for _ in range(TRIES)]
         if not self.is_plain:
-            return Proof(facts=(("replies", f"HTTP/1, status {found[-1].status} to a plain GET"),))
+            spoken = "HTTP/2" if where.scheme in HTTP2 else "HTTP/1"
+            return Proof(
+                facts=(("replies", f"{spoken}, status {found[-1].status} to a plain GET"),)
+            )
         lengths = sorted({one.body_bytes for one in found})
         if self.expect_bytes == 0:
             return Proof(facts=(("replies", "of any length count, empty ones too"),))
@@ -209,6 +214,17 @@ def _judge(where: Where, got: talk.Got) -> None:
         )  # fmt: skip
 
 
+def _grpc(where: Where) -> Proof:
+    """Whether it speaks what gRPC is carried by; only a right call says more, and that is load."""
+    try:
+        is_there = talk.greets_in_http2(where, REPLY_S)
+    except (http.client.HTTPException, OSError) as error:
+        raise _other(where, str(error) or type(error).__name__) from None
+    if not is_there:
+        raise _other(where, "it does not greet in HTTP/2")
+    return Proof(facts=(("calls", "status and message of each are checked by the generator"),))
+
+
 def _resp(where: Where) -> Proof:
     heard = talk.say(where, talk.PING)
     if heard.startswith((b"-NOAUTH", b"-DENIED", b"-NOPERM", b"-WRONGPASS")):
@@ -244,8 +260,10 @@ def _postgres(where: Where) -> Proof:
 def _other(where: Where, why: str) -> RefusedError:
     """It is there, and does not speak what it should: say what it looks like."""
     name, heard = talk.recognise(where)
-    wanted = {"https": talk.TLS, "http": talk.HTTP}.get(where.scheme, where.scheme)
-    asked = talk.NAMES.get(wanted, where.scheme)
+    is_new = where.scheme in HTTP2
+    plain = {"http": talk.HTTP, **dict.fromkeys(HTTP2, "http2")}.get(where.scheme, where.scheme)
+    wanted = talk.TLS if where.scheme in SECURED else plain
+    asked = "HTTP/2 over TLS" if is_new and wanted == talk.TLS else talk.NAMES.get(wanted, plain)
     if not name:
         said = f"begins with {_shown(heard)}" if heard else "is silence"
         return RefusedError(
@@ -254,10 +272,12 @@ def _other(where: Where, why: str) -> RefusedError:
         )
     if name == wanted:
         return RefusedError(
-            f"{where.url} speaks {asked}, but does not answer as it should: {why}",
+            f"{where.url} {'was asked in' if is_new else 'speaks'} {asked}, but does not answer as "
+            f"it should: {why}",
             "see the server's own log: it must answer one request before it gets many",
         )
-    scheme = {talk.TLS: "https"}.get(name, name)
+    secured = {"h2c": "h2", "grpc": "grpcs"}.get(where.scheme, "https")
+    scheme = {talk.TLS: secured, "http2": "h2c"}.get(name, name)
     known = {"resp": "redis"}.get(scheme, scheme)  # as people type it
     fix = f"try {where.speaking(known).url}" if scheme in PORTS else "give another port"
     return RefusedError(

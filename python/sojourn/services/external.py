@@ -148,7 +148,7 @@ def _guessed(at: Where) -> Where:
     """The same with what is spoken there, which nobody said."""
     Asked(is_plain=False).prove(at.speaking("tcp"))  # is anybody there?
     name, heard = talk.recognise(at)
-    scheme = {talk.TLS: "https"}.get(name, name)
+    scheme = {talk.TLS: "https", "http2": "h2c"}.get(name, name)
     if scheme in where.PORTS:
         return at.speaking(scheme)
     looks = f"it looks like {talk.NAMES[name]}" if name else f"it says {heard[:40]!r}"

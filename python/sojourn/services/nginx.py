@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 
 from sojourn import programs
@@ -18,9 +19,11 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.places import ports, theirs
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
+from sojourn.services import talk
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
+from sojourn.services.where import Where
 
 NAME = "nginx"
 FILES_PAPER = 100_000  # C4
@@ -80,6 +83,12 @@ PARAMS = (
         type=bool,
     ),
     Param(
+        name="http2",
+        about="speak HTTP/2 without TLS, with many requests in flight on a connection",
+        default=False,
+        type=bool,
+    ),
+    Param(
         name="connections_max",
         about="most connections per worker; default: 8192, or half of the open files allowed",
         default=None,
@@ -114,7 +123,7 @@ http {{
     uwsgi_temp_path tmp_uwsgi;
     scgi_temp_path tmp_scgi;
     server {{
-        listen {address}{reuseport};
+        listen {address}{http2}{reuseport};
         root files;
     }}
 }}
@@ -135,6 +144,7 @@ class Nginx(Service):
     gzip: bool
     is_cold: bool
     reuseport: bool
+    http2: bool
     connections_max: int
     cached_max: int
     port: int
@@ -153,6 +163,7 @@ class Nginx(Service):
             ("page cache", "empty at its start" if self.is_cold else "filled when files were made"),
             ("gzip", "on, and the client takes it" if self.gzip else "off"),
             ("listen", "a socket per worker" if self.reuseport else "one socket for all workers"),
+            ("protocol", "HTTP/2 without TLS" if self.http2 else "HTTP/1.1"),
             *self.why,
         )
 
@@ -207,6 +218,7 @@ class Nginx(Service):
             gzip="on" if self.gzip else "off",
             cache=cache,
             address=address,
+            http2=" http2" if self.http2 else "",
             reuseport=" reuseport" if self.reuseport else "",
         )
 
@@ -220,7 +232,7 @@ class Nginx(Service):
 
     def target(self, address: Address) -> str:
         """The generator's target: HTTP at the address."""
-        return f"http://{address}/"
+        return f"{'h2c' if self.http2 else 'http'}://{address}/"
 
     def job(self) -> Mapping[str, Json]:
         """Keys of the generator's job that name the files and their length."""
@@ -235,6 +247,8 @@ class Nginx(Service):
 
     def _get(self, number: int, address: Address, within_s: float) -> bytes | None:
         path = PATTERN.format(number)
+        if self.http2:
+            return _get_in_http2(address, path, within_s)
         request = f"GET {path} HTTP/1.1\r\nHost: {address.host}\r\n\r\n".encode()
         body = content(number, self.file_bytes)
         reply = ports.ask(address, request, within_s=within_s, until=b"\r\n\r\n" + body)
@@ -267,6 +281,15 @@ class Nginx(Service):
     def version(self) -> str:
         """Its version, as `nginx -v` says it."""
         return version(self.path)
+
+
+def _get_in_http2(address: Address, path: str, within_s: float) -> bytes | None:
+    """The body of a page; None if it does not come."""
+    at = Where(scheme="h2c", host=address.host, port=address.port)
+    try:
+        return talk.page(at, path, within_s)
+    except (OSError, HTTPException):
+        return None
 
 
 def content(number: int, size: int) -> bytes:
@@ -333,6 +356,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         gzip=bool(got["gzip"]),
         is_cold=bool(got["is_cold"]),
         reuseport=bool(got["reuseport"]),
+        http2=bool(got["http2"]),
         connections_max=connections,
         cached_max=max(1, min(data.value, allowance.open_files - connections - FILES_SPARE)),
         port=int(got["port"] or 0),

@@ -26,6 +26,7 @@ NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
 NO_KIND = {
     *(
         "__init__",
+        "http2",
         "kind",
         "params",
         "queries",
@@ -282,6 +283,16 @@ def test_every_instance_must_answer_and_their_items_are_counted_together(
     del held[5001]
     assert not pair.answers(at, 1.0)
     assert not pair.is_settled(at)
+
+
+def test_nginx_speaks_http2_if_it_is_to() -> None:
+    plain, other = built("nginx", ROOMY), built("nginx", ROOMY, http2=True, reuseport=True)
+    assert isinstance(plain, Nginx)
+    assert isinstance(other, Nginx)
+    assert "listen 127.0.0.1:1;" in plain.config(AT)
+    assert "listen 127.0.0.1:1 http2 reuseport;" in other.config(AT)
+    assert other.target(AT) == "h2c://127.0.0.1:1/"
+    assert dict(other.setup)["protocol"] == "HTTP/2 without TLS"
 
 
 def test_settings_of_nginx_stand_in_its_configuration() -> None:

@@ -14,7 +14,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sojourn.services.where import Where
+from sojourn.services import http2
+from sojourn.services.where import HTTP2, SECURED, Where
 
 CONNECT_S = 2.0
 GREETS_S = 0.15  # those that speak first do so at once
@@ -120,9 +121,11 @@ def _client_hello() -> bytes:
     return out.read()
 
 
-def _context() -> ssl.SSLContext:
+def _context(*protocols: str) -> ssl.SSLContext:
     """One that trusts everybody: what is asked is whether it answers; the generator is strict."""
     context = ssl.create_default_context()
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
@@ -144,13 +147,16 @@ class Got:
 
 
 def get(where: Where, path: str, within_s: float) -> Got:
-    """Ask for a path as the generator does.
+    """Ask for a path as the generator does, in the version of HTTP that the scheme names.
 
     Raises:
         OSError: it cannot be reached, hangs up, or is silent for that long.
         TimeoutError: its reply does not end within `WHOLE_S`.
-        http.client.HTTPException: what came back is not HTTP/1.
+        http.client.HTTPException: what came back is not that version.
     """
+    if where.scheme in HTTP2:
+        status, body = _asked_in_http2(where, path, within_s)
+        return Got(status=status, body_bytes=len(body))
     with _asking(where, within_s) as connection:
         # No coding is asked for: the length must be the one that the generator will see.
         connection.putrequest("GET", path, skip_accept_encoding=True)
@@ -174,6 +180,50 @@ def _whole_bytes(reply: http.client.HTTPResponse) -> int:
         if time.monotonic() > until_s:
             raise TimeoutError(f"a reply that does not end: {found} bytes in {WHOLE_S:g} s")
     return found
+
+
+def page(where: Where, path: str, within_s: float) -> bytes | None:
+    """The body of a path in HTTP/2; None if the status is not 200.
+
+    Raises:
+        OSError: it cannot be reached, hangs up, or is silent for that long.
+        http.client.HTTPException: what came back is not HTTP/2.
+    """
+    status, body = _asked_in_http2(where, path, within_s)
+    return body if status == 200 else None
+
+
+def _asked_in_http2(where: Where, path: str, within_s: float) -> tuple[int, bytes]:
+    with _in_http2(where, within_s) as connection:
+        scheme = "https" if where.scheme in SECURED else "http"
+        authority = "localhost" if where.socket is not None else where.authority
+        return http2.ask(connection, authority, path, scheme=scheme)
+
+
+def greets_in_http2(where: Where, within_s: float) -> bool:
+    """Whether it answers the preface of HTTP/2 with its own.
+
+    Raises:
+        OSError: it cannot be reached, hangs up, or is silent for that long.
+        http.client.HTTPException: over TLS it did not agree on HTTP/2.
+    """
+    with _in_http2(where, within_s) as connection:
+        return http2.greets(connection)
+
+
+@contextlib.contextmanager
+def _in_http2(where: Where, within_s: float) -> Iterator[socket.socket]:
+    """A connection on which HTTP/2 may be spoken at once."""
+    with contextlib.ExitStack() as stack:
+        made = stack.enter_context(connected(where, within_s))
+        if where.scheme in SECURED:
+            secured = _context(http2.ALPN).wrap_socket(made, server_hostname=where.host)
+            made = stack.enter_context(secured)
+            if secured.selected_alpn_protocol() != http2.ALPN:
+                why = "it does not agree on HTTP/2 over TLS (ALPN)"
+                raise http.client.HTTPException(why)
+        made.settimeout(within_s)
+        yield made
 
 
 @contextlib.contextmanager

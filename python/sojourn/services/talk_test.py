@@ -13,7 +13,7 @@ import pytest
 
 from sojourn.errors import HostFault, SpecFault
 from sojourn.places import foreign, ports
-from sojourn.services import Allowance, asked, external, talk, where
+from sojourn.services import Allowance, asked, external, http2, talk, where
 from sojourn.services.asked import Asked, RefusedError
 from sojourn.services.where import Where
 
@@ -81,6 +81,24 @@ def web(heard: bytes) -> bytes:
     return OK % (5, b"hello") if b"HTTP/1.1" in heard else b"HTTP/1.1 400 Bad Request\r\n\r\n"
 
 
+def web2(heard: bytes) -> bytes:
+    """A page of five bytes in HTTP/2, behind a 103; who speaks otherwise is told so in it."""
+    greeting = http2.frame(http2.SETTINGS, 0, 0, b"")
+    if http2.PREFACE not in heard:
+        return greeting + http2.frame(http2.GOAWAY, 0, 0, bytes(8))
+    headers, end = http2.HEADERS, http2.END_HEADERS
+    early = http2.frame(headers, end, 1, b"\x48\x03103")
+    head = http2.frame(headers, end | http2.PRIORITY, 1, bytes(5) + b"\x3f\x00\x88")
+    padded = http2.frame(http2.DATA, http2.PADDED, 1, b"\x02hell" + bytes(2))
+    return greeting + early + head + padded + http2.frame(http2.DATA, http2.END_STREAM, 1, b"o")
+
+
+def refused2(heard: bytes) -> bytes:
+    del heard
+    forbidden = http2.frame(http2.HEADERS, 5, 1, b"\x48\x83\x68\x0c\xff")  # 403 in NGINX's code
+    return http2.frame(http2.SETTINGS, 0, 0, b"") + forbidden
+
+
 def tls(heard: bytes) -> bytes:
     del heard
     return b"\x15\x03\x01\x00\x02\x02\x28"  # an alert: handshake failure
@@ -105,6 +123,10 @@ def status(line: str, *headers: str) -> Replies:
         ("memcache://h,g:2", "memcache://h:11211,g:2"),
         ("http://[::1]:80/x", "http://[::1]:80/x"),
         ("HTTP://h?x", "http://h:80/?x"),
+        ("h2c://h/a", "h2c://h:80/a"),
+        ("h2://h", "h2://h:443/"),
+        ("grpc://h/a.B/C", "grpc://h:50051/a.B/C"),
+        ("grpc://unix:/run/a:/a.B/C", "grpc://unix:/run/a:/a.B/C"),
     ],
 )
 def test_targets_are_read_as_people_type_them(text: str, url: str) -> None:
@@ -159,6 +181,7 @@ def test_a_database_is_named_with_who_asks_and_a_password_is_not_shown() -> None
         (locked, b"", "resp"),
         (memcached, b"", "memcache"),
         (tls, b"", "tls"),
+        (web2, b"", "http2"),
         (silence, b"SSH-2.0-OpenSSH_9.2\r\n", "ssh"),
         (lambda _: b"S", b"", "postgres"),
         (silence, b"", ""),
@@ -179,6 +202,12 @@ def test_who_speaks_is_told_by_the_first_bytes(
         (web, "postgres", "it looks like HTTP/1", "try http://"),
         (lambda _: b"S", "resp", "it looks like PostgreSQL", "try postgres://"),
         (tls, "http", "it looks like TLS", "try https://"),
+        (web2, "http", "it looks like HTTP/2", "try h2c://"),
+        (web, "h2c", "not speak HTTP/2, it looks like HTTP/1", "try http://"),
+        (web, "grpc", "not speak HTTP/2, it looks like HTTP/1", "try http://"),
+        (redis, "h2", r"not speak HTTP/2 over TLS, it looks like RESP \(Redis\)", "try redis://"),
+        (tls, "grpc", "not speak HTTP/2, it looks like TLS", "try grpcs://"),
+        (refused2, "h2c", "wants to know who asks: status 403", "auth ="),
         (silence, "resp", "what it says is silence", "scheme of what it speaks"),
         (status("401 No", 'WWW-Authenticate: Basic realm="x"'), "http", "401 .*Basic", "header"),
         (locked, "resp", "wants a password: .*NOAUTH", "requirepass"),
@@ -223,6 +252,19 @@ def test_the_length_of_the_first_replies_is_that_of_all(serve: Callable[..., Whe
     assert (proof.bytes, Asked().job("http", proof)) == (0, {})
     assert "differ" in dict(proof.facts)["replies"]
     assert Asked(is_plain=False).prove(at).bytes == 0, "paths of the study's own differ"
+
+
+def test_pages_in_http2_are_as_long_as_their_data(serve: Callable[..., Where]) -> None:
+    at = serve(web2, "h2c")
+    proof = Asked().prove(at)
+    assert (proof.bytes, Asked().job("h2c", proof)) == (5, {"expect_bytes": 5})
+    assert talk.page(at, "/", 1.0) == b"hello"
+    assert Asked().answers(at, 1.0)
+    assert talk.page(serve(refused2, "h2c"), "/", 1.0) is None
+    calls = Asked().prove(serve(web2, "grpc"))
+    assert (calls.bytes, Asked().job("grpc", calls)) == (0, {})
+    made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
+    assert made.met({}).target(ports.Address("", 0)) == at.url
 
 
 def test_one_that_runs_is_met_and_its_process_found(serve: Callable[..., Where]) -> None:

@@ -18,9 +18,16 @@ ALIASES = {
     "redis": "resp", "valkey": "resp", "memcached": "memcache", "postgresql": "postgres",
 }  # fmt: skip
 #: Ports where none is given.
-PORTS = {"http": 80, "https": 443, "memcache": 11211, "memcache+udp": 11211, "resp": 6379,
-         "postgres": 5432}  # fmt: skip
-HTTP = ("http", "https")
+PORTS = {
+    "http": 80, "https": 443, "h2c": 80, "h2": 443, "grpc": 50051, "grpcs": 443, "memcache": 11211,
+    "memcache+udp": 11211, "resp": 6379, "postgres": 5432,
+}  # fmt: skip
+#: What pages are asked in; the second half in HTTP/2.
+HTTP = ("http", "https", "h2c", "h2")
+GRPC = ("grpc", "grpcs")
+HTTP2 = (*HTTP[2:], *GRPC)
+#: What is carried by TLS.
+SECURED = ("https", "h2", "grpcs")
 POSTGRES = "postgres"
 EXAMPLES = "http://localhost:8080/, redis://localhost:6379, localhost:8080 or unix:/run/app.sock"
 PORT_MAX = 65_535
@@ -36,7 +43,7 @@ class Where:
         scheme: of the generator's target; "": not told.
         host: name or address, without brackets; "" for a unix socket.
         port: 0 for a unix socket.
-        path: what follows, for HTTP, or names a database.
+        path: what follows, for HTTP and gRPC, or names a database.
         socket: the unix socket; None: it listens on a port.
         others: further servers that share the keys, as they were typed: `,host:port`.
         user: who asks a database; "": the generator's own choice.
@@ -61,7 +68,7 @@ class Where:
     @property
     def url(self) -> str:
         """As the generator's target has it."""
-        path = self.path if self.scheme in (*HTTP, POSTGRES) else ""
+        path = self.path if self.scheme in (*HTTP, *GRPC, POSTGRES) else ""
         user = f"{self.user}@" if self.user else ""
         if self.socket is not None:
             return f"{self.scheme}://{user}unix:{self.socket}{f':{path}' if path else ''}"
@@ -94,6 +101,8 @@ def parse(text: str, *, at: str) -> Where:
     'http://unix:/run/app.sock:/a'
     >>> parse("postgresql://me@db/shop", at="").url
     'postgres://me@db:5432/shop'
+    >>> parse("grpc://h/pkg.Service/Method", at="").url
+    'grpc://h:50051/pkg.Service/Method'
     """
     text = text.strip()
     if not text or any(not c.isprintable() or c.isspace() for c in text):

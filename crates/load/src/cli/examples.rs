@@ -30,6 +30,10 @@ Examples:
     sojourn-load postgres://me@127.0.0.1/shop --auth password:file:secret --items 100000 \\
       --query 'SELECT name FROM goods WHERE id = {}' --rate 2k
 
+  Calls of gRPC on four connections, 50 in flight on each at most; the message as JSON:
+    sojourn-load grpc://127.0.0.1:50051/helloworld.Greeter/SayHello --rate 5k --connections 4 \\
+      --streams 50 --option descriptor=greeter.pb --body '{\"name\": \"you\"}'
+
   A job from another program:
     echo '{\"target\":\"null:\",\"rate\":\"100k\",\"duration\":\"2s\"}' | sojourn-load --job - --json -
 

@@ -44,10 +44,11 @@ pub struct ContentArgs {
     /// HTTP: a header, NAME: VALUE, with {item} as in --paths; may be given several times [none]
     #[arg(long, value_name = "HEADER")]
     pub header: Option<Vec<String>>,
-    /// HTTP: text that each request carries, with {item} as in --paths [none]
+    /// HTTP: text that each request carries, gRPC: its message as JSON (--option descriptor=FILE); with
+    /// {item} as in --paths [none]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub body: Option<String>,
-    /// HTTP: file that each request carries as it is [none]
+    /// HTTP, gRPC: file that each request carries as it is [none]
     #[arg(long, value_name = "FILE")]
     pub body_file: Option<String>,
     /// PostgreSQL: what is asked for, with {} or {item} as a number below --items; may be given several

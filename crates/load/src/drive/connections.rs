@@ -7,7 +7,7 @@
 use super::datagrams::Overtaken;
 use super::read::After;
 use super::segments::Open;
-use crate::protocols::Decoder;
+use crate::protocols::{Decoder, Interleaved};
 use crate::shards::Shards;
 
 const NONE: u32 = u32::MAX;
@@ -23,6 +23,8 @@ struct Connection {
     head: u32,
     /// Number in flight.
     len: u32,
+    /// Most requests in flight: `depth`, or fewer where the server lets no more be.
+    limit: u32,
     open: bool,
     /// Never picked: somebody uses it for a purpose of its own.
     aside: bool,
@@ -73,7 +75,7 @@ impl Connections {
         depth: u32,
         datagrams: bool,
         shards: Shards,
-        decoder: impl Fn() -> Box<dyn Decoder>,
+        mut decoder: impl FnMut() -> Box<dyn Decoder>,
     ) -> Self {
         let lists = vec![NONE; depth as usize];
         let room = Room { first: lists.clone(), last: lists, lowest: 0, with: 0, since_ns: 0 };
@@ -83,6 +85,7 @@ impl Connections {
                 previous: NONE,
                 head: 0,
                 len: 0,
+                limit: depth,
                 open: false,
                 aside: false,
                 first_byte_ns: 0,
@@ -101,7 +104,7 @@ impl Connections {
             open: Open::default(),
             overtaken: Vec::with_capacity(if datagrams { OVERTAKEN } else { 0 }),
         };
-        (0..count).for_each(|connection| this.opened(connection, 0));
+        (0..count).for_each(|connection| this.ready(connection, 0));
         this
     }
 
@@ -197,6 +200,27 @@ impl Connections {
         Some(request)
     }
 
+    /// Takes `request`, which is not the oldest, out of flight at `now_ns`.
+    #[inline]
+    pub(super) fn take(&mut self, connection: u32, request: u32, now_ns: u64) -> bool {
+        let Some(place) = self.place(connection, |other| other == request) else { return false };
+        let (first, head) = (connection * self.depth, self.each[connection as usize].head);
+        let slot = |nth| (first + wrap(head + nth, self.depth)) as usize;
+        // Those before it keep their order: the oldest stays in front, where a time-out looks for it.
+        for nth in (0..place).rev() {
+            self.slots[slot(nth + 1)] = self.slots[slot(nth)];
+        }
+        self.slots[slot(0)] = request;
+        self.pop(connection, now_ns).is_some()
+    }
+
+    /// The newest request in flight on `connection`.
+    pub(super) fn newest(&self, connection: u32) -> Option<u32> {
+        let it = &self.each[connection as usize];
+        let last = it.len.checked_sub(1)?;
+        Some(self.slots[(connection * self.depth + wrap(it.head + last, self.depth)) as usize])
+    }
+
     /// Gives the room of the oldest request of `connection` to others; a reply may still come.
     pub(super) fn overtake(&mut self, connection: u32, now_ns: u64) {
         if let Some(request) = self.take_oldest(connection, now_ns) {
@@ -244,27 +268,63 @@ impl Connections {
 
     /// `connection` can be used from `now_ns` on.
     pub fn opened(&mut self, connection: u32, now_ns: u64) {
+        self.each[connection as usize].decoder.reset();
+        self.ready(connection, now_ns);
+    }
+
+    fn ready(&mut self, connection: u32, now_ns: u64) {
         let it = &mut self.each[connection as usize];
         it.open = true;
         it.first_byte_ns = 0;
-        it.decoder.reset();
+        it.limit = told_by(it.decoder.as_mut()).min(self.depth);
         if self.is_listed(connection) {
             self.gain_room(connection, now_ns);
             self.list(connection);
         }
     }
 
+    /// `connection` takes as many requests as its server lets it from `now_ns` on. Whether it is over:
+    /// it takes none, and none is in flight.
+    pub(super) fn heed_room(&mut self, connection: u32, now_ns: u64) -> bool {
+        let it = &mut self.each[connection as usize];
+        let limit = told_by(it.decoder.as_mut()).min(self.depth);
+        if limit != it.limit {
+            self.set_limit(connection, limit, now_ns);
+        }
+        limit == 0 && self.interleaved(connection).is_some_and(|it| it.is_over())
+    }
+
+    #[cold]
+    fn set_limit(&mut self, connection: u32, limit: u32, now_ns: u64) {
+        let was_listed = self.is_listed(connection);
+        if was_listed {
+            self.unlist(connection);
+        }
+        self.each[connection as usize].limit = limit;
+        match (was_listed, self.is_listed(connection)) {
+            (true, true) => self.list(connection),
+            (true, false) => self.room_of(connection).with -= 1,
+            (false, true) => {
+                self.gain_room(connection, now_ns);
+                self.list(connection);
+            }
+            (false, false) => {}
+        }
+    }
+
     /// `connection`, open and with nothing in flight, is never picked from now on.
     pub(super) fn set_aside(&mut self, connection: u32) {
-        self.unlist(connection);
-        self.room_of(connection).with -= 1;
+        if self.is_listed(connection) {
+            self.unlist(connection);
+            self.room_of(connection).with -= 1;
+        }
         self.each[connection as usize].aside = true;
     }
 
     /// Whether `connection` has room for one more.
     pub(super) fn has_room(&self, connection: u32) -> bool {
         let it = &self.each[connection as usize];
-        it.open && it.len < self.depth
+        it.open && it.len < it.limit
     }
 
     #[inline]
@@ -291,6 +351,13 @@ impl Connections {
     pub fn reading(&mut self, connection: u32) -> (&mut dyn Decoder, &mut u64) {
         let it = &mut self.each[connection as usize];
         (it.decoder.as_mut(), &mut it.first_byte_ns)
+    }
+
+    /// What `connection` does beside reading, if it is open and its replies interleave.
+    #[inline]
+    pub(super) fn interleaved(&mut self, connection: u32) -> Option<&mut dyn Interleaved> {
+        let it = &mut self.each[connection as usize];
+        if it.open { it.decoder.interleaved() } else { None }
     }
 
     /// What to do with bytes that nobody waits for: on a stream they are the end of all order,
@@ -346,6 +413,11 @@ impl Connections {
             self.each[next as usize].previous = previous;
         }
     }
+}
+
+/// How many requests the server lets be in flight.
+fn told_by(decoder: &mut dyn Decoder) -> u32 {
+    decoder.interleaved().map_or(u32::MAX, |it| it.room())
 }
 
 /// `at` modulo `depth`, for `at` below twice `depth`.

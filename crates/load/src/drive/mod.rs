@@ -15,6 +15,7 @@ mod queued;
 mod read;
 mod reopen;
 mod segments;
+pub mod streams;
 mod watch;
 
 use std::sync::Arc;
@@ -30,13 +31,14 @@ use probe::Probe;
 use read::{After, ended, lose, read};
 use reopen::Reopener;
 use segments::Segments;
+use streams::Owing;
 pub use watch::{Live, Watch};
 
 use crate::cpu;
 use crate::lanes::{MarksLanes, PlanLanes};
 use crate::long::{Border, Geometry};
 use crate::marks::{Ending, Marks, ThreadMeasurement};
-use crate::protocols::Protocol;
+use crate::protocols::{Decoder, Protocol};
 use crate::resolve::Wait;
 use crate::shards::Shards;
 use crate::transports::{Event, Patience, Transport};
@@ -73,6 +75,8 @@ pub struct Setup {
     pub transport: Box<dyn Transport>,
     /// What is said on them.
     pub protocol: Arc<dyn Protocol>,
+    /// Who reads on each of them, where it has read already; none: who begins.
+    pub decoders: Vec<Box<dyn Decoder>>,
     /// Which connections lead to the server of an item.
     pub shards: Shards,
     /// What the probe client sends, on one connection more.
@@ -107,6 +111,9 @@ pub struct Drive {
     measured_from: usize,
     transport: Box<dyn Transport>,
     protocol: Arc<dyn Protocol>,
+    /// Replies on one connection interleave, and these owe the server something.
+    interleaves: bool,
+    owing: Owing,
     connections: Connections,
     shards: Shards,
     /// When there was room for the request sent last, ns: none is free before the one ahead of it.
@@ -165,8 +172,10 @@ impl Drive {
         let bytes = Vec::with_capacity(protocol.request_bytes_max() + 16);
         let sockets = connections + u32::from(probe.is_some());
         let shards = setup.shards;
-        let mut lists =
-            Connections::new(sockets, depth, setup.datagrams, shards, || protocol.decoder());
+        let mut decoders = setup.decoders.into_iter();
+        let mut lists = Connections::new(sockets, depth, setup.datagrams, shards, || {
+            decoders.next().unwrap_or_else(|| protocol.decoder())
+        });
         if let Some(probe) = &probe {
             lists.set_aside(probe.connection);
         }
@@ -188,6 +197,8 @@ impl Drive {
             plan: setup.plan.into(),
             marks: setup.marks.into(),
             transport: setup.transport,
+            interleaves: protocol.interleaves(),
+            owing: Owing::new(sockets),
             protocol,
             times: setup.times,
             wait: setup.wait,
@@ -239,7 +250,13 @@ impl Drive {
     #[inline]
     fn send(&mut self, request: usize, connection: u32) {
         self.bytes.clear();
-        self.protocol.encode(self.plan.asked(request), &mut self.bytes);
+        let asked = self.plan.asked(request);
+        self.protocol.encode(asked, &mut self.bytes);
+        if self.interleaves
+            && let Some(it) = self.connections.interleaved(connection)
+        {
+            it.begin(asked, &mut self.bytes);
+        }
         self.marks.connection[request] = connection;
         self.free_ns = self.free_ns.max(self.connections.room_since_ns(connection));
         self.marks.free_ns[request] = self.free_ns;
@@ -261,12 +278,18 @@ impl Drive {
         self.overdue.round(now_ns, patience.wait_ns);
         let mut found = 0;
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
+        let (interleaves, owing) = (self.interleaves, &mut self.owing);
         transport.poll(patience, &mut |event| {
             found += 1;
             let now_ns = clock.now_ns().saturating_sub(times.start_ns);
             match event {
                 Event::Bytes(connection, bytes) => {
-                    let after = read(connections, connection, bytes, now_ns, plan, marks, live);
+                    let after = if interleaves {
+                        owing.add(connection);
+                        streams::read(connections, connection, bytes, now_ns, plan, marks, live)
+                    } else {
+                        read(connections, connection, bytes, now_ns, plan, marks, live)
+                    };
                     if after == After::GoOn {
                         reopener.served(connection, bytes);
                     } else {
@@ -289,6 +312,10 @@ impl Drive {
         self.give_up_overdue(now_ns, found);
         if self.reopener.has_work() {
             self.reopener.tend(self.transport.as_mut(), &mut self.connections, now_ns);
+        }
+        if self.interleaves {
+            let Self { owing, connections, transport, bytes, .. } = self;
+            owing.settle(connections, transport.as_mut(), bytes);
         }
     }
 

@@ -94,6 +94,9 @@ impl Drive {
             if !oldest.is_some_and(|request| is_late(&self.marks, request)) {
                 continue;
             }
+            if self.interleaves && self.give_up_some(connection, late_ns, now_ns) {
+                continue;
+            }
             if !self.datagrams {
                 self.connections.closed(connection); // what follows must not give it room
             }
@@ -113,6 +116,26 @@ impl Drive {
         {
             self.time_out(request);
         }
+    }
+
+    /// Gives up the overdue of the requests on `connection`, which the others outlive; `false`: there are
+    /// no others, and a fresh connection harms nobody.
+    fn give_up_some(&mut self, connection: u32, late_ns: u64, now_ns: u64) -> bool {
+        let is_late = |this: &Self, request: u32| this.marks.sent_ns[request as usize] < late_ns;
+        if self.connections.newest(connection).is_none_or(|newest| is_late(self, newest)) {
+            return false;
+        }
+        while let Some(request) = self.connections.oldest(connection)
+            && is_late(self, request)
+        {
+            if let Some(it) = self.connections.interleaved(connection) {
+                it.cancel(request);
+            }
+            self.connections.pop(connection, now_ns);
+            self.time_out(request);
+        }
+        self.owing.add(connection);
+        true
     }
 
     fn time_out(&mut self, request: u32) {

@@ -50,6 +50,7 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
         ring: Some((RING, Arc::clone(&border))),
         transport: Box::new(Server { answers, asked: Vec::new() }),
         protocol: protocols::build(&job, &protocols::target("null:").unwrap()).unwrap(),
+        decoders: Vec::new(),
         probe: None,
         shards: Shards::new(1, job.items),
         connections: 4,

@@ -118,6 +118,7 @@ fn in_segments(whole: &Measurement) -> Measurement {
         job: whole.job.clone(),
         looked: None,
         told: None,
+        said: std::collections::BTreeMap::new(),
         threads: runs,
         sentinels: whole.sentinels.clone(),
         server_seen: whole.server_seen.clone(),

@@ -37,6 +37,7 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Measurement {
         was_lost: false,
         looked: None,
         told: None,
+        said: std::collections::BTreeMap::new(),
         long: None,
     }
 }

@@ -24,6 +24,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Measurement {
     Measurement {
         looked: None,
         told: None,
+        said: std::collections::BTreeMap::new(),
         job: Job::default(),
         started_unix_ns: 0,
         start_ns: 0,

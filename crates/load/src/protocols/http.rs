@@ -9,8 +9,9 @@ mod auth;
 mod body;
 mod head;
 mod log;
+mod paths;
 mod reader;
-mod requests;
+pub(super) mod requests;
 mod statuses;
 
 use std::sync::Arc;
@@ -23,39 +24,23 @@ use crate::content::Content;
 use crate::job::Job;
 use crate::sampled::Sampled;
 use crate::target::{Scheme, Target};
-use reader::{Reader, Wish};
+pub(super) use paths::Paths;
+use reader::Reader;
+pub(super) use reader::Wish;
 use requests::Form;
 use statuses::Statuses;
 
-const ENCODING: &str = "accept_encoding";
+pub(super) const ENCODING: &str = "accept_encoding";
 
 struct Http {
-    /// Requests that are the same for all items.
-    fixed: Vec<Form>,
-    /// Requests with the item's number in them.
-    numbered: Vec<Form>,
-    /// Of a log: which of the fixed requests each item is. Empty: there is none.
-    log: Vec<u32>,
-    items: u32,
+    paths: Paths<Form>,
     wish: Wish,
 }
 
 impl Protocol for Http {
-    /// Items below the number of fixed requests are these; the others go over the numbered ones, each
-    /// `items` long, as [`items`] counts them.
     fn encode(&self, asked: Asked, out: &mut Vec<u8>) {
-        let item = asked.item as usize;
-        if let Some(&nth) = self.log.get(item) {
-            self.fixed[nth as usize].push(asked.item, out);
-            return;
-        }
-        if let Some(form) = self.fixed.get(item) {
-            form.push(0, out);
-            return;
-        }
-        let nth = item - self.fixed.len();
-        let form = &self.numbered[nth / self.items as usize % self.numbered.len()];
-        form.push((nth % self.items as usize) as u32, out);
+        let (form, number) = self.paths.form(asked.item);
+        form.push(number, out);
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -63,7 +48,7 @@ impl Protocol for Http {
     }
 
     fn request_bytes_max(&self) -> usize {
-        self.fixed.iter().chain(&self.numbered).map(Form::bytes_max).max().unwrap_or(0)
+        self.paths.all().map(Form::bytes_max).max().unwrap_or(0)
     }
 
     fn sampled(&self) -> Option<&Sampled> {
@@ -77,83 +62,86 @@ pub(crate) fn needs_bodies(job: &Job) -> bool {
     job.method == "GET" && !job.allow_empty && !are_bodiless
 }
 
+/// What requests are made of, and replies held against.
+pub(super) const PARAMS: [Param; 10] = [
+    Param {
+        name: "paths",
+        unit: "",
+        about: "what is asked for; {} and {item} are replaced by a number below items",
+        default: "/",
+        range: "begin with /",
+    },
+    Param {
+        name: "method",
+        unit: "",
+        about: "of each request",
+        default: "GET",
+        range: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+    },
+    Param {
+        name: "header",
+        unit: "",
+        about: "NAME: VALUE, any number of them; {item} as in paths",
+        default: "",
+        range: "",
+    },
+    Param {
+        name: "body",
+        unit: "",
+        about: "text that is sent; {item} as in paths; body_file sends a file as it is",
+        default: "",
+        range: "",
+    },
+    Param {
+        name: "auth",
+        unit: "",
+        about: "basic: or bearer:, and where its secret is: file:PATH or env:NAME",
+        default: "",
+        range: "",
+    },
+    Param {
+        name: "expect_status",
+        unit: "",
+        about: "statuses that are a success",
+        default: "200-299",
+        range: "200..599",
+    },
+    Param {
+        name: "expect_bytes",
+        unit: "bytes",
+        about: "body size a reply must have; 0: any",
+        default: "0",
+        range: ">= 0",
+    },
+    Param {
+        name: "expect_sha256",
+        unit: "",
+        about: "digest of each body of a sample",
+        default: "",
+        range: "64 hexadecimal digits",
+    },
+    Param {
+        name: "expect_regex",
+        unit: "",
+        about: "what each body of a sample contains",
+        default: "",
+        range: "",
+    },
+    Param {
+        name: ENCODING,
+        unit: "",
+        about: "codings that replies may have, such as gzip; they are not decoded",
+        default: "",
+        range: "",
+    },
+];
+
 pub(super) const KIND: ProtocolKind = ProtocolKind {
     kind: Kind {
         name: "http",
         about: "HTTP/1.1 with keep-alive; status and body length of each reply are checked, bodies on a sample",
         usage: "http://HOST:PORT/PATH or https://HOST:PORT/PATH; of a unix socket, http://unix:/SOCKET:/PATH",
-        params: &[
-            Param {
-                name: "paths",
-                unit: "",
-                about: "what is asked for; {} and {item} are replaced by a number below items",
-                default: "/",
-                range: "begin with /",
-            },
-            Param {
-                name: "method",
-                unit: "",
-                about: "of each request",
-                default: "GET",
-                range: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
-            },
-            Param {
-                name: "header",
-                unit: "",
-                about: "NAME: VALUE, any number of them; {item} as in paths",
-                default: "",
-                range: "",
-            },
-            Param {
-                name: "body",
-                unit: "",
-                about: "text that is sent; {item} as in paths; body_file sends a file as it is",
-                default: "",
-                range: "",
-            },
-            Param {
-                name: "auth",
-                unit: "",
-                about: "basic: or bearer:, and where its secret is: file:PATH or env:NAME",
-                default: "",
-                range: "",
-            },
-            Param {
-                name: "expect_status",
-                unit: "",
-                about: "statuses that are a success",
-                default: "200-299",
-                range: "200..599",
-            },
-            Param {
-                name: "expect_bytes",
-                unit: "bytes",
-                about: "body size a reply must have; 0: any",
-                default: "0",
-                range: ">= 0",
-            },
-            Param {
-                name: "expect_sha256",
-                unit: "",
-                about: "digest of each body of a sample",
-                default: "",
-                range: "64 hexadecimal digits",
-            },
-            Param {
-                name: "expect_regex",
-                unit: "",
-                about: "what each body of a sample contains",
-                default: "",
-                range: "",
-            },
-            Param {
-                name: ENCODING,
-                unit: "",
-                about: "codings that replies may have, such as gzip; they are not decoded",
-                default: "",
-                range: "",
-            },
-        ],
+        params: &PARAMS,
         needs: &[],
         source: "RFC 9112",
     },
@@ -179,7 +167,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
 };
 
 /// The paths are the job's own, or the one of its target.
-fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
+pub(super) fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
     if !job.paths_file.is_empty() {
         job.items = log::Log::read(&job.paths_file)?.lines.len() as u64;
         return log::refuse_paths(job, target);
@@ -199,7 +187,7 @@ fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
 }
 
 /// Paths, those with a number in their requests counted once per number.
-fn items(job: &Job) -> u64 {
+pub(super) fn items(job: &Job) -> u64 {
     if !job.paths_file.is_empty() {
         return job.items; // `settle` has counted the lines
     }
@@ -218,30 +206,7 @@ fn encoding(job: &Job) -> Result<String, Fault> {
     Ok(if is_plain { String::new() } else { format!("Accept-Encoding: {text}\r\n") })
 }
 
-/// The requests that are alike for all items, and those with a number in them.
-fn split(forms: Vec<Form>, job: &Job) -> (Vec<Form>, Vec<Form>) {
-    let (mut fixed, mut numbered) = (Vec::new(), Vec::new());
-    for (form, path) in forms.into_iter().zip(&job.paths) {
-        let list = if requests::is_numbered(job, path) { &mut numbered } else { &mut fixed };
-        list.push(form);
-    }
-    (fixed, numbered)
-}
-
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
-    let log = match job.paths_file.as_str() {
-        "" => log::Log::default(),
-        file => log::Log::read(file)?,
-    };
-    let paths = if log.paths.is_empty() { &job.paths } else { &log.paths };
-    let forms = requests::forms(job, target, paths)?;
-    let (fixed, numbered) =
-        if log.paths.is_empty() { split(forms, job) } else { (forms, Vec::new()) };
-    let wish = Wish {
-        statuses: Arc::new(Statuses::parse(&job.expect_status)?),
-        bytes: job.expect_bytes,
-        is_head: job.method == "HEAD",
-        sampled: Sampled::of(job)?.map(Arc::new),
-    };
-    Ok(Arc::new(Http { fixed, numbered, log: log.lines, items: job.items as u32, wish }))
+    let paths = Paths::of(job, |paths| requests::forms(job, target, paths))?;
+    Ok(Arc::new(Http { paths, wish: Wish::of(job)? }))
 }

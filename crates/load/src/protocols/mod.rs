@@ -4,7 +4,9 @@
 //! One file per protocol; `KINDS` is the table.
 
 pub mod echo;
+mod grpc;
 pub(crate) mod http;
+mod http2;
 mod line;
 mod memcache;
 mod null;
@@ -24,6 +26,7 @@ use crate::content::Content;
 use crate::hello::Greeting;
 use crate::job::Job;
 use crate::marks::Outcome;
+use crate::said::Said;
 use crate::sampled::Sampled;
 use crate::target::{Scheme, Target};
 use crate::told::Told;
@@ -58,9 +61,13 @@ pub struct Reply {
 /// What a decoder made of the bytes it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Bytes used; all of them unless the reply ended earlier.
+    /// Bytes used; all of them unless the reply ended earlier, or another one goes on.
     pub used: usize,
-    /// The reply, if it ended. After `Garbled` the connection cannot be used any more.
+    /// Whose they are, by the request's own number, where replies interleave; `None`: those of the
+    /// oldest request in flight, or of the connection itself.
+    pub request: Option<u32>,
+    /// The reply, if it ended. After `Garbled` the connection cannot be used any more, unless it says
+    /// whose reply it is.
     pub reply: Option<Reply>,
 }
 
@@ -84,11 +91,20 @@ pub trait Protocol: Send + Sync {
     fn told(&self) -> Option<&Told> {
         None
     }
+    /// Whether replies on one connection interleave: then each decoder has [`Decoder::interleaved`].
+    fn interleaves(&self) -> bool {
+        false
+    }
+    /// What replies said that were no success, by name; `None`: that is not counted.
+    fn said(&self) -> Option<&Said> {
+        None
+    }
 }
 
-/// Reads the replies of one connection, in order.
+/// Reads the replies of one connection: in order, or those that interleave in any.
 pub trait Decoder: Send {
-    /// Reads on in `bytes`, which is not empty, for the reply to `asked`.
+    /// Reads on in `bytes`, which is not empty, for the reply to `asked`. Where replies interleave it
+    /// knows itself what was asked, and may be given no bytes: what it read may have ended several.
     fn read(&mut self, asked: Asked, bytes: &[u8]) -> Step;
     /// The server ended the connection in order. A reply that ends so, and was begun, is complete.
     fn ended(&mut self, _: Asked) -> Option<Reply> {
@@ -96,6 +112,26 @@ pub trait Decoder: Send {
     }
     /// Forgets a reply read in part: the connection is new.
     fn reset(&mut self);
+    /// What it does beside reading where replies interleave.
+    fn interleaved(&mut self) -> Option<&mut dyn Interleaved> {
+        None
+    }
+}
+
+/// A connection on which replies interleave: it says more than requests, and may have less room for them.
+pub trait Interleaved {
+    /// Makes of a message, as the protocol encodes it, what is sent on this connection.
+    fn begin(&mut self, asked: Asked, message: &mut Vec<u8>);
+    /// The reply to `request` is not waited for any more.
+    fn cancel(&mut self, request: u32);
+    /// Whether there is anything to [`Interleaved::say`].
+    fn owes(&self) -> bool;
+    /// Appends what the server is to hear beside requests: first of all, that the connection is open.
+    fn say(&mut self, out: &mut Vec<u8>);
+    /// How many requests may be in flight; 0 before the server has said it, and when it goes away.
+    fn room(&self) -> u32;
+    /// Nothing is in flight on it and nothing can be any more.
+    fn is_over(&self) -> bool;
 }
 
 /// One operation of a protocol; its number is its place in the table.
@@ -126,6 +162,8 @@ pub struct ProtocolKind {
     pub has_user: bool,
     /// Keys of the job that only some protocols read, of which this is one.
     pub wishes: &'static [&'static str],
+    /// Most requests in flight on a connection where the job does not say.
+    pub depth: u32,
     /// Which of its parameters no other protocol has: they are given with the job's `option`.
     pub options: &'static [&'static str],
     /// Puts into the job what only this protocol reads from it and the target.
@@ -151,6 +189,7 @@ pub const PLAIN: ProtocolKind = ProtocolKind {
     is_opaque: false,
     has_user: false,
     wishes: &[],
+    depth: 1,
     options: &[],
     settle: |_, _| Ok(()),
     items: |job| job.items,
@@ -160,8 +199,16 @@ pub const PLAIN: ProtocolKind = ProtocolKind {
 };
 
 /// Every protocol, in reading order.
-pub const KINDS: &[ProtocolKind] =
-    &[memcache::KIND, http::KIND, resp::KIND, postgres::KIND, echo::KIND, null::KIND];
+pub const KINDS: &[ProtocolKind] = &[
+    memcache::KIND,
+    http::KIND,
+    http2::KIND,
+    grpc::KIND,
+    resp::KIND,
+    postgres::KIND,
+    echo::KIND,
+    null::KIND,
+];
 
 /// Reads a target of any protocol.
 pub fn target(text: &str) -> Result<Target, Fault> {
@@ -281,12 +328,13 @@ pub fn build(job: &Job, target: &Target) -> Result<Arc<dyn Protocol>, Fault> {
 impl Step {
     /// All bytes were used and the reply goes on.
     pub(crate) fn more(used: usize) -> Self {
-        Self { used, reply: None }
+        Self { used, request: None, reply: None }
     }
 
     /// The reply ended after `used` bytes.
     pub(crate) fn end(used: usize, outcome: Outcome, body_bytes: u32) -> Self {
-        Self { used, reply: Some(Reply { outcome, body_bytes, last: false }) }
+        let reply = Some(Reply { outcome, body_bytes, last: false });
+        Self { used, request: None, reply }
     }
 }
 

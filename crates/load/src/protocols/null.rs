@@ -54,6 +54,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     }],
     operations: &[Operation { name: "get", share: "" }],
     shards: false,
+    depth: 1,
     is_opaque: false,
     has_user: false,
     wishes: &[],

@@ -74,7 +74,7 @@ impl Decoder for Reader {
             }
             Some(reply) => {
                 self.reset();
-                Step { used: all, reply: Some(reply) }
+                Step { used: all, request: None, reply: Some(reply) }
             }
         }
     }

@@ -40,11 +40,22 @@ pub struct Replies {
     pub failed: BTreeMap<String, u64>,
     /// How the first of them begins.
     pub example: Option<String>,
+    /// What replies over HTTP/2 said that were no success, warm-up included, by name: the status of a gRPC
+    /// call (`UNAVAILABLE`), one of HTTP (`HTTP 503`), an error of a stream (`RST_STREAM CANCEL`), or
+    /// `GOAWAY` for requests that the server went away from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statuses: BTreeMap<String, u64>,
 }
 
 impl Replies {
-    /// Those of `all`, what was `looked` at, and what was `told` beside them.
-    pub(crate) fn of(all: &Tally, looked: Option<&Looked>, told: Option<&Heard>) -> Self {
+    /// Those of `all`, what was `looked` at, what was `told` beside them, and what was said that was no
+    /// success.
+    pub(crate) fn of(
+        all: &Tally,
+        looked: Option<&Looked>,
+        told: Option<&Heard>,
+        statuses: &BTreeMap<String, u64>,
+    ) -> Self {
         let bodies = &all.bodies;
         let is_any = bodies.count > 0;
         let mut this = Self {
@@ -55,6 +66,7 @@ impl Replies {
             rows: told.map(|told| told.rows),
             empty: bodies.empty,
             changed: bodies.are_followed().then_some(bodies.changed),
+            statuses: statuses.clone(),
             ..Self::default()
         };
         if let Some(looked) = looked {

@@ -88,7 +88,11 @@ pub(super) fn notes(evidence: &Evidence) -> Vec<String> {
     });
     let refused = (!evidence.complaints.is_empty())
         .then(|| format!("the server says {}", evidence.complaints.join("; ")));
-    [empty, changed, sample, refused].into_iter().flatten().collect()
+    let statuses = (!replies.statuses.is_empty()).then(|| {
+        let said = replies.statuses.iter().map(|(name, count)| format!("{count} × {name}"));
+        format!("no success, warm-up included: {}", said.collect::<Vec<_>>().join(", "))
+    });
+    [empty, changed, sample, refused, statuses].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

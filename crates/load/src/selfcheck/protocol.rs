@@ -5,6 +5,7 @@
 //! astray. The first bytes that came say who is there.
 
 use super::{Check, Evidence};
+use crate::heard;
 use crate::marks::Outcome;
 use crate::measurement::Measurement;
 use crate::protocols;
@@ -18,6 +19,9 @@ pub(super) const CHECK: Check = Check {
     is_lateness: false,
     failed,
 };
+
+/// The status of a call whose method the server does not have.
+const UNIMPLEMENTED: &str = "UNIMPLEMENTED";
 
 /// What was said and heard in the whole run, warm-up included.
 #[derive(Debug, Default)]
@@ -53,6 +57,9 @@ impl Talk {
 fn failed(evidence: &Evidence) -> Option<String> {
     let Talk { sent, understood, heard } = &evidence.talk;
     let target = protocols::target(&evidence.job.target).ok()?;
+    if let Some(absent) = absent(evidence, &target) {
+        return Some(absent);
+    }
     (*sent > 0 && *understood == 0).then(|| {
         format!(
             "connected, but not one of {sent} requests got a reply in {}: {}; {}",
@@ -67,42 +74,30 @@ fn failed(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// How replies of a protocol begin, and the scheme of targets that speak it; empty: this program does not.
-const KNOWN: [(&[u8], &str, &str); 12] = [
-    (b"HTTP/1.", "HTTP", "http"),
-    (b"\x15\x03", "TLS", "https"),
-    (b"\x16\x03", "TLS", "https"),
-    (b"ERROR\r\n", "memcache", "memcache"),
-    (b"CLIENT_ERROR", "memcache", "memcache"),
-    (b"-ERR", "Redis", "resp"),
-    (b"-NOAUTH", "Redis", "resp"),
-    (b"\0\0\x12\x04", "HTTP/2", ""),
-    (b"\0\0\x18\x04", "HTTP/2", ""),
-    (b"E\0\0\0", "PostgreSQL", "postgres"),
-    (b"SSH-", "SSH", ""),
-    (b"220 ", "mail or FTP", ""),
-];
-
-/// What the server speaks, by the first bytes of its replies, if it is something else than the target's.
-fn looks_like(target: &Target, heard: &[u8]) -> Option<String> {
-    let (_, name, scheme) = KNOWN.iter().find(|(begin, ..)| heard.starts_with(begin))?;
-    let place = target.place();
-    match *scheme {
-        "" => Some(format!(
-            "the server on {place} looks like one of {name}, which is not spoken here"
-        )),
-        own if own == target.scheme.name => None,
-        other => {
-            Some(format!("the server on {place} looks like one of {name}: ask {other}://{place}"))
-        }
-    }
+/// Every call was to a method that the server does not have.
+fn absent(evidence: &Evidence, target: &Target) -> Option<String> {
+    let said = *evidence.replies.statuses.get(UNIMPLEMENTED)?;
+    (said >= evidence.talk.understood).then(|| {
+        format!(
+            "the server on {} has no method {} ({UNIMPLEMENTED} to all of {said} calls): check package, \
+             service and method in the target, upper and lower case too",
+            target.place(),
+            target.path
+        )
+    })
 }
 
-fn fix(target: &Target, heard: &[u8]) -> String {
-    if let Some(found) = looks_like(target, heard) {
+fn fix(target: &Target, said: &[u8]) -> String {
+    if let Some(found) = heard::looks_like(target, said) {
         return found;
     }
     let (scheme, place) = (target.scheme, target.place());
+    if scheme.name.starts_with("grpc") && !said.is_empty() {
+        return format!(
+            "the server on {place} speaks HTTP/2, and its replies have no grpc-status: is gRPC served \
+             on this port?"
+        );
+    }
     let over = if scheme.carrier == Carrier::Datagrams { "UDP" } else { "TCP" };
     if !scheme.if_silent.is_empty() {
         let Target { host, port, .. } = target;

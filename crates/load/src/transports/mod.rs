@@ -112,6 +112,8 @@ pub struct Ends {
     pub request_bytes_max: usize,
     /// Most requests in flight on one connection.
     pub depth: u32,
+    /// More is sent than requests, of any length and at any time.
+    pub says_more: bool,
     /// What is said on a connection that is opened again.
     pub greeting: Greeting,
 }

@@ -38,7 +38,8 @@ impl Outbox {
         Self::tracked(request_bytes_max * depth)
     }
 
-    fn tracked(room: usize) -> Self {
+    /// For sends of any length and number.
+    pub(super) fn tracked(room: usize) -> Self {
         let room = room.min(64 * 1024);
         Self::Tracked {
             sending: Vec::with_capacity(room),

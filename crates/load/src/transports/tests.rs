@@ -22,6 +22,7 @@ fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends
     let sockets =
         sockets::connect(&[address.into()], false, &[], connections, &Greeting::default()).unwrap();
     Ends {
+        says_more: false,
         addresses: vec![address.into()],
         sources: vec![],
         sockets,
@@ -240,6 +241,7 @@ fn each_datagram_comes_alone() {
         let sockets =
             sockets::connect(&[address.into()], true, &[], 2, &Greeting::default()).unwrap();
         let ends = Ends {
+            says_more: false,
             addresses: vec![address.into()],
             sources: vec![],
             sockets,

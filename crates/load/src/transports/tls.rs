@@ -46,6 +46,8 @@ enum State {
 struct Link {
     session: Option<ClientConnection>,
     state: State,
+    /// What the server said before anybody knew that its handshake is over: HTTP/2 lets it speak first.
+    early: Vec<u8>,
 }
 
 struct Secured {
@@ -61,6 +63,8 @@ struct Secured {
     /// Connections with something to say to the server, and those of no use any more.
     answers: Vec<u32>,
     broken: Vec<u32>,
+    /// Those that are open, of which what came early has not been told.
+    early: Vec<u32>,
     seen: Seen,
     error: Option<Error>,
 }
@@ -74,24 +78,26 @@ pub fn open(
 ) -> Result<Box<dyn Transport>, Fault> {
     let count = ends.connections as usize;
     let longest = ends.request_bytes_max;
-    let out_max = (longest + (longest / RECORD + 1) * RECORD_EXTRA).max(HELLO_MAX);
-    ends.request_bytes_max = out_max;
+    let needed = (longest + (longest / RECORD + 1) * RECORD_EXTRA).max(HELLO_MAX);
+    let out_max = if ends.says_more { usize::MAX } else { needed };
+    ends.request_bytes_max = needed;
     ends.depth += EXTRA_DEPTH;
     let mut this = Secured {
         inner: (kind.open)(ends)?,
         secure: secure.clone(),
-        each: (0..count).map(|_| Link { session: None, state: State::Closed }).collect(),
-        out: Vec::with_capacity(out_max),
+        each: (0..count).map(|_| Link::closed()).collect(),
+        out: Vec::with_capacity(needed),
         out_max,
         plain: vec![1; RECORD].into_boxed_slice(),
         answers: Vec::with_capacity(count),
         broken: Vec::with_capacity(count),
+        early: Vec::with_capacity(count),
         seen: Seen::default(),
         error: None,
     };
     let start = Instant::now();
     (0..count as u32).for_each(|connection| this.shake(connection));
-    let fault = |error: Option<&Error>| faults::fault(error, place, &secure.name);
+    let fault = |error: Option<&Error>| faults::fault(error, place, secure);
     while this.each.iter().any(|link| link.state != State::Ready) {
         if this.each.iter().any(|link| link.state == State::Failed) {
             return Err(fault(this.error.as_ref()));
@@ -103,7 +109,7 @@ pub fn open(
         this.poll(Patience::for_first(LOOK_NS), &mut |_| {});
     }
     this.poll(Patience::NONE, &mut |_| {}); // the last message of each is on its way
-    this.each.iter_mut().for_each(|link| link.state = State::Open);
+    (0..count as u32).for_each(|connection| this.opened(connection));
     Ok(Box::new(this))
 }
 
@@ -124,12 +130,20 @@ impl Transport for Secured {
                 on(Event::Closed(connection));
             }
         }
+        let patience = if self.early.is_empty() { patience } else { Patience::NONE };
+        while let Some(connection) = self.early.pop() {
+            let bytes = std::mem::take(&mut self.each[connection as usize].early);
+            if self.each[connection as usize].state == State::Open {
+                on(Event::Bytes(connection, &bytes));
+            }
+        }
+        let must_agree = self.secure.must_agree();
         let Self { inner, each, plain, answers, broken, seen, error, .. } = self;
         inner.poll(patience, &mut |event| match event {
             Event::Bytes(connection, bytes) => {
                 let link = &mut each[connection as usize];
                 let mut tell = |bytes: &[u8]| on(Event::Bytes(connection, bytes));
-                match link.read(bytes, plain, seen, &mut tell) {
+                match link.read(bytes, plain, seen, must_agree, &mut tell) {
                     Ok(true) => answers.push(connection),
                     Ok(false) => {}
                     Err(wrong) => {
@@ -166,6 +180,7 @@ impl Transport for Secured {
         self.inner.close(connection);
         let link = &mut self.each[connection as usize];
         link.session = None;
+        link.early.clear();
         // Who asks for it again learns that its handshake failed.
         link.state = if link.state == State::Failed { State::Failed } else { State::Closed };
     }
@@ -186,7 +201,7 @@ impl Transport for Secured {
             }
             State::Shaking(_) => Reopen::Pending,
             State::Ready => {
-                self.each[at].state = State::Open;
+                self.opened(connection);
                 Reopen::Open
             }
             State::Open => Reopen::Open,
@@ -208,9 +223,18 @@ impl Transport for Secured {
 }
 
 impl Secured {
+    /// The handshake of `connection` is over, and it may be used.
+    fn opened(&mut self, connection: u32) {
+        let link = &mut self.each[connection as usize];
+        link.state = State::Open;
+        if !link.early.is_empty() {
+            self.early.push(connection);
+        }
+    }
+
     /// Begins the handshake on a connection that is open.
     fn shake(&mut self, connection: u32) {
-        let Secure { config, name } = &self.secure;
+        let Secure { config, name, .. } = &self.secure;
         let link = &mut self.each[connection as usize];
         link.state = State::Shaking(Instant::now());
         match ClientConnection::new(config.clone(), name.clone()) {
@@ -248,12 +272,18 @@ impl Secured {
 }
 
 impl Link {
-    /// Takes `bytes` in and tells what they say; whether there is something to answer.
+    fn closed() -> Self {
+        Self { session: None, state: State::Closed, early: Vec::new() }
+    }
+
+    /// Takes `bytes` in and tells what they say; whether there is something to answer. A handshake that
+    /// agreed on no protocol though it `must_agree` has failed.
     fn read(
         &mut self,
         mut bytes: &[u8],
         plain: &mut [u8],
         seen: &mut Seen,
+        must_agree: bool,
         tell: &mut dyn FnMut(&[u8]),
     ) -> Result<bool, Error> {
         let Some(session) = &mut self.session else { return Ok(false) };
@@ -264,7 +294,11 @@ impl Link {
                 return Err(Error::General("it sent more than a record may hold".into()));
             }
             while let Ok(read @ 1..) = session.reader().read(plain) {
-                tell(&plain[..read]);
+                if self.state == State::Open {
+                    tell(&plain[..read]);
+                } else {
+                    self.early.extend_from_slice(&plain[..read]);
+                }
             }
             if state.peer_has_closed() {
                 break; // nothing after it is to be read
@@ -273,6 +307,9 @@ impl Link {
         if let State::Shaking(since) = self.state
             && !session.is_handshaking()
         {
+            if must_agree && session.alpn_protocol().is_none() {
+                return Err(Error::NoApplicationProtocol);
+            }
             seen.note(session, since);
             self.state = State::Ready;
         }

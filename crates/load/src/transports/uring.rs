@@ -69,7 +69,11 @@ impl Uring {
         let each = sockets
             .into_iter()
             .map(|socket| Connection {
-                outbox: Outbox::new(&socket, ends.request_bytes_max, ends.depth),
+                outbox: if ends.says_more {
+                    Outbox::tracked(ends.request_bytes_max * ends.depth as usize)
+                } else {
+                    Outbox::new(&socket, ends.request_bytes_max, ends.depth)
+                },
                 socket: Some(socket),
                 opening: None,
                 generation: 0,

@@ -22,7 +22,7 @@ use super::mirror::{Folder, Program, job, listen, mirror};
 use super::{run, usable};
 
 /// A certificate or key made for these tests, of no use for anything else.
-fn file(name: &str) -> String {
+pub fn file(name: &str) -> String {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name).display().to_string()
 }
 
@@ -100,7 +100,7 @@ fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
 }
 
 /// What a job that must not run is told.
-fn fault(job: Job) -> Fault {
+pub fn fault(job: Job) -> Fault {
     attempt(job).expect_err("it must fail")
 }
 

@@ -32,6 +32,7 @@ def merged(parts: Sequence[Table | None]) -> dict[str, Any] | None:
         "too_long": sum(part["too_long"] for part in known),
         "failed": dict(sum((Counter(part["failed"]) for part in known), Counter())),
         "example": example[0] if example else None,
+        "statuses": dict(sum((Counter(part.get("statuses", {})) for part in known), Counter())),
     }
 
 

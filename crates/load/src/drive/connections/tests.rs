@@ -5,7 +5,7 @@ struct Deaf;
 
 impl Decoder for Deaf {
     fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
-        Step { used: bytes.len(), reply: None }
+        Step { used: bytes.len(), request: None, reply: None }
     }
     fn reset(&mut self) {}
 }

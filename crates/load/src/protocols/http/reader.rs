@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use sojourn_base::Fault;
+
 use super::body::{Body, Took};
 use super::head::{self, HEAD_MAX, Head, Reading};
 use super::statuses::Statuses;
+use crate::job::Job;
 use crate::marks::Outcome;
 use crate::protocols::{Asked, Decoder, Reply, Step};
 use crate::sampled::{self, Sampled};
@@ -14,13 +17,24 @@ const HEAD_USUAL: usize = 16 * 1024;
 
 /// What a reply must be.
 #[derive(Clone)]
-pub(super) struct Wish {
-    pub(super) statuses: Arc<Statuses>,
-    pub(super) bytes: u64,
+pub(in crate::protocols) struct Wish {
+    pub(in crate::protocols) statuses: Arc<Statuses>,
+    pub(in crate::protocols) bytes: u64,
     /// Whether replies have no body, whatever they tell of its length.
-    pub(super) is_head: bool,
+    pub(in crate::protocols) is_head: bool,
     /// Where bodies go that are looked at after the run.
-    pub(super) sampled: Option<Arc<Sampled>>,
+    pub(in crate::protocols) sampled: Option<Arc<Sampled>>,
+}
+
+impl Wish {
+    pub(in crate::protocols) fn of(job: &Job) -> Result<Self, Fault> {
+        Ok(Self {
+            statuses: Arc::new(Statuses::parse(&job.expect_status)?),
+            bytes: job.expect_bytes,
+            is_head: job.method == "HEAD",
+            sampled: Sampled::of(job)?.map(Arc::new),
+        })
+    }
 }
 
 /// Reads the replies of one connection.
@@ -129,6 +143,7 @@ impl Reader {
             }
         }
         let body_bytes = bytes.min(u64::from(u32::MAX)) as u32;
-        Step { used, reply: Some(Reply { outcome, body_bytes, last: reading.is_last }) }
+        let reply = Some(Reply { outcome, body_bytes, last: reading.is_last });
+        Step { used, request: None, reply }
     }
 }

@@ -12,16 +12,16 @@ use crate::target::Target;
 /// Methods that can be asked for; CONNECT and TRACE make no load.
 pub(super) const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /// Those that say how long their body is even if there is none. Source: RFC 9110, 8.6.
-const WITH_LENGTH: [&str; 3] = ["POST", "PUT", "PATCH"];
+pub(in crate::protocols) const WITH_LENGTH: [&str; 3] = ["POST", "PUT", "PATCH"];
 /// Headers that follow from the rest of the job.
 const NOT_TO_GIVE: [&str; 4] =
     ["content-length", "transfer-encoding", "authorization", "proxy-authorization"];
 /// Longest body of a request, bytes: as of any value.
 const BODY_MAX: usize = crate::content::VALUE_MAX as usize;
 /// What stands for the item's number; in a path `{}` does too.
-const ITEM: &str = "{item}";
+pub(in crate::protocols) const ITEM: &str = "{item}";
 /// Digits of the largest item.
-const DIGITS_MAX: usize = 10;
+pub(in crate::protocols) const DIGITS_MAX: usize = 10;
 
 enum Piece {
     Bytes(Vec<u8>),
@@ -32,14 +32,14 @@ enum Piece {
 }
 
 /// The request for one path.
-pub(super) struct Form {
+pub(in crate::protocols) struct Form {
     pieces: Vec<Piece>,
 }
 
 impl Form {
     /// Appends the request for item `number` of this path.
     #[inline]
-    pub(super) fn push(&self, number: u32, out: &mut Vec<u8>) {
+    pub(in crate::protocols) fn push(&self, number: u32, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
@@ -53,38 +53,30 @@ impl Form {
     }
 
     /// The longest that [`Form::push`] can append, bytes.
-    pub(super) fn bytes_max(&self) -> usize {
+    pub(in crate::protocols) fn bytes_max(&self) -> usize {
         self.pieces.iter().map(Piece::bytes_max).sum()
+    }
+
+    /// How long it always is, bytes; `None`: the item's number is in it.
+    pub(in crate::protocols) fn length(&self) -> Option<usize> {
+        let is_fixed = self.pieces.iter().all(|piece| matches!(piece, Piece::Bytes(_)));
+        is_fixed.then(|| self.bytes_max())
     }
 }
 
 /// Whether the request for `path` differs from item to item.
-pub(super) fn is_numbered(job: &Job, path: &str) -> bool {
+pub(in crate::protocols) fn is_numbered(job: &Job, path: &str) -> bool {
     let is_elsewhere = job.body.contains(ITEM) || job.header.iter().any(|it| it.contains(ITEM));
     path.contains("{}") || path.contains(ITEM) || is_elsewhere
 }
 
 /// The requests of `job` for `paths`, in their order.
 pub(super) fn forms(job: &Job, target: &Target, paths: &[String]) -> Result<Vec<Form>, Fault> {
-    if paths.is_empty() {
-        return Err(Fault::usage("there are no paths", "paths", "give at least one, such as /"));
-    }
-    if !METHODS.contains(&job.method.as_str()) {
-        let what = format!("no method is called '{}'", job.method);
-        return Err(Fault::usage(what, "method", format!("use {}", METHODS.join(", "))));
-    }
+    check(job, paths)?;
     let headers = headers(job, target)?;
     let body = body(job)?;
     let mut all = Vec::new();
     for path in paths {
-        let is_sound = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_sound {
-            return Err(Fault::usage(
-                format!("'{path}' is not a path"),
-                "paths",
-                "begin it with /, and write other than printable ASCII as %XX",
-            ));
-        }
         let mut pieces = Vec::new();
         let path_as_item = path.replace("{}", ITEM);
         let head = format!("{} {path_as_item} HTTP/1.1\r\n{headers}", job.method);
@@ -99,6 +91,28 @@ pub(super) fn forms(job: &Job, target: &Target, paths: &[String]) -> Result<Vec<
         all.push(Form { pieces: joined(pieces) });
     }
     Ok(all)
+}
+
+/// Refuses methods and paths that no request can have.
+pub(in crate::protocols) fn check(job: &Job, paths: &[String]) -> Result<(), Fault> {
+    if paths.is_empty() {
+        return Err(Fault::usage("there are no paths", "paths", "give at least one, such as /"));
+    }
+    if !METHODS.contains(&job.method.as_str()) {
+        let what = format!("no method is called '{}'", job.method);
+        return Err(Fault::usage(what, "method", format!("use {}", METHODS.join(", "))));
+    }
+    let is_sound =
+        |path: &&String| path.starts_with('/') && path.bytes().all(|it| it.is_ascii_graphic());
+    paths.iter().find(|path| !is_sound(path)).map_or(Ok(()), |path| {
+        let fix = "begin it with /, and write other than printable ASCII as %XX";
+        Err(Fault::usage(format!("'{path}' is not a path"), "paths", fix))
+    })
+}
+
+/// What every request of `job` carries, alone.
+pub(in crate::protocols) fn bodies(job: &Job) -> Result<Form, Fault> {
+    body(job).map(|pieces| Form { pieces })
 }
 
 impl Piece {
@@ -192,7 +206,7 @@ fn body(job: &Job) -> Result<Vec<Piece>, Fault> {
 }
 
 /// All header lines that do not depend on the body, each with its line end.
-fn headers(job: &Job, target: &Target) -> Result<String, Fault> {
+pub(in crate::protocols) fn headers(job: &Job, target: &Target) -> Result<String, Fault> {
     let mut text = String::new();
     let mut given = Vec::new();
     for header in &job.header {

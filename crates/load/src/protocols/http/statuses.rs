@@ -9,11 +9,11 @@ const BODILESS: [u16; 2] = [204, 304];
 
 /// A set of statuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Statuses(Vec<RangeInclusive<u16>>);
+pub(in crate::protocols) struct Statuses(Vec<RangeInclusive<u16>>);
 
 impl Statuses {
     /// Reads `200`, `200,404` or `200-299,304`; empty: 200 to 299.
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+    pub(in crate::protocols) fn parse(text: &str) -> Result<Self, Fault> {
         if text.is_empty() {
             return Ok(Self(vec![200..=299]));
         }
@@ -29,7 +29,7 @@ impl Statuses {
     }
 
     #[inline]
-    pub(super) fn hold(&self, status: u16) -> bool {
+    pub(in crate::protocols) fn hold(&self, status: u16) -> bool {
         self.0.iter().any(|range| range.contains(&status))
     }
 

@@ -16,9 +16,11 @@ fn outcome(protocol: &dyn Protocol, asked: Asked, bytes: &[u8]) -> Option<Outcom
 /// Bytes of each body; no reply ends before its last byte.
 #[test]
 fn bodies_are_counted_and_replies_end_with_their_last_byte() {
-    let wanted: [(&str, &[u32]); 6] = [
+    let wanted: [(&str, &[u32]); 8] = [
         ("memcache", &[200, 0, 0, 200, 5, 0, 400, 600, 0]),
         ("http", &[5, 5, 3, 0, 4, 0, 5]),
+        ("http2", &[5, 5, 0, 0, 4, 0, 5, 0, 5]),
+        ("grpc", &[5, 0, 0, 0, 5, 0, 5, 15, 0]),
         ("resp", &[200, 0, 0, 0, 200, 0, 0]),
         ("postgres", &[5, 5, 0, 0, 5, 5, 5]),
         ("echo", &[200, 200, 200]),
@@ -43,7 +45,13 @@ fn bodies_are_counted_and_replies_end_with_their_last_byte() {
 fn what_was_begun_on_an_old_connection_is_forgotten() {
     for (name, case) in cases() {
         let mut decoder = case.protocol.decoder();
-        let whole = replies(case.protocol.as_ref(), &case.asked[..1], &case.bytes, &[]);
+        let whole = replies(case.protocol.as_ref(), &case.asked, &case.bytes, &[]);
+        let begin = |decoder: &mut dyn Decoder| {
+            let Some(it) = decoder.interleaved() else { return };
+            let message = |asked| message(case.protocol.as_ref(), asked);
+            case.asked.iter().for_each(|&asked| it.begin(asked, &mut message(asked)));
+        };
+        begin(decoder.as_mut());
         for cut in [1, 13, 50] {
             let mut left = &case.bytes[..cut.min(case.bytes.len() - 1)];
             while name != "null" && !left.is_empty() {
@@ -54,6 +62,7 @@ fn what_was_begun_on_an_old_connection_is_forgotten() {
                 }
             }
             decoder.reset();
+            begin(decoder.as_mut());
             let (mut at, mut got) = (0, None);
             while got.is_none() && at < case.bytes.len() {
                 let step = decoder.read(case.asked[0], &case.bytes[at..]);

@@ -1,22 +1,60 @@
 //! Why a handshake failed, in words, and what mends it.
 
-use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, CertificateError, Error, OtherError};
 use sojourn_base::Fault;
+
+use super::Secure;
 
 const TRUST: &str =
     "name its issuer's certificate, or its own, with --ca-file FILE, or take any with --insecure";
 
 /// The fault of a handshake with `place`; `None`: the server closed the connection during it.
-pub(super) fn fault(error: Option<&Error>, place: &str, name: &ServerName<'_>) -> Fault {
+pub(super) fn fault(error: Option<&Error>, place: &str, secure: &Secure) -> Fault {
     let (why, fix) = match error {
-        Some(error) => told(error, &name.to_str()),
+        Some(error) => match of_scheme(error, secure.scheme.name, place) {
+            Some((why, fix)) => {
+                return Fault::failed(
+                    format!("no secure connection to {place}: {why}"),
+                    "target",
+                    fix,
+                );
+            }
+            None => told(error, &secure.name.to_str()),
+        },
         None => (
             "it closed the connection".into(),
             "check that this port speaks TLS, and does not ask for a client's certificate",
         ),
     };
     Fault::failed(format!("no secure connection to {place}: {why}"), "target", fix)
+}
+
+/// The cause where another scheme mends it: what is spoken over TLS, or that TLS is spoken at all.
+fn of_scheme(error: &Error, scheme: &str, place: &str) -> Option<(String, String)> {
+    let is_old = scheme == "https";
+    match error {
+        Error::NoApplicationProtocol
+        | Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
+            let name = if is_old { "HTTP/1.1" } else { "HTTP/2" };
+            let fix = match scheme {
+                "https" => format!("ask it in HTTP/2: h2://{place}"),
+                "h2" => {
+                    format!("let it offer h2 (NGINX: listen … ssl http2), or ask https://{place}")
+                }
+                _ => "let it offer h2, without which there is no gRPC over TLS".into(),
+            };
+            Some((format!("it does not speak {name} over TLS (ALPN)"), fix))
+        }
+        Error::InvalidMessage(_) => {
+            let plain = match scheme {
+                "https" => "http",
+                "h2" => "h2c",
+                other => other.trim_end_matches('s'),
+            };
+            Some(("it does not speak TLS".into(), format!("use {plain}:// instead of {scheme}://")))
+        }
+        _ => None,
+    }
 }
 
 /// The cause, and what mends it.
@@ -47,9 +85,6 @@ pub(super) fn told(error: &Error, name: &str) -> (String, &'static str) {
         Error::InvalidCertificate(C::Other(_)) => {
             (format!("its certificate cannot be believed ({error})"), TRUST)
         }
-        Error::InvalidMessage(_) => {
-            ("it does not speak TLS".into(), "use http:// instead of https://")
-        }
         Error::AlertReceived(AlertDescription::CertificateRequired) => (
             "it asks for a client's certificate".into(),
             "let it do without: this program has none to give",
@@ -60,7 +95,7 @@ pub(super) fn told(error: &Error, name: &str) -> (String, &'static str) {
         ),
         Error::AlertReceived(alert) => (
             format!("it ended the handshake ({alert:?})"),
-            "see its log; it must speak TLS 1.2 or 1.3, and HTTP/1.1 over it",
+            "see its log; it must speak TLS 1.2 or 1.3",
         ),
         other => (other.to_string(), "see the server's log"),
     }
@@ -92,11 +127,21 @@ fn plain(name: &str) -> &str {
 mod tests {
     use super::*;
 
+    use rustls::pki_types::ServerName;
+
+    use crate::job::Job;
+    use crate::protocols;
+
+    fn secure(scheme: &str) -> Secure {
+        let target = protocols::target(&format!("{scheme}://a.example/p.S/M")).unwrap();
+        let job = Job { insecure: true, ..Job::default() };
+        Secure::of(&job, &target).unwrap().unwrap()
+    }
+
     #[test]
     fn what_is_wrong_with_a_certificate_is_told_in_words() {
-        let name = ServerName::try_from("a.example").unwrap();
         let what = |error: CertificateError| {
-            fault(Some(&Error::InvalidCertificate(error)), "h:443", &name).to_string()
+            fault(Some(&Error::InvalidCertificate(error)), "h:443", &secure("https")).to_string()
         };
         let other = CertificateError::NotValidForNameContext {
             expected: ServerName::try_from("a.example").unwrap(),
@@ -112,6 +157,26 @@ mod tests {
         }
         assert!(what(CertificateError::UnknownIssuer).contains("--ca-file"));
         assert!(what(CertificateError::Expired).contains("has expired"));
-        assert!(fault(None, "h:443", &name).to_string().contains("closed the connection"));
+        let silent = fault(None, "h:443", &secure("https")).to_string();
+        assert!(silent.contains("closed the connection"));
+    }
+
+    #[test]
+    fn what_another_scheme_mends_names_it() {
+        let refused = Error::AlertReceived(AlertDescription::NoApplicationProtocol);
+        let plain = Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
+        for (error, scheme, part) in [
+            (&refused, "h2", "HTTP/2 over TLS (ALPN)"),
+            (&refused, "h2", "ask https://h:443"),
+            (&refused, "https", "ask it in HTTP/2: h2://h:443"),
+            (&refused, "grpcs", "let it offer h2"),
+            (&Error::NoApplicationProtocol, "h2", "HTTP/2 over TLS (ALPN)"),
+            (&plain, "https", "use http:// instead of https://"),
+            (&plain, "h2", "use h2c:// instead of h2://"),
+            (&plain, "grpcs", "use grpc:// instead of grpcs://"),
+        ] {
+            let told = fault(Some(error), "h:443", &secure(scheme)).to_string();
+            assert!(told.contains(part), "{part} in {told}");
+        }
     }
 }

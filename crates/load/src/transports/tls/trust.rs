@@ -13,7 +13,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 use sojourn_base::Fault;
 
 use crate::job::Job;
-use crate::target::{Carrier, Target};
+use crate::target::{Carrier, Scheme, Target};
 
 /// Where Linux distributions keep the issuers that they trust.
 const BUNDLES: [&str; 3] = [
@@ -31,6 +31,8 @@ pub struct Secure {
     pub(super) config: Arc<ClientConfig>,
     /// The name for which the server must have a certificate, and by which it is asked for (SNI).
     pub(super) name: ServerName<'static>,
+    /// How the target is named.
+    pub(super) scheme: &'static Scheme,
 }
 
 impl Secure {
@@ -51,7 +53,14 @@ impl Secure {
         if !target.scheme.alpn.is_empty() {
             config.alpn_protocols = vec![target.scheme.alpn.into()];
         }
-        Ok(Some(Self { config: Arc::new(config), name: name(job, target)? }))
+        let name = name(job, target)?;
+        Ok(Some(Self { config: Arc::new(config), name, scheme: target.scheme }))
+    }
+
+    /// Whether the server has to agree on the protocol: HTTP/1.1 may be spoken without, HTTP/2 may not.
+    /// Source: RFC 9113, 3.2.
+    pub(super) fn must_agree(&self) -> bool {
+        self.scheme.alpn == "h2"
     }
 }
 
@@ -63,7 +72,7 @@ fn refuse_wishes(job: &Job, target: &Target) -> Result<(), Fault> {
     ];
     let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
     let what = format!("{} is not secured by TLS, and has no {key}", target.scheme.name);
-    Err(Fault::usage(what, key, "leave it out, or use a target of https"))
+    Err(Fault::usage(what, key, "leave it out, or use a target of https, h2 or grpcs"))
 }
 
 fn name(job: &Job, target: &Target) -> Result<ServerName<'static>, Fault> {

@@ -1,0 +1,62 @@
+//! Which request each item is: paths as they are, paths with a number in them, or the lines of a log.
+
+use sojourn_base::Fault;
+
+use super::log::Log;
+use super::requests;
+use crate::job::Job;
+
+/// The requests of a job, in the form that a version of HTTP sends them in.
+pub(in crate::protocols) struct Paths<Form> {
+    /// Requests that are the same for all items.
+    fixed: Vec<Form>,
+    /// Requests with the item's number in them.
+    numbered: Vec<Form>,
+    /// Of a log: which of the fixed requests each item is. Empty: there is none.
+    log: Vec<u32>,
+    items: u32,
+}
+
+impl<Form> Paths<Form> {
+    /// Those of `job`; `forms` makes the requests for some paths, in their order.
+    pub(in crate::protocols) fn of(
+        job: &Job,
+        forms: impl FnOnce(&[String]) -> Result<Vec<Form>, Fault>,
+    ) -> Result<Self, Fault> {
+        let log = match job.paths_file.as_str() {
+            "" => Log::default(),
+            file => Log::read(file)?,
+        };
+        let (mut fixed, mut numbered) = (Vec::new(), Vec::new());
+        if log.paths.is_empty() {
+            for (form, path) in forms(&job.paths)?.into_iter().zip(&job.paths) {
+                let is_numbered = requests::is_numbered(job, path);
+                if is_numbered { &mut numbered } else { &mut fixed }.push(form);
+            }
+        } else {
+            fixed = forms(&log.paths)?;
+        }
+        Ok(Self { fixed, numbered, log: log.lines, items: job.items as u32 })
+    }
+
+    /// The request for `item`, and the number in it. Items below the number of fixed requests are
+    /// these; the others go over the numbered ones, each `items` long, as the protocol counts them.
+    #[inline]
+    pub(in crate::protocols) fn form(&self, item: u32) -> (&Form, u32) {
+        let at = item as usize;
+        if let Some(&nth) = self.log.get(at) {
+            return (&self.fixed[nth as usize], item);
+        }
+        if let Some(form) = self.fixed.get(at) {
+            return (form, 0);
+        }
+        let nth = at - self.fixed.len();
+        let form = &self.numbered[nth / self.items as usize % self.numbered.len()];
+        (form, (nth % self.items as usize) as u32)
+    }
+
+    /// All of them.
+    pub(in crate::protocols) fn all(&self) -> impl Iterator<Item = &Form> {
+        self.fixed.iter().chain(&self.numbered)
+    }
+}

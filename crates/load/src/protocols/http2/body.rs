@@ -1,0 +1,97 @@
+//! The body of a reply: bytes, or the one message of a gRPC call, without what frames it.
+
+use crate::sampled;
+
+/// Bytes before a message: whether it is compressed, and its length. Source: gRPC over HTTP/2,
+/// Length-Prefixed-Message.
+pub(crate) const PREFIX: usize = 5;
+
+/// A body as far as it has come.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// So many bytes.
+    Plain(u64),
+    Message(Message),
+}
+
+/// A message as far as it has come.
+#[derive(Debug, Default)]
+pub(super) struct Message {
+    prefix: [u8; PREFIX],
+    /// Bytes read, the prefix included.
+    read: u64,
+}
+
+impl Body {
+    /// Reads on; what is of the body itself goes to `keep` too.
+    pub(super) fn read(&mut self, bytes: &[u8], keep: Option<&mut sampled::Body>) {
+        let own = match self {
+            Self::Plain(read) => {
+                *read += bytes.len() as u64;
+                bytes
+            }
+            Self::Message(message) => message.read(bytes),
+        };
+        if let Some(keep) = keep {
+            keep.push(own);
+        }
+    }
+
+    /// Bytes of the body itself.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::Plain(read) => *read,
+            Self::Message(message) => message.read.saturating_sub(PREFIX as u64),
+        }
+    }
+
+    /// Whether it may end here.
+    pub(super) fn is_whole(&self) -> bool {
+        match self {
+            Self::Plain(_) => true,
+            Self::Message(message) => message.is_whole(),
+        }
+    }
+}
+
+impl Message {
+    /// What of `bytes` is the message itself.
+    fn read<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let at = self.read.min(PREFIX as u64) as usize;
+        let (prefix, own) = bytes.split_at(bytes.len().min(PREFIX - at));
+        self.prefix[at..at + prefix.len()].copy_from_slice(prefix);
+        self.read += bytes.len() as u64;
+        own
+    }
+
+    /// It is there, uncompressed, in full, and nothing follows it.
+    fn is_whole(&self) -> bool {
+        let [compressed, length @ ..] = self.prefix;
+        let all = PREFIX as u64 + u64::from(u32::from_be_bytes(length));
+        compressed == 0 && self.read == all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_whole_when_it_is_as_long_as_its_prefix_says() {
+        let bytes = [0, 0, 0, 0, 2, b'h', b'i'];
+        for cut in 0..=bytes.len() {
+            let mut body = Body::Message(Message::default());
+            let mut kept = sampled::Body::default();
+            body.read(&bytes[..cut], Some(&mut kept));
+            assert_eq!(body.is_whole(), cut == bytes.len(), "{cut}");
+            body.read(&bytes[cut..], Some(&mut kept));
+            assert_eq!((body.is_whole(), body.bytes()), (true, 2), "{cut}");
+            assert!(format!("{kept:?}").contains("[104, 105]"), "{kept:?}");
+            body.read(b"!", None);
+            assert!(!body.is_whole(), "one byte too many");
+        }
+        let mut compressed = Body::Message(Message::default());
+        compressed.read(&[1, 0, 0, 0, 0], None);
+        assert!(!compressed.is_whole());
+    }
+}

@@ -1,0 +1,106 @@
+//! What a reply is that has ended: a hit, or why it is none.
+
+use std::sync::Arc;
+
+use super::frames::ERRORS;
+use super::streams::Stream;
+use crate::marks::Outcome;
+use crate::protocols::http::Wish;
+use crate::said::Said;
+
+/// What a call came to, by its number. Source: gRPC, Status codes and their use in gRPC.
+pub(crate) const CALLS: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+/// A number that no call comes to.
+const OTHER_CALL: usize = CALLS.len();
+const RESETS: usize = OTHER_CALL + 1;
+const OTHER_RESET: usize = RESETS + ERRORS.len();
+const GOAWAY: usize = OTHER_RESET + 1;
+const STATUSES: usize = GOAWAY + 1;
+
+/// Every word that [`Judge`] may count.
+pub(in crate::protocols) fn words() -> Vec<String> {
+    let mut words: Vec<String> = CALLS.iter().map(|&name| name.into()).collect();
+    words.push("another grpc-status".into());
+    words.extend(ERRORS.iter().map(|name| format!("RST_STREAM {name}")));
+    words.push("RST_STREAM of another number".into());
+    words.push("GOAWAY".into());
+    words.extend((0..1000).map(|status| format!("HTTP {status}")));
+    words
+}
+
+/// What a reply must be, and who counts those that are not.
+#[derive(Clone)]
+pub(in crate::protocols) struct Judge {
+    pub(in crate::protocols) wish: Wish,
+    /// Replies are those of gRPC calls.
+    pub(in crate::protocols) are_calls: bool,
+    pub(in crate::protocols) said: Arc<Said>,
+}
+
+impl Judge {
+    /// The reply has ended in order.
+    pub(super) fn outcome(&self, stream: &Stream) -> Outcome {
+        if self.are_calls { self.call(stream) } else { self.plain(stream) }
+    }
+
+    fn plain(&self, stream: &Stream) -> Outcome {
+        let (wish, status) = (&self.wish, stream.status);
+        if wish.statuses.hold(status) {
+            return self.length(stream);
+        }
+        self.said.add(STATUSES + usize::from(status));
+        if matches!(status, 404 | 410) { Outcome::Miss } else { Outcome::Status }
+    }
+
+    /// A call's own status counts, and where a proxy answered in its server's stead, HTTP's.
+    fn call(&self, stream: &Stream) -> Outcome {
+        match stream.call {
+            Some(0) if stream.body.is_whole() => self.length(stream),
+            Some(0) => Outcome::Garbled, // OK without the one message that it promises
+            Some(code) => {
+                self.said.add(usize::from(code).min(OTHER_CALL));
+                Outcome::Status
+            }
+            None if stream.status == 200 => Outcome::Garbled,
+            None => {
+                self.said.add(STATUSES + usize::from(stream.status));
+                Outcome::Status
+            }
+        }
+    }
+
+    fn length(&self, stream: &Stream) -> Outcome {
+        let wanted = self.wish.bytes;
+        if wanted > 0 && stream.body.bytes() != wanted { Outcome::Length } else { Outcome::Hit }
+    }
+
+    /// The server ended one stream with this error.
+    pub(super) fn reset(&self, error: u32) -> Outcome {
+        self.said.add(RESETS + (error as usize).min(ERRORS.len()));
+        Outcome::Status
+    }
+
+    /// The server went away without having looked at it.
+    pub(super) fn left(&self) -> Outcome {
+        self.said.add(GOAWAY);
+        Outcome::Closed
+    }
+}

@@ -1,0 +1,338 @@
+//! One connection: requests become streams, frames become replies, at any split.
+//!
+//! Life of a connection: it says its preface and settings, and has no room before it has heard the
+//! server's, which tell how many streams there may be. From then on each frame is read as a whole, but
+//! for those with bodies, which are counted as they come and never kept. What is owed in return
+//! (acknowledgements, windows, what a window held up) gathers in `words` until it is asked for.
+//! A server that goes away answers the streams that it has begun; then the connection is over.
+//! Source: RFC 9113.
+
+use super::control;
+use super::frames::{self, DATA, END_STREAM, HEAD, HEADERS, Head};
+use super::hpack;
+use super::judge::Judge;
+use super::streams::{Stream, Streams};
+use crate::marks::Outcome;
+use crate::protocols::{Asked, Decoder, Interleaved, Reply, Step};
+
+/// Where in the frames the connection is.
+#[derive(Clone, Copy)]
+enum State {
+    /// In a frame's head, or before it.
+    Head,
+    /// In a frame that is read as a whole.
+    Payload(Head),
+    /// In a frame of a body.
+    Data(Data),
+}
+
+/// What is left of a frame of a body.
+#[derive(Clone, Copy)]
+struct Data {
+    stream: u32,
+    /// Whether the length of the padding is still to come.
+    is_padded: bool,
+    own: usize,
+    padding: usize,
+    is_last: bool,
+}
+
+/// What a frame came to: whose it was, and the reply that it ended. `None`: it is none that may come.
+pub(super) type Told = Option<(Option<u32>, Option<Reply>)>;
+
+/// See the module.
+pub(super) struct Session {
+    pub(super) judge: Judge,
+    /// Bytes that the server may send before it hears of more, of each stream and of all.
+    window: u32,
+    pub(super) streams: Streams,
+    pub(super) reader: hpack::Reader,
+    state: State,
+    /// The head of the frame being read, as far as it has come.
+    head: [u8; HEAD],
+    head_len: usize,
+    /// A frame that comes in parts.
+    payload: Vec<u8>,
+    /// Headers that come in several frames, and the head of the first.
+    pub(super) block: Vec<u8>,
+    pub(super) continued: Option<Head>,
+    /// What is owed to the server.
+    pub(super) words: Vec<u8>,
+    /// The frames of the request being sent.
+    request: Vec<u8>,
+    /// Most streams that the server lets be open; `None`: it has not spoken yet.
+    pub(super) streams_max: Option<u32>,
+    /// The server takes no new streams, and those beyond the number not at all.
+    pub(super) leaving: Option<u32>,
+    /// Bytes received since the server was given a new window for all.
+    received: u32,
+}
+
+impl Decoder for Session {
+    fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
+        if let Some(stream) = self.leaving.and_then(|last| self.streams.take_beyond(last)) {
+            let outcome = self.judge.left();
+            return self.ended(0, stream, outcome);
+        }
+        if bytes.is_empty() { Step::more(0) } else { self.go_on(bytes) }
+    }
+
+    fn reset(&mut self) {
+        let Self { judge, streams, .. } = self;
+        for stream in streams.reset() {
+            if let (Some(body), Some(sampled)) = (stream.kept, &judge.wish.sampled) {
+                sampled.give_back(body);
+            }
+        }
+        self.reader.reset();
+        self.state = State::Head;
+        self.head_len = 0;
+        for bytes in [&mut self.payload, &mut self.block, &mut self.words] {
+            bytes.clear();
+        }
+        (self.continued, self.streams_max, self.leaving, self.received) = (None, None, None, 0);
+        frames::push_opening(self.window, &mut self.words);
+    }
+
+    fn interleaved(&mut self) -> Option<&mut dyn Interleaved> {
+        Some(self)
+    }
+}
+
+impl Interleaved for Session {
+    fn begin(&mut self, asked: Asked, message: &mut Vec<u8>) {
+        let id = self.streams.open(asked);
+        let Some((length, rest)) = message.split_first_chunk() else { return };
+        let (block, body) = rest.split_at(u32::from_le_bytes(*length) as usize);
+        self.request.clear();
+        control::push_headers(
+            block,
+            id,
+            body.is_empty(),
+            self.streams.frame_max(),
+            &mut self.request,
+        );
+        self.streams.send(body, &mut self.request);
+        std::mem::swap(message, &mut self.request);
+    }
+
+    fn cancel(&mut self, request: u32) {
+        let stream = self.streams.of_request(request).and_then(|id| self.streams.take(id));
+        if let Some(stream) = stream {
+            frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, &mut self.words);
+            self.give_back(stream);
+        }
+    }
+
+    fn owes(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    fn say(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.words);
+    }
+
+    fn room(&self) -> u32 {
+        let is_open = self.leaving.is_none() && self.streams.has_numbers();
+        self.streams_max.filter(|_| is_open).unwrap_or(0)
+    }
+
+    fn is_over(&self) -> bool {
+        let takes_none = self.leaving.is_some() || !self.streams.has_numbers();
+        takes_none && self.streams.is_empty()
+    }
+}
+
+impl Session {
+    pub(super) fn new(judge: Judge, window: u32, depth: usize) -> Self {
+        let streams = Streams::new(depth, judge.are_calls);
+        let mut this = Self {
+            judge,
+            window,
+            streams,
+            reader: hpack::Reader::new(),
+            state: State::Head,
+            head: [0; HEAD],
+            head_len: 0,
+            payload: Vec::with_capacity(frames::FRAME_MAX),
+            block: Vec::new(),
+            continued: None,
+            words: Vec::with_capacity(1024),
+            request: Vec::with_capacity(1024),
+            streams_max: None,
+            leaving: None,
+            received: 0,
+        };
+        this.reset();
+        this
+    }
+
+    fn go_on(&mut self, bytes: &[u8]) -> Step {
+        match self.state {
+            State::Head => self.read_head(bytes),
+            State::Payload(head) => self.read_payload(head, bytes),
+            State::Data(data) => self.read_data(data, bytes),
+        }
+    }
+
+    fn read_head(&mut self, bytes: &[u8]) -> Step {
+        let used = bytes.len().min(HEAD - self.head_len);
+        self.head[self.head_len..self.head_len + used].copy_from_slice(&bytes[..used]);
+        self.head_len += used;
+        if self.head[0] != 0 {
+            return garbled(bytes.len()); // no frame is so long: it may be a word of another protocol
+        }
+        if self.head_len < HEAD {
+            return Step::more(used);
+        }
+        self.head_len = 0;
+        let head = Head::read(&self.head);
+        let is_due = self
+            .continued
+            .is_none_or(|first| head.kind == frames::CONTINUATION && head.stream == first.stream);
+        let is_first = self.streams_max.is_none() && head.kind != frames::SETTINGS;
+        if !head.is_sound() || !is_due || is_first {
+            return garbled(bytes.len());
+        }
+        if head.kind == DATA {
+            if !self.streams.was_opened(head.stream) {
+                return garbled(bytes.len());
+            }
+            self.receive(head);
+        } else {
+            self.state = State::Payload(head);
+        }
+        let step = self.go_on(&bytes[used..]);
+        Step { used: used + step.used, ..step }
+    }
+
+    /// A frame of a body begins: all of it counts against the windows.
+    fn receive(&mut self, head: Head) {
+        self.received += head.length as u32;
+        if let Some(stream) = self.streams.find(head.stream) {
+            stream.received += head.length as u32;
+        }
+        self.state = State::Data(Data {
+            stream: head.stream,
+            is_padded: head.has(frames::PADDED),
+            own: head.length,
+            padding: 0,
+            is_last: head.has(END_STREAM),
+        });
+    }
+
+    fn read_payload(&mut self, head: Head, bytes: &[u8]) -> Step {
+        let due = head.length - self.payload.len();
+        let Some(rest) = bytes.get(..due) else {
+            self.payload.extend_from_slice(bytes);
+            let of_reply = head.kind == HEADERS;
+            let request = if of_reply { self.request_of(head.stream) } else { None };
+            return Step { request, ..Step::more(bytes.len()) };
+        };
+        self.state = State::Head;
+        let told = if self.payload.is_empty() {
+            control::read(self, head, rest)
+        } else {
+            let mut payload = std::mem::take(&mut self.payload);
+            payload.extend_from_slice(rest);
+            let told = control::read(self, head, &payload);
+            payload.clear();
+            self.payload = payload;
+            told
+        };
+        match told {
+            Some((request, reply)) => Step { used: due, request, reply },
+            None => garbled(bytes.len()),
+        }
+    }
+
+    fn read_data(&mut self, mut data: Data, bytes: &[u8]) -> Step {
+        let mut used = 0;
+        if data.is_padded && data.own > 0 {
+            let Some(&padding) = bytes.first() else { return Step::more(0) };
+            (used, data.is_padded, data.padding) = (1, false, padding.into());
+            let Some(own) = (data.own - 1).checked_sub(data.padding) else {
+                return garbled(bytes.len()); // more than there is: RFC 9113, 6.1
+            };
+            data.own = own;
+        } else if data.is_padded {
+            return garbled(bytes.len());
+        }
+        let own = data.own.min(bytes.len() - used);
+        let request = self.streams.find(data.stream).map(|stream| {
+            stream.body.read(&bytes[used..used + own], stream.kept.as_mut());
+            stream.asked.id
+        });
+        (used, data.own) = (used + own, data.own - own);
+        let padding = data.padding.min(bytes.len() - used);
+        (used, data.padding) = (used + padding, data.padding - padding);
+        if data.own + data.padding > 0 {
+            self.state = State::Data(data);
+            return Step { request, ..Step::more(used) };
+        }
+        self.state = State::Head;
+        self.give_window(data);
+        if data.is_last
+            && let Some(stream) = self.streams.take(data.stream)
+        {
+            if stream.status == 0 {
+                return garbled(bytes.len()); // a body without a head
+            }
+            let outcome = self.judge.outcome(&stream);
+            return self.ended(used, stream, outcome);
+        }
+        Step { request, ..Step::more(used) }
+    }
+
+    /// Lets the server send more, once it has used half of what it may.
+    fn give_window(&mut self, data: Data) {
+        let Self { streams, words, window, received, .. } = self;
+        if *received >= (*window).max(frames::WINDOW) / 2 {
+            frames::push_number(frames::WINDOW_UPDATE, 0, std::mem::take(received), words);
+        }
+        if let Some(stream) = streams.find(data.stream)
+            && !data.is_last
+            && stream.received >= (*window).div_ceil(2)
+        {
+            let by = std::mem::take(&mut stream.received);
+            frames::push_number(frames::WINDOW_UPDATE, stream.id, by, words);
+        }
+    }
+
+    pub(super) fn request_of(&mut self, stream: u32) -> Option<u32> {
+        self.streams.find(stream).map(|stream| stream.asked.id)
+    }
+
+    /// The reply on `stream`, which is over, after `used` bytes.
+    fn ended(&mut self, used: usize, stream: Stream, outcome: Outcome) -> Step {
+        let request = stream.asked.id;
+        let reply = self.reply(stream, outcome);
+        Step { used, request: Some(request), reply: Some(reply) }
+    }
+
+    /// What `stream`, which is over, came to.
+    pub(super) fn reply(&mut self, mut stream: Stream, outcome: Outcome) -> Reply {
+        if stream.is_held() {
+            // The server did not wait for all of the request, and need not take it: RFC 9113, 8.1.
+            frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, &mut self.words);
+        }
+        let body_bytes = stream.body.bytes().min(u64::from(u32::MAX)) as u32;
+        match (outcome, stream.kept.take(), &self.judge.wish.sampled) {
+            (Outcome::Hit, Some(body), Some(sampled)) => sampled.keep(stream.asked.id, body),
+            (_, Some(body), Some(sampled)) => sampled.give_back(body),
+            _ => {}
+        }
+        Reply { outcome, body_bytes, last: false }
+    }
+
+    fn give_back(&self, stream: Stream) {
+        if let (Some(body), Some(sampled)) = (stream.kept, &self.judge.wish.sampled) {
+            sampled.give_back(body);
+        }
+    }
+}
+
+/// What came is no HTTP/2: the connection is of no use.
+fn garbled(used: usize) -> Step {
+    Step::end(used, Outcome::Garbled, 0)
+}

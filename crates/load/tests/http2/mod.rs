@@ -1,0 +1,226 @@
+//! HTTP/2 against servers of ours that do what they like, and a real one.
+
+mod peer;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use sojourn_load::job::Job;
+use sojourn_load::marks::Outcome;
+use sojourn_load::measure::Judged;
+
+use super::mirror::{Folder, Program, job, listen, mirror};
+use super::tls::{fault, file};
+use super::{run, usable};
+use peer::{Manner, Peer};
+
+const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
+fn to(peer: &Peer, transport: &str) -> Job {
+    let target = format!("h2c://127.0.0.1:{}/", peer.port);
+    Job { rate: "1000".into(), depth: 8, connections: 2, ..job(target, transport) }
+}
+
+fn count(got: &Judged, outcome: Outcome) -> u64 {
+    got.run.threads[0].marks.outcome.iter().filter(|&&it| it == outcome).count() as u64
+}
+
+fn planned(got: &Judged) -> u64 {
+    got.run.threads[0].plan.op.len() as u64
+}
+
+#[test]
+fn many_are_in_flight_on_a_connection_and_no_more_than_the_server_takes() {
+    for transport in usable() {
+        for wait in ["sleep", "spin"] {
+            let peer = Peer::start(Manner::Takes(3));
+            let expect_sha256 = HELLO.into();
+            let got = run(Job { wait: wait.into(), expect_sha256, ..to(&peer, transport) });
+            assert_eq!(count(&got, Outcome::Hit), planned(&got), "{transport}, {wait}");
+            assert_eq!(peer.seen.requests.load(SeqCst), planned(&got));
+            assert_eq!(peer.seen.open_max.load(SeqCst), 3, "{transport}: of 8 asked for");
+            assert_eq!(got.result.checks.reconnects, 0);
+            assert!(got.result.replies.checked > 50 && got.result.replies.failed.is_empty());
+            assert!(got.run.threads[0].marks.first_byte_ns.iter().all(|&ns| ns > 0));
+        }
+    }
+}
+
+#[test]
+fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
+    for transport in usable() {
+        let peer = Peer::start(Manner::Stalls(100, Duration::from_millis(150)));
+        let got = run(to(&peer, transport));
+        let (from_ns, to_ns) = peer.seen.stall.lock().unwrap().expect("it has stalled");
+        let [from_ns, to_ns] = [from_ns, to_ns].map(|ns| ns - got.run.start_ns);
+        let thread = &got.run.threads[0];
+        let due = thread.plan.intended_ns.iter().zip(&thread.marks.done_ns);
+        let in_it: Vec<u64> =
+            due.filter(|&(due, _)| (from_ns..to_ns).contains(due)).map(|(_, &done)| done).collect();
+        assert!(in_it.len() > 50, "{transport}: {} requests were due in 150 ms", in_it.len());
+        assert!(in_it.iter().all(|&ns| ns == 0 || ns >= to_ns), "{transport}: told too early");
+        assert_eq!(count(&got, Outcome::Hit), planned(&got), "{transport}: late, and not lost");
+    }
+}
+
+#[test]
+fn a_server_that_goes_away_is_left_in_order() {
+    for transport in usable() {
+        let peer = Peer::start(Manner::GoesAway(60));
+        let got = run(to(&peer, transport));
+        let (hits, closed) = (count(&got, Outcome::Hit), count(&got, Outcome::Closed));
+        assert_eq!(hits + closed, planned(&got), "{transport}: {:?}", got.result.errors);
+        let said = got.result.replies.statuses.get("GOAWAY").copied().unwrap_or(0);
+        assert_eq!(said, closed, "{transport}: only those that it did not take");
+        let connections = peer.seen.connections.load(SeqCst);
+        assert!(hits <= connections * 60 && hits >= (connections - 2) * 60, "{transport}");
+        assert!(got.result.checks.reconnects >= 5, "{transport}");
+        assert_eq!(got.result.checks.broken_connections, 0, "{transport}: it says when it goes");
+    }
+}
+
+#[test]
+fn a_refused_stream_is_one_failed_request_and_no_more() {
+    for transport in usable() {
+        let peer = Peer::start(Manner::Refuses(10));
+        let got = run(to(&peer, transport));
+        let refused = peer.seen.requests.load(SeqCst) / 10;
+        assert_eq!(count(&got, Outcome::Status), refused, "{transport}");
+        assert_eq!(count(&got, Outcome::Hit), planned(&got) - refused, "{transport}");
+        assert_eq!(got.result.replies.statuses["RST_STREAM REFUSED_STREAM"], refused);
+        assert_eq!(got.result.checks.reconnects, 0);
+    }
+}
+
+#[test]
+fn a_request_without_a_reply_is_given_up_and_those_beside_it_are_not() {
+    for transport in usable() {
+        let peer = Peer::start(Manner::Swallows(40));
+        let got = run(Job { timeout: "40ms".into(), ..to(&peer, transport) });
+        let swallowed = peer.seen.requests.load(SeqCst) / 40;
+        let gone = count(&got, Outcome::TimedOut);
+        assert!(gone >= swallowed && swallowed > 5, "{transport}: {gone} of {swallowed}");
+        let lost = count(&got, Outcome::Closed) + gone;
+        assert_eq!(count(&got, Outcome::Hit) + lost, planned(&got), "{transport}");
+        assert!(peer.seen.cancelled.load(SeqCst) > 0, "{transport}: nobody was told");
+    }
+}
+
+#[test]
+fn bodies_of_requests_wait_for_the_servers_window_and_those_of_replies_for_ours() {
+    for transport in usable() {
+        let peer = Peer::start(Manner::Sips(1000));
+        let (method, body) = ("POST".into(), "x".repeat(20_000));
+        let got = run(Job { method, body, rate: "100".into(), ..to(&peer, transport) });
+        assert_eq!(count(&got, Outcome::Hit), planned(&got), "{transport}");
+        assert_eq!(peer.seen.body_bytes.load(SeqCst), 20_000 * planned(&got), "{transport}");
+        for window in ["2000", "1MiB"] {
+            let peer = Peer::start(Manner::Pours(100_000));
+            let option = [("window".to_string(), window.to_string())].into();
+            let (expect_bytes, rate) = (100_000, "100".into());
+            let got = run(Job { option, expect_bytes, rate, ..to(&peer, transport) });
+            assert_eq!(count(&got, Outcome::Hit), planned(&got), "{transport}, {window}");
+        }
+    }
+}
+
+/// A mirror over TLS that agrees on one of `alpn`.
+fn secured(alpn: &[&[u8]]) -> u16 {
+    let certificate = CertificateDer::from_pem_file(file("server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+    let config = Arc::new(config);
+    listen(move |stream: TcpStream| {
+        let session = ServerConnection::new(Arc::clone(&config)).unwrap();
+        mirror(StreamOwned::new(session, stream), u64::MAX, || ());
+    })
+}
+
+#[test]
+fn a_server_that_speaks_something_else_is_told_before_the_run() {
+    let says = |words: &'static [u8]| {
+        listen(move |mut stream: TcpStream| {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(words);
+            let _ = stream.read(&mut [0; 4096]); // until the client has heard enough
+        })
+    };
+    let (web, cache) = (says(b"HTTP/1.1 400 Bad Request\r\n\r\n"), says(b"ERROR\r\n"));
+    let silent = listen(drop);
+    let (old, none) = (secured(&[b"http/1.1"]), secured(&[]));
+    for transport in usable() {
+        let what = |target: String| {
+            let (insecure, duration) = (target.starts_with("h2:"), "50ms".into());
+            fault(Job { insecure, duration, ..job(target, transport) }).to_string()
+        };
+        let told = what(format!("h2c://127.0.0.1:{web}/"));
+        assert!(told.contains("does not speak HTTP/2"), "{told}");
+        assert!(told.contains(&format!("HTTP/1.1: ask http://127.0.0.1:{web}")), "{told}");
+        let told = what(format!("grpc://127.0.0.1:{cache}/a.B/C"));
+        assert!(told.contains(&format!("memcache: ask memcache://127.0.0.1:{cache}")), "{told}");
+        let told = what(format!("h2c://127.0.0.1:{silent}/"));
+        assert!(told.contains("it closed the connection"), "{told}");
+        for port in [old, none] {
+            let told = what(format!("h2://127.0.0.1:{port}/"));
+            assert!(told.contains("does not speak HTTP/2 over TLS (ALPN)"), "{told}");
+        }
+        let to = job(format!("h2://127.0.0.1:{old}/"), transport);
+        let told = fault(Job { ca_file: file("self.pem"), ..to }).to_string();
+        assert!(told.contains("issued by nobody that is trusted"), "{told}");
+    }
+}
+
+#[test]
+fn nginx_is_asked_in_http2_with_and_without_tls() {
+    let folder = Folder::new();
+    let socket = folder.0.join("tls");
+    let at = folder.0.display();
+    let conf = format!(
+        "daemon off; master_process off; pid {at}/pid; error_log {at}/log;
+         events {{ worker_connections 64; }}
+         http {{ access_log off; client_body_temp_path {at}/a; proxy_temp_path {at}/b;
+           fastcgi_temp_path {at}/c; uwsgi_temp_path {at}/d; scgi_temp_path {at}/e;
+           server {{ listen unix:{at}/tls ssl http2; listen unix:{at}/plain http2;
+             ssl_certificate {}; ssl_certificate_key {};
+             location / {{ return 200 hello; }} location /none {{ return 404; }} }} }}",
+        file("server.pem"),
+        file("server.key")
+    );
+    std::fs::write(folder.0.join("conf"), conf).unwrap();
+    let mut command = Command::new("nginx");
+    command.args(["-e", &format!("{at}/log"), "-c", &format!("{at}/conf")]);
+    let Some(_nginx) = Program::start(&mut command, &socket) else { return };
+    for transport in usable() {
+        for (scheme, name) in [("h2", "tls"), ("h2c", "plain")] {
+            let got = run(Job {
+                ca_file: if scheme == "h2" { file("issuer.pem") } else { String::new() },
+                expect_sha256: HELLO.into(),
+                depth: 8,
+                ..job(format!("{scheme}://unix:{at}/{name}:/"), transport)
+            });
+            let result = &got.result;
+            assert!(result.errors.is_empty(), "{transport}, {scheme}: {:?}", result.errors);
+            assert!(result.replies.checked > 50 && result.replies.failed.is_empty(), "{transport}");
+            assert_eq!(result.checks.reconnects, 0);
+            let alpn = result.tls.as_ref().map(|tls| tls.alpn.as_str());
+            assert_eq!(alpn, (scheme == "h2").then_some("h2"));
+        }
+        let got = run(job(format!("h2c://unix:{at}/plain:/none"), transport));
+        assert_eq!(count(&got, Outcome::Miss), planned(&got), "{transport}");
+        assert_eq!(got.result.replies.statuses["HTTP 404"], planned(&got));
+    }
+}
