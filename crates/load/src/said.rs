@@ -40,7 +40,9 @@ mod tests {
     #[test]
     fn only_what_was_said_is_told() {
         let said = Said::of(vec!["a".into(), "b".into()]);
-        [1, 1, 7].into_iter().for_each(|place| said.add(place));
+        for place in [1, 1, 7] {
+            said.add(place);
+        }
         assert_eq!(said.counts(), [("b".to_string(), 2)].into());
     }
 }

@@ -48,7 +48,9 @@ pub(crate) fn replies(
     let mut decoder = protocol.decoder();
     let mut replies = Vec::new();
     if let Some(it) = decoder.interleaved() {
-        asked.iter().for_each(|&asked| it.begin(asked, &mut message(protocol, asked)));
+        for &asked in asked {
+            it.begin(asked, &mut message(protocol, asked));
+        }
     }
     let mut edges = vec![0];
     edges.extend_from_slice(cuts);
@@ -247,7 +249,8 @@ fn null() -> Case {
 }
 
 fn cases() -> Vec<(&'static str, Case)> {
-    let own: [(&str, fn() -> Case); 6] = [
+    type Own = (&'static str, fn() -> Case);
+    let own: [Own; 6] = [
         ("memcache", memcache),
         ("http", http),
         ("resp", resp),

@@ -161,7 +161,7 @@ fn a_server_that_speaks_something_else_is_told_before_the_run() {
     };
     let (web, cache) = (says(b"HTTP/1.1 400 Bad Request\r\n\r\n"), says(b"ERROR\r\n"));
     let silent = listen(drop);
-    let (old, none) = (secured(&[b"http/1.1"]), secured(&[]));
+    let (old, none, new) = (secured(&[b"http/1.1"]), secured(&[]), secured(&[b"h2"]));
     for transport in usable() {
         let what = |target: String| {
             let (insecure, duration) = (target.starts_with("h2:"), "50ms".into());
@@ -178,7 +178,7 @@ fn a_server_that_speaks_something_else_is_told_before_the_run() {
             let told = what(format!("h2://127.0.0.1:{port}/"));
             assert!(told.contains("does not speak HTTP/2 over TLS (ALPN)"), "{told}");
         }
-        let to = job(format!("h2://127.0.0.1:{old}/"), transport);
+        let to = job(format!("h2://127.0.0.1:{new}/"), transport);
         let told = fault(Job { ca_file: file("self.pem"), ..to }).to_string();
         assert!(told.contains("issued by nobody that is trusted"), "{told}");
     }

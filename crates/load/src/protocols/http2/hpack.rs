@@ -216,7 +216,7 @@ mod tests {
         let mut text = String::new();
         reader.read(block, &mut |name, value| {
             let [name, value] = [name, value].map(String::from_utf8_lossy);
-            text += &format!("{name}={value};");
+            text.extend([&*name, "=", &*value, ";"]);
         })?;
         Some(text)
     }
@@ -242,8 +242,11 @@ mod tests {
         let long = "x".repeat(300);
         let given = [(":method", "POST"), (":path", "/a"), ("te", "trailers"), ("accept", &long)];
         let mut block = Vec::new();
-        given.iter().for_each(|(name, value)| push_field(name, value, &mut block));
-        let wanted: String = given.iter().map(|(name, value)| format!("{name}={value};")).collect();
+        for (name, value) in given {
+            push_field(name, value, &mut block);
+        }
+        let wanted: String =
+            given.iter().flat_map(|(name, value)| [name, "=", value, ";"]).collect();
         assert_eq!(fields(&mut Reader::new(), &block).unwrap(), wanted);
         assert_eq!(block[0], 0x83, "POST has a place of its own");
     }

@@ -56,7 +56,9 @@ impl Frames {
 
 fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
-    fields.iter().for_each(|(name, value)| push_field(name, value, &mut block));
+    for (name, value) in fields {
+        push_field(name, value, &mut block);
+    }
     block
 }
 
