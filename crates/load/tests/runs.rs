@@ -7,6 +7,7 @@ mod losses;
 mod mirror;
 mod replies;
 mod server;
+mod sessions;
 mod tls;
 mod unix;
 

@@ -7,6 +7,7 @@
 
 mod auth;
 mod body;
+mod expected;
 mod head;
 mod log;
 mod reader;
@@ -23,6 +24,7 @@ use crate::content::Content;
 use crate::job::Job;
 use crate::sampled::Sampled;
 use crate::target::{Scheme, Target};
+use expected::Wanted;
 use reader::{Reader, Wish};
 use requests::Form;
 use statuses::Statuses;
@@ -133,6 +135,13 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
                 range: ">= 0",
             },
             Param {
+                name: "expect_file",
+                unit: "",
+                about: "length and digest of the body of each path of a file",
+                default: "",
+                range: "",
+            },
+            Param {
                 name: "expect_sha256",
                 unit: "",
                 about: "digest of each body of a sample",
@@ -216,6 +225,19 @@ fn split(forms: Vec<Form>, job: &Job) -> (Vec<Form>, Vec<Form>) {
     (fixed, numbered)
 }
 
+/// What the body of each item must be; empty: not told.
+fn wanted(job: &Job, log: &log::Log) -> Result<Arc<[Wanted]>, Fault> {
+    if job.expect_file.is_empty() {
+        return Ok(Arc::new([]));
+    }
+    if log.paths.is_empty() {
+        let what = "expect_file is about the paths of a file, and none is given";
+        return Err(Fault::usage(what, "expect_file", "name paths_file too"));
+    }
+    let of_path = expected::read(&job.expect_file, &log.paths)?;
+    Ok(log.lines.iter().map(|&nth| of_path[nth as usize]).collect())
+}
+
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let log = match job.paths_file.as_str() {
         "" => log::Log::default(),
@@ -230,6 +252,7 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
         bytes: job.expect_bytes,
         is_head: job.method == "HEAD",
         sampled: Sampled::of(job)?.map(Arc::new),
+        bodies: wanted(job, &log)?,
     };
     Ok(Arc::new(Http { fixed, numbered, log: log.lines, items: job.items as u32, wish }))
 }

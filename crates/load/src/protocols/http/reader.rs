@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::body::{Body, Took};
+use super::expected::Wanted;
 use super::head::{self, HEAD_MAX, Head, Reading};
 use super::statuses::Statuses;
 use crate::marks::Outcome;
@@ -21,6 +22,16 @@ pub(super) struct Wish {
     pub(super) is_head: bool,
     /// Where bodies go that are looked at after the run.
     pub(super) sampled: Option<Arc<Sampled>>,
+    /// What the body of each item is; empty: not told.
+    pub(super) bodies: Arc<[Wanted]>,
+}
+
+impl Wish {
+    /// Whether a body of `bytes` is as long as that of `item` must be.
+    fn has_length(&self, item: u32, bytes: u64) -> bool {
+        let told = self.bodies.get(item as usize).is_none_or(|wanted| wanted.bytes == bytes);
+        told && (self.bytes == 0 || self.bytes == bytes)
+    }
 }
 
 /// Reads the replies of one connection.
@@ -117,14 +128,17 @@ impl Reader {
         let bytes = reading.body.bytes();
         let is_expected = self.wish.statuses.hold(reading.status);
         let outcome = match reading.status {
-            _ if is_expected && self.wish.bytes > 0 && bytes != self.wish.bytes => Outcome::Length,
+            _ if is_expected && !self.wish.has_length(asked.item, bytes) => Outcome::Length,
             _ if is_expected => Outcome::Hit,
             404 | 410 => Outcome::Miss,
             _ => Outcome::Status,
         };
         if let (Some(body), Some(sampled)) = (self.kept.take(), &self.wish.sampled) {
             match outcome {
-                Outcome::Hit => sampled.keep(asked.id, body),
+                Outcome::Hit => {
+                    let wanted = self.wish.bodies.get(asked.item as usize);
+                    sampled.keep(asked.id, body, wanted.map(|wanted| wanted.sha256));
+                }
                 _ => sampled.give_back(body),
             }
         }
