@@ -29,6 +29,7 @@ PARAMS: dict[str, dict[str, object]] = {
     "nginx": {"files": 200, "workers": 2},
     "img_dnn": {"hidden": 64},
     "ordered_map": {"items": 5_000, "batch": 50},
+    "media_streaming": {"workers": 1},
     "synthetic": {"service": "fixed:20us", "mode": "sleep"},
     "null": {},
 }

@@ -27,7 +27,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Fetch what the lab needs for some places; sizes are said first, and it asks.
+    """Fetch or make what some places and services need; sizes are said first, and it asks.
 
     Packages come from this machine's own apt sources and mirror, verified by their signatures and
     pinned hashes. They are unpacked for the lab alone, below ~/.cache/sojourn (SOJOURN_CACHE);
@@ -37,6 +37,7 @@ def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> Non
     Examples:
       sojourn install                 what can be fetched, and what has been
       sojourn install vm --yes        a guest kernel for services in virtual machines
+      sojourn install media_streaming films for the service media_streaming, made by ffmpeg
     """
     from sojourn import install as parts
 
@@ -44,28 +45,42 @@ def install(name: Name = None, yes: Yes = False, as_json: AsJson = False) -> Non
         _show(tuple(parts.KINDS.values()), as_json=as_json)
         return
     part = parts.part(name)
-    say(f"{name}: {part.about}; asking apt")
+    say(f"{name}: {part.about}{'; asking apt' if part.debs else ''}")
     offered = parts.offers(part)
-    total = sum(one.bytes for one in offered)
     for one in offered:
         say(f"  {one.deb.package}: {show_bytes(one.bytes)} to download")
+    _refuse_without(part)
+    total = sum(one.bytes for one in offered)
+    verb, size = ("make", part.made_bytes) if part.made_bytes else ("download", total)
+    what = f"{verb} {show_bytes(size)}"
     if not yes:
         if not sys.stdin.isatty():
             raise SpecFault(
-                f"nobody is there to be asked whether to download {show_bytes(total)}",
+                f"nobody is there to be asked whether to {what}",
                 at=f"sojourn install {name}", fix="say --yes",
             )  # fmt: skip
-        typer.confirm(f"download {show_bytes(total)}?", abort=True, err=True)
+        typer.confirm(f"{what}?", abort=True, err=True)
     made = parts.fetch(part, offered)
-    size = sum((made.at / file).stat().st_size for file in made.files)
+    kept = sum((made.at / file).stat().st_size for file in made.files)
     if as_json:
-        put_json({"name": name, "at": made.at, "bytes": size, "files": made.files, **made.facts})
+        put_json({"name": name, "at": made.at, "bytes": kept, "files": made.files, **made.facts})
     else:
         typer.echo(str(made.at))
     said = ", ".join(f"{what} {how}" for what, how in made.facts.items())
-    say(f"{name}: kept {show_bytes(size)} in {len(made.files)} files ({said})")
+    say(f"{name}: kept {show_bytes(kept)} in {len(made.files)} files ({said})")
     for lack in _lacks(part):
         say(f"still missing: {lack}")
+
+
+def _refuse_without(part: Part) -> None:
+    """Say how much is made here; refuse it where what makes it is missing."""
+    from sojourn import programs
+
+    if not part.made_bytes:
+        return
+    say(f"  made here, on one CPU for a minute or so: about {show_bytes(part.made_bytes)}")
+    for program, package in part.needs.items():
+        programs.find(program, fix=f"apt install {package}")
 
 
 def _lacks(part: Part) -> list[str]:

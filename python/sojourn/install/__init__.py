@@ -1,4 +1,4 @@
-"""What the lab can fetch for itself: packages that are unpacked for it, never installed.
+"""What the lab can fetch or make for itself: packages that are unpacked for it, never installed.
 
 Nothing on the machine changes but the lab's own cache. Adding one is one file like `vm.py` and one
 line in `KINDS`.
@@ -7,11 +7,11 @@ line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.install import vm
+from sojourn.install import media_streaming, vm
 from sojourn.install.part import Made, Part, fetch, offers
 
 #: Everything that can be fetched, in reading order.
-KINDS = kinds.table(vm.PART)
+KINDS = kinds.table(vm.PART, media_streaming.PART)
 
 __all__ = ["KINDS", "Made", "Part", "fetch", "offers", "part"]
 

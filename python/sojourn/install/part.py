@@ -59,6 +59,8 @@ class Part:
     Attributes:
         version: of what is fetched; another has another folder.
         needs: programs of the machine that it is used with → the Debian package of each.
+        made_bytes: about what it takes on the disk, of one that is made here of nothing; 0: it is
+            made of its packages alone.
         make: from a folder with all packages unpacked, makes what is kept in another, and says
             facts about it; OSError or ValueError if a package has not what it should.
     """
@@ -68,6 +70,7 @@ class Part:
     version: str
     debs: tuple[Deb, ...]
     needs: Mapping[str, str] = field(default_factory=dict)
+    made_bytes: int = 0
     make: Callable[[Path, Path], Mapping[str, str]]
 
     @property

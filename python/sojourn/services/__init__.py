@@ -14,6 +14,7 @@ from sojourn.services import (
     container,
     external,
     img_dnn,
+    media_streaming,
     memcached,
     nginx,
     null,
@@ -34,6 +35,7 @@ KINDS = kinds.table(
     command.KIND,
     img_dnn.KIND,
     ordered_map.KIND,
+    media_streaming.KIND,
     container.KIND,
     synthetic.KIND,
 )

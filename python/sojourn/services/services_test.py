@@ -7,9 +7,10 @@ import pytest
 
 from sojourn import programs, services
 from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.install import Made
 from sojourn.places import Address, ports
 from sojourn.places.task import Task
-from sojourn.services import KINDS, Allowance, memcached, nginx
+from sojourn.services import KINDS, Allowance, media_streaming, memcached, nginx
 from sojourn.services.memcached import Memcached
 from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
@@ -31,6 +32,9 @@ NO_KIND = {
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program is there, and says no version."""
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
+    facts = {"films": "4", "qualities": "240p", "total_bytes": "1000", "ffmpeg": "1"}
+    films = Made(at=Path("/nowhere"), files={"film0/q0/list.m3u8": ""}, facts=facts)
+    monkeypatch.setattr(media_streaming, "made", lambda: films)
 
 
 def built(name: str, allowance: Allowance, **params: services.Value) -> services.Service:
