@@ -27,7 +27,7 @@ FRAMES_PER_S = 25
 LIST = "list.m3u8"
 PATHS, BODIES = "paths.txt", "bodies.txt"
 MAKE_S_MAX = 600.0
-MADE_BYTES = 93_000_000  # 4 films x 40 s x 4 Mbit/s of all qualities, and what containers add
+MADE_BYTES = 84_000_000  # 4 films x 40 s x 4 Mbit/s of all qualities, and what containers add
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

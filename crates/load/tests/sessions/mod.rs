@@ -47,16 +47,16 @@ fn serve(mut stream: TcpStream, files: &[(String, Vec<u8>)]) {
 /// Two files in a folder of their own: what is asked for, and what it must be.
 fn told(name: &str, files: &[(String, Vec<u8>)]) -> (PathBuf, PathBuf) {
     let base = std::env::temp_dir().join(format!("sojourn-sessions-{}-{name}", std::process::id()));
-    let paths: String = files.iter().map(|(path, _)| format!("{path}\n")).collect();
+    let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
     let line = |(path, body): &(String, Vec<u8>)| {
         let sha = digest(&SHA256, body);
-        let hex: String = sha.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{path} {} {hex}\n", body.len())
+        let hex: Vec<String> = sha.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{path} {} {}", body.len(), hex.concat())
     };
-    let bodies: String = files.iter().map(line).collect();
+    let bodies: Vec<String> = files.iter().map(line).collect();
     let both = (base.with_extension("paths"), base.with_extension("bodies"));
-    std::fs::write(&both.0, paths).unwrap();
-    std::fs::write(&both.1, bodies).unwrap();
+    std::fs::write(&both.0, paths.join("\n")).unwrap();
+    std::fs::write(&both.1, bodies.join("\n")).unwrap();
     both
 }
 
