@@ -111,7 +111,7 @@ fn a_chunk_of_the_right_length_and_another_content_is_found_in_the_sample() {
     for transport in usable() {
         let got = watch("other", transport, |files| files[3].1[1_500] = b'?');
         assert!(got.result.replies.failed["expect_file"] > 0, "{:?}", got.result.replies);
-        let told = "did not match expect_file";
+        let told = "had another SHA-256 than expect_file";
         assert!(
             got.result.reasons.iter().any(|why| why.contains(told)),
             "{:?}",
