@@ -35,6 +35,7 @@ PARAMS: dict[str, dict[str, object]] = {
     "moses": {"threads": 2},
     "silo": {"items": 1_000, "batch": 2},
     "specjbb": {"items": 1_000, "batch": 2, "heap_mb": 64, "warm_s": 0.0},
+    "media_streaming": {"workers": 1},
     "synthetic": {"service": "fixed:20us", "mode": "sleep"},
     "null": {},
 }

@@ -80,6 +80,10 @@ pub struct LoadArgs {
     /// fb_ia, trace:FILE[,speed=N] [poisson]
     #[arg(long, value_name = "KIND")]
     pub arrivals: Option<String>,
+    /// What each arrival is: none, one request; playback:chunks=N,every=TIME, a session of a play list and N
+    /// chunks, of which --rate counts each [none]
+    #[arg(long, value_name = "KIND")]
+    pub sessions: Option<String>,
     /// Seed of every draw; 0: a fresh one, which the result records [0]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
@@ -262,6 +266,7 @@ impl Args {
         put(&mut job.timeout, load.timeout.as_ref());
         put(&mut job.start_at, load.start_at.as_ref());
         put(&mut job.arrivals, load.arrivals.as_ref());
+        put(&mut job.sessions, load.sessions.as_ref());
         put(&mut job.seed, load.seed.as_ref());
         put(&mut job.find_max, load.find_max.as_ref());
         put(&mut job.probe_rate, load.probe_rate.as_ref());
@@ -285,6 +290,7 @@ impl Args {
         put(&mut job.expect_bytes, reply.expect_bytes.as_ref());
         put(&mut job.expect_sha256, reply.expect_sha256.as_ref());
         put(&mut job.expect_regex, reply.expect_regex.as_ref());
+        put(&mut job.expect_file, reply.expect_file.as_ref());
         put(&mut job.allow_empty, reply.allow_empty.as_ref());
         job.option.extend(content.option.iter().flatten().cloned());
         put(&mut job.preload, content.preload.as_ref());

@@ -3,7 +3,7 @@
 use schemars::schema_for;
 use serde::Serialize;
 use sojourn_base::kind::{Catalogue, Kind, Table};
-use sojourn_workload::{arrivals, dist, popularity};
+use sojourn_workload::{arrivals, dist, popularity, sessions};
 
 use crate::job::Job;
 use crate::result::RunResult;
@@ -26,6 +26,7 @@ pub fn catalogue() -> Catalogue {
             table("protocols", protocols::KINDS.iter().map(|entry| entry.kind).collect()),
             table("transports", transports::KINDS.iter().map(|entry| entry.kind).collect()),
             table("arrivals", arrivals::KINDS.iter().map(|entry| entry.kind).collect()),
+            table("sessions", sessions::KINDS.iter().map(|entry| entry.kind).collect()),
             table("popularity", popularity::KINDS.iter().map(|entry| entry.kind).collect()),
             table("distributions", dist::KINDS.iter().map(|entry| entry.kind).collect()),
         ],

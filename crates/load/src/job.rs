@@ -63,7 +63,11 @@ pub struct Job {
     /// Arrival process: `poisson`, `fixed`, `gamma:2`, `lognormal:2`, `pareto:1.5`, `zipf:1.2`,
     /// `onoff:10ms,90ms`, `fb_ia`, `trace:FILE`, `trace:FILE,speed=2`.
     pub arrivals: String,
-    /// Popularity of keys or paths: `uniform`, `zipf:0.99`, `hot:0.1,0.9`, `order` (one after
+    /// What each arrival is: empty or `none`, one request; `playback:chunks=10,every=4s`, a session that asks
+    /// for a play list and then for a chunk every 4 s, at times that are fixed when it begins. `rate`
+    /// counts requests; items are films, in each quality a play list and its chunks.
+    pub sessions: String,
+    /// Popularity of keys or paths (with sessions, of films): `uniform`, `zipf:0.99`, `hot:0.1,0.9`, `order` (one after
     /// another, on one thread).
     pub popularity: String,
     /// Seed of every draw; 0: a fresh one, recorded in the result.
@@ -116,6 +120,9 @@ pub struct Job {
     /// HTTP, PostgreSQL: regular expression that the body of a reply must match, checked on a sample after the run.
     /// Empty: any.
     pub expect_regex: String,
+    /// HTTP: file with a path, the length of its body and its SHA-256 on each line, for every path of
+    /// `paths_file`: each reply's length is checked, and the content of a sample. Empty: none.
+    pub expect_file: String,
     /// HTTP: an empty body is a reply too, PostgreSQL: one that found and did nothing. Else a run in
     /// which more than 1 % of the replies to GETs or queries were empty is `unknown`.
     pub allow_empty: bool,
@@ -180,6 +187,7 @@ impl Default for Job {
             transport: "auto".into(),
             wait: "auto".into(),
             arrivals: "poisson".into(),
+            sessions: String::new(),
             popularity: "uniform".into(),
             seed: 0,
             items: 10_000,
@@ -203,6 +211,7 @@ impl Default for Job {
             expect_bytes: 0,
             expect_sha256: String::new(),
             expect_regex: String::new(),
+            expect_file: String::new(),
             allow_empty: false,
             option: BTreeMap::new(),
             server_cpus: String::new(),

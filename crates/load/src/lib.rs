@@ -26,6 +26,7 @@ pub mod misses;
 pub mod outage;
 pub mod pace;
 pub mod pages;
+pub mod playback;
 pub mod preload;
 pub mod program;
 pub mod progress;

@@ -3,6 +3,7 @@
 //! Nothing here opens a socket: a job that passes can only fail because of the world.
 
 mod qos;
+mod sessions;
 
 use std::net::IpAddr;
 
@@ -122,6 +123,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     check_places(&job)?;
     begin::check(job.start_at, Monotonic.now_ns())?;
     (protocols::kind_of(&target).settle)(&mut job, &target)?;
+    sessions::check(&job, &target)?;
     let time = |key: &str, text: &str| units::parse_ns(text).map_err(|fault| fault.within(key));
     let duration_ns = time("duration", &job.duration)?;
     if duration_ns > LONGEST_NS {

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use sojourn_base::span::Span;
 
 mod replies;
+mod sessions;
 
 pub use replies::{Replies, Tls};
+pub use sessions::Sessions;
 
 use crate::job::Job;
 use crate::misses::MissWindows;
@@ -96,6 +98,9 @@ pub struct RunResult {
     pub pick_up_ns: Span,
     /// The probe client's sojourn times, if there was one.
     pub probe_sojourn_ns: Option<Span>,
+    /// What users of sessions saw; `null` without sessions.
+    #[serde(default)]
+    pub sessions: Option<Sessions>,
     /// Requests and misses of the `QoS` bound by windows of intended time; `null` without a bound or
     /// for a closed loop. The same requests as in `sojourn_ns`.
     #[serde(default)]

@@ -12,8 +12,8 @@ use std::thread;
 use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, unix_ns};
+use sojourn_workload::arrivals;
 use sojourn_workload::plan::Plan;
-use sojourn_workload::{arrivals, popularity};
 
 use crate::address::Address;
 use crate::cpu_time::Meter;
@@ -54,8 +54,8 @@ pub fn check(resolved: &Resolved) -> Result<Arc<dyn Protocol>, Fault> {
     let protocol = protocols::build(job, &resolved.target)?;
     let timetable = schedule::timetable(job)?;
     long::check_length(job, &timetable)?;
-    arrivals::parse(&job.arrivals, timetable.mean_rps())?;
-    popularity::parse(&job.popularity, schedule::workload(job)?.items)?;
+    arrivals::parse(&job.arrivals, timetable.arrivals_rps())?;
+    schedule::workload(job)?.choice()?;
     Ok(protocol)
 }
 

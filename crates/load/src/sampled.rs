@@ -42,10 +42,17 @@ pub struct Sampled {
 
 #[derive(Default)]
 struct Shelf {
-    kept: Vec<(u32, Body)>,
+    kept: Vec<Kept>,
     free: Vec<Body>,
     /// Of all kept bodies.
     bytes: usize,
+}
+
+/// A whole body, by the number of its request, and the digest that it must have besides the job's.
+struct Kept {
+    id: u32,
+    body: Body,
+    sha256: Option<[u8; 32]>,
 }
 
 /// A body as far as it has been read.
@@ -88,7 +95,8 @@ pub struct Looked {
 impl Sampled {
     /// What `job` expects of bodies; `None`: nothing that needs their bytes.
     pub fn of(job: &Job) -> Result<Option<Self>, Fault> {
-        if job.expect_sha256.is_empty() && job.expect_regex.is_empty() {
+        let wishes = [&job.expect_sha256, &job.expect_regex, &job.expect_file];
+        if wishes.iter().all(|wish| wish.is_empty()) {
             return Ok(None);
         }
         let shelf = Shelf {
@@ -117,16 +125,16 @@ impl Sampled {
         id.wrapping_mul(0x9e37_79b9).reverse_bits() & (self.every.load(Relaxed) - 1) == 0
     }
 
-    /// Keeps the whole body of the reply to request `id`.
+    /// Keeps the whole body of the reply to request `id`, whose digest must be `sha256`.
     #[cold]
-    pub fn keep(&self, id: u32, body: Body) {
+    pub fn keep(&self, id: u32, body: Body, sha256: Option<[u8; 32]>) {
         let Ok(mut shelf) = self.shelf.try_lock() else { return };
         if shelf.kept.len() == KEPT_MAX || shelf.bytes + body.bytes.len() > BYTES_MAX {
             self.thin(&mut shelf);
         }
         if self.is_chosen(id) && shelf.kept.len() < KEPT_MAX {
             shelf.bytes += body.bytes.len();
-            shelf.kept.push((id, body));
+            shelf.kept.push(Kept { id, body, sha256 });
         } else {
             shelf.give_back(body);
         }
@@ -148,11 +156,11 @@ impl Sampled {
             self.every.store(every, Relaxed);
             let mut at = 0;
             while at < shelf.kept.len() {
-                if self.is_chosen(shelf.kept[at].0) {
+                if self.is_chosen(shelf.kept[at].id) {
                     at += 1;
                     continue;
                 }
-                let (_, body) = shelf.kept.swap_remove(at);
+                let Kept { body, .. } = shelf.kept.swap_remove(at);
                 shelf.bytes -= body.bytes.len();
                 shelf.give_back(body);
             }
@@ -163,13 +171,13 @@ impl Sampled {
     pub fn look(&self) -> Looked {
         let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let mut looked = Looked { every: self.every.load(Relaxed).into(), ..Looked::default() };
-        for (_, body) in &shelf.kept {
+        for Kept { body, sha256, .. } in &shelf.kept {
             if body.is_too_long {
                 looked.too_long += 1;
                 continue;
             }
             looked.checked += 1;
-            if let Some(key) = self.fails(&body.bytes) {
+            if let Some(key) = self.fails(&body.bytes, sha256.as_ref()) {
                 *looked.failed.entry(key.into()).or_default() += 1;
                 if looked.example.is_empty() {
                     let shown = &body.bytes[..body.bytes.len().min(SHOWN)];
@@ -181,8 +189,11 @@ impl Sampled {
     }
 
     /// The first check that a body fails.
-    fn fails(&self, body: &[u8]) -> Option<&'static str> {
+    fn fails(&self, body: &[u8], own: Option<&[u8; 32]>) -> Option<&'static str> {
         let is_other = |wanted: &[u8; 32]| digest(&SHA256, body).as_ref() != wanted;
+        if own.is_some_and(is_other) {
+            return Some("expect_file");
+        }
         if self.sha256.as_ref().is_some_and(is_other) {
             return Some("expect_sha256");
         }
@@ -209,14 +220,18 @@ fn sha256(text: &str) -> Result<Option<[u8; 32]>, Fault> {
     if text.is_empty() {
         return Ok(None);
     }
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let are_digits = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
-    let found = bytes.filter(|_| are_digits).and_then(|bytes| bytes.try_into().ok());
-    found.map(Some).ok_or_else(|| {
+    digits(text).map(Some).ok_or_else(|| {
         let fix = "give its 64 hexadecimal digits: curl -s URL | sha256sum";
         Fault::usage(format!("'{text}' is not a SHA-256"), "expect_sha256", fix)
     })
+}
+
+/// The digest that 64 hexadecimal digits say; `None`: they are not.
+pub(crate) fn digits(text: &str) -> Option<[u8; 32]> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let are_digits = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+    bytes.filter(|_| are_digits)?.try_into().ok()
 }
 
 fn regex(text: &str) -> Result<Option<Regex>, Fault> {
@@ -240,7 +255,7 @@ mod tests {
     fn reply(sampled: &Sampled, id: u32, text: &str) {
         if let Some(mut body) = sampled.begin(id) {
             body.push(text.as_bytes());
-            sampled.keep(id, body);
+            sampled.keep(id, body, None);
         }
     }
 
@@ -299,7 +314,7 @@ mod tests {
         let mut body = sampled.begin(0).unwrap();
         body.push(long.as_bytes());
         body.push(long.as_bytes());
-        sampled.keep(0, body);
+        sampled.keep(0, body, None);
         let looked = sampled.look();
         assert_eq!((looked.checked, looked.too_long), (0, 1));
     }

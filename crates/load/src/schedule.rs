@@ -22,6 +22,7 @@ fn of_any(job: &Job) -> Result<Workload, Fault> {
         measured_ns: time(&job.duration, "duration")?,
         rate: job.rate.clone(),
         arrivals: job.arrivals.clone(),
+        sessions: job.sessions.clone(),
         popularity: job.popularity.clone(),
         items: 1,
         shares: vec![],

@@ -65,6 +65,7 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         send_lag_ns: all.send_lag.span(),
         pick_up_ns: all.pick_up.span(),
         probe_sojourn_ns: probe(run),
+        sessions: parts::sessions(run, &all, (from_ns, to_ns))?,
         windows: miss_windows,
         server_stops,
         threads: thread_shares(run, &tallies, &all, to_ns - from_ns),

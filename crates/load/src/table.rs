@@ -17,6 +17,7 @@ pub fn table(result: &RunResult) -> String {
     latencies(&mut text, result);
     errors(&mut text, result);
     replies(&mut text, result);
+    sessions(&mut text, result);
     tls(&mut text, result);
     checks(&mut text, result);
     verdict(&mut text, result);
@@ -129,6 +130,24 @@ fn replies(text: &mut String, result: &RunResult) {
     line(text, "replies", &words);
 }
 
+/// What users of sessions saw.
+fn sessions(text: &mut String, result: &RunResult) {
+    let Some(seen) = &result.sessions else { return };
+    let p95 = |span: &Span| span.p95.map_or_else(|| "inf".into(), |ns| show_ns(ns as f64));
+    let words = format!(
+        "{:.3} under way; p95 of play lists {}, of chunks {}; {} of {} chunks late, {} lost; {} a \
+         session without a picture",
+        seen.under_way,
+        p95(&seen.play_list_ns),
+        p95(&seen.chunk_ns),
+        seen.late_chunks,
+        seen.chunks,
+        seen.lost_chunks,
+        show_ns(seen.stalled_s_per_session * 1e9)
+    );
+    line(text, "sessions", &words);
+}
+
 fn checks(text: &mut String, result: &RunResult) {
     let (checks, outages) = (&result.checks, &result.outages);
     let percent = |ratio: f64| format!("{:.2} %", ratio * 100.0);
@@ -227,6 +246,21 @@ mod tests {
         for word in ["offered", "sojourn", "p99.9", "miss 10", "verdict    unknown"] {
             assert!(text.contains(word), "{word} is missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn sessions_say_how_long_a_picture_stood_still() {
+        let job = Job {
+            target: "http://h/".into(),
+            paths: vec!["/{}".into()],
+            items: 44,
+            sessions: "playback:every=10ms,start=0s".into(),
+            ..fake::job()
+        };
+        let text = table(&summarise(&fake::run(job, 0, 1_000)).unwrap());
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("0 lost; 0 ns a session without a picture"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use sojourn_base::span::Times;
 use crate::bodies::Bodies;
 use crate::job::Job;
 use crate::marks::Outcome;
+use crate::playback::ByKind;
 use crate::request::Request;
 
 /// The spans and counts of a set of requests.
@@ -42,12 +43,14 @@ pub struct Tally {
     pub pick_up: Times,
     /// Sojourn times as an instrument without lag would have found them: done − intended − pick-up.
     pub punctual: Times,
+    /// Sojourn times of sessions by what was asked for, outages excluded; `None` without sessions.
+    pub by_kind: Option<ByKind>,
 }
 
 impl Tally {
     /// For the requests of `job`.
     pub(crate) fn of(job: &Job) -> Self {
-        Self { bodies: Bodies::of(job), ..Self::default() }
+        Self { bodies: Bodies::of(job), by_kind: ByKind::of(job), ..Self::default() }
     }
 
     pub(crate) fn add(&mut self, request: &Request, is_kept: bool, timely_within_ns: u64) {
@@ -80,6 +83,9 @@ impl Tally {
         let pick_up_ns = request.pick_up_ns();
         self.kept_timely += u64::from(pick_up_ns.is_some_and(|ns| ns <= timely_within_ns));
         put(&mut self.sojourn, from(intended_ns, done_ns));
+        if let Some(by_kind) = &mut self.by_kind {
+            by_kind.add(request, hit_from(request, intended_ns, done_ns));
+        }
         put(&mut self.wire, from(sent_ns, done_ns));
         put(&mut self.first_byte, from(sent_ns, request.first_byte_ns));
         put(&mut self.send_lag, (sent_ns > 0).then(|| sent_ns.saturating_sub(intended_ns)));
@@ -108,6 +114,10 @@ impl Tally {
         self.send_lag.merge(&other.send_lag);
         self.pick_up.merge(&other.pick_up);
         self.punctual.merge(&other.punctual);
+        match (&mut self.by_kind, &other.by_kind) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
+        }
     }
 
     /// Requests that ended as `kind`.

@@ -9,6 +9,7 @@ mod mirror;
 mod postgres;
 mod replies;
 mod server;
+mod sessions;
 mod tls;
 mod unix;
 

@@ -1,8 +1,8 @@
 //! What is asked of a service and when: no protocol, no socket, no clock.
 //!
 //! [`dist`] (values: service times, sizes, gaps), [`arrivals`] (gaps between requests), [`rate`]
-//! (offered load over time), [`popularity`] (which item), and [`schedule`], which draws [`plan`]s from
-//! them. Generator and simulator draw from the same, so that what one measures the other can simulate.
+//! (offered load over time), [`popularity`] (which item), [`sessions`] (what one user asks for, one thing
+//! after another), and [`schedule`], which draws [`plan`]s from them. Generator and simulator draw from the same, so that what one measures the other can simulate.
 
 pub mod arrivals;
 pub mod dist;
@@ -10,3 +10,4 @@ pub mod plan;
 pub mod popularity;
 pub mod rate;
 pub mod schedule;
+pub mod sessions;

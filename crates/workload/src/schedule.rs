@@ -8,6 +8,7 @@
 
 mod drawing;
 mod due;
+mod in_sessions;
 mod timetable;
 
 use sojourn_base::Fault;
@@ -15,11 +16,13 @@ use sojourn_base::rng::{self, RngExt, stream};
 
 use crate::arrivals;
 use crate::plan::{Op, Plan};
-use crate::popularity;
+use crate::popularity::{self, Choice};
 use crate::rate::Rate;
+use crate::sessions::{self, Sessions};
 
 pub use drawing::Drawing;
 use due::DueTimes;
+pub use in_sessions::{InSession, InSessions};
 pub use timetable::Timetable;
 
 /// Requests/s for which a closed-loop plan has requests enough.
@@ -36,7 +39,9 @@ pub struct Workload {
     pub rate: String,
     /// Arrival process, as [`arrivals::parse`] reads it.
     pub arrivals: String,
-    /// Popularity of items, as [`popularity::parse`] reads it.
+    /// What each arrival is, as [`sessions::parse`] reads it.
+    pub sessions: String,
+    /// Popularity of items, or of the films of sessions, as [`popularity::parse`] reads it.
     pub popularity: String,
     /// How many items there are.
     pub items: u64,
@@ -54,9 +59,30 @@ impl Workload {
     /// What thread `thread` of an open loop will send.
     pub fn draw(&self, thread: u32) -> Result<Plan, Fault> {
         self.check()?;
+        if let Some(sessions) = sessions::parse(&self.sessions)? {
+            return self.draw_sessions(&sessions, thread);
+        }
         let timetable = Timetable::of(self)?;
-        let intended_ns = self.times(due_times(self, &timetable, thread)?)?;
+        let intended_ns = self.times(due_times(self, &timetable, thread, 1.0)?)?;
         self.plan("", thread, intended_ns)
+    }
+
+    /// The requests of all sessions that thread `thread` has.
+    fn draw_sessions(&self, sessions: &Sessions, thread: u32) -> Result<Plan, Fault> {
+        let timetable = Timetable::of(self)?;
+        self.refuse_more(timetable.expected_by(timetable.end_ns() as f64))?;
+        let mut drawn = InSessions::new(self, sessions, thread)?;
+        let mut plan = Plan::default();
+        while let Some(InSession { planned, .. }) = drawn.next_planned()? {
+            plan.intended_ns.push(planned.intended_ns);
+            plan.item.push(planned.item);
+            plan.op.push(planned.op);
+            if plan.item.len() as u64 * u64::from(self.threads) > 2 * self.requests_max {
+                self.refuse_more(plan.item.len() as f64 * f64::from(self.threads))?;
+            }
+        }
+        plan.measured_from = plan.intended_ns.partition_point(|&ns| ns < self.warmup_ns);
+        Ok(plan)
     }
 
     /// What thread `thread` of a closed loop may send: every request is intended at 0, and there are
@@ -74,7 +100,7 @@ impl Workload {
     pub fn draw_probe(&self, rate_rps: f64) -> Result<Plan, Fault> {
         self.check()?;
         let rate = Rate::parse(&rate_rps.to_string(), 1.0).map_err(|f| f.within("probe"))?;
-        let timetable = Timetable { rate, ..Timetable::of(self)? };
+        let timetable = Timetable { rate, sessions: None, ..Timetable::of(self)? };
         let process = arrivals::parse("poisson", rate_rps)?;
         let due = DueTimes::new(process, (self.seed, "probe gaps"), &timetable, (0, 1), 1.0);
         let intended_ns = self.times(due)?;
@@ -128,10 +154,25 @@ impl Workload {
         Err(Fault::usage(what, "requests_max", fix))
     }
 
+    /// How items are chosen, films in sessions.
+    pub fn choice(&self) -> Result<Choice, Fault> {
+        let films = sessions::parse(&self.sessions)?.map(|sessions| sessions.films(self.items));
+        popularity::parse(&self.popularity, films.transpose()?.unwrap_or(self.items))
+    }
+
+    /// A plan of requests that belong to no session; where there are some, they ask for what a session
+    /// asks for at some moment.
     fn plan(&self, role: &str, thread: u32, intended_ns: Vec<u64>) -> Result<Plan, Fault> {
-        let choice = popularity::parse(&self.popularity, self.items)?;
+        let (choice, sessions) = (self.choice()?, sessions::parse(&self.sessions)?);
         let mut rng = stream(self.seed, &format!("{role}items"), u64::from(thread));
-        let item = intended_ns.iter().map(|_| choice.next_item(&mut rng)).collect();
+        let next = |_: &u64| match &sessions {
+            Some(sessions) => {
+                let film = choice.next_item(&mut rng);
+                sessions.first_item(film, &mut rng) + rng.random_range(0..sessions.requests())
+            }
+            None => choice.next_item(&mut rng),
+        };
+        let item = intended_ns.iter().map(next).collect();
         let mut rng = stream(self.seed, &format!("{role}ops"), u64::from(thread));
         let op = intended_ns.iter().map(|_| next_op(&self.shares, &mut rng)).collect();
         let measured_from = intended_ns.partition_point(|&ns| ns < self.warmup_ns);
@@ -139,16 +180,21 @@ impl Workload {
     }
 }
 
-/// When the requests of `thread` are due, one after another.
-fn due_times(asked: &Workload, timetable: &Timetable, thread: u32) -> Result<DueTimes, Fault> {
-    let process = arrivals::parse(&asked.arrivals, timetable.mean_rps())?;
+/// When the arrivals of `thread` are due, one after another, at `share` of the rate.
+fn due_times(
+    asked: &Workload,
+    timetable: &Timetable,
+    thread: u32,
+    share: f64,
+) -> Result<DueTimes, Fault> {
+    let process = arrivals::parse(&asked.arrivals, timetable.mean_rps() * share)?;
     Ok(if process.superposes() {
         let use_name = format!("gaps {thread}");
-        let share = 1.0 / f64::from(asked.threads);
+        let share = share / f64::from(asked.threads);
         DueTimes::new(process, (asked.seed, &use_name), timetable, (0, 1), share)
     } else {
         let dealt = (thread as usize, asked.threads as usize);
-        DueTimes::new(process, (asked.seed, "gaps"), timetable, dealt, 1.0)
+        DueTimes::new(process, (asked.seed, "gaps"), timetable, dealt, share)
     })
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.analysis.data import Measured, StudyData
+from sojourn.plan import axis as axes
 from sojourn.plan import design
 from sojourn.plan.points import Phase
 from sojourn.plan.setting import Setting, level_text
@@ -56,12 +57,17 @@ def parts(given: StudyData) -> tuple[Part, ...]:
 def _part(
     given: StudyData, label: str, levels: Setting, measured: Mapping[str, Sequence[Measured]]
 ) -> Part:
-    home, axis = (design.home(label, of) for of in (levels, design.axis_of(given.study, levels)))
     study = given.study.under(levels)
+    lenders = (design.axis_of(given.study, levels), design.base_of(study, label, levels))
+    home, axis, base = (design.home(label, of) for of in (levels, *lenders))
     lent = [
         one
         for one in (measured.get(axis, ()) if axis != home else ())
-        if one.outcome.point.phase is Phase.PEAK
+        if one.outcome.point.phase is Phase.PEAK and not axes.is_base(one.outcome.point)
+    ]
+    low = [one for one in measured.get(base, ()) if axes.is_base(one.outcome.point)]
+    own = [
+        one for one in measured.get(home, ()) if base == home or not axes.is_base(one.outcome.point)
     ]
     return Part(
         spec=study.service(label),
@@ -71,7 +77,7 @@ def _part(
         given=replace(
             given,
             study=study,
-            measured=(*lent, *measured.get(home, ())),
+            measured=(*lent, *(low if base != home else ()), *own),
             setups={label: given.setups.get(home, ())},
             workers={label: given.workers[home]} if home in given.workers else {},
         ),

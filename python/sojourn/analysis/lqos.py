@@ -1,9 +1,10 @@
 """The QoS bound that follows from the service itself: LQoS, five times its mean service time.
 
-P8 takes the mean service time at 20 % CPU with one thread. From outside, the nearest thing is the
-mean sojourn time at 20 % load: it also holds the little queueing there is (a fourth of the service
-time in an ideal M/M/1) and the network. So our bound is the looser one; `without_queue` takes the
-ideal queue's share off again for those who want P8's own.
+P8 takes the mean service time at 20 % CPU with one thread. Seen from outside there is the mean
+sojourn time at 20 % load, which also holds a little queueing (a fourth of the service time in an
+ideal M/M/1) and the network. Rule "lqos" takes it as it is, and is the looser bound; rule
+"service_time" takes the ideal queue's share off again (`plan.axis.service_ns`), which leaves the
+network in.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ def qos(spec: ServiceSpec, target: Target | None) -> Qos | None:
         QosRule.GIVEN: "given by the study",
         QosRule.LQOS: f"{spec.qos.factor:g} times the mean sojourn time at {low} load "
         "(LQoS; the paper takes the mean service time, PAPERS P8)",
+        QosRule.SERVICE_TIME: f"{spec.qos.factor:g} times the mean service time of one thread at "
+        f"{low} load: its sojourn time there without the queueing of an ideal queue (PAPERS P8)",
         QosRule.LOW_LOAD: f"{spec.qos.factor:g} times {percentile(target.q)} at {low} load "
         "(PAPERS L19)",
     }

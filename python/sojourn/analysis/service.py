@@ -17,6 +17,7 @@ from sojourn.analysis import (
     overlay,
     pace,
     paper,
+    paper_tailbench,
     probe_client,
     questions,
     resources,
@@ -62,7 +63,7 @@ def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
         found = found.having(kind.name, kind.answer(given, spec, stands, found))
     workers = given.workers.get(spec.label)
     if any(question.needs_axis for question in asked):
-        found = replace(found, paper=_paper(found, workers))
+        found = replace(found, paper=_paper(found, spec, workers))
     return _concluded(found, workers)
 
 
@@ -134,11 +135,14 @@ def _joined(said: Sequence[str]) -> str:
     return " ".join(part for part in said if part)
 
 
-def _paper(found: ServiceFinding, workers: int | None) -> tuple[paper.Row, ...]:
+def _paper(found: ServiceFinding, spec: ServiceSpec, workers: int | None) -> tuple[paper.Row, ...]:
     """The papers' figures beside ours, those of each question last."""
     q = found.qos.q if found.qos else TAIL
     ideal = [line for line in found.lines if line.name.startswith("M/M/")]
-    rows = paper.rows(found, workers, overlay.parts_at(found.points, ideal, q))
+    rows = (
+        *paper_tailbench.rows(found, spec),
+        *paper.rows(found, workers, overlay.parts_at(found.points, ideal, q)),
+    )
     return (*rows, *(row for section in found.sections.values() for row in section.paper))
 
 

@@ -20,7 +20,7 @@ from sojourn.plan.axis import Axis, Target
 from sojourn.plan.decide import Decision
 from sojourn.plan.next import Progress
 from sojourn.plan.posterior import Posterior
-from sojourn.spec import MaxRps, QosRule
+from sojourn.spec import MaxRps, QosRule, ServiceSpec
 
 AXIS = Axis(rps=10_000.0, lo_rps=9_000.0, hi_rps=11_000.0, rule=MaxRps.ACHIEVED_PEAK, runs=3,
             is_valid=True)  # fmt: skip
@@ -167,5 +167,6 @@ def test_where_the_tail_leaves_theory_is_told_of_the_ideal_line_not_of_the_smoot
     x = (0.0, 1.0)
     smooth = Line(name="lowess p99", about="", fraction=x, value_ns=(1e6, 1e6))
     ideal = Line(name="M/M/1 p99", about="", fraction=x, value_ns=(1e4, 1e4))
-    rows = service._paper(replace(memcached(*points), lines=(smooth, ideal)), 1)
+    spec = ServiceSpec(kind="memcached", measure=("sweep",))
+    rows = service._paper(replace(memcached(*points), lines=(smooth, ideal)), spec, 1)
     assert [row[2] for row in rows if row[3] == "L4"] == ["from 50 % load up"]

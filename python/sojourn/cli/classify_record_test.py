@@ -27,6 +27,16 @@ def test_a_record_is_classified_at_the_highest_load_within_qos(tmp_path: Path) -
     assert found.scalable.number.value == pytest.approx(1.0, rel=1e-6)
 
 
+def test_cores_of_each_service_are_scenarios_as_the_papers_studies_have_them(
+    tmp_path: Path,
+) -> None:
+    """Records of `tailbench` and `resource_use`: the factor is a key of every service."""
+    (found,) = classes(store.read(record(tmp_path, Planted(serial=1.0), is_by_cores=True)))
+    assert found.service == "memcached"
+    assert [seen.name for seen in found.scenarios] == ["1-ST", "8-ST"]
+    assert found.scalable.word == "no"
+
+
 def test_cpu_is_a_share_of_the_cpus_of_the_threads(tmp_path: Path) -> None:
     """The probe counts it over all CPUs of the service, of which two stand idle here."""
     path = record(tmp_path, Planted(), idle_cpus=2)

@@ -30,7 +30,7 @@ Again = Annotated[bool, typer.Option("--again", help="Also what is there, whole.
 def install(
     name: Name = None, yes: Yes = False, again: Again = False, as_json: AsJson = False
 ) -> None:
-    """Fetch what the lab needs for some places and services; sizes are said first, and it asks.
+    """Fetch or make what some places and services need; sizes are said first, and it asks.
 
     Packages come from this machine's own apt sources and mirror, verified by their signatures and
     pinned hashes. They are unpacked for the lab alone, below ~/.cache/sojourn (SOJOURN_CACHE);
@@ -45,6 +45,7 @@ def install(
       sojourn install xapian          a search service: about 2 MB, a minute
       sojourn install shore           PostgreSQL for the service shore
       sojourn install specjbb --yes   the Java service, compiled; with a JDK if there is none
+      sojourn install media_streaming films for the service media_streaming, made by ffmpeg
     """
     from sojourn import install as parts
 
@@ -56,20 +57,23 @@ def install(
     if found is not None and not again and not found.wrong():
         _tell(part, found, "is there", as_json=as_json)
         return
-    say(f"{name}: {part.about}; asking apt")
+    say(f"{name}: {part.about}{'; asking apt' if part.debs else ''}")
     offered = parts.offers(part)
-    total = sum(one.bytes for one in offered)
     for one in offered:
         say(f"  {one.deb.package}: {show_bytes(one.bytes)} to download")
-    if not offered:
+    if not offered and not part.made_bytes:
         say("  nothing to download: this machine has what it takes")
-    if offered and not yes:
+    _refuse_without(part)
+    total = sum(one.bytes for one in offered)
+    verb, size = ("make", part.made_bytes) if part.made_bytes else ("download", total)
+    what = f"{verb} {show_bytes(size)}"
+    if size and not yes:
         if not sys.stdin.isatty():
             raise SpecFault(
-                f"nobody is there to be asked whether to download {show_bytes(total)}",
+                f"nobody is there to be asked whether to {what}",
                 at=f"sojourn install {name}", fix="say --yes",
             )  # fmt: skip
-        typer.confirm(f"download {show_bytes(total)}?", abort=True, err=True)
+        typer.confirm(f"{what}?", abort=True, err=True)
     if part.builds:
         say(f"{name}: downloading, then making it, which takes a minute or two")
     _tell(part, parts.fetch(part, offered), "kept", as_json=as_json)
@@ -87,6 +91,17 @@ def _tell(part: Part, made: Made, how: str, *, as_json: bool) -> None:
     say(f"{name}: {how}, {show_bytes(size)} in {len(made.files)} files ({said})")
     for lack in _lacks(part):
         say(f"still missing: {lack}")
+
+
+def _refuse_without(part: Part) -> None:
+    """Say how much is made here; refuse it where what makes it is missing."""
+    from sojourn import programs
+
+    if not part.made_bytes:
+        return
+    say(f"  made here, on one CPU for a minute or so: about {show_bytes(part.made_bytes)}")
+    for program, package in part.needs.items():
+        programs.find(program, fix=f"apt install {package}")
 
 
 def _lacks(part: Part) -> list[str]:

@@ -115,3 +115,29 @@ def test_what_is_there_whole_is_not_fetched_again_unless_asked(
     (kept / "file").write_text("changed")
     assert app.main(["install", "thing", "--yes"]) == Exit.OK
     assert fetched == ["web"] * 3
+
+
+def test_what_is_made_here_says_its_size_and_needs_what_makes_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def make(unpacked: Path, into: Path) -> Mapping[str, str]:
+        assert not unpacked.exists()
+        (into / "film").write_text("a film")
+        return {"films": "1"}
+
+    made = Part(
+        name="made", about="a film", version="1", debs=(), make=make, made_bytes=93_000_000,
+        needs={"no-such-maker": "no-such-package"},
+    )  # fmt: skip
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
+    monkeypatch.setattr(install, "KINDS", {"made": made})
+    assert app.main(["install", "made", "--yes"]) == Exit.USAGE
+    said = capsys.readouterr().err
+    assert "about 93.0 MB" in said
+    assert "asking apt" not in said
+    assert "apt install no-such-package" in said
+    monkeypatch.setattr(programs, "find", lambda name, fix=None: Path(name))
+    assert app.main(["install", "made"]) == Exit.USAGE
+    assert "whether to make 93.0 MB" in capsys.readouterr().err
+    assert app.main(["install", "made", "--yes"]) == Exit.OK
+    assert (tmp_path / "made-1" / "film").read_text() == "a film"

@@ -1,4 +1,4 @@
-"""What the lab can fetch for itself: packages that are unpacked for it, never installed.
+"""What the lab can fetch or make for itself: packages that are unpacked for it, never installed.
 
 Of some it makes a service, with programs that are compiled here and data of this machine.
 
@@ -9,11 +9,13 @@ line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
-from sojourn.install import moses, shore, specjbb, sphinx, vm, xapian
+from sojourn.install import media_streaming, moses, shore, specjbb, sphinx, vm, xapian
 from sojourn.install.part import MANIFEST, Made, Part, fetch, hashed, offers
 
-#: Everything that can be fetched, in reading order.
-KINDS = kinds.table(vm.PART, xapian.PART, sphinx.PART, moses.PART, shore.PART, specjbb.PART)
+#: Everything that can be fetched or made, in reading order.
+KINDS = kinds.table(
+    vm.PART, xapian.PART, sphinx.PART, moses.PART, shore.PART, specjbb.PART, media_streaming.PART
+)
 
 __all__ = ["KINDS", "MANIFEST", "Made", "Part", "fetch", "hashed", "offers", "part"]
 

@@ -62,6 +62,8 @@ class Part:
         debs: its packages, or what finds out which they are on this machine.
         needs: programs of the machine that it is used with → the Debian package of each.
         builds: programs of the machine that `make` uses → the Debian package of each.
+        made_bytes: about what it takes on the disk, of one that is made here of nothing; 0: it is
+            made of its packages alone.
         make: from a folder with all packages unpacked, makes what is kept in another, and says
             facts about it; OSError or ValueError if a package has not what it should.
     """
@@ -72,6 +74,7 @@ class Part:
     debs: tuple[Deb, ...] | Callable[[], tuple[Deb, ...]]
     needs: Mapping[str, str] = field(default_factory=dict)
     builds: Mapping[str, str] = field(default_factory=dict)
+    made_bytes: int = 0
     make: Callable[[Path, Path], Mapping[str, str]]
 
     @property

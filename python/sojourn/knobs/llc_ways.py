@@ -1,6 +1,7 @@
 """The ways of the last-level cache that a service may fill (Intel CAT, AMD L3 QoS, Arm MPAM; P18).
 
     "4"       so many ways, from the lowest on
+    "none"    all of them: the service is in no group
     "0xf0"    these, as a mask; with holes only where the CPU takes them (info/L3/sparse_masks)
 
 Intel takes contiguous masks only, with `min_cbm_bits` at least. A service keeps what it has in
@@ -17,7 +18,7 @@ from sojourn.host.tree import Tree
 from sojourn.knobs import resctrl
 from sojourn.knobs.groups import write
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
-from sojourn.knobs.limit import no_effect
+from sojourn.knobs.limit import NONE, no_effect
 from sojourn.knobs.machine import only_read
 from sojourn.knobs.probe import STREAM, Probe
 from sojourn.knobs.resctrl import MOUNT, Resource
@@ -116,6 +117,8 @@ def cache_bytes(tree: Tree) -> int:
 
 def lacks(asked: Asked) -> Lack | None:
     """Control of the cache, and a mask that the CPU takes."""
+    if asked.level == NONE:
+        return None
     if lack := resctrl.lacking(asked, "L3"):
         return lack
     try:
@@ -128,8 +131,8 @@ def lacks(asked: Asked) -> Lack | None:
 KIND = KnobKind(
     name=NAME,
     about="ways of the last-level cache that a service may fill",
-    level='a number of ways, "4", or a mask, "0xf0"',
-    pattern=r"\d+|0x[0-9a-f]+",
+    level='a number of ways, "4", a mask, "0xf0", or "none"',
+    pattern=r"none|\d+|0x[0-9a-f]+",
     needs=("root", "resctrl with cache allocation (Intel CAT, AMD L3 QoS, Arm MPAM)"),
     source="P18, and M23",
     lacks=lacks,

@@ -2,6 +2,7 @@
 
     "50%"     of what there is: Intel and Arm, in steps of `bandwidth_gran`
     "8GB/s"   AMD, in steps of 1/8 GB/s; Intel where resctrl is mounted with mba_MBps
+    "none"    all of it: the service is in no group
 
 Intel's percentages slow down the way from core to cache and are no shares of bandwidth. It is felt
 by what a streaming probe gets in the group: less than outside by half of what the percentage takes
@@ -14,7 +15,7 @@ from sojourn.host.tree import Tree
 from sojourn.knobs import resctrl
 from sojourn.knobs.groups import write
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
-from sojourn.knobs.limit import no_effect
+from sojourn.knobs.limit import NONE, no_effect
 from sojourn.knobs.machine import only_read
 from sojourn.knobs.probe import STREAM, Probe
 from sojourn.knobs.resctrl import MOUNT, Resource
@@ -115,6 +116,8 @@ def _percent(tree: Tree, percent: float) -> int:
 
 def lacks(asked: Asked) -> Lack | None:
     """Control of bandwidth, and a level that the CPU takes."""
+    if asked.level == NONE:
+        return None
     if lack := resctrl.lacking(asked, "MB"):
         return lack
     try:
@@ -127,8 +130,8 @@ def lacks(asked: Asked) -> Lack | None:
 KIND = KnobKind(
     name=NAME,
     about="memory bandwidth that a service may use",
-    level='"50%" (Intel, Arm) or "8GB/s" (AMD)',
-    pattern=r"\d+(\.\d+)?(%|GB/s)",
+    level='"50%" (Intel, Arm), "8GB/s" (AMD) or "none"',
+    pattern=r"none|\d+(\.\d+)?(%|GB/s)",
     needs=("root", "resctrl with bandwidth allocation (Intel MBA, AMD, Arm MPAM)"),
     source="P19, and M23",
     lacks=lacks,

@@ -24,6 +24,7 @@ from sojourn.errors import HostFault
 from sojourn.host.tree import Tree, as_int
 from sojourn.knobs.groups import PREFIX, write
 from sojourn.knobs.knob import Asked, Felt, Knob, Lack, Turned
+from sojourn.knobs.limit import NONE
 from sojourn.places import proc
 from sojourn.places.ledger import Undone
 
@@ -66,7 +67,10 @@ class Resource(Knob):
         return next(iter(lines[0].values()), "") if lines else ""
 
     def apply(self, level: str) -> None:
-        """Put the service into its group, and write its line."""
+        """Put the service into its group, and write its line; at "none" leave it again."""
+        if level == NONE:
+            self.restore()
+            return
         tree = self._on.tree
         try:
             text = self.text(level)

@@ -179,6 +179,25 @@ def test_what_a_cpu_does_not_take_is_said_before_and_refused(  # noqa: PLR0917  
     assert not book.open
 
 
+@pytest.mark.parametrize("name", ["llc_ways", "memory_bandwidth"])
+def test_none_needs_no_resctrl_and_leaves_the_group_where_there_is_one(
+    fake: Make, book: MemoryBook, tmp_path: Path, name: str
+) -> None:
+    level = {"llc_ways": "4", "memory_bandwidth": "50%"}[name]
+    assert KINDS[name].lacks(Asked(level="none", tree=Tree(tmp_path / "bare"))) is None
+    assert KINDS[name].lacks(Asked(level=level, tree=Tree(tmp_path / "bare"))) is not None
+    kernel, on = fake("intel")
+    before, knob = kernel.files(), KINDS[name].build(on)
+    knob.apply("none")
+    assert kernel.files() == before
+    knob.apply(level)
+    assert book.open
+    knob.apply("none")
+    assert kernel.files() == before
+    assert not book.open
+    assert knob.felt().holds is None
+
+
 def test_two_knobs_share_a_group(fake: Make, book: MemoryBook) -> None:
     kernel, on = fake("intel")
     before = kernel.files()

@@ -87,15 +87,19 @@ def base(verdict: Verdict = Verdict.HOLDS) -> Outcome:
     return replace(found, verdict=verdict, p95_ns=1e4, p99_ns=9e4, mean_ns=3e3)
 
 
-@pytest.mark.parametrize(("rule", "wanted"), [("low_load", 5e4), ("lqos", 1.5e4)])
+@pytest.mark.parametrize(
+    ("rule", "wanted"), [("low_load", 5e4), ("lqos", 1.5e4), ("service_time", 1.5e4 / 1.06)]
+)
 def test_a_bound_is_the_multiple_of_the_last_run_at_low_load_that_can_be_believed(
     rule: str, wanted: float
 ) -> None:
     of = study("services.memcached.qos.bound=''", f"services.memcached.qos.rule={rule}",
-               "services.memcached.qos.q=0.95")  # fmt: skip
+               "services.memcached.qos.q=0.95", "services.memcached.cores=1")  # fmt: skip
     service = of.service("memcached")
     found = axis.target(service, [base(Verdict.UNKNOWN), base()])
-    assert found == Target(q=0.95, bound_ns=wanted, rule=QosRule(rule))
+    assert found is not None
+    assert (found.q, found.rule) == (0.95, QosRule(rule))
+    assert found.bound_ns == pytest.approx(wanted)
     assert found.overrides == (("qos_quantile", 0.95), ("qos_bound", f"{wanted:.0f}ns"))
     assert axis.target(service, [base(Verdict.UNKNOWN)]) is None
     assert axis.target(service, []) is None

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from sojourn.plan import axis as axes
 from sojourn.plan import make, questions
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.questions import max_load
@@ -40,6 +41,7 @@ class Group:
         outcomes: under it, in order, without the levels: the study's own. Those of the load axis
             come first where it is that of another combination.
         has_axis: whether it measures its own load axis.
+        has_base: whether it measures its own run at low load, where its QoS bound needs one.
     """
 
     service: str
@@ -47,6 +49,13 @@ class Group:
     study: Study
     outcomes: list[Outcome] = field(default_factory=list)
     has_axis: bool = True
+    has_base: bool = True
+
+    def may(self, point: Point) -> bool:
+        """Whether it is this combination that measures a point, and not the one that lends it."""
+        if point.phase is not Phase.PEAK:
+            return True
+        return self.has_base if axes.is_base(point) else self.has_axis
 
 
 def groups(study: Study, label: str, outcomes: Iterable[Outcome]) -> tuple[Group, ...]:
@@ -81,7 +90,8 @@ class Groups:
         group.outcomes.append(without(outcome, group.levels))
         self._shown.pop(text, None)
         if point.phase is Phase.PEAK:
-            for other in [name for name, shown in self._shown.items() if not shown.has_axis]:
+            lent = [n for n, one in self._shown.items() if not (one.has_axis and one.has_base)]
+            for other in lent:
                 del self._shown[other]
         return text
 
@@ -100,13 +110,35 @@ def _at_equal_load(group: Group, by_text: Mapping[str, Group]) -> Group:
     In a place it is that of the machine as it is, if the study says so (`axis = "local"`). So what
     a neighbour does is seen at equal offered load, as in the papers (L17, L19), and a bound that is
     measured is that of the service alone. With `max_rps = "qos"` the axis is an answer, and
-    each combination has its own.
+    each combination has its own. A QoS bound that is measured under some levels (`qos.under`) is
+    that of the combination that has them.
     """
-    alone = by_text.get(axis_of(group.study, group.levels).text)
-    if alone is None or alone is group:
+    alone = by_text.get(axis_of(group.study, group.levels).text, group)
+    base = by_text.get(base_of(group.study, group.service, group.levels).text, alone)
+    if alone is group and base is group:
         return group
-    axis = [outcome for outcome in alone.outcomes if outcome.point.phase is Phase.PEAK]
-    return replace(group, outcomes=[*axis, *group.outcomes], has_axis=False)
+    axis = [o for o in alone.outcomes if o.point.phase is Phase.PEAK and not axes.is_base(o.point)]
+    low = [o for o in base.outcomes if axes.is_base(o.point)]
+    own = [o for o in group.outcomes if base is group or not axes.is_base(o.point)]
+    return replace(
+        group,
+        outcomes=[*(axis if alone is not group else ()), *(low if base is not group else ()), *own],
+        has_axis=alone is group,
+        has_base=base is group,
+    )
+
+
+def base_of(study: Study, label: str, levels: Setting) -> Setting:
+    """The combination whose run at low load gives the QoS bound, if it is measured."""
+    qos = study.service(label).qos
+    under = qos.under if qos else {}
+    told = {name: _level(under.get(name, level)) for name, level in levels.items()}
+    return axis_of(study, Setting.of(told))
+
+
+def _level(value: object) -> Level:
+    assert isinstance(value, bool | int | float | str)  # noqa: S101  # a level of a factor
+    return value
 
 
 def axis_of(study: Study, levels: Setting) -> Setting:
@@ -122,7 +154,8 @@ def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:
     Of services at once it is that of the point's own service.
     """
     levels = own_levels(study, point)
-    near = {levels.text, axis_of(study, levels).text}
+    axis, base = axis_of(study, levels), base_of(study, point.service, levels)
+    near = {levels.text, axis.text, base.text}
     mine = (
         outcome
         for outcome in outcomes

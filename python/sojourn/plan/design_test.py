@@ -188,6 +188,27 @@ def test_beside_a_neighbour_a_load_is_the_same_rate_as_alone() -> None:
     assert found.axis.rps == pytest.approx(1e5)
 
 
+def test_a_bound_that_is_measured_under_some_levels_holds_under_all() -> None:
+    """P8: five service times of one thread, for any number of them; each has its own axis."""
+
+    def measured(point: Point) -> Outcome:
+        return imagine(point, capacity_rps=1e4 * int(point.setting[THREADS]))
+
+    one = f'services.memcached.qos={{q=0.95, rule="service_time", under={{"{THREADS}"=1}}}}'
+    asked = study(f"{THREADS}=2,1", sets=("run.peak_repeats=2", one))
+    played = play(asked, measured)
+    axis = [o.point for o in played if o.point.phase is Phase.PEAK]
+    assert Counter(p.setting[THREADS] for p in axis) == {1: 3, 2: 2}
+    for point in sweep(played):
+        assert dict(point.overrides)["qos_bound"] == "500000ns"  # 5 x 1 / (10 k requests/s)
+    for group in design.groups(asked, "memcached", played):
+        found = progress(group.study, group.study.service("memcached"), group.outcomes)
+        assert found.next is None
+        assert found.axis is not None
+        assert found.axis.rps == pytest.approx(1e4 * int(group.levels[THREADS]))
+    assert [g.has_base for g in design.groups(asked, "memcached", played)] == [False, True]
+
+
 @pytest.mark.parametrize(("axis", "peaks"), [("local", {"local"}), ("own", {"local", "runc"})])
 def test_places_are_loaded_at_shares_of_local_where_the_study_says_so(
     axis: str, peaks: set[str]

@@ -19,7 +19,7 @@ from sojourn.plan import axis as axes
 from sojourn.plan import design, failures, joint, make, questions
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
-from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.points import Outcome, Point
 from sojourn.plan.questions import Known, max_load
 from sojourn.plan.search import search
 from sojourn.spec import MaxRps, ServiceSpec, Study
@@ -146,8 +146,8 @@ class Planner:
     def _found(self, group: design.Group) -> _Candidate:
         own, count = group.study.service(group.service), len(group.outcomes)
         known = progress(group.study, own, group.outcomes)
-        # the combination whose load axis it shares measures it
-        if (point := known.next) is None or (point.phase is Phase.PEAK and not group.has_axis):
+        # what it shares with another combination, that one measures
+        if (point := known.next) is None or not group.may(point):
             return _Candidate(count, None, _LAST, known)
         turn = design.turn(self._study, group, point)
         return _Candidate(count, design.with_levels(self._study, group, point), turn, known)

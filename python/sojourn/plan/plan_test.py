@@ -46,17 +46,20 @@ def test_each_definition_of_max_rps_gives_its_axis(rule: str) -> None:
     assert loads[0.5] == pytest.approx(0.5 * axis.rps, rel=1e-3)
 
 
-@pytest.mark.parametrize(("rule", "factor"), [("lqos", 1.0), ("low_load", 2.9957)])
+@pytest.mark.parametrize(
+    ("rule", "factor"), [("lqos", 1.0), ("low_load", 2.9957), ("service_time", 0.8)]
+)
 def test_a_measured_bound_is_the_multiple_of_the_low_load_time(rule: str, factor: float) -> None:
     of = study(
         "services.memcached.qos.bound=''",
         f"services.memcached.qos.rule={rule}",
         "services.memcached.qos.q=0.95",
+        "services.memcached.cores=1",
     )
     played = play(of, Simulated().measure)
     target = progress(of, of.service("memcached"), played).target
     assert target is not None
-    # M/M/1 at 20 %: mean 1 / (0.8 mu), and p95 is ln 20 times that.
+    # M/M/1 at 20 %: mean 1 / (0.8 mu), and p95 is ln 20 times that; the service time is 1 / mu.
     assert target.bound_ns == pytest.approx(5 * factor * 1e9 / 80_000, rel=1e-3)
     probe = next(o.point for o in played if o.point.phase is Phase.SEARCH)
     assert dict(probe.overrides)["qos_bound"] == f"{round(target.bound_ns)}ns"

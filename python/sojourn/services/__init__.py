@@ -14,6 +14,7 @@ from sojourn.services import (
     container,
     external,
     img_dnn,
+    media_streaming,
     memcached,
     moses,
     nginx,
@@ -46,6 +47,7 @@ KINDS = kinds.table(
     shore.KIND,
     silo.KIND,
     specjbb.KIND,
+    media_streaming.KIND,
     container.KIND,
     synthetic.KIND,
 )

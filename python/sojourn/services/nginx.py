@@ -241,16 +241,23 @@ class Nginx(Service):
             return {**names, "option": {"accept_encoding": "gzip"}}
         return {**names, "expect_bytes": self.file_bytes}
 
+    def path_of(self, number: int) -> str:
+        """The path of a file."""
+        return PATTERN.format(number)
+
+    def body_of(self, number: int) -> bytes:
+        """What a file holds, all of it."""
+        return content(number, self.file_bytes)
+
     def answers(self, address: Address, within_s: float) -> bool:
         """Ask for the first file."""
-        return self._get(0, address, within_s) == content(0, self.file_bytes)
+        return self._get(0, address, within_s) == self.body_of(0)
 
     def _get(self, number: int, address: Address, within_s: float) -> bytes | None:
-        path = PATTERN.format(number)
+        path, body = self.path_of(number), self.body_of(number)
         if self.http2:
             return _get_in_http2(address, path, within_s)
         request = f"GET {path} HTTP/1.1\r\nHost: {address.host}\r\n\r\n".encode()
-        body = content(number, self.file_bytes)
         reply = ports.ask(address, request, within_s=within_s, until=b"\r\n\r\n" + body)
         return None if reply is None else reply.partition(b"\r\n\r\n")[2]
 
@@ -265,9 +272,9 @@ class Nginx(Service):
     def check(self, address: Address) -> tuple[tuple[str, str], ...]:
         """Ask for the first, a middle and the last file."""
         for number in sorted({0, self.files // 2, self.files - 1}):
-            if self._get(number, address, within_s=2.0) != content(number, self.file_bytes):
+            if self._get(number, address, within_s=2.0) != self.body_of(number):
                 raise RunFault(
-                    f"nginx does not serve {PATTERN.format(number)} as it was written",
+                    f"nginx does not serve {self.path_of(number)} as it was written",
                     at=f"nginx at {address}",
                     fix="see service.log in the point's folder",
                 )

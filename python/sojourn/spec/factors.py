@@ -46,11 +46,12 @@ def mistakes(study: Study, judges: Sequence[Judge]) -> Iterator[Mistake]:
             that a kind of service does not have.
     """
     if not study.factors:
+        yield from _of_bounds(study)
         if study.design.model_fields_set:
             fix = 'add [factors], such as "services.memcached.params.threads" = [1, 2]'
             yield (("design",), "there is a design, but nothing is varied", fix)
         return
-    found = [*_of_keys(study), *_of_design(study)]
+    found = [*_of_keys(study), *_of_design(study), *_of_bounds(study)]
     yield from found or _of_combinations(study, judges)
 
 
@@ -61,9 +62,16 @@ def _of_keys(study: Study) -> Iterator[Mistake]:
             yield (("factors", key), *problem)
             continue
         try:
-            keys.path_of(table, key)
+            keys.paths_of(table, key)
         except keys.NoSuchKey as error:
             yield (("factors", key), error.what, error.fix)
+
+
+def _of_bounds(study: Study) -> Iterator[Mistake]:
+    """Levels under which a QoS bound is to be measured, and which are not measured at all."""
+    for number, service in enumerate(study.services):
+        for key, what, fix in _of_cell(study, service.qos.under if service.qos else {}):
+            yield (("services", number, "qos", "under", *key), what, fix)
 
 
 def _refused(study: Study, key: str) -> tuple[str, str] | None:
@@ -72,7 +80,7 @@ def _refused(study: Study, key: str) -> tuple[str, str] | None:
         return f"{key} is not varied here", LOAD_WORDS[key]
     if why := _FIXED.get(key):
         return f"{key} cannot be varied", why
-    if label is not None and key == f"services.{label}.label":
+    if key in {f"services.{label}.label", f"services.{keys.EACH}.label"}:
         return f"{key} cannot be varied", "it names the service; leave the factor out"
     if wanted := _unheard(study, key):
         return f"{key} changes nothing here", wanted
@@ -146,12 +154,14 @@ def _of_listed(study: Study) -> Iterator[Mistake]:
             yield (at, "a combination comes twice", "leave one out; run.repeats repeats them all")
 
 
-def _of_cell(study: Study, cell: Combination) -> Iterator[Mistake]:
+def _of_cell(study: Study, cell: Mapping[str, Any]) -> Iterator[Mistake]:
     """Factors and levels of a combination that the study does not have."""
     for key, level in cell.items():
         if key not in study.factors:
             meant = near(key, study.factors) or list(study.factors)
-            yield ((key,), f"there is no factor '{key}'", f"did you mean {' or '.join(meant)}?")
+            guess = f"did you mean {' or '.join(meant)}?"
+            fix = guess if meant else "nothing is varied: leave it out"
+            yield ((key,), f"there is no factor '{key}'", fix)
         elif level_text(level) not in [level_text(known) for known in study.factors[key]]:
             levels = ", ".join(level_text(known) for known in study.factors[key])
             yield ((key,), f"{short(key)} has no level {level_text(level)}", f"use one of {levels}")
@@ -199,7 +209,7 @@ def _refusals(
     paths: dict[tuple[str | int, ...], str] = {}
     for name, level in levels.items():
         keys.put(table, name, level)
-        paths[keys.path_of(table, name)] = name
+        paths |= dict.fromkeys(keys.paths_of(table, name), name)
     found: list[Mistake] = []
     try:
         study.under(levels)

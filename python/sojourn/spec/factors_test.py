@@ -50,6 +50,44 @@ def test_a_combination_is_a_study_with_its_keys_set() -> None:
         assert under == plain
 
 
+def test_a_key_of_each_service_is_one_factor_that_all_feel() -> None:
+    study = load('services.each.cores="1","2"')
+    for label in ("memcached", "nginx"):
+        cells = study.combinations(label)
+        assert [dict(cell) for cell in cells] == [
+            {"services.each.cores": "1"}, {"services.each.cores": "2"},
+        ]  # fmt: skip
+        assert [study.under(cell).service(label).cores for cell in cells] == ["1", "2"]
+    with pytest.raises(SpecFault, match="cannot be varied"):
+        load("services.each.label=a,b")
+    with pytest.raises(SpecFault, match="no parameter"):
+        load("services.each.params.threads=1,2")  # nginx has workers
+    with pytest.raises(SpecFault, match="every service in keys of factors"):
+        load(sets=("services.memcached.label=each",))
+
+
+@pytest.mark.parametrize(
+    ("under", "said"),
+    [
+        ('{ "services.each.core" = "1" }', "there is no factor"),
+        ('{ "services.each.cores" = "3" }', "cores has no level"),
+    ],
+)
+def test_a_bound_is_measured_under_levels_that_there_are(under: str, said: str) -> None:
+    qos = f'services.memcached.qos={{ q = 0.95, rule = "service_time", under = {under} }}'
+    with pytest.raises(SpecFault, match=said):
+        load('services.each.cores="1","2"', sets=(qos,))
+
+
+def test_a_service_time_is_that_of_one_thread() -> None:
+    of = 'services.memcached.qos={ q = 0.95, rule = "service_time" }'
+    with pytest.raises(SpecFault, match="the time of one thread"):
+        load(sets=(of,))
+    assert load(sets=(of, "services.memcached.cores=1")).service("memcached").qos is not None
+    with pytest.raises(SpecFault, match="under is of a bound that is measured"):
+        load(sets=('services.memcached.qos={ q = 0.95, bound = "1ms", under = { trace = true } }',))
+
+
 def test_a_service_feels_its_own_factors_and_those_of_all() -> None:
     study = load(f"{THREADS}=1,2", "run.measure_s=2,3")
     assert [dict(cell) for cell in study.combinations("nginx")] == [

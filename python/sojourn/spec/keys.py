@@ -1,4 +1,7 @@
-"""Keys of a study as people write them: `services.memcached.params.threads`, services by label."""
+"""Keys of a study as people write them: `services.memcached.params.threads`, services by label.
+
+`services.each.cores` is that key of every service.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.spec.levels import Level
+
+EACH = "each"  # in the place of a label: every service
 
 
 class NoSuchKey(ValueError):  # noqa: N818  # it says what, and how to mend it
@@ -18,13 +23,29 @@ class NoSuchKey(ValueError):  # noqa: N818  # it says what, and how to mend it
 
 
 def service_of(key: str) -> str | None:
-    """Label of the service that a key is of; None for a key of the whole study.
+    """Label of the service that a key is of; None for a key of the whole study, or of each service.
 
-    >>> service_of("services.memcached.params.threads"), service_of("run.measure_s")
-    ('memcached', None)
+    >>> [service_of(f"services.{label}.cores") for label in ("memcached", "each")]
+    ['memcached', None]
+    >>> service_of("run.measure_s") is None
+    True
     """
     head, _, rest = key.partition(".")
-    return rest.partition(".")[0] if head == "services" else None
+    label = rest.partition(".")[0] if head == "services" else EACH
+    return None if label == EACH else label
+
+
+def paths_of(table: Mapping[str, Any], key: str) -> tuple[tuple[str | int, ...], ...]:
+    """Where a key stands in a study's table, once for each service that it is of.
+
+    Raises:
+        NoSuchKey: there is no such service, or a part on the way is no table.
+    """
+    start = f"services.{EACH}."
+    if not key.startswith(start):
+        return (path_of(table, key),)
+    labels = [str(service["label"]) for service in table["services"]]
+    return tuple(path_of(table, f"services.{label}.{key.removeprefix(start)}") for label in labels)
 
 
 def path_of(table: Mapping[str, Any], key: str) -> tuple[str | int, ...]:
@@ -54,13 +75,13 @@ def path_of(table: Mapping[str, Any], key: str) -> tuple[str | int, ...]:
 
 def put(table: dict[str, Any], key: str, level: Level) -> None:
     """Set a key of a study's table, whatever stood there; NoSuchKey as of `path_of`."""
-    *parents, last = path_of(table, key)
-    node: Any = table
-    for part in parents:
-        if isinstance(part, str) and node.get(part) is None:
-            node[part] = {}
-        node = node[part]
-    node[last] = level
+    for *parents, last in paths_of(table, key):
+        node: Any = table
+        for part in parents:
+            if isinstance(part, str) and node.get(part) is None:
+                node[part] = {}
+            node = node[part]
+        node[last] = level
 
 
 def _index(services: list[Any] | tuple[Any, ...], label: str) -> int:

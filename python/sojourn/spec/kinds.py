@@ -37,7 +37,12 @@ RESERVED = {
     "preload": "nothing; the lab preloads and checks every service",
 }
 # Keys of the job that name a kind, and the generator's table of them.
-_TABLES = {"arrivals": "arrivals", "popularity": "popularity", "transport": "transports"}
+_TABLES = {
+    "arrivals": "arrivals",
+    "sessions": "sessions",
+    "popularity": "popularity",
+    "transport": "transports",
+}
 # Keys of a study that name a kind of actor, as KIND or KIND:WHERE, and the table of those.
 ACTORS = {"neighbour": "neighbours", "manager": "managers"}
 _RELATIVE = r"cpus([+-]\d+)?"  # a number told by the server's CPUs, as `services.params` has it

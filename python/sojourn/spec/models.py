@@ -43,7 +43,8 @@ class QosRule(StrEnum):
     """Where the bound of a QoS target comes from."""
 
     GIVEN = "given"  # `bound`
-    LQOS = "lqos"  # P8: factor x mean sojourn time at a low load
+    LQOS = "lqos"  # P8, from outside: factor x mean sojourn time at a low load
+    SERVICE_TIME = "service_time"  # P8: factor x mean service time of one thread at a low load
     LOW_LOAD = "low_load"  # L19: factor x the same quantile at a low load
 
 
@@ -58,11 +59,16 @@ class Qos(Model):
     bound: str = ""
     """Longest sojourn time at that quantile, such as "1ms"; only with rule "given"."""
     rule: QosRule = Field(default=QosRule.GIVEN, strict=False)
-    """Where the bound comes from: "given", "lqos" (P8) or "low_load" (L19)."""
+    """Where the bound comes from: "given", or what is measured at a low load: "service_time", the
+    mean service time of one thread (P8), "lqos", the mean sojourn time, or "low_load", the same
+    quantile (L19)."""
     factor: Annotated[float, Field(gt=1, le=1000)] = 5.0
-    """For "lqos" and "low_load": multiple of the time at the low load."""
+    """Of a bound that is measured: multiple of the time at the low load."""
     at_fraction: Ratio = 0.2
-    """For "lqos" and "low_load": the low load as a share of the closed-loop peak."""
+    """Of a bound that is measured: the low load as a share of the closed-loop peak."""
+    under: Table = Field(default_factory=lambda: MappingProxyType({}))
+    """Of a bound that is measured: levels of factors under which it is; it holds under all others
+    too. P8 measures on one thread: under = { "services.each.cores" = "1" }."""
 
     @field_validator("bound")
     @classmethod
@@ -76,6 +82,8 @@ class Qos(Model):
         if self.rule is QosRule.GIVEN:
             if not self.bound:
                 raise ValueError('bound is missing; add bound = "1ms", or rule = "lqos"')
+            if self.under:
+                raise ValueError('under is of a bound that is measured; add rule = "service_time"')
         elif self.bound:
             raise ValueError(f'bound is measured under rule = "{self.rule}"; leave bound out')
         elif self.rule is QosRule.LOW_LOAD and self.q not in LOW_LOAD_QUANTILES:
@@ -268,9 +276,18 @@ class ServiceSpec(Model):
         cores, _, cpus = self.cores.partition(":")
         return Layout(int(cores), int(cpus or cores)) if cores else None
 
+    @property
+    def _is_of_one_thread(self) -> bool:
+        """Whether one thread serves where its bound is measured, as far as the study says."""
+        widths = (self.params.get(name) for name in ("threads", "workers"))
+        is_told = self.qos is not None and bool(self.qos.under)
+        return is_told or self.cores == "1" or 1 in widths
+
     @field_validator("label")
     @classmethod
     def _plain(cls, label: str) -> str:
+        if label == keys.EACH:
+            raise ValueError(f"'{label}' is every service in keys of factors; use another label")
         if label and not _LABEL.fullmatch(label):
             raise ValueError(f"'{label}' is no label; use lower case letters, digits, - and _")
         return label
@@ -288,6 +305,11 @@ class ServiceSpec(Model):
             raise ValueError('measure is empty; ask for "sweep" or "max_load"')
         if self.check is not None:
             self.check.refuse_other_service(self.params)
+        if self.qos and self.qos.rule is QosRule.SERVICE_TIME and not self._is_of_one_thread:
+            raise ValueError(
+                'rule = "service_time" is the time of one thread (P8); say under which levels it'
+                ' has one, such as under = { "services.each.cores" = "1" }, or give cores = 1'
+            )
         if self.qos is None and self.max_rps is MaxRps.QOS:
             raise ValueError("a QoS target is needed; add [services.qos] with q and bound")
         return self

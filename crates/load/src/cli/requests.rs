@@ -84,6 +84,10 @@ pub struct ReplyArgs {
     /// HTTP, PostgreSQL: what the body must contain, a regular expression, checked on the same sample [none]
     #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
     pub expect_regex: Option<String>,
+    /// HTTP: file with a path, the length of its body and its SHA-256 on each line, for all of
+    /// --paths-file; lengths are checked of every reply, content on the same sample [none]
+    #[arg(long, value_name = "FILE")]
+    pub expect_file: Option<String>,
     /// HTTP, PostgreSQL: an empty body is a reply too; else more than 1 % of them make the verdict unknown
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub allow_empty: Option<bool>,

@@ -16,6 +16,7 @@ use crate::job::Job;
 use crate::marks::{Outage, Outcome};
 use crate::misses::MissWindows;
 use crate::outage::Windows;
+use crate::playback::{Playback, Seen};
 use crate::request::Request;
 use crate::resolve::qos_bound_ns;
 use crate::slices::Slices;
@@ -64,6 +65,7 @@ pub struct Account {
     misses: Option<(MissWindows, u64)>,
     slices: Option<Slices>,
     grid: Grid,
+    playback: Option<Playback>,
     /// Requests near outages, and these.
     pub held: Held,
 }
@@ -85,6 +87,8 @@ pub struct Findings {
     pub misses: Option<MissWindows>,
     /// The interval log; `None`: not asked for.
     pub slices: Option<Slices>,
+    /// What users of sessions saw; `None` without sessions.
+    pub sessions: Option<Seen>,
     /// Requests outstanding over time.
     pub outstanding: Outstanding,
     /// Whether the seconds could be written.
@@ -112,6 +116,7 @@ impl Account {
             misses,
             slices: (!job.hlog.is_empty()).then(|| Slices::new(measured)),
             grid: Grid::new(measured.1 + time(&job.drain, "drain")?),
+            playback: Playback::of(job, measured)?,
             held: Held::new(sentinels),
         })
     }
@@ -122,6 +127,9 @@ impl Account {
         let is_measured = (self.measured.0..self.measured.1).contains(&request.intended_ns);
         self.counts.add(request, self.measured);
         self.grid.add(request);
+        if let Some(playback) = &mut self.playback {
+            playback.add(thread, request);
+        }
         self.issued.add(thread, request, waiting, is_measured);
         let passes = self.held.passes(thread, request);
         if is_measured {
@@ -186,6 +194,7 @@ impl Account {
             issued: self.issued,
             misses: self.misses.map(|(misses, _)| misses.cut(measured_ns)),
             slices: self.slices,
+            sessions: self.playback.map(|playback| playback.seen().clone()),
             outstanding: self.grid.outstanding(),
             seconds,
         }

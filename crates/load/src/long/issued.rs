@@ -47,7 +47,7 @@ impl Block {
 pub struct IssuedBefore {
     measured: (u64, u64),
     timetable: Timetable,
-    /// Whether the arrivals are Poisson, and tested.
+    /// Whether the requests are a Poisson process, and tested; those of sessions are none.
     is_tested: bool,
     /// First against last request, due and issued.
     pub pace: Pace,
@@ -62,7 +62,7 @@ impl IssuedBefore {
     /// For the plan of `job`, which is resolved.
     pub fn new(job: &Job, timetable: &Timetable) -> Result<Self, Fault> {
         let measured = (timetable.warmup_ns, timetable.end_ns());
-        let process = arrivals::parse(&job.arrivals, timetable.mean_rps())?;
+        let process = arrivals::parse(&job.arrivals, timetable.arrivals_rps())?;
         let blocks = || (0..BLOCKS).map(|_| Block::default()).collect();
         let of_thread = |thread| (stream(job.seed, "thin", u64::from(thread)), blocks());
         let expected = |ns: u64| timetable.expected_by(ns as f64);
@@ -70,7 +70,7 @@ impl IssuedBefore {
         Ok(Self {
             measured,
             timetable: timetable.clone(),
-            is_tested: process.superposes(),
+            is_tested: process.superposes() && timetable.sessions.is_none(),
             pace: Pace::default(),
             backlog_max: 0,
             threads: (0..job.threads).map(of_thread).collect(),

@@ -134,6 +134,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     schemes: &[Scheme::stream("grpc", 50051), Scheme::secured("grpcs", 443, ALPN)],
     options: &[DESCRIPTOR, WINDOW],
     is_opaque: true,
+    wishes: &http::WISHES,
     depth: http2::DEPTH,
     settle,
     items,
@@ -192,7 +193,7 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
         _ => true,
     };
     fields.extend(given.iter().filter(|(name, _)| own(name)).cloned());
-    let wish = Wish::of(job)?;
+    let wish = Wish::of(job, Arc::new([]))?;
     Ok(Arc::new(Grpc {
         block: Block::of(&fields)?,
         messages: messages::of(job, &target.path, KIND.option(job, DESCRIPTOR))?,

@@ -7,6 +7,7 @@
 
 mod auth;
 mod body;
+mod expected;
 mod head;
 mod log;
 mod paths;
@@ -63,7 +64,7 @@ pub(crate) fn needs_bodies(job: &Job) -> bool {
 }
 
 /// What requests are made of, and replies held against.
-pub(super) const PARAMS: [Param; 10] = [
+pub(super) const PARAMS: [Param; 11] = [
     Param {
         name: "paths",
         unit: "",
@@ -114,6 +115,13 @@ pub(super) const PARAMS: [Param; 10] = [
         range: ">= 0",
     },
     Param {
+        name: "expect_file",
+        unit: "",
+        about: "length and digest of the body of each path of a file",
+        default: "",
+        range: "",
+    },
+    Param {
         name: "expect_sha256",
         unit: "",
         about: "digest of each body of a sample",
@@ -136,6 +144,21 @@ pub(super) const PARAMS: [Param; 10] = [
     },
 ];
 
+/// Keys of the job that are about requests and replies of HTTP.
+pub(super) const WISHES: [&str; 11] = [
+    "paths_file",
+    "method",
+    "header",
+    "body",
+    "body_file",
+    "auth",
+    "expect_status",
+    "expect_sha256",
+    "expect_regex",
+    "expect_file",
+    "allow_empty",
+];
+
 pub(super) const KIND: ProtocolKind = ProtocolKind {
     kind: Kind {
         name: "http",
@@ -148,18 +171,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     schemes: &[Scheme::stream("http", 80), Scheme::secured("https", 443, "http/1.1")],
     options: &[ENCODING],
     is_opaque: true,
-    wishes: &[
-        "paths_file",
-        "method",
-        "header",
-        "body",
-        "body_file",
-        "auth",
-        "expect_status",
-        "expect_sha256",
-        "expect_regex",
-        "allow_empty",
-    ],
+    wishes: &WISHES,
     settle,
     items,
     build,
@@ -208,5 +220,6 @@ fn encoding(job: &Job) -> Result<String, Fault> {
 
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let paths = Paths::of(job, |paths| requests::forms(job, target, paths))?;
-    Ok(Arc::new(Http { paths, wish: Wish::of(job)? }))
+    let wish = Wish::of(job, paths.bodies())?;
+    Ok(Arc::new(Http { paths, wish }))
 }

@@ -110,6 +110,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     schemes: &[Scheme::secured("h2", 443, ALPN), Scheme::stream("h2c", 80)],
     options: &[http::ENCODING, WINDOW],
     is_opaque: true,
+    wishes: &http::WISHES,
     depth: DEPTH,
     settle: http::settle,
     items: http::items,
@@ -121,7 +122,8 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
 
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let paths = Paths::of(job, |paths| forms::forms(job, target, paths))?;
-    let judge = Judge { wish: Wish::of(job)?, are_calls: false, said: Arc::new(Said::of(words())) };
+    let wish = Wish::of(job, paths.bodies())?;
+    let judge = Judge { wish, are_calls: false, said: Arc::new(Said::of(words())) };
     let window = window(KIND.option(job, WINDOW))?;
     Ok(Arc::new(Http2 { paths, judge, window, depth: job.depth as usize }))
 }

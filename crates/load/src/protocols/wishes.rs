@@ -19,6 +19,7 @@ pub(super) fn refuse(entry: &ProtocolKind, job: &Job, target: &Target) -> Result
         ("auth", !job.auth.is_empty()),
         ("expect_status", !job.expect_status.is_empty()),
         ("expect_sha256", !job.expect_sha256.is_empty()),
+        ("expect_file", !job.expect_file.is_empty()),
         ("expect_regex", !job.expect_regex.is_empty()),
         ("allow_empty", job.allow_empty),
     ];

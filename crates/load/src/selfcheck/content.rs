@@ -39,6 +39,7 @@ fn wrong(replies: &Replies) -> Option<String> {
     let others: u64 = replies.failed.values().skip(1).sum();
     let what = match key.as_str() {
         "expect_sha256" => "had another SHA-256 than expect_sha256",
+        "expect_file" => "had another SHA-256 than expect_file",
         _ => "did not match expect_regex",
     };
     let more =

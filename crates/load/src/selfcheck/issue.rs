@@ -2,12 +2,14 @@
 //!
 //! A request is *issued* at its intended time plus the instrument's own lag: its sent time less the
 //! wait for a free connection. Arrivals are looked at in operational time (expected requests since
-//! the start), where any Poisson load has rate 1.
+//! the start), where any Poisson load has rate 1. Requests of sessions are no Poisson process, but their
+//! begins are: of these the tests are made, in a run that is kept whole.
 
 use sojourn_base::Fault;
 use sojourn_base::rng::{RngExt, stream};
 use sojourn_workload::arrivals;
 use sojourn_workload::schedule::Timetable;
+use sojourn_workload::sessions::Sessions;
 
 use super::{counts, fit};
 use crate::measurement::Measurement;
@@ -49,21 +51,24 @@ impl Issue {
         if run.job.find_max {
             return Ok(Self::default());
         }
-        let process = arrivals::parse(&run.job.arrivals, timetable.mean_rps())?;
+        let process = arrivals::parse(&run.job.arrivals, timetable.arrivals_rps())?;
+        let sessions = timetable.sessions.as_ref();
+        let clumps = sessions.map_or(1.0, |it| it.dispersion(measured.1 - measured.0));
         let mut issue = Self {
             rate_error: pace(run, measured).error(),
-            dispersion_planned: process.dispersion(),
+            dispersion_planned: process.dispersion() * clumps,
             backlog_max: match &run.long {
                 Some(found) => found.issued.backlog_max,
                 None => (0..run.threads.len()).map(|k| backlog_max(run, k)).max().unwrap_or(0),
             },
             ..Self::default()
         };
-        if !process.superposes() {
+        if !process.superposes() || (sessions.is_some() && run.long.is_some()) {
             return Ok(issue); // not Poisson: no law for the gaps of what was issued
         }
-        let view = View { run, timetable, windows, measured };
-        let rps = all.requests as f64 / ((measured.1 - measured.0).max(1) as f64 / 1e9);
+        let view = View { run, timetable: &timetable.of_begins(), sessions, windows, measured };
+        let each = sessions.map_or(1.0, |it| f64::from(it.requests()));
+        let rps = all.requests as f64 / each / ((measured.1 - measured.0).max(1) as f64 / 1e9);
         // To p99: one request in ten falls due while another is being sent, at the loads of interest.
         let jitter_ns = all.pick_up.quantile(0.99).unwrap_or(0) as f64
             - all.pick_up.quantile(0.1).unwrap_or(0) as f64;
@@ -94,11 +99,18 @@ impl Issue {
 struct View<'a> {
     run: &'a Measurement,
     timetable: &'a Timetable,
+    /// Of these only the begins are looked at.
+    sessions: Option<&'a Sessions>,
     windows: &'a Windows,
     measured: (u64, u64),
 }
 
 impl View<'_> {
+    /// Whether a request is what the arrival process is about.
+    fn is_arrival(&self, request: &Request) -> bool {
+        self.sessions.is_none_or(|sessions| sessions.nth(request.item) == 0)
+    }
+
     /// `moment`s by block, each kept with probability `keep`.
     fn blocks(&self, keep: f64, moment: fn(&Request) -> Option<u64>) -> Vec<Vec<u64>> {
         let (from_ns, to_ns) = self.measured;
@@ -106,7 +118,7 @@ impl View<'_> {
         let length_ns = ((to_ns - from_ns) / BLOCKS as u64).max(1);
         for thread in 0..self.run.threads.len() {
             let mut rng = stream(self.run.job.seed, "thin", thread as u64);
-            for request in self.run.requests(thread) {
+            for request in self.run.requests(thread).filter(|it| self.is_arrival(it)) {
                 let Some(ns) = moment(&request) else { continue };
                 if ns < from_ns || ns >= to_ns || (keep < 1.0 && rng.random::<f64>() >= keep) {
                     continue;
@@ -161,7 +173,8 @@ impl View<'_> {
         let mut is_out = vec![false; counts.len()];
         let window_of = |ns: u64| ((expected(ns) - start) / all * windows) as usize;
         for thread in 0..self.run.threads.len() {
-            for ns in self.run.requests(thread).filter_map(|request| moment(&request)) {
+            let arrivals = self.run.requests(thread).filter(|it| self.is_arrival(it));
+            for ns in arrivals.filter_map(|request| moment(&request)) {
                 let is_in = (from_ns..to_ns).contains(&ns);
                 if let Some(count) = counts.get_mut(window_of(ns)).filter(|_| is_in) {
                     *count += 1;

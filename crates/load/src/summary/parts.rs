@@ -1,4 +1,4 @@
-//! Two parts of a result that are made from the whole run: misses by windows, and outages.
+//! Parts of a result that are made from the whole run: misses by windows, outages, and sessions.
 
 use sojourn_base::Fault;
 
@@ -6,8 +6,9 @@ use crate::marks::Outage;
 use crate::measurement::Measurement;
 use crate::misses::MissWindows;
 use crate::outage::Windows;
+use crate::playback::Playback;
 use crate::resolve::qos_bound_ns;
-use crate::result::Outages;
+use crate::result::{Outages, Sessions};
 use crate::tally::{Tally, share};
 
 /// Outages listed in a result.
@@ -36,6 +37,22 @@ pub(super) fn misses(
         }
     }
     Ok(Some(counted))
+}
+
+/// What users of sessions saw of the requests due in [from, to); `None` without sessions.
+pub(super) fn sessions(
+    run: &Measurement,
+    all: &Tally,
+    (from_ns, to_ns): (u64, u64),
+) -> Result<Option<Sessions>, Fault> {
+    let Some(mut playback) = Playback::of(&run.job, (from_ns, to_ns))? else { return Ok(None) };
+    let Some(by_kind) = &all.by_kind else { return Ok(None) };
+    for thread in 0..run.threads.len() {
+        run.requests(thread).for_each(|request| playback.add(thread, &request));
+    }
+    let seen = run.long.as_ref().and_then(|found| found.sessions.as_ref());
+    let seen = seen.unwrap_or_else(|| playback.seen());
+    Ok(Some(Sessions::of(seen, by_kind, (playback.chunks(), to_ns - from_ns))))
 }
 
 /// What the result says of `log` within [from, to), and of what `all` left out because of it.

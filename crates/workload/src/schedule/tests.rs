@@ -1,6 +1,7 @@
 use super::*;
 
 mod exact;
+mod of_sessions;
 
 fn asked() -> Workload {
     Workload {
@@ -8,6 +9,7 @@ fn asked() -> Workload {
         measured_ns: 2_000_000_000,
         rate: "20k".into(),
         arrivals: "poisson".into(),
+        sessions: String::new(),
         popularity: "uniform".into(),
         items: 10_000,
         shares: vec![],

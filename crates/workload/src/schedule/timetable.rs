@@ -5,6 +5,7 @@ use sojourn_base::Fault;
 use super::Workload;
 use crate::arrivals;
 use crate::rate::Rate;
+use crate::sessions::{self, Sessions};
 
 /// When things happen, ns after the start of the warm-up, and at which rate.
 #[derive(Clone, Debug)]
@@ -13,8 +14,11 @@ pub struct Timetable {
     pub warmup_ns: u64,
     /// Length of the measured part, ns.
     pub measured_ns: u64,
-    /// Offered load from the start of the measured part.
+    /// Offered load from the start of the measured part; of sessions that of their requests, as if all
+    /// were due when their session begins.
     pub rate: Rate,
+    /// What each arrival is; `None`: one request.
+    pub sessions: Option<Sessions>,
 }
 
 impl Timetable {
@@ -25,8 +29,23 @@ impl Timetable {
             return Err(Fault::usage("nothing is measured", "duration", "give a time above 0"));
         }
         let rate = Rate::parse(&asked.rate, measured_ns as f64 / 1e9)?;
-        let own = arrivals::parse(&asked.arrivals, mean_rps(&rate, measured_ns))?.own_rate_rps();
-        Ok(Self { warmup_ns, measured_ns, rate: own.map_or(rate, Rate::Constant) })
+        let sessions = sessions::parse(&asked.sessions)?;
+        let each = sessions.as_ref().map_or(1.0, |sessions| f64::from(sessions.requests()));
+        let begins = mean_rps(&rate, measured_ns) / each;
+        let own = arrivals::parse(&asked.arrivals, begins)?.own_rate_rps();
+        let rate = own.map_or(rate, |begins| Rate::Constant(begins * each));
+        Ok(Self { warmup_ns, measured_ns, rate, sessions })
+    }
+
+    /// That of arrivals: of begins where each is a session.
+    pub fn arrivals_rps(&self) -> f64 {
+        self.mean_rps() / self.sessions.as_ref().map_or(1.0, |it| f64::from(it.requests()))
+    }
+
+    /// The same as if every arrival were one request, when it begins.
+    #[must_use]
+    pub fn of_begins(&self) -> Self {
+        Self { sessions: None, ..self.clone() }
     }
 
     /// Mean offered load of the measured part, requests/s.
@@ -37,10 +56,14 @@ impl Timetable {
     /// Requests expected by `ns` after the start of the warm-up (operational time).
     pub fn expected_by(&self, ns: f64) -> f64 {
         let warmup_s = self.warmup_ns as f64 / 1e9;
-        self.rate.integral(ns / 1e9 - warmup_s) - self.rate.integral(-warmup_s)
+        let until = |t_s: f64| match &self.sessions {
+            Some(sessions) => sessions.mean_of(t_s, |t_s| self.rate.integral(t_s)),
+            None => self.rate.integral(t_s),
+        };
+        until(ns / 1e9 - warmup_s) - until(-warmup_s)
     }
 
-    /// Inverse of [`Self::expected_by`], ns; infinite when the rate has ended.
+    /// Inverse of [`Self::expected_by`] without sessions, ns; infinite when the rate has ended.
     pub(super) fn ns_at(&self, expected: f64) -> f64 {
         let warmup_s = self.warmup_ns as f64 / 1e9;
         (self.rate.inverse(expected + self.rate.integral(-warmup_s)) + warmup_s) * 1e9

@@ -12,7 +12,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from sojourn.actors import clients
-from sojourn.actors.clients import KINDS, hdr, logs, merge, replies, turns
+from sojourn.actors.clients import KINDS, hdr, logs, merge, replies, sessions, turns
 from sojourn.errors import SpecFault
 
 JOB = {
@@ -220,6 +220,29 @@ def test_interval_logs_add_up_slice_by_slice(tmp_path: Path) -> None:
     assert counted == {"0.000,0.050": 200, "Tag=all,0.000,0.050": 100, "0.050,0.050": 100}
 
 
+def test_sessions_of_all_clients_are_those_of_one() -> None:
+    """Two users out of three never waited; of the third every chunk was 1 s late."""
+
+    def of(chunks: int, late: int) -> dict[str, object]:
+        span = result(times(1, chunks))["sojourn_ns"]
+        return {
+            "begun": chunks // 10, "under_way": chunks / 10, "play_list_ns": span, "chunk_ns": span,
+            "chunks": chunks, "late_chunks": late, "lost_chunks": 0, "stalled_ns": late * 10**9,
+            "longest_stall_ns": 10**9 * bool(late), "watched": chunks // 10, "stalled": late // 10,
+            "stalls_per_session": 10.0 * late / chunks,
+            "stalled_s_per_session": 10.0 * late / chunks,
+        }  # fmt: skip
+
+    found = sessions.merged([of(200, 0), of(100, 100)])
+    assert found is not None
+    whole = of(300, 100)
+    for name in whole.keys() - {"play_list_ns", "chunk_ns"}:
+        assert found[name] == pytest.approx(whole[name]), name
+    assert found["chunk_ns"]["count"] == 300
+    assert sessions.merged([of(100, 0), None]) is None
+    assert sessions.merged([None]) is None
+
+
 def test_the_table_names_every_file() -> None:
     folder = Path(clients.__file__).parent
     shared = {
@@ -231,6 +254,7 @@ def test_the_table_names_every_file() -> None:
         "probing",
         "probing_test",
         "replies",
+        "sessions",
         "turns",
         "turns_test",
         "clients_test",

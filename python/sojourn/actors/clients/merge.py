@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from sojourn import units
-from sojourn.actors.clients import hdr, replies
+from sojourn.actors.clients import hdr, replies, sessions
 from sojourn.actors.clients.client import Job
 
 Result: TypeAlias = Mapping[str, Any]
@@ -54,6 +54,7 @@ def merged(results: Sequence[Result], job: Job) -> dict[str, Any]:
         "errors": dict(sum((Counter(result["errors"]) for result in results), Counter())),
         "reply_bytes": sum(result["reply_bytes"] for result in results),
         "replies": replies.merged([result.get("replies") for result in results]),
+        "sessions": sessions.merged([result.get("sessions") for result in results]),
         "tls": replies.handshakes([result.get("tls") for result in results]),
         "timely_ratio": _mean([result["timely_ratio"] for result in results], weights),
         "outages": _outages(results, spans["sojourn_ns"], spans["sojourn_all_ns"]),

@@ -19,7 +19,7 @@ from sojourn.plan.next import next_point
 from sojourn.samples import made
 from sojourn.spec import PROFILES, Study
 
-KEY = "services.memcached.params.threads"
+KEY, EACH = "services.memcached.params.threads", "services.each.cores"
 S = 1_000_000_000
 SECONDS = 30
 
@@ -71,6 +71,7 @@ def record(
     *,
     unseen: Sequence[str] = (),
     idle_cpus: int = 0,
+    is_by_cores: bool = False,
 ) -> Path:
     """A finished record of a planted service by threads.
 
@@ -80,17 +81,20 @@ def record(
         levels: numbers of threads.
         unseen: resources that the host does not count.
         idle_cpus: that the service has beside one a thread.
+        is_by_cores: the factor is `services.each.cores`, as the FGCS paper's studies have it.
     """
+    key = EACH if is_by_cores else KEY
+    values = tuple(map(str, levels)) if is_by_cores else levels
     few = {"fractions": (0.3, 0.6, 0.9), "repeats": 1, "peak_repeats": 2}
     study = Study(
         name="planted", question="Does it scale?", run=PROFILES["quick"].model_copy(update=few),
         services=(memcached(measure=["sweep"]),), aa=False,
-        factors={KEY: levels} if len(levels) > 1 else {},
+        factors={key: values} if len(levels) > 1 else {},
     )  # fmt: skip
     with store.open(path, study, machine="test", manifest={"environment": {}}) as kept:
         while (point := next_point(study, kept.outcomes())) is not None:
             folder = kept.folder(point)
-            threads = int(point.setting.get(KEY, levels[0]))
+            threads = int(point.setting.get(key, levels[0]))
             leave(folder, point, service, threads, unseen=unseen, idle_cpus=idle_cpus)
             kept.add(samples.read(folder))
         kept.finish()

@@ -1,7 +1,10 @@
 //! Which request each item is: paths as they are, paths with a number in them, or the lines of a log.
 
+use std::sync::Arc;
+
 use sojourn_base::Fault;
 
+use super::expected::{self, Wanted};
 use super::log::Log;
 use super::requests;
 use crate::job::Job;
@@ -15,6 +18,20 @@ pub(in crate::protocols) struct Paths<Form> {
     /// Of a log: which of the fixed requests each item is. Empty: there is none.
     log: Vec<u32>,
     items: u32,
+    /// What the body of each item must be; empty: not told.
+    bodies: Arc<[Wanted]>,
+}
+
+fn wanted(job: &Job, log: &Log) -> Result<Arc<[Wanted]>, Fault> {
+    if job.expect_file.is_empty() {
+        return Ok(Arc::new([]));
+    }
+    if log.paths.is_empty() {
+        let what = "expect_file is about the paths of a file, and none is given";
+        return Err(Fault::usage(what, "expect_file", "name paths_file too"));
+    }
+    let of_path = expected::read(&job.expect_file, &log.paths)?;
+    Ok(log.lines.iter().map(|&nth| of_path[nth as usize]).collect())
 }
 
 impl<Form> Paths<Form> {
@@ -27,6 +44,7 @@ impl<Form> Paths<Form> {
             "" => Log::default(),
             file => Log::read(file)?,
         };
+        let bodies = wanted(job, &log)?;
         let (mut fixed, mut numbered) = (Vec::new(), Vec::new());
         if log.paths.is_empty() {
             for (form, path) in forms(&job.paths)?.into_iter().zip(&job.paths) {
@@ -36,7 +54,7 @@ impl<Form> Paths<Form> {
         } else {
             fixed = forms(&log.paths)?;
         }
-        Ok(Self { fixed, numbered, log: log.lines, items: job.items as u32 })
+        Ok(Self { fixed, numbered, log: log.lines, items: job.items as u32, bodies })
     }
 
     /// The request for `item`, and the number in it. Items below the number of fixed requests are
@@ -53,6 +71,11 @@ impl<Form> Paths<Form> {
         let nth = at - self.fixed.len();
         let form = &self.numbered[nth / self.items as usize % self.numbered.len()];
         (form, (nth % self.items as usize) as u32)
+    }
+
+    /// What the body of each item must be; empty: not told.
+    pub(in crate::protocols) fn bodies(&self) -> Arc<[Wanted]> {
+        self.bodies.clone()
     }
 
     /// All of them.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sojourn_base::Fault;
 
 use super::body::{Body, Took};
+use super::expected::Wanted;
 use super::head::{self, HEAD_MAX, Head, Reading};
 use super::statuses::Statuses;
 use crate::job::Job;
@@ -24,16 +25,31 @@ pub(in crate::protocols) struct Wish {
     pub(in crate::protocols) is_head: bool,
     /// Where bodies go that are looked at after the run.
     pub(in crate::protocols) sampled: Option<Arc<Sampled>>,
+    /// What the body of each item is; empty: not told.
+    pub(in crate::protocols) bodies: Arc<[Wanted]>,
 }
 
 impl Wish {
-    pub(in crate::protocols) fn of(job: &Job) -> Result<Self, Fault> {
+    /// That of `job`; `bodies`: what its file tells of each item.
+    pub(in crate::protocols) fn of(job: &Job, bodies: Arc<[Wanted]>) -> Result<Self, Fault> {
         Ok(Self {
             statuses: Arc::new(Statuses::parse(&job.expect_status)?),
             bytes: job.expect_bytes,
             is_head: job.method == "HEAD",
             sampled: Sampled::of(job)?.map(Arc::new),
+            bodies,
         })
+    }
+
+    /// Whether a body of `bytes` is as long as that of `item` must be.
+    pub(in crate::protocols) fn has_length(&self, item: u32, bytes: u64) -> bool {
+        let told = self.bodies.get(item as usize).is_none_or(|wanted| wanted.bytes == bytes);
+        told && (self.bytes == 0 || self.bytes == bytes)
+    }
+
+    /// The digest that the body of `item` must have besides the job's; `None`: not told.
+    pub(in crate::protocols) fn sha256_of(&self, item: u32) -> Option<[u8; 32]> {
+        self.bodies.get(item as usize).map(|wanted| wanted.sha256)
     }
 }
 
@@ -131,14 +147,14 @@ impl Reader {
         let bytes = reading.body.bytes();
         let is_expected = self.wish.statuses.hold(reading.status);
         let outcome = match reading.status {
-            _ if is_expected && self.wish.bytes > 0 && bytes != self.wish.bytes => Outcome::Length,
+            _ if is_expected && !self.wish.has_length(asked.item, bytes) => Outcome::Length,
             _ if is_expected => Outcome::Hit,
             404 | 410 => Outcome::Miss,
             _ => Outcome::Status,
         };
         if let (Some(body), Some(sampled)) = (self.kept.take(), &self.wish.sampled) {
             match outcome {
-                Outcome::Hit => sampled.keep(asked.id, body),
+                Outcome::Hit => sampled.keep(asked.id, body, self.wish.sha256_of(asked.item)),
                 _ => sampled.give_back(body),
             }
         }

@@ -88,8 +88,8 @@ impl Judge {
     }
 
     fn length(&self, stream: &Stream) -> Outcome {
-        let wanted = self.wish.bytes;
-        if wanted > 0 && stream.body.bytes() != wanted { Outcome::Length } else { Outcome::Hit }
+        let is_right = self.wish.has_length(stream.asked.item, stream.body.bytes());
+        if is_right { Outcome::Hit } else { Outcome::Length }
     }
 
     /// The server ended one stream with this error.

@@ -318,7 +318,10 @@ impl Session {
         }
         let body_bytes = stream.body.bytes().min(u64::from(u32::MAX)) as u32;
         match (outcome, stream.kept.take(), &self.judge.wish.sampled) {
-            (Outcome::Hit, Some(body), Some(sampled)) => sampled.keep(stream.asked.id, body),
+            (Outcome::Hit, Some(body), Some(sampled)) => {
+                let wanted = self.judge.wish.sha256_of(stream.asked.item);
+                sampled.keep(stream.asked.id, body, wanted);
+            }
             (_, Some(body), Some(sampled)) => sampled.give_back(body),
             _ => {}
         }

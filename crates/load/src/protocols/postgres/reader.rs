@@ -219,7 +219,7 @@ impl Reader {
         }
         if let (Some(body), Some(sampled)) = (reply.kept, &self.wish.sampled) {
             match outcome {
-                Outcome::Hit => sampled.keep(asked.id, body),
+                Outcome::Hit => sampled.keep(asked.id, body, None),
                 _ => sampled.give_back(body),
             }
         }

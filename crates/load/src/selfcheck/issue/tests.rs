@@ -44,7 +44,7 @@ fn a_request_is_issued_when_due_plus_the_instruments_own_lag() {
 }
 
 fn view<'a>(run: &'a Measurement, timetable: &'a Timetable, windows: &'a Windows) -> View<'a> {
-    View { run, timetable, windows, measured: run.measured(timetable) }
+    View { run, timetable, sessions: None, windows, measured: run.measured(timetable) }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the form of `Request::issued_ns`")]

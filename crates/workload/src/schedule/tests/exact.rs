@@ -108,7 +108,7 @@ fn more_requests_than_may_be_are_refused() {
 fn a_plan_has_room_for_what_chance_may_add() {
     for (threads, arrivals) in [(1, "poisson"), (4, "poisson"), (1, "fixed"), (3, "fixed")] {
         let asked = Workload { threads, arrivals: arrivals.into(), ..asked() };
-        let due = due_times(&asked, &Timetable::of(&asked).unwrap(), 0).unwrap();
+        let due = due_times(&asked, &Timetable::of(&asked).unwrap(), 0, 1.0).unwrap();
         let room = asked.times(due).unwrap().capacity() as f64;
         let (all, threads) = (60_000.0, f64::from(threads));
         let sigma = (if arrivals == "fixed" { all } else { all / threads }).sqrt();
@@ -136,7 +136,7 @@ impl ArrivalProcess for Given {
 #[test]
 fn times_that_go_back_are_a_defect_and_rounding_is_none() {
     let (warmup_ns, measured_ns) = (0, 1_000_000);
-    let timetable = Timetable { warmup_ns, measured_ns, rate: Rate::Constant(1e9) };
+    let timetable = Timetable { warmup_ns, measured_ns, rate: Rate::Constant(1e9), sessions: None };
     let due = |gaps: &[f64]| {
         let given = Box::new(Given(gaps.to_vec()));
         let mut due = DueTimes::new(given, (1, "gaps"), &timetable, (0, 1), 1.0);
