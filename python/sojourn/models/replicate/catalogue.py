@@ -35,6 +35,8 @@ _COLOCATION = "needs the co-location studies"
 _KNOBS = "needs the isolation studies"
 _READ = ""
 _CLASSIFY = "sojourn classify --paper"
+_TAILBENCH = "sojourn run tailbench"
+_RESOURCES = "sojourn run resource_use"
 
 _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("L1", "headlines: +52 % throughput per TCO", "computed", "sojourn replicate L32"),
@@ -109,21 +111,18 @@ _TABLE: tuple[tuple[str, str, State, str], ...] = (
     ("P1", "non-scalable and SMT-insensitive services", "computed", _CLASSIFY),
     ("P2", "test bed", "background", _READ),
     ("P3", "resource manager", "not yet", "needs the run-time manager"),
-    ("P4", "TailBench services", "not yet",
-     "needs media-streaming; the eight of TailBench are there as services"),
+    ("P4", "TailBench services", "measured", _TAILBENCH),
     ("P5", "timely ratio", "measured", _LATENCY),
     ("P6", "ST and SMT scenarios", "not yet", _MANY),
-    ("P7", "metrics", "not yet", "needs the manager's monitors"),
+    ("P7", "metrics", "measured", _RESOURCES),
     ("P8", "LQoS = 5 × service", "computed", "sojourn replicate P8 (arithmetic)"),
-    ("P9", "Fig. 3: scatter with LOWESS", "not yet", "needs the TailBench services"),
+    ("P9", "Fig. 3: scatter with LOWESS", "measured", _TAILBENCH),
     ("P10", "scaling by threads", "simulated", "sojourn replicate P10"),
     ("P11", "causes of not scaling", "not yet", _MANY),
     ("P12", "actions to take", "computed", "sojourn classify prints them"),
-    *((f"P{n}", about, "not yet", why) for n, about, why in (
-        (13, "Fig. 4: resources at LQoS", "needs the manager's monitors"),
-        (14, "CPU and LLC by scenario", "needs the manager's monitors"),
-        (15, "disk and network by service", "needs the TailBench services"),
-    )),
+    ("P13", "Fig. 4: resources at LQoS", "measured", _RESOURCES),
+    ("P14", "CPU and LLC by scenario", "measured", _RESOURCES),
+    ("P15", "disk and network by service", "measured", _RESOURCES),
     ("P16", "Table 3: signatures", "computed", _CLASSIFY),
     ("P17", "Table 4: classes", "computed", _CLASSIFY),
     *((f"P{n}", about, "not yet", why) for n, about, why in (
