@@ -134,6 +134,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         sendfile=bool(got["sendfile"]),
         gzip=False,
         is_cold=False,
+        http2=False,
         reuseport=bool(got["reuseport"]),
         connections_max=connections,
         cached_max=max(1, min(files, allowance.open_files - connections - FILES_SPARE)),
