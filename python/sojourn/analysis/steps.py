@@ -1,14 +1,18 @@
 """Differences between levels, from blocks that may lack some: what a trend is judged by.
 
-A block holds the logarithm of a number at each level. Where every block has every level, a
-difference is the mean over blocks of the difference within each, by Student's t: each pair of
-levels has a spread of its own, and nothing else is assumed.
+A block holds the logarithm of a number at each level; where a run was not believed its cell is
+missing. The additive model y = block + level + error is fitted by least squares to the cells that
+there are, so that a block which lacks one level still tells of the others. The error's variance is
+pooled over all cells; of a pair of levels that scatter more than the rest it is that of their own
+residuals, with their share of the degrees of freedom, for numbers near saturation scatter most. A
+level must be seen in two blocks, and blocks must share levels, else nothing can be said.
 
-Where a run was not believed its cell is missing. Then the additive model y = block + level + error
-is fitted by least squares to the cells that there are, so that a block which lacks one level still
-tells of the others. The error's variance is pooled over all cells; of a pair of levels that scatter
-more than the rest it is that of their own residuals. A level must be seen in two blocks, and blocks
-must share levels, else nothing can be said.
+Where no cell is missing there is a second way, which assumes nothing: Student's t of the
+differences within blocks. It finds a step between quiet levels beside a wild one; with three blocks
+it has two degrees of freedom, and alone it missed more threefold steps (44 of 100 against 24).
+
+Simulated, three blocks of four levels that do not differ: a step is named in at most 5 of 100
+studies, with equal scatter or five times as much at one level (`steps_test`).
 
 Source: Montgomery, Design and Analysis of Experiments, 8th ed. (2013), 4.1 (a missing value) and
 4.4 (incomplete blocks).
@@ -28,52 +32,89 @@ BLOCKS_MIN = 2  # in which a level is seen
 
 
 @dataclass(frozen=True, slots=True)
+class Error:
+    """A standard error, and the degrees of freedom that it has."""
+
+    size: float
+    freedom: float
+
+    def half(self, coverage: float) -> float:
+        """Half of Student's interval."""
+        return float(stats.t.ppf(1 - (1 - coverage) / 2, self.freedom)) * self.size
+
+    def chance(self, mean: float) -> float:
+        """The probability of a mean so far from 0 by chance."""
+        if not self.size:
+            return 1.0 if not mean else 0.0
+        return float(2 * stats.t.sf(abs(mean) / self.size, self.freedom))
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """The difference of two levels, as a logarithm.
 
     Attributes:
         mean: of the higher level less the lower one.
-        error: its standard error.
-        freedom: degrees of freedom of that.
+        errors: of the mean, each found in another way. The narrowest counts, each at its share of
+            the error probability: so all hold at once, and it is no matter which one is taken.
     """
 
     mean: float
-    error: float
-    freedom: int
+    errors: tuple[Error, ...]
 
     def half(self, coverage: float, at_once: int) -> float:
         """Half the interval, if so many hold at once (Bonferroni)."""
-        level = 1 - (1 - coverage) / at_once / 2
-        return float(stats.t.ppf(level, self.freedom)) * self.error
+        level = 1 - (1 - coverage) / at_once / len(self.errors)
+        return min(error.half(level) for error in self.errors)
 
     @property
     def chance(self) -> float:
-        """The probability of a mean so far from 0 by chance, by Student's t."""
-        if not self.error:
-            return 1.0 if not self.mean else 0.0
-        return float(2 * stats.t.sf(abs(self.mean) / self.error, self.freedom))
+        """The probability of a mean so far from 0 by chance."""
+        return min(1.0, len(self.errors) * min(e.chance(self.mean) for e in self.errors))
 
 
 class Steps:
-    """All differences of one table of blocks × levels."""
+    """All differences of one table of blocks × levels, by least squares."""
 
     def __init__(self, logs: Logs) -> None:
-        """Fit; see `fitted` for what is refused.
+        """Fit; `fitted` refuses what does not tell the differences.
 
         Args:
             logs: blocks × levels; nan where a cell is missing.
         """
-        self.logs = logs
+        design, seen = _design(logs), ~np.isnan(logs)
         self.levels = logs.shape[1]
-        self._additive = _Additive(logs) if np.isnan(logs).any() else None
+        self._at_level = np.nonzero(seen)[1]
+        self._inverse = np.linalg.inv(design.T @ design)
+        self._found = self._inverse @ design.T @ logs[seen]
+        self._squares = (logs[seen] - design @ self._found) ** 2
+        self._freedom = design.shape[0] - design.shape[1]
+        self._blocks = logs.shape[0]
+        self._whole = logs if seen.all() else None
 
     def between(self, lower: int, higher: int) -> Step:
         """From one level to another."""
-        if self._additive is not None:
-            return self._additive.between(lower, higher)
-        each = self.logs[:, higher] - self.logs[:, lower]
-        error = float(each.std(ddof=1)) / math.sqrt(len(each))
-        return Step(mean=float(each.mean()), error=error, freedom=len(each) - 1)
+        weights = np.zeros(len(self._found))
+        for level, sign in ((lower, -1.0), (higher, 1.0)):
+            if level:
+                weights[self._blocks + level - 1] += sign
+        pooled = self._error(weights, np.isin(self._at_level, (lower, higher)))
+        mean = float(weights @ self._found)
+        if self._whole is None:
+            return Step(mean=mean, errors=(pooled,))
+        each = self._whole[:, higher] - self._whole[:, lower]
+        own = Error(size=float(each.std(ddof=1)) / math.sqrt(len(each)), freedom=len(each) - 1)
+        return Step(mean=mean, errors=(pooled, own))
+
+    def _error(self, weights: Logs, is_own: NDArray[np.bool_]) -> Error:
+        """Of these weights of the model's parts, which are about cells that are their own."""
+        own = self._squares[is_own]
+        squares = own if own.mean() > self._squares.mean() else self._squares
+        variance = float(squares.mean()) * len(self._squares) / self._freedom
+        return Error(
+            size=math.sqrt(variance * float(weights @ self._inverse @ weights)),
+            freedom=max(1.0, self._freedom * len(squares) / len(self._squares)),
+        )
 
 
 def fitted(logs: Logs) -> Steps | None:
@@ -88,8 +129,6 @@ def fitted(logs: Logs) -> Steps | None:
     seen = ~np.isnan(logs)
     if logs.shape[0] < BLOCKS_MIN or (seen.sum(axis=0) < BLOCKS_MIN).any():
         return None
-    if seen.all():
-        return Steps(logs)
     told = logs[seen.sum(axis=1) > 1]  # a cell alone in its block says nothing of levels
     if (np.isnan(told).sum(axis=0) > told.shape[0] - BLOCKS_MIN).any():
         return None
@@ -105,32 +144,3 @@ def _design(logs: Logs) -> Logs:
     blocks = at_block[:, None] == np.arange(logs.shape[0])
     levels = at_level[:, None] == np.arange(1, logs.shape[1])
     return np.hstack([blocks, levels]).astype(float)
-
-
-class _Additive:
-    """y = block + level + error, by least squares."""
-
-    def __init__(self, logs: Logs) -> None:
-        design = _design(logs)
-        seen = ~np.isnan(logs)
-        self._at_level = np.nonzero(seen)[1]
-        self._inverse = np.linalg.inv(design.T @ design)
-        found = self._inverse @ design.T @ logs[seen]
-        self._squares = (logs[seen] - design @ found) ** 2
-        self._freedom = design.shape[0] - design.shape[1]
-        self._blocks = logs.shape[0]
-        self._found = found
-
-    def between(self, lower: int, higher: int) -> Step:
-        weights = np.zeros(len(self._found))
-        for level, sign in ((lower, -1.0), (higher, 1.0)):
-            if level:
-                weights[self._blocks + level - 1] += sign
-        of_both = np.isin(self._at_level, (lower, higher))
-        mean_square = max(float(self._squares.mean()), float(self._squares[of_both].mean()))
-        variance = mean_square * len(self._squares) / self._freedom
-        return Step(
-            mean=float(weights @ self._found),
-            error=math.sqrt(variance * float(weights @ self._inverse @ weights)),
-            freedom=self._freedom,
-        )
