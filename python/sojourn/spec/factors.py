@@ -52,7 +52,7 @@ def mistakes(study: Study, judges: Sequence[Judge]) -> Iterator[Mistake]:
             yield (("design",), "there is a design, but nothing is varied", fix)
         return
     found = [*_of_keys(study), *_of_design(study), *_of_bounds(study)]
-    yield from found or _of_combinations(study, judges)
+    yield from found or [*_of_lost_bounds(study), *_of_combinations(study, judges)]
 
 
 def _of_keys(study: Study) -> Iterator[Mistake]:
@@ -72,6 +72,29 @@ def _of_bounds(study: Study) -> Iterator[Mistake]:
     for number, service in enumerate(study.services):
         for key, what, fix in _of_cell(study, service.qos.under if service.qos else {}):
             yield (("services", number, "qos", "under", *key), what, fix)
+
+
+def _of_lost_bounds(study: Study) -> Iterator[Mistake]:
+    """Combinations whose QoS bound is to be measured in one that the design does not have."""
+    for number, service in enumerate(study.services):
+        under = service.qos.under if service.qos else {}
+        cells = study.combinations(service.label) if under else ()
+        kept = [_without_lenders(cell) for cell in cells]
+        lost = (
+            cell
+            for cell in kept
+            if {**cell, **{k: under.get(k, cell[k]) for k in cell}} not in kept
+        )
+        if cell := next(lost, None):
+            said = ", ".join(f"{key} = {level}" for key, level in cell.items())
+            what = f"the bound of {said} is to be measured in a combination that is left out"
+            fix = "measure that one too, or leave the level out of under"
+            yield (("services", number, "qos", "under"), what, fix)
+
+
+def _without_lenders(cell: Combination) -> dict[str, object]:
+    """A combination but for neighbour and places, which follow from the load axis."""
+    return {key: v for key, v in cell.items() if key != "neighbour" and not key.endswith(".place")}
 
 
 def _refused(study: Study, key: str) -> tuple[str, str] | None:

@@ -74,9 +74,19 @@ def test_a_key_of_each_service_is_one_factor_that_all_feel() -> None:
     ],
 )
 def test_a_bound_is_measured_under_levels_that_there_are(under: str, said: str) -> None:
-    qos = f'services.memcached.qos={{ q = 0.95, rule = "service_time", under = {under} }}'
+    qos = f'services.memcached.qos={{ q = 0.95, rule = "lqos", under = {under} }}'
     with pytest.raises(SpecFault, match=said):
         load('services.each.cores="1","2"', sets=(qos,))
+
+
+def test_a_bound_of_a_combination_that_is_left_out_is_refused() -> None:
+    cores, trace = "services.memcached.cores", "trace"
+    qos = f'services.memcached.qos={{ q = 0.95, rule = "lqos", under = {{ "{cores}" = "1" }} }}'
+    skip = f'design.skip=[{{ levels = {{ "{cores}" = "1", {trace} = true }}, reason = "x" }}]'
+    varied = (f'{cores}="1","2"', f"{trace}=true,false")
+    assert load(*varied, sets=(qos,)).factors
+    with pytest.raises(SpecFault, match="is to be measured in a combination that is left out"):
+        load(*varied, sets=(qos, skip))
 
 
 def test_a_service_time_is_that_of_one_thread() -> None:
@@ -84,6 +94,10 @@ def test_a_service_time_is_that_of_one_thread() -> None:
     with pytest.raises(SpecFault, match="the time of one thread"):
         load(sets=(of,))
     assert load(sets=(of, "services.memcached.cores=1")).service("memcached").qos is not None
+    for under in ('"services.each.cores" = "2"', "trace = false"):
+        more = of.replace(" }", f", under = {{ {under} }} }}")
+        with pytest.raises(SpecFault, match="the time of one thread"):
+            load('services.each.cores="1","2"', "trace=true,false", sets=(more,))
     with pytest.raises(SpecFault, match="under is of a bound that is measured"):
         load(sets=('services.memcached.qos={ q = 0.95, bound = "1ms", under = { trace = true } }',))
 

@@ -280,7 +280,11 @@ class ServiceSpec(Model):
     def _is_of_one_thread(self) -> bool:
         """Whether one thread serves where its bound is measured, as far as the study says."""
         widths = (self.params.get(name) for name in ("threads", "workers"))
-        is_told = self.qos is not None and bool(self.qos.under)
+        under = self.qos.under if self.qos else {}
+        is_told = any(
+            key.rpartition(".")[2] in {"cores", "threads", "workers"} and str(level) == "1"
+            for key, level in under.items()
+        )
         return is_told or self.cores == "1" or 1 in widths
 
     @field_validator("label")
