@@ -78,6 +78,7 @@ def test_only_the_best_in_their_order_explain_a_query() -> None:
     assert not ranking.explains("a", [(2, second), (1, first), (3, second)])
     assert not ranking.explains("a", [(1, first + 0.01), (2, second), (3, second)])
     assert not ranking.explains("a", [(1, first), (2, second), (3, second), (4, 0.0)])
+    assert not ranking.explains("a", [(1, first), (2, second)]), "one lacks"
     assert not ranking.explains("a", [])
 
 

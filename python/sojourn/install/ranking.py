@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 K1, K3, B, NORMLEN_MIN = 1.0, 1.0, 0.5, 0.5
 TERMS = 3
+BEST = 10  # passages of an answer
 SEED = 2
 RAREST = 20  # passages that a term is in
 COMMONEST = 0.25  # share of all passages
@@ -85,15 +86,15 @@ class Ranking:
         return total
 
     def explains(self, query: str, said: Sequence[tuple[int, float]]) -> bool:
-        """Whether these are the best passages (number from 1, weight) in their order.
+        """Whether these are the ten best passages (number from 1, weight), or all, in their order.
 
         Passages of one weight may stand in any order.
         """
         weights = self.weights(query)
-        found = min(len(said), int(np.count_nonzero(weights)))
+        found = min(BEST, int(np.count_nonzero(weights)))
         best = -np.sort(-weights)[:found]
         places = np.array([number - 1 for number, _ in said], np.int64)
-        if not said or found < len(said) or len(set(places)) < len(said):
+        if not said or found != len(said) or len(set(places)) < len(said):
             return False
         told = np.array([weight for _, weight in said])
         is_best = bool(np.all(np.abs(weights[places] - best) <= TIE))

@@ -17,7 +17,7 @@ from typing import Any
 from sojourn import programs
 from sojourn.errors import HostFault
 from sojourn.install import specjbb as fetched
-from sojourn.install.part import Made, hashed
+from sojourn.install.part import Made
 from sojourn.places.ports import Address
 from sojourn.services.draws import Scale
 from sojourn.services.kind import Allowance, Service, ServiceKind
@@ -182,9 +182,7 @@ def found() -> tuple[Path, Made]:
     Raises:
         HostFault: it was not installed, or has changed since.
     """
-    made = fetched.PART.made()
-    if made is None or hashed(made.at / fetched.JAR) != made.files.get(fetched.JAR):
-        made = fetched.PART.ready()  # which says what is wrong
+    made = fetched.PART.ready()  # a JDK that was fetched is run as well
     own = made.at / fetched.JDK / "bin" / "java"
     return (own if own.exists() else programs.find("java", fix=fetched.PART.command)), made
 
