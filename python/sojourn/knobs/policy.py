@@ -129,6 +129,19 @@ class Policy(Knob):
         if (now := settings.read(asked, tree)) not in (None, asked.new):
             yield Setting.from_json({**asked.as_json(), "old": now})
 
+    def _unordered(self, wanted: Attr) -> str:
+        """Which of its sessions has another nice value: the kernel orders sessions first."""
+        tree = self._on.tree
+        if tree.number(GROUPED) != 1 or wanted.policy != attr.OTHER:
+            return ""
+        first = {member.session: member.pid for member in proc.session(self._on.leader)}
+        for pid in first.values():
+            ticks, new = settings.start_ticks(tree, pid, pid), str(wanted.nice)
+            asked = Setting(kind=AUTOGROUP, what="", pid=pid, start_ticks=ticks, old="", new=new)
+            if (now := settings.read(asked, tree)) not in (None, new):
+                return f"the session of process {pid} has the nice value {now}, {new} wanted"
+        return ""
+
     def _threads(self, wanted: Attr) -> Iterator[Setting]:
         for task in proc.tasks(self._on.leader):
             ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
@@ -173,8 +186,7 @@ class Policy(Knob):
             names = ", ".join(f"{task.name} ({task.tid})" for task in without[:NAMED_MAX])
             why = f"{len(without)} of {len(tasks)} threads are without it: {names}"
             return Felt(holds=False, why=why)
-        for session in self._session(wanted):
-            why = f"the {session.what} has the nice value {session.old}, {session.new} wanted"
+        if why := self._unordered(wanted):
             return Felt(holds=False, why=why)
         if self._effect is None:
             self._effect = self._probed(wanted)

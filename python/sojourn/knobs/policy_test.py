@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,7 +26,7 @@ from sojourn.knobs import (
 )
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.groups_test import alive
-from sojourn.knobs.policy import Policy
+from sojourn.knobs.policy import Policy, meant
 from sojourn.knobs.probe import Probe
 from sojourn.knobs.settings import Setting
 from sojourn.knobs.testing import MemoryBook, put
@@ -89,7 +90,10 @@ def test_every_thread_gets_it_and_has_its_own_back(
 
 @PRIVILEGED
 def test_a_nice_value_is_the_sessions_too_where_the_kernel_groups_by_it(
-    knob: Policy, server: subprocess.Popen[str], book: MemoryBook
+    knob: Policy,
+    server: subprocess.Popen[str],
+    book: MemoryBook,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if Tree().number(ordered.GROUPED) != 1:
         pytest.skip("this kernel does not group by session (sched_autogroup_enabled)")
@@ -104,6 +108,12 @@ def test_a_nice_value_is_the_sessions_too_where_the_kernel_groups_by_it(
     group.write_text("3")
     assert "nice value 3" in knob.felt().why
     group.write_text("5")
+    assert not knob._unordered(meant("nice:5"))
+    monkeypatch.setattr(
+        "sojourn.places.proc.session", lambda _: [SimpleNamespace(session=1, pid=os.getpid())]
+    )
+    assert f"the session of process {os.getpid()}" in knob._unordered(meant("nice:5"))
+    monkeypatch.undo()
     assert settings.put_back(Setting.from_json(noted), Tree()) == ""  # as after a crash
     assert group.read_text() == before
     knob.restore()
