@@ -151,7 +151,7 @@ pub struct Job {
     /// `QoS` bound on the sojourn time; empty: none.
     pub qos_bound: String,
     /// A gap between two polls longer than this is an outage of the instrument (METHOD M27); so is one from
-    /// 0.2 ms on for most of which a thread that spins waited for its CPU.
+    /// 0.2 ms on for most of which a thread that spins, apart from `server_cpus`, waited for its CPU.
     pub outage_over: String,
     /// Outages may take this share of the time before the verdict is `unknown`.
     pub outage_share_max: f64,

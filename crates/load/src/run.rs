@@ -314,6 +314,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         timeout_ns: resolved.timeout_ns,
         datagrams,
         outage_over_ns: resolved.outage_over_ns,
+        is_apart: resolved.is_apart(),
         live,
     })
 }

@@ -97,6 +97,8 @@ pub struct Setup {
     pub datagrams: bool,
     /// A gap between two polls longer than this is an outage, ns.
     pub outage_over_ns: u64,
+    /// It spins on a CPU on which the server does not run.
+    pub is_apart: bool,
     /// Counts that others may look at, and the request to stop.
     pub live: Arc<Live>,
 }
@@ -179,7 +181,7 @@ impl Drive {
         if let Some(probe) = &probe {
             lists.set_aside(probe.connection);
         }
-        let mut watch = Watch::new(setup.times, setup.wait, setup.outage_over_ns);
+        let mut watch = Watch::new(setup.times, setup.wait, setup.outage_over_ns, setup.is_apart);
         let segments = setup.ring.map(|(ring, border)| Segments::new(ring, border));
         if let Some(segments) = &segments {
             lists.count_open(segments.open(beside));

@@ -14,6 +14,8 @@ use crate::server_watch::reading_of;
 pub(super) const GAP_MIN_NS: u64 = 200_000;
 /// How old the last reading may be when a gap begins.
 const STALE_NS: u64 = 1_000_000;
+/// Gaps that are worth to be counted as waits that are older.
+const WORTH_NS: u64 = 20_000;
 /// Part of a gap that the thread must have waited for a CPU.
 const PART: f64 = 0.5;
 
@@ -43,26 +45,31 @@ pub(super) struct Queued<D> {
     delay: D,
     last_ns: Option<u64>,
     read_at_ns: u64,
+    /// What the thread may have waited since in gaps that were not asked about.
+    older_ns: u64,
 }
 
 impl<D: RunDelay> Queued<D> {
     pub fn new(mut delay: D) -> Self {
         let last_ns = delay.now_ns();
-        Self { delay, last_ns, read_at_ns: 0 }
+        Self { delay, last_ns, read_at_ns: 0, older_ns: 0 }
     }
 
     /// Whether the thread was kept from its CPU for most of a gap that has just ended.
     #[cold]
     pub fn was_stopped(&mut self, now_ns: u64, gap_ns: u64) -> bool {
-        let before = self.last_ns;
+        let (before, older_ns) = (self.last_ns, self.older_ns);
         self.read(now_ns);
         let waited = before.zip(self.last_ns).map_or(0, |(old, new)| new.saturating_sub(old));
-        waited as f64 >= PART * gap_ns as f64
+        waited.saturating_sub(older_ns) as f64 >= PART * gap_ns as f64
     }
 
-    /// The loop polls, and did not long before: old waits are forgotten.
+    /// The loop polls, `gap_ns` after it did before: old waits are forgotten.
     #[inline]
-    pub fn polled(&mut self, now_ns: u64) {
+    pub fn polled(&mut self, now_ns: u64, gap_ns: u64) {
+        if gap_ns > WORTH_NS {
+            self.older_ns += gap_ns;
+        }
         if now_ns.saturating_sub(self.read_at_ns) > STALE_NS {
             self.read(now_ns);
         }
@@ -72,6 +79,7 @@ impl<D: RunDelay> Queued<D> {
     fn read(&mut self, now_ns: u64) {
         self.last_ns = self.delay.now_ns();
         self.read_at_ns = now_ns;
+        self.older_ns = 0;
     }
 }
 
@@ -98,7 +106,7 @@ mod tests {
     #[test]
     fn a_gap_that_the_thread_waited_through_is_a_stop_and_one_that_it_worked_through_is_none() {
         let (delay, mut queued) = planted();
-        queued.polled(1_000);
+        queued.polled(1_000, 1_000);
         assert!(!queued.was_stopped(401_000, 400_000), "it worked");
         delay.set(7_000 + 250_000);
         assert!(queued.was_stopped(801_000, 400_000));
@@ -109,8 +117,11 @@ mod tests {
     fn waits_of_long_ago_are_not_counted_to_a_gap() {
         let (delay, mut queued) = planted();
         delay.set(300_000);
-        queued.polled(5_000_000);
+        queued.polled(5_000_000, 1_000);
         assert!(!queued.was_stopped(5_300_000, 300_000));
+        queued.polled(5_450_000, 150_000); // in which it waited for 120 µs
+        delay.set(420_000);
+        assert!(!queued.was_stopped(5_690_000, 240_000), "a long turn of its own");
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
         timeout_ns: u64::MAX,
         datagrams: false,
         outage_over_ns: hour_ns,
+        is_apart: false,
         live: Arc::new(Live::new(Arc::default())),
     };
     (Drive::new(setup), border)

@@ -26,7 +26,7 @@ pub struct Watch {
     spins: bool,
     outage_over_ns: u64,
     last_poll_ns: u64,
-    /// Of a loop that spins.
+    /// Of a loop that spins apart from the server.
     queued: Option<Queued<Schedstat>>,
     poll_gaps: span::Times,
     outages: Vec<Outage>,
@@ -51,7 +51,9 @@ impl Used {
 }
 
 impl Watch {
-    pub(crate) fn new(times: Times, wait: Wait, outage_over_ns: u64) -> Self {
+    /// `is_apart`: it never gives its CPU away, and no thread of the server may run there. Else who ran
+    /// while it waited may be the server, whose time is not to be left out.
+    pub(crate) fn new(times: Times, wait: Wait, outage_over_ns: u64, is_apart: bool) -> Self {
         let mut outages = vec![Outage { start_ns: 1, length_ns: 1 }; OUTAGES_MAX]; // touch the pages
         outages.clear();
         Self {
@@ -59,7 +61,7 @@ impl Watch {
             spins: wait.is_busy(),
             outage_over_ns,
             last_poll_ns: 0,
-            queued: wait.is_busy().then(|| Queued::new(Schedstat::open())),
+            queued: is_apart.then(|| Queued::new(Schedstat::open())),
             poll_gaps: span::Times::new(),
             outages,
             outages_unlisted: 0,
@@ -98,7 +100,7 @@ impl Watch {
         if gap_ns > GAP_MIN_NS.min(self.outage_over_ns) {
             return queued.was_stopped(now_ns, gap_ns) || gap_ns > self.outage_over_ns;
         }
-        queued.polled(now_ns);
+        queued.polled(now_ns, gap_ns);
         false
     }
 
