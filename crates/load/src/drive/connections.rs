@@ -30,6 +30,8 @@ struct Connection {
     aside: bool,
     /// When the first byte of the reply being read came, ns; 0: none yet.
     first_byte_ns: u64,
+    /// Where replies interleave: when bytes came last, or the connection did.
+    heard_ns: u64,
     /// The server that it leads to.
     shard: u32,
     decoder: Box<dyn Decoder>,
@@ -89,6 +91,7 @@ impl Connections {
                 open: false,
                 aside: false,
                 first_byte_ns: 0,
+                heard_ns: 0,
                 shard: shards.of_connection(nth),
                 decoder: decoder(),
             })
@@ -275,7 +278,7 @@ impl Connections {
     fn ready(&mut self, connection: u32, now_ns: u64) {
         let it = &mut self.each[connection as usize];
         it.open = true;
-        it.first_byte_ns = 0;
+        (it.first_byte_ns, it.heard_ns) = (0, now_ns);
         it.limit = told_by(it.decoder.as_mut()).min(self.depth);
         if self.is_listed(connection) {
             self.gain_room(connection, now_ns);
@@ -358,6 +361,17 @@ impl Connections {
     pub(super) fn interleaved(&mut self, connection: u32) -> Option<&mut dyn Interleaved> {
         let it = &mut self.each[connection as usize];
         if it.open { it.decoder.interleaved() } else { None }
+    }
+
+    /// Bytes came on `connection`.
+    #[inline]
+    pub(super) fn heard(&mut self, connection: u32, now_ns: u64) {
+        self.each[connection as usize].heard_ns = now_ns;
+    }
+
+    /// When bytes came last on `connection`, or it was opened.
+    pub(super) fn heard_ns(&self, connection: u32) -> u64 {
+        self.each[connection as usize].heard_ns
     }
 
     /// What to do with bytes that nobody waits for: on a stream they are the end of all order,

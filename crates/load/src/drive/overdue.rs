@@ -121,6 +121,9 @@ impl Drive {
     /// Gives up the overdue of the requests on `connection`, which the others outlive; `false`: there are
     /// no others, and a fresh connection harms nobody.
     fn give_up_some(&mut self, connection: u32, late_ns: u64, now_ns: u64) -> bool {
+        if self.connections.heard_ns(connection) < late_ns {
+            return false; // it is silent, however young what was sent to it last
+        }
         let is_late = |this: &Self, request: u32| this.marks.sent_ns[request as usize] < late_ns;
         if self.connections.newest(connection).is_none_or(|newest| is_late(self, newest)) {
             return false;

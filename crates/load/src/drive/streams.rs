@@ -167,6 +167,10 @@ pub(super) fn read(
     marks: &mut Marks,
     live: &Live,
 ) -> After {
+    if connections.interleaved(connection).is_none() {
+        return After::GoOn; // it was given up meanwhile, and its requests with it
+    }
+    connections.heard(connection, now_ns);
     loop {
         let (decoder, _) = connections.reading(connection);
         let step = decoder.read(Asked::default(), bytes);

@@ -94,7 +94,10 @@ impl Outbox {
                 enlarge(socket);
             }
             Self::Tracked { sending, sent, waiting, retired } => {
-                retired.push(std::mem::take(sending));
+                if !sending.is_empty() {
+                    let room = Vec::with_capacity(sending.capacity());
+                    retired.push(std::mem::replace(sending, room));
+                }
                 waiting.clear();
                 *sent = 0;
             }

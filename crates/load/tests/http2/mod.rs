@@ -103,7 +103,7 @@ fn a_refused_stream_is_one_failed_request_and_no_more() {
 fn a_request_without_a_reply_is_given_up_and_those_beside_it_are_not() {
     for transport in usable() {
         let peer = Peer::start(Manner::Swallows(40));
-        let got = run(Job { timeout: "40ms".into(), ..to(&peer, transport) });
+        let got = run(Job { timeout: "200ms".into(), drain: "1s".into(), ..to(&peer, transport) });
         let swallowed = peer.seen.requests.load(SeqCst) / 40;
         let gone = count(&got, Outcome::TimedOut);
         assert!(gone >= swallowed && swallowed > 5, "{transport}: {gone} of {swallowed}");

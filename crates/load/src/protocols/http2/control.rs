@@ -110,6 +110,7 @@ fn settings(session: &mut Session, payload: &[u8]) -> Told {
 #[derive(Default)]
 struct Seen {
     status: Option<u16>,
+    length: Option<u64>,
     call: Option<u16>,
 }
 
@@ -118,7 +119,10 @@ struct Seen {
 fn headers(session: &mut Session, head: Head, block: &[u8]) -> Told {
     let mut seen = Seen::default();
     session.reader.read(block, &mut |name, value| match name {
-        b":status" => seen.status = number(value).filter(|status| (100..1000).contains(status)),
+        b":status" => {
+            seen.status = number(value).filter(|status: &u16| (100..1000).contains(status))
+        }
+        b"content-length" => seen.length = number(value),
         b"grpc-status" => seen.call = number(value).or(Some(u16::MAX)),
         _ => {}
     })?;
@@ -131,7 +135,7 @@ fn headers(session: &mut Session, head: Head, block: &[u8]) -> Told {
     match (stream.status, seen.status) {
         (0, Some(100..200)) if !is_end => return Some((Some(request), None)),
         (0, Some(status)) => {
-            stream.status = status;
+            (stream.status, stream.length) = (status, seen.length);
             if !is_end && let Some(sampled) = &session.judge.wish.sampled {
                 stream.kept = sampled.begin(request);
             }
@@ -150,6 +154,6 @@ fn end(session: &mut Session, stream: u32) -> Option<Reply> {
     Some(session.reply(stream, outcome))
 }
 
-fn number(text: &[u8]) -> Option<u16> {
+fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }

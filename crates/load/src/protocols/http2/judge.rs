@@ -64,6 +64,10 @@ impl Judge {
     fn plain(&self, stream: &Stream) -> Outcome {
         let (wish, status) = (&self.wish, stream.status);
         if wish.statuses.hold(status) {
+            let has_body = !wish.is_head && status != 304;
+            if has_body && stream.length.is_some_and(|bytes| bytes != stream.body.bytes()) {
+                return Outcome::Garbled; // cut off: RFC 9113, 8.1.1
+            }
             return self.length(stream);
         }
         self.said.add(STATUSES + usize::from(status));

@@ -16,6 +16,8 @@ pub(super) struct Stream {
     pub(super) asked: Asked,
     /// Status of the reply; 0: its head has not come.
     pub(super) status: u16,
+    /// Bytes that its body has, as its head says.
+    pub(super) length: Option<u64>,
     /// What the call came to, as the trailers say.
     pub(super) call: Option<u16>,
     pub(super) body: Body,
@@ -89,6 +91,7 @@ impl Streams {
         let body =
             if self.has_messages { Body::Message(Message::default()) } else { Body::Plain(0) };
         self.open.push_back(Stream {
+            length: None,
             id,
             asked,
             status: 0,
@@ -171,8 +174,9 @@ impl Streams {
 
     /// The longest frame that the server takes.
     pub(super) fn set_frame_max(&mut self, size: u32) -> Option<()> {
-        self.frame_max = size as usize;
-        (FRAME_MAX..1 << 24).contains(&self.frame_max).then_some(())
+        let size = size as usize;
+        self.frame_max = (FRAME_MAX..1 << 24).contains(&size).then_some(size)?;
+        Some(())
     }
 
     pub(super) fn frame_max(&self) -> usize {

@@ -317,6 +317,33 @@ fn a_body_that_waits_for_its_window_goes_on_when_it_opens() {
     assert_eq!((given_up.kind, given_up.stream), (RST_STREAM, 1));
 }
 
+/// A body that is cut off comes sooner than a whole one: it is no success.
+#[test]
+fn a_body_that_is_shorter_than_its_head_says_is_none() {
+    for (length, wanted) in [("5", Outcome::Hit), ("6", Outcome::Garbled), ("4", Outcome::Garbled)]
+    {
+        let mut talk = Talk::of(set_up("h2c://h/", |_| ()).as_ref(), 2);
+        let head = [(":status", "200"), ("content-length", length)];
+        let steps =
+            talk.hear(&Frames::open().head(1, &head, 0).data(1, b"hello", END_STREAM).bytes);
+        assert_eq!(steps[0].reply.unwrap().outcome, wanted, "{length}");
+        let next = Frames::default().head(3, &[(":status", "200")], END_STREAM);
+        assert_eq!(talk.hear(&next.bytes).len(), 1, "the connection goes on");
+    }
+}
+
+/// A window that opens after it would cut what waits into frames of nothing.
+#[test]
+fn frames_of_no_length_are_refused_and_never_made() {
+    let post = |job: &mut Job| (job.method, job.body) = ("POST".into(), "x".repeat(70_000));
+    let mut talk = Talk::of(set_up("h2c://h/", post).as_ref(), 1);
+    let steps = talk.hear(&Frames::open().frame(SETTINGS, 0, 0, &[0, 5, 0, 0, 0, 0]).bytes);
+    assert_eq!(steps[0].reply.unwrap().outcome, Outcome::Garbled);
+    talk.hear(&Frames::default().frame(WINDOW_UPDATE, 0, 0, &[0, 1, 0, 0]).bytes);
+    talk.hear(&Frames::default().frame(WINDOW_UPDATE, 0, 1, &[0, 1, 0, 0]).bytes);
+    talk.said();
+}
+
 #[test]
 fn a_request_that_was_given_up_is_told_so_and_its_late_reply_is_no_fault() {
     let mut talk = Talk::of(set_up("h2c://h/", |_| ()).as_ref(), 2);
