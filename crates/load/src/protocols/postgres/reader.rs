@@ -223,7 +223,12 @@ impl Reader {
                 _ => sampled.give_back(body),
             }
         }
-        Step::end(used, outcome, reply.bytes.min(u64::from(u32::MAX)) as u32)
+        let mut step = Step::end(used, outcome, reply.bytes.min(u64::from(u32::MAX)) as u32);
+        if let Some(ended) = &mut step.reply {
+            // A transaction that failed refuses all that follows: the connection is replaced.
+            ended.last = self.body.first() == Some(&b'E');
+        }
+        step
     }
 }
 

@@ -104,7 +104,12 @@ fn rows_are_counted_and_what_touches_nothing_is_empty() {
 fn a_complaint_fails_its_request_and_its_text_is_kept() {
     let failed = [error("42P01", "no such\ntable"), ready()].concat();
     let (protocol, reply) = one(|_| (), &failed);
-    assert_eq!(reply.unwrap().outcome, Outcome::Status);
+    let reply = reply.unwrap();
+    assert_eq!((reply.outcome, reply.last), (Outcome::Status, false));
+    // In a transaction that failed the server refuses all that follows: the connection is replaced.
+    let aborted = [error("40P01", "deadlock detected"), message(b'Z', b"E")].concat();
+    let reply = one(|_| (), &aborted).1.unwrap();
+    assert_eq!((reply.outcome, reply.last), (Outcome::Status, true));
     assert_eq!(protocol.told().unwrap().heard().complaints, ["ERROR 42P01: no such table"]);
     // A server that goes says why, and the connection ends instead of the reply.
     let mut decoder = protocol.decoder();
