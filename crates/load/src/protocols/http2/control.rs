@@ -120,7 +120,7 @@ fn headers(session: &mut Session, head: Head, block: &[u8]) -> Told {
     let mut seen = Seen::default();
     session.reader.read(block, &mut |name, value| match name {
         b":status" => {
-            seen.status = number(value).filter(|status: &u16| (100..1000).contains(status))
+            seen.status = number(value).filter(|status: &u16| (100..1000).contains(status));
         }
         b"content-length" => seen.length = number(value),
         b"grpc-status" => seen.call = number(value).or(Some(u16::MAX)),
