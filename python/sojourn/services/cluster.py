@@ -55,8 +55,8 @@ def words(
         "max_wal_senders": "0",
         "jit": "off",
         "huge_pages": "off",
-        # In files of the cluster: what is killed leaves nothing in /dev/shm. Of System V memory, the
-        # lock of its data directory, 56 bytes are left (`ipcs -m`): an ordered end removes them.
+        # In files of the cluster: what is killed leaves nothing in /dev/shm. Of System V memory its
+        # lock is left (56 bytes, `ipcs -m`), which an ordered end removes.
         "dynamic_shared_memory_type": "mmap",
         "update_process_title": "off",
         "logging_collector": "off",
