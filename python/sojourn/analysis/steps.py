@@ -39,7 +39,7 @@ class Error:
     freedom: float
 
     def half(self, coverage: float) -> float:
-        """Half of Student's interval."""
+        """Half of Student's interval of this coverage."""
         return float(stats.t.ppf(1 - (1 - coverage) / 2, self.freedom)) * self.size
 
     def chance(self, mean: float) -> float:

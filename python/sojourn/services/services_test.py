@@ -10,7 +10,15 @@ from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.install import Made, Part, answers
 from sojourn.places import Address, ports
 from sojourn.places.task import Task
-from sojourn.services import KINDS, Allowance, media_streaming, memcached, nginx, specjbb
+from sojourn.services import (
+    KINDS,
+    Allowance,
+    media_streaming,
+    memcached,
+    nginx,
+    postgres,
+    specjbb,
+)
 from sojourn.services.memcached import Memcached
 from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
@@ -50,6 +58,8 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
     made = Made(at=Path("/nowhere"), files={})
     monkeypatch.setattr(specjbb, "found", lambda: (Path("/nowhere/java"), made))
+    home = postgres.Home(root=None, bins=Path("/nowhere"))
+    monkeypatch.setattr(postgres, "found", lambda: home)
     facts = {"films": "4", "qualities": "240p", "total_bytes": "1000", "ffmpeg": "1"}
     films = Made(at=Path("/nowhere"), files={"film0/q0/list.m3u8": ""}, facts=facts)
     monkeypatch.setattr(media_streaming, "made", lambda: films)

@@ -28,7 +28,7 @@ pub(super) trait RunDelay {
 pub(super) struct Schedstat(Option<File>);
 
 impl Schedstat {
-    /// Of the calling thread.
+    /// That of the thread which calls, from now on.
     pub fn open() -> Self {
         Self(File::open("/proc/thread-self/schedstat").ok())
     }
