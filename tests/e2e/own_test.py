@@ -129,8 +129,8 @@ def test_a_command_that_ends_at_once_says_why(
 
 
 def _slow(point: Point) -> Point:
-    """The same at a load that any machine can offer."""
-    return replace(point, offered_rps=50.0, measure_s=0.6)
+    """The same at a load that any machine can offer, and that takes more CPU time than a tick."""
+    return replace(point, offered_rps=100.0, measure_s=1.5)
 
 
 def test_a_container_of_ones_own_is_asked_like_every_other(
