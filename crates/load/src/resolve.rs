@@ -97,11 +97,12 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// Whether its threads spin, on CPUs that are known not to be the server's.
+    /// Whether its threads spin, on CPUs that are known not to be the server's, and send at planned times.
     pub fn is_apart(&self) -> bool {
         let server = self.server_cpus.as_deref().unwrap_or_default();
         let is_known = !server.is_empty() && !self.cpus.is_empty();
-        self.wait == Wait::Spin && is_known && server.iter().all(|cpu| !self.cpus.contains(cpu))
+        let is_planned = self.wait == Wait::Spin && !self.job.find_max;
+        is_planned && is_known && server.iter().all(|cpu| !self.cpus.contains(cpu))
     }
 
     /// Connections that thread `thread` drives: an even share, the first ones take the rest.

@@ -52,7 +52,8 @@ impl Used {
 
 impl Watch {
     /// `is_apart`: it never gives its CPU away, and no thread of the server may run there. Else who ran
-    /// while it waited may be the server, whose time is not to be left out.
+    /// while it waited may be the server, whose time is not to be left out. Nor does it matter in a
+    /// closed loop: nothing falls due meanwhile, so nothing is sent in clumps.
     pub(crate) fn new(times: Times, wait: Wait, outage_over_ns: u64, is_apart: bool) -> Self {
         let mut outages = vec![Outage { start_ns: 1, length_ns: 1 }; OUTAGES_MAX]; // touch the pages
         outages.clear();
