@@ -132,7 +132,7 @@ class Policy(Knob):
     def _unordered(self, wanted: Attr) -> str:
         """Which of its sessions has another nice value: the kernel orders sessions first."""
         tree = self._on.tree
-        if tree.number(GROUPED) != 1 or wanted.policy != attr.OTHER:
+        if tree.number(GROUPED) != 1:
             return ""
         first = {member.session: member.pid for member in proc.session(self._on.leader)}
         for pid in first.values():
