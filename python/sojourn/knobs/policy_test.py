@@ -109,10 +109,10 @@ def test_a_nice_value_is_the_sessions_too_where_the_kernel_groups_by_it(
     assert "nice value 3" in knob.felt().why
     group.write_text("5")
     assert not knob._unordered(meant("nice:5"))
-    monkeypatch.setattr(
-        "sojourn.places.proc.session", lambda _: [SimpleNamespace(session=1, pid=os.getpid())]
-    )
-    assert f"the session of process {os.getpid()}" in knob._unordered(meant("nice:5"))
+    for other in alive(THREADS):
+        of = [SimpleNamespace(session=other.pid, pid=other.pid)]
+        monkeypatch.setattr("sojourn.places.proc.session", lambda _, of=of: of)
+        assert f"the session of process {other.pid}" in knob._unordered(meant("nice:5"))
     monkeypatch.undo()
     assert settings.put_back(Setting.from_json(noted), Tree()) == ""  # as after a crash
     assert group.read_text() == before
