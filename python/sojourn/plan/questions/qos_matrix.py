@@ -103,7 +103,7 @@ class QosMatrix(OfAll):
 
     def members(self, study: Study) -> tuple[str, ...]:
         """Both, in the order of the table: rows, then columns."""
-        return tuple(study.qos_matrix.loads)
+        return pair(study)
 
     def next_of_all(
         self,
@@ -129,6 +129,12 @@ class QosMatrix(OfAll):
         attempt = sum(p.repeat == block and p.setting.text == setting.text for p in tried)
         cell = Cell("", PHASE, block, setting)
         return together.measurement(study, known, shares, cell, attempt)
+
+
+def pair(study: Study) -> tuple[str, ...]:
+    """Labels of both services; () where the study lacks one, as when each is looked at alone."""
+    labels = tuple(study.qos_matrix.loads)
+    return labels if {one.label for one in study.services}.issuperset(labels) else ()
 
 
 def state(

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
-from sojourn.plan.questions import together
+from sojourn.plan.questions import qos_matrix, together
 from sojourn.plan.questions.question import Known, OfAll, PhaseKind
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
@@ -35,7 +35,7 @@ class SchedulerBakeoff(OfAll):
 
     def members(self, study: Study) -> tuple[str, ...]:
         """The two services of the matrix."""
-        return tuple(study.qos_matrix.loads) if study.qos_matrix.properties else ()
+        return qos_matrix.pair(study) if study.qos_matrix.properties else ()
 
     def next_of_all(
         self,

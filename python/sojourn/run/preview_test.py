@@ -1,0 +1,16 @@
+"""The studies that come with the lab, held against the machine that the tests run on."""
+
+from __future__ import annotations
+
+import pytest
+
+from sojourn import host, spec
+from sojourn.errors import AbsentFault, HostFault
+from sojourn.run.preview import hold
+
+
+@pytest.mark.parametrize("name", spec.names())
+def test_a_study_of_the_lab_is_refused_for_what_the_machine_lacks_only(name: str) -> None:
+    held = hold(spec.load(name), host.read())
+    wrong = [one for one in held.faults if not isinstance(one, HostFault | AbsentFault)]
+    assert not wrong
