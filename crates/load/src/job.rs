@@ -137,6 +137,9 @@ pub struct Job {
     /// CPUs of a synthetic service, which is part of the instrument: their outages are the
     /// instrument's too, and a sentinel watches each. Empty for any real service (METHOD M27).
     pub instrument_cpus: String,
+    /// File by which clients on one CPU take turns (`turns`); needs `wait` = yield and `cpus`. Empty: the
+    /// kernel has to choose.
+    pub turns: String,
     /// Set every key once before the run, and check that it is there.
     pub preload: bool,
     /// Rate of the probe client beside the load, requests/s on a connection of its own; 0: none.
@@ -215,6 +218,7 @@ impl Default for Job {
             allow_empty: false,
             option: BTreeMap::new(),
             server_cpus: String::new(),
+            turns: String::new(),
             server_pid: 0,
             instrument_cpus: String::new(),
             preload: false,

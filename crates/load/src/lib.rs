@@ -52,3 +52,4 @@ pub mod target;
 mod tidy;
 pub mod told;
 pub mod transports;
+pub mod turns;

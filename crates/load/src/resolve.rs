@@ -166,6 +166,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     let transport = transports::choose(&job.transport, &target)?;
     let secure = Secure::of(&job, &target)?;
     let (wait, doze_ns) = wait_of(&job, &cpus)?;
+    check_turns(&job, wait, &cpus)?;
     let timely_within_ns = match job.timely_within.as_str() {
         "auto" => timely_within_auto_ns(qos) + doze_ns,
         text => time("timely_within", text)?,
@@ -324,6 +325,14 @@ fn check_share(key: &str, share: f64) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::usage(format!("{key} is {share}"), key, "give a share from 0 to 1"))
+}
+
+fn check_turns(job: &Job, wait: Wait, cpus: &[usize]) -> Result<(), Fault> {
+    if job.turns.is_empty() || (wait == Wait::Yield && !cpus.is_empty() && !job.find_max) {
+        return Ok(());
+    }
+    let what = "turns are taken by clients that yield on given CPUs, at planned times";
+    Err(Fault::usage(what.to_owned(), "turns", "give wait = yield and cpus, or leave turns out"))
 }
 
 fn wait_of(job: &Job, cpus: &[usize]) -> Result<(Wait, u64), Fault> {

@@ -3,6 +3,7 @@
 //! What can be refused is refused before a socket is opened; what the world refuses is found before
 //! the first request is due.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
@@ -32,6 +33,7 @@ use crate::server_watch::ServerWatch;
 use crate::shards::Shards;
 use crate::told::Told;
 use crate::transports::{Ends, sockets, tls};
+use crate::turns::Turns;
 use crate::{begin, cpu, schedule};
 
 /// A run that is ready: everything drawn, allocated and connected.
@@ -265,6 +267,10 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
     if resolved.wait != Wait::Spin {
         cpu::take_short_turns();
     }
+    let turns = match resolved.job.turns.as_str() {
+        "" => None,
+        path => Some(Turns::open(Path::new(path), resolved.cpus[nth % resolved.cpus.len()])?),
+    };
     let connections = resolved.connections_of(nth as u32);
     let datagrams = resolved.target.is_datagram();
     let shards = Shards::new(resolved.target.servers(), resolved.job.items);
@@ -310,6 +316,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
             drain_ns: resolved.drain_ns,
         },
         wait: resolved.wait,
+        turns,
         doze_ns: resolved.doze_ns,
         timeout_ns: resolved.timeout_ns,
         datagrams,

@@ -10,6 +10,7 @@ A probe client, if there is one, begins with them; its result is `probe.json`.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,10 +80,11 @@ def together(
     flat = [part for own, probes in parts for part in (*own, *probes)]
     if len(flat) == 1:
         return [generator.run(*flat[0], ledger, watcher)]
-    jobs = turns.taken([job for job, _ in flat])
-    flat = [(job, own) for job, (_, own) in zip(jobs, flat, strict=True)]
     owners = [nth for nth, (own, probes) in enumerate(parts) for _ in (*own, *probes)]
-    results = iter(_at_one_instant(flat, ledger, watcher, owners))
+    with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+        jobs = turns.taken([job for job, _ in flat], Path(folder, "turns"))
+        flat = [(job, own) for job, (_, own) in zip(jobs, flat, strict=True)]
+        results = iter(_at_one_instant(flat, ledger, watcher, owners))
     found = []
     for load, (own, probes) in zip(loads, parts, strict=True):
         found.append(_merged(load, own, [next(results) for _ in own]))

@@ -42,6 +42,7 @@ use crate::protocols::{Decoder, Protocol};
 use crate::resolve::Wait;
 use crate::shards::Shards;
 use crate::transports::{Event, Patience, Transport};
+use crate::turns::Turns;
 
 /// Requests sent before replies are looked for again.
 const SEND_BATCH: usize = 16;
@@ -95,6 +96,8 @@ pub struct Setup {
     pub timeout_ns: u64,
     /// Whether requests and replies are datagrams.
     pub datagrams: bool,
+    /// Its place among the clients of its CPU; `None`: it takes no turns.
+    pub turns: Option<Turns>,
     /// A gap between two polls longer than this is an outage, ns.
     pub outage_over_ns: u64,
     /// It spins on a CPU on which the server does not run.
@@ -125,6 +128,7 @@ pub struct Drive {
     clock: Monotonic,
     times: Times,
     wait: Wait,
+    turns: Option<Turns>,
     doze_ns: u64,
     overdue: Overdue,
     datagrams: bool,
@@ -144,10 +148,12 @@ pub struct Drive {
 /// monotonic clock.
 pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
     drive.times.start_ns = start_ns;
+    drive.enter();
     let most = if drive.wait == Wait::Yield { SEND_BATCH_BESIDE } else { SEND_BATCH };
     loop {
         let now_ns = drive.now();
         if drive.is_over(now_ns) {
+            drive.leave();
             return drive.finish();
         }
         let mut batch = 0;
@@ -204,6 +210,7 @@ impl Drive {
             protocol,
             times: setup.times,
             wait: setup.wait,
+            turns: setup.turns,
             doze_ns: setup.doze_ns,
             overdue: Overdue::new(setup.timeout_ns),
             datagrams: setup.datagrams,
@@ -269,8 +276,23 @@ impl Drive {
 
     #[inline]
     fn give_way(&self) {
-        if self.wait == Wait::Yield {
-            cpu::give_way();
+        match &self.turns {
+            Some(turns) => turns.pass(),
+            None if self.wait == Wait::Yield => cpu::give_way(),
+            None => {}
+        }
+    }
+
+    /// Takes its seat among the clients of its CPU, if it shares one.
+    fn enter(&mut self) {
+        if let Some(turns) = &mut self.turns {
+            turns.enter();
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(turns) = &mut self.turns {
+            turns.leave();
         }
     }
 

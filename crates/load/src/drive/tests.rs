@@ -57,6 +57,7 @@ fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>)
         depth: 100,
         times: Times { start_ns: 0, measured_ns: 0, end_ns: hour_ns, drain_ns: 0 },
         wait: Wait::Spin,
+        turns: None,
         doze_ns: 0,
         timeout_ns: u64::MAX,
         datagrams: false,

@@ -36,7 +36,7 @@ def facts(n: int, cpus: Collection[int]) -> tuple[tuple[str, str], ...]:
         return (("clients", "none: the load went nowhere"),)
     text = f"{n} processes, each with its share of connections, threads and rate"
     if len(cpus) < n:
-        text += f"; they share {len(cpus)} CPU{'s' * (len(cpus) > 1)}, where one spins"
+        text += f"; they share {len(cpus)} CPU{'s' * (len(cpus) > 1)}, where they take turns"
     return (("clients", text),)
 
 

@@ -1,11 +1,14 @@
-"""Which of several clients on one CPU spins."""
+"""Which of several clients on one CPU take turns."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from sojourn.actors.clients import turns
 from sojourn.actors.clients.client import Job
+
+BY = Path("/run/turns")
 
 
 def job(rate: str = "1k", **others: Any) -> Job:
@@ -13,27 +16,28 @@ def job(rate: str = "1k", **others: Any) -> Job:
 
 
 def waits(*jobs: Job) -> list[str]:
-    return [one["wait"] for one in turns.taken(jobs)]
+    return [one["wait"] for one in turns.taken(jobs, BY)]
 
 
-def test_who_is_asked_most_spins_and_the_others_sleep() -> None:
-    assert waits(job("300"), job("60k"), job("1")) == ["sleep", "yield", "sleep"]
-    assert waits(job(), job(), job()) == ["yield", "sleep", "sleep"], "the first of equals"
-    assert waits(job("ramp:1k..9k"), job("1")) == ["sleep", "yield"], "of no known rate: last"
+def test_all_on_one_cpu_take_turns_by_the_same_file() -> None:
+    found = turns.taken([job("300"), job("60k"), job("1")], BY)
+    assert [(one["wait"], one["turns"]) for one in found] == [("yield", str(BY))] * 3
 
 
 def test_who_has_a_cpu_of_its_own_spins_on_it() -> None:
-    assert waits(job(), job(cpus="1"), job(cpus="2-3", threads=2)) == ["spin"] * 3
-    assert waits(job("2k"), job(cpus="0-1", threads=2)) == ["yield", "sleep"], "one is shared"
+    alone = [job(), job(cpus="1"), job(cpus="2-3", threads=2)]
+    assert turns.taken(alone, BY) == alone
+    assert waits(job("2k"), job(cpus="0-1", threads=2)) == ["yield", "yield"], "one is shared"
+    assert waits(job(), job(cpus="0-1", threads=1), job(cpus="1")) == ["yield", "yield", "spin"]
 
 
 def test_what_was_not_to_spin_is_left_as_it_is() -> None:
-    assert waits(job(wait="sleep:40us", rate="9k"), job()) == ["sleep:40us", "yield"]
+    assert waits(job(wait="sleep:40us"), job()) == ["sleep:40us", "yield"]
     asked = [job("2k"), {"rate": "1k", "wait": "auto"}]
-    assert turns.taken(asked) == asked, "of no CPU in particular"
+    assert turns.taken(asked, BY) == asked, "of no CPU in particular"
 
 
-def test_closed_loops_on_one_cpu_and_more_threads_than_cpus_sleep() -> None:
+def test_closed_loops_on_one_cpu_sleep_and_threads_of_one_client_take_turns() -> None:
     assert waits(job(find_max=True), job(find_max=True)) == ["sleep", "sleep"]
     assert waits(job(find_max=True), job(find_max=True, cpus="1")) == ["spin", "spin"]
-    assert waits(job(threads=2), job()) == ["sleep", "yield"]
+    assert waits(job(threads=2), job(cpus="1")) == ["yield", "spin"]
