@@ -23,8 +23,8 @@ pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
         drive.fill(now_ns);
         drive.probe(now_ns);
         let patience = drive.closed_patience();
-        drive.poll_and_mark(now_ns, patience);
-        drive.give_way();
+        let found = drive.poll_and_mark(now_ns, patience);
+        drive.give_way(found > 0);
     }
 }
 
@@ -57,6 +57,7 @@ impl Drive {
             wait_ns: if now_ns == 0 { TOGETHER_NS } else { self.nap_ns(now_ns) },
             together_ns: TOGETHER_NS,
             arrivals: (self.connections.in_flight() as u32 / 4).max(1),
+            ..Patience::NONE
         }
     }
 

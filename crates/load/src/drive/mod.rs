@@ -48,6 +48,10 @@ use crate::turns::Turns;
 const SEND_BATCH: usize = 16;
 /// The same of a thread that gives way after each look, of which each keeps others waiting for some 10 µs.
 const SEND_BATCH_BESIDE: usize = 8;
+/// The same of a thread that takes turns with others, so that it sees early when its turn is over.
+const SENDS_IN_TURN: usize = 4;
+/// Connections whose replies it then picks up in one look.
+const LOOKS_IN_TURN: usize = 8;
 /// Longest sleep: a signal is noticed, and a closed connection tried again, at least this often.
 const NAP_NS: u64 = 20_000_000;
 
@@ -149,7 +153,11 @@ pub struct Drive {
 pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
     drive.times.start_ns = start_ns;
     drive.enter();
-    let most = if drive.wait == Wait::Yield { SEND_BATCH_BESIDE } else { SEND_BATCH };
+    let most = match (&drive.turns, drive.wait) {
+        (Some(_), _) => SENDS_IN_TURN,
+        (None, Wait::Yield) => SEND_BATCH_BESIDE,
+        (None, Wait::Spin | Wait::Sleep) => SEND_BATCH,
+    };
     loop {
         let now_ns = drive.now();
         if drive.is_over(now_ns) {
@@ -165,8 +173,8 @@ pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
         }
         drive.probe(now_ns);
         let patience = drive.patience(now_ns);
-        drive.poll_and_mark(now_ns, patience);
-        drive.give_way();
+        let found = drive.poll_and_mark(now_ns, patience);
+        drive.give_way(batch > 0 || found > 0);
     }
 }
 
@@ -275,9 +283,9 @@ impl Drive {
     }
 
     #[inline]
-    fn give_way(&self) {
-        match &self.turns {
-            Some(turns) => turns.pass(),
+    fn give_way(&mut self, is_busy: bool) {
+        match &mut self.turns {
+            Some(turns) => turns.pass(is_busy),
             None if self.wait == Wait::Yield => cpu::give_way(),
             None => {}
         }
@@ -296,9 +304,9 @@ impl Drive {
         }
     }
 
-    /// Picks up what has come and marks what it completes.
+    /// Picks up what has come and marks what it completes; how much has come.
     #[inline]
-    fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) {
+    fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) -> u32 {
         self.overdue.round(now_ns, patience.wait_ns);
         let mut found = 0;
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
@@ -341,6 +349,7 @@ impl Drive {
             let Self { owing, connections, transport, bytes, .. } = self;
             owing.settle(connections, transport.as_mut(), bytes);
         }
+        found
     }
 
     /// Whether the run has ended: all is answered, the deadline has passed, or nobody answers.

@@ -1,12 +1,15 @@
 //! How long the loop may wait for the next event.
 
-use super::{Drive, NAP_NS};
+use super::{Drive, LOOKS_IN_TURN, NAP_NS};
 use crate::transports::Patience;
 
 impl Drive {
     /// How long the next poll may wait: 0 when spinning, else until the next request is due.
     #[inline]
     pub(super) fn patience(&mut self, now_ns: u64) -> Patience {
+        if self.turns.is_some() {
+            return Patience { most: LOOKS_IN_TURN, ..Patience::NONE };
+        }
         if self.wait.is_busy() {
             return Patience::NONE;
         }
@@ -22,7 +25,7 @@ impl Drive {
             return Patience::for_first(wait_ns);
         }
         let together_ns = wait_ns.min(self.doze_ns);
-        Patience { wait_ns, together_ns, arrivals: Patience::ALL }
+        Patience { together_ns, arrivals: Patience::ALL, ..Patience::for_first(wait_ns) }
     }
 
     /// How long nothing will be due.

@@ -184,20 +184,20 @@ impl Epoll {
     /// epoll cannot wait for several: when it is worth it, the time is slept through instead.
     fn wait_with(&mut self, patience: Patience) -> usize {
         if patience.arrivals != Patience::ALL {
-            return self.wait(patience.wait_ns);
+            return self.wait(patience.wait_ns, patience.most);
         }
         self.syscalls += 1;
         std::thread::sleep(Duration::from_nanos(patience.together_ns.min(patience.wait_ns)));
-        self.wait(0)
+        self.wait(0, EVENTS)
     }
 
     /// Number of events that are ready after at most `wait_ns`.
-    fn wait(&mut self, wait_ns: u64) -> usize {
+    fn wait(&mut self, wait_ns: u64, most: usize) -> usize {
         self.syscalls += 1;
         if wait_ns == 0 {
-            let events = self.events.as_mut_ptr();
+            let (set, events) = (self.set.as_raw_fd(), self.events.as_mut_ptr());
             // SAFETY: `events` has room for EVENTS entries.
-            let ready = unsafe { libc::epoll_wait(self.set.as_raw_fd(), events, EVENTS as i32, 0) };
+            let ready = unsafe { libc::epoll_wait(set, events, most.min(EVENTS) as i32, 0) };
             return ready.max(0) as usize; // interrupted by a signal: nothing is ready
         }
         let wait = libc::timespec {
@@ -241,7 +241,7 @@ impl Epoll {
         self.syscalls += 1;
         // SAFETY: one entry, which outlives the call, as `wait` does; no signal mask is given.
         unsafe { libc::ppoll(&raw mut set, 1, std::ptr::from_ref(wait), std::ptr::null()) };
-        self.wait(0)
+        self.wait(0, EVENTS)
     }
 
     /// Hands as much to the kernel as it takes now; a broken connection takes everything.

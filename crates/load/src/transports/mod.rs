@@ -57,6 +57,8 @@ pub struct Patience {
     pub together_ns: u64,
     /// See `together_ns`.
     pub arrivals: u32,
+    /// Connections that are looked at, at most; a transport that cannot leave the rest takes all.
+    pub most: usize,
 }
 
 impl Patience {
@@ -64,7 +66,7 @@ impl Patience {
     pub const ALL: u32 = u32::MAX;
 
     /// Looks and does not wait.
-    pub const NONE: Self = Self { wait_ns: 0, together_ns: 0, arrivals: 1 };
+    pub const NONE: Self = Self { wait_ns: 0, together_ns: 0, arrivals: 1, most: usize::MAX };
 
     /// Waits at most `wait_ns` for the first arrival.
     pub fn for_first(wait_ns: u64) -> Self {

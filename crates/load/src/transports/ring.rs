@@ -72,7 +72,7 @@ impl Ring {
 
     /// The same, and waits for arrivals.
     pub(super) fn enter_and_wait(&mut self, patience: Patience) {
-        let Patience { wait_ns, mut together_ns, arrivals } = patience;
+        let Patience { wait_ns, mut together_ns, arrivals, .. } = patience;
         let is_doze = arrivals == Patience::ALL;
         if is_doze && self.has_queued() {
             // Sending takes the kernel some µs a request, and the time to sleep counts from now on.
