@@ -13,7 +13,9 @@
 //!
 //! One kind of lateness has a size: the lag of each send ([`lag`]). Where it is all that is wrong, a run
 //! without a target is believed too, and a quantile that is above the bound by more than the lag is
-//! above it without the lag: `violated`.
+//! above it without the lag: `violated`. So it is where too many were sent late ([`timely`]) and the quantile
+//! is above the bound by more than the greatest lag of all: had each request come that much later still,
+//! every completion would have been late by that and no more (Lindley's recursion again).
 //!
 //! The same holds of time that the hypervisor takes from the server.
 //!
@@ -21,7 +23,7 @@
 
 use sojourn_base::units::{parse_ns, show_ns};
 
-use super::{CHECKS, Check, Evidence, content, lag, lost, protocol, steal};
+use super::{CHECKS, Check, Evidence, content, lag, lost, protocol, steal, timely};
 use crate::job::Job;
 use crate::result::{Checks, Verdict};
 use crate::transports::sockets::NO_PORT;
@@ -32,6 +34,8 @@ const IDLE_MAX: f64 = 0.05;
 /// A server that is idle for more than this at its peak was waiting for requests.
 const CLIENT_BOUND_IDLE: f64 = 0.1;
 
+/// Checks of when requests were sent; what they find has a largest size.
+const SENDING: [&str; 2] = [lag::CHECK.name, timely::CHECK.name];
 /// Checks that say why nobody answers.
 const EXPLAIN_SILENCE: [&str; 2] = [lost::CHECK.name, protocol::CHECK.name];
 
@@ -69,7 +73,10 @@ pub fn judge(evidence: &Evidence) -> Judgement {
             (None, _) => lateness_ns.is_some(),
             (Some(_), None) => true,
             (Some(_), Some(_)) => {
-                is_server_busy(evidence) || lateness_ns.is_some_and(|ns| exceeds(evidence, ns))
+                is_server_busy(evidence)
+                    || lateness_ns.is_some_and(|ns| exceeds(evidence, ns))
+                    || failed.iter().all(|(check, _)| SENDING.contains(&check.name))
+                        && evidence.pick_up.quantile(1.0).is_some_and(|ns| exceeds(evidence, ns))
             }
         };
     let verdict = match (failed.is_empty() || stands, &violation) {
@@ -280,6 +287,19 @@ mod tests {
         let by = |ns: u64| lagging(&format!("{}ns", p99_ns - ns)).verdict;
         assert_eq!((by(21_000), by(10_000)), (Verdict::Violated, Verdict::Unknown));
         assert_eq!(lagging(&format!("{p99_ns}ns")).verdict, Verdict::Holds);
+    }
+
+    #[test]
+    fn a_bound_that_is_missed_by_more_than_the_greatest_lag_is_violated_whatever_was_timely() {
+        let late = |bound: &str| {
+            let job = Job { qos_quantile: 0.5, qos_bound: bound.into(), ..fake::job() };
+            summarise(&fake::run(job, 60_000, 300_000)).unwrap()
+        };
+        let p50_ns = late("20ms").sojourn_ns.p50.unwrap();
+        let result = late(&format!("{}ns", p50_ns - 61_000));
+        assert_eq!(result.verdict, Verdict::Violated, "{:?}", result.reasons);
+        assert!(result.lateness[0].starts_with("timely"), "{:?}", result.lateness);
+        assert_eq!(late(&format!("{}ns", p50_ns - 59_000)).verdict, Verdict::Unknown);
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn a_server_is_busy_up_to_a_twentieth_of_idle_time() {
     let verdict = |idle, steal| {
         let judgement = judged(|it| {
             (it.job.qos_quantile, it.qos_bound_ns, it.sojourn) = (0.99, Some(1000), times(2000));
-            it.checks.pick_up_timely_ratio = 0.5;
+            (it.checks.pick_up_timely_ratio, it.pick_up) = (0.5, times(1500));
             (it.checks.server_idle_share, it.checks.server_steal_share) = (Some(idle), Some(steal));
         });
         judgement.verdict
