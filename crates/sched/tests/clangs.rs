@@ -14,8 +14,9 @@ use libbpf_rs::libbpf_sys::API_HEADERS;
 
 #[test]
 fn every_clang_compiles_it() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sched-clangs");
-    let _ = fs::remove_dir_all(&folder);
+    // Of its own: two of these may run at once.
+    let name = format!("sched-clangs-{}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(folder.join("bpf")).unwrap();
     for (name, text) in API_HEADERS {
         fs::write(folder.join("bpf").join(name), text).unwrap();
@@ -32,4 +33,5 @@ fn every_clang_compiles_it() {
             .status();
         assert!(status.unwrap().success(), "{name} cannot compile bvt.bpf.c");
     }
+    fs::remove_dir_all(&folder).unwrap();
 }

@@ -133,6 +133,8 @@ class StudyData:
         setups: facts for people about each service, by label; under factors by `design.home`.
         workers: how many threads or processes serve, by the same, where it is known: n of M/M/n.
         started: UTC, ISO 8601.
+        is_complete: nothing is left to be measured, so the record says. A combination that shares
+            runs with another one may still want what that one has.
         left_out: combinations of levels without an answer; `study` has them no more, but for those
             of which something was measured before they were given up.
         environment, noise, study_file, command: handed through to the findings.
@@ -149,6 +151,7 @@ class StudyData:
     study_file: str = ""
     command: str = ""
     reasons: tuple[str, ...] = ()
+    is_complete: bool = False
     left_out: tuple[LeftOut, ...] = ()
 
     def of(self, label: str) -> tuple[Measured, ...]:

@@ -96,7 +96,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         verdict=Verdict.UNKNOWN,
         reasons=(
             *_circumstances(given.setups.get(spec.label, ())),
-            *_doubts(stands, points),
+            *_doubts(replace(stands, next=None) if given.is_complete else stands, points),
             *probe_client.doubts(probes),
         ),
         noise_floor=noise.floor(swept, q),

@@ -72,6 +72,7 @@ def given(record: Record) -> StudyData:
         noise=_pairs(manifest.get("noise")),
         study_file=record.study_file,
         command=str(manifest.get("command", "")),
+        is_complete=record.is_complete,
         reasons=() if record.is_complete else ("the study is not finished: run it again",),
     )
 
