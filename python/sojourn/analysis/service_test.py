@@ -66,6 +66,16 @@ def test_an_axis_that_lacks_or_is_only_a_name_leaves_it_open() -> None:
     assert reasons[1:] == ("the study was not finished: run it again, it resumes",)
 
 
+def test_a_combination_of_a_complete_study_is_not_called_unfinished() -> None:
+    """It may want runs that another combination has, with which it shares them."""
+    spec, stands = ideal("null", rates=("1k",)), Progress(axis=AXIS, next=POINT)
+    some = StudyData(study=study_of(spec, name="selfcheck"), measured=())
+    assert service.common(some, spec, stands).reasons == (
+        "the study was not finished: run it again, it resumes",
+    )
+    assert service.common(replace(some, is_complete=True), spec, stands).reasons == ()
+
+
 def test_loads_that_are_unknown_are_named_by_why() -> None:
     points = [load(f, UNKNOWN) for f in (0.4, 0.5, 0.6)]
     points[1] = replace(points[1], is_believed=False)

@@ -34,7 +34,7 @@ RUNTIME, PERIOD = "cpu.rt_runtime_us", "cpu.rt_period_us"
 BY_LOAD = "load"
 WHOLE = 0.9  # of a CPU, for all; the kernel's own limit is 0.95 (kernel.sched_rt_runtime_us)
 MOST = 0.88  # of one service, so that another one's floor fits beside it
-FLOOR = 0.02  # between two points
+FLOOR = 0.005  # between two points: several that wait fit beside what is measured
 WINDOW_S = 0.5
 SLACK = 0.03  # of the window: what is charged a tick late
 TELLING = 0.85  # a share from which on nothing could be felt
@@ -113,7 +113,7 @@ def share_of(label: str, offered: Mapping[str, Offered]) -> float:
 
     >>> of = {"a": Offered(load=0.3), "b": Offered(load=0.3)}
     >>> round(share_of("a", of), 6), share_of("a", {"a": of["a"]}), share_of("a", {})
-    (0.45, 0.88, 0.02)
+    (0.45, 0.88, 0.005)
     """
     if label not in offered:
         return FLOOR

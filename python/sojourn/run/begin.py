@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
-from sojourn.knobs import Turned
+from sojourn.knobs import Offered, Turned
 from sojourn.places import Address, proc, process, users
 from sojourn.places.pinning import Workers
 from sojourn.run import fill, shielded, signals, work
@@ -216,9 +216,22 @@ def _turn(live: RunningService, journal: Journal) -> None:
     with signals.deaf():
         for name in (name for name in knobs.KINDS if name in live.levels):  # the budget of
             live.knobs[name].apply(live.levels[name])  # real-time threads before their policy
-            live.knobs[name].among(live.label, live.offered)
+            let_know(live, name, live.offered)
     for name in live.levels:
         live.knobs[name].felt()
+
+
+def let_know(live: RunningService, name: str, offered: Mapping[str, Offered]) -> None:
+    """Tell a knob whose level follows from who else is there.
+
+    Raises:
+        RunFault: the kernel refuses the level beside what others have now: a fault of this point,
+            for the service itself can be had.
+    """
+    try:
+        live.knobs[name].among(live.label, offered)
+    except HostFault as fault:
+        raise RunFault(fault.what, at=fault.at, fix=fault.fix) from None
 
 
 def _pin(live: RunningService) -> None:

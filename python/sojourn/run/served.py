@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.actors import Actor, Role, Stage, Window, clients
-from sojourn.errors import HostFault, RunFault
+from sojourn.errors import RunFault
 from sojourn.knobs import Offered
 from sojourn.places import theirs, users
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.run import record, shielded, signals
-from sojourn.run.begin import begin
+from sojourn.run.begin import begin, let_know
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.watch import Show
@@ -98,12 +98,9 @@ class Served(Actor):
 
     def _among(self, offered: Mapping[str, Offered]) -> None:
         """Let knobs whose level follows from who else is there know of that."""
-        try:
-            for name in self.live.levels:
-                if name in self.live.knobs:
-                    self.live.knobs[name].among(self.name, offered)
-        except HostFault as fault:  # of this point: the service itself can be had
-            raise RunFault(fault.what, at=fault.at, fix=fault.fix) from None
+        for name in self.live.levels:
+            if name in self.live.knobs:
+                let_know(self.live, name, offered)
 
     def window(self) -> Window:
         """CPU time it has used so far, s."""
