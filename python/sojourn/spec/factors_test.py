@@ -177,6 +177,14 @@ def test_a_factor_is_given_once() -> None:
             load(*varied, sets=sets)
 
 
+def test_what_the_file_varies_cannot_be_set() -> None:
+    key = "services.memcached.knobs.policy"
+    with pytest.raises(SpecFault, match="so setting it changes nothing") as caught:
+        load(name="square_wave", sets=(f"{key}=fifo:1",))
+    assert (caught.value.at, key in caught.value.fix) == (f"--set {key}=fifo:1", True)
+    assert load(f"{key}=other,fifo:1", name="square_wave").factors[key] == ("other", "fifo:1")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "what"),
     [

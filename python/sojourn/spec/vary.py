@@ -6,7 +6,7 @@ its levels go to `run.fractions`, and those of `rate` to `run.rates`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from sojourn.errors import SpecFault
@@ -58,8 +58,20 @@ def apply(
         seen.add(key)
         known[key] = levels
         origin["factors", key] = at
+    found += _in_vain(overrides, {*given} - seen)
     table["factors"] = known
     return [*found, *_loads(table, origin, where)]
+
+
+def _in_vain(overrides: Sequence[str], by_file: Collection[str]) -> Iterator[SpecFault]:
+    """`--set` of a key that the file varies: each level would take its place."""
+    for text in overrides:
+        if (key := text.partition("=")[0].strip()) in by_file:
+            yield SpecFault(
+                f"the study varies {key}, so setting it changes nothing",
+                at=f"--set {text}",
+                fix=f"choose its levels, two at least: --vary {key}=LEVEL,LEVEL",
+            )
 
 
 def _split(text: str, *, others: Sequence[str]) -> tuple[str, list[Any]]:
