@@ -120,6 +120,9 @@ pub struct ClientArgs {
     /// CPUs to pin threads to: 1 or 1,3-5 [not pinned]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub cpus: Option<String>,
+    /// File by which clients on the same CPUs take turns; needs --wait yield and --cpus [none]
+    #[arg(long, value_name = "FILE")]
+    pub turns: Option<String>,
     /// CPUs of the server: how idle they were goes into the result, and tells an overrun server
     /// from an overrun client [none]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
@@ -299,6 +302,7 @@ impl Args {
         put(&mut job.threads, client.threads.as_ref());
         put(&mut job.source, client.source.as_ref());
         put(&mut job.cpus, client.cpus.as_ref());
+        put(&mut job.turns, client.turns.as_ref());
         put(&mut job.instrument_cpus, client.instrument_cpus.as_ref());
         put(&mut job.server_cpus, client.server_cpus.as_ref());
         put(&mut job.server_pid, client.server_pid.as_ref());

@@ -114,8 +114,10 @@ fn the_target_decides_only_a_valid_run() {
     let qos = Job { qos_quantile: 0.99, qos_bound: "10us".into(), ..fake::job() };
     let result = summarise(&fake::run(qos.clone(), 100, 30_000)).unwrap();
     assert_eq!(result.verdict, Verdict::Violated);
-    let result = summarise(&fake::run(qos, 5_000_000, 30_000)).unwrap();
+    let result = summarise(&fake::run(qos.clone(), 5_000_000, 1_000)).unwrap();
     assert_eq!(result.verdict, Verdict::Unknown, "unknown beats violated");
+    let result = summarise(&fake::run(qos, 5_000_000, 30_000)).unwrap();
+    assert_eq!(result.verdict, Verdict::Violated, "had all been on time it were missed too");
 }
 
 #[test]
