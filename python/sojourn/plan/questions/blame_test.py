@@ -56,8 +56,8 @@ def test_each_combination_is_looked_at_once_and_then_put_to_the_test() -> None:
 
 def test_the_experiment_is_as_long_as_its_windows() -> None:
     for blocks in (8, 16):
-        of = study(f"{KEY}.blocks={blocks}", f"{KEY}.window=1s", 'neighbour="spin"')
-        of = of.model_copy(update={"factors": {}})
+        of = study(f"{KEY}.blocks={blocks}", f"{KEY}.window=1s")
+        of = of.model_copy(update={"factors": {}, "neighbour": "spin"})
         (test,) = [o.point for o in play(of, imagine) if o.point.phase is PHASE]
         assert test.measure_s == pytest.approx(
             blame.SPARE * blocks * 4 + blame.BEFORE_S
