@@ -98,9 +98,16 @@ private:
         for (std::string &word : said)
             argv.push_back(word.data());
         argv.push_back(nullptr);
+        int begun[2]; // closed in the child when its program begins: until then it has our name
+        if (pipe2(begun, O_CLOEXEC) != 0)
+            throw std::runtime_error("no pipe to start a stage with");
         const pid_t lab = getpid(), pid = fork();
         if (pid == 0)
             become(program, argv.data(), in, out, lab);
+        close(begun[1]);
+        for (char none; read(begun[0], &none, 1) < 0 && errno == EINTR;)
+            continue;
+        close(begun[0]);
         Stage stage{pid, CLOCK_MONOTONIC};
         if (pid < 0 || clock_getcpuclockid(pid, &stage.clock) != 0)
             throw words::Fault(std::string("cannot start a stage: ") + strerror(errno), program,
