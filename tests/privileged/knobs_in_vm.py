@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[2] / "python" / "sojourn"
-PACKAGES = ("sojourn", "sojourn.host", "sojourn.run", "sojourn.services")
+PACKAGES = ("sojourn", "sojourn.host", "sojourn.install", "sojourn.run", "sojourn.services")
 STATE = Path("/root/state")  # of the VM
 GROUPS = Path("/sys/fs/cgroup")
 PROBED = (

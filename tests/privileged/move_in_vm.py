@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[2] / "python" / "sojourn"
+PACKAGES = ("sojourn", "sojourn.host", "sojourn.install", "sojourn.run", "sojourn.services")
 
 
 class Lab:
     """The modules under test, in packages without what their `__init__` imports, such as numpy."""
 
     def __init__(self) -> None:
-        for package in ("sojourn", "sojourn.host", "sojourn.run", "sojourn.services"):
+        for package in PACKAGES:
             module = types.ModuleType(package)
             module.__path__ = [str(SOURCE.joinpath(*package.split(".")[1:]))]
             sys.modules[package] = module

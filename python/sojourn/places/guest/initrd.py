@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.errors import RunFault
-from sojourn.install import Made
+from sojourn.install.part import Made
 from sojourn.install.vm import BUSYBOX, MODULES
 from sojourn.places.guest.cpio import Archive
 from sojourn.places.users import User

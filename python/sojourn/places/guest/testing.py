@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from sojourn.install import Made
+from sojourn.install.part import Made
 from sojourn.install.vm import BUSYBOX, KERNEL, MODULES
 from sojourn.places.process import Ended, Process
 

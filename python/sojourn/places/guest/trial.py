@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import RunFault
-from sojourn.install import Made
+from sojourn.install.part import Made
 from sojourn.install.vm import KERNEL, QEMU
 from sojourn.places import process
 from sojourn.places.guest import initrd, qemu
