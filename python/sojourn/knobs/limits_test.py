@@ -6,6 +6,7 @@ reads back lies, it is caught.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -289,6 +290,26 @@ def test_a_disk_is_found_behind_its_partition(tmp_path: Path) -> None:
 
 def test_felt_says_what_has_no_effect() -> None:
     assert no_effect("x") == Felt(holds=False, why="the cap had no effect: x")
+
+
+@pytest.mark.parametrize(("refusals", "is_given"), [(2, True), (1_000_000, False)])
+def test_a_budget_that_another_group_holds_for_a_moment_is_asked_for_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch, refusals: int, is_given: bool
+) -> None:
+    knob = make("rt_quota", "load/24ms")
+    asked: list[str] = []
+
+    def apply(level: str) -> None:
+        asked.append(level)
+        if len(asked) <= refusals:
+            raise HostFault("Invalid argument", at="web", fix="wait")
+
+    monkeypatch.setattr(knob, "_level", "load/24ms")
+    monkeypatch.setattr(knob, "apply", apply)
+    monkeypatch.setattr(rt_quota, "RELEASED_S_MAX", 0.05)
+    with contextlib.nullcontext() if is_given else pytest.raises(HostFault):
+        knob.among("web", {"web": Offered(load=0.2)})
+    assert (len(asked) == 3) is is_given
 
 
 def test_a_budget_by_load_is_what_the_load_is_of_all(make: Make) -> None:

@@ -17,10 +17,12 @@ It is felt by a burner in the same group at the lowest real-time priority.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from sojourn import units
+from sojourn.errors import HostFault
 from sojourn.knobs import attr, groups
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.groups import Group
@@ -34,6 +36,7 @@ RUNTIME, PERIOD = "cpu.rt_runtime_us", "cpu.rt_period_us"
 BY_LOAD = "load"
 WHOLE = 0.9  # of a CPU, for all; the kernel's own limit is 0.95 (kernel.sched_rt_runtime_us)
 MOST = 0.88  # of one service, so that another one's floor fits beside it
+RELEASED_S_MAX = 1.0  # a group that is gone counts until the kernel has let go of it (RCU)
 FLOOR = 0.005  # between two points: several that wait fit beside what is measured
 WINDOW_S = 0.5
 SLACK = 0.03  # of the window: what is charged a tick late
@@ -87,7 +90,16 @@ class RtQuota(Limit):
         if not level.startswith(BY_LOAD):
             return
         self._share, bites = share_of(label, offered), self._bites
-        self.apply(level)
+        until = time.monotonic() + RELEASED_S_MAX
+        while True:
+            try:
+                self.apply(level)
+            except HostFault:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+            else:
+                break
         self._bites = bites  # another share of the same: it was felt before
 
     def bites(self, value: Value, group: Group) -> Felt:
