@@ -2,7 +2,7 @@
 //!
 //! Left to the kernel, clients that all spin keep each other from the CPU for whole time slices; where all
 //! but one sleep, the one that spins comes late by what the others do, and those that wake by more than
-//! 50 µs (measured: 14 to 66 of 100 requests). So they take turns by a word that all have mapped: whoever
+//! 50 µs (measured: 5 to 37 of 100 requests). So they take turns by a word that all have mapped: whoever
 //! has the turn does what is due, for some microseconds at most, gives the turn to the next in the ring and
 //! sleeps until it comes back (`futex(2)`). One of them is ready to run at any time, as if a single client spun there.
 //!

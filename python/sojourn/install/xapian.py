@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from sojourn.install import answers, cpp, texts
+from sojourn.install import answers, cpp, ranking, texts
 from sojourn.install.debs import Deb
 from sojourn.install.part import Part
 
 NAME = "xapian"
 PASSAGES = 80_000
 QUERIES = 1_000
-RANKING = str(Path(__file__).with_name("ranking.py"))
 SPARE = 50  # one in so many may not agree
 LINE = 100  # bytes of one passage in an answer: number, weight, and how it begins
 NUMBER, WEIGHT = slice(0, 8), slice(9, 18)
@@ -32,8 +31,6 @@ def make(unpacked: Path, into: Path) -> Mapping[str, str]:
 def made(unpacked: Path, into: Path, corpus: texts.Corpus, count: int) -> Mapping[str, str]:
     """The same, of a corpus and so many queries."""
     program = cpp.compiled("xapian.cpp", unpacked, into, libraries=("xapian",))
-    from sojourn.install import ranking  # noqa: PLC0415  # numpy, which a guest has not
-
     passages = unpacked / "passages.txt"
     answers.keep(unpacked, passages.name, corpus.passages)
     cpp.ran((program, "--index", passages, "--data", into), cwd=into)
@@ -64,7 +61,7 @@ def ranked(text: str) -> list[tuple[int, float]]:
 PART = Part(
     name=NAME,
     about="a search service (TailBench's xapian): an index of this machine's texts, compiled here",
-    version=cpp.version("xapian.cpp", __file__, texts.__file__, RANKING),
+    version=cpp.version("xapian.cpp", __file__, texts.__file__, ranking.__file__),
     debs=(Deb(package="libxapian30", has_more=True), Deb(package="libxapian-dev")),
     builds=cpp.PACKAGE,
     make=make,

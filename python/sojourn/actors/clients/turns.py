@@ -2,7 +2,7 @@
 
 Two that spin as the kernel lets them keep each other from the CPU for whole time slices. Where all
 sleep, the CPU goes idle between requests, and each wake-up takes the tens of microseconds that a
-virtual CPU needs to come back. Where one spins and the others sleep, 14 to 66 of 100 requests of
+virtual CPU needs to come back. Where one spins and the others sleep, 5 to 37 of 100 requests of
 memcached beside NGINX were sent more than 50 us late. So all spin, and each gives the CPU to the
 next after one look at its connections, by a word in a file that all have mapped (`turns` in the
 generator): a turn changes hands in a few microseconds, and comes back after what the others had to
