@@ -31,6 +31,7 @@ import numpy as np
 from tracers import NICE, Memcached, Start, attach, result_of, stop
 
 STOPPED_MAX = 0.002  # share of the time: at 40 % busy it holds up a third of 1 % of the requests
+RUN_S = 24  # a tracer that runs for a minute has eight windows in it
 AFTER_NS = 5_000_000  # what detaching left behind is gone by then
 PHASES = ("attach and settle", "window", "drain and detach", "after")
 Spans = list[tuple[int, int]]  # ns
@@ -72,7 +73,7 @@ def half_load(
     halves: dict[str, list[Half]] = {name: [] for name in ["none", *kinds]}
     raw = scratch / "half.parquet"
     words = f"--preload --items 1000 --rate {rps:.0f} --connections 64 --cpus 1 --wait spin"
-    words += f" --server-cpus 0 --server-pid {server.process.pid} --warmup 0.3s --duration 3s"
+    words += f" --server-cpus 0 --server-pid {server.process.pid} --warmup 0.3s --duration {RUN_S}s"
     command = [*NICE.split(), str(bin_dir / "sojourn-load"), f"memcache://127.0.0.1:{server.port}"]
     command += [*words.split(), "--raw", str(raw), "--json", "-"]
     order = random.Random(1)  # noqa: S311 - an order, no secret

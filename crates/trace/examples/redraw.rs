@@ -105,9 +105,9 @@ fn tail_ns(snapshot: &Snapshot, p99_ns: u64) -> f64 {
 
 /// Windows of the default cost over these requests, as `run` draws them.
 fn windows(requests: &[Request], seed: u64) -> (Snapshot, Clusters) {
-    let (mut duty, mut draw) = (Duty::new(COST), Draw::new(seed));
-    let (mut snapshot, mut clusters) = (Snapshot::default(), Clusters::default());
     let (from_ns, to_ns) = (requests[0].start_ns, requests[requests.len() - 1].start_ns);
+    let (mut duty, mut draw) = (Duty::new(COST, (to_ns - from_ns) as f64), Draw::new(seed));
+    let (mut snapshot, mut clusters) = (Snapshot::default(), Clusters::default());
     let mut now_ns = 0;
     loop {
         let (place_ns, length_ns) = duty.next(&mut draw);

@@ -41,7 +41,8 @@ pub(crate) fn run(
     outcome.hooks.extend(lives.hooks.iter().cloned());
     outcome.hooks.push(clock);
     outcome.sampling.seed = Some(seed);
-    let (duty, draw) = (Duty::new(asked), Draw::new(seed));
+    let trace_ns = live.options.duration_ns as f64;
+    let (duty, draw) = (Duty::new(asked, trace_ns), Draw::new(seed));
     let work = live.work();
     let mut windows = Windows { live, clocks, memory, duty, draw, work, epoch: 0 };
     outcome.started_ns = Monotonic.now_ns();

@@ -26,9 +26,12 @@ const OWN_NS: f64 = 6e6;
 const BESIDE_NS: f64 = 2e7;
 /// Mean length of a window, ns.
 const SHORTEST_NS: f64 = 2e7;
-const LONGEST_NS: f64 = 1.5e8;
-/// Windows are made longer as long as one comes every so many ns: twenty in a trace of ten seconds.
-const SLOT_NS: f64 = 5e8;
+const LONGEST_NS: f64 = 4e8;
+/// Windows are made longer as long as a trace has so many. Attaching and detaching hold up requests
+/// that are no window's: the rarer they come, the less of the tail is theirs.
+const WINDOWS: f64 = 20.0;
+/// One comes every so many ns, at most and at least.
+const SLOT_NS: (f64, f64) = (5e8, 4e9);
 /// Largest share of the time with hooks attached.
 const DUTY_MAX: f64 = 0.5;
 /// More turns than this are put together, two by two.
@@ -55,6 +58,8 @@ pub struct Turn {
 #[derive(Debug)]
 pub struct Duty {
     asked: f64,
+    /// A window comes every so many ns, if the cost allows it.
+    every_ns: f64,
     /// CPU time and segments, inside, outside and while arrivals were counted, by window.
     turns: Vec<[f64; 6]>,
     windows: f64,
@@ -64,11 +69,12 @@ pub struct Duty {
 }
 
 impl Duty {
-    /// For a share of the service's CPU time.
-    pub fn new(asked: f64) -> Self {
+    /// For a share of the service's CPU time, in a trace of `trace_ns`.
+    pub fn new(asked: f64, trace_ns: f64) -> Self {
         let none = 0.0;
         Self {
             asked,
+            every_ns: (trace_ns / WINDOWS).clamp(SLOT_NS.0, SLOT_NS.1),
             turns: Vec::new(),
             windows: none,
             length_ns: none,
@@ -117,7 +123,7 @@ impl Duty {
 
     /// Mean length of the next window, ns.
     fn window_ns(&self) -> f64 {
-        let affords_ns = SLOT_NS * self.asked - self.own_per_window_ns();
+        let affords_ns = self.every_ns * self.asked - self.own_per_window_ns();
         (affords_ns / self.price() - self.beside_ns()).clamp(SHORTEST_NS, LONGEST_NS)
     }
 

@@ -23,7 +23,7 @@ impl Machine {
 
     /// Windows as `run` draws them, for `seconds`: what follows the cost, and the time attached.
     fn trace(&mut self, asked: f64, seconds: f64, drain_ns: f64) -> (Duty, f64) {
-        let (mut duty, mut draw) = (Duty::new(asked), Draw::new(9));
+        let (mut duty, mut draw) = (Duty::new(asked, seconds * 1e9), Draw::new(9));
         let (mut now, mut attached) = (0.0, 0.0);
         loop {
             let (from, length) = duty.next(&mut draw);
@@ -45,8 +45,8 @@ impl Machine {
 #[test]
 fn duty_follows_the_cost_that_is_asked() {
     for (lost, asked) in [(0.22, 0.02), (0.22, 0.1), (0.05, 0.02), (0.4, 0.01), (0.22, 0.005)] {
-        let (duty, attached) = Machine::new(lost, 0.05).trace(asked, 60.0, 4e6);
-        let taken = (lost * attached + duty.own_ns) / 60e9;
+        let (duty, attached) = Machine::new(lost, 0.05).trace(asked, 240.0, 4e6);
+        let taken = (lost * attached + duty.own_ns) / 240e9;
         assert!((0.7 * asked..1.1 * asked).contains(&taken), "{lost} {asked}: {taken}");
     }
 }
@@ -62,6 +62,17 @@ fn half_of_the_time_is_the_most_however_cheap() {
 fn a_default_trace_of_ten_seconds_has_windows_enough() {
     let (duty, _) = Machine::new(0.22, 0.1).trace(0.02, 10.0, 3e6);
     assert!(duty.windows >= 12.0, "{}", duty.windows);
+}
+
+/// What attaching and detaching hold up is a smaller share of a longer trace, at the same cost.
+#[test]
+fn a_long_trace_attaches_less_often() {
+    let beside = |seconds| {
+        let (duty, attached) = Machine::new(0.22, 0.1).trace(0.02, seconds, 3e6);
+        ((attached - duty.length_ns) / (seconds * 1e9), duty.windows)
+    };
+    let ((short, _), (long, windows)) = (beside(10.0), beside(80.0));
+    assert!(long < 0.25 * short && windows >= 18.0, "{short} {long} {windows}");
 }
 
 /// A request that takes a second holds the hooks for that long: the next windows pay for it.
@@ -88,7 +99,7 @@ fn the_cost_is_measured_with_an_interval_that_holds_it() {
 /// An idle service says nothing of what hooks cost it: it is assumed, and that is said.
 #[test]
 fn nothing_is_measured_where_nothing_is_done() {
-    let mut duty = Duty::new(0.02);
+    let mut duty = Duty::new(0.02, 1e9);
     let turn = Turn { length_ns: 2e7, attached_ns: 3e7, own_ns: 5e6, ..Turn::default() };
     (0..10).for_each(|_| duty.add(&turn));
     let cost = duty.cost(1e9, 5e7);
