@@ -132,6 +132,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         open_file_cache=True,
         access_log=bool(got["access_log"]),
         sendfile=bool(got["sendfile"]),
+        directio=False,
         gzip=False,
         is_cold=False,
         http2=False,

@@ -63,6 +63,13 @@ PARAMS = (
         type=bool,
     ),
     Param(
+        name="directio",
+        about="read files from the disk past the page cache, each time (nginx: directio): what a "
+        "service does whose files do not fit into memory",
+        default=False,
+        type=bool,
+    ),
+    Param(
         name="gzip",
         about="compress replies, and be asked for compressed ones (C9: post-processing)",
         default=False,
@@ -112,6 +119,7 @@ http {{
     access_log {access_log};
     default_type text/html;
     sendfile {sendfile};
+    directio {directio};
     gzip {gzip};
     tcp_nodelay on;
     keepalive_timeout 1h;
@@ -141,6 +149,7 @@ class Nginx(Service):
     open_file_cache: bool
     access_log: bool
     sendfile: bool
+    directio: bool
     gzip: bool
     is_cold: bool
     reuseport: bool
@@ -160,7 +169,7 @@ class Nginx(Service):
             ("open_file_cache", self._cache_text()),
             ("access_log", "on" if self.access_log else "off"),
             ("sendfile", "on" if self.sendfile else "off"),
-            ("page cache", "empty at its start" if self.is_cold else "filled when files were made"),
+            ("page cache", self._page_cache_text()),
             ("gzip", "on, and the client takes it" if self.gzip else "off"),
             ("listen", "a socket per worker" if self.reuseport else "one socket for all workers"),
             ("protocol", "HTTP/2 without TLS" if self.http2 else "HTTP/1.1"),
@@ -189,6 +198,11 @@ class Nginx(Service):
         for number in range(self.files):
             (folder / f"{number}.html").write_bytes(content(number, self.file_bytes))
 
+    def _page_cache_text(self) -> str:
+        if self.directio:
+            return "not used: files are read from the disk"
+        return "empty at its start" if self.is_cold else "filled when files were made"
+
     def _cache_text(self) -> str:
         if not self.open_file_cache:
             return "off"
@@ -215,6 +229,7 @@ class Nginx(Service):
             connections_max=self.connections_max,
             access_log="access.log" if self.access_log else "off",
             sendfile="on" if self.sendfile else "off",
+            directio="1" if self.directio else "off",
             gzip="on" if self.gzip else "off",
             cache=cache,
             address=address,
@@ -360,6 +375,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         open_file_cache=bool(got["open_file_cache"]),
         access_log=bool(got["access_log"]),
         sendfile=bool(got["sendfile"]),
+        directio=bool(got["directio"]),
         gzip=bool(got["gzip"]),
         is_cold=bool(got["is_cold"]),
         reuseport=bool(got["reuseport"]),

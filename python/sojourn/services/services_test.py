@@ -309,11 +309,14 @@ def test_nginx_speaks_http2_if_it_is_to() -> None:
 
 
 def test_settings_of_nginx_stand_in_its_configuration() -> None:
-    plain, other = built("nginx", ROOMY), built("nginx", ROOMY, sendfile=False, gzip=True)
+    plain, other = (
+        built("nginx", ROOMY),
+        built("nginx", ROOMY, sendfile=False, directio=True, gzip=True),
+    )
     assert isinstance(plain, Nginx)
     assert isinstance(other, Nginx)
-    assert "sendfile on;\n    gzip off;" in plain.config(AT)
-    assert "sendfile off;\n    gzip on;" in other.config(AT)
+    assert "sendfile on;\n    directio off;\n    gzip off;" in plain.config(AT)
+    assert "sendfile off;\n    directio 1;\n    gzip on;" in other.config(AT)
     assert plain.job()["expect_bytes"] == 4096
     assert "option" not in plain.job()
     assert "expect_bytes" not in other.job()
