@@ -14,12 +14,14 @@ FACTORS_FIRST = 3
 
 def of(findings: Findings) -> str:
     """What the study came to; the shorter form where the longer does not fit."""
+    own = [said for kind in KINDS.values() if (said := kind.study_answer(findings))]
     answers = [f"{s.service} {tiles.short(s)}" for s in findings.services]
     targets = {tiles.target(s) for s in findings.services}
     same = f" at {targets.pop()}" if len(targets) == 1 and targets != {""} else ""
     checked = ", ".join(filter(None, (kind.study_words(findings) for kind in KINDS.values())))
     said = ", ".join(answers)
     forms = [
+        *own,
         "; ".join(part for part in (f"{said}{same}" if said else "", checked) if part),
         "; ".join(part for part in (said, checked) if part),
         said,

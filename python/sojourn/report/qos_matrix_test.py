@@ -14,7 +14,7 @@ from sojourn.analysis.testing import run_study
 from sojourn.plan.points import Verdict
 from sojourn.plan.questions.qos_matrix import PHASE
 from sojourn.plan.questions.qos_matrix_test import TEXT, Truth, World, below, sums
-from sojourn.report import terminal
+from sojourn.report import headline, terminal
 from sojourn.spec import load
 
 BOTH = sum(all(sums(a / 10, b / 10)) for a in range(1, 8) for b in range(1, 8))
@@ -47,6 +47,11 @@ def test_it_says_how_many_pairs_fit_and_what_that_took(tmp_path: Path) -> None:
     assert f"It took {matrix.measurements} measurements; a full grid takes 98." in found.answer
     assert "The most that fits is memcached at 60 % with synthetic at 10 %" in found.answer
     assert found.verdict is Verdict.HOLDS
+
+
+def test_the_headline_is_of_the_pair(tmp_path: Path) -> None:
+    found = findings_of(tmp_path)
+    assert headline.of(found) == f"both targets met in {BOTH} of 49 pairs of loads"
 
 
 def test_services_that_are_not_monotone_are_told_by_their_own_runs_only(tmp_path: Path) -> None:

@@ -142,6 +142,18 @@ class MatrixShown(Shown):
     study_link = (NAME, "QoS matrix")
     figures = (FIGURE,)
 
+    def study_answer(self, findings: Findings) -> str:
+        """In how many pairs of loads both meet their targets."""
+        found = findings.section(QosMatrix)
+        if not found or not found.matrices:
+            return ""
+        fit = sorted({matrix.counts[BOTH] for matrix in found.matrices})
+        pairs = len(found.matrices[0].cells)
+        most = max(matrix.counts[OPEN] for matrix in found.matrices)
+        settled = f", {most} not settled" if most else ""
+        number = str(fit[0]) if len(fit) == 1 else f"{fit[0]} to {fit[-1]}"
+        return f"both targets met in {number} of {pairs} pairs of loads{settled}"
+
     def study_head(self, findings: Findings) -> Iterator[str]:
         """How many pairs fit, in a sentence for each matrix."""
         if found := findings.section(QosMatrix):

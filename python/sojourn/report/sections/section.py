@@ -127,6 +127,11 @@ class Shown(ABC):  # a question may have nothing of its own to show
         """Whether there is something to show of all services together."""
         return self.name in findings.sections
 
+    def study_answer(self, findings: Findings) -> str:
+        """The study's answer in fewer than 60 characters, where it is none about each service."""
+        del findings
+        return ""
+
     def study_words(self, findings: Findings) -> str:
         """What it found of all services together, for a headline."""
         del findings
