@@ -68,6 +68,9 @@ def test_a_change_is_said_with_interval_host_and_paper() -> None:
     assert {one.mean_ns for one in TABLE_IV if one.column == "CPU"} == {6.5e6, 11.7e6}
     text = report.text(found)
     assert "llc_ways: resctrl is missing; mount it" in text
+    lines = [line for line in text.splitlines() if line.startswith("cpu_quota ")]
+    times = {row["max"] for row in cost_rows(section) if row["mechanism"] == "cpu_quota"}
+    assert {" ".join(line.split()[-2:]) for line in lines[: len(times)]} == times
 
 
 def test_a_host_that_was_not_idle_is_said_and_the_numbers_stay() -> None:

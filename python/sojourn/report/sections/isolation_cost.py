@@ -303,7 +303,7 @@ class IsolationCostShown(Shown):
         if found is None:
             return
         yield "what one application takes ".ljust(width, "=")
-        form = "{:<16} {:<6} {:>6} {:>8} {:<15} {:>8} {:>8} {:>8}"
+        form = "{:<16} {:<6} {:>5} {:>8} {:<14} {:>8} {:>8} {:>8}"  # 80 columns
         yield form.format("mechanism", "host", "times", "mean", "95 %", "p50", "p99", "max")
         for row in self.costs(found):
             cells: list[Cell] = [
