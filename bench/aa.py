@@ -17,6 +17,7 @@ The pairs are kept under bench/runs.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import subprocess
@@ -42,7 +43,8 @@ SOJOURN = Path(sys.executable).parent / "sojourn"
 def main() -> int:
     asked = arguments()
     with tempfile.TemporaryDirectory(prefix="sojourn-aa-") as name:
-        measure(asked, Path(name))
+        with contextlib.suppress(KeyboardInterrupt):  # what there is by then is told
+            measure(asked, Path(name))
         record = store.read(store.resolve(Path(name), None))
         pairs = pairs_of(record)
     found = {f"p{q * 100:g}": said(pairs, q) for q in QUANTILES}
