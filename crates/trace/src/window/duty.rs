@@ -24,9 +24,11 @@ const PRICE_MIN: f64 = 0.02;
 /// both are known, ns.
 const OWN_NS: f64 = 6e6;
 const BESIDE_NS: f64 = 2e7;
-/// Mean length of a window, ns.
+/// Mean length of a window, ns; at most this share of what lies between two, where hooks cost little:
+/// a short trace needs windows enough, too.
 const SHORTEST_NS: f64 = 2e7;
 const LONGEST_NS: f64 = 4e8;
+const LONGEST_SHARE: f64 = 0.3;
 /// Windows are made longer as long as a trace has so many. Attaching and detaching hold up requests
 /// that are no window's: the rarer they come, the less of the tail is theirs.
 const WINDOWS: f64 = 15.0;
@@ -124,7 +126,8 @@ impl Duty {
     /// Mean length of the next window, ns.
     fn window_ns(&self) -> f64 {
         let affords_ns = self.every_ns * self.asked - self.own_per_window_ns();
-        (affords_ns / self.price() - self.beside_ns()).clamp(SHORTEST_NS, LONGEST_NS)
+        let longest_ns = LONGEST_NS.min(LONGEST_SHARE * self.every_ns);
+        (affords_ns / self.price() - self.beside_ns()).clamp(SHORTEST_NS, longest_ns)
     }
 
     /// What a window of this length needs of its slot, ns.

@@ -64,6 +64,14 @@ fn a_default_trace_of_ten_seconds_has_windows_enough() {
     assert!(duty.windows >= 12.0, "{}", duty.windows);
 }
 
+/// Where hooks cost next to nothing, windows are many rather than long.
+#[test]
+fn a_short_trace_of_a_cheap_service_has_windows_enough() {
+    let (duty, _) = Machine::new(0.02, 0.05).trace(0.1, 4.0, 1e6);
+    assert!(duty.windows >= 10.0, "{}", duty.windows);
+    assert!(duty.length_ns / duty.windows < 2e8, "{}", duty.length_ns);
+}
+
 /// What attaching and detaching hold up is a smaller share of a longer trace, at the same cost.
 #[test]
 fn a_long_trace_attaches_less_often() {
