@@ -20,10 +20,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sojourn import pipeline, plan, run, spec, store
+from sojourn import analysis, pipeline, plan, run, spec, store
 from sojourn.errors import AbsentFault, Exit, Fault, HostFault, StoreFault
 from sojourn.host import Facts
-from sojourn.plan import Rehearsal, Verdict, left_out, questions
+from sojourn.plan import Rehearsal, left_out, questions
 from sojourn.report import index
 from sojourn.report.index import Entry
 from sojourn.run import Held
@@ -276,7 +276,7 @@ def _found(findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign)
 
 def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
     found = done.findings
-    is_open = found.verdict is Verdict.UNKNOWN
+    is_open = not analysis.is_answered(found)
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     return replace(
         one.entry,

@@ -29,6 +29,7 @@ from sojourn.analysis import (
     trend,
     workers,
 )
+from sojourn.analysis.answered import is_answered
 from sojourn.analysis.data import Measured, Second, StudyData
 from sojourn.analysis.method import Method
 from sojourn.analysis.study import study
@@ -63,4 +64,4 @@ KINDS: tuple[Method, ...] = (
     targets.METHOD,
 )
 
-__all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "study"]
+__all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "is_answered", "study"]

@@ -34,6 +34,9 @@ METHOD = Method(
     source="Montgomery (2013), 6.2 and 8.2; Zou and Donner (2008)",
 )
 
+Blocks = Mapping[int, Mapping[Setting, float]]
+Counts = Mapping[int, Mapping[Setting, int]]  # of runs behind each value
+
 COVERAGE = 0.95
 BLOCKS_MIN = 2
 
@@ -84,7 +87,7 @@ class Contrast:
             return None
         return {**dict.fromkeys(low, -1 / len(low)), **dict.fromkeys(high, 1 / len(high))}
 
-    def by_block(self, values: Mapping[int, Mapping[Setting, float]]) -> tuple[float, ...]:
+    def by_block(self, values: Blocks) -> tuple[float, ...]:
         """Log ratios of blocks; nan of one with an infinite number in it.
 
         Args:
@@ -99,7 +102,11 @@ class Contrast:
                 found.append(math.fsum(terms) if is_finite else math.nan)
         return tuple(found)
 
-    def spread(self, values: Mapping[int, Mapping[Setting, float]]) -> float:
+    def spread(
+        self,
+        values: Blocks,
+        runs: Counts | None = None,
+    ) -> float:
         """Standard deviation of the mean log ratio by chance alone, for one of 1 of two runs.
 
         Weights w of runs that are independent: var(Σ w·ln t) = Σ w²·var(ln t), and the log ratio
@@ -107,9 +114,13 @@ class Contrast:
 
         Args:
             values: as in `by_block`; at least one block in which the levels compare.
+            runs: how many each of them is the mean of (its variance is that much less); None: one.
         """
-        used = [weights for block in values.values() if (weights := self.weights(block))]
-        return math.sqrt(sum(w * w for each in used for w in each.values()) / 2) / len(used)
+        used = [(block, found) for block in values if (found := self.weights(values[block]))]
+        each = (
+            w * w / (runs[block][c] if runs else 1) for block, of in used for c, w in of.items()
+        )
+        return math.sqrt(math.fsum(each) / 2) / len(used)
 
 
 def ratio(logs: Sequence[float]) -> tuple[float | None, Interval | None]:

@@ -6,11 +6,11 @@ the service alone. How much load fits is a number of its own beside it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sojourn.analysis import (
+    by_block,
     ladders,
     noise,
     pace,
@@ -20,21 +20,21 @@ from sojourn.analysis import (
     trend,
     workers,
 )
+from sojourn.analysis.by_block import Combinations
 from sojourn.analysis.combinations import Part
-from sojourn.analysis.contrasts import BLOCKS_MIN, Contrast, combined
+from sojourn.analysis.contrasts import Contrast, combined
 from sojourn.analysis.findings import (
     Effect,
     FactorFinding,
-    Interval,
-    MaxLoad,
     ServiceFinding,
     Trend,
 )
-from sojourn.analysis.saying import Blocks, Number, Saying
+from sojourn.analysis.saying import Number, Saying
+from sojourn.analysis.trend import UNKNOWN
 from sojourn.analysis.words import load_share, percentile
 from sojourn.places.place import EMULATED
-from sojourn.plan.points import Phase, Verdict
-from sojourn.plan.setting import Level, Setting, level_text
+from sojourn.plan.points import Phase
+from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
 
@@ -42,24 +42,6 @@ MEDIAN, TAIL = 0.5, 0.99
 BORDER_LEVEL = 0.9  # of the intervals of how much load fits
 PLACE = ".place"  # of a service: its mean is told too (C17)
 TOLD = 0.7  # load whose tail stands in the sentence, or the nearest that can be told (C7)
-
-
-@dataclass(frozen=True, slots=True)
-class _Service:
-    """All combinations of one service, with what was found under each."""
-
-    study: Study
-    parts: tuple[Part, ...]
-    found: tuple[ServiceFinding, ...]
-
-    @property
-    def label(self) -> str:
-        return self.parts[0].spec.label
-
-    def levels(self, key: str) -> tuple[Level, ...]:
-        """Of a factor, those that could be had here, in the study's order."""
-        here = {level_text(part.levels[key]) for part in self.parts}
-        return tuple(level for level in self.study.factors[key] if level_text(level) in here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +64,11 @@ def effects(
         parts: all services under all combinations.
         found: of each part, in the same order.
     """
-    services: list[_Service] = []
+    services: list[Combinations] = []
     for label in dict.fromkeys(part.spec.label for part in parts):
         mine = [n for n, part in enumerate(parts) if part.spec.label == label]
         of = (tuple(parts[n] for n in mine), tuple(found[n] for n in mine))
-        services.append(_Service(study, *of))
+        services.append(Combinations(study, *of))
     each = [
         _factor(service, key)
         for service in services
@@ -98,13 +80,15 @@ def effects(
     return (*outward, *each, *told)
 
 
-def _outward(service: _Service) -> FactorFinding | None:
+def _outward(service: Combinations) -> FactorFinding | None:
     """Many small instances beside one large one, where the study has both."""
     cells = tuple(part.levels for part in service.parts)
-    return scaling.finding(service.study, service.label, cells, _limits(service), _peaks(service))
+    return scaling.finding(
+        service.study, service.label, cells, by_block.limits(service), by_block.peaks(service)
+    )
 
 
-def _factor(service: _Service, key: str) -> FactorFinding:
+def _factor(service: Combinations, key: str) -> FactorFinding:
     name, levels = names(service.study.factors)[key], service.levels(key)
     cells = tuple(part.levels for part in service.parts)
     is_fraction = service.study.design.kind == "fractional" and service.study.is_whole
@@ -120,19 +104,21 @@ def _factor(service: _Service, key: str) -> FactorFinding:
         levels=tuple(map(level_text, levels)),
         effects=tuple(told.effect for told in found),
         aliases=mixed,
-        sentence=_sentence(service.label, trends or _told(found), mixed, [*filter(None, doubts)]),
+        sentence=_sentence(
+            service.label, _with(trends, _told(found)), mixed, [*filter(None, doubts)]
+        ),
         trends=trends,
         paper=paper_factors.said(service.parts[0].spec.kind, key, levels),
     )
 
 
-def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[_Told]:
+def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_Told]:
     """Each number's effect, the one that is asked for most first."""
     unlike = _unlike(service, contrast)
     said, emulated = Saying(contrast, name), _emulated(service, contrast)
     floor = noise.pooled([f.noise_floor for f in service.found if f.noise_floor])
     if any(part.spec.qos and "max_load" in part.spec.measure for part in service.parts):
-        value, interval = combined(contrast, _limits(service))
+        value, interval = combined(contrast, by_block.limits(service))
         reason = "" if interval else "how much load fits has no closed interval under some levels"
         number = Number(
             "the highest load within QoS", is_time=False, coverage=BORDER_LEVEL, doubt=emulated
@@ -144,27 +130,29 @@ def _numbers(service: _Service, contrast: Contrast, name: str) -> Iterator[_Told
             number = Number(
                 f"{percentile(quantile)} at {load_share(load)} load",
                 is_time=True,
-                doubt="; ".join(filter(None, (emulated, _late(service, load, quantile)))),
+                doubt="; ".join(filter(None, (emulated, by_block.late(service, load, quantile)))),
                 floor=floor if floor and floor.q == quantile else None,
             )
-            of = said.of_blocks(number, _times(service, load, quantile), unlike=unlike)
+            times = by_block.times(service, load, quantile)
+            runs = by_block.runs(service, load, quantile)
+            of = said.of_blocks(number, times, unlike=unlike, runs=runs)
             yield _Told(of, load, is_tail=quantile != MEDIAN)
         if contrast.factor.endswith(PLACE):
             number = Number(
                 f"the mean at {load_share(load)} load",
                 is_time=True,
-                doubt=_late(service, load, None),
+                doubt=by_block.late(service, load, None),
             )
-            of = said.of_blocks(number, _times(service, load, None), unlike=unlike)
+            of = said.of_blocks(number, by_block.times(service, load, None), unlike=unlike)
             yield _Told(of, load, is_mean=True)
-    peaks = _peaks(service)
+    peaks = by_block.peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
     if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
         number = Number("max RPS", is_time=False, doubt=emulated)
         yield _Told(said.of_blocks(number, peaks, unlike=unlike))
 
 
-def _unlike(service: _Service, contrast: Contrast) -> str:
+def _unlike(service: Combinations, contrast: Contrast) -> str:
     """What else than the factor was not the same: the shield, which not all levels allow."""
     shields: dict[str, set[str]] = {}
     for part in service.parts:
@@ -179,7 +167,7 @@ def _unlike(service: _Service, contrast: Contrast) -> str:
     return f"the shield was not the same ({said}): run with --no-shield to compare"
 
 
-def _emulated(service: _Service, contrast: Contrast) -> str:
+def _emulated(service: Combinations, contrast: Contrast) -> str:
     """That one side alone ran on translated CPUs: the ratio is a translator's first of all."""
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for part, finding in zip(service.parts, service.found, strict=True):
@@ -190,60 +178,6 @@ def _emulated(service: _Service, contrast: Contrast) -> str:
     if len(emulated) != 1 or emulated[0] in found[False]:
         return ""
     return f"{emulated[0]} was emulated (TCG): a ratio to it is first of all what translating costs"
-
-
-def _late(service: _Service, load: float, q: float | None) -> str:
-    """Whether the client's own lag is part of these times (M3); q None: of the mean."""
-    found = (
-        estimate
-        for finding in service.found
-        for point in finding.points
-        for estimate in (point.quantiles if q is not None else (point.mean,))
-        if point.fraction == load and (q is None or estimate.q == q)
-    )
-    return "the client's own lag is part of it" if any(e.lateness_ns for e in found) else ""
-
-
-def _limits(service: _Service) -> dict[Setting, tuple[float, Interval]]:
-    """Highest load and its interval by combination, where both ends are known."""
-    found: dict[Setting, tuple[float, Interval]] = {}
-    for part, finding in zip(service.parts, service.found, strict=True):
-        search = finding.section(MaxLoad)
-        border = search.border if search else None
-        if border is None:
-            continue
-        ends = border.interval_rps
-        is_closed = 0 < ends.lo <= border.estimate_rps <= ends.hi < math.inf
-        if is_closed and border.starts >= BLOCKS_MIN:
-            found[part.levels] = border.estimate_rps, ends
-    return found
-
-
-def _times(service: _Service, load: float, q: float | None) -> Blocks:
-    """A quantile, or the mean (q None), at one load by block and combination, of believed runs, ns.
-
-    Infinite where as many requests were lost: a block of these is not left out.
-    """
-    found: dict[int, dict[Setting, float]] = {}
-    for part, finding in zip(service.parts, service.found, strict=True):
-        for point in finding.points:
-            for run in point.runs if point.fraction == load else ():
-                value = run.mean_ns if q is None else dict(run.quantiles).get(q)
-                if run.is_believed and value:
-                    found.setdefault(run.repeat, {})[part.levels] = value
-    return found
-
-
-def _peaks(service: _Service) -> Blocks:
-    """Throughput of the closed loop by block and combination, requests/s."""
-    found: dict[int, dict[Setting, float]] = {}
-    for part in service.parts:
-        for one in part.given.of(part.spec.label) if part.has_axis else ():
-            outcome, point = one.outcome, one.outcome.point
-            is_peak = point.phase is Phase.PEAK and point.offered_rps is None
-            if is_peak and outcome.verdict is not Verdict.UNKNOWN and outcome.achieved_rps > 0:
-                found.setdefault(point.repeat, {})[part.levels] = outcome.achieved_rps
-    return found
 
 
 def aliases(study: Study, felt: Collection[str], key: str) -> tuple[str, ...]:
@@ -263,7 +197,7 @@ def aliases(study: Study, felt: Collection[str], key: str) -> tuple[str, ...]:
     return tuple(" with ".join(called[f] for f in word) for word in words if {*felt} >= set(word))
 
 
-def _trends(service: _Service, key: str, name: str, found: Sequence[_Told]) -> Iterator[Trend]:
+def _trends(service: Combinations, key: str, name: str, found: Sequence[_Told]) -> Iterator[Trend]:
     """What levels that are amounts do in order, of the tail at one load and of max RPS.
 
     None where two levels do not compare for another reason, which the effects then say.
@@ -278,11 +212,11 @@ def _trends(service: _Service, key: str, name: str, found: Sequence[_Told]) -> I
     texts, q = tuple(map(level_text, ordered)), service.found[0].qos
     tail = q.q if q else TAIL
     if near := _near([one for one in found if one.is_tail]):
-        logs = ladders.logs(key, ordered, _times(service, near.load, tail))
+        logs = ladders.logs(key, ordered, by_block.times(service, near.load, tail))
         what = f"{percentile(tail)} at {load_share(near.load)} load"
-        doubt = _late(service, near.load, tail)
+        doubt = by_block.late(service, near.load, tail)
         yield trend.of(trend.Ladder(what, name, texts, logs, doubt))
-    if peaks := _peaks(service):
+    if peaks := by_block.peaks(service):
         yield trend.of(trend.Ladder("max RPS", name, texts, ladders.logs(key, ordered, peaks)))
 
 
@@ -305,9 +239,9 @@ def _told(found: Sequence[_Told]) -> list[Effect]:
 
 
 def _with(trends: Sequence[Trend], told: Sequence[Effect]) -> list[Effect | Trend]:
-    """Trends say it of all levels; what has none (how much load fits) is told level by level."""
-    known = {one.what for one in trends}
-    return [*trends, *(one for one in told if one.what not in known)] if trends else [*told]
+    """Trends say it of all levels; what has none, or none that is known, is told level by level."""
+    known = {one.what: one for one in trends if one.kind != UNKNOWN}
+    return [*known.values(), *(one for one in told if one.what not in known)]
 
 
 def _sentence(

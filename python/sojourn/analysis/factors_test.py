@@ -221,3 +221,48 @@ def test_two_levels_and_words_have_no_trend() -> None:
     assert [f.trends for f in analysis.study(played(asked(f"{THREADS}=1,2"))).factors] == [()]
     words = analysis.study(played(asked("services.memcached.load.arrivals=poisson,fixed,gamma:2")))
     assert [f.trends for f in words.factors] == [()]
+
+
+def test_a_twin_stands_for_a_run_that_is_not_believed_and_both_are_averaged() -> None:
+    study = spec.load(
+        "max_load_memcached", profile="quick", varied=["load=0.7", f"{THREADS}=1,2"],
+        overrides=['services.memcached.measure=["sweep"]', "run.repeats=3", "run.peak_repeats=3"],
+    )  # fmt: skip
+    whole = effect(analysis.study(played(study)), "threads", "p99 at 70 % load")
+    bad = "/b0/load=0.7,services.memcached.params.threads=2"
+    given = played(study, is_bad=bad)
+    kept = [m for m in given.measured if bad not in m.outcome.point.key]
+    twins = [
+        m for m in given.measured if bad in m.outcome.point.key and "twin" in m.outcome.point.key
+    ]
+    assert twins, "the quick study has A/A pairs"
+    believed = [
+        m for m in played(study).measured if m.outcome.point.key == twins[0].outcome.point.key
+    ]
+    both = replace(given, measured=(*kept, *believed))
+    one = effect(analysis.study(both), "threads", "p99 at 70 % load")
+    assert (whole.blocks, one.blocks) == (3, 3), "the block is told by the twin alone"
+    assert one.noise_gate is not None
+    assert whole.noise_gate is not None
+    assert one.noise_gate > whole.noise_gate * 0.9, "fewer runs, more chance"
+
+
+def test_the_sentence_of_many_combinations_says_of_which_it_is_and_is_said_once() -> None:
+    found = analysis.study(played(asked(f"{THREADS}=1,2,4")))
+    assert found.answer.count("keeps p99") <= 3
+    assert "With threads = " in found.answer or "Under all 3 combinations: " in found.answer
+
+
+def test_an_interval_that_tells_nothing_is_not_read_out() -> None:
+    rng = np.random.default_rng(2)
+    wild = analysis.study(
+        played(
+            asked(f"{THREADS}=1,2", repeats=2),
+            slow=lambda _: float(np.exp(4 * rng.standard_normal())),
+        )
+    )
+    one = effect(wild, "threads", "p99 at 70 % load")
+    assert one.interval is not None
+    assert one.interval.hi / one.interval.lo > 1e4
+    assert "cannot be told" in one.sentence
+    assert "times (" not in one.sentence

@@ -59,6 +59,8 @@ class Run:
 
     Attributes:
         quantiles: (q, ns) pairs; ns None if refused.
+        sample: the same of its own requests, however much they depend on each other: what is
+            compared with other runs, and says nothing alone. None if fewer than two lie above.
         verdict: `unknown` also where the run is believed but too short to decide.
         series: per second: (s since start, achieved requests/s, p50 ns, p99 ns).
         is_believed: its self-checks passed, so its numbers stand, whatever the verdict.
@@ -82,6 +84,7 @@ class Run:
     errors: tuple[tuple[str, int], ...]
     series: tuple[tuple[float, float, float | None, float | None], ...] = ()
     is_believed: bool = True
+    sample: tuple[tuple[float, float | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,6 +328,7 @@ class ServiceFinding:
         setup: service facts for people: version, threads, CPUs, items, scaling.
         sections: what each question found, by its name, those that speak first first.
         noise_floor: what equal runs differ by; None without pairs of them.
+        twins: second runs of a load in the same block (A/A), on no curve.
         probes: the load's client against the probe beside it, run by run.
         resources: what it used, at the QoS crossing and at every load; None in older records.
         kept: what its neighbour kept of its pace alone, loads ascending; () without one that tells.
@@ -346,6 +350,7 @@ class ServiceFinding:
     reasons: tuple[str, ...]
     sections: Mapping[str, Section] = field(default_factory=dict)
     noise_floor: NoiseFloor | None = None
+    twins: tuple[Run, ...] = ()
     probes: tuple[ProbeRow, ...] = ()
     resources: ResourceUse | None = None
     kept: tuple[Kept, ...] = ()

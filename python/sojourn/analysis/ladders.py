@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.analysis.saying import Blocks
+from sojourn.analysis.contrasts import Blocks
 from sojourn.analysis.steps import BLOCKS_MIN
 from sojourn.plan.setting import Level, Setting
 

@@ -47,7 +47,7 @@ def floor(
         pairs = tuple(
             (one.run.fraction or 0.0, a, b)
             for one, other in both
-            if (a := dict(one.run.quantiles).get(at)) and (b := dict(other.run.quantiles).get(at))
+            if (a := dict(one.run.sample).get(at)) and (b := dict(other.run.sample).get(at))
         )
         # Where requests were lost it is infinite; without such pairs the others would seem alike.
         if pairs and all(math.isfinite(a) and math.isfinite(b) for _, a, b in pairs):

@@ -104,8 +104,8 @@ def test_a_study_with_twins_has_the_same_loads_and_a_floor() -> None:
 def test_a_pair_that_lost_requests_is_not_left_out() -> None:
     """Its p99 is infinite, so equal runs differ by more than any number: a lower one is told."""
     judged = pairs(0.1, 5)
-    quantiles = tuple((q, math.inf if q == Q else value) for q, value in judged[1].run.quantiles)
-    lossy = replace(judged[1], run=replace(judged[1].run, quantiles=quantiles))
+    sample = tuple((q, math.inf if q == Q else value) for q, value in judged[1].run.sample)
+    lossy = replace(judged[1], run=replace(judged[1].run, sample=sample))
     found = of([judged[0], lossy, *judged[2:]])
     assert found.q < Q
     assert len(found.pairs) == 5

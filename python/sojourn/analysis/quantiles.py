@@ -111,6 +111,14 @@ def estimate(
     )
 
 
+def sample(times: Times, q: float) -> float | None:
+    """Quantile `q` of these very requests, ns; None if fewer than two lie above it.
+
+    Of one run it says nothing of the next one: it is for comparing many runs.
+    """
+    return times.quantile(q) if times.n * (1 - q) >= EXCEEDANCES_MIN else None
+
+
 def mean_estimate(
     times: Times,
     *,

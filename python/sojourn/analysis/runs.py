@@ -100,6 +100,7 @@ def _run(
             )
             for q in asked(qos)
         ),
+        sample=tuple((q, quantiles.sample(measured.sojourn, q)) for q in asked(qos)),
         verdict=_VERDICTS[decision],
         reasons=reasons,
         timely_ratio=measured.timely_ratio,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sojourn.analysis import noise
-from sojourn.analysis.contrasts import COVERAGE, Contrast, ratio
+from sojourn.analysis import incomplete, noise
+from sojourn.analysis.contrasts import BLOCKS_MIN, COVERAGE, Blocks, Contrast, Counts, ratio
 from sojourn.analysis.findings import Effect, Interval, NoiseFloor
 from sojourn.analysis.words import percent
-from sojourn.plan.setting import Setting, level_text
+from sojourn.plan.setting import level_text
 
-Blocks = Mapping[int, Mapping[Setting, float]]
+TELLS_NOTHING = 1e4  # from one end of an interval to the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +32,18 @@ class Saying:
     contrast: Contrast
     name: str
 
-    def of_blocks(self, number: Number, values: Blocks, *, unlike: str) -> Effect:
-        """An effect from values by block and combination."""
+    def of_blocks(
+        self, number: Number, values: Blocks, *, unlike: str, runs: Counts | None = None
+    ) -> Effect:
+        """An effect from values by block and combination; of one run each if `runs` is None."""
         logs = self.contrast.by_block(values)
         lost = sum(map(math.isnan, logs))
+        few = not lost and len(logs) < BLOCKS_MIN
+        if few and (found := incomplete.fitted(self.contrast, values)):
+            said = self.effect(
+                number, found.ratio, found.interval, blocks=found.blocks, reason="", unlike=unlike
+            )
+            return _held(said, number.floor, found.spread)
         value, interval = ratio(logs) if not lost else (None, None)
         if lost:
             reason = f"it is infinite in {lost} of {len(logs)} blocks: requests were lost"
@@ -45,14 +52,7 @@ class Saying:
         else:
             reason = "" if interval else "one block tells no interval (see run.repeats)"
         said = self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
-        if not said.ratio or number.floor is None:
-            return said
-        spread = self.contrast.spread(values)
-        apart = noise.gate(number.floor, spread)
-        is_noise = noise.is_within(number.floor, said.ratio, spread)
-        tail = f", within the noise of equal runs ({percent(math.expm1(apart))})"
-        sentence = said.sentence + tail if is_noise else said.sentence
-        return replace(said, noise_gate=math.exp(apart), is_noise=is_noise, sentence=sentence)
+        return _held(said, number.floor, self.contrast.spread(values, runs)) if logs else said
 
     def effect(
         self,
@@ -84,6 +84,19 @@ class Saying:
         )
 
 
+def _held(said: Effect, floor: NoiseFloor | None, spread: float) -> Effect:
+    """The effect, held against what equal runs differ by."""
+    if not said.ratio or floor is None:
+        return said
+    apart = noise.gate(floor, spread)
+    is_noise = noise.is_within(floor, said.ratio, spread)
+    if said.interval and said.interval.hi / said.interval.lo > TELLS_NOTHING:
+        return replace(said, noise_gate=math.exp(apart), is_noise=is_noise)
+    tail = f", within the noise of equal runs ({percent(math.expm1(apart))})"
+    sentence = said.sentence + tail if is_noise else said.sentence
+    return replace(said, noise_gate=math.exp(apart), is_noise=is_noise, sentence=sentence)
+
+
 def _words(
     number: Number, under: str, base: str, value: float | None, interval: Interval | None
 ) -> str:
@@ -93,6 +106,8 @@ def _words(
     beside = f"as {'long' if number.is_time else 'high'} {under} as with {base}"
     if interval is None:
         return f"{number.what} was {_digits(value)} times {beside}"
+    if interval.hi / interval.lo > TELLS_NOTHING:
+        return f"{number.what} {under} cannot be told beside {base}: blocks differ by far too much"
     ends = f"{_digits(interval.lo)} to {_digits(interval.hi)}"
     same = ", which may be no difference" if interval.lo <= 1 <= interval.hi else ""
     return f"{number.what} is {_digits(value)} times ({ends}) {beside}{same}"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.analysis.contrasts import Contrast, combined
+from sojourn.analysis.contrasts import Blocks, Contrast, combined
 from sojourn.analysis.findings import Effect, FactorFinding, Interval
 from sojourn.analysis.method import Method
-from sojourn.analysis.saying import Blocks, Number, Saying
+from sojourn.analysis.saying import Number, Saying
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 

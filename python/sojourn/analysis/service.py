@@ -100,6 +100,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
             *probe_client.doubts(probes),
         ),
         noise_floor=noise.floor(swept, q),
+        twins=tuple(j.run for j in swept if noise.is_twin(j)),
         probes=probes,
         resources=resources.find(measured, spec.label, said),
         kept=pace.kept(given, spec),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sojourn.analysis import factors, point_row, questions, service
 from sojourn.analysis.combinations import parts
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import Findings
+from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.words import worst
 from sojourn.plan.left_out import GIVEN_UP, SKIPPED
 from sojourn.spec import ServiceSpec
@@ -37,10 +39,10 @@ def study(given: StudyData) -> Findings:
         for kind in questions.KINDS.values()
     )
     sections = {name: section for name, section in whole if section}
-    workers = (part.given.workers.get(part.spec.label) for part in asked)
+    workers = [part.given.workers.get(part.spec.label) for part in asked]
     said = [section.headline for section in sections.values() if section.leads]
     said += [factor.sentence for factor in effects]
-    said += map(service.headline, services, workers)
+    said += _headlines(services, [*map(service.headline, services, workers)])
     said += [section.headline for section in sections.values() if not section.leads]
     said += [_missing(given)]
     verdicts = [s.verdict for s in services]
@@ -69,6 +71,36 @@ def study(given: StudyData) -> Findings:
             {run.key: run for s in services for point in s.points for run in point.runs},
         ),
     )
+
+
+def _headlines(services: Sequence[ServiceFinding], said: Sequence[str]) -> list[str]:
+    """The sentence of each combination, those that are alike once, what is unknown last.
+
+    >>> _headlines((), ())
+    []
+    """
+    whose: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for found, sentence in zip(services, said, strict=True):
+        whose[found.label, sentence].append(found.service.removeprefix(f"{found.label}, "))
+    alike = sorted(whose.items(), key=lambda one: one[0][1].startswith("Whether"))
+    every = Counter(found.label for found in services)
+    return [_under(titles, every[label], text) for (label, text), titles in alike if text]
+
+
+def _under(titles: Sequence[str], of: int, said: str) -> str:
+    """The sentence, with the combinations that it is of.
+
+    >>> _under(["threads = 1", "threads = 2"], 3, "Whether it holds is unknown.")
+    'With threads = 1 or threads = 2: whether it holds is unknown.'
+    """
+    if of == 1:
+        return said
+    under = f"With {' or '.join(titles)}"
+    if len(titles) == of:
+        under = f"Under all {of} combinations"
+    elif len(titles) > NAMED_MAX:
+        under = f"Under {len(titles)} of {of} combinations"
+    return f"{under}: {said[0].lower()}{said[1:]}"
 
 
 def _missing(given: StudyData) -> str:

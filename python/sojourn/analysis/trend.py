@@ -35,6 +35,7 @@ METHOD = Method(
 )
 
 LEVELS_MIN = 3
+UNKNOWN = "unknown"  # too few blocks, or requests were lost
 FLAT = math.log(1.1)
 CLIFF = math.log(2)
 MOST = 2 / 3  # of all change, that one step makes
@@ -70,12 +71,10 @@ def of(ladder: Ladder) -> Trend:
     lost = int(np.isinf(ladder.logs).any(axis=1).sum())
     if lost:
         why = f"it is infinite in {lost} of {len(ladder.logs)} blocks: requests were lost"
-        return _trend(ladder, "unknown", f"what {ladder.name} does to {ladder.what}: {why}")
+        return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {why}")
     found = steps.fitted(ladder.logs)
     if found is None:
-        return _trend(
-            ladder, "unknown", f"what {ladder.name} does to {ladder.what}: {_few(ladder)}"
-        )
+        return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {_few(ladder)}")
     if _is_flat(found):
         text = f"{ladder.what} is flat: within 10 % from {_span(ladder, 0, -1)}"
         return _trend(ladder, "flat", text)

@@ -185,6 +185,7 @@ def run(
         })  # fmt: skip
     else:
         to_stdout().print(table_of(going.entries))
+        _say_answers(going.entries)
     return going.exit
 
 
@@ -225,7 +226,7 @@ class _Show:
 
         def above(left_s: float) -> Sequence[Table]:
             gone_s = time.monotonic() - began_s
-            return (table_of(self._entries, now_s=gone_s, left_s=left_s, is_short=True),)
+            return (table_of(self._entries, now_s=gone_s, left_s=left_s),)
 
         with Display(one.study, is_quiet=self._is_quiet, above=above) as display:
             yield display
@@ -242,24 +243,19 @@ class _Show:
                 self.line(f"{entry.study}: {entry.state}: {entry.said}")
 
 
-def table_of(
-    entries: Sequence[Entry], *, now_s: float = 0.0, left_s: float = 0.0, is_short: bool = False
-) -> Table:
+def table_of(entries: Sequence[Entry], *, now_s: float = 0.0, left_s: float = 0.0) -> Table:
     """Study, state, points, time: what it took, or what is left.
 
     Args:
         entries: in order.
         now_s: that the study which is measured now has taken, s.
         left_s: that it will take, s.
-        is_short: without what they say.
     """
     table = new_table()
     table.add_column("study", overflow="fold", max_width=26)
     table.add_column("state", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
-    if not is_short:
-        table.add_column("answer, or why there is none", overflow="fold", min_width=30)
     for entry in entries:
         state = f"[{_COLORS.get(entry.state, 'dim')}]{entry.state}[/]"
         points, took = str(entry.points or "-"), show_s(entry.wall_s) if entry.wall_s else "-"
@@ -267,9 +263,18 @@ def table_of(
             points, took = f"~{entry.planned}", f"~{show_s(entry.planned_s)}"
         elif entry.state == "measuring":
             points, took = f"~{entry.planned}", f"{show_s(now_s)}, ~{show_s(left_s)} left"
-        row = [escape(entry.study), state, points, took]
-        table.add_row(*row, *([] if is_short else [escape(_said(entry))]))
+        table.add_row(escape(entry.study), state, points, took)
     return table
+
+
+def _say_answers(entries: Sequence[Entry]) -> None:
+    """What each study says, or why it says nothing, as a paragraph."""
+    from rich.padding import Padding
+
+    for entry in entries:
+        if entry.said:
+            to_stdout().print(f"\n[bold]{escape(entry.study)}[/], {entry.state}:")
+            to_stdout().print(Padding(escape(_said(entry)), (0, 0, 0, 2)))
 
 
 def _said(entry: Entry) -> str:

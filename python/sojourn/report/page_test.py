@@ -179,7 +179,7 @@ def rendered(file: Path) -> Parsed:
             str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--disable-quic", f"--user-data-dir={file.parent / 'profile'}",
-            "--virtual-time-budget=60000", "--dump-dom", file.as_uri(),
+            "--virtual-time-budget=600000", "--dump-dom", file.as_uri(),
         ],
         capture_output=True, text=True, timeout=100, check=True,
     ).stdout  # fmt: skip
