@@ -135,7 +135,8 @@ pub struct Job {
     /// logged, beside the load, by a sentinel on each of them (METHOD M29). 0: unknown, no log.
     pub server_pid: u32,
     /// CPUs of a synthetic service, which is part of the instrument: their outages are the
-    /// instrument's too, and a sentinel watches each. Empty for any real service (METHOD M27).
+    /// instrument's too, and a sentinel watches each, and by `server_pid` its threads' waits for a CPU.
+    /// Empty for any real service (METHOD M27).
     pub instrument_cpus: String,
     /// File by which clients on one CPU take turns (`turns`); needs `wait` = yield and `cpus`. Empty: the
     /// kernel has to choose.

@@ -104,12 +104,12 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
     let together = Together::new(threads.len());
     let (shown, looks) = (live.clone(), Arc::clone(&protocol));
     // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
-    let over_ns = resolved.outage_over_ns;
+    let (over_ns, cpus) = (resolved.outage_over_ns, &resolved.instrument_cpus);
     let sentinels = [
         (!resolved.wait.is_busy())
             .then(|| Sentinels::start(&resolved.cpus, threads.len(), over_ns)),
-        (!resolved.instrument_cpus.is_empty())
-            .then(|| Sentinels::start_over_service(&resolved.instrument_cpus, over_ns)),
+        (!cpus.is_empty())
+            .then(|| Sentinels::start_over_service(cpus, over_ns, resolved.job.server_pid)),
     ];
     // A synthetic service is part of the instrument: what stops it is an outage, not a disturbance.
     let watched = resolved.server_cpus.as_ref().filter(|_| resolved.instrument_cpus.is_empty());

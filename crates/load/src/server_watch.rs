@@ -28,8 +28,9 @@ use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
 pub use ledger::{By, Ledger, Reading, Stop};
 
 use crate::cpu;
-use threads::Task;
-pub(crate) use threads::reading_of;
+
+pub use threads::Task;
+pub(crate) use threads::{of_process, reading_of};
 
 /// Between two wake-ups. Each takes 10 to 20 µs of the server's CPU on a virtual machine (1.8 % of it
 /// with one a millisecond, measured), so they come no more often than windows need, which are 2 ms

@@ -50,7 +50,7 @@ def test_the_path_is_what_constant_service_shows() -> None:
     given = run_oracle(asked, seed=4, path_ns=12_000)
     fixed = asked.services[1]
     assert fixed.check is not None
-    assert oracle.path_ns(fixed.check, given.of(fixed.label)) == pytest.approx(12_000, rel=0.01)
+    assert oracle.path(fixed.check, given.of(fixed.label)).ns == pytest.approx(12_000, rel=0.01)
     assert len({row.reasons[-1] for row in rows_of(study(given))}) == 1
 
 
@@ -94,7 +94,7 @@ def test_comparisons_are_three_for_each_load_and_none_of_the_null_service() -> N
     two = [check("M/M/1", rho=(0.5, 0.8)), check("null", rates=("1k",), rho=(0.5,))]
     assert oracle.comparisons(two) == 6
     assert oracle.confidence(0) == oracle.confidence(1) == pytest.approx(0.95)
-    assert oracle.rows(two[1], [], 6, 0.0) == ()
+    assert oracle.rows(two[1], [], 6, oracle.Path()) == ()
 
 
 def estimated(lo: float | None, hi: float, value: float = 100.0) -> Estimate:
@@ -120,7 +120,7 @@ def estimated(lo: float | None, hi: float, value: float = 100.0) -> Estimate:
 def test_theory_has_to_lie_in_an_interval_that_could_have_seen_an_error(
     lo: float | None, hi: float, verdict: str, words: str
 ) -> None:
-    found, reasons = oracle._verdict(estimated(lo, hi, 120.0), 100.0, 7_000.0, 0.99, 5)
+    found, reasons = oracle._verdict(estimated(lo, hi, 120.0), 100.0, oracle.Path(7_000.0), 0.99, 5)
     assert found == verdict
     assert reasons[0].startswith(words)
     if lo is not None:
@@ -141,7 +141,7 @@ def point(rho: float, *, verdict: str = "holds", reason: str = "") -> Measured:
 def test_a_row_is_theory_shifted_by_the_path_beside_what_was_measured() -> None:
     system = check("M/M/1", rho=(0.5, 0.7))
     low, late = point(0.5), point(0.7, verdict="unknown", reason="late")
-    found = oracle.rows(system, [late, low], 6, 20e3)
+    found = oracle.rows(system, [late, low], 6, oracle.Path(20e3))
     assert [(r.rho, r.quantity) for r in found] == [
         (rho, name) for rho in (0.5, 0.7) for name in ("mean", "p95", "p99")
     ]
@@ -159,7 +159,7 @@ def test_a_row_is_theory_shifted_by_the_path_beside_what_was_measured() -> None:
     for row in found[3:]:
         assert (row.verdict, row.reasons) == (Verdict.UNKNOWN, ("late",))
         assert (row.estimate.value, row.estimate.refused) == (None, "no run can be believed")
-    (mean, *_) = oracle.rows(check("M/M/n", servers=2, rho=(0.9,)), [], 6, 0.0)
+    (mean, *_) = oracle.rows(check("M/M/n", servers=2, rho=(0.9,)), [], 6, oracle.Path())
     assert (mean.system, mean.reasons) == ("M/M/2", ("not measured",))
 
 
@@ -168,12 +168,37 @@ def test_the_path_is_what_the_tenth_that_waited_least_shows_at_the_lowest_load()
     late = point(0.3, verdict="unknown")
     times = [point(rho).sojourn for rho in (0.5, 0.7)]
     p10 = [t.at_rank(10_000)[0] for t in times]
-    found = oracle.path_ns(system, [point(0.7), late, point(0.5)])
+    found = oracle.path(system, [point(0.7), late, point(0.5)]).ns
     assert found == pytest.approx(p10[0] - oracle.theory(system, 0.5, 0.1))
     assert found == pytest.approx(20e3, rel=0.5)
     quick = replace(point(0.5), sojourn=from_values(np.full(10, 5.0)))
-    assert oracle.path_ns(system, [quick]) == 0.0
-    assert oracle.path_ns(system, [late]) == oracle.path_ns(system, []) == 0.0
-    both = oracle.path_ns(system, [point(0.5), replace(quick, sojourn=from_values(
+    assert oracle.path(system, [quick]).ns == 0.0
+    assert oracle.path(system, [late]) == oracle.path(system, []) == oracle.Path()
+    both = oracle.path(system, [point(0.5), replace(quick, sojourn=from_values(
         np.full(10, p10[0] + 8e3)))])  # fmt: skip
-    assert both == pytest.approx(found + 4e3)
+    assert both.ns == pytest.approx(found + 4e3)
+
+
+def test_of_a_fixed_service_the_path_is_the_median_of_those_that_did_not_wait() -> None:
+    """Half wait for nothing at ρ = 0.5: their paths lie between 10 and 30 µs, evenly."""
+    system = check("M/D/1", rho=(0.5,))
+    way = np.random.default_rng(3).uniform(10e3, 30e3, 50_000)
+    times = np.concatenate([1e6 + way, np.linspace(1.1e6, 3e6, 50_000)])
+    found = oracle.path(system, [replace(point(0.5), sojourn=from_values(times))])
+    assert found.ns == pytest.approx(20e3, rel=0.02)
+    assert found.spread_ns == pytest.approx(6e3, rel=0.05)  # the least tenth of all: up to 14 µs
+
+
+@pytest.mark.parametrize(("off_ns", "verdict"), [(0, "holds"), (1, "violated"), (-1, "violated")])
+def test_theory_may_be_off_by_how_far_paths_differ_and_no_further(
+    off_ns: int, verdict: str
+) -> None:
+    system, spread = check("M/M/1", rho=(0.5,)), 400e3
+    low = point(0.5)
+    bare = oracle.rows(system, [low], 3, oracle.Path(20e3))[0].estimate
+    assert bare.interval is not None
+    ideal = oracle.theory(system, 0.5, None)
+    # Just at the end of what the spread allows, and 1 µs beyond it.
+    edge = bare.interval.hi + spread if off_ns >= 0 else bare.interval.lo - spread
+    shift = oracle.Path(edge - ideal + 1e3 * off_ns - (1.0 if off_ns == 0 else 0.0), spread)
+    assert oracle.rows(system, [low], 3, shift)[0].verdict == verdict

@@ -247,10 +247,10 @@ def test_the_path_is_that_of_the_constant_service_or_each_system_s_own() -> None
     (mm1, md1), (own,) = (check.compared(g)[::3] for g in (both, alone))
     of = specs[1].check
     assert of is not None
-    path = oracle.path_ns(of, both.of("md1"))
+    path = oracle.path(of, both.of("md1")).ns
     assert mm1.theory_ns == pytest.approx(100_000 + path)
     assert md1.theory_ns == pytest.approx(75_000 + path)
     truth = specs[0].check
     assert truth is not None
-    assert own.theory_ns == pytest.approx(100_000 + oracle.path_ns(truth, alone.of("mm1")))
+    assert own.theory_ns == pytest.approx(100_000 + oracle.path(truth, alone.of("mm1")).ns)
     assert "all 3 comparisons" in " ".join(own.reasons)

@@ -109,7 +109,8 @@ def _gradual(ladder: Ladder, found: Steps, sure: Sequence[int]) -> Trend:
     ups = {found.between(nth, nth + 1).mean > 0 for nth in sure}
     is_told = ends[1].lo > 1 if ups == {True} else ends[1].hi < 1
     if len(ups) > 1 or not is_told:
-        way = "goes up and down" if len(ups) > 1 else f"goes {'up' if ups == {True} else 'down'}"
+        is_both = len(ups) > 1 or not ends[1].lo <= 1 <= ends[1].hi  # in all it goes the other way
+        way = "goes up and down" if is_both else f"goes {'up' if ups == {True} else 'down'}"
         here = _span(ladder, sure[0], sure[0] + 1)
         text = f"{ladder.what} {way} with {ladder.name}, first between {here}: {in_all}"
         return _trend(ladder, "mixed", text, ends)

@@ -103,6 +103,14 @@ def test_a_step_up_that_is_lost_again_is_no_rise() -> None:
     assert "goes up with size, first between size = 1 and 2: to 8 × 0.648" in found.sentence
 
 
+def test_a_step_up_is_no_rise_where_it_surely_falls_in_all() -> None:
+    made = np.array([[0, 0.2, -0.1, -0.3], [0, 0.21, 0.1, -0.31], [0, 0.2, -0.3, -0.3]])
+    found = trend.of(Ladder("max RPS", "size", ("1", "2", "4", "8"), made))
+    assert found.interval is not None
+    assert found.interval.hi < 1
+    assert "goes up and down with size, first between size = 1 and 2: to 8 ×" in found.sentence
+
+
 def test_blocks_with_lost_requests_are_not_left_out() -> None:
     made = logs(1, 1, 5)
     made[2] = [0, math.inf, math.inf]

@@ -103,10 +103,10 @@ class RunningService:
     def watched(self) -> dict[str, Any]:
         """Keys of a measured point's job: whose threads the log of the server's CPUs follows (M29).
 
-        Not for a synthetic service: its CPUs have a sentinel as part of the instrument.
+        What stops a synthetic service is an outage of the instrument instead.
         """
         where = self.placement
-        if self.process is None or self.service.is_instrument or self.has_company:
+        if self.process is None or self.has_company:
             return {}
         if self.service.is_foreign and not {*where.server}.isdisjoint(where.client):
             return {}  # it may run on every CPU, the client's too: the log would be about that

@@ -19,6 +19,13 @@ pub struct Task {
     is_followed: bool,
 }
 
+impl Task {
+    /// What it has waited for a CPU so far, ns; `None`: it has ended.
+    pub fn waited_ns(&self) -> Option<u64> {
+        reading_of(&self.schedstat).map(|reading| reading.waited_ns)
+    }
+}
+
 /// The threads of `pid` and of its descendants that may run on one of `cpus`.
 pub fn of_process(pid: u32, cpus: &[usize]) -> Vec<Task> {
     let pids = family(pid);

@@ -108,12 +108,12 @@ def compared(given: StudyData) -> tuple[CheckRow, ...]:
         if NAME in part.spec.measure and part.spec.check and KIND.is_part(part.spec)
     ]
     count = oracle.comparisons([check for check, _ in systems])
-    fixed = next((oracle.path_ns(*s) for s in systems if s[0].system == "M/D/1"), None)
+    fixed = next((oracle.path(*s) for s in systems if s[0].system == "M/D/1"), None)
     return tuple(
         row
         for check, measured in systems
         for row in oracle.rows(
-            check, measured, count, oracle.path_ns(check, measured) if fixed is None else fixed
+            check, measured, count, oracle.path(check, measured) if fixed is None else fixed
         )
     )
 
