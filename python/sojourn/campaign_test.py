@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -208,3 +209,10 @@ def test_exits_count_answers() -> None:
     assert exit_of(index.ANSWERED, index.SKIPPED) == Exit.VIOLATED
     assert exit_of(index.UNDECIDED) == Exit.VIOLATED
     assert exit_of(index.SKIPPED, index.SKIPPED) == Exit.UNKNOWN
+
+
+def test_a_study_that_says_what_factors_do_shows_no_verdict_where_its_target_is_undecided() -> None:
+    told = index.Entry(study="a", question="?", state=index.ANSWERED, verdict="unknown")
+    assert told.told_verdict == ""
+    assert replace(told, verdict="violated").told_verdict == "violated"
+    assert replace(told, state=index.UNDECIDED).told_verdict == "unknown"

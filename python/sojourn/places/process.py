@@ -115,6 +115,11 @@ class Process:
         """Its stderr, if it was started with a pipe."""
         return self._warden.stderr
 
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs by now, if it has not ended: a guest boots first."""
+        return True
+
     def poll(self, within_s: float = 0.0) -> Ended | None:
         """How it ended; None if it has not within `within_s`."""
         if self._ended is None:

@@ -58,6 +58,11 @@ class Entry:
         """The answer, or why there is none."""
         return self.answer or "; ".join(filter(None, (self.reason, self.mend)))
 
+    @property
+    def told_verdict(self) -> str:
+        """Its verdict; "" where it answers what factors do, and a target is left undecided."""
+        return "" if self.state == ANSWERED and self.verdict == "unknown" else self.verdict
+
 
 def answer(entries: Sequence[Entry]) -> str:
     """The page's one sentence.

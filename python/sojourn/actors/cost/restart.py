@@ -1,12 +1,14 @@
 """A container or VM that is ended and started anew, with a program in it that only sleeps.
 
 It has a place of its own and leaves the service where it is: what is timed is what the runtime and
-the kernel do, from the order to end the old one until the first process of the new one runs.
+the kernel do, from the order to end the old one until the first process of the new one runs: of a
+virtual machine, until its guest has booted and started the program.
 """
 
 from __future__ import annotations
 
 import signal
+import time
 from functools import partial
 
 from sojourn import places, programs
@@ -18,6 +20,7 @@ from sojourn.places.process import Process
 
 SLEEP = "sleep"
 LOG = "restart.log"
+POLL_S = 0.005  # how exactly it is seen that a guest has booted
 
 
 class Restart(Mechanism):
@@ -48,6 +51,9 @@ class Restart(Mechanism):
             log=self._given.folder / LOG,
             cpus=self._given.cpus,
         )
+        until = time.monotonic() + self._place.start_s_max
+        while not self._task.is_up and time.monotonic() < until and not self._task.poll(POLL_S):
+            pass  # a guest boots
         self._pids = self._pids[1], self._task.pid
 
     def act(self, which: int) -> None:
@@ -64,7 +70,7 @@ class Restart(Mechanism):
     def amiss(self, which: int) -> str:
         """Whether it runs, and is another than before."""
         del which
-        if self._task is None or self._task.poll() is not None:
+        if self._task is None or self._task.poll() is not None or not self._task.is_up:
             return "it does not run"
         return "" if self._pids[0] != self._pids[1] else "it is the same as before"
 

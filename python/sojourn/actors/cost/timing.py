@@ -157,7 +157,7 @@ def under_load(
     every: Sequence[Timed], given: Given, count_of: Mapping[bool, int],
     *, length_s: float, seed: int, stop: Stop,
 ) -> None:  # fmt: skip
-    """A turn for each mechanism that is there, in an order drawn by lot.
+    """A turn for each mechanism that is there, in an order drawn by lot, restarts last.
 
     Args:
         every: as `looked` gave them; times go there.
@@ -170,6 +170,7 @@ def under_load(
     lot = random.Random(seed)  # noqa: S311  # not a secret
     left = [one for one in every if not one.missing]
     lot.shuffle(left)
+    left.sort(key=lambda one: one.kind.is_restart)  # a single one may take all that is left
     began = time.monotonic()
     for turn, one in enumerate(left):
         share_s = (began + length_s - time.monotonic()) / (len(left) - turn)

@@ -79,6 +79,11 @@ class Guest(Process):
             self._channel.close()
         return self._ended
 
+    @property
+    def is_up(self) -> bool:
+        """Whether its guest has booted and started it."""
+        return self.booted_s is not None
+
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the service, by its agent."""
         if self.poll() is None:
