@@ -78,7 +78,8 @@ fn what_was_known_in_another_window_is_not_used() {
         });
         let late = log.check(&records);
         let windows = outcome.sampling.windows.unwrap();
-        judge(windows >= 8, || format!("{windows} windows"))?;
+        // Where attaching is slow, on a busy machine, they are longer and fewer.
+        judge(windows >= 4, || format!("{windows} windows"))?;
         judge(records.len() > 30, || format!("{} of {}", records.len(), log.len()))?;
         judge(late == 0, || format!("{late} of {} arrived late", records.len()))?;
         clean(&outcome)?;
