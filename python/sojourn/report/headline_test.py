@@ -9,9 +9,9 @@ from sojourn.analysis.findings import (
     FactorFinding,
     Findings,
     Interval,
-    PointRow,
     Trend,
 )
+from sojourn.analysis.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import headline, testing
 
