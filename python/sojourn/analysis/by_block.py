@@ -30,7 +30,7 @@ class Combinations:
 
     @property
     def label(self) -> str:
-        """Of the service."""
+        """The label of the service that all combinations are of."""
         return self.parts[0].spec.label
 
     def levels(self, key: str) -> tuple[Level, ...]:
