@@ -23,12 +23,10 @@ use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
 use crate::cpu;
 use crate::marks::Outage;
 use crate::outage::Watch;
-use crate::server_watch::{Task, of_process};
+use crate::server_watch::{GAP_MIN_NS, Task, of_process};
 
 /// Between two wake-ups.
 const TICK_NS: u64 = 1_000_000;
-/// Waits of a service that are shorter together, from tick to tick, say nothing.
-const GAP_MIN_NS: u64 = 200_000;
 /// Outages listed; more are counted only.
 const LISTED_MAX: usize = 65_536;
 
@@ -212,21 +210,27 @@ impl Waits {
         Self { tasks, waited_ns, read_at_ns: Monotonic.now_ns() }
     }
 
-    /// Notes what they waited since the last tick. A wait is counted when it ends, which may be at
-    /// any moment since then: half of that time is added to it.
+    /// Notes what they waited since the last tick.
     fn note(&mut self, watch: &mut Watch, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.read_at_ns);
         for (task, old_ns) in self.tasks.iter().zip(&mut self.waited_ns) {
             let new_ns = task.waited_ns();
             let waited_ns = old_ns.zip(new_ns).map_or(0, |(old, new)| new.saturating_sub(old));
             *old_ns = new_ns;
-            if waited_ns >= GAP_MIN_NS {
-                let length_ns = waited_ns + since_ns / 2;
-                list(watch, Outage { start_ns: now_ns.saturating_sub(length_ns), length_ns });
+            if let Some(outage) = of_wait(waited_ns, since_ns, now_ns) {
+                list(watch, outage);
             }
         }
         self.read_at_ns = now_ns;
     }
+}
+
+/// The outage that a wait told at `now_ns` is; `None`: too short. A wait is counted when it ends, which
+/// may be at any moment of the `since_ns` since the last look: half of that time is added to it.
+fn of_wait(waited_ns: u64, since_ns: u64, now_ns: u64) -> Option<Outage> {
+    let length_ns = waited_ns + since_ns / 2;
+    let outage = Outage { start_ns: now_ns.saturating_sub(length_ns), length_ns };
+    (waited_ns >= GAP_MIN_NS).then_some(outage)
 }
 
 #[cfg(test)]
@@ -260,16 +264,13 @@ mod tests {
         waits.waited_ns = waits.tasks.iter().map(Task::waited_ns).collect();
         waits.note(&mut watch, now_ns);
         assert!(watch.outages.iter().all(|o| o.length_ns >= GAP_MIN_NS), "{:?}", watch.outages);
-        watch.outages.clear();
-        // As if each had waited 3 ms since.
-        for old in waits.waited_ns.iter_mut().flatten() {
-            *old = old.saturating_sub(3_000_000);
-        }
-        let had = waits.waited_ns.iter().flatten().filter(|&&old| old > 0).count();
-        waits.note(&mut watch, now_ns + TICK_NS);
-        assert!(watch.outages.len() >= had);
-        let whole = |o: &Outage| o.start_ns + o.length_ns == now_ns + TICK_NS;
-        assert!(watch.outages.iter().all(whole), "{:?}", watch.outages);
+        assert_eq!(waits.read_at_ns, now_ns);
+
+        let (none, short, long) = (0, GAP_MIN_NS - 1, 3_000_000);
+        assert_eq!(of_wait(none, TICK_NS, 10_000_000), None);
+        assert_eq!(of_wait(short, TICK_NS, 10_000_000), None);
+        let found = of_wait(long, TICK_NS, 10_000_000);
+        assert_eq!(found, Some(Outage { start_ns: 6_500_000, length_ns: 3_500_000 }));
     }
 
     #[test]

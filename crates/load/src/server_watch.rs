@@ -30,7 +30,7 @@ pub use ledger::{By, Ledger, Reading, Stop};
 use crate::cpu;
 
 pub use threads::Task;
-pub(crate) use threads::{of_process, reading_of};
+pub(crate) use threads::{GAP_MIN_NS, of_process, reading_of};
 
 /// Between two wake-ups. Each takes 10 to 20 µs of the server's CPU on a virtual machine (1.8 % of it
 /// with one a millisecond, measured), so they come no more often than windows need, which are 2 ms

@@ -66,25 +66,21 @@ def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:
     return found
 
 
-def times(service: Combinations, load: float, q: float | None) -> Blocks:
+def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, Counts]:
     """A quantile, or the mean (q None), at one load by block and combination, ns.
 
-    Of believed runs: the geometric mean of a run and its twin. Infinite where as many requests were
-    lost: a block of these is not left out.
+    Of believed runs: the geometric mean of a run and its twin, and of how many runs each is that.
+    Infinite where as many requests were lost: a block of these is not left out.
     """
     logs = _logs(service, load, q)
-    return {
+    means = {
         block: {levels: math.exp(math.fsum(of) / len(of)) for levels, of in found.items()}
         for block, found in logs.items()
     }
-
-
-def runs(service: Combinations, load: float, q: float | None) -> Counts:
-    """Of how many runs each of `times` is the mean."""
-    logs = _logs(service, load, q)
-    return {
+    counts = {
         block: {levels: len(of) for levels, of in found.items()} for block, found in logs.items()
     }
+    return means, counts
 
 
 def _logs(

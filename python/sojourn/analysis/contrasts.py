@@ -102,11 +102,7 @@ class Contrast:
                 found.append(math.fsum(terms) if is_finite else math.nan)
         return tuple(found)
 
-    def spread(
-        self,
-        values: Blocks,
-        runs: Counts | None = None,
-    ) -> float:
+    def spread(self, values: Blocks, runs: Counts | None = None) -> float:
         """Standard deviation of the mean log ratio by chance alone, for one of 1 of two runs.
 
         Weights w of runs that are independent: var(Σ w·ln t) = Σ w²·var(ln t), and the log ratio

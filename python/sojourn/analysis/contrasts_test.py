@@ -177,3 +177,12 @@ def test_what_chance_makes_of_an_effect_is_its_spread(design: Design, blocks: in
     found = np.std([np.mean(contrast.by_block(values)) for values in drawn]) / (math.sqrt(2) * 0.1)
     assert contrast.spread(drawn[0]) == pytest.approx(found, rel=0.1)
     assert contrast.spread(drawn[0]) == pytest.approx(1 / math.sqrt(blocks * len(mine) / 2))
+
+
+def test_the_mean_of_two_runs_is_by_chance_as_far_off_as_one_by_the_root_of_two() -> None:
+    known = cells(Design(), "a", "b")
+    contrast = Contrast(known, "a", 1, 2, is_fraction=False)
+    values = by_block(known, 3, {"a": 0.5, "b": 0.7}, np.random.default_rng(1), 0.2)
+    one, two = ({b: dict.fromkeys(known, n) for b in values} for n in (1, 2))
+    assert contrast.spread(values, one) == pytest.approx(contrast.spread(values))
+    assert contrast.spread(values, two) == pytest.approx(contrast.spread(values) / math.sqrt(2))

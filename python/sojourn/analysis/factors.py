@@ -133,8 +133,7 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
                 doubt="; ".join(filter(None, (emulated, by_block.late(service, load, quantile)))),
                 floor=floor if floor and floor.q == quantile else None,
             )
-            times = by_block.times(service, load, quantile)
-            runs = by_block.runs(service, load, quantile)
+            times, runs = by_block.times(service, load, quantile)
             of = said.of_blocks(number, times, unlike=unlike, runs=runs)
             yield _Told(of, load, is_tail=quantile != MEDIAN)
         if contrast.factor.endswith(PLACE):
@@ -143,7 +142,8 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
                 is_time=True,
                 doubt=by_block.late(service, load, None),
             )
-            of = said.of_blocks(number, by_block.times(service, load, None), unlike=unlike)
+            times, runs = by_block.times(service, load, None)
+            of = said.of_blocks(number, times, unlike=unlike, runs=runs)
             yield _Told(of, load, is_mean=True)
     peaks = by_block.peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
@@ -212,7 +212,8 @@ def _trends(service: Combinations, key: str, name: str, found: Sequence[_Told]) 
     texts, q = tuple(map(level_text, ordered)), service.found[0].qos
     tail = q.q if q else TAIL
     if near := _near([one for one in found if one.is_tail]):
-        logs = ladders.logs(key, ordered, by_block.times(service, near.load, tail))
+        times, _ = by_block.times(service, near.load, tail)
+        logs = ladders.logs(key, ordered, times)
         what = f"{percentile(tail)} at {load_share(near.load)} load"
         doubt = by_block.late(service, near.load, tail)
         yield trend.of(trend.Ladder(what, name, texts, logs, doubt))

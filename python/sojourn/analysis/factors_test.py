@@ -11,6 +11,7 @@ import pytest
 from sojourn import analysis, spec
 from sojourn.analysis.data import Measured, StudyData
 from sojourn.analysis.findings import Effect, Findings
+from sojourn.analysis.study import _headlines
 from sojourn.analysis.testing import measured
 from sojourn.plan import Phase, Planner, Point, Verdict
 from sojourn.spec import Study
@@ -266,3 +267,12 @@ def test_an_interval_that_tells_nothing_is_not_read_out() -> None:
     assert one.interval.hi / one.interval.lo > 1e4
     assert "cannot be told" in one.sentence
     assert "times (" not in one.sentence
+
+
+def test_sentences_that_are_alike_are_said_once_and_unknown_ones_last() -> None:
+    services = analysis.study(played(asked(f"{THREADS}=1,2,4"))).services
+    assert _headlines(services, ["Whether b.", "It a.", "Whether b."]) == [
+        "With threads = 2: it a.",
+        "With threads = 1 or threads = 4: whether b.",
+    ]
+    assert _headlines(services, ["It a."] * 3) == ["Under all 3 combinations: it a."]

@@ -8,10 +8,9 @@
 
 use std::fs::File;
 
+pub(super) use crate::server_watch::GAP_MIN_NS;
 use crate::server_watch::reading_of;
 
-/// Gaps shorter than this are not asked about.
-pub(super) const GAP_MIN_NS: u64 = 200_000;
 /// How old the last reading may be when a gap begins.
 const STALE_NS: u64 = 1_000_000;
 /// Gaps that are worth to be counted as waits that are older.

@@ -8,6 +8,9 @@ use std::os::unix::fs::FileExt;
 use super::FOLLOWED_MAX;
 use super::ledger::Reading;
 
+/// Gaps and waits for a CPU that are shorter are not asked about: they say nothing.
+pub(crate) const GAP_MIN_NS: u64 = 200_000;
+
 /// One thread that is watched.
 #[derive(Debug)]
 pub struct Task {
