@@ -2,15 +2,15 @@
 //! all threads and connections when a window begins and ends.
 
 use std::io::Read as _;
-use std::os::fd::AsFd as _;
 
 use libbpf_rs::{Iter, IterOpts, Link, MapCore as _, Object};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
 
-use crate::hooks::{ON_END, ON_TASK};
+use crate::hooks::{Hook, ON_END, ON_TASK};
 use crate::kernel::refused;
 use crate::layout::control;
+use crate::netns::NetworkNamespace;
 use crate::shared::Shared;
 use crate::{kernel, load};
 
@@ -34,25 +34,23 @@ pub struct Control {
     words: Shared,
     moment: Shared,
     conns: Option<Link>,
+    namespaces: Vec<NetworkNamespace>,
     tasks: Option<Link>,
 }
 
 impl Control {
-    /// For a loaded object. Its iterators are made ready; they cost nothing until they are asked.
-    pub fn new(object: &Object) -> Result<Self, Fault> {
+    /// For a loaded object and the namespaces that its connections are in. Its iterators are made
+    /// ready; they cost nothing until they are asked.
+    pub fn new(object: &Object, namespaces: Vec<NetworkNamespace>) -> Result<Self, Fault> {
         let moment = load::map(object, ".bss.moment")?;
         let moment = Shared::new(&moment, moment.value_size() as usize)?;
         let words = Shared::new(&load::map(object, ".data.control")?, control::SIZE)?;
-        let conns = match load::program(object, ON_END.program) {
-            Some(program) => {
-                let map = load::map(object, "conns")?;
-                Some(program.attach_iter(map.as_fd()).map_err(refused)?)
-            }
-            None => None,
+        let iterator = |hook: &Hook| {
+            load::program(object, hook.program)
+                .and_then(|program| program.attach_iter_with_opts(IterOpts::None).ok())
         };
-        let tasks = load::program(object, ON_TASK.program)
-            .and_then(|program| program.attach_iter_with_opts(IterOpts::None).ok());
-        Ok(Self { words, moment, conns, tasks })
+        let (conns, tasks) = (iterator(&ON_END), iterator(&ON_TASK));
+        Ok(Self { words, moment, conns, namespaces, tasks })
     }
 
     /// Whether both iterators are there.
@@ -129,7 +127,12 @@ impl Control {
 
     fn sweep(&self, what: Sweep) -> Result<Vec<u8>, Fault> {
         self.set(control::SWEEP, what as u64);
-        self.conns.as_ref().map_or(Ok(Vec::new()), go_over)
+        let mut bytes = Vec::new();
+        let Some(link) = &self.conns else { return Ok(bytes) };
+        for namespace in &self.namespaces {
+            bytes.extend(namespace.inside(|| go_over(link))?);
+        }
+        Ok(bytes)
     }
 
     fn look(&self, what: Look) -> Result<(), Fault> {

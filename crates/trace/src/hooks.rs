@@ -65,7 +65,7 @@ pub const MERGED: &str = "some stages are not told apart: they are named togethe
 
 /// Goes over all connections when a window ends.
 pub const ON_END: Hook =
-    hook("on_end", "bpf_sk_storage_map", "the last request of each connection");
+    hook("on_end", "tcp", "the last request of each connection");
 
 /// Goes over all threads when a window begins.
 pub const ON_TASK: Hook =

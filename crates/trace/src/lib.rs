@@ -49,6 +49,8 @@ mod live;
 #[cfg(feature = "bpf")]
 mod load;
 #[cfg(feature = "bpf")]
+mod netns;
+#[cfg(feature = "bpf")]
 mod pace;
 #[cfg(feature = "bpf")]
 pub mod program;

@@ -25,7 +25,7 @@ pub use crate::live::Outcome;
 use crate::live::{Live, Taken, ring};
 use crate::record::{Record, Worst};
 use crate::target::Target;
-use crate::{kernel, load, read, whole, windowed};
+use crate::{kernel, load, netns, read, whole, windowed};
 
 const ANOTHER: &str =
     "another sojourn-trace was running: its cost is inside these numbers, and ours in its";
@@ -61,7 +61,7 @@ pub fn run(
         let map = load::map(&object, "tgids")?;
         map.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
     }
-    let control = Control::new(&object)?;
+    let control = Control::new(&object, netns::of(Path::new("/proc"), &target.pids))?;
     outcome.hooks.extend(noted_iterators(control.iterators()));
     control.enrol()?;
     let watch = options.blame.map(|_| Watch::load(&load::map(&object, "tgids")?)).transpose()?;

@@ -73,16 +73,14 @@ static __always_inline bool is_whole(const struct conn *c, const struct tcp_sock
 	/* Nothing was open when the hooks still looked: what has been written since is another reply. */
 	if (control.sweep != SWEEP_COUNT && !control.open_n)
 		return true;
-	return tp && !after(tp->write_seq, c->sent_seq) && bpf_ktime_get_ns() > c->req.queued.ns + QUIET_NS;
+	return !after(tp->write_seq, c->sent_seq) && bpf_ktime_get_ns() > c->req.queued.ns + QUIET_NS;
 }
 
-/* Segments of the window of which nothing has been read: each may be a request. Unrolled, for an
- * iterator's value takes only offsets that are constant. */
+/* Segments of the window of which nothing has been read: each may be a request. */
 static __always_inline u32 unread(const struct conn *c)
 {
 	u32 n = 0;
 
-#pragma clang loop unroll(full)
 	for (u32 i = 0; i < SEGMENTS; i++) {
 		const struct segment *seg = &c->segs[i];
 		u32 place = (i - c->seg_pop) % SEGMENTS;
@@ -94,20 +92,26 @@ static __always_inline u32 unread(const struct conn *c)
 }
 
 /* At the end of a window: closes the exchanges that no further request closed. Until then: counts what
- * is open. No hook runs beside the closing. */
-SEC("iter/bpf_sk_storage_map")
-int on_end(struct bpf_iter__bpf_sk_storage_map *ctx)
+ * is open. No hook runs beside the closing. Goes over the TCP sockets of one network namespace: what a map
+ * keeps of sockets could be gone over too, but there are kernels that refuse that (6.18 of a cloud). */
+SEC("iter/tcp")
+int on_end(struct bpf_iter__tcp *ctx)
 {
-	struct conn *c = ctx->value;
-	struct sock *sk = ctx->sk;
+	struct sock_common *common = ctx->sk_common;
 	struct conn_line line;
 	struct tcp_sock *tp;
+	struct conn *c;
 	bool is_open;
 
-	if (!sk || !c)
+	if (!common)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(common);	/* 0 of one that waits for its last segments to die */
+	if (!tp)
+		return 0;
+	c = bpf_sk_storage_get(&conns, tp, 0, 0);
+	if (!c)
 		return 0;
 	if (c->epoch == (u32)control.epoch) {
-		tp = bpf_skc_to_tcp_sock(sk);
 		is_open = c->req.state == READING || c->req.state == REPLYING;
 		if (is_open && is_whole(c, tp)) {
 			is_open = false;

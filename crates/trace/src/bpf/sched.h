@@ -62,7 +62,9 @@ int BPF_PROG(on_switched, bool is_switch)
 	if (!is_switch || !control.is_enabled || !cpu->is_known || !cpu->slot)
 		return 0;
 	t = thread_at(cpu->slot);
-	if (t->in.ns && !t->on_ns)
+	/* Not where it has left epoll_wait: the switch out of that sleep was not told (see `resync`), and this
+	 * is a later one, which would count as part of it all that was done in between. */
+	if (t->in.ns && !t->on_ns && t->in_call && t->class == SYS_WAIT)
 		t->on_ns = bpf_ktime_get_ns();
 	return 0;
 }
