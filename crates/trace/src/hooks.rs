@@ -64,8 +64,7 @@ pub const FEW: [&str; 2] = ["on_send", "on_send_end"];
 pub const MERGED: &str = "some stages are not told apart: they are named together";
 
 /// Goes over all connections when a window ends.
-pub const ON_END: Hook =
-    hook("on_end", "tcp", "the last request of each connection");
+pub const ON_END: Hook = hook("on_end", "tcp", "the last request of each connection");
 
 /// Goes over all threads when a window begins.
 pub const ON_TASK: Hook =

@@ -18,9 +18,9 @@ pub struct NetworkNamespace {
 
 /// Those of `pids`, each once. Of a process that has gone nothing is said; of none, this process's own.
 pub fn of(proc_root: &Path, pids: &[u32]) -> Vec<NetworkNamespace> {
-    let number = |file: &File| file.metadata().map(|about| about.ino()).unwrap_or(0);
+    let number = |file: &File| file.metadata().map_or(0, |about| about.ino());
     let own_path = proc_root.join("self/ns/net");
-    let own = File::open(&own_path).map(|file| number(&file)).unwrap_or(0);
+    let own = File::open(&own_path).map_or(0, |file| number(&file));
     let mut seen = Vec::new();
     let mut found = Vec::new();
     for pid in pids {
@@ -75,7 +75,8 @@ mod tests {
 
     /// A tree like /proc: who is in which namespace, a file for each.
     fn proc_tree(name: &str, of_each: &[(&str, &str)]) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("sojourn-netns-{}-{name}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("sojourn-netns-{}-{name}", std::process::id()));
         for (who, namespace) in of_each {
             std::fs::create_dir_all(root.join(who).join("ns")).unwrap();
             std::fs::write(root.join(namespace), "").unwrap();
