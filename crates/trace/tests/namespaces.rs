@@ -35,8 +35,8 @@ fn the_last_request_in_another_namespace_is_closed() {
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.unwrap();
     assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
     let real = Real::start(Kind::Memcached { threads: 1 }, &[]);
-    if real.is_some() {
-        real.as_ref().unwrap().keep("some", 100);
+    if let Some(real) = &real {
+        real.keep("some", 100);
     }
     go_to(&home);
     let Some(real) = real else { return };
