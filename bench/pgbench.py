@@ -20,20 +20,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sojourn.places import Address, ports, users
-from sojourn.services import cluster, postgres
-from sojourn.services.sql import Sql, SqlError
-from sojourn.services.tpcc import Scale
+from wire.endpoints import ITEMS, QUERY, started
 
-SERVER_CPU, CLIENT_CPU = "0", "1"
-QUERY = "SELECT i_price FROM item WHERE i_id = {}"
-ITEMS = 1_000
-READY_S_MAX = 30.0
+from sojourn.places import Address
+from sojourn.services import cluster, postgres
+
+SERVER_CPU, CLIENT_CPU = 0, "1"
 
 
 def ours(
@@ -99,45 +95,13 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="folder for the raw rows")
     asked = parser.parse_args()
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    home, user = postgres.found(), users.server_user()
-    address = Address(ports.HOST, ports.free())
-    who: dict[str, Any] = {}
-    if user is not None:
-        who = {"user": user.uid, "group": user.gid, "extra_groups": []}
-    with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name, \
-            tempfile.TemporaryDirectory(prefix="sojourn-bench-") as scratch:  # fmt: skip
-        work = Path(name)
-        work.chmod(0o755)
-        (work / cluster.RULES).write_text(cluster.rules())
-        if user is not None:
-            os.chown(work, user.uid, user.gid)
-        cluster.make(home, work, user, Scale(warehouses=1, customers=30, items=ITEMS))
-        words = cluster.words(
-            home, work, address, connections=asked.connections + 16, buffers_mb=64, is_synced=False
-        )
-        with subprocess.Popen(
-            ["taskset", "-c", SERVER_CPU, "/bin/sh", *words], cwd=work, stderr=subprocess.DEVNULL,
-            **who,
-        ) as server:  # fmt: skip
-            try:
-                await_ready(address)
-                rows = compare(asked, address, Path(scratch))
-            finally:
-                server.send_signal(3)
-                server.wait()
+    with (
+        started("postgres", SERVER_CPU) as endpoint,
+        tempfile.TemporaryDirectory(prefix="sojourn-bench-") as scratch,
+    ):
+        rows = compare(asked, Address("127.0.0.1", endpoint.port), Path(scratch))
     show(rows, asked.keep)
     return 0
-
-
-def await_ready(address: Address) -> None:
-    end = time.monotonic() + READY_S_MAX
-    while time.monotonic() < end:
-        try:
-            with Sql(address, cluster.USER, cluster.DATABASE, within_s=1.0):
-                return
-        except SqlError:
-            time.sleep(0.05)
-    raise TimeoutError(f"no PostgreSQL at {address} after {READY_S_MAX:.0f} s")
 
 
 def show(rows: list[dict[str, Any]], keep: Path | None) -> None:

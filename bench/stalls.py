@@ -1,12 +1,14 @@
 """Does the generator tell the truth about stalls? Both transports, in turn; raw results kept.
 
-Usage: .venv/bin/python bench/stalls.py [--rounds 3] [--seconds 8]
+Usage: .venv/bin/python bench/stalls.py [--rounds 3] [--seconds 8] [--only grpc]
 
-A real server is stopped for 100 ms once a second (SIGSTOP, SIGCONT) at 20k requests/s. A tenth of
+A real server, with all its processes, is stopped for 100 ms once a second (SIGSTOP, SIGCONT) at
+20k requests/s for memcached and Redis, at 1,000 to 2,000 for NGINX over TLS (HTTP/1.1 and HTTP/2),
+the greeter of grpc-go and PostgreSQL (`bench/wire/setup` makes what is not there). A tenth of
 all requests is due while it stands still, and waits for 0 to 100 ms: p95 must be 50 ms and p99
-90 ms, and a little more, for the server has to work off the 2000 requests that came meanwhile: at
-5 µs each that takes 10 ms, and adds half of it to both if replies leave one by one (memcached), all
-of it if they leave at the end of a round (Redis). Then the generator itself is stopped once for
+90 ms, and a little more, for the server has to work off what came meanwhile. At a share u of its
+peak that adds 50u ms to p95 and 10u ms to p99 if replies leave one by one, twice as much if they
+leave at the end of a round (Redis). Then the generator itself is stopped once for
 300 ms: that must be logged as its own outage, be excluded by the log, and make the verdict
 `unknown`.
 """
@@ -25,16 +27,19 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from measure import CLIENT_CPU, SERVER_CPU
 from servers import started
+from wire import endpoints
 
 SERVERS = {"memcached": "memcache", "redis": "resp"}
-RATE = 20_000
+WIRE = ("https", "h2", "grpc", "postgres")
+RATES = {"memcached": 20_000, "redis": 20_000, "https": 1_500, "h2": 2_000, "grpc": 1_500,
+         "postgres": 1_000}  # fmt: skip
 STALL_S, PERIOD_S = 0.1, 1.0
 WANTED_MS = {"p95": 50.0, "p99": 90.0}
 WITHIN = 0.10
@@ -48,17 +53,17 @@ def main() -> int:
     outages: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="sojourn-stalls-") as name:
         out = Path(name) / "load.json"
-        for server, protocol in SERVERS.items():
-            with started(protocol, cpu=SERVER_CPU) as (pid, port):
-                target = f"{protocol}://127.0.0.1:{port}"
-                load(target, out, "--preload", "--rate", "100", "--duration", "100ms")
+        for server in (one for one in RATES if asked.only in one):
+            with serving(server) as (family, target):
+                if server in SERVERS:
+                    load(target, out, "--preload", "--rate", "100", "--duration", "100ms")
                 for number in range(asked.rounds):
                     for transport in ("io_uring", "epoll"):
-                        with stalls(pid) as lengths:
-                            result = load(target, out, *spinning(transport, asked.seconds))
+                        with stalls(family) as lengths:
+                            result = load(target, out, *spinning(transport, asked.seconds, server))
                         rows.append(row(number, server, transport, lengths, result))
                         print(told(rows[-1]), flush=True)
-                outages[server] = client_outage(target, out)
+                outages[server] = client_outage(target, out, server)
     print(verdicts(rows))
     for server, outage in outages.items():
         print(f"{server:10}{outage_text(outage)}")
@@ -73,12 +78,25 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=3, help="runs of each transport (3)")
     parser.add_argument("--seconds", type=int, default=8, help="length of a run, s (8)")
+    parser.add_argument("--only", default="", help="servers whose name holds this, such as grpc")
     return parser.parse_args()
 
 
 @contextlib.contextmanager
-def stalls(pid: int) -> Iterator[list[float]]:
-    """Stops `pid` for `STALL_S` once a second; the lengths as they were, s."""
+def serving(server: str) -> Iterator[tuple[Callable[[], list[int]], tuple[str, ...]]]:
+    """A server; yields what tells its processes, and the words that ask it."""
+    if server in WIRE:
+        with endpoints.started(server, SERVER_CPU) as endpoint:
+            yield endpoint.family, endpoint.words
+        return
+    protocol = SERVERS[server]
+    with started(protocol, cpu=SERVER_CPU) as (pid, port):
+        yield lambda: [pid], (f"{protocol}://127.0.0.1:{port}",)
+
+
+@contextlib.contextmanager
+def stalls(family: Callable[[], list[int]]) -> Iterator[list[float]]:
+    """Stops processes for `STALL_S` once a second; the lengths as they were, s."""
     lengths: list[float] = []
     over = threading.Event()
 
@@ -87,10 +105,11 @@ def stalls(pid: int) -> Iterator[list[float]]:
         due = time.monotonic() + PERIOD_S / 2
         late = 0.001  # by which a sleep ends too late here, learned from stall to stall
         while not over.wait(max(0.0, due - time.monotonic())):
+            pids = family()
             began = time.monotonic()
-            os.kill(pid, signal.SIGSTOP)
+            signalled(pids, signal.SIGSTOP)
             time.sleep(max(0.0, STALL_S - late - (time.monotonic() - began)))
-            os.kill(pid, signal.SIGCONT)
+            signalled(pids, signal.SIGCONT)
             lengths.append(time.monotonic() - began)
             late += (lengths[-1] - STALL_S) / 2
             due += PERIOD_S
@@ -104,17 +123,27 @@ def stalls(pid: int) -> Iterator[list[float]]:
         thread.join(timeout=5)
 
 
-def spinning(transport: str, seconds: int) -> list[str]:
+def signalled(pids: list[int], what: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, what)
+
+
+def spinning(transport: str, seconds: int, server: str) -> list[str]:
+    many = {"grpc": ("8", "--streams", "64"), "h2": ("8", "--streams", "64"),
+            "postgres": ("16",), "https": ("64",)}.get(server, ("64", "--depth", "64"))  # fmt: skip
     return [
-        *("--rate", str(RATE), "--duration", f"{seconds}s", "--connections", "64"),
-        *("--depth", "64", "--wait", "spin", "--transport", transport),
+        *("--rate", str(RATES[server]), "--duration", f"{seconds}s", "--connections", *many),
+        *("--wait", "spin", "--transport", transport),
     ]
 
 
-def load(target: str, out: Path, *words: str, stop_after_s: float = 0.0) -> dict[str, Any]:
+def load(
+    target: tuple[str, ...], out: Path, *words: str, stop_after_s: float = 0.0
+) -> dict[str, Any]:
     """One run of the generator on its CPU; it is stopped itself, once, after `stop_after_s`."""
     out.unlink(missing_ok=True)
-    line = [LOAD, target, *words, "--cpus", str(CLIENT_CPU), "--json", out]
+    line = [LOAD, *target, *words, "--cpus", str(CLIENT_CPU), "--json", out]
     with subprocess.Popen(
         ["nice", "-n", "-10", *map(str, line)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
@@ -153,8 +182,10 @@ def told(one: dict[str, Any]) -> str:
 def verdicts(rows: list[dict[str, Any]]) -> str:
     """The median of each transport's believed runs against what is true."""
     lines = []
-    for server, transport in itertools.product(SERVERS, ("io_uring", "epoll")):
+    for server, transport in itertools.product(RATES, ("io_uring", "epoll")):
         mine = [r for r in rows if (r["server"], r["transport"]) == (server, transport)]
+        if not mine:
+            continue
         believed = [r for r in mine if r["verdict"] != "unknown"]
         for q, wanted in WANTED_MS.items():
             head = f"{server:10}{transport:9} {q}:"
@@ -167,8 +198,8 @@ def verdicts(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def client_outage(target: str, out: Path) -> dict[str, Any]:
-    result = load(target, out, *spinning("auto", 4), stop_after_s=2.5)
+def client_outage(target: tuple[str, ...], out: Path, server: str) -> dict[str, Any]:
+    result = load(target, out, *spinning("auto", 4, server), stop_after_s=2.5)
     keys = ("verdict", "reasons", "outages")
     both = {name: result[name]["p99"] for name in ("sojourn_ns", "sojourn_all_ns")}
     return {**{key: result[key] for key in keys}, **both}

@@ -88,6 +88,15 @@ def surroundings(libraries: Path, **more: str) -> Mapping[str, str]:
     return {**os.environ, "LC_ALL": "C.UTF-8", "LD_LIBRARY_PATH": str(libraries), **more}
 
 
+def unpacked_surroundings(unpacked: Path, **more: str) -> Mapping[str, str]:
+    """Environment of a program among unpacked packages: it finds every folder that has libraries.
+
+    Some have libraries in folders of their own, where only their installation would find them.
+    """
+    folders = sorted({str(path.parent) for path in unpacked.rglob("lib*.so*")})
+    return {**os.environ, "LC_ALL": "C.UTF-8", "LD_LIBRARY_PATH": ":".join(folders), **more}
+
+
 def ran(
     argv: Sequence[str | Path],
     *,

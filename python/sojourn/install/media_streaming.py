@@ -2,8 +2,9 @@
 
     test pictures ─► ffmpeg, each film in each quality ─► chunks ─► two lists: paths, bodies
 
-Nothing is downloaded. Pictures come from ffmpeg's own sources with fixed seeds, on one thread, at a
-constant bit rate, so one version of ffmpeg makes the same bytes again.
+Where ffmpeg is not installed it is downloaded, used and thrown away. Pictures come from its own
+sources with fixed seeds, on one thread, at a constant bit rate, so one version of ffmpeg makes the
+same bytes again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import programs
+from sojourn.install import cpp
+from sojourn.install.debs import Deb
 from sojourn.install.part import Part, hashed
 
 NAME = "media_streaming"
@@ -67,23 +70,22 @@ def make(unpacked: Path, into: Path) -> Mapping[str, str]:
     """Make every film in every quality, and the two files that say what they are.
 
     Raises:
-        HostFault: there is no ffmpeg.
         ValueError: ffmpeg failed, or made something else.
     """
-    del unpacked
-    ffmpeg = programs.find(FFMPEG, fix="apt install ffmpeg")
+    ffmpeg = programs.maybe(FFMPEG) or unpacked / "usr/bin" / FFMPEG
+    env = cpp.unpacked_surroundings(unpacked)
     for film, source in enumerate(FILMS):
         for number, quality in enumerate(QUALITIES):
             folder = into / f"film{film}" / f"q{number}"
             folder.mkdir(parents=True)
-            _run(command(ffmpeg, source, quality), folder)
+            _run(command(ffmpeg, source, quality), folder, env)
     describe(into, list(names()))
     made = sum(path.stat().st_size for path in into.rglob("*") if path.is_file())
     return {
         "films": str(len(FILMS)),
         "qualities": ", ".join(f"{q.height}p {q.kbit_per_s} kbit/s" for q in QUALITIES),
         "total_bytes": str(made),
-        "ffmpeg": programs.says(ffmpeg, "-version").split(" Copyright")[0],
+        "ffmpeg": _run((ffmpeg, "-version"), into, env).split(" Copyright")[0],
     }
 
 
@@ -125,23 +127,28 @@ def describe(into: Path, films: Sequence[Sequence[str]]) -> None:
     (into / BODIES).write_text("".join(lines), encoding="ascii")
 
 
-def _run(argv: Sequence[str | Path], folder: Path) -> None:
+def packages() -> tuple[Deb, ...]:
+    """What has to be downloaded for it here: ffmpeg, if this machine has none."""
+    return () if programs.maybe(FFMPEG) else (Deb(package=FFMPEG, has_more=True),)
+
+
+def _run(argv: Sequence[str | Path], folder: Path, env: Mapping[str, str]) -> str:
     done = subprocess.run(
-        argv, cwd=folder, capture_output=True, text=True, errors="replace",
+        argv, cwd=folder, env=env, capture_output=True, text=True, errors="replace",
         timeout=MAKE_S_MAX, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     if done.returncode != 0:
         shutil.rmtree(folder, ignore_errors=True)
         said = " | ".join(done.stderr.strip().splitlines()[-3:])
         raise ValueError(f"{FFMPEG} failed in {folder.name}: {said or done.returncode}")
+    return done.stdout
 
 
 PART = Part(
     name=NAME,
     about="films in four qualities for the service media_streaming, made here by ffmpeg",
     version=VERSION,
-    debs=(),
-    needs={FFMPEG: "ffmpeg"},
+    debs=packages,
     made_bytes=MADE_BYTES,
     make=make,
 )

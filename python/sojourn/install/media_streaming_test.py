@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from sojourn import programs
-from sojourn.errors import HostFault
 from sojourn.install import media_streaming as films
 from sojourn.install.part import hashed
 
@@ -54,13 +54,32 @@ def test_what_lacks_a_chunk_or_has_one_more_is_no_film(tmp_path: Path) -> None:
         films.describe(tmp_path, list(films.names(1)))
 
 
-def test_without_ffmpeg_it_is_said_what_installs_it(
+def test_ffmpeg_is_downloaded_where_the_machine_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "places", lambda: (tmp_path,))
-    with pytest.raises(HostFault) as caught:
-        films.make(tmp_path, tmp_path)
-    assert caught.value.fix == "apt install ffmpeg"
+    assert [(deb.package, deb.has_more) for deb in films.packages()] == [("ffmpeg", True)]
+    here = tmp_path / "ffmpeg"
+    here.write_text("#!/bin/sh\n")
+    here.chmod(0o755)
+    assert films.packages() == ()
+
+
+def test_ffmpeg_that_was_unpacked_finds_its_libraries_in_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "places", lambda: (tmp_path / "none",))
+    unpacked, into = tmp_path / "unpacked", tmp_path / "into"
+    for library in ("lib/x86_64-linux-gnu/libav.so.5", "lib/x86_64-linux-gnu/pulse/libcommon.so"):
+        (unpacked / "usr" / library).parent.mkdir(parents=True, exist_ok=True)
+        (unpacked / "usr" / library).write_text("")
+    program = unpacked / "usr/bin/ffmpeg"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$LD_LIBRARY_PATH" >&2; exit 3\n')
+    program.chmod(0o755)
+    into.mkdir()
+    with pytest.raises(ValueError, match=r"failed in q0: .*x86_64-linux-gnu:.*/pulse$"):
+        films.make(unpacked, into)
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="program ffmpeg is not installed")
@@ -68,7 +87,7 @@ def test_ffmpeg_makes_a_play_list_and_ten_chunks_and_the_same_ones_again(tmp_pat
     ffmpeg, folders = programs.find("ffmpeg"), (tmp_path / "one", tmp_path / "two")
     for folder in folders:
         folder.mkdir()
-        films._run(films.command(ffmpeg, films.FILMS[0], films.QUALITIES[0]), folder)
+        films._run(films.command(ffmpeg, films.FILMS[0], films.QUALITIES[0]), folder, os.environ)
     made = [{path.name: hashed(path) for path in folder.iterdir()} for folder in folders]
     assert set(made[0]) == {films.LIST, *(f"{chunk}.ts" for chunk in range(films.CHUNKS))}
     assert made[0] == made[1]

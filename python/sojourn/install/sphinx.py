@@ -54,7 +54,7 @@ def _record(text: str, path: Path, unpacked: Path) -> float:
     # Where the machine has them installed, they are not among what was unpacked.
     own = sorted(unpacked.glob("usr/lib/*-linux-gnu*/espeak-ng-data"))
     more = {"ESPEAK_DATA_PATH": str(own[0].parent)} if own else {}
-    env = cpp.surroundings(path.parent.parent / cpp.LIBRARIES, **more)
+    env = cpp.unpacked_surroundings(unpacked, **more)
     argv = (unpacked / "usr/bin/espeak-ng", "-v", "en-us", "-s", SPEED, "--stdout", text)
     path.write_bytes(_sampled(cpp.ran(argv, cwd=unpacked, env=env)))
     return path.stat().st_size / 2 / RATE_HZ

@@ -163,7 +163,7 @@ KIND = ServiceKind(
     params=PARAMS,
     needs=(
         "nginx (apt install nginx-light)",
-        f"its films ({films.PART.command}, once; with ffmpeg)",
+        f"its films ({films.PART.command}, once)",
     ),
     source="PAPERS P4, P8",
     width="workers",

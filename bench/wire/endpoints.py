@@ -1,0 +1,162 @@
+"""Servers on a CPU of their own: NGINX with TLS and HTTP/2, a gRPC greeter, PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from servers import await_port, free_port
+
+from sojourn.places import Address, ports, users
+from sojourn.services import cluster, postgres
+from sojourn.services.sql import Sql, SqlError
+from sojourn.services.tpcc import Scale
+
+BIN = Path(os.environ.get("SOJOURN_BENCH_BIN", "~/.cache/sojourn-bench/bin")).expanduser()
+METHOD = "helloworld.Greeter/SayHello"
+MESSAGE = '{"name": "you"}'
+QUERY = "SELECT i_price FROM item WHERE i_id = {}"
+ITEMS = 1_000
+READY_S_MAX = 30.0
+
+NGINX = """
+daemon off;
+worker_processes 1;
+pid {folder}/pid;
+error_log {folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    client_body_temp_path {folder}/t1;
+    proxy_temp_path {folder}/t2;
+    fastcgi_temp_path {folder}/t3;
+    uwsgi_temp_path {folder}/t4;
+    scgi_temp_path {folder}/t5;
+    ssl_certificate {folder}/cert.pem;
+    ssl_certificate_key {folder}/key.pem;
+    server {{
+        listen 127.0.0.1:{port} ssl http2;
+        root {folder}/www;
+    }}
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server that answers.
+
+    Attributes:
+        pid: of its first process.
+        port: on 127.0.0.1.
+        words: its target and what is asked for, as `sojourn-load` is told it.
+        folder: its files; the greeter's descriptor set is `greeter.pb`.
+    """
+
+    pid: int
+    port: int
+    words: tuple[str, ...]
+    folder: Path
+
+    def family(self) -> list[int]:
+        """Its processes, by pid, those of which it is the ancestor included."""
+        pids = [self.pid]
+        for pid in pids:
+            for file in Path(f"/proc/{pid}/task").glob("*/children"):
+                with contextlib.suppress(OSError):
+                    pids += [int(word) for word in file.read_text().split()]
+        return pids
+
+
+@contextlib.contextmanager
+def started(protocol: str, cpu: int) -> Iterator[Endpoint]:
+    """`https`, `h2`, `grpc` or `postgres`, on a free port, for as long as it is wanted."""
+    with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        start = {"grpc": _greeter, "postgres": _postgres}.get(protocol, _nginx)
+        with start(folder, cpu, protocol) as endpoint:
+            yield endpoint
+
+
+@contextlib.contextmanager
+def _running(words: list[str], cpu: int, **how: Any) -> Iterator[int]:
+    process = subprocess.Popen(
+        ["taskset", "-c", str(cpu), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True, **how,
+    )  # fmt: skip
+    try:
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@contextlib.contextmanager
+def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
+    port = free_port()
+    (folder / "www").mkdir()
+    (folder / "www/4k").write_bytes(b"x" * 4096)
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost",
+         "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    words = ["/usr/sbin/nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)]
+    with _running(words, cpu) as pid:
+        await_port(port)
+        target = f"{protocol}://127.0.0.1:{port}"
+        yield Endpoint(pid, port, (target, "--insecure", "--paths", "/4k"), folder)
+
+
+@contextlib.contextmanager
+def _greeter(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
+    port, file = free_port(), folder / "greeter.pb"
+    subprocess.run([BIN / "greeter", "-descriptor", file], check=True)
+    with _running([str(BIN / "greeter"), "-listen", f"127.0.0.1:{port}"], cpu) as pid:
+        await_port(port)
+        words = ["--option", f"descriptor={file}", "--body", MESSAGE]
+        yield Endpoint(pid, port, (f"grpc://127.0.0.1:{port}/{METHOD}", *words), folder)
+
+
+@contextlib.contextmanager
+def _postgres(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
+    home, user, address = postgres.found(), users.server_user(), Address(ports.HOST, ports.free())
+    who: dict[str, Any] = {}
+    (folder / cluster.RULES).write_text(cluster.rules())
+    if user is not None:
+        who = {"user": user.uid, "group": user.gid, "extra_groups": []}
+        os.chown(folder, user.uid, user.gid)
+    cluster.make(home, folder, user, Scale(warehouses=1, customers=30, items=ITEMS))
+    words = cluster.words(home, folder, address, connections=64, buffers_mb=64, is_synced=False)
+    with _running(["/bin/sh", *words], cpu, cwd=folder, **who) as pid:
+        await_sql(address)
+        target = f"postgres://{cluster.USER}@{address}/{cluster.DATABASE}"
+        asked = ("--query", QUERY.format("1 + {}"), "--items", str(ITEMS))
+        yield Endpoint(pid, address.port, (target, *asked), folder)
+
+
+def await_sql(address: Address) -> None:
+    """Until PostgreSQL answers, or `TimeoutError`."""
+    end = time.monotonic() + READY_S_MAX
+    while time.monotonic() < end:
+        with (
+            contextlib.suppress(SqlError),
+            Sql(address, cluster.USER, cluster.DATABASE, within_s=1.0),
+        ):
+            return
+        time.sleep(0.05)
+    raise TimeoutError(f"no PostgreSQL at {address} after {READY_S_MAX:.0f} s")
