@@ -55,7 +55,7 @@ def _ours(wait: str) -> Command:
 
 def _ours_requests(_said: str, scratch: Path) -> int:
     result = json.loads((scratch / "ours.json").read_text())
-    return int(result["replies"].get("hits", 0) + result["replies"].get("rows", 0))
+    return sum(int(result["replies"].get(name) or 0) for name in ("hits", "rows"))
 
 
 def _h2load(at: Endpoint, rate: int | None, seconds: float, _scratch: Path) -> Sequence[str]:

@@ -17,8 +17,9 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
-from sojourn.errors import HostFault, RunFault
+from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.places import users
 from sojourn.places.ports import Address
 from sojourn.services import cluster, postgres, tpcc
@@ -160,6 +161,18 @@ class Shore(Service):
     def target(self, address: Address) -> str:
         """The generator's target: the database at the address, asked by a user who may not much."""
         return f"postgres://{USER}@{address}/{DATABASE}"
+
+    def met(self, load: Mapping[str, Any]) -> Self:
+        """The same; SpecFault if the study asks for other connections than it has threads."""
+        asked = load.get("connections", self.threads)
+        if asked != self.threads:
+            raise SpecFault(
+                f"{NAME} has a process for each connection: {asked} connections are not its "
+                f"{self.threads} threads",
+                at="load.connections",
+                fix="leave load.connections out, and say how many by params.threads",
+            )
+        return self
 
     def job(self) -> Mapping[str, Json]:
         """What is asked, on how many connections, and what a reply must look like."""

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from sojourn import install, programs, services
-from sojourn.errors import HostFault, RunFault
+from sojourn import install, programs, services, spec
+from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.places import Address, ports, proc, users
 from sojourn.services import Allowance, cluster, postgres, sql, tpcc
 from sojourn.services.postgres import Home
@@ -158,6 +158,21 @@ def test_sizes_follow_from_machine_and_profile_and_are_told(
     with pytest.raises(HostFault, match="of disk") as caught:
         services.build("shore", {"warehouses": 50}, full)
     assert "TMPDIR" in caught.value.fix
+
+
+def test_other_connections_than_threads_are_refused_and_no_study_asks_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres, "found", lambda: NOWHERE)
+    made = built(threads=3)
+    assert made.met({"connections": 3, "arrivals": "poisson"}) is made
+    with pytest.raises(SpecFault, match="32 connections are not its 3 threads"):
+        made.met({"connections": 32})
+    asked = [one.load for name in spec.names() for one in spec.load(name).services
+             if one.kind == "shore"]  # fmt: skip
+    assert len(asked) >= 3
+    for load in asked:
+        assert "connections" not in load
 
 
 def test_no_command_of_the_file_is_cut_by_an_empty_line() -> None:
