@@ -14,6 +14,7 @@ from sojourn.report.draw.palette import role, series
 from sojourn.report.draw.table import Record, number
 
 MIDDLE = 0.5  # of the axis: bands beyond have room for words on their left
+MANY = 4  # services, or targets: of more the words would lie on one another, and tiles have them
 LINE = 15  # px from one band's words to the next
 
 
@@ -46,7 +47,7 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
     )
     rect = base.mark_rect(clip=True).encode(
         x=alt.X("lo:Q"), x2="hi:Q", y=alt.Y("bottom:Q"), y2="top:Q",
-        opacity=frame.opacity(0.13),
+        opacity=frame.opacity(0.13 if len(rows) <= MANY else 0.04),
     )  # fmt: skip
     knee = (
         base.transform_filter("!datum.is_open")
@@ -56,6 +57,8 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
             strokeWidth=frame.width(1.5),
         )
     )  # fmt: skip
+    if len(rows) > MANY:
+        return [rect, knee]
     return [rect, knee, *(words for row in rows for words in _named(frame, base, row))]
 
 
@@ -99,8 +102,11 @@ def bounds(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
     words = base.mark_text(align="left", baseline="bottom", dx=5, dy=-3, fontWeight="bold").encode(
         x=alt.value(0), text="label:N"
     )
+    rule = base.mark_rule(strokeWidth=1.5, strokeDash=[8, 4], clip=True).encode(color=colour)
+    if len(rows) > MANY:
+        return [rule]
     return [
-        base.mark_rule(strokeWidth=1.5, strokeDash=[8, 4], clip=True).encode(color=colour),
+        rule,
         _rimmed(words),
         words.encode(color=colour),
     ]

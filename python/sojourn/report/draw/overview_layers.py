@@ -21,6 +21,7 @@ HEIGHT = 380
 SHAPES = ("circle", "square", "diamond", "triangle-right", "cross", "triangle-left")
 SHORT = 1.6  # how far an arrow goes above its start, as a ratio, where the end is not the edge
 TOOLTIP = ("service", "load", "quantile", "shown", "interval", "verdict", "reason")
+LEGEND_COLUMNS = 3
 ONLY, HOT = "only", "hot"  # picked in the legend; under the pointer, here or on a tile
 
 
@@ -54,6 +55,7 @@ def _frame(services: list[ServiceFinding], records: list[Record], tail: str, she
         labelExpr=f"({json.dumps(full)})[datum.label]",
         labelLimit=400,
         symbolOpacity=1,
+        **({"columns": LEGEND_COLUMNS} if len(services) > overview_ground.MANY else {}),
     )
     axis = _axis(services, records)
     highest = max(point.fraction for s in services for point in s.points)
@@ -69,12 +71,21 @@ def _frame(services: list[ServiceFinding], records: list[Record], tail: str, she
         ),
         alt.Shape(
             "service:N",
-            scale=alt.Scale(domain=names, range=[SHAPES[i % 6] for i in range(len(names))]),
+            scale=alt.Scale(domain=names, range=[shape(i) for i in range(len(names))]),
             legend=key,
         ),
         alt.selection_point(ONLY, fields=["service"], bind="legend", toggle="true"),
         alt.param(HOT, value=""),
     )
+
+
+def shape(index: int) -> str:
+    """The mark of one of several services; where colours repeat, its colour has another one.
+
+    >>> shape(0), shape(5), shape(6)
+    ('circle', 'triangle-left', 'square')
+    """
+    return SHAPES[(index + index // len(SHAPES)) % len(SHAPES)]
 
 
 def _axis(services: list[ServiceFinding], records: list[Record]) -> TimeAxis:
