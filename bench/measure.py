@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from peers import Case, Peer
-from servers import requests_seen
+from servers import Served, family
 
 CLIENT_CPU = 1
 SERVER_CPU = 0
@@ -29,11 +29,12 @@ class Row:
     """One run: CPU time is the kernel's for the whole process, requests are the server's count.
 
     Both are taken while the load ran, so that no tool pays for its start, its prefill or its
-    summary. `told_rps` is what the tool itself reports, `verdict` what it says of its own numbers
-    ("" if it says nothing). `user_us_per_request` is CPU time outside the kernel: counted by its
-    clock ticks (4 ms at 250 Hz), so 10 s of a busy tool tell a share of 7 % to within a tenth;
-    `None`: fewer than 20 ticks were seen. Shares are of one CPU's time: `server_busy` what the
-    server used, `foreign_share` what neither tool, server nor this bench used of either CPU.
+    summary. Where the server has no count, requests are the tool's own number a second. `told_rps`
+    is what the tool itself reports, `verdict` what it says of its own numbers ("" if it says
+    nothing). `user_us_per_request` is CPU time outside the kernel: counted by its clock ticks (4 ms
+    at 250 Hz), so 10 s of a busy tool tell a share of 7 % to within a tenth; `None`: fewer than 20
+    ticks were seen. Shares are of one CPU's time: `server_busy` what the server used,
+    `foreign_share` what neither tool, server nor this bench used of either CPU.
     """
 
     round: int
@@ -66,7 +67,7 @@ class Look:
     Attributes:
         cpu_s: of the tool.
         user_s: the part of it that was not in the kernel.
-        requests: that the server has seen.
+        requests: that the server has seen; 0 where it has no count.
         server_s: of the server, all its processes.
         used_s: of anybody, on the tool's and the server's CPU.
         own_s: of this bench and the children that it has waited for.
@@ -81,24 +82,27 @@ class Look:
     own_s: float
 
 
-def measure(case: Case, peer: Peer, server: tuple[int, int], seconds: int, number: int) -> Row:
-    """Runs `peer` once against a server (pid, port).
+def measure(case: Case, peer: Peer, server: Served, seconds: int, number: int) -> Row:
+    """Runs `peer` once against a server.
 
     Raises:
         RuntimeError: it failed; with its last words.
     """
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         scratch = Path(name)
-        preload = peer.preload(case, server[1], scratch)
+        preload = peer.preload(case, server.port, scratch)
         if preload:
-            run(preload, case.protocol, server, seconds=30)
+            run(preload, server, seconds=30)
         steal, began = steal_ticks(), time.monotonic()
-        command = peer.command(case, server[1], seconds, scratch)
-        stdout, looks = run(command, case.protocol, server, seconds + 20)
+        command = peer.command(case, server.port, seconds, scratch)
+        stdout, looks = run(command, server, seconds + 20)
         ticks = (time.monotonic() - began) * os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
         reading = peer.read(stdout, scratch)
-    spent = under_load(looks)
-    wall_s, cpu_s, requests = spent.at_s, spent.cpu_s, spent.requests
+    spent = under_load(looks) if server.seen is not None else in_the_middle(looks)
+    wall_s, cpu_s = spent.at_s, spent.cpu_s
+    requests = spent.requests if server.seen is not None else round(reading.rps * wall_s)
+    if not requests:
+        raise RuntimeError(f"nothing was answered: {stdout[-400:]}")
     foreign_s = spent.used_s - spent.cpu_s - spent.server_s - spent.own_s
     return Row(
         round=number, case=case.name, peer=peer.name, rps=requests / wall_s, told_rps=reading.rps,
@@ -125,16 +129,35 @@ def under_load(looks: list[Look]) -> Look:
     usual = statistics.median(busy)
     pairs = zip(steps, rates, strict=True)
     taken = [step for step, rate in pairs if usual / 2 <= rate <= usual * 1.5]
+    if not taken:
+        raise RuntimeError("the load was too uneven to tell it from outages")
+    return passed(taken)
+
+
+def in_the_middle(looks: list[Look]) -> Look:
+    """What passed and was used in the middle half of a tool's life, for a server without a count.
+
+    The quarter at either end is more than a start, a warm-up and a summary take in runs of some
+    seconds; load is taken to be as high in the middle as the tool says of the whole.
+    """
+    if not looks:
+        raise RuntimeError("it ended before it was looked at")
+    quarter_s = (looks[-1].at_s - looks[0].at_s) / 4
+    first_s, last_s = looks[0].at_s + quarter_s, looks[-1].at_s - quarter_s
+    inner = [one for one in looks if first_s <= one.at_s <= last_s]
+    if len(inner) < 3:
+        raise RuntimeError("it ran for too short a time to be looked at")
+    return passed(list(itertools.pairwise(inner)))
+
+
+def passed(steps: list[tuple[Look, Look]]) -> Look:
+    """What passed from the first to the second look of each pair, all pairs together."""
     names = [field.name for field in fields(Look)]
-    sums = {n: sum(getattr(b, n) - getattr(a, n) for a, b in taken) for n in names}
-    return Look(**sums)
+    return Look(**{n: sum(getattr(b, n) - getattr(a, n) for a, b in steps) for n in names})
 
 
-def run(
-    command: list[str], protocol: str, server: tuple[int, int], seconds: float
-) -> tuple[str, list[Look]]:
+def run(command: list[str], server: Served, seconds: float) -> tuple[str, list[Look]]:
     """Stdout and looks of a command on the client's CPU; every tool gets the same priority."""
-    serving = session(server[0])
     deadline = time.monotonic() + seconds
     pinned = ["nice", "-n", "-15", "taskset", "-c", str(CLIENT_CPU), *command]
     with tempfile.TemporaryFile("w+") as out:
@@ -144,7 +167,7 @@ def run(
         looks = []
         while process.poll() is None:
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                looks.append(look(process.pid, protocol, server[1], serving))
+                looks.append(look(process.pid, server))
             if time.monotonic() > deadline:
                 process.kill()
             time.sleep(LOOK_S)
@@ -156,28 +179,33 @@ def run(
     return text, looks
 
 
-def look(tool: int, protocol: str, port: int, serving: list[int]) -> Look:
+def look(tool: int, server: Served) -> Look:
     """All counters, as close together as they can be read."""
-    own, (user_s, system_s) = os.times(), times_s(tool)
+    own = os.times()
     return Look(
         at_s=time.monotonic(),
-        cpu_s=user_s + system_s,
-        user_s=user_s,
-        requests=requests_seen(protocol, port),
-        server_s=sum(sum(times_s(pid)) for pid in serving),
+        cpu_s=cpu_s(tool),
+        user_s=times_s(tool)[0],
+        requests=server.seen() if server.seen is not None else 0,
+        server_s=sum(cpu_s(pid) for pid in family(server.pid)),
         used_s=used_s(),
         own_s=own.user + own.system + own.children_user + own.children_system,
     )
 
 
-def session(leader: int) -> list[int]:
-    """Processes of a server that was started as the leader of a session."""
-    pids = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
-    found = []
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            found += [pid] if os.getsid(pid) == leader else []
-    return found
+def cpu_s(pid: int) -> float:
+    """CPU time of a process so far, all its threads, s: of its clock, which counts nanoseconds.
+
+    The times in `/proc` are whole ticks, of which a run at a low rate has too few. That a negative
+    number of a clock names a process is the kernel's interface (`clock_getcpuclockid(3)`).
+
+    Raises:
+        ProcessLookupError: it has ended.
+    """
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError as error:
+        raise ProcessLookupError(pid) from error
 
 
 def used_s() -> float:

@@ -10,7 +10,8 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 NGINX = """
@@ -37,6 +38,21 @@ http {{
     }}
 }}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that a tool is measured against.
+
+    Attributes:
+        pid: of its first process, from which all the others come.
+        port: on 127.0.0.1, where requests go.
+        seen: requests that it has counted so far, at once; `None` if it has no such count.
+    """
+
+    pid: int
+    port: int
+    seen: Callable[[], int] | None
 
 
 def free_port() -> int:
@@ -86,6 +102,16 @@ def await_port(port: int) -> None:
             return
         time.sleep(0.02)
     raise TimeoutError(f"no server on 127.0.0.1:{port} after 10 s")
+
+
+def family(pid: int) -> list[int]:
+    """Processes of a server, by pid: the first one and those of which it is the ancestor."""
+    pids = [pid]
+    for each in pids:
+        for file in Path(f"/proc/{each}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                pids += [int(word) for word in file.read_text().split()]
+    return pids
 
 
 def requests_seen(protocol: str, port: int) -> int:

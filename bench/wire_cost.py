@@ -1,61 +1,83 @@
-"""CPU time per request of sojourn-load and public tools over HTTPS, HTTP/2 and gRPC, interleaved.
+"""CPU time per request over HTTPS, HTTP/2, gRPC and PostgreSQL, ours beside public tools.
 
-Usage: bench/wire/setup && .venv/bin/python bench/wire_cost.py [--rounds 6] [--only grpc]
+Usage: bench/wire/setup && .venv/bin/python bench/wire_cost.py [--rounds 8] [--only grpc]
 
-In each round every tool runs twice, in random order: for a short time and for a long one. What the
-long run took more, over the requests that it made more, is the CPU time of a request; start-up,
-handshakes and summary cancel out. CPU time is the kernel's for the tool and all its children;
-requests are those that each tool says were answered. Server on CPU 0, tool on CPU 1. At a rate
-every client sleeps; at the peak each keeps 16 connections busy, with 8 streams each over HTTP/2.
-wrk and h2load know no open loop: h2load paces each connection, wrk is held against our peak only.
-PostgreSQL has a bench of its own, `bench/pgbench.py`.
+In each round every tool runs once, in random order, on the same server process: server on CPU 0,
+tool on CPU 1. CPU time is the kernel's for the whole process, taken while the load runs, over the
+requests that the server counted meanwhile (NGINX, the greeter). PostgreSQL's own count comes up to
+a second late: there it is the middle half of the tool's life, over the tool's own number a second.
+
+At a rate sojourn-load takes part spinning, asleep, and asleep with wake-ups put off by 250 µs; what
+spins uses its whole CPU, so its CPU time says only how many requests there were. The others sleep.
+At the peak every connection has a request in flight, over HTTP/2 eight. wrk knows no rate. fortio
+and h2load pace each connection, and wait for replies. fortio asks the greeter for its health, not
+for a greeting: its messages are empty. NGINX speaks TLS 1.3 with one cipher only, so that all tools
+encrypt alike. A run that doubts its own numbers at a rate, or that others disturbed, is kept and
+does not count; 8 rounds take half an hour.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import random
-import resource
 import shutil
-import statistics
 import subprocess
 import sys
-import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from wire.endpoints import Endpoint, started
+from measure import CLIENT_CPU, SERVER_CPU, Row
+from peers import Case, Peer, Reading
+from rounds import interleaved, keep
+from summary import show
+from wire.endpoints import BIN, Endpoint, started
 from wire.tools import TOOLS, Tool
 
-SERVER_CPU, CLIENT_CPU = 0, 1
-RATES = {"https": 5_000, "h2": 5_000, "grpc": 3_000}
-SHORT_S, LONG_S = 1.0, 4.0
-OURS = "sojourn-load"
+CASES = tuple(
+    Case(protocol, connections, rate, "auto")
+    for protocol, connections, paced in (
+        ("https", 16, 5_000), ("h2", 16, 5_000), ("grpc", 16, 2_000), ("postgres", 4, 1_000),
+    )
+    for rate in (paced, None)
+)  # fmt: skip
+SERVERS = {"https": "/usr/sbin/nginx", "h2": "/usr/sbin/nginx", "grpc": str(BIN / "greeter")}
+COUNTED = (
+    "CPU time: the kernel's for the whole process, while the load ran, over the requests that the "
+    "server counted; of PostgreSQL, in the middle half of the tool's life, over those that the "
+    "tool says."
+)
+
+
+class Bound(Peer):
+    """A tool that has been told of a server."""
+
+    def __init__(self, tool: Tool, at: Endpoint) -> None:
+        self.tool, self.at = tool, at
+        self.name, self.program = tool.name, tool.program
+
+    def command(self, case: Case, port: int, seconds: int, scratch: Path) -> list[str]:
+        return list(self.tool.command(self.at, case, seconds, scratch))
+
+    def read(self, stdout: str, scratch: Path) -> Reading:
+        return self.tool.read(stdout, scratch)
 
 
 def main() -> int:
     asked = arguments()
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    absent = [tool.name for tool in TOOLS if shutil.which(tool.program) is None]
-    print(f"not here: {', '.join(absent) or 'none'}; bench/wire/setup installs them")
-    rows: list[dict[str, Any]] = []
-    for protocol in (name for name in RATES if asked.only in name):
-        with started(protocol, SERVER_CPU) as endpoint:
-            for rate in (RATES[protocol], None):
-                rows += compared(protocol, endpoint, rate, asked.rounds)
-    text = "\n".join(shown(rows))
+    if len(os.sched_getaffinity(0)) <= CLIENT_CPU:
+        text = "error: one CPU only\n  at: this machine\n  fix: the comparison needs two"
+        print(text, file=sys.stderr)
+        return 2
+    for line in absent():
+        print(line)
+    rows = collect(asked)
+    if not rows:
+        print("error: no run gave a reading\n  fix: see above", file=sys.stderr)
+        return 1
+    text = show(rows, set())
     print(text)
-    folder = Path(__file__).parent / "runs" / f"{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}-wire"
-    folder.mkdir(parents=True)
-    (folder / "summary.txt").write_text(text + "\n")
-    with (folder / "raw.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    print(f"kept in {folder}")
+    print(f"\nkept in {keep(rows, text, '-wire', f'{COUNTED}{versions(rows)}')}")
     return 0
 
 
@@ -63,73 +85,56 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=6, help="rounds of each case (6)")
-    parser.add_argument("--only", default="", help="protocols whose name holds this")
+    parser.add_argument(
+        "--rounds", type=int, default=8, help="undisturbed runs of each tool and case (8)"
+    )
+    parser.add_argument("--seconds", type=int, default=4, help="length of a run, s (4)")
+    parser.add_argument("--only", default="", help="cases whose name holds this, such as grpc/peak")
     return parser.parse_args()
 
 
-def compared(
-    protocol: str, endpoint: Endpoint, rate: int | None, rounds: int
-) -> list[dict[str, Any]]:
-    """Rows of one case: every tool that can take part, in each round."""
-    part = [
-        tool for tool in TOOLS
-        if protocol in tool.protocols and shutil.which(tool.program)
-        and (tool.has_peak if rate is None else tool.has_rate)
-    ]  # fmt: skip
+def absent() -> list[str]:
+    """A line for each program that is not here: what it is, and how it is installed."""
+    missing = {tool.program: tool.get for tool in TOOLS if shutil.which(tool.program) is None}
+    return [
+        f"not here: {Path(program).name}; bench/wire/setup installs it, or: {get}"
+        for program, get in missing.items()
+    ]
+
+
+def collect(asked: argparse.Namespace) -> list[Row]:
+    """All rows; one server process for each case."""
+    rows: list[Row] = []
     order = random.Random(1)  # noqa: S311 - an order, no secret
-    rows = []
-    for number in range(rounds):
-        for tool in order.sample(part, len(part)):
-            short, long = (ran(tool, endpoint, rate, seconds) for seconds in (SHORT_S, LONG_S))
-            more = long[1] - short[1]
-            each = (long[0] - short[0]) * 1e6 / more if more > 0 else float("nan")
-            rows.append({
-                "case": f"{protocol}/{rate or 'peak'}", "round": number, "tool": tool.name,
-                "cpu_us_per_request": round(each, 3), "requests": more,
-                "rps": round(more / (LONG_S - SHORT_S)),
-            })  # fmt: skip
-            print(rows[-1], file=sys.stderr)
+    for case in (one for one in CASES if asked.only in one.name):
+        server = SERVERS.get(case.protocol, "pgbench")
+        if shutil.which(server) is None:
+            print(f"{case.name}: no {server}; bench/wire/setup installs it", file=sys.stderr)
+            continue
+        with started(case.protocol, SERVER_CPU) as at:
+            part: list[Peer] = [Bound(tool, at) for tool in TOOLS if takes(tool, case)]
+            rows += interleaved(case, part, at.served(), asked, order)
     return rows
 
 
-def ran(tool: Tool, endpoint: Endpoint, rate: int | None, seconds: float) -> tuple[float, int]:
-    """CPU time, s, and requests of one run."""
-    with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
-        words = tool.command(endpoint, rate, seconds, Path(name))
-        before = cpu_s()
-        done = subprocess.run(
-            ["taskset", "-c", str(CLIENT_CPU), *words], check=False, capture_output=True,
-            text=True, timeout=60,
-        )  # fmt: skip
-        return cpu_s() - before, tool.requests(done.stdout, Path(name))
+def takes(tool: Tool, case: Case) -> bool:
+    """Whether a tool that is here can do what a case asks for."""
+    can = tool.has_peak if case.rate_rps is None else tool.has_rate
+    return can and case.protocol in tool.protocols and shutil.which(tool.program) is not None
 
 
-def cpu_s() -> float:
-    """CPU time of all children that ended, s."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def versions(rows: list[Row]) -> str:
+    """A list of the tools that took part, each with what it says of its version."""
+    ran = {row.peer for row in rows}
+    asked = {tool.program: tool.version for tool in TOOLS if tool.name in ran}
+    lines = [f"- {Path(program).name}: {said(program, *how)}" for program, how in asked.items()]
+    return "\n\n" + "\n".join(lines)
 
 
-def shown(rows: list[dict[str, Any]]) -> list[str]:
-    """A line for each tool, and ours over each other one, by round: least, median, most."""
-    lines = []
-    for case in dict.fromkeys(row["case"] for row in rows):
-        mine = [row for row in rows if row["case"] == case]
-        by_tool = {
-            name: {row["round"]: row["cpu_us_per_request"] for row in mine if row["tool"] == name}
-            for name in dict.fromkeys(row["tool"] for row in mine)
-        }
-        for name, each in sorted(by_tool.items()):
-            rps = statistics.median(row["rps"] for row in mine if row["tool"] == name)
-            line = f"{case:11} {name:20} {statistics.median(each.values()):7.2f} µs CPU a request"
-            lines.append(f"{line}, {rps:,.0f} requests/s")
-        for ours in (name for name in by_tool if name.startswith(OURS)):
-            for other in (name for name in by_tool if not name.startswith(OURS)):
-                ratios = sorted(by_tool[ours][n] / by_tool[other][n] for n in by_tool[ours])
-                low, middle, high = ratios[0], statistics.median(ratios), ratios[-1]
-                lines.append(f"{case:11} {ours} / {other}: {middle:.2f} ({low:.2f} to {high:.2f})")
-    return lines
+def said(*words: str) -> str:
+    """The first line that a program writes, wherever it writes it."""
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    return next(iter((done.stdout + done.stderr).strip().splitlines()), "says nothing")
 
 
 if __name__ == "__main__":

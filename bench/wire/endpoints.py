@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from servers import await_port, free_port
+from servers import Served, await_port, family, free_port, requests_seen
 
 from sojourn.places import Address, ports, users
 from sojourn.services import cluster, postgres
@@ -42,11 +44,17 @@ http {{
     fastcgi_temp_path {folder}/t3;
     uwsgi_temp_path {folder}/t4;
     scgi_temp_path {folder}/t5;
+    ssl_protocols TLSv1.3;
+    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
     ssl_certificate {folder}/cert.pem;
     ssl_certificate_key {folder}/key.pem;
     server {{
         listen 127.0.0.1:{port} ssl http2;
         root {folder}/www;
+    }}
+    server {{
+        listen 127.0.0.1:{count_port};
+        location = /status {{ stub_status; }}
     }}
 }}
 """
@@ -61,21 +69,22 @@ class Endpoint:
         port: on 127.0.0.1.
         words: its target and what is asked for, as `sojourn-load` is told it.
         folder: its files; the greeter's descriptor set is `greeter.pb`.
+        seen: requests that it has counted, or `None`: PostgreSQL's count comes up to 1 s late.
     """
 
     pid: int
     port: int
     words: tuple[str, ...]
     folder: Path
+    seen: Callable[[], int] | None
 
     def family(self) -> list[int]:
         """Its processes, by pid, those of which it is the ancestor included."""
-        pids = [self.pid]
-        for pid in pids:
-            for file in Path(f"/proc/{pid}/task").glob("*/children"):
-                with contextlib.suppress(OSError):
-                    pids += [int(word) for word in file.read_text().split()]
-        return pids
+        return family(self.pid)
+
+    def served(self) -> Served:
+        """The same as `measure` wants it."""
+        return Served(self.pid, self.port, self.seen)
 
 
 @contextlib.contextmanager
@@ -104,10 +113,11 @@ def _running(words: list[str], cpu: int, **how: Any) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
-    port = free_port()
+    port, count_port = free_port(), free_port()
     (folder / "www").mkdir()
     (folder / "www/4k").write_bytes(b"x" * 4096)
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+    config = NGINX.format(folder=folder, port=port, count_port=count_port)
+    (folder / "nginx.conf").write_text(config)
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
          "-nodes", "-days", "2", "-subj", "/CN=localhost",
@@ -119,17 +129,28 @@ def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
     with _running(words, cpu) as pid:
         await_port(port)
         target = f"{protocol}://127.0.0.1:{port}"
-        yield Endpoint(pid, port, (target, "--insecure", "--paths", "/4k"), folder)
+        asked = (target, "--insecure", "--paths", "/4k")
+        yield Endpoint(
+            pid, port, asked, folder, functools.partial(requests_seen, "http", count_port)
+        )
 
 
 @contextlib.contextmanager
 def _greeter(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
-    port, file = free_port(), folder / "greeter.pb"
+    port, count_port, file = free_port(), free_port(), folder / "greeter.pb"
     subprocess.run([BIN / "greeter", "-descriptor", file], check=True)
-    with _running([str(BIN / "greeter"), "-listen", f"127.0.0.1:{port}"], cpu) as pid:
+    told = ["-listen", f"127.0.0.1:{port}", "-count", f"127.0.0.1:{count_port}"]
+    with _running([str(BIN / "greeter"), *told], cpu) as pid:
         await_port(port)
-        words = ["--option", f"descriptor={file}", "--body", MESSAGE]
-        yield Endpoint(pid, port, (f"grpc://127.0.0.1:{port}/{METHOD}", *words), folder)
+        asked = (f"grpc://127.0.0.1:{port}/{METHOD}", "--option", f"descriptor={file}")
+        seen = functools.partial(_calls_seen, count_port)
+        yield Endpoint(pid, port, (*asked, "--body", MESSAGE), folder, seen)
+
+
+def _calls_seen(port: int) -> int:
+    """What the greeter tells on its other port: one line with a number."""
+    with socket.create_connection(("127.0.0.1", port), 5) as s, s.makefile() as file:
+        return int(file.readline())
 
 
 @contextlib.contextmanager
@@ -146,7 +167,7 @@ def _postgres(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
         await_sql(address)
         target = f"postgres://{cluster.USER}@{address}/{cluster.DATABASE}"
         asked = ("--query", QUERY.format("1 + {}"), "--items", str(ITEMS))
-        yield Endpoint(pid, address.port, (target, *asked), folder)
+        yield Endpoint(pid, address.port, (target, *asked), folder, None)
 
 
 def await_sql(address: Address) -> None:

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use sojourn_base::Fault;
 
-/// One of them.
+/// A network namespace that processes of the service are in.
 pub struct NetworkNamespace {
     path: PathBuf,
     /// `None` for that which this process is in.
