@@ -39,6 +39,7 @@ PARAMS: dict[str, dict[str, object]] = {
     "synthetic": {"service": "fixed:20us", "mode": "sleep"},
     "null": {},
 }
+CONNECTIONS = {"shore": 3}  # its threads
 
 
 def study(
@@ -58,7 +59,7 @@ def study(
                 "measure": goals,
                 "knobs": knobs or {},
                 "params": PARAMS[kind] | params,
-                "load": {"connections": 8, "wait": "sleep"},
+                "load": {"connections": CONNECTIONS.get(kind, 8), "wait": "sleep"},
             }
         )
         for kind in kinds
