@@ -46,10 +46,11 @@ impl Control {
         let moment = Shared::new(&moment, moment.value_size() as usize)?;
         let words = Shared::new(&load::map(object, ".data.control")?, control::SIZE)?;
         let iterator = |hook: &Hook| {
-            load::program(object, hook.program)
-                .and_then(|program| program.attach_iter_with_opts(IterOpts::None).ok())
+            let program = load::program(object, hook.program);
+            program.map(|program| program.attach_iter_with_opts(IterOpts::None)).transpose()
         };
-        let (conns, tasks) = (iterator(&ON_END), iterator(&ON_TASK));
+        let conns = iterator(&ON_END).map_err(refused)?;
+        let tasks = iterator(&ON_TASK).ok().flatten();
         Ok(Self { words, moment, conns, namespaces, tasks })
     }
 

@@ -83,7 +83,7 @@ def shared(unpacked: Path, into: Path) -> None:
             shutil.copyfile(path, into / LIBRARIES / path.name)
 
 
-def surroundings(libraries: Path, **more: str) -> Mapping[str, str]:
+def surroundings(libraries: Path | str, **more: str) -> Mapping[str, str]:
     """Environment of a program that was unpacked, and that finds its libraries there."""
     return {**os.environ, "LC_ALL": "C.UTF-8", "LD_LIBRARY_PATH": str(libraries), **more}
 
@@ -94,7 +94,7 @@ def unpacked_surroundings(unpacked: Path, **more: str) -> Mapping[str, str]:
     Some have libraries in folders of their own, where only their installation would find them.
     """
     folders = sorted({str(path.parent) for path in unpacked.rglob("lib*.so*")})
-    return {**os.environ, "LC_ALL": "C.UTF-8", "LD_LIBRARY_PATH": ":".join(folders), **more}
+    return surroundings(":".join(folders), **more)
 
 
 def ran(
