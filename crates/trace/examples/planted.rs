@@ -22,6 +22,10 @@ const REQUEST: usize = 32;
 /// Bytes of one read, and what its memory must be aligned to.
 const READ: usize = 1 << 20;
 const ALIGNED: usize = 4096;
+/// Packets of a flood at once, and then a rest: a CPU's backlog holds 1000, and drops what is more, the
+/// packets of others too.
+const BURST: usize = 100;
+const REST: Duration = Duration::from_micros(300);
 
 enum Work {
     Burn,
@@ -122,7 +126,10 @@ fn flood() -> ! {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port is free");
     socket.connect("127.0.0.1:9").expect("an address");
     loop {
-        let _ = socket.send(&[0; 64]); // refused: nobody listens there
+        for _ in 0..BURST {
+            let _ = socket.send(&[0; 64]); // refused: nobody listens there
+        }
+        thread::sleep(REST);
     }
 }
 
