@@ -19,6 +19,26 @@ from servers import Served
 TRIES = 2  # rounds that are run at most, over those that were asked for
 
 
+def arguments(about: str | None, such_as: str) -> argparse.Namespace:
+    """What a comparison is asked: how many rounds, how long a run, which cases.
+
+    Args:
+        about: what it is, for people.
+        such_as: a piece of the name of a case.
+    """
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=8, help="undisturbed runs of each tool and case (8)"
+    )
+    parser.add_argument("--seconds", type=int, default=4, help="length of a run, s (4)")
+    parser.add_argument(
+        "--only", default="", help=f"cases whose name holds this, such as {such_as}"
+    )
+    return parser.parse_args()
+
+
 def interleaved(
     case: Case,
     taking_part: list[Peer],

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from measure import CLIENT_CPU, SERVER_CPU, Row
 from peers import KINDS, Case, Peer
-from rounds import interleaved, keep
+from rounds import arguments, interleaved, keep
 from servers import Served, requests_seen, started
 from summary import show
 
@@ -35,7 +35,7 @@ COUNTED = (
 
 
 def main() -> int:
-    asked = arguments()
+    asked = arguments(__doc__, "memcache/peak")
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     if len(os.sched_getaffinity(0)) <= CLIENT_CPU:
         print(
@@ -53,20 +53,6 @@ def main() -> int:
     print(text)
     print(f"\nkept in {keep(rows, text, '', COUNTED)}")
     return 0
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument(
-        "--rounds", type=int, default=8, help="undisturbed runs of each tool and case (8)"
-    )
-    parser.add_argument("--seconds", type=int, default=4, help="length of a run, s (4)")
-    parser.add_argument(
-        "--only", default="", help="cases whose name holds this, such as memcache/peak"
-    )
-    return parser.parse_args()
 
 
 def collect(cases: list[Case], here: list[Peer], asked: argparse.Namespace) -> list[Row]:

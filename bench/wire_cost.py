@@ -1,4 +1,4 @@
-"""CPU time per request over HTTPS, HTTP/2, gRPC and PostgreSQL, ours beside public tools.
+"""CPU time per request over HTTPS, HTTP/2, gRPC, PostgreSQL and unix sockets, beside public tools.
 
 Usage: bench/wire/setup && .venv/bin/python bench/wire_cost.py [--rounds 8] [--only grpc]
 
@@ -12,8 +12,9 @@ spins uses its whole CPU, so its CPU time says only how many requests there were
 At the peak every connection has a request in flight, over HTTP/2 eight. wrk knows no rate. fortio
 and h2load pace each connection, and wait for replies. fortio asks the greeter for its health, not
 for a greeting: its messages are empty. NGINX speaks TLS 1.3 with one cipher only, so that all tools
-encrypt alike. A run that doubts its own numbers at a rate, or that others disturbed, is kept and
-does not count; 8 rounds take half an hour.
+encrypt alike. Over a unix socket ours is held against itself over TCP, on the same Redis. A run
+that doubts its own numbers at a rate, or that others disturbed, is kept and does not count; 8
+rounds take half an hour.
 """
 
 from __future__ import annotations
@@ -28,19 +29,24 @@ from pathlib import Path
 
 from measure import CLIENT_CPU, SERVER_CPU, Row
 from peers import Case, Peer, Reading
-from rounds import interleaved, keep
+from rounds import arguments, interleaved, keep
 from summary import show
 from wire.endpoints import BIN, Endpoint, started
 from wire.tools import TOOLS, Tool
 
-CASES = tuple(
-    Case(protocol, connections, rate, "auto")
-    for protocol, connections, paced in (
-        ("https", 16, 5_000), ("h2", 16, 5_000), ("grpc", 16, 2_000), ("postgres", 4, 1_000),
-    )
-    for rate in (paced, None)
-)  # fmt: skip
-SERVERS = {"https": "/usr/sbin/nginx", "h2": "/usr/sbin/nginx", "grpc": str(BIN / "greeter")}
+PACED = (("https", 16, 5_000), ("h2", 16, 5_000), ("grpc", 16, 2_000), ("postgres", 4, 1_000))
+CASES = (
+    *(
+        Case(protocol, connections, rate, "auto")
+        for protocol, connections, paced in PACED
+        for rate in (paced, None)
+    ),
+    Case("unix", 16, None, "auto"),
+)
+SERVERS = {
+    "https": "/usr/sbin/nginx", "h2": "/usr/sbin/nginx", "grpc": str(BIN / "greeter"),
+    "unix": "redis-server",
+}  # fmt: skip
 COUNTED = (
     "CPU time: the kernel's for the whole process, while the load ran, over the requests that the "
     "server counted; of PostgreSQL, in the middle half of the tool's life, over those that the "
@@ -63,7 +69,7 @@ class Bound(Peer):
 
 
 def main() -> int:
-    asked = arguments()
+    asked = arguments(__doc__, "grpc/peak")
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     if len(os.sched_getaffinity(0)) <= CLIENT_CPU:
         text = "error: one CPU only\n  at: this machine\n  fix: the comparison needs two"
@@ -79,18 +85,6 @@ def main() -> int:
     print(text)
     print(f"\nkept in {keep(rows, text, '-wire', f'{COUNTED}{versions(rows)}')}")
     return 0
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument(
-        "--rounds", type=int, default=8, help="undisturbed runs of each tool and case (8)"
-    )
-    parser.add_argument("--seconds", type=int, default=4, help="length of a run, s (4)")
-    parser.add_argument("--only", default="", help="cases whose name holds this, such as grpc/peak")
-    return parser.parse_args()
 
 
 def absent() -> list[str]:

@@ -1,4 +1,4 @@
-"""Servers on a CPU of their own: NGINX with TLS and HTTP/2, a gRPC greeter, PostgreSQL."""
+"""Servers on a CPU of their own: NGINX with TLS and HTTP/2, a gRPC greeter, PostgreSQL, Redis."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class Endpoint:
 
 @contextlib.contextmanager
 def started(protocol: str, cpu: int) -> Iterator[Endpoint]:
-    """`https`, `h2`, `grpc` or `postgres`, on a free port, for as long as it is wanted."""
+    """`https`, `h2`, `grpc`, `postgres` or `unix`, on a free port, for as long as it is wanted."""
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        start = {"grpc": _greeter, "postgres": _postgres}.get(protocol, _nginx)
+        start = {"grpc": _greeter, "postgres": _postgres, "unix": _redis}.get(protocol, _nginx)
         with start(folder, cpu, protocol) as endpoint:
             yield endpoint
 
@@ -168,6 +168,20 @@ def _postgres(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
         target = f"postgres://{cluster.USER}@{address}/{cluster.DATABASE}"
         asked = ("--query", QUERY.format("1 + {}"), "--items", str(ITEMS))
         yield Endpoint(pid, address.port, (target, *asked), folder, None)
+
+
+@contextlib.contextmanager
+def _redis(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
+    """One process that listens on a unix socket and on a TCP port."""
+    port, path = free_port(), folder / "redis.sock"
+    told = ["--bind", "127.0.0.1", "--port", str(port), "--unixsocket", str(path), "--save", ""]
+    with _running(["redis-server", *told], cpu, cwd=folder) as pid:
+        await_port(port)
+        seen = functools.partial(requests_seen, "redis", port)
+        asked = (f"resp://unix:{path}", "--items", str(ITEMS))
+        once = ("--preload", "--rate", "100", "--duration", "100ms", "--json", folder / "preload")
+        subprocess.run(["sojourn-load", *asked, *once], check=False, capture_output=True)
+        yield Endpoint(pid, port, asked, folder, seen)
 
 
 def await_sql(address: Address) -> None:

@@ -15,7 +15,7 @@ from sojourn.services import cluster, postgres
 from wire.endpoints import BIN, ITEMS, MESSAGE, METHOD, QUERY, Endpoint
 
 STREAMS = 8  # of each connection, over HTTP/2
-ALL = ("https", "h2", "grpc", "postgres")
+ALL = ("https", "h2", "grpc", "postgres", "unix")
 
 #: A command line for a case and a number of seconds; files go to the folder.
 Command = Callable[[Endpoint, Case, int, Path], Sequence[str]]
@@ -57,6 +57,17 @@ def _ours(transport: str, wait: str) -> Command:
             *("sojourn-load", *at.words, *many, *load, "--wait", wait, "--duration", f"{seconds}s"),
             *("--warmup", "200ms", "--cpus", "1", "--json", str(scratch / "ours.json")),
         ]
+
+    return words
+
+
+def _over_tcp(transport: str) -> Command:
+    """The same client and server by the server's TCP port."""
+
+    def words(at: Endpoint, case: Case, seconds: int, scratch: Path) -> Sequence[str]:
+        told = list(_ours(transport, "auto")(at, case, seconds, scratch))
+        told[1] = f"resp://127.0.0.1:{at.port}"
+        return told
 
     return words
 
@@ -159,6 +170,9 @@ TOOLS = (
          h2load),
     Tool("ghz", str(BIN / "ghz"), "go install github.com/bojand/ghz/cmd/ghz@v0.93.0",
          ("--version",), ("grpc",), _ghz, ghz),
+    *(Tool(f"over TCP, {transport}", "sojourn-load", "make build", ("--version",), ("unix",),
+           _over_tcp(transport), Sojourn(transport).read, has_rate=False)
+      for transport in ("io_uring", "epoll")),
     Tool("pgbench", "pgbench", "apt-get install postgresql", ("--version",), ("postgres",),
          _pgbench, pgbench),
 )  # fmt: skip
