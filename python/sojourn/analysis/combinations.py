@@ -40,9 +40,10 @@ def parts(given: StudyData) -> tuple[Part, ...]:
     """Every service under every combination, in the study's and the design's order."""
     if not given.study.factors:
         return tuple(
-            Part(spec=spec, levels=Setting(), title=spec.label, given=given)
+            Part(spec=spec, levels=Setting(), title=spec.label,
+                 given=replace(given, study=given.study.of(spec.label)))
             for spec in given.study.services
-        )
+        )  # fmt: skip
     measured: dict[str, list[Measured]] = {}
     for one in given.measured:
         point = one.outcome.point
@@ -57,7 +58,7 @@ def parts(given: StudyData) -> tuple[Part, ...]:
 def _part(
     given: StudyData, label: str, levels: Setting, measured: Mapping[str, Sequence[Measured]]
 ) -> Part:
-    study = given.study.under(levels)
+    study = given.study.under(levels).of(label)
     lenders = (design.axis_of(given.study, levels), design.base_of(study, label, levels))
     home, axis, base = (design.home(label, of) for of in (levels, *lenders))
     lent = [

@@ -193,7 +193,10 @@ def _saw(outcome: Outcome, q: float) -> str:
 
 
 def _settle(given: StudyData, found: Border | None, outcomes: Sequence[Outcome]) -> Settle | None:
-    """The study once more with the time that the interval wants: its width falls as 1/√time."""
+    """The study once more with the time that the interval wants: its width falls as 1/√time.
+
+    What is typed is stretched again, as all that lasts is for a service that says so.
+    """
     if found is None:
         return None
     lo, hi = found.interval_rps.lo, found.interval_rps.hi
@@ -204,9 +207,10 @@ def _settle(given: StudyData, found: Border | None, outcomes: Sequence[Outcome])
     budget_s = _rounded(times * given.study.run.search.budget_s)
     spent_s = sum(o.wall_s for o in outcomes)
     more_s = budget_s - sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
+    stretch = given.study.service(outcomes[0].point.service).stretch if outcomes else 1
     why = "find the open end" if is_open else f"bring the interval to ±{percent((NARROW - 1) / 2)}"
     return Settle(
-        command=f"{_command(given)} --set run.search.budget_s={budget_s:g}",
+        command=f"{_command(given)} --set run.search.budget_s={_rounded(budget_s / stretch):g}",
         seconds=spent_s + max(0.0, more_s),
         why=why,
     )

@@ -181,13 +181,17 @@ def test_an_interval_decides_up_to_a_factor_of_two(lo: float, hi: float, words: 
     assert bool(said) is bool(words)
 
 
-def settle(lo: float, hi: float, *, spent: int = 0, budget_s: float = 60) -> Settle | None:
+def settle(
+    lo: float, hi: float, *, spent: int = 0, budget_s: float = 60, stretch: float = 1
+) -> Settle | None:
     """After `spent` probes of ten seconds and one run of ten seconds that is none."""
-    of = quick(f"run.search.budget_s={budget_s}")
+    of = quick(f"run.search.budget_s={budget_s}", f"services.memcached.stretch={stretch}")
     probes = [o for o in play(of, imagine) if o.point.phase is Phase.SEARCH][:1] * spent
     peaks = [o for o in play(of, imagine) if o.point.phase is Phase.PEAK][:1]
     outcomes = [replace(o, wall_s=10.0) for o in (*probes, *peaks)]
-    return max_load._settle(StudyData(study=of, measured=()), border(lo, hi), outcomes)
+    return max_load._settle(
+        StudyData(study=of.of("memcached"), measured=()), border(lo, hi), outcomes
+    )
 
 
 def test_what_is_narrow_or_violated_is_settled() -> None:
@@ -216,6 +220,14 @@ def test_the_time_that_settles_grows_with_the_square_of_the_width(
     assert found.seconds == pytest.approx(40 + times * 60 - 30)
     is_open = lo == 0 or hi == math.inf
     assert found.why == ("find the open end" if is_open else "bring the interval to ±10 %")
+
+
+def test_what_is_typed_is_stretched_again_for_a_slow_service() -> None:
+    usual, slow = settle(1_000, 1_439.99), settle(1_000, 1_439.99, stretch=5)
+    assert usual is not None
+    assert slow is not None
+    assert usual.command == slow.command
+    assert slow.seconds - 10 == pytest.approx(5 * (usual.seconds - 10))
 
 
 @pytest.mark.parametrize(

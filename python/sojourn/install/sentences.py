@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 WHO = (
     "the old man", "my sister", "a young doctor", "the teacher", "our neighbour", "the captain",
@@ -27,14 +28,20 @@ WHEN = (
 )  # fmt: skip
 
 
-def plain(count: int, seed: int) -> tuple[str, ...]:
-    """So many different sentences of some sixty characters, without a full stop.
+SHORT = (WHO, DID, WHAT)
+WHOLE = (*SHORT, WHERE, WHEN)
+
+
+def plain(count: int, seed: int, parts: Sequence[Sequence[str]] = WHOLE) -> tuple[str, ...]:
+    """So many different sentences without a full stop: some sixty characters, of `SHORT` thirty.
 
     >>> plain(1, 1)
     ('a young doctor wanted a green bottle in the city after dinner',)
+    >>> plain(1, 1, SHORT)
+    ('a young doctor wanted a green bottle',)
     """
     drawn = random.Random(seed)  # noqa: S311  # not a secret
     made: dict[str, None] = {}
     while len(made) < count:
-        made[" ".join(map(drawn.choice, (WHO, DID, WHAT, WHERE, WHEN)))] = None
+        made[" ".join(map(drawn.choice, parts))] = None
     return tuple(made)

@@ -166,13 +166,14 @@ def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:
 
 def study_of(study: Study, point: Point) -> Study:
     """The study under the levels of a point: what is to be measured, with nothing left to vary."""
-    return study.under(levels_of(study, point)) if study.factors else study
+    under = study.under(levels_of(study, point)) if study.factors else study
+    return under.of(point.service)
 
 
 def studies(study: Study) -> tuple[tuple[str, Setting, Study], ...]:
     """Every service's label, with the levels and the study of each of its combinations."""
     return tuple(
-        (service.label, Setting.of(levels), study.under(levels))
+        (service.label, Setting.of(levels), study.under(levels).of(service.label))
         for service in study.services
         for levels in study.combinations(service.label)
     )
@@ -261,7 +262,7 @@ def with_levels(study: Study, group: Group, point: Point) -> Point:
 
 
 def _group(study: Study, label: str, levels: Mapping[str, Level]) -> Group:
-    return Group(label, Setting.of(levels), drawn_under(study, label, levels))
+    return Group(label, Setting.of(levels), drawn_under(study, label, levels).of(label))
 
 
 def drawn_under(study: Study, who: str, levels: Mapping[str, Level]) -> Study:

@@ -135,6 +135,22 @@ def test_the_study_of_a_point_is_that_of_its_levels() -> None:
         assert not under.factors
 
 
+def test_what_lasts_lasts_longer_for_a_service_that_says_so_and_for_no_other() -> None:
+    usual, longer = study(), study(sets=("services.memcached.stretch=4",))
+    before, after = (next(iter(play(asked, imagine))).point for asked in (usual, longer))
+    assert (after.measure_s, after.warmup_s) == (4 * before.measure_s, 4 * before.warmup_s)
+    assert [4 * p.measure_s for p in sweep(play(usual, imagine))] == [
+        p.measure_s for p in sweep(play(longer, imagine))
+    ]
+    many = spec.load("tailbench", profile="quick")
+    for label, times in (("sphinx", 20), ("silo", 1)):
+        own = [run for name, _, run in design.studies(many) if name == label]
+        assert {one.run.budget_s for one in own} == {times * many.run.budget_s}
+        assert {one.run.search.budget_s for one in own} == {times * many.run.search.budget_s}
+    with pytest.raises(SpecFault, match="stretch"):
+        study(sets=("services.memcached.stretch=0.5",))
+
+
 def test_each_combination_searches_for_its_own_highest_load() -> None:
     """Twice the threads carry twice the load; each search has the time of one."""
     asked = study(f"{THREADS}=1,2", name="latency_vs_load")

@@ -172,5 +172,6 @@ def _capacities(study: Study, outcomes: Sequence[Outcome]) -> dict[tuple[str, Se
 
 
 def _capacity(study: Study, point: Point, known: Mapping[tuple[str, Setting], float]) -> float:
-    """That of a point, or a guess."""
-    return known.get((point.service, design.own_levels(study, point)), CAPACITY_RPS)
+    """That of a point, or a guess; who needs more time for as many requests has fewer."""
+    guess = CAPACITY_RPS / study.service(point.service).stretch
+    return known.get((point.service, design.own_levels(study, point)), guess)

@@ -237,6 +237,9 @@ class ServiceSpec(Model):
     """Generator processes that share its load from one instant on: connections, threads and rate in
     equal parts, each a seed of its own. Arrivals are Poisson, whose streams add up. 0: nobody is
     asked, which shows what the instrument itself costs."""
+    stretch: Annotated[float, Field(ge=1, le=1000)] = 1
+    """How many times as long as in the profile everything of this service lasts: points, search and
+    budget. For services whose requests take so long that few come in a point."""
     knobs: Table = Field(default_factory=lambda: MappingProxyType({}))
     """What is set on it while it runs, as `sojourn kinds knobs` lists them: cpuset = "0-1"."""
     check: Check | None = None
@@ -334,6 +337,10 @@ class SearchSpec(Model):
     """How many; where the service is shielded each takes its turn with one that is not."""
 
 
+_LASTING = ("measure_s", "warmup_s", "peak_s", "budget_s")
+_LASTING_OF_SEARCH = ("probe_s", "budget_s", "confirm_s")
+
+
 class RunSpec(Model):
     """How long and how often: the profile's values, each of which a study may set."""
 
@@ -387,6 +394,13 @@ class RunSpec(Model):
     @classmethod
     def _of_load(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         return rates.ascending(given)
+
+    def stretched(self, times: float) -> RunSpec:
+        """The same with all that lasts lasting `times` as long; checks of the instrument do not."""
+        longer = {name: times * getattr(self, name) for name in _LASTING}
+        search = {name: times * getattr(self.search, name) for name in _LASTING_OF_SEARCH}
+        longer["search"] = self.search.model_copy(update=search)
+        return self.model_copy(update=longer)
 
     @property
     def rates_rps(self) -> tuple[float, ...]:
@@ -552,6 +566,16 @@ class Study(Model):
             for key, level in levels.items():
                 keys.put(table, key, level)
             self._studies[name] = Study.model_validate(table)
+        return self._studies[name]
+
+    def of(self, label: str) -> Study:
+        """The study as one service is asked: what lasts, lasts as long as that one needs."""
+        times = self.service(label).stretch
+        if times == 1:
+            return self
+        name = f"of {label}"
+        if name not in self._studies:
+            self._studies[name] = self.model_copy(update={"run": self.run.stretched(times)})
         return self._studies[name]
 
     @cached_property

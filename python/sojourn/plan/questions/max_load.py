@@ -125,10 +125,11 @@ class MaxLoad(Question):
         if told and load_s < wanted_s:
             each_s = spec.probe_s + study.run.warmup_s + AROUND_S + RESTART_S
             more_s = each_s * math.ceil((wanted_s - load_s) / spec.probe_s)
+            typed_s = (spec.budget_s + more_s) / service.stretch
             yield (
                 f"{service.label}: {load_s:.0f} s of load cannot settle a bound of "
                 f"{service.qos.bound}, {wanted_s:.0f} s can; "
-                f"--set run.search.budget_s={math.ceil((spec.budget_s + more_s) / 10) * 10}"
+                f"--set run.search.budget_s={math.ceil(typed_s / 10) * 10}"
             )
 
 
