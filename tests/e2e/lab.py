@@ -34,6 +34,7 @@ PARAMS: dict[str, dict[str, object]] = {
     "sphinx": {"threads": 1},
     "moses": {"threads": 2},
     "silo": {"items": 1_000, "batch": 2},
+    "planted": {"busy_us": 200, "wait_us": 200},
     "specjbb": {"items": 1_000, "batch": 2, "heap_mb": 64, "warm_s": 0.0},
     "media_streaming": {"workers": 1},
     "synthetic": {"service": "fixed:20us", "mode": "sleep"},

@@ -36,7 +36,7 @@ pub struct Args {
 /// Everything that decides what the service does.
 #[derive(Clone, Debug, Parser, Serialize)]
 pub struct Settings {
-    /// img-dnn, ordered-map or silo
+    /// img-dnn, ordered-map, silo or planted
     #[arg(long, default_value = "img-dnn")]
     pub work: String,
     /// Workers; their threads are called worker-0, worker-1, …
@@ -60,6 +60,18 @@ pub struct Settings {
     /// silo: warehouses, of ten districts each
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub warehouses: u64,
+    /// planted: scales, locks, writes or streams
+    #[arg(long, default_value = "scales", value_name = "WORD")]
+    pub does: String,
+    /// planted: CPU time of a query, µs
+    #[arg(long, default_value_t = 1000, value_name = "US")]
+    pub busy_us: u64,
+    /// planted: what a query waits, µs
+    #[arg(long, default_value_t = 1000, value_name = "US")]
+    pub wait_us: u64,
+    /// planted, writes: where its files are
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub folder: PathBuf,
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     pub host: String,

@@ -9,7 +9,7 @@ said.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 
 import numpy as np
@@ -82,12 +82,12 @@ def find(measured: Iterable[Measured], service: str, said: Posterior | None) -> 
     )
 
 
-def counts(run: Measured) -> bool:
-    """Whether a run is believed and has samples of its measured part."""
+def counts(run: Measured, phases: Collection[Phase] = PHASES) -> bool:
+    """Whether a run of these phases is believed and has samples of its measured part."""
     outcome = run.outcome
     is_believed = outcome.verdict is not Verdict.UNKNOWN and outcome.requests > 0
     is_there = run.resources is not None and run.resources.samples > 0
-    return outcome.point.phase in PHASES and is_believed and is_there
+    return outcome.point.phase in phases and is_believed and is_there
 
 
 def _sides(runs: Sequence[Measured], said: Posterior | None) -> Iterable[Side]:

@@ -253,7 +253,7 @@ def _workers(folder: Path) -> tuple[float, ...]:
 
 def _used(folder: Path, outcome: Outcome) -> resources.Resources | None:
     """What was used while a run went on that is known by its outcome alone, as of a search."""
-    is_told = outcome.requests > 0 and outcome.point.phase in use.PHASES
+    is_told = outcome.requests > 0 and outcome.point.phase in {*use.PHASES, Phase.PEAK}
     return resources.read(folder) if is_told else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +20,16 @@ if TYPE_CHECKING:
 
     from sojourn.models.classify import Answer, Class
     from sojourn.models.classify.evidence import Ends
-    from sojourn.models.classify.published import Agreement
+    from sojourn.models.classify.held import Held
+    from sojourn.models.classify.published import Agreed, Agreement
     from sojourn.store.record import Record
 
 _NEAR = 0.8  # of what it carries: samples from lower loads tell less of the crossing
-_SIDES = {"violated": ", where it missed its target", "highest": ", the highest; it has no target"}
+_SIDES = {
+    "violated": ", where it missed its target",
+    "highest": ", the highest; it has no target",
+    "at most": ", all that it can do; it has no target",
+}
 
 
 def classify(
@@ -54,8 +60,8 @@ def classify(
     Reads a record in which the service was measured with several numbers of threads, each on CPUs
     of their own; nothing is started. What it carried has the last word; the paper's rule on CPU
     use and memory bandwidth (P1, P12, P16, P17) stands beside it, and what this host could not see
-    is said. Exit code 3 says that an answer is undecided, 1 with --paper or --planted that one is
-    wrong.
+    is said. Of planted services it says beside that what they are. Exit code 3 says that an answer
+    is undecided, 1 that one is wrong where the truth is known.
 
     \b
     Examples:
@@ -63,7 +69,8 @@ def classify(
       sojourn classify                       the newest record
       sojourn classify --memory-max 14GB     as STREAM or the data sheet has it
       sojourn classify --paper               Tables 3 and 4 as data
-      sojourn classify --planted             a lock, a streamer, a disk writer, a scaler
+      sojourn classify --planted             a lock, a streamer, a disk writer, a scaler: simulated
+      sojourn run planted_classes && sojourn classify planted_classes      the same, really run
     """
     if sum((name is not None, is_paper, is_planted)) > 1:
         raise SpecFault(
@@ -91,6 +98,8 @@ def _bytes(text: str) -> float | None:
 
 
 def _record(record: Record, memory_max: float | None, *, as_json: bool) -> None:
+    from sojourn.models.classify import published
+    from sojourn.models.classify.held import held
     from sojourn.models.classify.record import classes
 
     found = classes(record, memory_max=memory_max)
@@ -100,14 +109,54 @@ def _record(record: Record, memory_max: float | None, *, as_json: bool) -> None:
             at=str(record.path),
             fix="measure again: `sojourn run thread_scaling` records them with every point",
         )
+    known = held(record, found)
+    kinds = {spec.label: spec.kind for spec in record.study.services}
+    papers = published.beside_ours(kinds, found)
     if as_json:
-        put_json({"label": "measured", "record": str(record.path), "classes": found})
+        more = ({"known": known} if known else {}) | ({"papers": papers} if papers else {})
+        put_json({"label": "measured", "record": str(record.path), "classes": found, **more})
     else:
         console = to_stdout()
         for one in found:
             _print(console, one)
+        _print_known(console, known)
+        _print_papers(console, papers)
         console.print(f"next: {escape(_next(record, found))}")
-    end("holds" if all(one.is_decided for one in found) else "unknown")
+    end(_word(found, known))
+
+
+def _print_papers(console: Console, papers: Sequence[Agreed]) -> None:
+    if not papers:
+        return
+    rows = [(one.service, one.question, one.ours, one.paper, _how(one)) for one in papers]
+    print_table(console, ("service", "answer", "here", "paper", ""), rows)
+    counts = Counter(map(_how, papers))
+    said = ", ".join(f"{counts[how]} {how}" for how in ("agree", "differ", "undecided"))
+    console.print(f"\nof {len(papers)} answers {said}; the paper's are other programs (P16, P17)\n")
+
+
+def _how(one: Agreed) -> str:
+    return "agree" if one.is_right else "differ" if one.is_wrong else "undecided"
+
+
+def _word(found: Sequence[Class], known: Sequence[Held]) -> str:
+    """Of planted services it counts whether they were told; of others whether all is decided."""
+    if known:
+        hows = {one.how for one in known}
+        return "violated" if "wrong" in hows else "unknown" if "undecided" in hows else "holds"
+    return "holds" if all(one.is_decided for one in found) else "unknown"
+
+
+def _print_known(console: Console, known: Sequence[Held]) -> None:
+    if not known:
+        return
+    rows = [
+        (one.service, one.question, one.told, one.truth, one.how, f"{one.load_s:.0f} s")
+        for one in known
+    ]
+    print_table(console, ("planted", "answer", "told", "it is", "", "load in all"), rows)
+    right = sum(one.how == "right" for one in known)
+    console.print(f"\n{right} of {len(known)} right\n")
 
 
 def _print(console: Console, found: Class) -> None:
@@ -189,9 +238,13 @@ def _amount(value: float, unit: str) -> str:
 def _next(record: Record, found: Sequence[Class]) -> str:
     """The one command that would tell more."""
     from sojourn import services
+    from sojourn.models.classify.record import THREADS
+    from sojourn.spec.levels import short
 
     study = record.study
     if all(len(one.scenarios) == 1 for one in found):
+        if any(short(key) in THREADS for key in study.factors):
+            return f"sojourn plan {study.name}    which scenarios this machine lacks, and why"
         spec = study.services[0]
         width = services.kind(spec.kind).width or "threads"
         return f"sojourn run {study.name} --vary services.{spec.label}.params.{width}=1,2,8"

@@ -37,6 +37,28 @@ def test_one_scenario_shows_no_trend_and_the_next_command_is_told(tmp_path: Path
     assert "sojourn run planted --vary services.memcached.params.threads=1,2,8" in said
 
 
+@pytest.mark.parametrize(
+    ("does", "service", "exit_code", "hows"),
+    [
+        ("scales", Planted(), 0, {"right"}),
+        ("locks", Planted(serial=1.0), 0, {"right"}),
+        ("locks", Planted(), 1, {"wrong"}),  # it scales, and was said to lock
+        ("scales", Planted(serial=1.0), 1, {"wrong"}),
+        ("streams", Planted(), 0, {"not to be seen here"}),  # CPU time, to who sees no memory
+    ],
+)
+def test_a_planted_service_is_held_against_what_it_is(
+    tmp_path: Path, does: str, service: Planted, exit_code: int, hows: set[str]
+) -> None:
+    path = record(tmp_path, service, unseen=[MEMORY], does=does)
+    done = CliRunner().invoke(app, ["classify", str(path), "--json"], catch_exceptions=False)
+    assert done.exit_code == exit_code, done.output
+    assert {one["how"] for one in json.loads(done.stdout)["known"]} == hows
+    text = CliRunner().invoke(app, ["classify", str(path)], catch_exceptions=False).stdout
+    right = sum(one["how"] == "right" for one in json.loads(done.stdout)["known"])
+    assert f"{right} of {1 if does == 'streams' else 3} right" in text
+
+
 def test_tables_come_out_right_and_two_questions_at_once_are_refused() -> None:
     for words in (["--planted"], ["--paper", "--details"]):
         done = CliRunner().invoke(app, ["classify", *words], catch_exceptions=False)

@@ -20,6 +20,7 @@ from sojourn.services import (
     nginx,
     null,
     ordered_map,
+    planted,
     redis,
     shore,
     silo,
@@ -49,6 +50,7 @@ KINDS = kinds.table(
     specjbb.KIND,
     media_streaming.KIND,
     container.KIND,
+    planted.KIND,
     synthetic.KIND,
 )
 

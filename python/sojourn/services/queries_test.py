@@ -29,6 +29,7 @@ SMALL: dict[str, dict[str, services.Value]] = {
     "img_dnn": {"hidden": 40, "queries": 50},
     "ordered_map": {"items": 3_000, "batch": 150, "queries": 50},
     "silo": {"items": 1_000, "batch": 5, "warehouses": 2, "queries": 50},
+    "planted": {"busy_us": 100, "wait_us": 100, "queries": 50},
     "specjbb": {"items": 1_000, "batch": 5, "heap_mb": 64, "warm_s": 0.1, "queries": 50},
 }
 END_S_MAX = 30.0

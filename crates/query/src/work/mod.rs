@@ -2,6 +2,7 @@
 
 mod map;
 mod net;
+mod planted;
 mod silo;
 
 use serde_json::Value;
@@ -39,7 +40,7 @@ pub struct WorkKind {
 }
 
 /// Every kind of work, in reading order.
-pub const KINDS: &[WorkKind] = &[net::KIND, map::KIND, silo::KIND];
+pub const KINDS: &[WorkKind] = &[net::KIND, map::KIND, silo::KIND, planted::KIND];
 
 /// The work called `name`, or a fault with the names there are.
 pub fn find(name: &str) -> Result<&'static WorkKind, Fault> {

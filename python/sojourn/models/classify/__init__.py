@@ -10,6 +10,7 @@ judge:     what was carried has the last word where it is known
 published: the papers' nine services, and how the rules agree with them
 planted:   services of known class
 record:    what was measured here
+held:      planted services that were really run, beside what they are
 """
 
 from sojourn.models.classify.answer import Action, Answer, Class, Said, Seen, Word

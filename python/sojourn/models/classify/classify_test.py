@@ -189,3 +189,19 @@ def test_actions_follow_from_the_answers() -> None:
     assert "last-level cache" in ways.what
     (disk,) = rules.actions("yes", "yes", rules.DISK_WRITE, nothing)
     assert "lightly loaded" in disk.what
+
+
+def test_what_stands_for_a_service_of_the_paper_is_held_against_it() -> None:
+    kinds = {"tree": "ordered_map", "mine": "nginx"}
+    lock, scaler = (
+        replace(seen(service, blind=[MEMORY]), service=name)
+        for service, name in (
+            (Planted(serial=1.0), "tree, place = vm"),
+            (Planted(writes=65536), "mine"),
+        )
+    )
+    said = published.beside_ours(kinds, [lock, scaler])
+    assert {one.service for one in said} == {"tree, place = vm"}  # NGINX stands for none of them
+    assert all(one.is_right for one in said)  # masstree: not scalable, not sensitive, CPU
+    wrong = published.beside_ours({"mine": "ordered_map"}, [scaler])
+    assert [one.is_wrong for one in wrong if one.question == "critical resource"] == [True]

@@ -11,7 +11,7 @@ paper gives specjbb 700 requests/s with one thread in the text and 1500 in its T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.models.classify import judge
@@ -71,6 +71,9 @@ CARRIED = (  # P10, requests/s with 1 and 8 threads; no intervals in the paper
     ("specjbb, as Table 2 has it", 1500.0, 1100.0),
 )
 KEPT = (("sphinx", "2", 1 / 2.0), ("sphinx", "8", 1 / 1.4))  # P10: ST over SMT is 2 and 1.4
+
+#: Our kinds of service → the paper's that they stand for; the others have its names.
+STAND_FOR = {"img_dnn": "img-dnn", "ordered_map": "masstree", "media_streaming": "media-streaming"}
 
 Blind = Callable[[Signs], Signs]
 SIGHTS: tuple[tuple[str, Blind], ...] = (
@@ -146,6 +149,23 @@ def agreement(sight: str, blind: Blind) -> Agreement:
 def agreements() -> tuple[Agreement, ...]:
     """Under every sight, all counters first."""
     return tuple(agreement(name, blind) for name, blind in SIGHTS)
+
+
+def beside_ours(kinds: Mapping[str, str], classes: Iterable[Class]) -> tuple[Agreed, ...]:
+    """What was found of services here, beside what the paper found of those that they stand for.
+
+    Args:
+        kinds: label → kind of service.
+        classes: that were found; those of services that stand for none of the paper's are left out.
+    """
+    table = {row.service: row for row in TABLE}
+    found = []
+    for one in classes:
+        kind = kinds.get(one.service.partition(",")[0], "")
+        row = table.get(STAND_FOR.get(kind, kind))
+        if row is not None:
+            found += [replace(said, service=one.service) for said in _beside(row, one)]
+    return tuple(found)
 
 
 def simple() -> tuple[tuple[str, str, int, tuple[str, ...]], ...]:

@@ -2,7 +2,8 @@
 
 A scenario is a combination of levels of a study; which one follows from how many threads serve and
 which CPUs they had. Samples are those of the runs at the highest load within QoS (P13), as in the
-report's box plots.
+report's box plots; of a service without a target those of the closed-loop runs, which ask for all
+that it can do, where there are such.
 """
 
 from __future__ import annotations
@@ -23,12 +24,23 @@ from sojourn.analysis.times import Floats
 from sojourn.host.usage.resource import NAME
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.judge import classify
-from sojourn.models.classify.scenario import CPU, MEMORY, READ, SEEN, WRITE, Carried, Scenario
+from sojourn.models.classify.scenario import (
+    CPU,
+    MEMORY,
+    MOST,
+    READ,
+    SEEN,
+    WRITE,
+    Carried,
+    Scenario,
+)
+from sojourn.plan.points import Phase
 from sojourn.samples import resources as samples
 from sojourn.spec.levels import short
 from sojourn.store.record import Record
 
-THREADS = frozenset({"threads", "workers", "cores", "smt"})  # factors that make a scenario
+#: Factors that make a scenario.
+THREADS = frozenset({"threads", "workers", "cores", "smt", "cpuset"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +92,9 @@ def _placed(
     """One combination; None where no run of it has samples."""
     label = part.spec.label
     found = service.find(part.given, part.spec)
-    use = found.resources
-    if use is None or not use.sides:
+    where, runs = _sampled(part, found)
+    if not runs:
         return None
-    side = use.sides[0]
-    runs = [
-        run
-        for run in part.given.of(label)
-        if resources.counts(run) and side.lo_rps <= run.outcome.offered_rps <= side.hi_rps
-    ]
     cpus = _cpus(record, runs)
     threads = part.given.workers.get(label) or max(1, len(cpus))
     at_once = min(threads, len(cpus) or threads)
@@ -96,14 +102,38 @@ def _placed(
         threads=at_once,
         is_packed=len({cores.get(cpu, cpu) for cpu in cpus}) < at_once if cpus else False,
         series=_series(runs, (len(cpus) or at_once) / at_once),
-        load_rps=float(np.mean([run.outcome.offered_rps for run in runs])),
-        where=side.what,
+        load_rps=float(np.mean([_load(run) for run in runs])),
+        where=where,
         carried=_carried(found),
         capacity=_capacity(runs, memory_max),
         unseen={n: why for run in runs for n, why in (run.resources.not_counted.items()
                                                       if run.resources else ())},
     )  # fmt: skip
     return _Placed(_title(part), threads, len(cpus), scenario)
+
+
+def _sampled(part: Part, found: ServiceFinding) -> tuple[str, list[Measured]]:
+    """Which load it is whose samples are taken, and the runs at it."""
+    mine = part.given.of(part.spec.label)
+    if part.spec.qos is None:
+        full = [run for run in mine if resources.counts(run, (Phase.PEAK,))]
+        if full:
+            return MOST, full
+    if found.resources is None or not found.resources.sides:
+        return "", []
+    side = found.resources.sides[0]
+    runs = [
+        run
+        for run in mine
+        if resources.counts(run) and side.lo_rps <= run.outcome.offered_rps <= side.hi_rps
+    ]
+    return side.what, runs
+
+
+def _load(run: Measured) -> float:
+    """Requests/s that it was offered; of a closed loop those that it answered."""
+    outcome = run.outcome
+    return outcome.achieved_rps if outcome.point.phase is Phase.PEAK else outcome.offered_rps
 
 
 def _title(part: Part) -> str:
@@ -164,7 +194,7 @@ def _carried(found: ServiceFinding) -> Carried | None:
     if found.max_rps is None or found.max_rps_interval is None:
         return None
     span = found.max_rps_interval
-    return Carried(rps=found.max_rps, lo=span.lo, hi=span.hi, what="at most")
+    return Carried(rps=found.max_rps, lo=span.lo, hi=span.hi, what=MOST)
 
 
 def _distinct(group: Sequence[_Placed]) -> list[Scenario]:

@@ -11,7 +11,7 @@ CPU = "service_cpu_share"
 MEMORY = "memory_bytes_per_s"
 NETWORK = "network_tx_bytes_per_s"
 READ, WRITE = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
-WITHIN = "within QoS"
+WITHIN, MOST = "within QoS", "at most"
 SEEN = (CPU, MEMORY, NETWORK, READ, WRITE)  # all that the rules look at, by `host.usage` names
 
 
@@ -41,7 +41,7 @@ class Scenario:
             share of the CPUs of these threads, 0 to 1; rates are bytes/s.
         load_rps: at which the samples were taken, the mean over runs; None: not known.
         where: on which side of the QoS crossing that is: "holds", "violated" where no load met the
-            target, "highest" of a service without one.
+            target, "at most" or "highest" of a service without one.
         carried: how much it carries so; None: not known.
         capacity: what it can take here, in the unit of the series, where that is known.
         unseen: resource → why it has no series.

@@ -72,6 +72,7 @@ def record(
     unseen: Sequence[str] = (),
     idle_cpus: int = 0,
     is_by_cores: bool = False,
+    does: str = "",
 ) -> Path:
     """A finished record of a planted service by threads.
 
@@ -82,13 +83,17 @@ def record(
         unseen: resources that the host does not count.
         idle_cpus: that the service has beside one a thread.
         is_by_cores: the factor is `services.each.cores`, as the FGCS paper's studies have it.
+        does: what the study says that was planted; "": it says memcached.
     """
     key = EACH if is_by_cores else KEY
     values = tuple(map(str, levels)) if is_by_cores else levels
+    spec = memcached(measure=["sweep"])
+    if does:  # its label stays
+        spec = spec.model_copy(update={"kind": "planted", "params": {"does": does}})
     few = {"fractions": (0.3, 0.6, 0.9), "repeats": 1, "peak_repeats": 2}
     study = Study(
         name="planted", question="Does it scale?", run=PROFILES["quick"].model_copy(update=few),
-        services=(memcached(measure=["sweep"]),), aa=False,
+        services=(spec,), aa=False,
         factors={key: values} if len(levels) > 1 else {},
     )  # fmt: skip
     with store.open(path, study, machine="test", manifest={"environment": {}}) as kept:

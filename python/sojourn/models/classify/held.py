@@ -1,0 +1,100 @@
+"""Planted services that were really run: what they are, beside what they were taken for.
+
+Of memory nobody knows beforehand how many readers it bears, so it is not held against anything
+whether those scale. Writers wait for so long beside their writing that two do not fill a disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sojourn.host.usage.resource import BY_NAME
+from sojourn.models.classify import rules
+from sojourn.models.classify.answer import Class, Word
+from sojourn.models.classify.scenario import MEMORY
+from sojourn.services import planted
+from sojourn.store.record import Record
+
+#: What a planted service does → the right answers that are known, by question.
+TRUTH: Mapping[str, Mapping[str, str]] = {
+    "scales": {"scalable": Word.YES, "SMT-sensitive": Word.YES, "critical resource": rules.CPU_YES},
+    "locks": {"scalable": Word.NO, "SMT-sensitive": Word.NO, "critical resource": rules.CPU_NO},
+    "writes": {
+        "scalable": Word.YES,
+        "SMT-sensitive": Word.NO,
+        "critical resource": rules.DISK_WRITE,
+    },
+    "streams": {"critical resource": rules.BANDWIDTH},
+}
+CPUS = {rules.CPU, rules.CPU_YES, rules.CPU_NO}
+
+
+class How(StrEnum):
+    """How an answer stands to the truth."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    OPEN = "undecided"
+    UNSEEN = "not to be seen here"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One answer beside the truth.
+
+    Attributes:
+        service, does: its label, and what was planted.
+        question, truth, told: what was asked, what is so, and what was said.
+        how: how the two stand.
+        load_s: how long it was under load in all, s.
+    """
+
+    service: str
+    does: str
+    question: str
+    truth: str
+    told: str
+    how: How
+    load_s: float
+
+
+def held(record: Record, classes: Sequence[Class]) -> tuple[Held, ...]:
+    """Every answer that is known, of every planted service of a record; () without one."""
+    does = {
+        spec.label: str(spec.params.get("does", "scales"))
+        for spec in record.study.services
+        if spec.kind == planted.NAME
+    }
+    found = []
+    for one in classes:
+        label = one.service.partition(",")[0]
+        for answer in one.answers if label in does else ():
+            truth = TRUTH[does[label]].get(answer.question)
+            if truth is not None:
+                found.append(Held(
+                    service=one.service, does=does[label], question=answer.question, truth=truth,
+                    told=answer.word, how=how(truth, answer.word, one),
+                    load_s=_load_s(record, label),
+                ))  # fmt: skip
+    return tuple(found)
+
+
+def how(truth: str, told: str, one: Class) -> How:
+    """How an answer stands to the truth.
+
+    Time that a CPU waits for memory is CPU time: who has no counters of memory bandwidth cannot
+    tell the two apart, and is not wrong to say CPU.
+    """
+    if told == truth:
+        return How.RIGHT
+    if told == Word.UNDECIDED:
+        return How.OPEN
+    is_hidden = BY_NAME[MEMORY].title in {title for title, _ in one.unseen}
+    return How.UNSEEN if truth == rules.BANDWIDTH and told in CPUS and is_hidden else How.WRONG
+
+
+def _load_s(record: Record, label: str) -> float:
+    points = (outcome.point for outcome in record.outcomes() if outcome.point.service == label)
+    return sum(point.measure_s + point.warmup_s for point in points)
