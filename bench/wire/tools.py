@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from peers import Case, Reading
@@ -65,9 +65,8 @@ def _over_tcp(transport: str) -> Command:
     """The same client and server by the server's TCP port."""
 
     def words(at: Endpoint, case: Case, seconds: int, scratch: Path) -> Sequence[str]:
-        told = list(_ours(transport, "auto")(at, case, seconds, scratch))
-        told[1] = f"resp://127.0.0.1:{at.port}"
-        return told
+        there = (f"resp://127.0.0.1:{at.port}", *at.words[1:])
+        return _ours(transport, "auto")(replace(at, words=there), case, seconds, scratch)
 
     return words
 

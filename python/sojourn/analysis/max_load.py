@@ -204,13 +204,13 @@ def _settle(given: StudyData, found: Border | None, outcomes: Sequence[Outcome])
         return None
     is_open = lo == 0 or hi == math.inf
     times = 2.0 if is_open else max(2.0, (math.log(hi / lo) / math.log(NARROW)) ** 2)
-    budget_s = _rounded(times * given.study.run.search.budget_s)
-    spent_s = sum(o.wall_s for o in outcomes)
-    more_s = budget_s - sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
     stretch = given.study.service(outcomes[0].point.service).stretch if outcomes else 1
+    typed_s = _rounded(times * given.study.run.search.budget_s / stretch)
+    spent_s = sum(o.wall_s for o in outcomes)
+    more_s = typed_s * stretch - sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
     why = "find the open end" if is_open else f"bring the interval to ±{percent((NARROW - 1) / 2)}"
     return Settle(
-        command=f"{_command(given)} --set run.search.budget_s={_rounded(budget_s / stretch):g}",
+        command=f"{_command(given)} --set run.search.budget_s={typed_s:g}",
         seconds=spent_s + max(0.0, more_s),
         why=why,
     )

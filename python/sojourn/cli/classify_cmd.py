@@ -116,9 +116,11 @@ def _record(record: Record, memory_max: float | None, *, as_json: bool) -> None:
 
 def _word(found: Sequence[Class], known: Sequence[Held]) -> str:
     """Of planted services it counts whether they were told; of others whether all is decided."""
+    from sojourn.models.classify.held import How
+
     if known:
         hows = {one.how for one in known}
-        return "violated" if "wrong" in hows else "unknown" if "undecided" in hows else "holds"
+        return "violated" if How.WRONG in hows else "unknown" if How.OPEN in hows else "holds"
     return "holds" if all(one.is_decided for one in found) else "unknown"
 
 

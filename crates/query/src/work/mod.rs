@@ -46,11 +46,15 @@ pub const KINDS: &[WorkKind] = &[net::KIND, map::KIND, silo::KIND, planted::KIND
 pub fn find(name: &str) -> Result<&'static WorkKind, Fault> {
     KINDS.iter().find(|entry| entry.kind.name == name).ok_or_else(|| {
         let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-        let hint = near(name, names.iter().copied());
-        let hint = hint.first().map_or(String::new(), |n| format!("did you mean {n}? "));
-        let fix = format!("{hint}known: {}", names.join(", "));
-        Fault::usage(format!("no work is called '{name}'"), "work", fix)
+        unknown(format!("no work is called '{name}'"), "work", name, &names)
     })
+}
+
+/// The fault of a word that is not among `names`, with the one that looks most like it.
+fn unknown(what: String, at: &str, name: &str, names: &[&str]) -> Fault {
+    let hint = near(name, names.iter().copied());
+    let hint = hint.first().map_or(String::new(), |n| format!("did you mean {n}? "));
+    Fault::usage(what, at, format!("{hint}known: {}", names.join(", ")))
 }
 
 #[cfg(test)]

@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use sojourn_base::Fault;
 use sojourn_base::clock::thread_cpu_ns;
-use sojourn_base::kind::{Kind, Param, near};
+use sojourn_base::kind::{Kind, Param};
 
-use super::{Desk, Work, WorkKind};
+use super::{Desk, Work, WorkKind, unknown};
 use crate::args::Settings;
 use crate::numbers::{at, stream};
 
@@ -128,14 +128,9 @@ fn build(settings: &Settings) -> Result<Box<dyn Work>, Fault> {
 }
 
 fn way(name: &str) -> Result<Does, Fault> {
-    let names = WAYS.map(|(name, _)| name);
     let found = WAYS.iter().find(|(known, _)| *known == name).map(|(_, does)| *does);
-    found.ok_or_else(|| {
-        let hint = near(name, names.iter().copied());
-        let hint = hint.first().map_or(String::new(), |n| format!("did you mean {n}? "));
-        let fix = format!("{hint}known: {}", names.join(", "));
-        Fault::usage(format!("nothing planted '{name}'"), "does", fix)
-    })
+    let names = WAYS.map(|(name, _)| name);
+    found.ok_or_else(|| unknown(format!("nothing planted '{name}'"), "does", name, &names))
 }
 
 /// A file of one worker's blocks, that nobody else finds once it is open.

@@ -13,20 +13,17 @@ from enum import StrEnum
 from sojourn.host.usage.resource import BY_NAME
 from sojourn.models.classify import rules
 from sojourn.models.classify.answer import Class, Word
+from sojourn.models.classify.judge import CRITICAL, SCALABLE, SMT
 from sojourn.models.classify.scenario import MEMORY
 from sojourn.services import planted
 from sojourn.store.record import Record
 
 #: What a planted service does → the right answers that are known, by question.
 TRUTH: Mapping[str, Mapping[str, str]] = {
-    "scales": {"scalable": Word.YES, "SMT-sensitive": Word.YES, "critical resource": rules.CPU_YES},
-    "locks": {"scalable": Word.NO, "SMT-sensitive": Word.NO, "critical resource": rules.CPU_NO},
-    "writes": {
-        "scalable": Word.YES,
-        "SMT-sensitive": Word.NO,
-        "critical resource": rules.DISK_WRITE,
-    },
-    "streams": {"critical resource": rules.BANDWIDTH},
+    "scales": {SCALABLE: Word.YES, SMT: Word.YES, CRITICAL: rules.CPU_YES},
+    "locks": {SCALABLE: Word.NO, SMT: Word.NO, CRITICAL: rules.CPU_NO},
+    "writes": {SCALABLE: Word.YES, SMT: Word.NO, CRITICAL: rules.DISK_WRITE},
+    "streams": {CRITICAL: rules.BANDWIDTH},
 }
 CPUS = {rules.CPU, rules.CPU_YES, rules.CPU_NO}
 
