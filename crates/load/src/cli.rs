@@ -169,7 +169,10 @@ pub struct VerdictArgs {
     /// A gap between two polls longer than this is an outage of the client [1ms]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub outage_over: Option<String>,
-    /// Outages may take this share of the time before the verdict is unknown [0.01]
+    /// Outages may exclude this share of the requests before the verdict is unknown [0.5]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub excluded_share_max: Option<f64>,
+    /// Outages may take this share of the time before the verdict is unknown; 1: any [1]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub outage_share_max: Option<f64>,
 }
@@ -315,6 +318,7 @@ impl Args {
         put(&mut job.qos_bound, verdict.qos_bound.as_ref());
         put(&mut job.timely_within, verdict.timely_within.as_ref());
         put(&mut job.outage_over, verdict.outage_over.as_ref());
+        put(&mut job.excluded_share_max, verdict.excluded_share_max.as_ref());
         put(&mut job.outage_share_max, verdict.outage_share_max.as_ref());
         put(&mut job.hlog, output.hlog.as_ref());
         put(&mut job.seconds, output.seconds.as_ref());

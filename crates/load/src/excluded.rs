@@ -9,13 +9,23 @@ use crate::outage::{Queue, Watch, Windows, union, unrefuted};
 
 /// All outages of the run, warm-up and drain included, ascending and disjoint.
 pub fn log(run: &Measurement) -> Result<Vec<Outage>, Fault> {
+    log_of(run, None)
+}
+
+/// Those of one thread; `None`: of all together.
+pub fn log_of(run: &Measurement, thread: Option<usize>) -> Result<Vec<Outage>, Fault> {
     if let Some(found) = &run.long {
         return Ok(found.log.clone());
     }
     let over_ns =
         parse_ns(&run.job.outage_over).map_err(|fault| fault.within("outage_over"))?.max(1);
-    let mut all: Vec<Outage> = run.threads.iter().flat_map(|t| t.outages.clone()).collect();
-    for watch in &run.sentinels {
+    let is_meant = |index: usize| thread.is_none_or(|thread| thread == index);
+    let own = run.threads.iter().enumerate().filter(|(index, _)| is_meant(*index));
+    let mut all: Vec<Outage> = own.flat_map(|(_, thread)| thread.outages.clone()).collect();
+    let watches = |watch: &&Watch| {
+        watch.threads.is_empty() || watch.threads.iter().any(|&index| is_meant(index))
+    };
+    for watch in run.sentinels.iter().filter(watches) {
         all.extend(unrefuted(&watch.outages, signs(run, watch), over_ns));
     }
     Ok(union(all))

@@ -157,7 +157,10 @@ pub struct Job {
     /// A gap between two polls longer than this is an outage of the instrument (METHOD M27); so is one from
     /// 0.2 ms on for most of which a thread that spins, apart from `server_cpus`, waited for its CPU.
     pub outage_over: String,
-    /// Outages may take this share of the time before the verdict is `unknown`.
+    /// Share of the requests that outages may exclude before the verdict is `unknown`; so much may stops
+    /// of the server's CPUs disturb (METHOD M33). Without a log of these, steal may take a hundredth.
+    pub excluded_share_max: f64,
+    /// Share of the time that outages may take; 1: no limit beside that of `excluded_share_max`.
     pub outage_share_max: f64,
     /// Where the interval log goes (one `HdrHistogram` per slice: a fortieth of the run, at most a second); empty: none.
     pub hlog: String,
@@ -229,7 +232,8 @@ impl Default for Job {
             qos_quantile: 0.0,
             qos_bound: String::new(),
             outage_over: "1ms".into(),
-            outage_share_max: 0.01,
+            excluded_share_max: 0.5,
+            outage_share_max: 1.0,
             hlog: String::new(),
             seconds: String::new(),
             raw: String::new(),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::marks::Outcome;
 use crate::request::Request;
+use crate::tally::share;
 
 /// Shortest window, ns.
 const LENGTH_NS_MIN: u64 = 2_000_000;
@@ -41,6 +42,12 @@ impl MissWindows {
         let length_ns = (bound_ns / 2).max(LENGTH_NS_MIN);
         let windows = measured_ns.div_ceil(length_ns) as usize;
         Self { length_ns, n: vec![0; windows], k: vec![0; windows], ..Self::default() }
+    }
+
+    /// Of the requests, those in windows that are disturbed.
+    pub(crate) fn share_disturbed(&self) -> f64 {
+        let within = self.disturbed.iter().filter_map(|&at| self.n.get(at as usize)).sum();
+        share(within, self.n.iter().sum())
     }
 
     /// Those of a measured part that was over after `measured_ns`.

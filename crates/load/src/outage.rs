@@ -22,9 +22,12 @@
 //!   from outages if that is more. In a fluid queue at utilisation ρ that takes (e − s) ρ/(1 − ρ).
 //! - An outage that falls into trouble of the server's own finds a backlog that does not go away;
 //!   to exclude until it does would hide the server's tail behind our outage. So r is not each
-//!   outage's own: it is e plus the upper quartile of recovery over length among outages of similar
+//!   outage's own: it is e plus the 90th percentile of recovery over length among outages of similar
 //!   length (half to twice), times the length. Windows then depend on the outage alone, not on what
 //!   the server did meanwhile. An outage with fewer than eight such peers keeps its own recovery.
+//!   One that began during the recovery from another is no peer where eight others are: it found a
+//!   backlog already, so it seems to recover at once. (With these, and with the upper quartile, p99
+//!   at ρ = .9 and 5 % of stops was 1.58 times the true one; now it is 1.01 times: `bias`.)
 //! - r ≤ e + 20 (e − s), which is enough up to ρ = 0.95.
 
 mod queue;
@@ -110,12 +113,16 @@ impl Windows {
     pub(crate) fn around(log: &[Outage], queue: &impl Backlog) -> Self {
         let typical = queue.median_away_from(log);
         let look_back_ns = queue.look_back_ns();
+        let mut busy_until_ns = 0;
         let own: Vec<Recovery> = log
             .iter()
-            .map(|outage| Recovery {
-                length_ns: outage.length_ns,
-                factor: (queue.recovered_ns(outage, typical) - outage.end_ns()) as f64
-                    / outage.length_ns.max(1) as f64,
+            .map(|outage| {
+                let recovered_ns = queue.recovered_ns(outage, typical);
+                let is_alone = outage.start_ns >= busy_until_ns;
+                busy_until_ns = busy_until_ns.max(recovered_ns);
+                let factor = (recovered_ns - outage.end_ns()) as f64;
+                let length_ns = outage.length_ns;
+                Recovery { length_ns, factor: factor / length_ns.max(1) as f64, is_alone }
             })
             .collect();
         let factors = typical_factors(&own);
@@ -157,9 +164,11 @@ impl From<Vec<Outage>> for Windows {
 struct Recovery {
     length_ns: u64,
     factor: f64,
+    /// No earlier outage was still being recovered from when it began.
+    is_alone: bool,
 }
 
-/// For each of `own` the upper quartile of the factor among its peers, or its own without enough.
+/// For each of `own` the 90th percentile of the factor among its peers, or its own without enough.
 fn typical_factors(own: &[Recovery]) -> Vec<f64> {
     let mut by_length = own.to_vec();
     by_length.sort_unstable_by_key(|recovery| recovery.length_ns);
@@ -167,11 +176,16 @@ fn typical_factors(own: &[Recovery]) -> Vec<f64> {
         let length_ns = recovery.length_ns;
         let first = by_length.partition_point(|peer| peer.length_ns < length_ns / 2);
         let last = by_length.partition_point(|peer| peer.length_ns <= length_ns * 2);
-        let mut factors: Vec<f64> = by_length[first..last].iter().map(|peer| peer.factor).collect();
+        let peers = &by_length[first..last];
+        let alone = peers.iter().filter(|peer| peer.is_alone);
+        let mut factors: Vec<f64> = alone.map(|peer| peer.factor).collect();
+        if factors.len() < PEERS_MIN {
+            factors = peers.iter().map(|peer| peer.factor).collect();
+        }
         if factors.len() < PEERS_MIN {
             return recovery.factor;
         }
-        let rank = factors.len() * 3 / 4;
+        let rank = factors.len() * 9 / 10;
         *factors.select_nth_unstable_by(rank, f64::total_cmp).1
     };
     own.iter().map(of_peers).collect()
@@ -194,5 +208,7 @@ impl Cursor<'_> {
     }
 }
 
+#[cfg(test)]
+mod bias;
 #[cfg(test)]
 mod tests;

@@ -52,7 +52,8 @@ pub struct RunResult {
     /// Load that the plan offered in the measured part, requests/s.
     pub offered_rps: f64,
     /// Hits completed within the measured part, requests/s, whenever they were due: what still ran
-    /// at its end makes up for what ran over from the warm-up.
+    /// at its end makes up for what ran over from the warm-up. For a closed loop over the time in which
+    /// the client kept the server supplied (`peak`).
     pub achieved_rps: f64,
     /// Requests planned in the measured part.
     pub requests: u64,
@@ -81,6 +82,10 @@ pub struct RunResult {
     /// at most; `null` where it adds little, or lateness is not of known size.
     #[serde(default)]
     pub lateness_ns: Option<u64>,
+    /// All quantiles and misses are too high if anything, because the instrument was late or stopped,
+    /// whatever the verdict: evidence that is read from one side.
+    #[serde(default)]
+    pub upper_bounds: bool,
     /// What the reader should know and what decides nothing.
     pub notes: Vec<String>,
     /// done − intended: what a user waits. Requests in outages of the instrument and in the recovery
@@ -88,6 +93,10 @@ pub struct RunResult {
     pub sojourn_ns: Span,
     /// done − intended of every request.
     pub sojourn_all_ns: Span,
+    /// The part of `sojourn_ns` that was due while no stop of the server's CPUs reached it; `null` where
+    /// nobody watched them, for a closed loop, and for a long run.
+    #[serde(default)]
+    pub undisturbed_ns: Option<Span>,
     /// done − sent.
     pub wire_ns: Span,
     /// first byte − sent.
@@ -120,7 +129,7 @@ pub struct RunResult {
 }
 
 /// Outages of the instrument (METHOD M27).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outages {
     /// How many.
@@ -133,8 +142,29 @@ pub struct Outages {
     pub share_time: f64,
     /// Share of the requests that was excluded because of them.
     pub share_excluded: f64,
+    /// Factor by which quantiles are too high at most because of what exclusion leaves (METHOD M33).
+    #[serde(default = "exact")]
+    pub allowance: f64,
     /// Start (ns after the start of the measured part) and length (ns) of each; the first 1000.
     pub log: Vec<[i64; 2]>,
+}
+
+fn exact() -> f64 {
+    1.0
+}
+
+impl Default for Outages {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            total_ns: 0,
+            longest_ns: 0,
+            share_time: 0.0,
+            share_excluded: 0.0,
+            allowance: exact(),
+            log: Vec::new(),
+        }
+    }
 }
 
 /// One thread's part in the result (METHOD M14).

@@ -12,7 +12,7 @@ use crate::excluded;
 use crate::marks::Outage;
 use crate::measurement::Measurement;
 use crate::misses::MissWindows;
-use crate::outage::union;
+use crate::outage::{Windows, union};
 use crate::server_watch::{By, Stop, TICK_NS};
 
 /// Stops listed in a result.
@@ -32,6 +32,9 @@ pub struct ServerStops {
     pub by_late_wake_up: u64,
     /// How many were waits of the service's threads in the run queue, behind threads of others.
     pub by_run_delay: u64,
+    /// Share of the requests that count which were due in one, or in the recovery from one.
+    #[serde(default)]
+    pub share_disturbed: f64,
     /// Threads of the service that were watched.
     pub threads: u64,
     /// What the sentinels used, as a share of one CPU.
@@ -42,9 +45,25 @@ pub struct ServerStops {
     pub log: Vec<[i64; 2]>,
 }
 
-/// What the result says of `run`'s stops in [from, to); marks the windows that they disturb.
+/// Whether all that kept the service from its CPUs is in the log.
+pub fn is_whole(stops: &ServerStops) -> bool {
+    stops.threads > 0 && stops.lacks.is_empty()
+}
+
+/// Times whose requests a stop of the server's CPUs disturbed; `None`: nobody watched.
+pub fn windows(run: &Measurement) -> Option<Windows> {
+    let seen = run.server_seen.as_ref()?;
+    Some(excluded::windows_around(run, &union(seen.stops.iter().map(widest).collect())))
+}
+
+/// What the result says of `run`'s stops in [from, to), whose requests lie in `reach`; marks the
+/// windows that they disturb.
+///
+/// `share_disturbed`: of the requests, where it was counted; else that of `windows` is taken.
 pub fn report(
     run: &Measurement,
+    reach: Option<&Windows>,
+    share_disturbed: Option<f64>,
     windows: Option<&mut MissWindows>,
     (from_ns, to_ns): (u64, u64),
 ) -> Option<ServerStops> {
@@ -55,11 +74,14 @@ pub fn report(
             .map(|stop| Outage { start_ns: stop.start_ns, length_ns: stop.length_ns })
             .collect(),
     );
-    if let Some(windows) = windows {
-        let reach = excluded::windows_around(run, &union(seen.stops.iter().map(widest).collect()));
+    let mut share_disturbed = share_disturbed.unwrap_or(0.0);
+    if let Some((windows, reach)) = windows.zip(reach) {
         let spans =
             reach.within(from_ns, to_ns).map(|(start, end)| (start - from_ns, end - from_ns));
         windows.disturbed = overlapped(spans, windows.length_ns);
+        if run.long.is_some() {
+            share_disturbed = windows.share_disturbed();
+        }
     }
     let is_inside =
         |start_ns: u64, length_ns: u64| start_ns < to_ns && start_ns + length_ns > from_ns;
@@ -79,6 +101,7 @@ pub fn report(
         longest_ns: within.iter().map(|stop| stop.length_ns).max().unwrap_or(0),
         by_late_wake_up: by(By::Stopped),
         by_run_delay: by(By::RunDelay),
+        share_disturbed,
         threads: seen.threads as u64,
         cpu_share: seen.cpu_share,
         lacks,
@@ -162,6 +185,19 @@ mod tests {
         let stops = result.server_stops.unwrap();
         assert_eq!((stops.count, stops.total_ns), (1, 6 * MS));
         assert_eq!((stops.by_late_wake_up, stops.by_run_delay), (1, 1));
+    }
+
+    #[test]
+    fn what_no_stop_reached_is_a_reading_of_its_own() {
+        let marked = summarise(&stopped(&[(1000 * MS, 5 * MS, By::Stopped)])).unwrap();
+        let undisturbed = marked.undisturbed_ns.unwrap();
+        let share = marked.server_stops.unwrap().share_disturbed;
+        assert!((0.002..0.006).contains(&share), "5 ms and their recovery of 2 s: {share}");
+        let left = (marked.sojourn_ns.count as f64 * (1.0 - share)).round() as u64;
+        assert_eq!(undisturbed.count, left, "every request is in one of the two");
+        assert!(undisturbed.max.unwrap() < 2 * MS && marked.sojourn_ns.max.unwrap() > 4 * MS);
+        let calm = summarise(&stopped(&[])).unwrap();
+        assert_eq!(calm.undisturbed_ns.unwrap(), calm.sojourn_ns, "nothing was left out");
     }
 
     #[test]

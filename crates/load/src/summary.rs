@@ -2,6 +2,7 @@
 //! long run the sums were taken while it went on ([`crate::long`]), and stand in for plans and marks.
 
 mod parts;
+mod peak;
 
 use sojourn_base::Fault;
 use sojourn_base::span::Times;
@@ -15,7 +16,7 @@ use crate::result::{Cost, RunResult, SCHEMA, ThreadShare, Tls};
 use crate::schedule;
 use crate::selfcheck;
 use crate::stops;
-use crate::tally::{Tally, share};
+use crate::tally::{Place, Tally, share};
 
 /// What the run found. The job must be resolved; see `resolve`.
 pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
@@ -26,7 +27,8 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         Some(found) => found.windows.clone(),
         None => excluded::windows_around(run, &log),
     };
-    let tallies = tally(run, &windows, (from_ns, to_ns))?;
+    let reach = stops::windows(run);
+    let tallies = tally(run, &windows, reach.as_ref(), (from_ns, to_ns))?;
     let mut all = Tally::default();
     for tally in &tallies {
         all.merge(tally);
@@ -35,10 +37,20 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
     let measured_s = (to_ns - from_ns) as f64 / 1e9;
     let per_s = |count: u64| if measured_s > 0.0 { count as f64 / measured_s } else { 0.0 };
     let outages = parts::outages(&log, &all, (from_ns, to_ns));
-    let evidence = selfcheck::Evidence::gather(run, &timetable, &windows, &all, outages)?;
-    let judgement = selfcheck::judge(&evidence);
     let mut miss_windows = parts::misses(run, &windows, (from_ns, to_ns))?;
-    let server_stops = stops::report(run, miss_windows.as_mut(), (from_ns, to_ns));
+    let undisturbed = parts::undisturbed(run, &all);
+    let share_disturbed = undisturbed.as_ref().map(|span| 1.0 - share(span.count, all.kept));
+    let server_stops = stops::report(
+        run,
+        reach.as_ref(),
+        share_disturbed,
+        miss_windows.as_mut(),
+        (from_ns, to_ns),
+    );
+    let stopped = (outages, server_stops.clone());
+    let evidence = selfcheck::Evidence::gather(run, &timetable, &windows, &all, stopped)?;
+    let judgement = selfcheck::judge(&evidence);
+    let peak = peak::Peak::of(run, hits_within(run, from_ns, to_ns), (from_ns, to_ns))?;
     Ok(RunResult {
         schema: SCHEMA.into(),
         program: format!("sojourn-load {}", env!("CARGO_PKG_VERSION")),
@@ -47,7 +59,7 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         start_ns: run.start_ns,
         measured_s,
         offered_rps: per_s(all.requests),
-        achieved_rps: per_s(hits_within(run, from_ns, to_ns)),
+        achieved_rps: peak.rps,
         requests: all.requests,
         errors: all.errors.iter().map(|(kind, count)| ((*kind).to_string(), *count)).collect(),
         reply_bytes: all.reply_bytes,
@@ -57,9 +69,11 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         reasons: judgement.reasons,
         lateness: judgement.lateness,
         lateness_ns: judgement.lateness_ns,
-        notes: judgement.notes,
+        upper_bounds: judgement.upper_bounds,
+        notes: judgement.notes.into_iter().chain(peak.note()).collect(),
         sojourn_ns: all.sojourn.span(),
         sojourn_all_ns: all.sojourn_all.span(),
+        undisturbed_ns: undisturbed,
         wire_ns: all.wire.span(),
         first_byte_ns: all.first_byte.span(),
         send_lag_ns: all.send_lag.span(),
@@ -77,7 +91,12 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
 }
 
 /// One tally per thread over the requests due in [from, to).
-fn tally(run: &Measurement, windows: &Windows, measured: (u64, u64)) -> Result<Vec<Tally>, Fault> {
+fn tally(
+    run: &Measurement,
+    windows: &Windows,
+    reach: Option<&Windows>,
+    measured: (u64, u64),
+) -> Result<Vec<Tally>, Fault> {
     if let Some(found) = &run.long {
         return Ok(found.tallies.clone());
     }
@@ -86,9 +105,14 @@ fn tally(run: &Measurement, windows: &Windows, measured: (u64, u64)) -> Result<V
     let of_thread = |index: usize| {
         let mut tally = Tally::of(&run.job);
         let mut is_out = windows.cursor();
+        let mut is_disturbed = reach.map(Windows::cursor);
         for request in run.measured_requests(index, measured) {
-            let is_kept = !is_out.covers(request.intended_ns);
-            tally.add(&request, is_kept, timely_within_ns);
+            let due_ns = request.intended_ns;
+            let place = Place {
+                is_out: is_out.covers(due_ns),
+                is_disturbed: is_disturbed.as_mut().is_some_and(|cursor| cursor.covers(due_ns)),
+            };
+            tally.add(&request, place, timely_within_ns);
         }
         tally
     };

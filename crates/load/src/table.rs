@@ -63,9 +63,11 @@ fn latencies(text: &mut String, result: &RunResult) {
     let columns = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
     row(text, "", &columns.map(|name| format!("{name:>9}")));
     let are_excluded = result.outages.share_excluded > 0.0;
+    let is_disturbed = result.server_stops.as_ref().is_some_and(|it| it.share_disturbed > 0.0);
     let spans = [
         ("sojourn", Some(&result.sojourn_ns)),
         ("  all", Some(&result.sojourn_all_ns).filter(|_| are_excluded)),
+        ("undisturbed", result.undisturbed_ns.as_ref().filter(|_| is_disturbed)),
         ("wire", Some(&result.wire_ns)),
         ("send lag", Some(&result.send_lag_ns)),
         ("probe", result.probe_sojourn_ns.as_ref()),

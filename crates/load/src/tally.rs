@@ -43,8 +43,19 @@ pub struct Tally {
     pub pick_up: Times,
     /// Sojourn times as an instrument without lag would have found them: done − intended − pick-up.
     pub punctual: Times,
+    /// Of `sojourn`, those due while no stop of the server's CPUs reached them.
+    pub undisturbed: Times,
     /// Sojourn times of sessions by what was asked for, outages excluded; `None` without sessions.
     pub by_kind: Option<ByKind>,
+}
+
+/// Where a request was due.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    /// In an outage of the instrument, or the recovery from it.
+    pub is_out: bool,
+    /// In a stop of the server's CPUs, or the recovery from it.
+    pub is_disturbed: bool,
 }
 
 impl Tally {
@@ -53,10 +64,13 @@ impl Tally {
         Self { bodies: Bodies::of(job), by_kind: ByKind::of(job), ..Self::default() }
     }
 
-    pub(crate) fn add(&mut self, request: &Request, is_kept: bool, timely_within_ns: u64) {
+    pub(crate) fn add(&mut self, request: &Request, place: Place, timely_within_ns: u64) {
         self.add_all(request, timely_within_ns);
-        if is_kept {
+        if !place.is_out {
             self.add_kept(request, timely_within_ns);
+        }
+        if !place.is_out && !place.is_disturbed {
+            put(&mut self.undisturbed, hit_from(request, request.intended_ns, request.done_ns));
         }
     }
 
@@ -114,6 +128,7 @@ impl Tally {
         self.send_lag.merge(&other.send_lag);
         self.pick_up.merge(&other.pick_up);
         self.punctual.merge(&other.punctual);
+        self.undisturbed.merge(&other.undisturbed);
         match (&mut self.by_kind, &other.by_kind) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),

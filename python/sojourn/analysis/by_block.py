@@ -48,7 +48,8 @@ def late(service: Combinations, load: float, q: float | None) -> str:
         for estimate in (point.quantiles if q is not None else (point.mean,))
         if point.fraction == load and (q is None or estimate.q == q)
     )
-    return "the client's own lag is part of it" if any(e.lateness_ns for e in found) else ""
+    is_late = any(estimate.lateness_ns for estimate in found)
+    return "the client's own lag or stops are part of it" if is_late else ""
 
 
 def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:

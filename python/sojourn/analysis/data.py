@@ -72,9 +72,11 @@ class Measured:
         raw_sojourn_ns: raw times in order of intended arrival, `inf` if lost; None: not kept.
         raw_share: share of the requests that `raw_sojourn_ns` holds (a uniform sample).
         mean_ns: exact mean of the finite times, if the generator wrote it.
-        lateness_ns: quantiles, ns, by q (None: mean) of the client's lag, where that is more than a
-            little of the whole; it adds as much to those of the sojourn time at most (M3).
+        lateness_ns: by how much the client's lag and stops raise a quantile at most, ns, by q (None:
+            the mean), where that is more than a little of the whole (M3, M33).
         timely_ratio, outage_share, excluded_share: None without a result.
+        undisturbed: the part of `sojourn` that no stop of the server's CPUs reached (M29); empty
+            where nobody watched them.
         traced: what the tracer found; None if it did not run.
         stacks: time by stack of the requests whose culprits were asked for.
         client_wait: "spin" or "sleep": how the client of a traced point waits for replies.
@@ -100,6 +102,7 @@ class Measured:
     raw_share: float = 1.0
     mean_ns: float | None = None
     timely_ratio: float | None = None
+    undisturbed: Times = EMPTY
     outage_share: float | None = None
     excluded_share: float | None = None
     steal_share: float | None = None

@@ -15,12 +15,13 @@ import numpy as np
 from sojourn.analysis import quantiles, restarts, runs
 from sojourn.analysis.findings import Estimate, LoadPoint, Qos
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.times import Times
+from sojourn.analysis.times import Times, merge
 from sojourn.plan.points import Verdict
 from sojourn.plan.posterior import Posterior
 
 _SHARES = np.concatenate([np.linspace(0.01, 0.9, 60), 1 - np.logspace(-1, -6, 101)[1:]])
 SURE = 0.95  # probability from which a load is decided, either way
+LITTLE = 0.01  # of the requests; if fewer were disturbed, both readings are the same
 _TAIL_NEEDS = 10  # requests above the last point of the distribution that is drawn
 
 
@@ -43,6 +44,7 @@ def gather(
         fraction = offered / max_rps if max_rps else 0.0
     p = said.holds_at(offered) if said else None
     verdict, reasons = _verdict(judged, believed, p)
+    disturbed = _disturbed(believed)
     return LoadPoint(
         fraction=fraction,
         offered_rps=offered,
@@ -56,7 +58,29 @@ def gather(
         distribution=_distribution(together),
         runs=tuple(j.run for j in judged),
         is_believed=bool(believed),
+        undisturbed=_undisturbed(believed, decisive, confidence) if disturbed > LITTLE else None,
+        disturbed_share=disturbed,
     )
+
+
+def _watched(believed: Sequence[Judged]) -> list[Judged]:
+    """The runs in which the server's CPUs were watched."""
+    return [j for j in believed if j.measured.undisturbed.n]
+
+
+def _disturbed(believed: Sequence[Judged]) -> float:
+    """Share of the requests that a stop of the server's CPUs reached, 0 to 1."""
+    watched = _watched(believed)
+    apart = sum(j.measured.undisturbed.n for j in watched)
+    return 1 - apart / sum(j.measured.sojourn.n for j in watched) if watched else 0.0
+
+
+def _undisturbed(believed: Sequence[Judged], q: float, confidence: float) -> Estimate:
+    """The quantile of what no stop reached; requests depend on each other as in the whole."""
+    watched = _watched(believed)
+    together = merge(j.measured.undisturbed for j in watched)
+    shrink = runs.ratio(watched, q, confidence)
+    return quantiles.estimate(together, q, correlation=shrink, confidence=confidence)
 
 
 def _verdict(

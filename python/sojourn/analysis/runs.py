@@ -65,6 +65,8 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
     shrink = widened(ratios[qos.q], confidence) if qos else 1.0
     if is_sound and not cold and sojourn.n:
         decision = _decide(sojourn, qos, shrink, confidence)
+        if decision is Decision.FAIL and qos and _may_be_client(measured, qos):
+            decision = Decision.UNDECIDED
     if decision is Decision.UNDECIDED and qos:
         reasons = (*reasons, undecided(sojourn, qos, shrink))
     return Judged(
@@ -136,6 +138,14 @@ def _decide(sojourn: Times, qos: Qos | None, ratio: float, confidence: float) ->
     if (said is Decision.PASS and not is_below) or (said is Decision.FAIL and is_across):
         return Decision.UNDECIDED
     return said
+
+
+def _may_be_client(measured: Measured, qos: Qos) -> bool:
+    """Whether the quantile is above the bound by no more than the client's lag and stops (M3, M33)."""
+    found_ns = measured.sojourn.quantile(qos.q)
+    excess_ns = lag_ns(measured.lateness_ns, qos.q)
+    is_near = found_ns is not None and found_ns - excess_ns <= qos.bound_ns
+    return measured.outcome.is_upper_bound and is_near
 
 
 def undecided(sojourn: Times, qos: Qos, ratio: float) -> str:

@@ -35,6 +35,7 @@ from sojourn.samples import (
     read_json,
     resources,
 )
+from sojourn.samples.contract import Span
 from sojourn.samples.read import HLOG, HOST, LOAD, PROBE, RAW, probe_result
 from sojourn.samples.traced import folded, trace_result
 from sojourn.spec import Study
@@ -159,7 +160,7 @@ def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
     found = summary.load(folder, outcome, asked)
     if found is None:
         measured = _measured(folder, outcome)
-        found = summary.keep(folder, measured, asked, load_result(folder / LOAD).sojourn_ns.hdr)
+        found = summary.keep(folder, measured, asked, load_result(folder / LOAD))
     return _with_others(found, folder, outcome)
 
 
@@ -214,6 +215,7 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         raw_sojourn_ns=raw,
         raw_share=1.0 if raw is None else min(1.0, max(1, len(raw)) / counted),
         mean_ns=result.sojourn_ns.mean,
+        undisturbed=_undisturbed(result, folder),
         timely_ratio=result.timely_ratio,
         outage_share=result.outages.share_time,
         excluded_share=result.outages.share_excluded,
@@ -307,17 +309,31 @@ def _times(result: LoadResult, folder: Path) -> times.Times:
     return times.from_histogram(span.histogram(f"{folder / LOAD} sojourn_ns.hdr"), lost=span.lost)
 
 
+def _undisturbed(result: LoadResult, folder: Path) -> times.Times:
+    span = result.undisturbed_ns
+    if span is None:
+        return times.EMPTY
+    found = span.histogram(f"{folder / LOAD} undisturbed_ns.hdr")
+    return times.from_histogram(found, lost=span.lost)
+
+
 def _lateness(result: LoadResult) -> dict[float | None, float]:
-    if result.lateness_ns is None:
-        return {}
-    lag = result.pick_up_ns
+    """By how much quantiles are too high at most: the client's lag, and its stops (M3, M33)."""
+    lag = {} if result.lateness_ns is None else _by_quantile(result.pick_up_ns)
+    excess = 1 - 1 / result.outages.allowance
+    stops = {q: ns * excess for q, ns in _by_quantile(result.sojourn_ns).items() if excess}
+    return {q: lag.get(q, 0.0) + stops.get(q, 0.0) for q in (*lag, *(stops.keys() - lag.keys()))}
+
+
+def _by_quantile(span: Span) -> dict[float | None, float]:
+    """The finite numbers of a span, ns, by quantile; None: the mean."""
     known = {
-        None: lag.mean,
-        0.5: lag.p50,
-        0.9: lag.p90,
-        0.95: lag.p95,
-        0.99: lag.p99,
-        0.999: lag.p999,
+        None: span.mean,
+        0.5: span.p50,
+        0.9: span.p90,
+        0.95: span.p95,
+        0.99: span.p99,
+        0.999: span.p999,
     }
     return {q: ns for q, ns in known.items() if ns is not None}
 

@@ -21,11 +21,11 @@ from sojourn.analysis.independence import Batched
 from sojourn.errors import StoreFault
 from sojourn.host.usage import resource
 from sojourn.plan.points import Outcome
-from sojourn.samples import decode, read_json, resources
+from sojourn.samples import LoadResult, decode, read_json, resources
 from sojourn.samples.read import HLOG, LOAD, RAW
 from sojourn.store import files
 
-NAME, FORM = "summary.json", "sojourn.summary/1"
+NAME, FORM = "summary.json", "sojourn.summary/2"
 _METHODS = (  # what a summary rests on, the run's files aside: how they are read, and what follows
     "analysis/alone.py", "analysis/data.py", "analysis/independence.py", "analysis/steady.py",
     "analysis/times.py", "analysis/stored.py", "analysis/summary.py",
@@ -56,24 +56,26 @@ def load(folder: Path, outcome: Outcome, asked: Iterable[float]) -> Measured | N
     return found if found.alone and set(asked) <= set(found.alone.ratios) else None
 
 
-def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> Measured:
+def keep(folder: Path, measured: Measured, asked: Iterable[float], result: LoadResult) -> Measured:
     """Find what the run says by itself and keep it; where it cannot be written, only find it.
 
     Args:
         folder: of the point.
         measured: all that was read of it.
         asked: quantiles to speak of.
-        hdr: histogram of `measured.sojourn`, as the generator wrote it.
+        result: of the generator, which has the histograms of `measured`.
 
     Returns:
         The run without its slices and raw times.
     """
     found, used = alone.find(measured, asked), measured.resources
+    hdr, apart = result.sojourn_ns.hdr, result.undisturbed_ns
     table = {
         "schema": FORM,
         "of": _of(folder),
         "hdr": hdr,
         "lost": measured.sojourn.lost,
+        "undisturbed": [apart.hdr, apart.lost] if apart else None,
         **{name: getattr(measured, name) for name in _PLAIN},
         "lateness_ns": list(measured.lateness_ns.items()),
         "errors": dict(measured.errors),
@@ -90,6 +92,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], hdr: str) -> 
     return Measured(
         outcome=measured.outcome,
         sojourn=times.Packed(hdr, lost=measured.sojourn.lost, at=str(folder / NAME)),
+        undisturbed=_packed(table["undisturbed"], folder),
         **{name: getattr(measured, name) for name in _PLAIN},
         lateness_ns=measured.lateness_ns,
         errors=measured.errors,
@@ -104,6 +107,7 @@ def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measu
     return Measured(
         outcome=outcome,
         sojourn=times.Packed(table["hdr"], lost=int(table["lost"]), at=str(folder / NAME)),
+        undisturbed=_packed(table["undisturbed"], folder),
         **{name: table[name] for name in _PLAIN},
         lateness_ns=dict(table["lateness_ns"]),
         errors=table["errors"],
@@ -119,6 +123,13 @@ def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measu
             series=tuple((at, rps, p50, p99) for at, rps, p50, p99 in table["series"]),
         ),
     )
+
+
+def _packed(kept: Any, folder: Path) -> times.Times:
+    """A histogram and how many requests were lost beside it; nothing where there is none."""
+    if not kept:
+        return times.EMPTY
+    return times.Packed(kept[0], lost=int(kept[1]), at=str(folder / NAME))
 
 
 def _of(folder: Path) -> list[Any]:

@@ -102,7 +102,7 @@ def test_a_summary_that_no_longer_stands_is_made_again(
         ratios = [row for row in table["ratios"] if row[0] != 0.99]
         at.write_text(json.dumps({**table, "ratios": ratios}), encoding="utf-8")
     else:
-        at.write_text(json.dumps({**table, "schema": "sojourn.summary/2"}), encoding="utf-8")
+        at.write_text(json.dumps({**table, "schema": "sojourn.summary/1"}), encoding="utf-8")
     read(path)
     assert len(logs) == (2 if what == "methods" else 1)
     logs.clear()

@@ -33,6 +33,7 @@ class Trial:
         clusters: `over`, cut where misses lie further apart than an excursion lasts.
         seconds: length of the measured part.
         life: start of the service that it shares with others.
+        surely: of `over`, those that no late or stopped client can have caused; None: all.
     """
 
     rps: float
@@ -41,6 +42,7 @@ class Trial:
     clusters: tuple[float, ...]
     seconds: float
     life: str
+    surely: int | None = None
 
     @property
     def share(self) -> float:
@@ -65,7 +67,10 @@ class Trial:
 def trials(
     outcomes: Iterable[Outcome], phases: Sequence[Phase] = TOLD, *, undisturbed: bool = False
 ) -> tuple[Trial, ...]:
-    """The believable open-loop runs of these phases, in order.
+    """The open-loop runs of these phases that say something, in order.
+
+    A run that is `unknown` only because its misses are an upper bound counts too. To drop it would
+    select: of two such runs at one load the one that holds would stay.
 
     Args:
         outcomes: of one service.
@@ -77,7 +82,9 @@ def trials(
         point = outcome.point
         if point.phase not in phases or not point.offered_rps:
             continue
-        if outcome.verdict is Verdict.UNKNOWN or outcome.over_bound is None:
+        if outcome.verdict is Verdict.UNKNOWN and not outcome.is_upper_bound:
+            continue
+        if outcome.over_bound is None:
             continue
         seen = Misses(requests=outcome.requests, over=outcome.over_bound, clusters=outcome.clusters)
         if undisturbed and outcome.undisturbed is not None:
@@ -96,6 +103,7 @@ def _trial(outcome: Outcome, seen: Misses) -> Trial:
         clusters=tuple(map(float, seen.clusters)) or _pieces(seen.over, outcome.correlation),
         seconds=point.measure_s,
         life=point.life,
+        surely=None if outcome.over_surely is None else min(outcome.over_surely, seen.over),
     )
 
 

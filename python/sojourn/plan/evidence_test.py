@@ -141,3 +141,10 @@ def test_sizes_are_those_of_every_cluster_weighted_by_its_load() -> None:
     squares += max([first**2, *(w * d * d for w, d in weighted)])
     size = squares / (first + sum(w * d for w, d in weighted))
     assert sizes(runs, BOUND_S).at(rps) == pytest.approx((size, sum(w for w, _ in weighted)))
+
+
+def test_a_run_that_is_void_but_for_its_side_is_evidence_from_that_side() -> None:
+    late = replace(outcome(), verdict=Verdict.UNKNOWN, over_surely=0)
+    void = replace(outcome(), verdict=Verdict.UNKNOWN)
+    [found] = trials([late, void])
+    assert found.surely == 0 and trials([outcome()])[0].surely is None

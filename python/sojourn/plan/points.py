@@ -181,6 +181,8 @@ class Outcome:
         clusters: misses that belong together, as `Misses.clusters` (M28).
         undisturbed: the same run without the windows that an independent log of the server's CPUs
             marks; None where nothing was marked (M29).
+        over_surely: of `over_bound`, those that missed by more than all that a late or stopped
+            client can have added; None: the client added next to nothing (M33).
         shield: what kept the server's CPUs for the server: "none", "priority", "move".
         neighbour_per_s: progress of the neighbours while load ran, in units of theirs; None: they
             told of none, or there was nobody.
@@ -204,6 +206,12 @@ class Outcome:
     folder: str
     clusters: tuple[int, ...] = ()
     undisturbed: Misses | None = None
+    over_surely: int | None = None
     shield: str = "none"
     neighbour_per_s: float | None = None
     neighbour_of_alone: float | None = None
+
+    @property
+    def is_upper_bound(self) -> bool:
+        """Whether quantiles and misses are too high if anything: evidence, whatever the verdict."""
+        return self.over_surely is not None

@@ -135,16 +135,32 @@ def _likelihoods(
 ) -> Floats:
     """Of shares, from n and k of each run in clusters: binomial counts of real numbers; at most 1.
 
+    Where a client may have caused misses, their true number lies between `surely` and `over`. The
+    likelihood is maximised over it, so every share between these two explains the run equally well.
+
     Shape (runs, shares).
     """
     sizes = {rps: larger * seen.at(rps)[0] for rps in {trial.rps for trial in trials}}
     size = np.array([_size(trial, sizes[trial.rps]) for trial in trials])
-    over = np.array([trial.over for trial in trials], float)
-    hit = np.array([trial.requests for trial in trials], float) - over
+    requests = np.array([trial.requests for trial in trials], float)
+    most = np.array([trial.over for trial in trials], float)
+    least = np.array([t.over if t.surely is None else t.surely for t in trials], float)
     logit = prior.logit + prior.floor[np.array(at)][:, None]
+    share = np.clip(
+        1 / (1 + np.exp(-logit)), (least / requests)[:, None], (most / requests)[:, None]
+    )
+    over = share * requests[:, None]  # the number of misses that explains the run best
     missed, met = np.logaddexp(0.0, -logit), np.logaddexp(0.0, logit)
-    log = -(over / size)[:, None] * missed - (hit / size)[:, None] * met
+    log = -(over * missed + (requests[:, None] - over) * met) / size[:, None]
+    log -= _best(over, requests[:, None]) / size[:, None]
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)), np.float64)
+
+
+def _best(over: Floats, requests: Floats) -> Floats:
+    """Logarithm of the likelihood of these counts at their own share: the most it can be."""
+    share = np.clip(over / requests, _TINY, 1.0)
+    rest = np.clip(1 - over / requests, _TINY, 1.0)
+    return np.asarray(over * np.log(share) + (requests - over) * np.log(rest), np.float64)
 
 
 def _size(trial: Trial, size: float) -> float:

@@ -223,3 +223,53 @@ def test_runs_lie_at_the_nearest_load_of_the_grid() -> None:
             ((0, 0.5), (0, 1.01), (7, 0.99), (7, 1.01), (len(prior.grid) - 1, 3.0))]  # fmt: skip
     assert posterior._places(prior, runs, PEAK) == [0, 0, 7, 7, len(prior.grid) - 1]
     assert np.diff(np.log(prior.grid)) == pytest.approx(np.log(1.025))
+
+
+def one_sided(found: tuple[Trial, ...], surely: float = 0.0) -> Posterior:
+    """Of the misses a share `surely` is the service's own whatever the client did."""
+    upper = tuple(replace(one, surely=round(surely * one.over)) for one in found)
+    return border(upper, peak_rps=PEAK, bound_s=1e-3, q=0.99)
+
+
+def runs_at(share: float, *, missed: float, count: int) -> tuple[Trial, ...]:
+    requests = round(2 * share * PEAK)
+    sizes = (50.0,) * round(missed * requests / 50)
+    return tuple(
+        trial(share * PEAK, requests=requests, clusters=sizes, life=str(n)) for n in range(count)
+    )
+
+
+def test_misses_that_the_client_may_have_caused_do_not_speak_against_a_load() -> None:
+    late = runs_at(0.5, missed=0.05, count=6)
+    as_they_are = border(late, peak_rps=PEAK, bound_s=1e-3, q=0.99).holds_at(0.5 * PEAK)
+    assert as_they_are < 0.05
+    assert 0.2 < one_sided(late).holds_at(0.5 * PEAK) < 0.95, "neither is shown"
+
+
+def test_misses_beyond_all_that_the_client_added_speak_against_a_load() -> None:
+    late = runs_at(0.5, missed=0.05, count=6)
+    assert one_sided(late, surely=0.9).holds_at(0.5 * PEAK) < 0.05
+    assert one_sided(late, surely=1.0) == border(late, peak_rps=PEAK, bound_s=1e-3, q=0.99)
+
+
+def test_a_load_that_holds_in_spite_of_the_client_holds() -> None:
+    held = runs_at(0.5, missed=0.0005, count=6)
+    as_they_are = border(held, peak_rps=PEAK, bound_s=1e-3, q=0.99).holds_at(0.5 * PEAK)
+    assert one_sided(held).holds_at(0.5 * PEAK) > 0.95
+    assert one_sided(held).holds_at(0.5 * PEAK) == pytest.approx(as_they_are, abs=0.03)
+
+
+def test_every_share_between_the_two_counts_explains_a_run_equally_well() -> None:
+    prior = curve(0.99)
+    [late] = runs_at(0.5, missed=0.05, count=1)
+    late = replace(late, surely=round(0.2 * late.over))
+    at = posterior._places(prior, [late], PEAK)
+    likely = posterior._likelihoods(prior, [late], at, evidence.sizes([late], 1e-3), 1.0)[0]
+    share = 1 / (1 + np.exp(-(prior.logit + prior.floor[at[0]])))
+    inside = (share >= 0.0101) & (share <= 0.0499)
+    assert inside.any() and likely[inside] == pytest.approx(1.0)
+    assert np.all(np.diff(likely[share < 0.01]) > 0) and np.all(np.diff(likely[share > 0.05]) <= 0)
+    alone = [replace(late, surely=None, over=late.surely or 0)]
+    below = posterior._likelihoods(prior, alone, at, evidence.sizes([late], 1e-3), 1.0)[0]
+    ratio = likely[share < 0.01] / below[share < 0.01]
+    assert ratio == pytest.approx(ratio[0]), "below both as if only the lower count were known"

@@ -51,14 +51,43 @@ class Span(Table):
 
 
 class Outages(Table):
-    """Times in which the instrument itself did not run (M27)."""
+    """Times in which the instrument itself did not run (M27).
+
+    Attributes:
+        share_time: of the measured time, 0 to 1.
+        share_excluded: of the requests, left out by the log, 0 to 1.
+        allowance: factor by which quantiles are too high at most because of them, 1 or more (M33).
+        log: start (ns after the start of the measured part) and length (ns) of each.
+    """
 
     count: int
     total_ns: int
     longest_ns: int
     share_time: float
     share_excluded: float
+    allowance: float = Field(default=1.0, ge=1.0)
     log: list[tuple[int, int]] = Field(default_factory=list)
+
+
+class ServerStops(Table):
+    """Times in which the server's CPUs were kept from the service, by an independent log (M29).
+
+    Attributes:
+        share_disturbed: of the requests that count, due in such times or the recovery from them.
+        threads: of the service that were watched.
+        lacks: what could not be watched, and why.
+    """
+
+    count: int
+    total_ns: int
+    share_disturbed: float = 0.0
+    threads: int = 0
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that kept the service from its CPUs is in the log."""
+        return self.threads > 0 and not self.lacks
 
 
 class Checks(Table):
@@ -127,6 +156,7 @@ class LoadResult(Table):
     reasons: tuple[str, ...]
     lateness: tuple[str, ...] = ()
     lateness_ns: float | None = None
+    upper_bounds: bool = False
     sojourn_ns: Span
     sojourn_all_ns: Span
     wire_ns: Span
@@ -134,7 +164,9 @@ class LoadResult(Table):
     send_lag_ns: Span
     pick_up_ns: Span
     probe_sojourn_ns: Span | None
+    undisturbed_ns: Span | None = None
     windows: Windows | None = None
+    server_stops: ServerStops | None = None
     checks: Checks
     cost: Cost
 

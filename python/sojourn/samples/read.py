@@ -23,6 +23,7 @@ OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows nothing
 BEHIND_MIN, BEHIND_STOPS = 0.02, 3.0  # share not completed: in any case, and for each share stopped
 _NEIGHBOUR = re.compile(r"neighbour(_\d+)?")  # keys of host.json, one for each
+QOS = "qos"  # as the generator's reasons begin that are about the target alone
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
 
@@ -39,10 +40,9 @@ def read(folder: Path) -> Outcome:
     result = load_result(at)
     span, probe = result.sojourn_ns, probe_result(folder)
     verdict, reasons = judged(result, point, others_share(folder / HOST, point))
-    if why := unfelt(folder / SERVICE):
-        verdict, reasons = Verdict.UNKNOWN, (why, *reasons)
-    if why := not_as_asked(folder / HOST):
-        verdict, reasons = Verdict.UNKNOWN, (why, *reasons)
+    is_one_sided = is_upper(result, verdict)
+    for why in filter(None, (unfelt(folder / SERVICE), not_as_asked(folder / HOST))):
+        verdict, reasons, is_one_sided = Verdict.UNKNOWN, (why, *reasons), False
     did = neighbour(folder / HOST).get("progress", {})
     ratio = correlation(folder, result).ratio
     missed, undisturbed = misses(folder, result, ratio)
@@ -64,6 +64,7 @@ def read(folder: Path) -> Outcome:
         folder=str(folder),
         clusters=missed.clusters if missed else (),
         undisturbed=undisturbed,
+        over_surely=surely(folder, result) if is_one_sided and missed else None,
         shield=shield(folder / SERVICE),
         neighbour_per_s=did.get("per_s"),
         neighbour_of_alone=did.get("of_alone"),
@@ -86,7 +87,8 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
 
     So it is with other processes on the server's CPUs, unless the point is as the machine schedules
     it: a bound that holds in spite of them holds. Behind a shield they run while the server has
-    nothing to do, and are no reason for doubt (M32).
+    nothing to do, and are no reason for doubt (M32). Where a log has each of their turns that kept
+    the service from its CPUs, the generator has judged them, and both readings stand (M29).
 
     Args:
         result: of the generator.
@@ -101,13 +103,43 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     if result.lateness and not is_bounded and not kind.is_decided:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = kind.is_decided and result.verdict is Verdict.HOLDS
-    if others > OTHERS_MAX and not (holds_anyway or kind.is_bare):
+    is_logged = result.server_stops is not None and result.server_stops.is_whole
+    if others > OTHERS_MAX and not (holds_anyway or kind.is_bare or is_logged):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
             f"CPUs, {OTHERS_MAX:.0%} may be; end them, or give the server CPUs of its own"
         )
         return Verdict.UNKNOWN, (why, *result.reasons)
+    is_only_near = result.verdict is Verdict.UNKNOWN and all(
+        reason.startswith(QOS) for reason in result.reasons
+    )
+    if result.upper_bounds and is_only_near:  # its numbers are sound, and the bound is within them
+        return Verdict.VIOLATED, result.reasons
     return result.verdict, result.reasons
+
+
+def is_upper(result: LoadResult, verdict: Verdict) -> bool:
+    """Whether the run's misses are evidence from one side: too many if anything (M33).
+
+    A run that the lab voids for a reason of its own is no evidence, whatever the generator says.
+    """
+    is_voided = verdict is Verdict.UNKNOWN and result.verdict is not Verdict.UNKNOWN
+    is_proved = result.verdict is Verdict.VIOLATED  # by more than all that the client can have done
+    return result.upper_bounds and not is_voided and not is_proved
+
+
+def surely(folder: Path, result: LoadResult) -> int:
+    """Requests that missed the bound by more than all that the client can have added (M3, M33).
+
+    Had each request been as late as the latest, every completion would have been late by that and
+    no more (Lindley's recursion). A reply waits for the next poll. What exclusion leaves is a factor.
+    """
+    span = result.sojourn_ns
+    late_ns = result.lateness_ns or 0.0
+    if result.lateness and result.lateness_ns is None:
+        late_ns = (result.pick_up_ns.max or 0.0) + (result.checks.poll_gap_max_ns or 0.0)
+    most_ns = (units.parse_ns(str(result.job["qos_bound"])) + late_ns) * result.outages.allowance
+    return int(span.histogram(f"{folder / LOAD} sojourn_ns.hdr").over(most_ns)) + span.lost
 
 
 def _is_overrun(result: LoadResult) -> bool:

@@ -134,7 +134,6 @@ fn job() -> Job {
         duration: "3500ms".into(),
         qos_quantile: 0.99,
         qos_bound: "1ms".into(),
-        outage_share_max: 0.1,
         set_share: 0.1,
         hlog: "x".into(),
         ..fake::job()

@@ -189,23 +189,36 @@ fn windows_hold_their_first_moment_and_not_their_end() {
     assert!(touches(30, 41) && touches(0, 100) && touches(49, 50));
 }
 
-/// Eight of half to twice the length decide by their upper quartile, fewer by nothing.
+/// Eight of half to twice the length decide by their 90th percentile, fewer by nothing.
 #[test]
 fn recoveries_are_judged_by_peers_of_similar_length() {
     let of = |lengths: &[u64]| -> Vec<f64> {
         let own: Vec<Recovery> = lengths
             .iter()
             .zip(1..)
-            .map(|(&length_ns, nth)| Recovery { length_ns, factor: f64::from(nth) })
+            .map(|(&length_ns, nth)| Recovery { length_ns, factor: f64::from(nth), is_alone: true })
             .collect();
         typical_factors(&own)
     };
     let first = |edges: [u64; 2]| of(&[100, 100, 100, 100, 100, 100, edges[0], edges[1]])[0];
-    assert_eq!(first([50, 200]), 7.0, "the seventh of eight");
+    assert_eq!(first([50, 200]), 8.0, "the last of eight");
     assert_eq!((first([49, 200]), first([50, 201])), (1.0, 1.0), "seven are too few");
-    assert_eq!(of(&[100; 12])[0], 10.0, "the tenth of twelve");
+    assert_eq!(of(&[100; 12])[0], 11.0, "the eleventh of twelve");
     assert_eq!(of(&[10, 100, 100]), [1.0, 2.0, 3.0]);
     assert_eq!(of(&[1000, 10, 10, 10, 10, 10, 10, 10, 10])[0], 1.0, "none is like it");
+}
+
+/// An outage that began while another was recovered from found a backlog, and says nothing of recovery.
+#[test]
+fn outages_in_a_recovery_are_no_peers_where_there_are_enough_others() {
+    let of = |alone: usize, others: usize| {
+        let one = |factor, is_alone| Recovery { length_ns: 100, factor, is_alone };
+        let mut own = vec![one(5.0, true); alone];
+        own.resize(alone + others, one(0.0, false));
+        typical_factors(&own)[0]
+    };
+    assert_eq!((of(8, 100), of(8, 0)), (5.0, 5.0));
+    assert_eq!(of(7, 100), 0.0, "seven are too few: all count");
 }
 
 /// 120 ms to recover from 100, 10 from 20; looked back for no longer than the outage, and not before 0.

@@ -19,13 +19,17 @@
 //!
 //! The same holds of time that the hypervisor takes from the server.
 //!
+//! What exclusion by the log of outages leaves is too high by a factor of `allowance` at most (METHOD
+//! M33). A quantile that is above the bound by more than that is above it: `violated`. One between the
+//! bound and that cannot be told, and the result says that it is an upper bound.
+//!
 //! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
 
 use sojourn_base::units::{parse_ns, show_ns};
 
 use super::{CHECKS, Check, Evidence, content, lag, lost, protocol, steal, timely};
 use crate::job::Job;
-use crate::result::{Checks, Verdict};
+use crate::result::{Checks, Outages, Verdict};
 use crate::transports::sockets::NO_PORT;
 
 /// A server that is idle for less than this has work all the time: one tick in a second is 1 %, and
@@ -33,6 +37,9 @@ use crate::transports::sockets::NO_PORT;
 const IDLE_MAX: f64 = 0.05;
 /// A server that is idle for more than this at its peak was waiting for requests.
 const CLIENT_BOUND_IDLE: f64 = 0.1;
+
+/// Up to this factor what exclusion leaves is not worth a word.
+const ALLOWANCE_LITTLE: f64 = 1.05;
 
 /// Checks of when requests were sent; what they find has a largest size.
 const SENDING: [&str; 2] = [lag::CHECK.name, timely::CHECK.name];
@@ -50,6 +57,8 @@ pub struct Judgement {
     pub lateness: Vec<String>,
     /// What the instrument's lag adds to the quantiles at most, if that is not little; see `lag`.
     pub lateness_ns: Option<u64>,
+    /// Whether quantiles and misses are too high if anything; also where the verdict is `unknown`.
+    pub upper_bounds: bool,
     /// What the reader should know and what decides nothing.
     pub notes: Vec<String>,
 }
@@ -79,22 +88,33 @@ pub fn judge(evidence: &Evidence) -> Judgement {
                         && evidence.pick_up.quantile(1.0).is_some_and(|ns| exceeds(evidence, ns))
             }
         };
+    let is_told = violation.is_none() || !is_loose(evidence) || exceeds(evidence, 0);
     let verdict = match (failed.is_empty() || stands, &violation) {
         (false, _) => Verdict::Unknown,
+        (true, Some(_)) if !is_told => Verdict::Unknown,
         (true, Some(_)) => Verdict::Violated,
         (true, None) => Verdict::Holds,
     };
+    let is_late = !failed.is_empty() && is_only_late && evidence.kept > 0;
     let texts = failed.iter().map(|(check, text)| format!("{}: {text}", check.name)).collect();
     let (mut reasons, lateness) = if stands { (Vec::new(), texts) } else { (texts, Vec::new()) };
     reasons.extend(violation);
     let notes = notes(evidence, !lateness.is_empty() && lateness_ns.is_none());
-    Judgement { verdict, reasons, lateness, lateness_ns, notes }
+    let upper_bounds = is_late || is_loose(evidence);
+    Judgement { verdict, reasons, lateness, lateness_ns, upper_bounds, notes }
 }
 
-/// Whether the quantile is above the bound by more than a lag of `lag_ns` can have added to it.
+/// Whether so much was excluded that quantiles are upper bounds.
+fn is_loose(evidence: &Evidence) -> bool {
+    evidence.outages.allowance > ALLOWANCE_LITTLE && !evidence.job.find_max
+}
+
+/// Whether the quantile is above the bound by more than a lag of `lag_ns`, and what exclusion leaves,
+/// can have added to it.
 fn exceeds(evidence: &Evidence, lag_ns: u64) -> bool {
     let found = evidence.sojourn.quantile(evidence.job.qos_quantile);
-    evidence.qos_bound_ns.is_some_and(|bound_ns| found.is_none_or(|ns| ns > bound_ns + lag_ns))
+    let most = |bound_ns: u64| (bound_ns + lag_ns) as f64 * evidence.outages.allowance;
+    evidence.qos_bound_ns.is_some_and(|bound_ns| found.is_none_or(|ns| ns as f64 > most(bound_ns)))
 }
 
 fn is_server_busy(evidence: &Evidence) -> bool {
@@ -128,6 +148,16 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
              time, so the verdict stands, and all quantiles are upper bounds"
                 .into(),
         );
+    }
+    if is_loose(evidence) {
+        let Outages { share_time, share_excluded, allowance, .. } = evidence.outages;
+        notes.push(format!(
+            "client stopped: for {:.1} % of the time; {:.0} % of the requests are excluded, so \
+             quantiles are upper bounds, at most {:.0} % too high",
+            share_time * 100.0,
+            share_excluded * 100.0,
+            (allowance - 1.0) * 100.0
+        ));
     }
     let waited = evidence.checks.waited_share;
     if waited > 0.01 && evidence.talk.understood > 0 {
@@ -316,10 +346,52 @@ mod tests {
     fn other_failed_checks_are_not_forgiven_beside_lateness() {
         let job = Job { qos_quantile: 0.99, qos_bound: "20ms".into(), ..fake::job() };
         let mut run = fake::run(job, 200_000, 30_000);
-        let outage = crate::marks::Outage { start_ns: 500_000_000, length_ns: 300_000_000 };
-        run.threads[0].outages.push(outage);
+        run.threads[0].outages_unlisted = 1;
         let result = summarise(&run).unwrap();
-        assert_eq!(result.verdict, Verdict::Unknown);
-        assert!(result.reasons.iter().any(|text| text.starts_with("client stopped")));
+        assert_eq!((result.verdict, result.upper_bounds), (Verdict::Unknown, false));
+        assert!(result.reasons.iter().any(|text| text.starts_with("outage log")));
+    }
+
+    /// A tenth of the time stopped, in one piece: p99 is told, and so much too high at most.
+    fn stopped(bound_ns: u64, share: f64) -> RunResult {
+        let (q, bound) = (if bound_ns > 0 { 0.99 } else { 0.0 }, format!("{bound_ns}ns"));
+        let bound = if bound_ns > 0 { bound } else { String::new() };
+        let job = Job { qos_quantile: q, qos_bound: bound, ..fake::job() };
+        let mut run = fake::run(job, 0, 30_000);
+        let length_ns = (2e9 * share) as u64;
+        run.threads[0].outages.push(crate::marks::Outage { start_ns: 200_000_000, length_ns });
+        summarise(&run).unwrap()
+    }
+
+    #[test]
+    fn a_client_that_was_stopped_gives_an_upper_bound_and_its_allowance() {
+        let result = stopped(0, 0.2);
+        let allowance = result.outages.allowance;
+        assert!((1.09..1.12).contains(&allowance), "half of a fifth: {allowance}");
+        assert_eq!((result.verdict, result.upper_bounds), (Verdict::Holds, true));
+        assert!(result.notes.iter().any(|note| note.contains("at most 10 % too high")));
+        assert_eq!(result.lateness, Vec::<String>::new(), "no check failed");
+        let little = stopped(0, 0.05);
+        assert_eq!((little.upper_bounds, little.notes.len()), (false, 0), "{:?}", little.notes);
+    }
+
+    #[test]
+    fn a_bound_within_the_allowance_cannot_be_told_and_one_below_it_is_missed() {
+        let p99_ns = stopped(0, 0.2).sojourn_ns.p99.unwrap();
+        let near = stopped(p99_ns * 95 / 100, 0.2);
+        assert_eq!((near.verdict, near.upper_bounds), (Verdict::Unknown, true));
+        assert!(near.reasons.iter().all(|why| why.starts_with("qos")), "{:?}", near.reasons);
+        assert_eq!(stopped(p99_ns * 85 / 100, 0.2).verdict, Verdict::Violated);
+        assert_eq!(stopped(p99_ns, 0.2).verdict, Verdict::Holds);
+    }
+
+    #[test]
+    fn where_most_was_excluded_only_a_bound_that_holds_is_told() {
+        let p99_ns = stopped(0, 0.0).sojourn_ns.p99.unwrap();
+        assert_eq!(stopped(0, 0.6).verdict, Verdict::Unknown);
+        assert_eq!(stopped(2 * p99_ns, 0.6).verdict, Verdict::Holds);
+        let missed = stopped(p99_ns / 2, 0.6);
+        assert_eq!((missed.verdict, missed.upper_bounds), (Verdict::Unknown, true));
+        assert!(missed.reasons[0].starts_with("client stopped"), "{:?}", missed.reasons);
     }
 }

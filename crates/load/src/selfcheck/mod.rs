@@ -13,6 +13,7 @@ mod issue;
 mod judge;
 mod lag;
 mod lost;
+mod outage_log;
 mod outages;
 mod overrun;
 mod poll;
@@ -39,6 +40,7 @@ use crate::outage::Windows;
 use crate::protocols;
 use crate::resolve::qos_bound_ns;
 use crate::result::{Checks, Outages, Replies};
+use crate::stops::ServerStops;
 use crate::tally::{Tally, share};
 
 /// One check: its name, what it asks, where that comes from, and how it answers.
@@ -64,6 +66,7 @@ pub const CHECKS: &[Check] = &[
     protocol::CHECK,
     requests::CHECK,
     used_up::CHECK,
+    outage_log::CHECK,
     outages::CHECK,
     steal::CHECK,
     rate::CHECK,
@@ -131,6 +134,8 @@ pub struct Evidence {
     pub measured_ns: (u64, u64),
     /// The outages, as they go into the result.
     pub outages: Outages,
+    /// What kept the server's CPUs from the service; `None`: nobody watched.
+    pub server_stops: Option<ServerStops>,
     /// The numbers, as they go into the result.
     pub checks: Checks,
     /// A second, disjoint sample of the gaps: planned and issued. See `fit`.
@@ -144,7 +149,7 @@ impl Evidence {
         timetable: &Timetable,
         windows: &Windows,
         all: &Tally,
-        outages: Outages,
+        (outages, server_stops): (Outages, Option<ServerStops>),
     ) -> Result<Self, Fault> {
         let (from_ns, to_ns) = run.measured(timetable);
         let issue = issue::Issue::of(run, timetable, windows, all, (from_ns, to_ns))?;
@@ -213,6 +218,7 @@ impl Evidence {
                 + run.sentinels.iter().map(|watch| watch.unlisted).sum::<u64>(),
             measured_ns: (timetable.measured_ns, to_ns - from_ns),
             outages,
+            server_stops,
             checks,
             fit_again: (issue.planned_fit.1, issue.issued_fit.1),
         })

@@ -1,4 +1,10 @@
 //! Did the instrument itself run? A client that was stopped sees latency that no server caused.
+//!
+//! Requests that a stop reached are excluded by the log, so the stops themselves void nothing. What
+//! voids a run is that little is left of it, or that the server never recovers before the next stop
+//! (METHOD M33): with a share s of the time stopped and a load ρ that needs ρ (1 + s) ≥ 1, recovery
+//! has no end, and its windows cover more than `excluded_share_max`. What exclusion leaves is too high
+//! if anything. A closed loop has no due times, so it is judged by the time.
 
 use sojourn_base::units::show_ns;
 
@@ -6,32 +12,35 @@ use super::{Check, Evidence};
 
 pub(super) const CHECK: Check = Check {
     name: "client stopped",
-    about: "outages of the client take at most outage_share_max of the time",
-    source: "METHOD M27",
+    about: "outages of the client exclude at most excluded_share_max of the requests",
+    source: "METHOD M27, M33",
     in_closed_loop: true,
-    is_lateness: false,
+    is_lateness: true,
     failed,
 };
 
 fn failed(evidence: &Evidence) -> Option<String> {
-    let outages = &evidence.outages;
-    if evidence.outages_unlisted > 0 {
-        let unlisted = evidence.outages_unlisted;
-        return Some(format!(
-            "{unlisted} outages beyond what the log holds; raise outage_over, or use a quieter host"
-        ));
-    }
-    let most = evidence.job.outage_share_max;
-    (outages.share_time > most).then(|| {
-        let [total, longest] = [outages.total_ns, outages.longest_ns].map(|ns| show_ns(ns as f64));
-        let steal = evidence.checks.steal_share.filter(|&share| share > 0.001);
-        let steal = steal.map_or(String::new(), |s| format!(" (steal {:.1} %)", s * 100.0));
+    let (outages, job) = (&evidence.outages, &evidence.job);
+    let [excluded, time] = [outages.share_excluded, outages.share_time].map(|s| s * 100.0);
+    let limit = if job.find_max && outages.share_time > job.excluded_share_max {
+        format!("{time:.1} % of the time, {:.0} % may be", job.excluded_share_max * 100.0)
+    } else if !job.find_max && outages.share_excluded > job.excluded_share_max {
+        let most = job.excluded_share_max * 100.0;
         format!(
-            "the client did not run for {total} in {} outages, the longest {longest}: {:.2} % of the \
-             time, {:.2} % may be{steal}; use a quieter host or CPUs of its own, or measure longer",
-            outages.count,
-            outages.share_time * 100.0,
-            most * 100.0
+            "{time:.1} % of the time; with the recovery {excluded:.0} % of the requests are \
+                 excluded, {most:.0} % may be"
         )
-    })
+    } else if outages.share_time > job.outage_share_max {
+        format!("{time:.2} % of the time, {:.2} % may be", job.outage_share_max * 100.0)
+    } else {
+        return None;
+    };
+    let [total, longest] = [outages.total_ns, outages.longest_ns].map(|ns| show_ns(ns as f64));
+    let steal = evidence.checks.steal_share.filter(|&share| share > 0.001);
+    let steal = steal.map_or(String::new(), |s| format!(" (steal {:.1} %)", s * 100.0));
+    Some(format!(
+        "the client did not run for {total} in {} outages, the longest {longest}: {limit}{steal}; \
+         lower the rate, or give the client a CPU of its own",
+        outages.count
+    ))
 }

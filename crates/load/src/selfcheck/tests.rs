@@ -14,7 +14,8 @@ fn gather(run: &Measurement) -> Evidence {
         all.add_all(&request, 50_000);
         all.add_kept(&request, 50_000);
     }
-    Evidence::gather(run, &timetable, &Windows::default(), &all, Outages::default()).unwrap()
+    let stopped = (Outages::default(), None);
+    Evidence::gather(run, &timetable, &Windows::default(), &all, stopped).unwrap()
 }
 
 fn clean() -> Evidence {
@@ -139,19 +140,44 @@ fn a_fit_is_rejected_by_both_samples_and_counts_by_their_own_limit() {
 
 #[test]
 fn an_instrument_that_was_stopped_says_for_how_long() {
-    let share = |share, steal| {
+    let stopped = |excluded, time, steal, find_max| {
         says("client stopped", |it| {
-            it.outages = Outages { share_time: share, total_ns: 30_000_000, ..Outages::default() };
+            it.job.find_max = find_max;
+            it.outages = Outages { share_time: time, total_ns: 30_000_000, ..Outages::default() };
             (it.outages.count, it.outages.longest_ns) = (3, 20_000_000);
-            it.checks.steal_share = Some(steal);
+            (it.outages.share_excluded, it.checks.steal_share) = (excluded, Some(steal));
         })
     };
-    assert_eq!(share(0.01, 0.0), None);
-    let said = share(0.02, 0.001).unwrap();
-    assert!(said.contains("for 30.0 ms in 3 outages, the longest 20.0 ms: 2.00 %"), "{said}");
-    assert!(!said.contains("steal") && share(0.02, 0.002).unwrap().contains("(steal 0.2 %)"));
-    let said = says("client stopped", |it| it.outages_unlisted = 1).unwrap();
+    assert_eq!((stopped(0.5, 0.3, 0.0, false), stopped(0.9, 0.5, 0.0, true)), (None, None));
+    let open = stopped(0.51, 0.02, 0.001, false).unwrap();
+    assert!(open.contains("for 30.0 ms in 3 outages, the longest 20.0 ms: 2.0 %"), "{open}");
+    assert!(open.contains("51 % of the requests are excluded, 50 % may be;"), "{open}");
+    assert!(stopped(0.51, 0.02, 0.002, false).unwrap().contains("(steal 0.2 %)"));
+    assert!(stopped(0.0, 0.51, 0.0, true).unwrap().contains("51.0 % of the time, 50 % may be"));
+    let said = says("client stopped", |it| {
+        (it.outages.share_time, it.job.outage_share_max) = (0.02, 0.01);
+    });
+    assert!(said.unwrap().contains("2.00 % of the time, 1.00 % may be"), "as the job asks");
+    let said = says("outage log", |it| it.outages_unlisted = 1).unwrap();
     assert!(said.starts_with("1 outages beyond"), "{said}");
+}
+
+#[test]
+fn stolen_time_is_judged_by_its_log_where_there_is_one() {
+    let stopped = |disturbed, steal, lacks: &[&str]| {
+        says("server stopped", |it| {
+            it.checks.server_steal_share = Some(steal);
+            it.server_stops = Some(ServerStops {
+                share_disturbed: disturbed,
+                threads: 1,
+                lacks: lacks.iter().map(|&text| text.into()).collect(),
+                ..ServerStops::default()
+            });
+        })
+    };
+    assert_eq!(stopped(0.5, 0.3, &[]), None, "as experienced and undisturbed stand side by side");
+    assert!(stopped(0.51, 0.0, &[]).unwrap().contains("51 % of the requests were due then"));
+    assert!(stopped(0.0, 0.011, &["run delay"]).unwrap().contains("took 1.1 %"), "half a log");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Parts of a result that are made from the whole run: misses by windows, outages, and sessions.
 
 use sojourn_base::Fault;
+use sojourn_base::span::Span;
 
 use crate::marks::Outage;
 use crate::measurement::Measurement;
@@ -55,10 +56,26 @@ pub(super) fn sessions(
     Ok(Some(Sessions::of(seen, by_kind, (playback.chunks(), to_ns - from_ns))))
 }
 
+/// Sojourn times that no stop of the server's CPUs reached; `None` where that cannot be told.
+pub(super) fn undisturbed(run: &Measurement, all: &Tally) -> Option<Span> {
+    let is_known = run.server_seen.is_some() && run.long.is_none() && !run.job.find_max;
+    is_known.then(|| all.undisturbed.span())
+}
+
+/// By which factor quantiles are too high at most where so large a share of the requests was excluded.
+///
+/// What comes soon after a recovery still meets a longer queue and colder caches than usual. Simulated
+/// queues stay below it up to `excluded_share_max` (`outage/bias.rs`), as do stops that were planted
+/// beside a real M/M/1 (docs/method.md, M33).
+fn allowance(share_excluded: f64) -> f64 {
+    1.0 + 0.5 * share_excluded
+}
+
 /// What the result says of `log` within [from, to), and of what `all` left out because of it.
 pub(super) fn outages(log: &[Outage], all: &Tally, (from_ns, to_ns): (u64, u64)) -> Outages {
     let inside = |outage: &&Outage| outage.start_ns < to_ns && outage.end_ns() > from_ns;
     let within: Vec<&Outage> = log.iter().filter(inside).collect();
+    let share_excluded = share(all.requests - all.kept, all.requests);
     let clipped = |o: &&Outage| o.end_ns().min(to_ns) - o.start_ns.max(from_ns);
     let listed = |o: &&Outage| [o.start_ns as i64 - from_ns as i64, o.length_ns as i64];
     Outages {
@@ -66,7 +83,8 @@ pub(super) fn outages(log: &[Outage], all: &Tally, (from_ns, to_ns): (u64, u64))
         total_ns: within.iter().map(|outage| outage.length_ns).sum(),
         longest_ns: within.iter().map(|outage| outage.length_ns).max().unwrap_or(0),
         share_time: share(within.iter().map(clipped).sum(), to_ns - from_ns),
-        share_excluded: share(all.requests - all.kept, all.requests),
+        share_excluded,
+        allowance: allowance(share_excluded),
         log: within.iter().take(LISTED_MAX).map(listed).collect(),
     }
 }

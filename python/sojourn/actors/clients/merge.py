@@ -62,11 +62,13 @@ def merged(results: Sequence[Result], job: Job) -> dict[str, Any]:
         "reasons": reasons,
         "lateness": _told(results, "lateness"),
         "lateness_ns": _largest([result.get("lateness_ns") for result in results]),
+        "upper_bounds": any(result.get("upper_bounds", False) for result in results),
         "notes": _told(results, "notes"),
         **spans,
         "probe_sojourn_ns": _probe(results),
         "windows": _windows([result.get("windows") for result in results]),
         "server_stops": first.get("server_stops"),
+        "undisturbed_ns": None,  # one process alone has a log of the server's CPUs
         "threads": parts,
         "checks": _by_rules(CHECKS, [result["checks"] for result in results], weights),
         "cost": _by_rules(COST, [result["cost"] for result in results], weights),
@@ -177,6 +179,7 @@ def _outages(
         "longest_ns": max(one["longest_ns"] for one in of),
         "share_time": max(share, *(one["share_time"] for one in of)),
         "share_excluded": excluded,
+        "allowance": max(one.get("allowance", 1.0) for one in of),
         "log": [list(entry) for entry in log],
     }
 
