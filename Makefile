@@ -13,6 +13,8 @@ endif
 # Tracing needs clang, libelf and zlib to build; where they lack, all else is built, and it says so.
 with_bpf = $$(scripts/setup --bpf && echo --features
 sources := python tests bench scripts
+# ORDER=SEED: Python's tests in that random order. Rust's cannot be shuffled without a nightly compiler.
+order = $(if $(ORDER),--random-order-seed=$(ORDER))
 
 .PHONY: help setup build demo test fresh check fix unit rust python e2e priv clangs schema bench mutants lock audit docs doctor clean
 
@@ -58,16 +60,15 @@ rust: build
 	@scripts/counted cargo test --release --locked --workspace --no-fail-fast --quiet $(with_bpf) sojourn-tools/bpf)
 
 python: build
-	$(bin)/pytest -q -n auto --dist loadfile -m "not e2e and not privileged"
+	$(bin)/pytest -q $(order) -n auto --dist loadfile -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only
-	$(bin)/pytest -q -m "e2e"
+	$(bin)/pytest -q $(order) -m "e2e"
 
 clangs: ## load BPF objects of the oldest, the newest and the tested clangs; installs them where it may
 	@scripts/clangs
 	@if scripts/setup --bpf; then \
-		cargo test --release --quiet -p sojourn-trace --features bpf --test clangs -- --nocapture; \
-		cargo test --release --quiet -p sojourn-sched --features bpf --test clangs; fi
+		cargo test --release --locked --workspace --features sojourn-tools/bpf --quiet --test clangs -- --nocapture; fi
 
 priv: build clangs ## tests that need root or a capability, some in a VM; each skip names it
 	if scripts/setup --bpf; then cargo build --release --quiet -p sojourn-trace --features bpf --tests --examples; fi
