@@ -12,8 +12,11 @@ endif
 endif
 # Tracing needs clang, libelf and zlib to build; where they lack, all else is built, and it says so.
 with_bpf = $$(scripts/setup --bpf && echo --features
+sources := python tests bench scripts
+# ORDER=SEED: Python's tests in that random order. Rust's cannot be shuffled without a nightly compiler.
+order = $(if $(ORDER),--random-order-seed=$(ORDER))
 
-.PHONY: help setup build demo test fresh check fix unit e2e priv clangs schema bench mutants lock audit docs doctor clean
+.PHONY: help setup build demo test fresh check fix unit rust python e2e priv clangs schema bench mutants lock audit docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -29,38 +32,43 @@ build: setup ## build every program into .venv/bin
 demo: build ## the main job: latency against load on real memcached and NGINX, quick profile
 	@$(bin)/sojourn run latency_vs_load --profile quick || case $$? in 1|3) ;; *) exit 1 ;; esac
 
-test: build check unit e2e ## everything that must pass
+test: build ## everything that must pass; a part that fails stops no other, the end says which did
+	@scripts/each --by "$(MAKE) --no-print-directory -o build" check rust python e2e
 
 fresh: ## README's two commands in a pristine Debian 12, from a fresh clone of HEAD; needs root
 	@scripts/fresh
 
 check: build ## format, lint, types, import order, licences
-	cargo fmt --all --check
-	cargo clippy --release --locked --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings
-	$(bin)/ruff format --check python tests bench scripts
-	$(bin)/ruff check python tests bench scripts
-	$(bin)/mypy
-	$(bin)/lint-imports
-	$(bin)/python scripts/reference.py --check
-	$(bin)/python scripts/licences.py
+	@scripts/each "cargo fmt --all --check" \
+		"cargo clippy --release --locked --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings" \
+		"$(bin)/ruff format --check $(sources)" \
+		"$(bin)/ruff check $(sources)" \
+		$(bin)/mypy \
+		$(bin)/lint-imports \
+		"$(bin)/python scripts/reference.py --check" \
+		"$(bin)/python scripts/licences.py"
 
 fix: build ## format and mend what can be mended by a tool
 	cargo fmt --all
-	$(bin)/ruff format python tests bench scripts
-	$(bin)/ruff check --fix python tests bench scripts
+	$(bin)/ruff format $(sources)
+	$(bin)/ruff check --fix $(sources)
 
-unit: build ## tests that start no server
-	@scripts/counted cargo test --release --locked --workspace --quiet $(with_bpf) sojourn-tools/bpf)
-	$(bin)/pytest -q -n auto --dist loadfile -m "not e2e and not privileged"
+unit: build ## tests that start no server: make rust, then make python
+	@scripts/each --by "$(MAKE) --no-print-directory -o build" rust python
+
+rust: build
+	@scripts/counted cargo test --release --locked --workspace --no-fail-fast --quiet $(with_bpf) sojourn-tools/bpf)
+
+python: build
+	$(bin)/pytest -q $(order) -n auto --dist loadfile -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only
-	$(bin)/pytest -q -m "e2e"
+	$(bin)/pytest -q $(order) -m "e2e"
 
 clangs: ## load BPF objects of the oldest, the newest and the tested clangs; installs them where it may
 	@scripts/clangs
 	@if scripts/setup --bpf; then \
-		cargo test --release --quiet -p sojourn-trace --features bpf --test clangs -- --nocapture; \
-		cargo test --release --quiet -p sojourn-sched --features bpf --test clangs; fi
+		cargo test --release --locked --workspace --features sojourn-tools/bpf --quiet --test clangs -- --nocapture; fi
 
 priv: build clangs ## tests that need root or a capability, some in a VM; each skip names it
 	if scripts/setup --bpf; then cargo build --release --quiet -p sojourn-trace --features bpf --tests --examples; fi

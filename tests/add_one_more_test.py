@@ -64,7 +64,6 @@ def test_a_study_that_names_them_is_planned(grown: Path) -> None:
         assert f'"{name}"' in kinds
 
 
-@pytest.mark.timeout(900)
 def test_a_protocol_with_operation_option_and_greeting_compiles(grown: Path) -> None:
     check = subprocess.run(
         ["cargo", "check", "--release", "--locked", "--quiet", "-p", "sojourn-load", "--tests"],

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 SETUP = Path(__file__).parents[1] / "scripts" / "setup"
-ENDS_S_MAX = 30.0
+ENDS_S_MAX = 300.0
 APT = """#!/bin/sh
 [ "$1" != update ] || exit 0
 cp "$SOJOURN_POLICY_RC_D" "$HERE/seen" 2>/dev/null

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 
 Needs = Callable[[str], None]
 Eventually = Callable[[Callable[[], bool], str], None]
-END_S_MAX = 60.0
+END_S_MAX = 300.0
 
 
 def is_alive(pid: int) -> bool:
@@ -39,8 +39,14 @@ def running(
     eventually: Eventually,
     neighbour: str = "none",
 ) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
-    """A lab in the middle of a point, and every process of its server, neighbour and generator."""
-    words = [sys.executable, str(lab.path), kind, str(folder), str(state), "local", neighbour]
+    """A lab in the middle of a point, and every process of its server, neighbour and generator.
+
+    It obeys ^C and a closed terminal, also where the tests ignore them: in the background.
+    """
+    words = [
+        "env", "--default-signal=INT,HUP", sys.executable, str(lab.path),
+        kind, str(folder), str(state), "local", neighbour,
+    ]  # fmt: skip
     with subprocess.Popen(words, stderr=subprocess.PIPE) as made:
         try:
             eventually(

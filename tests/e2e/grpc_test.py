@@ -59,7 +59,7 @@ def load(target: str, *more: str, duration: str = "1s") -> tuple[dict[str, Any],
     program = programs.find("sojourn-load", fix="make build")
     usual = ("--rate", "300", "--duration", duration, "--warmup", "200ms", "--connections", "2")
     words = [str(program), target, *usual, "--wait", "sleep", "--json", "-", *more]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     return json.loads(done.stdout or "{}"), done.stderr, done.returncode
 
 

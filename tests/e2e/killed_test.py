@@ -18,7 +18,7 @@ from sojourn.knobs import attr, rps, thp
 from sojourn.places import network, proc
 from sojourn.run.restore import restore
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 THREADS = """
 import os, threading, time

@@ -25,7 +25,7 @@ from sojourn.knobs.cpu_quota import CpuQuota
 from sojourn.knobs.groups import Group
 from sojourn.places import network
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.e2e
 
 Measure = Callable[..., Path]
 Needs = Callable[[str], None]
@@ -161,7 +161,7 @@ def kill_one(
     assert ended is None, f"the lab ended by itself: {ended}"
     lines = [line for path in state.glob("*") for line in path.read_text().splitlines()]
     last = [json.loads(line)["event"] for line in lines][-1:]
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while any(not one.is_done for one in run.restore(state)) and time.monotonic() < until:
         time.sleep(0.05)
     assert run.restore(state) == ()

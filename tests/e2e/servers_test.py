@@ -174,7 +174,7 @@ def test_an_instance_that_dies_takes_the_others_with_it(
     served = read(measure(study, lab.point("memcached")), "service.json")
     workers = {task.pid for task in proc.tasks(served["pid"]) if task.name == "mc-worker"}
     os.kill(max(workers), signal.SIGKILL)
-    until = time.monotonic() + 10
+    until = time.monotonic() + 300
     while any(map(is_alive, workers)) and time.monotonic() < until:
         time.sleep(0.01)
     assert not any(map(is_alive, workers))

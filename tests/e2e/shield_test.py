@@ -173,6 +173,7 @@ def test_what_was_moved_is_back_when_the_service_ends(
     assert cpu_list(fake.read_text()) == cpu_list(before)
 
 
+@pytest.mark.usefixtures("sigint_raises")
 def test_what_was_moved_is_back_after_ctrl_c(
     lab: SimpleNamespace, needs: Needs, tmp_path: Path, state: Path, fake: Path
 ) -> None:

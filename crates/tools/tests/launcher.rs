@@ -5,6 +5,7 @@
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
@@ -38,6 +39,14 @@ impl Bare {
         command.args(["run", "latency_vs_load"]).current_dir(&self.folder);
         command.env("OLD_PATH", std::env::var_os("PATH").unwrap());
         command.env("PATH", self.folder.join("path"));
+        // SAFETY: `signal` is async-signal-safe. Where the tests run in the background SIGINT is ignored,
+        // which an interpreter obeys and a shell cannot undo.
+        unsafe {
+            command.pre_exec(|| match libc::signal(libc::SIGINT, libc::SIG_DFL) {
+                libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+                _ => Ok(()),
+            });
+        }
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
             match command.output() {
@@ -74,9 +83,38 @@ fn an_interpreter_without_the_package_is_a_failure_that_names_what_was_looked_at
 
 #[test]
 fn a_folder_that_happens_to_have_the_name_is_not_the_package() {
-    let line = r#"PATH=$OLD_PATH exec python3 -S "$@""#; // the working folder is looked through first
+    // The user's own PYTHONPATH is looked through first.
+    let line = r#"PATH=$OLD_PATH PYTHONPATH=$PWD exec python3 -S "$@""#;
     let bare = Bare::new("namesake", "sojourn/bin/launcher", line);
     assert_failed(&bare.run(), &bare);
+}
+
+/// What the package imports: two modules of the standard library, one that is installed beside it.
+const PACKAGE: &str = "import json, tomllib, typer
+def start():
+    print(json.loads('1'), tomllib.loads(''), typer.WHAT)
+    return 0
+";
+
+/// A colleague's folder, a checkout, /tmp: what lies there is not asked, the user's PYTHONPATH is.
+#[test]
+fn modules_in_the_working_folder_are_not_imported() {
+    let line = r#"PATH=$OLD_PATH PYTHONPATH=$PWD/package exec python3 -S "$@""#;
+    let bare = Bare::new("planted", "bin/sojourn", line);
+    let write = |name: &str, text: &str| {
+        let at = bare.folder.join(name);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::write(at, text).unwrap();
+    };
+    write("package/sojourn/__init__.py", "");
+    write("package/sojourn/__main__.py", PACKAGE);
+    write("package/typer.py", "WHAT = 'installed'");
+    for name in ["json.py", "tomllib.py", "typer.py", "sojourn.py", "sojourn/__init__.py"] {
+        write(name, "print('planted', __file__)\nraise SystemExit(0)");
+    }
+    let done = bare.run();
+    let stdout = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(stdout, "1 {} installed\n", "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 /// The interpreter's first 60 ms: the signal is there before a line of Python has run.

@@ -168,7 +168,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
     script = f"set -o pipefail; {sys.executable} -m sojourn kinds | head -1"
     done = subprocess.run(
         ["/bin/bash", "-c", script], env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True, text=True, timeout=100, check=False,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (Exit.OK, "services\n", "")
 

@@ -28,7 +28,7 @@ def started(*arguments: str, **variables: str) -> tuple[int, str, set[str]]:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *arguments],
         env={**os.environ, "PYTHONPATH": str(package), **variables},
-        capture_output=True, text=True, timeout=100, check=True,
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
     code, modules = json.loads(done.stderr.splitlines()[-1])
     return code, done.stdout, {name.partition(".")[0] for name in modules}
@@ -79,7 +79,7 @@ def test_the_version_is_told_before_any_command_is_loaded() -> None:
     package = Path(spec.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", START, "--version"], env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True, text=True, timeout=100, check=True,
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
     code, modules = json.loads(done.stderr.splitlines()[-1])
     assert (code, done.stdout) == (0, f"sojourn {__version__}\n")
@@ -96,7 +96,7 @@ def test_a_version_that_cannot_be_written_is_a_failure_that_is_told() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "sojourn", "--version"], stdout=full, stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(package)}, text=True, timeout=100, check=False,
+            env={**os.environ, "PYTHONPATH": str(package)}, text=True, check=False,
         )  # fmt: skip
     assert (done.returncode, "no space left" in done.stderr) == (4, True), done.stderr
 
@@ -136,6 +136,6 @@ def test_stopped_while_it_still_loads_it_says_so_and_no_verdict(module: str) -> 
     package = Path(spec.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", LATE, module], env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True, text=True, timeout=100, check=False,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")

@@ -118,7 +118,7 @@ def test_a_thread_that_is_gone_has_no_rank(server: subprocess.Popen[str]) -> Non
     (task, *_) = proc.tasks(server.pid)
     server.kill()
     server.wait()
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + 300
     while proc.stat(server.pid) is not None:
         assert time.monotonic() < end
     assert priority.rank(task) is None

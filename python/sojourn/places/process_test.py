@@ -18,7 +18,7 @@ from sojourn.errors import RunFault
 from sojourn.places import proc, process, users
 from sojourn.places.process import Process
 
-GONE_S_MAX = 20.0
+GONE_S_MAX = 300.0
 PYTHON = (sys.executable, "-I", "-S", "-u", "-c")
 
 

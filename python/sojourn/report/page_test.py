@@ -181,7 +181,7 @@ def rendered(file: Path) -> Parsed:
             "--disable-quic", f"--user-data-dir={file.parent / 'profile'}",
             "--virtual-time-budget=600000", "--dump-dom", file.as_uri(),
         ],
-        capture_output=True, text=True, timeout=100, check=True,
+        capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     return Parsed(dom)
 

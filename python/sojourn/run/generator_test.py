@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -182,15 +181,7 @@ def test_what_was_measured_until_the_server_died_is_kept(fake: Fake, tmp_path: P
     assert json.loads((tmp_path / "load.json").read_text()) == {"requests": 5}
 
 
-@pytest.fixture
-def heard() -> Iterator[None]:
-    """SIGINT raises here, also where the tests run in the background, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("heard")
+@pytest.mark.usefixtures("sigint_raises")
 def test_an_interrupt_ends_the_generator_cleanly(fake: Fake, tmp_path: Path) -> None:
     fake(INTERRUPTIBLE)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
@@ -206,10 +197,8 @@ def test_a_generator_that_hangs_is_ended_at_its_deadline(
     monkeypatch.setattr(generator, "SLACK_S", 0.2)
     monkeypatch.setattr(generator, "END_S_MAX", 0.1)
     fake("signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(1)")
-    started = time.monotonic()
     with pytest.raises(RunFault, match="did not end within"):
         run(tmp_path, duration="100ms")
-    assert time.monotonic() - started < 20
 
 
 def test_an_old_result_is_never_taken_for_a_new_one(fake: Fake, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from sojourn.run.scene import Scene
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 
-USED_S_MAX = 60.0  # until a task at nice 19 has had some CPU time on a machine that is busy
+USED_S_MAX = 300.0  # until a task at nice 19 has had some CPU time on a machine that is busy
 CPUS = sorted(os.sched_getaffinity(0))
 WHERE = Placement(
     server=(CPUS[-1],), client=(CPUS[0],), housekeeping=(CPUS[0],), client_wait="sleep", shared=()

@@ -1,7 +1,8 @@
 """^C, SIGTERM and a closed terminal: each ends the lab in order, once.
 
 While the lab cleans up it is deaf to further signals: every wait of the cleaning has a deadline,
-and an impatient second ^C must not leave a server behind.
+and an impatient second ^C must not leave a server behind. What was ignored when the lab started
+stays ignored, because `nohup` and a shell's background jobs ask for just that.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def _handling(handler: signal._HANDLER) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # Python delivers signals to the main thread only, which is its owner's business
         return
-    before = {number: signal.signal(number, handler) for number in ENDING}
+    obeyed = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in obeyed}
     try:
         yield
     finally:

@@ -24,7 +24,7 @@ from sojourn.services.sql import Sql, SqlError
 GIB = 1 << 30
 ROOMY = Allowance(cpus=2, memory_bytes=8 * GIB)
 SMALL: dict[str, services.Value] = {"items": 500, "customers": 40, "warehouses": 2, "threads": 3}
-READY_S_MAX = 60.0
+READY_S_MAX = 300.0
 NOWHERE = Home(root=None, bins=Path("/nowhere"))
 
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use sojourn_load::job::Job;
 
-use super::super::mirror::{Folder, job};
+use super::super::mirror::{Folder, job, skipped};
 use super::super::{run, usable};
 use super::{PASSWORD, password, refused};
 
@@ -45,10 +45,9 @@ fn program(bins: &Path, name: &str, folder: &Path) -> Command {
 
 impl Server {
     /// `None`: it is not installed.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     fn start() -> Option<Self> {
         let Some(bins) = bins() else {
-            println!("skipped: postgres is not installed");
+            skipped("postgres is not installed");
             return None;
         };
         let folder = Folder::new();
@@ -93,7 +92,19 @@ impl Server {
         self.folder.0.join(".s.PGSQL.5432")
     }
 
+    /// Waits until no connection is left: one that is closed or refused keeps its slot of
+    /// `max_connections` until the server's process for it has ended.
+    fn wait_until_all_slots_are_free(&self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !children(self.child.id()).iter().all(|child| is_background(child)) {
+            assert!(Instant::now() < deadline, "connections are still held");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// One that finds all slots free.
     fn job(&self, user: &str, transport: &str) -> Job {
+        self.wait_until_all_slots_are_free();
         let target = format!("postgresql://{user}@unix:{}:/postgres", self.socket().display());
         Job {
             query: vec!["SELECT name FROM goods WHERE id = {}".into()],
@@ -103,6 +114,24 @@ impl Server {
             ..job(target, transport)
         }
     }
+}
+
+/// Folders in `/proc` of the processes whose parent is `parent`.
+fn children(parent: u32) -> Vec<PathBuf> {
+    let is_child = |at: &PathBuf| {
+        let stat = std::fs::read_to_string(at.join("stat")).unwrap_or_default();
+        let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        after_name.split(' ').nth(1) == Some(&parent.to_string())
+    };
+    let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    all.filter(is_child).collect()
+}
+
+/// Whether a server's process has a title, and none of those that a connection gives it. One that has
+/// just been forked has none yet, one that has ended none any more.
+fn is_background(process: &Path) -> bool {
+    let title = std::fs::read_to_string(process.join("cmdline")).unwrap_or_default();
+    title.starts_with("postgres: ") && !title.contains("[local]")
 }
 
 impl Drop for Server {

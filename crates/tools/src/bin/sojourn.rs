@@ -11,6 +11,8 @@ const FIX: &str =
 
 /// What the interpreter does: as `-m sojourn`, but an interpreter without the package ends like
 /// everything else that fails outside. Its own exit code for that is 1, which means "QoS violated".
+/// `-P` goes before it, because `-c` alone looks for every module in the working folder first: a
+/// `json.py` that lies there would run, with the rights of the caller.
 /// A ^C that came before anybody could obey it has waited until here (see `hold_back`).
 const START: &str = r#"
 import sys
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
     let python = beside.filter(|_| is_there).unwrap_or_else(|| PathBuf::from("python3"));
     let held = if hold_back(libc::SIGINT) { "held" } else { "" };
     let error = Command::new(&python)
-        .args(["-c", START, &looked, &(Exit::Failed as u8).to_string(), FIX, held])
+        .args(["-P", "-c", START, &looked, &(Exit::Failed as u8).to_string(), FIX, held])
         .args(std::env::args_os().skip(1))
         .exec();
     let what = format!("cannot start the interpreter: {error}");

@@ -76,7 +76,7 @@ def test_what_the_machine_cannot_have_is_refused_before_the_run() -> None:
 @has_program
 def test_the_lab_knows_the_antagonists_of_the_program() -> None:
     path = programs.find(noise.PROGRAM)
-    done = subprocess.run([path, "--describe"], capture_output=True, check=True, timeout=60)
+    done = subprocess.run([path, "--describe"], capture_output=True, check=True)
     kinds = json.loads(done.stdout)["catalogue"]["tables"][0]["kinds"]
     assert tuple(kind["name"] for kind in kinds) == noise.ANTAGONISTS
     assert {param["name"] for kind in kinds for param in kind["params"]} == set(noise.OTHERS)
@@ -89,7 +89,7 @@ def test_a_square_wave_is_due_by_its_closed_form_and_ends_with_a_summary() -> No
         assert task.stdout is not None
         heard = [json.loads(task.stdout.readline()) for _ in range(2)]
         task.send_signal(signal.SIGTERM)
-        heard += [json.loads(line) for line in task.communicate(timeout=60)[0].splitlines()]
+        heard += [json.loads(line) for line in task.communicate()[0].splitlines()]
     last = heard[-1]
     assert last["is_summary"]
     assert task.returncode == (3 if last["is_held"] is False else 0)
@@ -108,7 +108,7 @@ def test_it_ends_when_whoever_started_it_has_ended(tmp_path: Path) -> None:
     with subprocess.Popen(["/bin/sh", "-c", words], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        end_s = time.monotonic() + 60
+        end_s = time.monotonic() + 300
         try:
             while "alone_per_s" not in (out.read_text() if out.exists() else ""):
                 assert time.monotonic() < end_s

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -134,9 +133,9 @@ def test_a_load_that_never_begins_stops_nobody(
     actor.enter(stage)
     actor.second({"t_s": 0.9})  # of the warm-up, whose requests stand in no log
     assert not actor._began.is_set()
-    began_s = time.monotonic()
     actor.leave()
-    assert time.monotonic() - began_s < blame.JOIN_S_MAX
+    assert actor._thread is not None
+    assert not actor._thread.is_alive(), "it ended, and was not left to itself"
     assert json.loads((tmp_path / blame.FILE).read_text())["windows"] == []
 
 

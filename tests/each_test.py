@@ -1,0 +1,42 @@
+"""`scripts/each`: a command that fails stops no other, and its end says which failed."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+EACH = Path(__file__).parents[1] / "scripts" / "each"
+
+
+def each(*words: str) -> tuple[int, str, list[str]]:
+    """Exit code, stdout, and the closing lines without their times."""
+    done = subprocess.run([EACH, *words], capture_output=True, text=True, check=False)
+    lines = [re.sub(r"^ *\d+ min \d\d s  ", "", line) for line in done.stderr.splitlines()]
+    return done.returncode, done.stdout, lines
+
+
+def test_what_follows_a_failure_runs_and_the_end_says_what_failed() -> None:
+    code, out, lines = each("echo one; exit 7", "echo two", "false")
+    assert (code, out) == (1, "one\ntwo\n")
+    assert lines[-3:] == [
+        "echo one; exit 7: FAILED (exit 7)", "echo two: passed", "false: FAILED (exit 1)"
+    ]  # fmt: skip
+
+
+def test_where_all_pass_it_does() -> None:
+    code, out, lines = each("--by", "echo part", "a", "b")
+    assert (code, out) == (0, "part a\npart b\n")
+    assert lines[-2:] == ["a: passed", "b: passed"]
+
+
+def test_ctrl_c_ends_all_of_it_though_the_command_obeys_in_its_own_way() -> None:
+    first = "trap 'exit 0' INT; echo up; while :; do sleep 0.02; done"
+    words = ["env", "--default-signal=INT", EACH, first, "echo went on"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as made:
+        assert made.stdout is not None
+        assert made.stdout.readline() == "up\n"
+        os.killpg(made.pid, signal.SIGINT)
+        assert (made.stdout.read(), made.wait()) == ("", 130)
