@@ -20,7 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sojourn import analysis, pipeline, plan, run, spec, store
+from sojourn import pipeline, plan, run, spec, store
+from sojourn.analysis.findings import Findings
 from sojourn.errors import AbsentFault, Exit, Fault, HostFault, StoreFault
 from sojourn.host import Facts
 from sojourn.plan import Rehearsal, left_out, questions
@@ -33,7 +34,7 @@ from sojourn.store import files
 
 FORM, MAJOR = "sojourn.campaign", 1
 FILE, PAGE, LOGS = "campaign.json", "index.html", "campaign-logs"
-DONE = (index.ANSWERED, index.UNDECIDED)
+DONE = (index.ANSWERED, index.IN_PART, index.UNDECIDED)
 BUDGET_S = {"quick": 3600.0}  # of one `run --all`, unless it is said otherwise
 
 Stage = Callable[["Planned", Sequence[Entry]], AbstractContextManager[pipeline.Watcher]]
@@ -134,7 +135,7 @@ class Campaign:
 
     @property
     def exit(self) -> Exit:
-        """0: all are answered, 3: nothing could be measured, 1: some are not answered."""
+        """0: all are answered, 3: nothing could be measured, 1: some are not, or only in part."""
         if all(entry.state == index.ANSWERED for entry in self.entries):
             return Exit.OK
         return Exit.VIOLATED if any(entry.points for entry in self.entries) else Exit.UNKNOWN
@@ -257,7 +258,10 @@ def rewritten(campaign: Campaign) -> Iterator[Path]:
         path = campaign.folder / entry.record
         if entry.record and path.is_dir():
             findings, pages = pipeline.written(path)
-            campaign.entries[number] = replace(entry, **_found(findings, pages, path, campaign))
+            now = _found(findings, pages, path, campaign)
+            if entry.state in DONE:  # what one that failed left behind decides nothing
+                now |= _answered(findings)
+            campaign.entries[number] = replace(entry, **now)
             yield from (page for page in pages if page.suffix == ".html")
     campaign.write()
     yield campaign.page
@@ -274,21 +278,30 @@ def _found(findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign)
     }
 
 
+def _answered(found: Findings) -> dict[str, Any]:
+    """How far the question of a study that was measured is answered."""
+    state, settle = found.state, found.state.settle
+    is_open = state.word == index.UNDECIDED
+    return {
+        "state": state.word, "done": state.done, "of": state.of, "unit": state.unit,
+        "settle": settle.command if settle else "", "settle_s": settle.seconds if settle else 0.0,
+        "reason": "; ".join(found.reasons[:1]) if is_open else "",
+    }  # fmt: skip
+
+
 def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
     found = done.findings
-    is_open = not analysis.is_answered(found)
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     return replace(
         one.entry,
-        state=index.UNDECIDED if is_open else index.ANSWERED,
         verdict=str(found.verdict),
         answer=found.answer,
-        reason="; ".join(found.reasons[:1]) if is_open else "",
         points=len(found.points),
         wall_s=found.wall_s,
         left_out=tuple(one.text for one in found.left_out),
         record=_within(folder, done.path),
         report=_within(folder, page) if page else "",
+        **_answered(found),
     )
 
 

@@ -207,6 +207,7 @@ def test_exits_count_answers() -> None:
 
     assert exit_of(index.ANSWERED, index.ANSWERED) == Exit.OK
     assert exit_of(index.ANSWERED, index.SKIPPED) == Exit.VIOLATED
+    assert exit_of(index.ANSWERED, index.IN_PART) == Exit.VIOLATED
     assert exit_of(index.UNDECIDED) == Exit.VIOLATED
     assert exit_of(index.SKIPPED, index.SKIPPED) == Exit.UNKNOWN
 
@@ -216,3 +217,33 @@ def test_a_study_that_says_what_factors_do_shows_no_verdict_where_its_target_is_
     assert told.told_verdict == ""
     assert replace(told, verdict="violated").told_verdict == "violated"
     assert replace(told, state=index.UNDECIDED).told_verdict == "unknown"
+
+
+def test_the_state_is_that_of_the_studys_question_with_what_would_settle_the_rest(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two levels in one block: max RPS has an interval, the tail has none."""
+    assert lab
+    text = TINY.format(name="levels").replace("peak_repeats = 1", "peak_repeats = 3")
+    factors = '[factors]\n"services.levels.params.threads" = [1, 2]\n'
+    (tmp_path / "levels.toml").write_text(text.replace("[[services]]", f"{factors}[[services]]", 1))
+    results = tmp_path / "out"
+    sojourn("run", str(tmp_path / "levels.toml"), results=results)
+    (entry,) = campaign.read(results).entries
+    assert (entry.state, entry.done, entry.of) == (index.IN_PART, 1, 3)
+    assert entry.told_state == "answered in part (1 of 3 effects)"
+    assert entry.settle.startswith(f"sojourn run {tmp_path}/levels.toml --profile quick ")
+    assert entry.settle.endswith(" --set run.repeats=5")
+    assert entry.settle_s > 0
+    out = capsys.readouterr()
+    assert "answered in part (1 of 3 effects)" in " ".join(out.out.split())
+    assert "--set run.repeats=5" in " ".join(out.out.split())
+    page = (results / "index.html").read_text()
+    assert "answered in part (1 of 3 effects): measured to the end, and a part of" in page
+    assert f"<code>{entry.settle}</code>" in page
+    assert main(["ls", "--results", str(results), "--json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["records"][0]["answered"] == entry.told_state
+    main(["show", "--results", str(results), "--json"])
+    found = json.loads(capsys.readouterr().out)["state"]
+    assert (found["word"], found["done"], found["of"]) == ("answered in part", 1, 3)
+    assert found["settle"]["command"] == entry.settle

@@ -203,7 +203,7 @@ def written(path: Path) -> tuple[Findings, Sequence[Path]]:
     """Write a record's report, complete or not; needs no machine."""
     findings = findings_of(path)
     pages = report.write(findings, path)
-    store.keep_answer(path, str(findings.verdict), findings.answer)
+    store.keep_answer(path, str(findings.verdict), findings.answer, findings.state.text)
     return findings, pages
 
 

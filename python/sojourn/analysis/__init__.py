@@ -8,6 +8,7 @@ from sojourn.analysis import (
     breakdown,
     contrasts,
     costs,
+    counted,
     culprits,
     independence,
     lowess,
@@ -24,12 +25,12 @@ from sojourn.analysis import (
     resources,
     restarts,
     scaling,
+    state,
     steady,
     targets,
     trend,
     workers,
 )
-from sojourn.analysis.answered import is_answered
 from sojourn.analysis.data import Measured, Second, StudyData
 from sojourn.analysis.method import Method
 from sojourn.analysis.study import study
@@ -62,6 +63,7 @@ KINDS: tuple[Method, ...] = (
     blame.METHOD,
     resources.METHOD,
     targets.METHOD,
+    counted.METHOD,
 )
 
-__all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "is_answered", "study"]
+__all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "state", "study"]

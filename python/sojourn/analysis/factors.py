@@ -29,7 +29,7 @@ from sojourn.analysis.findings import (
     ServiceFinding,
     Trend,
 )
-from sojourn.analysis.saying import Number, Saying
+from sojourn.analysis.saying import LIMIT, PEAK, Number, Saying
 from sojourn.analysis.trend import UNKNOWN
 from sojourn.analysis.words import load_share, percentile
 from sojourn.places.place import EMULATED
@@ -52,6 +52,11 @@ class _Told:
     load: float = 0.0
     is_tail: bool = False
     is_mean: bool = False
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the question is about it: a median only stands beside a tail."""
+        return self.is_tail or self.is_mean or not self.effect.is_time
 
 
 def effects(
@@ -108,6 +113,7 @@ def _factor(service: Combinations, key: str) -> FactorFinding:
             service.label, _with(trends, _told(found)), mixed, [*filter(None, doubts)]
         ),
         trends=trends,
+        asked=tuple(dict.fromkeys(told.effect.what for told in found if told.is_asked)),
         paper=paper_factors.said(service.parts[0].spec.kind, key, levels),
     )
 
@@ -120,9 +126,7 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
     if any(part.spec.qos and "max_load" in part.spec.measure for part in service.parts):
         value, interval = combined(contrast, by_block.limits(service))
         reason = "" if interval else "how much load fits has no closed interval under some levels"
-        number = Number(
-            "the highest load within QoS", is_time=False, coverage=BORDER_LEVEL, doubt=emulated
-        )
+        number = Number(LIMIT, is_time=False, coverage=BORDER_LEVEL, doubt=emulated)
         yield _Told(said.effect(number, value, interval, reason=reason, unlike=unlike))
     q = service.found[0].qos.q if service.found[0].qos else TAIL
     for load in sorted({p.fraction for f in service.found for p in f.points}):
@@ -148,7 +152,7 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
     peaks = by_block.peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
     if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
-        number = Number("max RPS", is_time=False, doubt=emulated)
+        number = Number(PEAK, is_time=False, doubt=emulated)
         yield _Told(said.of_blocks(number, peaks, unlike=unlike))
 
 
@@ -218,7 +222,7 @@ def _trends(service: Combinations, key: str, name: str, found: Sequence[_Told]) 
         doubt = by_block.late(service, near.load, tail)
         yield trend.of(trend.Ladder(what, name, texts, logs, doubt))
     if peaks := by_block.peaks(service):
-        yield trend.of(trend.Ladder("max RPS", name, texts, ladders.logs(key, ordered, peaks)))
+        yield trend.of(trend.Ladder(PEAK, name, texts, ladders.logs(key, ordered, peaks)))
 
 
 def _near(tails: Sequence[_Told]) -> _Told | None:

@@ -17,6 +17,7 @@ from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Verdict
 
 S = TypeVar("S", bound=Section)
+ANSWERED, IN_PART, UNDECIDED = "answered", "answered in part", "undecided"  # states of a study
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,42 @@ class Settle:
     command: str
     seconds: float
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """How far a study has answered its own question (M37).
+
+    Attributes:
+        word: `ANSWERED`, `IN_PART` or `UNDECIDED`.
+        done: how many of `of` are decided; unit: what is counted, plural: "cells", "effects".
+        settle: the one command that would decide the rest; None where nothing is open, or where
+            nothing was measured.
+    """
+
+    done: int
+    of: int
+    unit: str
+    settle: Settle | None = None
+    word: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The word follows from the numbers."""
+        word = UNDECIDED
+        if self.done:
+            word = ANSWERED if self.done == self.of else IN_PART
+        object.__setattr__(self, "word", word)
+
+    @property
+    def text(self) -> str:
+        """The same with numbers, where a part is open.
+
+        >>> State(done=47, of=49, unit="cells").text, State(done=2, of=2, unit="services").text
+        ('answered in part (47 of 49 cells)', 'answered')
+        """
+        if self.word == ANSWERED or not self.of:
+            return self.word
+        return f"{self.word} ({self.done} of {self.of} {self.unit})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -429,6 +466,8 @@ class Trend:
         blocks: that it rests on.
         ratio, interval: of the step that is named, or from the lowest level to the highest; None
             where neither is.
+        span: from one end to the other, as a ratio, of the widest interval of any level beside the
+            lowest, all at once; None where there is none.
         sentence: the same in words.
     """
 
@@ -439,6 +478,7 @@ class Trend:
     ratio: float | None
     interval: Interval | None
     sentence: str
+    span: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -454,6 +494,8 @@ class FactorFinding:
         sentence: the effects that matter most, in words.
         trends: of three or more levels that are amounts, what they do in order.
         paper: what the papers found of it; "" if nothing.
+        asked: names of the numbers that the question is about: tails, means and rates, and no
+            medians beside them; () where it is about all.
     """
 
     service: str
@@ -465,6 +507,7 @@ class FactorFinding:
     sentence: str
     trends: tuple[Trend, ...] = ()
     paper: str = ""
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -481,6 +524,7 @@ class Findings:
         sections: what questions found of all services together, by name.
         points: every measured point, in order of time.
         left_out: combinations of levels without an answer, each with its reason.
+        state: how far the study has answered its own question, and what would settle the rest.
     """
 
     study: str
@@ -499,6 +543,7 @@ class Findings:
     command: str = ""
     points: tuple[PointRow, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    state: State = State(done=0, of=0, unit="")
 
     def section(self, kind: type[S]) -> S | None:
         """What the question found that gives this type; None if it was not asked."""

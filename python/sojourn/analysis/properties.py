@@ -32,6 +32,7 @@ METHOD = Method(
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 RESERVES, CONSERVES, PREEMPTS = "reservations", "work conserving", "preemption configurable"
+ALL = (RESERVES, CONSERVES, PREEMPTS)
 MARGIN = 0.1  # of a CPU
 HALF = 0.5
 OTHERS_MAX = 0.05  # of the CPU, of others and of the host; more may be what was missing

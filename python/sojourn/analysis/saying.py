@@ -11,6 +11,7 @@ from sojourn.analysis.findings import Effect, Interval, NoiseFloor
 from sojourn.analysis.words import percent
 from sojourn.plan.setting import level_text
 
+LIMIT, PEAK = "the highest load within QoS", "max RPS"  # the two rates that are compared
 TELLS_NOTHING = 1e4  # from one end of an interval to the other
 
 

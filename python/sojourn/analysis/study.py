@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sojourn.analysis import factors, point_row, questions, service
+from sojourn.analysis import factors, more, point_row, questions, service, state
 from sojourn.analysis.combinations import parts
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.analysis.findings import Findings, ServiceFinding, State
 from sojourn.analysis.words import worst
 from sojourn.plan.left_out import GIVEN_UP, SKIPPED
 from sojourn.spec import ServiceSpec
@@ -49,7 +49,7 @@ def study(given: StudyData) -> Findings:
     verdicts += [section.verdict for section in sections.values() if section.verdict]
     reasons = [f"{s.service}: {reason}" for s in services for reason in s.reasons]
     reasons += [reason for section in sections.values() for reason in section.reasons]
-    return Findings(
+    found = Findings(
         study=given.study.name,
         question=given.study.question,
         answer=" ".join(filter(None, said)),
@@ -71,6 +71,15 @@ def study(given: StudyData) -> Findings:
             {run.key: run for s in services for point in s.points for run in point.runs},
         ),
     )
+    return _with_state(given, found)
+
+
+def _with_state(given: StudyData, found: Findings) -> Findings:
+    """How far its question is answered, and what would settle what is open."""
+    who, whole = state.leading(found)
+    is_done = bool(whole.of) and whole.done == whole.of
+    settle = None if is_done else more.settle(given, found, who)
+    return replace(found, state=State(done=whole.done, of=whole.of, unit=whole.unit, settle=settle))
 
 
 def _headlines(services: Sequence[ServiceFinding], said: Sequence[str]) -> list[str]:
@@ -106,11 +115,11 @@ def _under(titles: Sequence[str], of: int, said: str) -> str:
 def _missing(given: StudyData) -> str:
     """Which combinations have no answer, as a sentence; "" if all have that the design has."""
     said = []
-    for state in (SKIPPED, GIVEN_UP):
-        mine = [one for one in given.left_out if one.state == state]
+    for how in (SKIPPED, GIVEN_UP):
+        mine = [one for one in given.left_out if one.state == how]
         named = ", ".join(one.who for one in mine[:NAMED_MAX])
         more = f" and {len(mine) - NAMED_MAX} more" if len(mine) > NAMED_MAX else ""
-        said += [f"{state}: {named}{more}"] if mine else []
+        said += [f"{how}: {named}{more}"] if mine else []
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 

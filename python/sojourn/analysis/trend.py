@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,10 @@ METHOD = Method(
 
 LEVELS_MIN = 3
 UNKNOWN = "unknown"  # too few blocks, or requests were lost
+UNCLEAR = "unclear"  # no step is sure
 FLAT = math.log(1.1)
 CLIFF = math.log(2)
+_LOG_MAX = 700.0  # beyond it there is no number
 MOST = 2 / 3  # of all change, that one step makes
 
 
@@ -82,7 +84,8 @@ def of(ladder: Ladder) -> Trend:
     if not sure:
         ends = _ratio(found.between(0, found.levels - 1), 1)
         text = f"no step of {ladder.what} from {_span(ladder, 0, -1)} is sure"
-        return _trend(ladder, "unclear", f"{text}: in all × {_text(ends)}", ends)
+        text = f"{text}: in all × {_text(ends)}"
+        return replace(_trend(ladder, UNCLEAR, text, ends), span=_widest(found))
     at = _main(found, sure)
     if at is None:
         return _gradual(ladder, found, sure)
@@ -123,6 +126,13 @@ def _is_flat(found: Steps) -> bool:
     """Whether all levels are shown to be within 10 % of the lowest, all at once."""
     each = [found.between(0, level) for level in range(1, found.levels)]
     return all(abs(one.mean) + one.half(COVERAGE, len(each)) <= FLAT for one in each)
+
+
+def _widest(found: Steps) -> float:
+    """The widest interval of any level beside the lowest, all at once, from end to end."""
+    levels = range(1, found.levels)
+    halves = (found.between(0, level).half(COVERAGE, len(levels)) for level in levels)
+    return math.exp(min(_LOG_MAX, 2 * max(halves)))
 
 
 def _sure(found: Steps) -> list[int]:

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sojourn.campaign import Planned
+    from sojourn.plan.difference import Shown
     from sojourn.report.index import Entry
     from sojourn.run import Patience
 
-_COLORS = {"answered": "green", "failed": "red", "skipped": "yellow", "undecided": "yellow"}
+_COLORS = {
+    "answered": "green", "answered in part": "green", "failed": "red", "skipped": "yellow",
+    "undecided": "yellow",
+}  # fmt: skip
 _NOTES = 2  # combinations that are skipped, as a line of the table names them
 
 
@@ -73,30 +77,36 @@ def _surveyed(names: Sequence[str], profile: str | None, sets: Sequence[str]) ->
     return campaign.survey(names, host.read(), profile=profile, sets=sets)
 
 
-def plan(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_json: bool) -> None:
-    """Print what each study would measure here, and how long all of them take."""
+def plan(
+    names: Sequence[str], *, profile: str | None, sets: Sequence[str], results: Path, as_json: bool
+) -> None:
+    """Print what each study would measure here, what that can show, and how long all take."""
     found = list(_surveyed(names, profile, sets))
     total_s, budget_s = _total_s(found), _budget_s(found)
     if as_json:
         put_json({
-            "studies": [_told(one) for one in found], "wall_s": total_s, "budget_s": budget_s,
+            "studies": [_told(one) | {"shows": _shows(one, results)} for one in found],
+            "wall_s": total_s, "budget_s": budget_s,
             "points": sum(one.entry.planned for one in found),
         })  # fmt: skip
         return
     console = to_stdout()
     table = new_table()
     table.add_column("study", overflow="fold", max_width=26)
-    for name in ("points", "time", "skipped"):
+    for name in ("points", "time", "shows", "skipped"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("question, or why not", overflow="fold", min_width=30)
     for one in found:
         entry, left = one.entry, str(len(one.held.skipped) or "-")
         if one.ahead is None:
-            table.add_row(one.name, "-", "-", left, f"[yellow]{entry.state}[/]: {_why(entry)}")
+            table.add_row(one.name, "-", "-", "-", left, f"[yellow]{entry.state}[/]: {_why(entry)}")
             continue
         points, question = str(entry.planned), escape(entry.question)
-        table.add_row(one.name, points, show_s(entry.planned_s), left, question)
+        ratio = max((shown.ratio for shown in _shows(one, results)), default=0.0)
+        told = "-" if not ratio else "nothing" if math.isinf(ratio) else f"× {ratio:.2g}"
+        table.add_row(one.name, points, show_s(entry.planned_s), told, left, question)
     console.print(table)
+    console.print("[dim]shows: the least ratio of two levels' p99 that the time can tell from 1[/]")
     _say_skipped(found)
     total = sum(one.entry.planned for one in found)
     can = sum(one.ahead is not None for one in found)
@@ -240,7 +250,7 @@ class _Show:
         for entry in self._entries:
             if entry.state not in {"waiting", "measuring"} and entry.study not in self._told:
                 self._told.add(entry.study)
-                self.line(f"{entry.study}: {entry.state}: {entry.said}")
+                self.line(f"{entry.study}: {entry.told_state}: {entry.said}")
 
 
 def table_of(entries: Sequence[Entry], *, now_s: float = 0.0, left_s: float = 0.0) -> Table:
@@ -253,11 +263,11 @@ def table_of(entries: Sequence[Entry], *, now_s: float = 0.0, left_s: float = 0.
     """
     table = new_table()
     table.add_column("study", overflow="fold", max_width=26)
-    table.add_column("state", no_wrap=True)
+    table.add_column("state", overflow="fold", min_width=9)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
     for entry in entries:
-        state = f"[{_COLORS.get(entry.state, 'dim')}]{entry.state}[/]"
+        state = f"[{_COLORS.get(entry.state, 'dim')}]{escape(entry.told_state)}[/]"
         points, took = str(entry.points or "-"), show_s(entry.wall_s) if entry.wall_s else "-"
         if entry.state == "waiting":
             points, took = f"~{entry.planned}", f"~{show_s(entry.planned_s)}"
@@ -273,8 +283,11 @@ def _say_answers(entries: Sequence[Entry]) -> None:
 
     for entry in entries:
         if entry.said:
-            to_stdout().print(f"\n[bold]{escape(entry.study)}[/], {entry.state}:")
+            to_stdout().print(f"\n[bold]{escape(entry.study)}[/], {escape(entry.told_state)}:")
             to_stdout().print(Padding(escape(_said(entry)), (0, 0, 0, 2)))
+        if entry.settle:  # in one line, to be copied
+            said = f"  to settle the rest, {show_s(entry.settle_s)}: {entry.settle}"
+            to_stdout().print(escape(said), soft_wrap=True, highlight=False)
 
 
 def _said(entry: Entry) -> str:
@@ -333,6 +346,16 @@ def _told(one: Planned) -> dict[str, Any]:
         "mend": entry.mend, "skipped": [left.table for left in one.held.skipped],
         "too_short": one.ahead.shortfalls if one.ahead else (),
     }  # fmt: skip
+
+
+def _shows(one: Planned, results: Path) -> Sequence[Shown]:
+    """Which differences a study can show in its time, by service."""
+    from sojourn.cli.plan import scatter
+    from sojourn.plan import difference
+
+    if one.ahead is None:
+        return ()
+    return difference.shown(one.study, one.ahead, scatter(one.study, results)[0])
 
 
 def _command(only: Sequence[str], profile: str | None, sets: Sequence[str], results: Path) -> str:

@@ -68,6 +68,6 @@ def show(records: Sequence[Listed]) -> None:
             f"[{color}]{record.verdict or '-'}[/]",
             str(record.points),
             show_bytes(record.size_bytes),
-            escape(record.state),
+            escape((record.complete and record.answered) or record.state),
         )
     to_stdout().print(table)

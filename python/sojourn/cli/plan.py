@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -11,7 +12,17 @@ import typer
 from sojourn.cli import all_studies
 from sojourn.cli.draw import new_table, to_stdout
 from sojourn.cli.faults import say, tell
-from sojourn.cli.options import All, AsJson, Only, Profile, Sets, StudyOrAll, Vary
+from sojourn.cli.options import (
+    RESULTS,
+    All,
+    AsJson,
+    Only,
+    Profile,
+    Results,
+    Sets,
+    StudyOrAll,
+    Vary,
+)
 from sojourn.cli.plain import put_json
 from sojourn.errors import Exit, SpecFault
 from sojourn.units import show_s
@@ -70,12 +81,15 @@ def plan(
     profile: Profile = None,
     sets: Sets = None,
     vary: Vary = None,
+    results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """Show what would be measured, and how long it would take.
+    """Show what would be measured, how long it would take, and which difference that can show.
 
     Loads that follow from results (the search for the highest load) are played through with an
     imagined service; their number may differ. What this machine cannot host is named and skipped.
+    How much runs scatter is known from the newest record of the study on this machine; without one
+    it is taken from equal runs of memcached.
 
     \b
     Examples:
@@ -85,11 +99,11 @@ def plan(
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
     from sojourn import spec
-    from sojourn.plan import left_out, questions, rehearse
+    from sojourn.plan import difference, left_out, questions, rehearse
 
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
-        all_studies.plan(names, profile=profile, sets=sets or (), as_json=as_json)
+        all_studies.plan(names, profile=profile, sets=sets or (), results=results, as_json=as_json)
         return
     asked = spec.load(
         study, profile=profile, overrides=sets or (), varied=vary or (), asks=questions.mistakes
@@ -97,15 +111,34 @@ def plan(
     held = _hold_against_host(asked, study, sets or (), vary or ())
     here = left_out.without(asked, held.skipped)
     ahead = rehearse(here)
+    spread, source = scatter(here, results)
+    shows = difference.shown(here, ahead, spread)
     if as_json:
         put_json({
             "study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points,
             "too_short": ahead.shortfalls, "is_cut": ahead.is_cut,
-            "combinations": combinations(here, ahead),
+            "combinations": combinations(here, ahead), "shows": shows, "spread": spread,
             "left_out": [one.table for one in (*left_out.by_design(asked), *held.skipped)],
         })  # fmt: skip
     else:
         show(here, ahead)
+        for one in shows:
+            to_stdout().print(f"{one.text}", soft_wrap=True, highlight=False)
+        if shows:
+            to_stdout().print(f"[dim]if p99 of equal runs scatters by {source}[/]")
+
+
+def scatter(study: Study, results: Path) -> tuple[float, str]:
+    """Of ln p99 from start to start, and where that is known from, in words."""
+    from sojourn import store
+    from sojourn.plan import difference
+
+    record = store.last(results, study.name)
+    known = difference.spread_of(record.study, record.outcomes()) if record else None
+    if record is None or not known:
+        usual = f"{difference.SPREAD:.0%}".replace("%", " %")
+        return difference.SPREAD, f"{usual}, as those of memcached on two CPUs that others use too"
+    return known, f"{100 * known:.0f} %, as in {record.path}"
 
 
 def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequence[str]) -> Held:

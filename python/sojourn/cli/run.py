@@ -84,8 +84,8 @@ def run(
     tries again what failed; --new begins anew.
 
     \b
-    Exit codes of --all: 0 all are answered, 1 some are not, 2 a study or the command line is wrong,
-    3 nothing could be measured, 130 stopped.
+    Exit codes of --all: 0 all are answered, 1 some are not, or only in part, 2 a study or the
+    command line is wrong, 3 nothing could be measured, 130 stopped.
 
     \b
     Examples:

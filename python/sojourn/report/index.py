@@ -6,13 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sojourn.analysis import findings
+from sojourn.analysis.findings import State
 from sojourn.report import page
 
 WAITING, MEASURING = "waiting", "measuring"
-ANSWERED, UNDECIDED, SKIPPED, FAILED = "answered", "undecided", "skipped", "failed"
+ANSWERED, IN_PART, UNDECIDED = findings.ANSWERED, findings.IN_PART, findings.UNDECIDED
+SKIPPED, FAILED = "skipped", "failed"
 #: What each state means, in the order of the page's summary.
 STATES = {
     ANSWERED: "measured to the end, and its question has an answer",
+    IN_PART: "measured to the end, and a part of its question has an answer",
     UNDECIDED: "measured to the end; what was seen does not decide, its report says why",
     SKIPPED: "nothing of it can be measured on this machine",
     FAILED: "it ended with a fault; the same command tries it again",
@@ -29,6 +33,9 @@ class Entry:
         study: its name, or the path of its file.
         state: one of `STATES`.
         verdict, answer: of its report; "" while there is none.
+        done, of, unit: how much of its question is answered: 47 of 49 "cells".
+        settle, settle_s: the command that would settle the rest, and how long it takes; "" if
+            nothing is open, or nothing was measured.
         reason, mend: why it was skipped or failed.
         points: that are kept; `planned`: about how many there will be.
         wall_s: that it took; `planned_s`: that it was to take.
@@ -52,6 +59,18 @@ class Entry:
     record: str = ""
     report: str = ""
     log: str = ""
+    done: int = 0
+    of: int = 0
+    unit: str = ""
+    settle: str = ""
+    settle_s: float = 0.0
+
+    @property
+    def told_state(self) -> str:
+        """Its state, with what is answered of it: `answered in part (47 of 49 cells)`."""
+        if self.state in {ANSWERED, IN_PART, UNDECIDED}:
+            return State(done=self.done, of=self.of, unit=self.unit).text if self.of else self.state
+        return self.state
 
     @property
     def said(self) -> str:
@@ -61,7 +80,9 @@ class Entry:
     @property
     def told_verdict(self) -> str:
         """Its verdict; "" where it answers what factors do, and a target is left undecided."""
-        return "" if self.state == ANSWERED and self.verdict == "unknown" else self.verdict
+        return (
+            "" if self.state in {ANSWERED, IN_PART} and self.verdict == "unknown" else self.verdict
+        )
 
 
 def answer(entries: Sequence[Entry]) -> str:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 import sojourn
 from sojourn import units
-from sojourn.analysis import words
+from sojourn.analysis import state, words
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions.check import rows_of
 from sojourn.analysis.traced_findings import Breakdown
@@ -63,6 +63,7 @@ def html(
         "page.html.j2",
         [*of_study, *([] if large else own)],
         findings=findings,
+        state=state.of(findings),
         of_services=of_services,
         of_study=of_study,
         large=large,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from sojourn.analysis import state
 from sojourn.analysis.findings import Findings, ServiceFinding, Settle
 from sojourn.plan.points import Verdict
 from sojourn.report import factors, facts, people, resources, show, terminal_tile, tiles
@@ -57,6 +58,7 @@ def _head(findings: Findings, width: int) -> Iterator[str]:
                 yield from textwrap.wrap(said, width)
     if len(findings.services) != 1 or findings.sections:
         yield f"all together: {show.verdict(findings.verdict)}"
+    yield from textwrap.wrap(f"the question is {state.of(findings).text}", width)
 
 
 def _left_out(findings: Findings, width: int) -> Iterator[str]:
@@ -116,6 +118,7 @@ def _next(findings: Findings, width: int) -> Iterator[str]:
     every = (kind.settle(service) for service in findings.services for kind in KINDS.values())
     found = [one for one in every if one]
     settles: Settle | None = max(found, key=lambda one: one.seconds, default=None)
+    settles = state.of(findings).settle or settles
     if settles is None and not findings.command:
         return
     yield ""

@@ -22,7 +22,7 @@ from sojourn.plan import questions
 from sojourn.plan.points import Outcome, Point
 from sojourn.samples.resources import ResourceFile
 from sojourn.services import KINDS, Param, ServiceKind
-from sojourn.spec import Study, kinds
+from sojourn.spec import PROFILES, Study, kinds
 
 DESCRIBE_S_MAX = 20.0
 _TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
@@ -98,6 +98,14 @@ def _study() -> dict[str, Any]:
     schema = Study.model_json_schema(by_alias=True)
     for name in ("RunSpec", "SearchSpec"):
         schema["$defs"][name].pop("required", None)
+    one = {"type": "object", "additionalProperties": False, "properties": {
+        "aa": {"type": "boolean"}, "run": {"$ref": "#/$defs/RunSpec"}}}  # fmt: skip
+    schema["properties"]["profiles"] = {
+        "type": "object", "additionalProperties": False,
+        "properties": dict.fromkeys(PROFILES, one),
+        "description": "What is set otherwise in one profile, such as profiles.quick.run.repeats: "
+        "it goes before the study's own value.",
+    }  # fmt: skip
     measure = schema["$defs"]["ServiceSpec"]["properties"]["measure"]
     measure["items"]["enum"] = [question.name for question in questions.KINDS.values()]
     required = [key for key in schema["required"] if key != "run"]

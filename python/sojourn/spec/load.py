@@ -7,7 +7,7 @@ command line leave open, the profile fills in.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from sojourn.spec.where import line_by_label, line_of
 
 STUDIES = Path(__file__).parents[1] / "studies"
 DEFAULT_PROFILE = "standard"
+BY_PROFILE = "profiles"  # a table of what a study sets otherwise in one of them
+OF_PROFILE = ("run", "aa")  # that may differ
 RETIRED_SEARCH = ("probe_max_s", "rounds", "confidence", "climb")  # until one model took all runs
 
 
@@ -67,6 +69,7 @@ def load(
             faults.append(fault)
     in_file = partial(place, text=text, path=path)
     faults.extend(vary.apply(table, varied, overrides, origin, in_file))
+    _of_profile(table, profile, in_file, origin, faults)
     resolved = _with_profile(table, profile, text, path, faults)
     parsed: Study | None = None
     found: list[Mistake] = []
@@ -210,6 +213,63 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text.strip()
+
+
+def _of_profile(
+    table: dict[str, Any],
+    asked: str | None,
+    in_file: Callable[[Key], str],
+    origin: dict[Key, str],
+    faults: list[SpecFault],
+) -> None:
+    """What the study sets otherwise in the profile that is asked for goes where it belongs.
+
+    What the command line sets stays. A record has the result, and no word of profiles.
+    """
+    given = table.pop(BY_PROFILE, {})
+    fix = f"write [{BY_PROFILE}.quick] and below it keys such as run.repeats, or aa"
+    if wrong := _wrong_tables(given):
+        faults += [SpecFault(what, at=in_file((BY_PROFILE, *key)), fix=fix) for key, what in wrong]
+        return
+    run = table.get("run", {})
+    name = asked or (run.get("profile") if isinstance(run, dict) else None) or DEFAULT_PROFILE
+    for key, value in _leaves(given.get(name, {})):
+        at = in_file((BY_PROFILE, name, *key))
+        if key[0] not in OF_PROFILE:
+            what = f"'{'.'.join(key)}' is the same in every profile"
+            faults.append(SpecFault(what, at=at, fix=f"only {', '.join(OF_PROFILE)} may differ"))
+        elif key not in origin:
+            origin[key] = at
+            node = table
+            for part in key[:-1]:
+                node = node.setdefault(part, {})
+            node[key[-1]] = value
+
+
+def _wrong_tables(given: object) -> Sequence[tuple[tuple[str, ...], str]]:
+    """What is no table of a profile, with its key below `profiles`."""
+    if not isinstance(given, dict):
+        return [((), f"{BY_PROFILE} is a table")]
+    known = ", ".join(PROFILES)
+    unlike = [((n,), f"there is no profile '{n}': {known}") for n in given if n not in PROFILES]
+    flat = [((n,), f"{BY_PROFILE}.{n} is a table") for n, of in given.items()
+            if n in PROFILES and not isinstance(of, dict)]  # fmt: skip
+    return unlike + flat
+
+
+def _leaves(
+    table: Mapping[str, Any], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value of a table of tables with its path.
+
+    >>> list(_leaves({"aa": False, "run": {"search": {"probe_s": 1}}}))
+    [(('aa',), False), (('run', 'search', 'probe_s'), 1)]
+    """
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*above, name))
+        else:
+            yield (*above, name), value
 
 
 def _with_profile(

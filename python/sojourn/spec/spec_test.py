@@ -176,6 +176,49 @@ def test_the_file_wins_over_the_profile_and_the_command_line_over_both(tmp_path:
     assert quick.run.search.probe_s == PROFILES["quick"].search.probe_s
 
 
+BY_PROFILE = """
+[profiles.quick]
+aa = false
+run.repeats = 6
+run.search.probe_s = 1.5
+[profiles.full]
+run.repeats = 9
+"""
+
+
+def test_what_a_study_sets_in_one_profile_wins_there_over_its_own_and_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    path = put(tmp_path, MINIMAL + BY_PROFILE)
+    quick = spec.load(path, profile="quick")
+    assert (quick.run.repeats, quick.aa, quick.run.search.probe_s) == (6, False, 1.5)
+    assert quick.run.search.budget_s == PROFILES["quick"].search.budget_s
+    standard = spec.load(path, profile="standard")
+    assert (standard.run.repeats, standard.aa) == (3, True)
+    assert spec.load(path, profile="full").run.repeats == 9
+    assert spec.load(path, profile="quick", overrides=["run.repeats=2"]).run.repeats == 2
+    assert spec.load(put(tmp_path, spec.to_toml(quick)), profile="quick") == quick
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "what"),
+    [
+        ("[profiles.quik]\nrun.repeats = 2", ":17  profiles.quik", "no profile 'quik'"),
+        ("[profiles.quick]\nseed = 2", ":18  profiles.quick.seed", "'seed' is the same in every"),
+        ("[profiles.quick]\nrun.repeat = 2", ":18  profiles.quick.run.repeat", "repeat"),
+        ("[profiles.quick]\nrun.repeats = 0", ":18  profiles.quick.run.repeats", "1"),
+        ("[profiles]\nquick = 3", ":18  profiles.quick", "is a table"),
+    ],
+)
+def test_a_mistake_in_what_a_profile_sets_is_named_with_its_line(
+    tmp_path: Path, table: str, where: str, what: str
+) -> None:
+    with pytest.raises(SpecFault) as caught:
+        spec.load(put(tmp_path, MINIMAL + table + "\n"), profile="quick")
+    assert caught.value.at.endswith(where)
+    assert what in caught.value.what + caught.value.fix
+
+
 def test_full_is_the_papers_protocol() -> None:
     full = PROFILES["full"]
     assert full.measure_s == 120  # C6

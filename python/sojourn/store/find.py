@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import __version__, spec
-from sojourn.errors import StoreFault
+from sojourn.errors import Fault, StoreFault
 from sojourn.plan.left_out import LeftOut
 from sojourn.spec import Study
 from sojourn.store import files, lock
@@ -144,6 +144,19 @@ def read(path: Path) -> Record:
 def records(results: Path) -> Iterator[Path]:
     """Folders of all records, oldest first within each study and machine."""
     yield from sorted(path.parent for path in results.glob(f"*/*/*/{MANIFEST}"))
+
+
+def last(results: Path, study: str) -> Record | None:
+    """The newest complete record of a study on this machine; None without one that can be read."""
+    home = results / study / plain(platform.node() or "host")
+    for path in sorted(home.glob(f"*/{MANIFEST}"), reverse=True):
+        try:
+            record = Record(path.parent)
+        except Fault:
+            continue
+        if record.is_complete:
+            return record
+    return None
 
 
 def resolve(results: Path, name: str | None) -> Path:

@@ -27,6 +27,7 @@ class Listed:
     Attributes:
         started: UTC, ISO 8601; "" if unreadable.
         verdict: of its newest report; "" if there is none.
+        answered: how far its question is answered, of the same: "answered in part (4 of 9 cells)".
         state: "complete", "running", "unfinished", or why it cannot be read.
         raw_bytes: the part of `size_bytes` that raw requests take.
     """
@@ -42,6 +43,7 @@ class Listed:
     raw_bytes: int
     complete: bool
     state: str
+    answered: str = ""
 
 
 def listed(results: Path) -> Sequence[Listed]:
@@ -63,12 +65,14 @@ def _by_time(path: Path) -> tuple[str, str]:
 
 def _listed(path: Path) -> Listed:
     size, raw = sizes(path)
-    started = profile = verdict = ""
+    started = profile = verdict = answered = ""
     is_complete = False
     try:
         record = Record(path)
         started, profile = str(record.manifest.get("started", "")), record.study.run.profile
-        verdict, is_complete = str(record.answer.get("verdict", "")), record.is_complete
+        said = record.answer
+        verdict, answered = str(said.get("verdict", "")), str(said.get("state", ""))
+        is_complete = record.is_complete
     except Fault as fault:
         state = f"unreadable: {fault.what}"
     else:
@@ -85,6 +89,7 @@ def _listed(path: Path) -> Listed:
         raw_bytes=raw,
         complete=is_complete,
         state=state,
+        answered=answered,
     )
 
 

@@ -11,7 +11,7 @@
         complete.json     written at the end
         outcomes.parquet  a copy of all outcomes, so that one file is read (`index`)
         left_out.json     combinations of levels without an answer, and why
-        answer.json       verdict and headline of its newest report, so that lists need no analysis
+        answer.json       verdict, state, headline of its newest report: lists need no analysis
 
 A point without `outcome.parquet` was in flight when its run was killed; it is ignored and measured
 again in a folder of its own.
@@ -70,7 +70,7 @@ class Record:
 
     @property
     def answer(self) -> Mapping[str, Any]:
-        """`verdict` and `answer` of its newest report; empty if there was none."""
+        """`verdict`, `answer`, `state` of its newest report; empty if there was none."""
         path = self.path / ANSWER
         return read_json(path) if path.is_file() else {}
 
@@ -204,9 +204,11 @@ def left_out_of(path: Path) -> tuple[LeftOut, ...]:
         ) from None
 
 
-def keep_answer(path: Path, verdict: str, answer: str) -> None:
-    """Keep what a record's report says in short."""
-    table = {"schema": "sojourn.answer/1", "verdict": verdict, "answer": answer}
+def keep_answer(path: Path, verdict: str, answer: str, state: str = "") -> None:
+    """Keep what a record's report says in short, and how far its question is answered."""
+    table = {
+        "schema": "sojourn.answer/1", "verdict": verdict, "answer": answer, "state": state,
+    }  # fmt: skip
     files.write_text(path / ANSWER, _text(table))
 
 

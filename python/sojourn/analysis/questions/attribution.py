@@ -11,8 +11,9 @@ import numpy as np
 from sojourn.analysis import attribution
 from sojourn.analysis.attribution import MOVES, SAMPLES, SEEMS, Cell, Fit, Floats, Term
 from sojourn.analysis.combinations import Part, parts
+from sojourn.analysis.counted import Counted, is_narrow
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import percentile
@@ -87,6 +88,16 @@ class AttributionAnswer(Answer):
             reasons=reasons,
             of=every,
         )
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Factors of which is known by how much they move the tail."""
+        section = found.section(Attributions)
+        if section is None:
+            return None
+        tails = [fit for one in section.of for fit in one.fits if fit.q == TOLD]
+        terms = [term for fit in tails for term in fit.terms if len(term.factors) == 1]
+        done = sum(is_narrow(term.interval) for term in terms)
+        return Counted(done, sum(len(one.levels) for one in section.of), "factors")
 
     def service_json(self, section: Section | None) -> Mapping[str, object]:
         """Nothing: it is about all combinations."""

@@ -16,8 +16,9 @@ import numpy as np
 from sojourn.analysis import beside
 from sojourn.analysis.beside import Break, Number, Row
 from sojourn.analysis.combinations import Part
+from sojourn.analysis.counted import Counted, count, is_narrow
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share, percent, percentile
@@ -135,6 +136,23 @@ class BesideAnswer(Answer):
             headline=said, answer=said, found=each, paper=tuple(_paper(each)),
             reasons=tuple(_reasons(each)), leads=True,
         )  # fmt: skip
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Loads at which the tail is as alone or is not, or at which its ratio is known."""
+        section = found.section(BesideSection)
+        if section is None:
+            return None
+        return count((done for one in section.found for done in _decided(one)), "loads")
+
+
+def _decided(one: Beside) -> list[bool]:
+    """Of each load; above one at which the tail is not as alone any more nothing is open."""
+    return [
+        row.state != "open"
+        or row.load > one.breaks.hi
+        or (row.ratio is not None and is_narrow(row.ratio.interval))
+        for row in one.rows
+    ]
 
 
 def _each(study: Study, asked: Sequence[tuple[Part, ServiceFinding]]) -> Iterator[Beside]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from sojourn import units
 from sojourn.analysis import blame
 from sojourn.analysis.blame import Contrast
+from sojourn.analysis.counted import Counted, count
 from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import Interval, ServiceFinding, Settle
+from sojourn.analysis.findings import Findings, Interval, ServiceFinding, Settle
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.analysis.suspects import (
@@ -115,6 +116,21 @@ class BlameAnswer(Answer):
         )
         section = replace(section, settle=_settle(section, given, spec, asked))
         return _said(section, spec.label, reasons)
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Suspects that are guilty or cleared."""
+        mine = _sections(found)
+        rows = [row for one in mine for row in one.rows]
+        return count((row.word != UNDECIDED for row in rows), "suspects") if mine else None
+
+    def settle(self, found: Findings) -> Settle | None:
+        """That of the service that takes longest."""
+        each = [one.settle for one in _sections(found) if one.settle]
+        return max(each, key=lambda one: one.seconds, default=None)
+
+
+def _sections(found: Findings) -> list[Blames]:
+    return [section for one in found.services if (section := one.section(Blames))]
 
 
 def _found(

@@ -13,6 +13,7 @@ from typing import Any
 
 from sojourn.analysis import answer, load_point, oracle, runs
 from sojourn.analysis.combinations import parts
+from sojourn.analysis.counted import Counted, count
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import CheckRow, Findings, ServiceFinding
 from sojourn.analysis.questions.question import Answer
@@ -43,6 +44,7 @@ class CheckAnswer(Answer):
     """Rows for the ideal queues, loads and cost for the null service."""
 
     name = NAME
+    longer = ("run.check_s",)
 
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
@@ -90,6 +92,12 @@ class CheckAnswer(Answer):
             reasons=doubts(rows),
             rows=rows,
         )
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Comparisons with theory that came out one way or the other."""
+        rows = rows_of(found)
+        decided = [row.verdict is not Verdict.UNKNOWN for row in rows]
+        return count(decided, "comparisons") if rows else super().counted(found)
 
     def study_types(self) -> Mapping[str, Any]:
         """Rows, none where nothing was compared."""

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from sojourn.actors import neighbours
 from sojourn.analysis.cells import SharedCell, cell_of, climbed, share_in_words
 from sojourn.analysis.combinations import Part
+from sojourn.analysis.counted import Counted, count
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import Kept, Qos, ServiceFinding
+from sojourn.analysis.findings import Findings, Kept, Qos, ServiceFinding
 from sojourn.analysis.pace import is_held
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
@@ -158,6 +159,21 @@ class ColocationAnswer(Answer):
             shared=shared,
             rules=rules,
         )
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Loads beside a neighbour that are decided, or that lie above one that is not admitted."""
+        section = found.section(Colocation)
+        if section is None:
+            return None
+        each = [one for one in section.shared if one.neighbour]
+        return count((decided for one in each for decided in _decided(one.cells)), "cells")
+
+
+def _decided(cells: Sequence[SharedCell]) -> list[bool]:
+    """Of each cell; where the border is known, of all."""
+    _, stop = climbed(cells)
+    is_known = stop is None or stop.verdict is Verdict.VIOLATED
+    return [is_known or cell.verdict is not Verdict.UNKNOWN for cell in cells]
 
 
 def who(text: str) -> tuple[str, str, str]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from sojourn import units
 from sojourn.analysis import costs
 from sojourn.analysis.costs import Cost, Felt
+from sojourn.analysis.counted import Counted, count, is_narrow
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import Interval, ServiceFinding
+from sojourn.analysis.findings import Findings, Interval, ServiceFinding
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.plan import make
@@ -103,6 +104,7 @@ class IsolationCostAnswer(Answer):
 
     name = NAME
     section = IsolationCosts
+    longer = ("run.applications", "run.restarts")
 
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
@@ -127,6 +129,17 @@ class IsolationCostAnswer(Answer):
             rows=rows, share=share_of(given.study), others_share=max(known, default=None)
         )
         return _said(section, stands, is_alone=set(spec.measure) == {NAME})
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Costs of the mechanisms that are here, each on each host."""
+        mine = [one for service in found.services if (one := service.section(IsolationCosts))]
+        rows = [row for one in mine for row in one.rows if not row.missing]
+        each = (
+            is_narrow(cost.mean.interval) and not row.doubts
+            for row in rows
+            for cost in row.costs.values()
+        )
+        return count(each, "costs") if mine else None
 
 
 def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row:

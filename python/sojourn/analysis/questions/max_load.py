@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sojourn.analysis import answer, max_load
+from sojourn.analysis.counted import Counted, count, is_narrow
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import MaxLoad, ServiceFinding
-from sojourn.analysis.questions.question import Answer
+from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding, Settle
+from sojourn.analysis.questions.question import Answer, Rank
 from sojourn.plan.next import Progress
 from sojourn.spec import ServiceSpec
 
@@ -17,6 +18,8 @@ class MaxLoadAnswer(Answer):
 
     name = "max_load"
     section = MaxLoad
+    rank = Rank.SERVICE
+    longer = ("run.search.budget_s",)
 
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
@@ -29,6 +32,24 @@ class MaxLoadAnswer(Answer):
             return None
         text = answer.headline(found.having(self.name, most), given.workers.get(spec.label))
         return replace(most, headline=text, answer=text)
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Services of which the interval is narrow, or that no load suits."""
+        mine = [most for one in found.services if (most := one.section(MaxLoad))]
+        return count(map(_is_decided, mine), "services") if mine else None
+
+    def settle(self, found: Findings) -> Settle | None:
+        """Of the services that are open, that which takes longest: its command is of all."""
+        mine = [most for one in found.services if (most := one.section(MaxLoad))]
+        each = [most.settle for most in mine if most.settle and not _is_decided(most)]
+        return max(each, key=lambda one: one.seconds, default=None)
+
+
+def _is_decided(most: MaxLoad) -> bool:
+    if most.border is None:
+        return False
+    ends = most.border.interval_rps
+    return ends.hi == 0 or is_narrow(ends)
 
 
 KIND = MaxLoadAnswer()

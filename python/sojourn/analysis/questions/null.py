@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.analysis.questions.question import Answer
+from sojourn.analysis.questions.question import Answer, Rank
 from sojourn.analysis.section import Section
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
@@ -16,6 +16,7 @@ class NullAnswer(Answer):
     """How much the service can do at all."""
 
     name = "null"
+    rank = Rank.SERVICE
 
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding

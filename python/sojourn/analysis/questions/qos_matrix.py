@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.analysis import paper_matrices, targets
+from sojourn.analysis.counted import Counted, count
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share
@@ -99,6 +100,7 @@ class MatrixAnswer(Answer):
 
     name = qos_matrix.NAME
     section = QosMatrix
+    longer = ("run.measure_s",)
 
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
@@ -119,6 +121,14 @@ class MatrixAnswer(Answer):
             headline=said, answer=said, verdict=verdict, reasons=reasons, matrices=found,
             paper=tuple(_paper(found)),
         )  # fmt: skip
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Pairs of loads of which it is known who meets the target."""
+        section = found.section(QosMatrix)
+        if section is None:
+            return None
+        cells = [cell for matrix in section.matrices for cell in matrix.cells]
+        return count((cell.meets != OPEN for cell in cells), "cells")
 
 
 def matrices(given: StudyData) -> Iterator[Matrix]:
@@ -234,8 +244,8 @@ def _p99_ns(outcomes: Sequence[Outcome]) -> float | None:
 def _lost(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Why runs were not believed, the most frequent first."""
     whys = Counter(o.reasons[0] for o in outcomes if o.verdict is Verdict.UNKNOWN and o.reasons)
-    for why, count in whys.most_common(3):
-        yield f"{count} of {len(outcomes)} runs were not believed: {why}"
+    for why, times in whys.most_common(3):
+        yield f"{times} of {len(outcomes)} runs were not believed: {why}"
 
 
 def _not_monotone(study: Study, labels: tuple[str, str], against: Sequence[Pair]) -> str:

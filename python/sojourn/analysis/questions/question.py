@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from typing import Any, ClassVar, Optional
 
 from sojourn.analysis.combinations import Part
+from sojourn.analysis.counted import Counted, count
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.analysis.findings import Findings, ServiceFinding, Settle
 from sojourn.analysis.section import Section
 from sojourn.plan.next import Progress
+from sojourn.plan.points import Verdict
 from sojourn.spec import ServiceSpec
+
+
+class Rank(IntEnum):
+    """Whose answer is that of the study, where several things were measured for it."""
+
+    SERVICE = 0  # numbers of each service by itself
+    FACTORS = 1  # what factors do to these: counted for every study that has some
+    STUDY = 2  # a question about services and levels together
+    WHOLE = 3  # one that takes the answer of another for a part of its own
 
 
 class Answer(ABC):
@@ -20,10 +32,14 @@ class Answer(ABC):
     Attributes:
         name: of the question, as in `plan.questions`.
         section: the type of what it gives.
+        rank: whether its answer is that of the study.
+        longer: keys of the study of which four times as much halves its intervals.
     """
 
     name: ClassVar[str]
     section: ClassVar[type[Section]] = Section
+    rank: ClassVar[Rank] = Rank.STUDY
+    longer: ClassVar[tuple[str, ...]] = ("run.repeats",)
 
     @abstractmethod
     def answer(
@@ -66,6 +82,23 @@ class Answer(ABC):
             found: what is known of each part, in the same order.
         """
         del given, parts, found
+        return None
+
+    def counted(self, found: Findings) -> Counted | None:
+        """How much of it is answered (M37); None if it was not asked, or gives nothing to count.
+
+        Every section that decides is one of them, unless a question has more to count.
+        """
+        tables = (found.sections, *(one.sections for one in found.services))
+        mine = [section for table in tables if (section := table.get(self.name))]
+        verdicts = [section.verdict for section in mine if section.verdict is not None]
+        if not verdicts:
+            return None
+        return count((verdict is not Verdict.UNKNOWN for verdict in verdicts), "services")
+
+    def settle(self, found: Findings) -> Settle | None:
+        """The one command that would decide the rest, where the question knows it by itself."""
+        del found
         return None
 
     def service_json(self, section: Section | None) -> Mapping[str, object]:

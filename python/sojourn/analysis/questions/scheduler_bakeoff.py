@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn.analysis import paper_schedulers, properties
+from sojourn.analysis.counted import Counted
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import ServiceFinding
-from sojourn.analysis.properties import UNDECIDED, Property
+from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.analysis.properties import ALL, UNDECIDED, Property
 from sojourn.analysis.questions import qos_matrix
 from sojourn.analysis.questions.beside import others_words, shares_of
 from sojourn.analysis.questions.qos_matrix import BOTH, OPEN, Matrix
-from sojourn.analysis.questions.question import Answer
+from sojourn.analysis.questions.question import Answer, Rank
 from sojourn.analysis.section import Section
 from sojourn.plan import design
 from sojourn.plan.next import Progress
@@ -75,6 +76,8 @@ class BakeoffAnswer(Answer):
 
     name = scheduler_bakeoff.NAME
     section = Bakeoff
+    rank = Rank.WHOLE  # a matrix under each setting is a part of it
+    longer = ("run.measure_s",)
 
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
@@ -114,6 +117,16 @@ class BakeoffAnswer(Answer):
             verdict=Verdict.HOLDS if is_told else Verdict.UNKNOWN,
             reasons=tuple(_open(ranked)),
         )  # fmt: skip
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Pairs of loads under all settings, and properties of each."""
+        section = found.section(Bakeoff)
+        if section is None:
+            return None
+        each = section.candidates
+        done = sum(one.cells - one.open for one in each)
+        done += sum(p.verdict != UNDECIDED for one in each for p in one.properties)
+        return Counted(done, sum(one.cells + len(ALL) for one in each), "pairs and properties")
 
 
 def _seen(given: StudyData) -> Mapping[str, list[Properties]]:

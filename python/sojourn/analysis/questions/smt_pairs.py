@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn.analysis import pace
+from sojourn.analysis.counted import Counted, count, is_narrow
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import Interval, ServiceFinding
+from sojourn.analysis.findings import Findings, Interval, ServiceFinding
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
 from sojourn.plan.next import Progress
@@ -93,6 +94,13 @@ class SmtPairsAnswer(Answer):
             reasons=tuple(reasons),
             pairs=pairs,
         )
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Programs of which the speed-up is known."""
+        section = found.section(SmtPairsFound)
+        if section is None:
+            return None
+        return count((is_narrow(pair.interval) for pair in section.pairs), "programs")
 
 
 def done_by_program(given: StudyData) -> Mapping[str, Blocks]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sojourn.analysis import answer
+from sojourn.analysis.counted import Counted, count
 from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import MaxLoad, ServiceFinding
-from sojourn.analysis.questions.question import Answer
+from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.analysis.questions.question import Answer, Rank
 from sojourn.analysis.section import Section
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
@@ -16,6 +17,7 @@ class SweepAnswer(Answer):
     """What the loads show; the search knows more of the border, if there is one."""
 
     name = "sweep"
+    rank = Rank.SERVICE
 
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
@@ -26,6 +28,12 @@ class SweepAnswer(Answer):
             return Section(answer=answer.grown(found), verdict=verdict)
         headline = answer.headline(found, workers)
         return Section(headline=headline, answer=answer.service(found, workers), verdict=verdict)
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Loads of which there is a number."""
+        mine = [one for one in found.services if self.name in one.sections]
+        points = [point.is_believed for one in mine for point in one.points]
+        return count(points, "loads") if mine else None
 
 
 def judged(stands: Progress, found: ServiceFinding) -> Verdict:

@@ -22,8 +22,9 @@ from statistics import median
 from typing import TypeAlias
 
 from sojourn.analysis import contrasts, quantiles, targets
+from sojourn.analysis.counted import Counted, count, is_narrow
 from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import FactorFinding, ServiceFinding
+from sojourn.analysis.findings import FactorFinding, Findings, Interval, ServiceFinding
 from sojourn.analysis.meetings import Met, by_factor
 from sojourn.analysis.questions.question import Answer
 from sojourn.analysis.section import Section
@@ -113,6 +114,15 @@ class TogetherAnswer(Answer):
             headline=said, answer=said, verdict=worst(verdicts) if verdicts else None,
             reasons=reasons, met=met, factors=factors,
         )  # fmt: skip
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Ratios of tails beside the others to tails alone."""
+        section = found.section(Together)
+        if section is None:
+            return None
+        ends = ((one.lo, one.hi) for one in section.met)
+        each = (lo and hi and is_narrow(Interval(lo=lo, hi=hi)) for lo, hi in ends)
+        return count(map(bool, each), "ratios")
 
 
 def meetings(given: StudyData) -> Sequence[Met]:

@@ -1,0 +1,146 @@
+"""The one command that would settle what a study leaves open, and how long it takes (M37).
+
+Effects of factors say by themselves how many blocks they want: their half-width on the logarithm is
+h = t(n − 1)·s/√n of n blocks, so that s is known, and with it the least n at which the interval
+spans a factor of three at most. Where a question knows of no such number, four times as much of
+what it asks for halves its intervals.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from scipy import stats
+
+from sojourn.analysis import counted
+from sojourn.analysis.contrasts import BLOCKS_MIN
+from sojourn.analysis.data import StudyData
+from sojourn.analysis.findings import Effect, Findings, Settle
+from sojourn.analysis.questions.question import Answer
+from sojourn.analysis.saying import LIMIT, PEAK
+from sojourn.plan import difference
+from sojourn.plan import questions as plan_questions
+from sojourn.plan.points import Outcome, Phase
+from sojourn.spec import Study
+
+HALVES = 4  # times as much halves an interval
+AIM = 0.9  # of the widest interval that answers, on the logarithm: the next one scatters too
+BLOCKS_MAX = 1000
+REPEATS, PEAKS, SEARCH = "run.repeats", "run.peak_repeats", "run.search.budget_s"
+_KEYS = {LIMIT: SEARCH, PEAK: PEAKS}  # what these numbers want more of, other than blocks
+
+
+def settle(given: StudyData, found: Findings, who: Sequence[Answer]) -> Settle | None:
+    """What would settle the rest; None where nothing was measured.
+
+    Args:
+        given: the study and its points.
+        found: what it found.
+        who: the questions that speak for the study; () where its factors do.
+    """
+    if not given.measured:
+        return None
+    if not who:
+        return _of_factors(given, found)
+    own = [one for kind in who if (one := kind.settle(found))]
+    if own:
+        return max(own, key=lambda one: one.seconds)
+    keys = dict.fromkeys(key for kind in who for key in kind.longer)
+    times = {key: HALVES * _value(given.study, key) for key in keys}
+    phases = {
+        phase.name for kind in who for phase in plan_questions.KINDS[kind.name].phases
+    }  # fmt: skip
+    mine = sum(o.wall_s for o in _outcomes(given) if o.point.phase in phases)
+    whole = sum(o.wall_s for o in _outcomes(given))
+    return Settle(
+        command=_command(given, times),
+        seconds=whole + (HALVES - 1) * mine,
+        why="halve the intervals",
+    )
+
+
+def blocks_wanted(effect: Effect) -> int:
+    """Blocks of which an effect's interval spans a factor of three at most, by its own scatter.
+
+    One that has no interval yet is taken to scatter as equal runs usually do.
+
+    >>> from sojourn.analysis.findings import Interval
+    >>> of = Effect(what="p99", is_time=True, base="1", level="2", ratio=2.0, coverage=0.95,
+    ...             interval=Interval(0.5, 8.0), blocks=3, reason="", doubt="", sentence="")
+    >>> blocks_wanted(of)
+    8
+    """
+    aim = AIM * math.log(counted.SPAN_MAX) / 2
+    if effect.interval is None or effect.blocks < BLOCKS_MIN:
+        return difference.blocks_for(math.exp(aim), difference.SPREAD, most=BLOCKS_MAX)
+    half = math.log(effect.interval.hi / effect.interval.lo) / 2
+    freedom = effect.blocks - 1
+    of_one = half * math.sqrt(effect.blocks) / float(stats.t.ppf(0.975, freedom))
+    return difference.blocks_for(math.exp(aim), of_one / math.sqrt(2), most=BLOCKS_MAX)
+
+
+def _of_factors(given: StudyData, found: Findings) -> Settle | None:
+    """More blocks of the sweep, of the peaks, or a longer search: what the open effects rest on."""
+    left = list(chain.from_iterable(map(counted.open_effects, found.factors)))
+    run = given.study.run
+    now: dict[str, float] = {REPEATS: run.repeats, PEAKS: run.peak_repeats}
+    wanted: dict[str, float] = {}
+    for effect in left:
+        key = _KEYS.get(effect.what, REPEATS)
+        if key == SEARCH:
+            value = _search_s(effect, run.search.budget_s)
+        else:
+            lost = now[key] / effect.blocks if effect.blocks else 1.0  # blocks without a number
+            value = min(BLOCKS_MAX, math.ceil(blocks_wanted(effect) * max(1.0, lost)))
+            value = max(value, now[key] + 1)
+        wanted[key] = max(value, wanted.get(key, 0.0))
+    if not wanted:
+        wanted = {REPEATS: HALVES * run.repeats}  # trends alone are open
+    seconds = _seconds(_outcomes(given), given.study, wanted)
+    why = f"bring {len(left) or 'all'} intervals within a factor of {counted.SPAN_MAX:g}"
+    why = why.replace(" 1 intervals", " 1 interval")
+    return Settle(command=_command(given, wanted), seconds=seconds, why=why)
+
+
+def _search_s(effect: Effect, budget_s: float) -> float:
+    """Its width falls as 1/√time; open ends take twice as long at least."""
+    ends, aim = effect.interval, AIM * math.log(counted.SPAN_MAX)
+    times = (math.log(ends.hi / ends.lo) / aim) ** 2 if ends else 2.0
+    return 10.0 * math.ceil(max(2.0, times) * budget_s / 10.0)
+
+
+def _seconds(
+    outcomes: Sequence[Outcome], study: Study, wanted: Mapping[str, float]
+) -> float:  # fmt: skip
+    """What the study takes with these values: each phase as many times as long as it was."""
+    run = study.run
+    times = {
+        Phase.PEAK: wanted.get(PEAKS, run.peak_repeats) / run.peak_repeats,
+        Phase.SEARCH: wanted.get(SEARCH, run.search.budget_s) / run.search.budget_s,
+        Phase.SWEEP: wanted.get(REPEATS, run.repeats) / run.repeats,
+    }
+    return sum(o.wall_s * times.get(o.point.phase, 1.0) for o in outcomes)
+
+
+def _outcomes(given: StudyData) -> list[Outcome]:
+    return [measured.outcome for measured in given.measured]
+
+
+def _value(study: Study, key: str) -> float:
+    """A number of the study by its dotted key."""
+    node: object = study
+    for name in key.split("."):
+        node = getattr(node, name)
+    assert isinstance(node, int | float)  # noqa: S101  # keys of the table above
+    return node
+
+
+def _command(given: StudyData, values: Mapping[str, float]) -> str:
+    """What the user typed, with these values in place of his own."""
+    typed = given.command or f"sojourn run {given.study.name} --profile {given.study.run.profile}"
+    for key in values:
+        typed = re.sub(rf" --set {re.escape(key)}=\S+", "", typed)
+    return typed + "".join(f" --set {key}={value:g}" for key, value in values.items())

@@ -1,0 +1,41 @@
+"""The state of a study is that of its own question: answered, in part, or undecided (M37).
+
+Each question counts its own part, and the factors of a study theirs. Of these that one speaks for
+the study which is about most of it (`Rank`): a matrix of two services before the curve of each, a
+comparison of settings before the matrix under each of them, effects of factors before the numbers
+of each combination. What is left open beside it, such as a target that one load misses or not,
+does not make the study undecided.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from sojourn.analysis import counted
+from sojourn.analysis.counted import Counted
+from sojourn.analysis.findings import Findings, State
+from sojourn.analysis.questions import KINDS
+from sojourn.analysis.questions.question import Answer, Rank
+
+
+def of(found: Findings) -> State:
+    """How far its question is answered; what would settle the rest is what `found` has of it."""
+    _, whole = leading(found)
+    is_done = whole.done == whole.of
+    return State(
+        done=whole.done, of=whole.of, unit=whole.unit,
+        settle=None if is_done and whole.of else found.state.settle,
+    )  # fmt: skip
+
+
+def leading(found: Findings) -> tuple[tuple[Answer, ...], Counted]:
+    """The questions that speak for the study, none where its factors do, and their count."""
+    by_rank: dict[int, list[tuple[tuple[Answer, ...], Counted]]] = defaultdict(list)
+    for kind in KINDS.values():
+        if (part := kind.counted(found)) is not None:
+            by_rank[kind.rank].append(((kind,), part))
+    if (part := counted.of_factors(found.factors)) is not None:
+        by_rank[Rank.FACTORS].append(((), part))
+    first = by_rank[max(by_rank)] if by_rank else []
+    who = tuple(kind for kinds, _ in first for kind in kinds)
+    return who, counted.total([part for _, part in first])

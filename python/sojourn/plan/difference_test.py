@@ -1,0 +1,150 @@
+"""What a plan can show, against simulated blocks: a second way to the same number."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sojourn import spec
+from sojourn.plan import difference, rehearse
+from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import play, study
+from sojourn.spec import Study
+from sojourn.spec.load import STUDIES
+
+SCATTER = 0.3
+Floats = NDArray[np.float64]
+
+
+def simulated(rng: np.random.Generator, blocks: int, pairs: int, effect: float) -> Floats:
+    """Log ratios of blocks: each run scatters by itself, and all of a block share its hour."""
+    hour = rng.normal(0, 1.0, (blocks, 1, 1))
+    runs: Floats = hour + rng.normal(0, SCATTER, (blocks, pairs, 2))
+    runs[:, :, 1] += effect
+    return np.asarray((runs[:, :, 1] - runs[:, :, 0]).mean(axis=1))
+
+
+@pytest.mark.parametrize(("blocks", "pairs"), [(3, 1), (6, 1), (20, 1), (4, 4)])
+def test_half_of_the_interval_is_what_simulated_blocks_come_to(blocks: int, pairs: int) -> None:
+    """Student's interval of simulated log ratios: E(s²) makes its mean square half width ours."""
+    rng = np.random.default_rng(blocks)
+    t = difference.half(1.0, blocks) / math.sqrt(2 / blocks)
+    each = [simulated(rng, blocks, pairs, 0.0).std(ddof=1) for _ in range(4000)]
+    found = t * math.sqrt(float(np.mean(np.square(each))) / blocks)
+    assert difference.half(SCATTER, blocks, pairs) == pytest.approx(found, rel=0.04)
+
+
+@pytest.mark.parametrize(("blocks", "pairs"), [(6, 1), (4, 4)])
+def test_a_difference_of_that_size_is_told_from_none_about_every_second_time(
+    blocks: int, pairs: int
+) -> None:
+    """That is what "can show" means; none at all is told in one of twenty, by chance."""
+    rng = np.random.default_rng(7)
+    t = difference.half(1.0, blocks) / math.sqrt(2 / blocks)
+
+    def share(effect: float) -> float:
+        hits = 0
+        for _ in range(3000):
+            logs = simulated(rng, blocks, pairs, effect)
+            hits += abs(logs.mean()) > t * logs.std(ddof=1) / math.sqrt(blocks)
+        return hits / 3000
+
+    assert 0.4 < share(difference.half(SCATTER, blocks, pairs)) < 0.7
+    assert 0.03 < share(0.0) < 0.07
+
+
+def test_one_block_shows_nothing_and_two_next_to_nothing() -> None:
+    assert math.isinf(difference.half(0.27, 1))
+    assert difference.half(0.27, 2) > 3
+
+
+@pytest.mark.parametrize("ratio", [1.05, 1.2, 2.0, 10.0])
+def test_so_many_blocks_are_enough_and_one_less_is_not(ratio: float) -> None:
+    blocks = difference.blocks_for(ratio, 0.27)
+    assert difference.half(0.27, blocks) <= math.log(ratio)
+    assert blocks == 2 or difference.half(0.27, blocks - 1) > math.log(ratio)
+
+
+FACTOR = ('services.memcached.measure=["sweep"]', "run.fractions=[0.7]", "run.repeats=3")
+
+
+def varied(*sets: str) -> Study:
+    of = study(*FACTOR, *sets, profile="quick")
+    return of.model_copy(update={"factors": {"services.memcached.params.threads": (1, 2)}})
+
+
+def test_a_plan_says_what_it_shows_and_what_a_fifth_would_take() -> None:
+    of = varied()
+    (found,) = difference.shown(of, rehearse(of))
+    assert (found.blocks, found.pairs) == (3, 1)
+    assert found.ratio == pytest.approx(math.exp(difference.half(difference.SPREAD, 3)))
+    assert found.text.startswith("memcached: 3 blocks in ")
+    assert "show a factor of 2.6; ± 20 % takes " in found.text
+    more = varied(f"run.repeats={found.wanted_blocks}")
+    assert rehearse(more).wall_s == pytest.approx(found.wanted_s, rel=0.02)
+    (enough,) = difference.shown(more, rehearse(more))
+    assert enough.ratio <= 1.2
+
+
+def test_one_block_is_said_to_show_none() -> None:
+    of = varied("run.repeats=1")
+    (found,) = difference.shown(of, rehearse(of))
+    assert "1 block in " in found.text
+    assert "show no difference between levels" in found.text
+
+
+def test_a_study_without_factors_compares_nothing() -> None:
+    of = study(*FACTOR, profile="quick")
+    assert difference.shown(of, rehearse(of)) == ()
+
+
+def test_the_scatter_of_a_record_is_what_its_runs_have_beyond_cell_and_block() -> None:
+    of = varied("run.repeats=40", "run.retries=0")
+    rng = np.random.default_rng(3)
+    hours = rng.normal(0, 2.0, 40)
+
+    def noisy(point: Point) -> Outcome:
+        away = math.exp(hours[point.repeat] + rng.normal(0, SCATTER))
+        return replace(imagine(point), p99_ns=1e5 * away)
+
+    played = play(of, noisy)
+    assert difference.spread_of(of, played) == pytest.approx(SCATTER, rel=0.2)
+    doubted = [replace(outcome, verdict=Verdict.UNKNOWN) for outcome in played]
+    assert difference.spread_of(of, doubted) is None
+
+
+FACTORED = sorted(
+    path.stem
+    for path in STUDIES.glob("*.toml")
+    if "[profiles.quick]" in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_quick_shows_more_with_its_blocks_than_without_in_about_the_same_time(
+    name: str, tmp_path: Path
+) -> None:
+    """Against the same study without what it sets in quick alone."""
+    text = (STUDIES / f"{name}.toml").read_text(encoding="utf-8")
+    path = tmp_path / f"{name}.toml"
+    for of_quick in (
+        r"\[profiles.quick\].*\n(.+\n)+",
+        r"\[\[design.skip\]\]\n(.+\n)+?profile = .+\n",
+    ):
+        text = re.sub(of_quick, "", text)
+    path.write_text(text, encoding="utf-8")
+    before, after = (spec.load(of, profile="quick") for of in (path, name))
+    assert before != after
+    ahead, now = rehearse(before), rehearse(after)
+    assert now.wall_s <= 1.35 * ahead.wall_s
+    both = zip(difference.shown(before, ahead), difference.shown(after, now), strict=True)
+    for one, other in both:
+        assert other.ratio < one.ratio
+        assert other.ratio**2 <= 3, "its interval spans more than a factor of three"
