@@ -74,6 +74,8 @@ class Measured:
         mean_ns: exact mean of the finite times, if the generator wrote it.
         lateness_ns: quantiles, ns, by q (None: mean) of the client's lag, where that is more than a
             little of the whole; it adds as much to those of the sojourn time at most (M3).
+        stops_allowance: factor, at least 1, by which quantiles may be too high because of what was
+            excluded with the client's stops (M27).
         timely_ratio, outage_share, excluded_share: None without a result.
         traced: what the tracer found; None if it did not run.
         stacks: time by stack of the requests whose culprits were asked for.
@@ -106,6 +108,7 @@ class Measured:
     send_lag_p99_ns: float | None = None
     pick_up_p99_ns: float | None = None
     lateness_ns: Mapping[float | None, float] = field(default_factory=dict)
+    stops_allowance: float = 1.0
     errors: Mapping[str, int] = field(default_factory=dict)
     traced: TraceResult | None = None
     stacks: Folded = ()

@@ -221,6 +221,7 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         send_lag_p99_ns=result.send_lag_ns.p99,
         pick_up_p99_ns=result.pick_up_ns.p99,
         lateness_ns=_lateness(result),
+        stops_allowance=result.stops_allowance or 1.0,
         errors=result.errors,
         worker_cpu_s=_workers(folder),
         resources=resources.read(folder),

@@ -127,6 +127,7 @@ class LoadResult(Table):
     reasons: tuple[str, ...]
     lateness: tuple[str, ...] = ()
     lateness_ns: float | None = None
+    stops_allowance: float | None = Field(default=None, ge=1)
     sojourn_ns: Span
     sojourn_all_ns: Span
     wire_ns: Span

@@ -62,6 +62,7 @@ def merged(results: Sequence[Result], job: Job) -> dict[str, Any]:
         "reasons": reasons,
         "lateness": _told(results, "lateness"),
         "lateness_ns": _largest([result.get("lateness_ns") for result in results]),
+        "stops_allowance": _largest([result.get("stops_allowance") for result in results]),
         "notes": _told(results, "notes"),
         **spans,
         "probe_sojourn_ns": _probe(results),
