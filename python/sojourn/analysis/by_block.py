@@ -40,7 +40,7 @@ class Combinations:
 
 
 def late(service: Combinations, load: float, q: float | None) -> str:
-    """Whether the client's own lag is part of these times (M3); q None: of the mean."""
+    """Whether the client's own lateness is part of these times (M3); q None: of the mean."""
     found = (
         estimate
         for finding in service.found
@@ -48,8 +48,7 @@ def late(service: Combinations, load: float, q: float | None) -> str:
         for estimate in (point.quantiles if q is not None else (point.mean,))
         if point.fraction == load and (q is None or estimate.q == q)
     )
-    is_late = any(estimate.lateness_ns for estimate in found)
-    return "the client's own lag or stops are part of it" if is_late else ""
+    return "the client's own lateness is part of it" if any(e.lateness_ns for e in found) else ""
 
 
 def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:

@@ -72,8 +72,10 @@ class Measured:
         raw_sojourn_ns: raw times in order of intended arrival, `inf` if lost; None: not kept.
         raw_share: share of the requests that `raw_sojourn_ns` holds (a uniform sample).
         mean_ns: exact mean of the finite times, if the generator wrote it.
-        lateness_ns: by how much the client's lag and stops raise a quantile at most, ns, by q (None:
-            the mean), where that is more than a little of the whole (M3, M33).
+        lateness_ns: quantiles, ns, by q (None: mean) of the client's lag, where that is more than a
+            little of the whole; it adds as much to those of the sojourn time at most (M3).
+        stops_allowance: factor, at least 1, by which quantiles may be too high because of what was
+            excluded with the client's stops (M33).
         timely_ratio, outage_share, excluded_share: None without a result.
         undisturbed: the part of `sojourn` that no stop of the server's CPUs reached (M29); empty
             where nobody watched them.
@@ -109,6 +111,7 @@ class Measured:
     send_lag_p99_ns: float | None = None
     pick_up_p99_ns: float | None = None
     lateness_ns: Mapping[float | None, float] = field(default_factory=dict)
+    stops_allowance: float = 1.0
     errors: Mapping[str, int] = field(default_factory=dict)
     traced: TraceResult | None = None
     stacks: Folded = ()

@@ -40,8 +40,9 @@ class Estimate:
         across_restarts: interval of the mean over restarts (M15); None with fewer than 3.
         requests, effective: n and n_eff.
         refused: why there is no number; "" if there is one.
-        lateness_ns: of `value`, what the client's own lag can be; 0 where it is little. Then the
-            value is an upper bound: the service is better by at most this (M3).
+        lateness_ns: of `value`, what the client can have added by its lag and its stops; 0 where
+            it is little. Then the value is an upper bound: the service is better by at most this
+            (M3, M27).
     """
 
     q: float | None
@@ -65,6 +66,8 @@ class Run:
         verdict: `unknown` also where the run is believed but too short to decide.
         series: per second: (s since start, achieved requests/s, p50 ns, p99 ns).
         is_believed: its self-checks passed, so its numbers stand, whatever the verdict.
+        lateness_ns: (q, ns) pairs of what the client can have added, as in `Estimate`; q None is
+            the mean. Only where it is more than little.
     """
 
     key: str
@@ -86,6 +89,7 @@ class Run:
     series: tuple[tuple[float, float, float | None, float | None], ...] = ()
     is_believed: bool = True
     sample: tuple[tuple[float, float | None], ...] = ()
+    lateness_ns: tuple[tuple[float | None, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

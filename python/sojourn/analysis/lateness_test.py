@@ -1,25 +1,19 @@
-"""What the client's lag can be of a quantile, over the runs at one load."""
+"""What the client can have added to the quantiles at one load: by its lag and by its stops."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Mapping
 
-import numpy as np
+import pytest
 
 from sojourn.analysis import load_point, runs
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.testing import measured
-from sojourn.plan.points import Phase, Point
-
-POINT = Point(
-    key="s/sweep/b0/f0.5", service="s", phase=Phase.SWEEP, offered_rps=1e4, fraction=0.5,
-    measure_s=1.0, warmup_s=0.1, seed=1,
-)  # fmt: skip
+from sojourn.analysis.testing import late as late_run
 
 
-def judged(lateness_ns: dict[float | None, float]) -> Judged:
-    times = np.random.default_rng(1).exponential(20_000, 20_000)
-    return runs.judge(replace(measured(POINT, times), lateness_ns=lateness_ns), None)
+def judged(lateness_ns: Mapping[float | None, float], *, stops: float = 1.0) -> Judged:
+    return runs.judge(late_run(lateness_ns, stops_allowance=stops), None)
 
 
 def test_the_latest_run_counts_at_the_next_quantile_that_is_known() -> None:
@@ -37,7 +31,24 @@ def test_a_lag_of_a_twentieth_is_not_worth_a_word() -> None:
     assert runs.lateness_ns([judged({})], 0.99, 1.0) == 0.0
 
 
+def test_what_stops_left_behind_is_a_part_of_what_the_lag_leaves() -> None:
+    assert runs.lateness_ns([judged({}, stops=1.25)], 0.99, 1e5) == pytest.approx(2e4)
+    assert runs.lateness_ns([judged({0.99: 2e4}, stops=1.25)], 0.99, 1e5) == pytest.approx(3.6e4)
+    assert runs.lateness_ns([judged({}, stops=1.04)], 0.99, 1e5) == 0.0
+    assert runs.lateness_ns([judged({}, stops=1.25)], 0.99, math.inf) == 0.0, "lost, not late"
+
+
 def test_a_load_s_quantiles_carry_the_lag() -> None:
     point = load_point.gather([judged({0.5: 10.0, 0.99: 2e4})], None, None, None)
     found = {e.q: e.lateness_ns for e in point.quantiles}
     assert (found[0.5], found[0.99]) == (0.0, 2e4)
+
+
+def test_a_run_and_its_load_are_upper_bounds_alike() -> None:
+    one = judged({}, stops=1.5)
+    point = load_point.gather([one], None, None, None)
+    of_run = dict(one.run.lateness_ns)
+    assert set(of_run) == {None, *(e.q for e in point.quantiles if e.value is not None)}
+    for found in (point.mean, *point.quantiles):
+        assert found.value is None or found.lateness_ns == pytest.approx(found.value / 3)
+    assert not judged({}).run.lateness_ns

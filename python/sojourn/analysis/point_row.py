@@ -30,6 +30,7 @@ class PointRow:
         fraction: offered load as a share of max RPS, where the plan knew it.
         p50_ns, p99_ns: None: refused or not measured; infinite where too many were lost.
         verdict, reasons: of the run as it was judged; where it was not, of its self-check.
+        is_believed: its self-checks passed.
     """
 
     key: str
@@ -44,6 +45,7 @@ class PointRow:
     p99_ns: float | None
     verdict: Verdict
     reasons: tuple[str, ...]
+    is_believed: bool = True
 
 
 def rows(
@@ -75,6 +77,7 @@ def _row(study: Study, outcome: Outcome, run: Run | None) -> PointRow:
         p99_ns=judged.get(0.99),
         verdict=run.verdict if run else outcome.verdict,
         reasons=run.reasons if run else outcome.reasons,
+        is_believed=run.is_believed if run else outcome.verdict is not Verdict.UNKNOWN,
     )
 
 

@@ -7,6 +7,7 @@ target; its numbers stand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -85,23 +86,24 @@ def _run(
     decision: Decision,
     reasons: tuple[str, ...],
 ) -> Run:
-    outcome = measured.outcome
+    outcome, mean_ns = measured.outcome, _mean_ns(measured)
+    found = tuple(
+        (
+            q,
+            quantiles.estimate(measured.sojourn, q, correlation=widened(own.ratios[q], 0.95)).value,
+        )
+        for q in asked(qos)
+    )
+    late = ((q, added_ns(measured, q, value)) for q, value in ((None, mean_ns), *found))
     return Run(
         key=outcome.point.key,
         repeat=outcome.point.repeat,
         offered_rps=outcome.offered_rps,
         fraction=outcome.point.fraction,
         achieved_rps=outcome.achieved_rps,
-        mean_ns=_mean_ns(measured),
-        quantiles=tuple(
-            (
-                q,
-                quantiles.estimate(
-                    measured.sojourn, q, correlation=widened(own.ratios[q], 0.95)
-                ).value,
-            )
-            for q in asked(qos)
-        ),
+        mean_ns=mean_ns,
+        quantiles=found,
+        lateness_ns=tuple((q, ns) for q, ns in late if ns),
         sample=tuple((q, quantiles.sample(measured.sojourn, q)) for q in asked(qos)),
         verdict=_VERDICTS[decision],
         reasons=reasons,
@@ -143,9 +145,9 @@ def _decide(sojourn: Times, qos: Qos | None, ratio: float, confidence: float) ->
 def _may_be_client(measured: Measured, qos: Qos) -> bool:
     """Whether the quantile is above the bound by no more than the client's lag and stops (M3, M33)."""
     found_ns = measured.sojourn.quantile(qos.q)
-    excess_ns = lag_ns(measured.lateness_ns, qos.q)
-    is_near = found_ns is not None and found_ns - excess_ns <= qos.bound_ns
-    return measured.outcome.is_upper_bound and is_near
+    if found_ns is None or not measured.outcome.is_upper_bound:
+        return False
+    return found_ns - added_ns(measured, qos.q, found_ns) <= qos.bound_ns
 
 
 def undecided(sojourn: Times, qos: Qos, ratio: float) -> str:
@@ -179,14 +181,26 @@ def ratio(
 
 
 def lateness_ns(judged: Sequence[Judged], q: float | None, value: float | None) -> float:
-    """What the client's lag can be of a quantile (None: the mean) of these runs, ns; 0 if little.
+    """What the client can have added to a quantile (None: the mean) of these runs, ns; 0 if little.
 
-    The lag of the latest run, at the next quantile that its generator wrote.
+    That of the latest run: its lag at the next quantile that its generator wrote, and of what is
+    left then the part by which its stops may have made it too high.
     """
-    found = max((lag_ns(j.measured.lateness_ns, q) for j in judged), default=0.0)
-    if value is None or found <= LATENESS_LEAST * value:
+    return max((added_ns(j.measured, q, value) for j in judged), default=0.0)
+
+
+def added_ns(measured: Measured, q: float | None, value: float | None) -> float:
+    """The same of one run.
+
+    >>> from sojourn.analysis.testing import late
+    >>> added_ns(late({0.99: 1e4}, stops_allowance=1.5), 0.99, 1e5)
+    40000.0
+    """
+    if value is None or not math.isfinite(value):
         return 0.0
-    return min(found, value)
+    least = max(0.0, value - lag_ns(measured.lateness_ns, q)) / measured.stops_allowance
+    found = value - least
+    return found if found > LATENESS_LEAST * value else 0.0
 
 
 def lag_ns(own: Mapping[float | None, float], q: float | None) -> float:

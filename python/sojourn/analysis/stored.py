@@ -35,7 +35,6 @@ from sojourn.samples import (
     read_json,
     resources,
 )
-from sojourn.samples.contract import Span
 from sojourn.samples.read import HLOG, HOST, LOAD, PROBE, RAW, probe_result
 from sojourn.samples.traced import folded, trace_result
 from sojourn.spec import Study
@@ -223,6 +222,7 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         send_lag_p99_ns=result.send_lag_ns.p99,
         pick_up_p99_ns=result.pick_up_ns.p99,
         lateness_ns=_lateness(result),
+        stops_allowance=result.outages.allowance,
         errors=result.errors,
         worker_cpu_s=_workers(folder),
         resources=resources.read(folder),
@@ -318,22 +318,16 @@ def _undisturbed(result: LoadResult, folder: Path) -> times.Times:
 
 
 def _lateness(result: LoadResult) -> dict[float | None, float]:
-    """By how much quantiles are too high at most: the client's lag, and its stops (M3, M33)."""
-    lag = {} if result.lateness_ns is None else _by_quantile(result.pick_up_ns)
-    excess = 1 - 1 / result.outages.allowance
-    stops = {q: ns * excess for q, ns in _by_quantile(result.sojourn_ns).items() if excess}
-    return {q: lag.get(q, 0.0) + stops.get(q, 0.0) for q in (*lag, *(stops.keys() - lag.keys()))}
-
-
-def _by_quantile(span: Span) -> dict[float | None, float]:
-    """The finite numbers of a span, ns, by quantile; None: the mean."""
+    if result.lateness_ns is None:
+        return {}
+    lag = result.pick_up_ns
     known = {
-        None: span.mean,
-        0.5: span.p50,
-        0.9: span.p90,
-        0.95: span.p95,
-        0.99: span.p99,
-        0.999: span.p999,
+        None: lag.mean,
+        0.5: lag.p50,
+        0.9: lag.p90,
+        0.95: lag.p95,
+        0.99: lag.p99,
+        0.999: lag.p999,
     }
     return {q: ns for q, ns in known.items() if ns is not None}
 

@@ -34,7 +34,7 @@ _METHODS = (  # what a summary rests on, the run's files aside: how they are rea
 )  # fmt: skip
 _PLAIN = (
     "raw_share", "mean_ns", "timely_ratio", "outage_share", "excluded_share", "steal_share",
-    "send_lag_p99_ns", "pick_up_p99_ns",
+    "send_lag_p99_ns", "pick_up_p99_ns", "stops_allowance",
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -84,6 +85,16 @@ def measured(
         raw_sojourn_ns=sojourn_ns,
         timely_ratio=0.999,
     )
+
+
+def late(lateness_ns: Mapping[float | None, float], *, stops_allowance: float = 1.0) -> Measured:
+    """A run of 20,000 exponential times of 20 µs whose client was late, or stopped."""
+    point = Point(
+        key="s/sweep/b0/f0.5", service="s", phase=Phase.SWEEP, offered_rps=1e4, fraction=0.5,
+        measure_s=1.0, warmup_s=0.1, seed=1,
+    )  # fmt: skip
+    run = measured(point, np.random.default_rng(1).exponential(20_000, 20_000))
+    return replace(run, lateness_ns=lateness_ns, stops_allowance=stops_allowance)
 
 
 def three_digits(values_ns: Floats) -> Floats:

@@ -120,7 +120,7 @@ def test_blocks_with_lost_requests_are_not_left_out() -> None:
 
 
 def test_a_doubt_stands_beside_it() -> None:
-    late = "the client's own lag or stops are part of it"
+    late = "the client's own lateness is part of it"
     found = trend.of(Ladder("p99", "size", SIZES[:3], logs(1, 1, 1), late))
     assert found.sentence.endswith(f"to 4, but {late}")
 

@@ -33,6 +33,17 @@ def first(findings: Findings) -> Figure:
     return next(f for f in figures.of_study(findings) if f.name == overview.NAME)
 
 
+def marks_of(findings: Findings, service: str = "", load: float | None = None) -> Rows:
+    """The marks of the first chart, of one service or load if asked."""
+    return [
+        row
+        for row in drawn(findings)["known"]
+        if row["layer"] == "mark"
+        and service in {"", row["service"]}
+        and load in {None, row["fraction"]}
+    ]
+
+
 @cache
 def built(case: str) -> str:
     return page_of(EVERY[case])
@@ -104,12 +115,11 @@ def test_a_refused_quantile_is_an_arrow_from_the_least_it_can_be() -> None:
     point = found.services[1].points[6]
     p95 = next(e for e in point.quantiles if e.q == 0.95)
     assert p95.interval
-    rows = drawn(found)
-    arrow = next(r for r in rows["arrows"] if r["fraction"] == 0.7)
-    assert (arrow["service"], arrow["y"]) == ("nginx", p95.interval.lo)
-    assert cast("float", arrow["end"]) > cast("float", arrow["y"])
-    assert "at least" in str(arrow["shown"])
-    assert not [r for r in rows["points"] if (r["service"], r["fraction"]) == ("nginx", 0.7)]
+    (arrow,) = marks_of(found, "nginx", 0.7)
+    assert (arrow["known"], arrow["begin"]) == ("at least", p95.interval.lo)
+    assert cast("float", arrow["tip"]) > cast("float", arrow["begin"])
+    assert str(arrow["shown"]).startswith("≥ ")
+    assert not arrow["is_sure"]
 
 
 def test_a_run_without_its_tail_points_upwards_from_the_quantile_below() -> None:
@@ -139,21 +149,20 @@ def test_an_interval_without_an_upper_end_is_an_arrow_from_its_lower_one() -> No
     )
     point = replace(first, quantiles=open_ended)
     service = replace(base, points=(point, *base.points[1:]))
-    rows = drawn(replace(testing.findings(), services=(service,), sections={}))
-    row = next(r for r in rows["intervals"] if r["fraction"] == 0.1)
+    seen = marks_of(replace(testing.findings(), services=(service,), sections={}))
+    (row,) = [r for r in seen if r["is_endless"]]
     p99 = next(e for e in open_ended if e.q == 0.99)
     assert p99.interval
-    assert (row["is_endless"], row["y"]) == (True, p99.interval.lo)
-    assert cast("float", row["end"]) > cast("float", p99.value)
-    assert len([r for r in rows["intervals"] if r["is_endless"]]) == 1
+    assert (row["fraction"], row["low"]) == (0.1, p99.interval.lo)
+    assert cast("float", row["high"]) > cast("float", p99.value)
 
 
 def test_what_never_completed_is_an_arrow_to_the_edge() -> None:
-    rows = drawn(testing.findings())
-    arrow = next(r for r in rows["arrows"] if r["fraction"] == 1.0)
-    edge = rows["bands"][0]["top"]
-    assert arrow["end"] == edge
-    assert cast("float", arrow["y"]) < cast("float", edge)
+    found = testing.findings()
+    arrow = next(r for r in marks_of(found, "nginx", 1.0))
+    edge = drawn(found)["bands"][0]["top"]
+    assert (arrow["known"], arrow["tip"]) == ("never completed", edge)
+    assert cast("float", arrow["begin"]) < cast("float", edge)
 
 
 @pytest.mark.parametrize("case", ["realistic", "infinite quantiles", "no runs", "all unknown"])
@@ -164,10 +173,14 @@ def test_no_mark_stands_on_the_floor(case: str) -> None:
         if figure.chart is None or not figure.name.endswith(("against-load", overview.NAME)):
             continue
         datasets = cast("dict[str, Rows]", figure.chart["datasets"])
-        for row in (row for name in ("points", "runs") for row in datasets.get(name, [])):
+        for row in (row for name in ("known", "runs") for row in datasets.get(name, [])):
+            if row.get("layer") == "piece":
+                continue
             seen += 1
-            if "value_ns" in row:  # an infinite one is not in JSON, and stands at the upper edge
-                assert row["y"] in (row["value_ns"], row.get("at_least_ns")), figure.name
+            if "mark_ns" in row:  # an infinite one is not in JSON, and stands at the upper edge
+                assert row["y"] == row["mark_ns"], figure.name
+            else:  # a cross on the axis where there is nothing else
+                assert row["known"] in {"never completed", "not measured"}
     assert seen
 
 
@@ -178,8 +191,10 @@ def test_a_number_with_the_clients_lateness_says_that_it_is_a_bound() -> None:
         for p in base.points
     )
     found = replace(testing.findings(), services=(replace(base, points=late),), sections={})
-    row = drawn(found)["points"][0]
-    assert row["shown"] == "at most 281 µs, up to 20.0 µs of it the client's"
+    row = marks_of(found)[0]
+    assert (row["known"], row["is_sure"]) == ("at most", 1)
+    assert row["shown"] == "≤ 281 µs, up to 20.0 µs of it the client's"
+    assert cast("float", row["begin"]) - cast("float", row["tip"]) == pytest.approx(20_000.0)
     assert "≤281 µs" in text(found)
 
 

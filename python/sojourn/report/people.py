@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 
+from sojourn.analysis import reasons
 from sojourn.analysis.findings import CheckRow, Estimate, LoadPoint, ServiceFinding
+from sojourn.analysis.reasons import topic
 from sojourn.plan.points import Verdict
 from sojourn.report import show
-from sojourn.report.draw.lookup import of_point, tail_q
+from sojourn.report.draw import known
+from sojourn.report.draw.lookup import tail_q
 from sojourn.report.draw.table import Cell, Table, number
 
 # How a column is shown, by the unit at the end of its name.
@@ -30,7 +33,6 @@ _BY_UNIT: dict[str, Callable[[float | None], str]] = {
 KEYS = {"run"}  # name a run's folder; people know it by its load and restart
 QOS = "qos"  # to miss the target is no reason to doubt; it is said with the run
 PLACES = 10  # named of one doubt; the table beside has all
-TITLE_WORDS = 3  # a reason begins with the name of its check: "client stopped: …"
 _WORDS = {"fraction": "load", "share": "quantile", "lo_ns": "from", "hi_ns": "to", "rho": "ρ"}
 
 
@@ -49,16 +51,19 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """A cell of the summary: the number with its interval, or why there is none."""
+    """A cell of the summary: the number with its interval, or why there is none.
+
+    Attributes:
+        value: `145 µs`, `≤ 145 µs`, `(133 µs)` where no run is believed, or a word.
+        beneath: its interval, or in a few words why there is none.
+        why: the same in full; "" if there is nothing to be known.
+        is_believed: it is a number that decides something.
+    """
 
     value: str
-    interval: str
-    refused: str
-
-    @property
-    def topic(self) -> str:
-        """Why there is none, in a few words: the cell is narrow."""
-        return show.uncoded(topic(self.refused))
+    beneath: str
+    why: str
+    is_believed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +94,24 @@ def table(data: Table, *, limit: int) -> Shown:
 
 
 def stat(found: Estimate | None) -> Stat:
-    """One estimate for the summary table."""
+    """One estimate that is of no load."""
     if found is None or found.value is None:
         why = found.refused if found and found.refused else "not measured"
-        return Stat("refused" if found else "–", "", why)
-    return Stat(show.time(found.value), show.times(found.interval) if found.interval else "", "")
+        return Stat("refused" if found else "–", reasons.short(why), why, is_believed=False)
+    between = show.times(found.interval) if found.interval else ""
+    return Stat(show.time(found.value), between, "", is_believed=True)
+
+
+def cell(point: LoadPoint, q: float | None) -> Stat:
+    """What is known of a quantile of a load; where no run is believed the remarks say why."""
+    own = known.of_load(point, q)
+    if own.sort in known.SURE:
+        why = own.label if own.sort is known.Sort.AT_MOST else ""
+        return Stat(own.shown, show.times(own.interval), why, is_believed=True)
+    if own.sort is known.Sort.ENDLESS:
+        return Stat(own.shown, own.label.removeprefix(f"{own.shown}; "), "", is_believed=True)
+    beneath = show.uncoded(own.short) if point.is_believed else ""
+    return Stat(own.shown, beneath, own.reason, is_believed=own.sort is known.Sort.AT_LEAST)
 
 
 def numbers(service: ServiceFinding) -> list[float | None]:
@@ -105,13 +123,32 @@ def numbers(service: ServiceFinding) -> list[float | None]:
 
 def stats(point: LoadPoint, asked: Sequence[float | None]) -> list[Stat]:
     """Mean and quantiles of a load, in the order of the table's columns."""
-    return [stat(of_point(point, q)) for q in asked]
+    return [cell(point, q) for q in asked]
 
 
-def shared_refusal(found: Sequence[Stat]) -> str:
-    """The reason why a load has no number at all; "" if it has one, or the reasons differ."""
-    reasons = {one.refused for one in found}
-    return reasons.pop() if len(reasons) == 1 else ""
+def not_believed(service: ServiceFinding) -> str:
+    """The loads at which no run is believed, those that share a reason together; "" if none."""
+    shared: dict[str, list[LoadPoint]] = defaultdict(list)
+    for point in service.points:
+        if not point.is_believed:
+            shared[topic(next(iter(_first(point)), ""))].append(point)
+    if not shared:
+        return ""
+    parts = [
+        f"{_listed([show.load(p.fraction) for p in some])} load"
+        f" ({known.spanned([said for p in some for said in _first(p)]) or 'no run'})"
+        for some in shared.values()
+    ]
+    return f"Not believed at {_listed(parts)}: numbers in brackets decide nothing."
+
+
+def _first(point: LoadPoint) -> list[str]:
+    """The first reason of each run that has one."""
+    return [run.reasons[0] for run in point.runs if run.reasons]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return show.listed(tuple(names), PLACES)
 
 
 def doubts(service: ServiceFinding) -> list[Doubt]:
@@ -161,26 +198,18 @@ def _doubt(what: str, said: list[tuple[str, str]]) -> Doubt:
     return Doubt(what, shown, f"{example}{detail}", len(said))
 
 
-def topic(reason: str) -> str:
-    """What a reason is about: the words before its colon; the whole if it has no short title.
-
-    >>> topic("client stopped: the client did not run for 1.4 s"), topic("nothing was answered")
-    ('client stopped', 'nothing was answered')
-    """
-    title, colon, _ = reason.partition(": ")
-    return title if colon and len(title.split()) <= TITLE_WORDS else reason
-
-
 def remark(point: LoadPoint) -> str:
     """What the point's reasons are about, for a narrow cell; `doubts` has them in full."""
+    if not point.is_believed:
+        return known.spanned(_first(point))
     likely = chance(point)
     words = show.uncoded(topics(point.reasons))
     return f"{words}, P = {likely}" if likely and "P = " not in words else words
 
 
-def topics(reasons: Sequence[str]) -> str:
+def topics(said: Sequence[str]) -> str:
     """What reasons are about, each topic once."""
-    return show.sentences(tuple(dict.fromkeys(topic(reason) for reason in reasons)))
+    return show.sentences(tuple(dict.fromkeys(topic(reason) for reason in said)))
 
 
 def _title(column: str) -> str:

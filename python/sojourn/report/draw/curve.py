@@ -10,14 +10,15 @@ from collections.abc import Iterator
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import curve_layers, limits, marks, thin
+from sojourn.report.draw import curve_layers, known, marks, thin
 from sojourn.report.draw.figure import Figure, Sheet, finish
-from sojourn.report.draw.lookup import lines_of, of_point, of_run, slug
+from sojourn.report.draw.lookup import lines_of, of_point, slug
 from sojourn.report.draw.table import Record, from_records, number
 
 COLUMNS = (
-    "what", "fraction", "offered_rps", "achieved_rps", "restart", "run", "value_ns", "lo_ns",
-    "hi_ns", "restarts_lo_ns", "restarts_hi_ns", "requests", "effective", "verdict", "reason",
+    "what", "fraction", "offered_rps", "achieved_rps", "restart", "run", "known", "value_ns",
+    "lo_ns", "hi_ns", "restarts_lo_ns", "restarts_hi_ns", "least_ns", "not_believed_ns",
+    "requests", "effective", "verdict", "reason",
 )  # fmt: skip
 
 
@@ -53,56 +54,44 @@ def draw(service: ServiceFinding, q: float | None) -> Figure:
 
 
 def _height(run: Record) -> float | None:
-    value = number(run["value_ns"])
-    return number(run["at_least_ns"]) if value is None else value
+    return number(run["mark_ns"])
 
 
 def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:
     for point in service.points:
-        found = of_point(point, q)
-        value = found.value if found else None
-        inner, outer = (found.interval, found.across_restarts) if found else (None, None)
-        refused = found.refused if found else "not measured"
+        found, own = of_point(point, q), known.of_load(point, q)
+        outer = found.across_restarts if found else None
         yield {
             "what": "estimate",
             "fraction": point.fraction,
             "offered_rps": point.offered_rps,
             "achieved_rps": point.achieved_rps,
-            "value_ns": value,
-            "lo_ns": inner.lo if inner else None,
-            "hi_ns": inner.hi if inner else None,
             "restarts_lo_ns": outer.lo if outer else None,
             "restarts_hi_ns": outer.hi if outer else None,
             "requests": found.requests if found else None,
             "effective": found.effective if found else None,
             "verdict": marks.word(point),
-            "reason": show.sentences((refused, *point.reasons)),
-            "status": marks.status(point, value),
-            "at_least_ns": limits.of_load(point, q) if q and value is None else None,
+            "status": marks.status(point, own),
             "offered": f"{show.load(point.fraction)} of max RPS,"
             f" {show.count(point.offered_rps)} requests/s",
-            "shown": show.estimate(found),
-            "interval": show.times(inner),
             "restarts": show.times(outer),
+            **own.row,
         }
 
 
 def _runs(service: ServiceFinding, q: float | None) -> Iterator[Record]:
     for point in service.points:
         for run in point.runs:
-            value = of_run(run, q)
-            at_least = limits.of_run(run, q) if q and value is None else None
+            own = known.of_one(run, q)
             yield {
                 "what": "run",
                 "fraction": point.fraction,
                 "offered_rps": run.offered_rps,
                 "achieved_rps": run.achieved_rps,
-                "value_ns": value,
-                "status": marks.status(run, value),
-                "at_least_ns": at_least,
-                "shown": show.time(value) if at_least is None else f"≥ {show.time(at_least)}",
+                "status": marks.status(run, own),
+                **own.row,
                 **marks.run_tooltip(run, point.fraction),
-            } | {"verdict": marks.word(run), "reason": show.sentences(run.reasons)}
+            }
 
 
 def _curves(service: ServiceFinding, q: float | None) -> Iterator[Record]:
@@ -116,25 +105,21 @@ def _caption(service: ServiceFinding, q: float | None, label: str) -> str:
     return (
         f"Every dot is one run on a freshly started server. Left of the dots: the bar across is"
         f" {label} over all valid runs of the load, the thin line its 95 % interval within the"
-        " runs, the broad pale one that over restarts. Runs marked × failed a self-check and"
-        f" decide nothing; hollow ones are too short to decide alone. {lines}"
+        " runs, the broad pale one that over restarts; an arrow downwards: the number is an upper"
+        " bound. A hollow dot is a run that failed a self-check: it decides nothing, and no curve"
+        f" goes through it. {lines}"
     ).strip()
 
 
 def _alt(service: ServiceFinding, q: float | None, label: str) -> str:
-    known = [
-        (point.fraction, found)
-        for point in service.points
-        if (found := of_point(point, q)) is not None
-        and found.value is not None
-        and point.is_believed
-    ]
-    unknown = sum(not point.is_believed for point in service.points)
-    if not known:
-        return f"No load has a {label} that can be believed; {unknown} loads are unknown."
-    (first, low), (last, high) = known[0], known[-1]
+    every = [(point.fraction, known.of_load(point, q)) for point in service.points]
+    sure = [(load, one) for load, one in every if one.sort in known.SURE]
+    doubted = sum(not point.is_believed for point in service.points)
+    rest = f"{doubted} of {len(every)} loads are not believed"
+    if not sure:
+        return f"No load has a {label} that is believed; {rest}."
+    (first, low), (last, high) = sure[0], sure[-1]
     return (
-        f"{label} goes from {show.estimate(low)} at {show.share(first)} of max RPS to"
-        f" {show.estimate(high)} at {show.share(last)}; {unknown} of {len(service.points)}"
-        " loads are unknown."
+        f"{label} goes from {low.shown} at {show.share(first)} of max RPS to {high.shown} at"
+        f" {show.share(last)}; {rest}."
     )

@@ -9,9 +9,10 @@ import altair as alt
 
 from sojourn.analysis.findings import Interval, Line, MaxLoad, ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import marks
-from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
+from sojourn.report.draw import known_layers, marks
+from sojourn.report.draw.axes import TimeAxis, load_x
 from sojourn.report.draw.figure import HEIGHT, Sheet
+from sojourn.report.draw.known import SURE, Sort
 from sojourn.report.draw.lookup import is_bound, lines_of, load_title
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, is_finite, number
@@ -61,7 +62,9 @@ def draw(
         *_shaded(frame, bands, colour),
         *_qos(frame, service, q),
         *_drawn(frame, lines, colour, dash),
+        *_through(frame, service, records),
         *_intervals(frame, records),
+        *_bounds(frame, records),
         *_loads(frame, records),
         *_runs(frame, records, label),
     ]
@@ -71,13 +74,10 @@ def draw(
 def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> TimeAxis:
     """Room for what was measured and the bound; ideal curves that run off are cut."""
     measured = [r for r in records if r["what"] in {"estimate", "run"}]
-    keys = ("lo_ns", "hi_ns", "restarts_lo_ns", "restarts_hi_ns")
-    values = [number(r.get(key)) for r in measured for key in keys]
-    dots = [_place(r) for r in _dots(records)]
-    values += [number(r["value_ns"]) for r in measured]
+    across = [number(r.get(key)) for r in measured for key in ("restarts_lo_ns", "restarts_hi_ns")]
     # Above the bound there must be room for its label, and for what lies beyond the edge.
     bound = [1.2 * service.qos.bound_ns] if service.qos and is_bound(service, q) else []
-    return time_axis([*values, *bound], dots=dots)
+    return known_layers.axis(measured, [*across, *bound])
 
 
 def _bands(service: ServiceFinding) -> list[Band]:
@@ -212,19 +212,48 @@ def _loads(frame: Frame, records: list[Record]) -> list[alt.Chart]:
     return [bars.encode(x=frame.x, y=frame.y, tooltip=_of_load())]
 
 
+def _bounds(frame: Frame, records: list[Record]) -> list[alt.Chart]:
+    """Of an upper bound an arrow from the number to what it is at least."""
+    found = [r for r in known_layers.rows(_of(records, "estimate"), frame.axis) if "tip" in r]
+    found = [r for r in found if r["known"] == Sort.AT_MOST]
+    if not found:
+        return []
+    base = frame.sheet.chart("bounds", found).encode(x=frame.x, tooltip=_of_load())
+    rule = base.mark_rule(strokeDash=[2, 2], color=role("ink"), xOffset=-ASIDE, clip=True)
+    head = base.mark_point(
+        shape="triangle-down", filled=True, size=45, color=role("ink"), xOffset=-ASIDE, yOffset=-4
+    )
+    return [rule.encode(y=alt.Y("begin:Q"), y2="tip:Q"), head.encode(y=alt.Y("tip:Q"))]
+
+
+def _through(frame: Frame, service: ServiceFinding, records: list[Record]) -> list[alt.Chart]:
+    """Loads joined by lines, where there are too few for a smoothed curve."""
+    found = known_layers.rows(_of(records, "estimate"), frame.axis)
+    pieces = [row for row in found if row["layer"] == known_layers.PIECE]
+    if not pieces or any("lowess" in line.name.lower() for line in service.lines):
+        return []
+    chart = frame.sheet.chart("through", pieces).mark_rule(color=role("curve"), strokeWidth=2)
+    dash = alt.condition("datum.is_sure", alt.value(SOLID), alt.value(known_layers.DASHES))
+    return [chart.encode(x=frame.x, x2="to:Q", y=frame.y, y2="end:Q", strokeDash=dash)]
+
+
+def _of(records: list[Record], what: str) -> list[Record]:
+    return [record for record in records if record["what"] == what]
+
+
 def _dots(records: list[Record]) -> list[Record]:
-    edge = {"at least", "never completed"}
-    loads = [r for r in records if r["what"] == "estimate" and r["status"] in edge]
-    return [r for r in records if r["what"] == "run"] or loads
+    """Runs; where they are not there, the loads whose number is no bar across."""
+    sure = {str(sort) for sort in SURE}
+    return _of(records, "run") or [r for r in _of(records, "estimate") if r["known"] not in sure]
 
 
 def _runs(frame: Frame, records: list[Record], label: str) -> list[alt.Chart]:
-    """Every run a dot; one without a number stands where it is at least, pointing upwards."""
-    found = [r for r in _dots(records) if r["value_ns"] is not None or r["at_least_ns"] is not None]
+    """Every run a dot; what was not measured is a cross on the axis."""
+    found = _dots(records)
     if not found:
         return []
     dots = frame.sheet.chart(
-        "runs", [r | {"y": frame.axis.place(_place(r))} for r in found]
+        "runs", [r | {"y": _place(frame.axis, number(r["mark_ns"]))} for r in found]
     ).mark_point(size=50, opacity=0.85, strokeWidth=1.8, xOffset=ASIDE)
     return [
         dots.encode(
@@ -236,9 +265,8 @@ def _runs(frame: Frame, records: list[Record], label: str) -> list[alt.Chart]:
     ]
 
 
-def _place(record: Record) -> float | None:
-    value = number(record["value_ns"])
-    return number(record["at_least_ns"]) if value is None else value
+def _place(axis: TimeAxis, ns: float | None) -> float | None:
+    return axis.lo if ns is None else axis.place(ns)
 
 
 def _of_load() -> list[alt.Tooltip]:

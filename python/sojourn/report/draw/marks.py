@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 import altair as alt
@@ -10,19 +9,30 @@ import altair as alt
 from sojourn.analysis.findings import LoadPoint, Run
 from sojourn.plan.points import Verdict
 from sojourn.report import show
+from sojourn.report.draw.known import Known, Sort
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell
 
 CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
+ARROW = "M0,-1L0.9,0.1L0.35,0.1L0.35,1L-0.35,1L-0.35,0.1L-0.9,0.1Z"  # upwards
+KITE = "M0,-0.8L0.7,-0.2L0,1L-0.7,-0.2Z"  # a diamond that points downwards
+SHIELD = "M-0.7,-0.8L0.7,-0.8L0.7,0.1L0,0.9L-0.7,0.1Z"  # a square that does
+DOUBTED = Sort.DOUBTED.value
+AT_MOST = " ≤"  # after the verdict of a number that is an upper bound
 
-# status: (shape, role of the stroke, is filled); in the order of the legend
+# status: (shape, role of the stroke, is filled); in the order of the legend. Hollow is what is not
+# believed and nothing else.
 _LOOKS: dict[str, tuple[str, str, bool]] = {
     "holds": ("circle", "holds", True),
+    f"holds{AT_MOST}": ("triangle-down", "holds", True),
     "violated": ("diamond", "violated", True),
-    "undecided": ("circle", "unknown", False),
-    "unknown": (CROSS, "unknown", False),
-    "never completed": ("triangle-up", "violated", False),
-    "at least": ("triangle-up", "unknown", False),
+    f"violated{AT_MOST}": (KITE, "violated", True),
+    "undecided": ("square", "unknown", True),
+    f"undecided{AT_MOST}": (SHIELD, "unknown", True),
+    Sort.AT_LEAST.value: ("triangle-up", "unknown", True),
+    Sort.ENDLESS.value: (ARROW, "violated", True),
+    DOUBTED: ("circle", "unknown", False),
+    Sort.NOTHING.value: (CROSS, "unknown", False),
 }
 
 
@@ -30,19 +40,17 @@ STATUSES = tuple(_LOOKS)
 
 
 def word(found: Run | LoadPoint) -> str:
-    """The verdict in one word that keeps apart what is not believed and what is not decided."""
-    if found.verdict is Verdict.UNKNOWN and found.is_believed:
-        return "undecided"
+    """The verdict in words that keep apart what is not believed and what is not decided."""
+    if found.verdict is Verdict.UNKNOWN:
+        return "undecided" if found.is_believed else DOUBTED
     return found.verdict.value
 
 
-def status(found: Run | LoadPoint, ns: float | None) -> str:
-    """What the mark of a number says: its verdict, or why it has no place on the axis."""
-    if ns is None:
-        return "at least"
-    if not found.is_believed:
-        return "unknown"
-    return word(found) if math.isfinite(ns) else "never completed"
+def status(found: Run | LoadPoint, known: Known) -> str:
+    """What the mark of a number says: its verdict, or what else is known of it."""
+    if known.sort is Sort.NUMBER:
+        return word(found)
+    return word(found) + AT_MOST if known.sort is Sort.AT_MOST else known.sort.value
 
 
 def colours(statuses: Sequence[str]) -> list[str]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import altair as alt
 
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.plan.setting import level_text
 from sojourn.report import show
+from sojourn.report.draw import known, known_layers
 from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
-from sojourn.report.draw.lookup import is_bound, of_point, slug, tail_q
+from sojourn.report.draw.known import Known
+from sojourn.report.draw.lookup import is_bound, slug, tail_q
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.palette import SERIES, role, series
 from sojourn.report.draw.table import Record, from_records, number
@@ -26,11 +28,15 @@ from sojourn.spec.levels import names
 SUFFIX = "-by-level"
 FEW = 8  # combinations that can be compared panel by panel (`factors`)
 PANEL, PANEL_MIN = 230, 280  # height and least width of a panel, px
+PART = 0.6  # how full the mark of a mean over some of the combinations is
 COLUMNS = (
     "factor",
     "level",
     "fraction",
+    "known",
     "value_ns",
+    "at_least_ns",
+    "not_believed_ns",
     "least_ns",
     "greatest_ns",
     "of",
@@ -60,7 +66,8 @@ def _figure(label: str, found: Sequence[ServiceFinding]) -> Figure:
         title=title,
         caption=(
             f"A panel is a factor. Bold: geometric mean of {tail} over the combinations of a level;"
-            " hollow where some of them have no number. Pale: each combination. Load is a share of"
+            " pale where some of them have no believed number, hollow and off the curve where none"
+            " has: a triangle is at least so much. Thin: each combination. Load is a share of"
             " max RPS, of each combination its own, beside a neighbour that of the service alone."
         ),
         alt=f"{len(found)} combinations, a panel for each of {', '.join(panels)}.",
@@ -76,47 +83,86 @@ def _levels(found: Sequence[ServiceFinding], key: str) -> list[str]:
     return list(dict.fromkeys(level_text(dict(s.levels)[key]) for s in found))
 
 
-def _numbers(service: ServiceFinding) -> dict[float, float]:
-    """The tail by load, where it is a number that can be believed."""
-    q = tail_q(service)
-    known = {p.fraction: of_point(p, q) for p in service.points if p.is_believed}
-    return {
-        load: one.value
-        for load, one in known.items()
-        if one and one.value and math.isfinite(one.value)
-    }
+_OPEN = known.IN_CURVE - known.SURE
+_SHAPES = {
+    known.Sort.AT_MOST: "triangle-down",
+    known.Sort.AT_LEAST: "triangle-up",
+    known.Sort.ENDLESS: "triangle-up",
+}
+_SIGNS = {known.Sort.AT_MOST: "≤ ", known.Sort.AT_LEAST: "≥ "}
+
+
+def _numbers(
+    service: ServiceFinding, wanted: Collection[known.Sort] = known.SURE
+) -> dict[float, Known]:
+    """The tail by load, where as much is known of it."""
+    every = {p.fraction: known.of_load(p, tail_q(service)) for p in service.points}
+    return {load: one for load, one in every.items() if one.sort in wanted and one.ns}
 
 
 def _means(found: Sequence[ServiceFinding], key: str, name: str) -> list[Record]:
-    """Geometric mean, least and greatest over the combinations of each level, by load."""
+    """Geometric mean, least and greatest over the combinations of each level, by load.
+
+    At a load where no combination has a believed number, it is over what they are at least, and
+    where there is none of these either, over what is not believed.
+    """
     rows: list[Record] = []
     for level in _levels(found, key):
         mine = [s for s in found if level_text(dict(s.levels)[key]) == level]
-        values: dict[float, list[float]] = defaultdict(list)
-        for service in mine:
-            for load, value in _numbers(service).items():
-                values[load].append(value)
-        for load, some in sorted(values.items()):
-            mean = math.exp(sum(map(math.log, some)) / len(some))
+        sure = _by_load(_numbers(s) for s in mine)
+        least = _by_load(_numbers(s, _OPEN) for s in mine)
+        doubted = _by_load(_numbers(s, {known.Sort.DOUBTED}) for s in mine)
+        for load in sorted({*sure, *least, *doubted}):
+            some = sure.get(load) or least.get(load) or doubted[load]
+            values = [one.ns for one in some if one.ns]
+            mean = math.exp(sum(map(math.log, values)) / len(values))
             rows.append(
                 {
                     "factor": name,
                     "level": level,
                     "fraction": load,
-                    "value_ns": mean,
-                    "least_ns": min(some),
-                    "greatest_ns": max(some),
+                    "known": _word(some).value,
+                    "value_ns": mean if load in sure else None,
+                    "at_least_ns": mean if load in least and load not in sure else None,
+                    "not_believed_ns": None if load in sure or load in least else mean,
+                    "least_ns": min(values),
+                    "greatest_ns": max(values),
                     "of": len(mine),
-                    "with_number": len(some),
+                    "with_number": len(some) if load in sure else 0,
                     "y": mean,
                     "load": show.load(load),
-                    "mean": show.time(mean),
-                    "range": f"{show.time(min(some))}–{show.time(max(some))}",
+                    "mean": f"{_SIGNS.get(_word(some), '')}{show.time(mean)}",
+                    "range": f"{show.time(min(values))}–{show.time(max(values))}",
                     "combinations": f"{len(some)} of {len(mine)}",
-                    "is_whole": len(some) == len(mine),
+                    "is_sure": int(load in sure),
+                    "mark": _SHAPES.get(_word(some), "circle"),
+                    "full": _full(
+                        is_sure=load in sure or load in least, of=len(mine), known=len(some)
+                    ),
+                    "reason": next((one.short for one in some if one.short), ""),
                 }
             )
     return rows
+
+
+def _full(*, is_sure: bool, of: int, known: int) -> float:
+    """How full the mark of a mean is, 0 to 1."""
+    return (1.0 if known == of else PART) if is_sure else 0.0
+
+
+def _by_load(each: Iterable[dict[float, Known]]) -> dict[float, list[Known]]:
+    """What is known of every combination, by load."""
+    found: dict[float, list[Known]] = defaultdict(list)
+    for one in each:
+        for load, value in one.items():
+            found[load].append(value)
+    return found
+
+
+def _word(some: Sequence[Known]) -> known.Sort:
+    """What is known of a mean: no more than of its weakest number."""
+    sorts = {one.sort for one in some}
+    return max(sorts, key=list(known.Sort).index)
 
 
 def _chart(
@@ -130,7 +176,11 @@ def _chart(
     qos = found[0].qos
     bound = qos.bound_ns if qos and is_bound(found[0], tail_q(found[0])) else None
     axis = time_axis(
-        [*(ns for of in values.values() for ns in of.values()), 1.2 * bound if bound else None]
+        [
+            *(one.ns for of in values.values() for one in of.values()),
+            1.2 * bound if bound else None,
+        ],
+        dots=[number(row["y"]) for of_factor in means.values() for row in of_factor],
     )
     highest = max(point.fraction for service in found for point in service.points)
     panels = []
@@ -138,9 +188,9 @@ def _chart(
         levels = _levels(found, key)
         each: list[Record] = [
             {"level": level_text(dict(s.levels)[key]), "combination": s.service,
-             "fraction": load, "y": ns, "load": show.load(load), "shown": show.time(ns)}
+             "fraction": load, "y": one.ns, "load": show.load(load), "shown": one.shown}
             for s in found
-            for load, ns in sorted(values[s.service].items())
+            for load, one in sorted(values[s.service].items(), key=lambda pair: pair[0])
         ]  # fmt: skip
         panel = _panel(
             sheet, called[key], levels=levels, means=rows, each=each, axis=axis,
@@ -175,20 +225,22 @@ def _panel(
             title=None, orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3
         ),
     )
-    x = load_x(title=["load, % of max RPS"], highest=highest)
+    x = load_x(title=["load, % of max RPS", *known_layers.key(means)], highest=highest)
     y = axis.y("y", f"{tail} sojourn time")
     behind = (
         sheet.chart(f"each {name}", each)
         .mark_line(strokeWidth=1, opacity=0.22)
         .encode(x=x, y=y, color=look, detail="combination:N")
     )
-    base = sheet.chart(f"means {name}", means).encode(x=x, y=y, color=look)
+    placed = [row | {"y": axis.place(number(row["y"]))} for row in means]
+    base = sheet.chart(f"means {name}", placed).encode(x=x, y=y, color=look)
     dots = base.mark_point(size=55, strokeWidth=1.8, opacity=1).encode(
         fill=alt.Fill("level:N", scale=scale, legend=None),
-        fillOpacity=alt.condition("datum.is_whole", alt.value(1), alt.value(0)),
-        tooltip=tooltip("level", "load", "mean", "range", "combinations"),
+        fillOpacity=alt.FillOpacity("full:Q", scale=None, legend=None),
+        shape=alt.Shape("mark:N", scale=None, legend=None),
+        tooltip=tooltip("level", "load", "mean", "range", "combinations", "known", "reason"),
     )
-    return [behind, base.mark_line(strokeWidth=2.6), dots]
+    return [behind, base.transform_filter("datum.is_sure").mark_line(strokeWidth=2.6), dots]
 
 
 def _bound(bound_ns: float, said: str) -> list[alt.Chart]:

@@ -9,19 +9,20 @@ import altair as alt
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.plan.setting import level_text
 from sojourn.report import show
-from sojourn.report.draw import limits, marks
-from sojourn.report.draw.axes import TimeAxis, load_x, time_axis
+from sojourn.report.draw import known, known_layers, marks
+from sojourn.report.draw.axes import TimeAxis, load_x
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
-from sojourn.report.draw.lookup import is_bound, of_point, slug, tail_q
+from sojourn.report.draw.lookup import is_bound, slug, tail_q
 from sojourn.report.draw.palette import SERIES, role, series
-from sojourn.report.draw.table import Record, from_records, number
+from sojourn.report.draw.table import Record, from_records
 from sojourn.spec.levels import names
 
 PANEL, PANEL_MIN = 220, 300  # height and least width of a small multiple, px
 COLUMNS = (
-    "service", "combination", "fraction", "offered_rps", "value_ns", "lo_ns", "hi_ns", "verdict",
-    "reason",
+    "service", "combination", "fraction", "offered_rps", "known", "value_ns", "lo_ns", "hi_ns",
+    "least_ns", "at_least_ns", "not_believed_ns", "verdict", "reason",
 )  # fmt: skip
+TOOLTIP = ("combination", "load", "shown", "interval", "verdict", "reason")
 
 
 def draw(findings: Findings) -> list[Figure]:
@@ -47,11 +48,11 @@ def _figure(found: Sequence[ServiceFinding]) -> Figure:
         name=slug(f"{label}-by-factor"),
         title=title,
         caption=(
-            f"{tail} over all valid runs of a load, with its 95 % interval; a colour is a level of"
-            f" {called[coloured]}"
+            f"{tail} over all believed runs of a load, with its 95 % interval; a colour is a level"
+            f" of {called[coloured]}"
             + (f", a panel one of {' and '.join(called[k] for k in others)}" if others else "")
             + ". Load is a share of max RPS, of each combination its own, beside a neighbour that"
-            " of the service alone. Hollow marks are not decided."
+            " of the service alone. Hollow marks are not believed and decide nothing."
         ),
         alt=_alt(found, tail),
         table=from_records((*called.values(), *COLUMNS), records),
@@ -77,10 +78,6 @@ def _records(service: ServiceFinding, coloured: str, called: dict[str, str]) -> 
     levels = {key: level_text(level) for key, level in service.levels}
     others = [f"{called[key]} = {text}" for key, text in levels.items() if key != coloured]
     for point in sorted(service.points, key=lambda p: p.fraction):
-        found = of_point(point, q)
-        inner = found.interval if found else None
-        value = found.value if found and point.is_believed else None
-        at_least = limits.of_load(point, q) if value is None and point.is_believed else None
         yield {
             **{called[key]: text for key, text in levels.items()},
             "service": service.label,
@@ -89,16 +86,9 @@ def _records(service: ServiceFinding, coloured: str, called: dict[str, str]) -> 
             "level": levels[coloured],
             "fraction": point.fraction,
             "offered_rps": point.offered_rps,
-            "value_ns": value,
-            "lo_ns": inner.lo if inner and value else None,
-            "hi_ns": inner.hi if inner and value else None,
-            "y": value if value is not None else at_least,
             "verdict": marks.word(point),
-            "status": marks.status(point, value),
-            "reason": show.sentences((found.refused if found else "", *point.reasons)),
             "load": f"{show.load(point.fraction)}, {show.count(point.offered_rps)} requests/s",
-            "shown": show.estimate(found),
-            "interval": show.times(inner),
+            **known.of_load(point, q).row,
         }
 
 
@@ -112,8 +102,7 @@ def _chart(
     sheet = Sheet()
     qos = found[0].qos
     bound = [1.2 * qos.bound_ns] if qos and is_bound(found[0], tail_q(found[0])) else []
-    ends = [number(r[key]) for r in records for key in ("lo_ns", "hi_ns")]
-    axis = time_axis([*ends, *bound], dots=[number(r["y"]) for r in records])
+    axis = known_layers.axis(records, bound)
     levels = list(dict.fromkeys(str(r["level"]) for r in records))
     look = alt.Color(
         "level:N",
@@ -121,13 +110,16 @@ def _chart(
         legend=alt.Legend(title=name, orient="top", direction="horizontal"),
     )
     x = load_x(
-        title=["offered load, % of max RPS"],
+        title=["offered load, % of max RPS", *known_layers.key(records)],
         highest=max(p.fraction for s in found for p in s.points),
     )
-    layers = _layers(x, axis.y("y", f"{tail} sojourn time"), look)
+    y = axis.y("y", f"{tail} sojourn time")
+    layers = known_layers.layers(
+        alt.Chart(), known_layers.Look(x=x, y=y, colour=look, tooltip=TOOLTIP)
+    )
     if bound and qos:
         layers += _bound(qos.bound_ns, f"QoS: {tail} ≤ {show.time(qos.bound_ns)}")
-    chart = alt.layer(*layers, data=sheet.data("rows", _placed(records, axis)))
+    chart = alt.layer(*layers, data=sheet.data("rows", _rows(records, axis)))
     title = f"{tail} by {name}"
     if len(panels) < 2:
         return finish(chart.properties(width="container", height=HEIGHT), sheet, title=title)
@@ -137,34 +129,11 @@ def _chart(
     return finish(facets, sheet, title=title)
 
 
-def _placed(records: list[Record], axis: TimeAxis) -> list[Record]:
-    """What has a place on the axis, with a row for each end of an interval in it."""
-    return [
-        r | {"y": axis.place(number(r["y"])), "low": axis.place(number(r["lo_ns"])),
-             "high": axis.place(number(r["hi_ns"]))}
-        for r in records
-        if r["y"] is not None
-    ]  # fmt: skip
-
-
-def _layers(x: alt.X, y: alt.Y, look: alt.Color) -> list[alt.Chart]:
-    """Line, interval and mark of each load, back to front."""
-    base = alt.Chart().encode(x=x, color=look)
-    tooltip = marks.tooltip("combination", "load", "shown", "interval", "verdict", "reason")
-    kept = alt.datum.value_ns != None  # noqa: E711 - an expression of Vega's
-    return [
-        base.mark_line(strokeWidth=1.6, opacity=0.8).encode(y=y),
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2="high:Q").transform_filter(kept),
-        base.mark_point(size=60, strokeWidth=1.8, opacity=1).encode(
-            y=y,
-            tooltip=tooltip,
-            fill=look,
-            fillOpacity=alt.condition(
-                "datum.verdict === 'holds' || datum.verdict === 'violated'",
-                alt.value(1), alt.value(0),
-            ),
-        ),
-    ]  # fmt: skip
+def _rows(records: list[Record], axis: TimeAxis) -> list[Record]:
+    """Curve by curve, one for each combination."""
+    names = dict.fromkeys(str(r["combination"]) for r in records)
+    of = ([r for r in records if r["combination"] == name] for name in names)
+    return [row for own in of for row in known_layers.rows(own, axis)]
 
 
 def _bound(bound_ns: float, said: str) -> list[alt.Chart]:
@@ -182,13 +151,13 @@ def _alt(found: Sequence[ServiceFinding], tail: str) -> str:
     said = []
     for service in found:
         q = tail_q(service)
-        known = [(p, e) for p in service.points if (e := of_point(p, q)) and e.value is not None]
-        if known:
-            (low, first), (high, last) = known[0], known[-1]
+        every = [(point.fraction, known.of_load(point, q)) for point in service.points]
+        sure = [(load, one) for load, one in every if one.sort in known.SURE]
+        if sure:
+            (low, first), (high, last) = sure[0], sure[-1]
             said.append(
-                f"{service.service}: {tail} from {show.estimate(first)} at"
-                f" {show.share(low.fraction)} to {show.estimate(last)} at"
-                f" {show.share(high.fraction)}"
+                f"{service.service}: {tail} from {first.shown} at {show.share(low)} to"
+                f" {last.shown} at {show.share(high)}"
             )
         else:
             said.append(f"{service.service}: no load has a {tail}")

@@ -5,12 +5,14 @@ import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import cast
 
 import pytest
 
 from sojourn.plan.points import Verdict
 from sojourn.report import facts, figures, page, testing, testing_answers, testing_use
+from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Figure
 from sojourn.report.draw.palette import resolve
 from sojourn.report.draw.table import Record, from_records
@@ -102,16 +104,21 @@ def test_the_csv_holds_what_the_table_holds(case: str) -> None:
                     assert float(text) == cell
 
 
-def test_every_run_is_a_dot_and_unbelieved_ones_are_crosses() -> None:
+def test_every_run_is_a_dot_and_unbelieved_ones_are_hollow() -> None:
     service = testing.nginx()
     dots = [r for r in rows_of("nginx-p99-against-load") if r.get("what") == "run"]
+    dots = [r for r in dots if "status" in r and "restart" in r]
     assert len(dots) == sum(len(point.runs) for point in service.points)
-    crosses = [dot for dot in dots if dot["status"] == "unknown"]
-    assert len(crosses) == sum(not r.is_believed for p in service.points for r in p.runs) == 10
-    assert all(dot["reason"] == testing.LATE for dot in crosses)
+    hollow = [dot for dot in dots if dot["status"] == "not believed"]
+    assert len(hollow) == sum(not r.is_believed for p in service.points for r in p.runs) == 10
+    assert all(dot["reason"] == testing.LATE for dot in hollow)
     assert {dot["status"] for dot in dots} == {
-        "holds", "unknown", "undecided", "at least", "never completed",
+        "holds", "not believed", "undecided", "at least", "never completed",
     }  # fmt: skip
+    looks = marks._LOOKS
+    assert [name for name, (_, _, is_filled) in looks.items() if not is_filled] == [
+        "not believed", "not measured",
+    ]  # fmt: skip
 
 
 def test_the_bound_and_the_max_load_are_drawn_where_they_were_found() -> None:
@@ -138,8 +145,10 @@ def test_a_refused_number_is_nowhere_drawn_as_one() -> None:
     at = figure.table.columns.index
     estimates = [row for row in figure.table.rows if row[at("what")] == "estimate"]
     refused = [row for row in estimates if row[at("value_ns")] is None]
-    assert len(refused) == 1
-    assert "no run at this load can be believed" in str(refused[0][at("reason")])
+    assert [row[at("known")] for row in refused] == ["not believed"]
+    assert refused[0][at("reason")] == testing.LATE
+    runs = testing.memcached().points[8].runs
+    assert refused[0][at("not_believed_ns")] == median(dict(r.quantiles)[0.99] or 0.0 for r in runs)
     drawn = [r for r in rows_of(figure.name) if r.get("what") == "estimate"]
     assert {r["fraction"] for r in drawn} == set(testing.FRACTIONS) - {0.9}
 

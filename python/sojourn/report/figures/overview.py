@@ -11,16 +11,16 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
 from sojourn.report import show, tiles, volume
-from sojourn.report.draw import limits, overview_layers
+from sojourn.report.draw import known, overview_layers
 from sojourn.report.draw.figure import Figure, Kind
-from sojourn.report.draw.lookup import of_point, tail_q
+from sojourn.report.draw.lookup import tail_q
 from sojourn.report.draw.marks import word
 from sojourn.report.draw.table import Record, from_records
 
 NAME = "overview"
 COLUMNS = (
-    "service", "quantile", "fraction", "offered_rps", "value_ns", "lo_ns", "hi_ns",
-    "at_least_ns", "lateness_ns", "verdict", "reason",
+    "service", "quantile", "fraction", "offered_rps", "known", "value_ns", "lo_ns", "hi_ns",
+    "least_ns", "at_least_ns", "not_believed_ns", "verdict", "reason",
 )  # fmt: skip
 
 
@@ -55,33 +55,14 @@ def tail_name(services: Sequence[ServiceFinding]) -> str:
 def _records(service: ServiceFinding) -> Iterator[Record]:
     q = tail_q(service)
     for point in sorted(service.points, key=lambda p: p.fraction):
-        found = of_point(point, q)
-        inner = found.interval if found else None
-        is_open = limits.is_open(found)
-        at_least = limits.of_load(point, q) if is_open else None
-        value = found.value if found else None
-        late = found.lateness_ns if found else 0.0
-        shown = show.estimate(found)
-        if is_open and at_least is not None:
-            shown = f"at least {show.time(at_least)} ({shown})"
-        elif late:
-            shown = f"at most {shown}, up to {show.time(late)} of it the client's"
         yield {
             "service": service.service,
             "quantile": show.quantile(q),
             "fraction": point.fraction,
             "offered_rps": point.offered_rps,
-            "value_ns": value,
-            "lo_ns": inner.lo if inner else None,
-            "hi_ns": inner.hi if inner else None,
-            "at_least_ns": at_least,
-            "lateness_ns": late,
             "verdict": word(point),
-            "reason": show.sentences((found.refused if found else "", *point.reasons)),
-            "is_open": is_open,
             "load": f"{show.share(point.fraction)}, {show.count(point.offered_rps)} requests/s",
-            "shown": shown,
-            "interval": show.times(inner),
+            **known.of_load(point, q).row,
         }
 
 
@@ -94,9 +75,11 @@ def _subtitle(service: ServiceFinding) -> str:
 def _caption(services: Sequence[ServiceFinding]) -> str:
     band = any((m := s.section(MaxLoad)) and m.border for s in services)
     return (
-        "A mark is the number over all valid runs of a load, its line the 95 % interval; hollow"
-        " marks are not decided, loads without one not believed. Arrows start at the least the"
-        " number can be, where it was refused or requests never completed."
+        "A solid mark is the number over all believed runs of a load, its line the 95 % interval."
+        " An arrow downwards starts at a number that is an upper bound, an arrow upwards at the"
+        " least that it can be. A hollow mark is what runs measured that are not believed; it"
+        " decides nothing, and the curve does not go through it. The curve is dashed where a load"
+        " between has no number, or where an end is a bound."
         + (" Shaded: how much load fits." if band else "")
         + " Ctrl and wheel zoom, dragging moves, a double click resets; a click on a name in the"
         " legend shows it alone."
@@ -106,13 +89,16 @@ def _caption(services: Sequence[ServiceFinding]) -> str:
 def _alt(service: ServiceFinding) -> str:
     tile = tiles.of_service(service)
     q = tail_q(service)
-    known = [(p, e) for p in service.points if (e := of_point(p, q)) and not limits.is_open(e)]
-    if not known:
-        return f"{service.service}: {tile.line}; no load has a {show.quantile(q)}"
-    (low, first), (high, last) = known[0], known[-1]
+    every = [(point.fraction, known.of_load(point, q)) for point in service.points]
+    sure = [(load, one) for load, one in every if one.sort in known.SURE]
+    doubted = sum(one.sort is known.Sort.DOUBTED for _, one in every)
+    rest = f"; {doubted} of {len(every)} loads are not believed" if doubted else ""
+    if not sure:
+        return f"{service.service}: {tile.line}; no load has a {show.quantile(q)}{rest}"
+    (low, first), (high, last) = sure[0], sure[-1]
     return (
-        f"{service.service}: {tile.line}; from {show.estimate(first)} at"
-        f" {show.share(low.fraction)} to {show.estimate(last)} at {show.share(high.fraction)} load"
+        f"{service.service}: {tile.line}; from {first.shown} at {show.share(low)} to"
+        f" {last.shown} at {show.share(high)} load{rest}"
     )
 
 

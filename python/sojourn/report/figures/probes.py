@@ -21,9 +21,10 @@ HEIGHT = 220
 _LOOKS = {
     "pass": ("circle", "holds", True),
     "fail": ("diamond", "violated", True),
-    "undecided": ("square", "unknown", False),
-    "unknown": (marks.CROSS, "unknown", False),
+    "undecided": ("square", "unknown", True),
+    marks.DOUBTED: ("circle", "unknown", False),
 }
+_WORDS = {"unknown": marks.DOUBTED}
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
@@ -33,7 +34,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
         return []
     title = f"{service.service}: search for the max load within QoS"
     records: list[Record] = [
-        {"probe": number, "offered_rps": offered, "decision": decision}
+        {"probe": number, "offered_rps": offered, "decision": _WORDS.get(decision, decision)}
         for number, (offered, decision) in enumerate(search.probes, start=1)
     ]
     table = from_records(COLUMNS, records)

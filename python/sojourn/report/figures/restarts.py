@@ -9,16 +9,16 @@ import altair as alt
 
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.report import show
-from sojourn.report.draw import limits, marks, thin
+from sojourn.report.draw import known, marks, thin
 from sojourn.report.draw.axes import TimeAxis, time_axis
 from sojourn.report.draw.figure import HEIGHT, Figure, Kind, Sheet, Spec, finish
-from sojourn.report.draw.lookup import load_title, of_point, of_run, slug, tail_q
+from sojourn.report.draw.lookup import load_title, of_point, slug, tail_q
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records, number
 
 COLUMNS = (
-    "fraction", "restart", "run", "value_ns", "restarts_lo_ns", "restarts_hi_ns", "is_bimodal",
-    "verdict", "reason",
+    "fraction", "restart", "run", "known", "value_ns", "not_believed_ns", "restarts_lo_ns",
+    "restarts_hi_ns", "is_bimodal", "verdict", "reason",
 )  # fmt: skip
 
 
@@ -58,24 +58,20 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
         estimate = of_point(point, q)
         across = estimate.across_restarts if estimate else None
         for place, run in enumerate(point.runs):
-            value = of_run(run, q)
-            # A run too short for its tail stands at the least it can be, pointing upwards.
-            at_least = limits.of_run(run, q) if value is None else None
+            own = known.of_one(run, q)
             found.append(
                 {
+                    **own.row,
                     **marks.run_tooltip(run, point.fraction),
                     "fraction": point.fraction,
                     "load": show.share(point.fraction),
                     "place": place,
-                    "value_ns": value,
                     "restarts_lo_ns": across.lo if across else None,
                     "restarts_hi_ns": across.hi if across else None,
                     "across": show.times(across),
                     "is_bimodal": str(point.is_bimodal).lower(),
-                    "verdict": marks.word(run),
-                    "status": marks.status(run, value),
-                    "y": at_least if value is None else value,
-                    "shown": show.time(value) if at_least is None else f"≥ {show.time(at_least)}",
+                    "status": marks.status(run, own),
+                    "y": own.ns,
                 }
             )
     return found
@@ -119,7 +115,7 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
     places = sorted({int(number(r["place"]) or 0) for r in records})
     slot = alt.XOffset("place:N", scale=alt.Scale(domain=places))
     y = axis.y("y", f"{label} sojourn time")
-    rows = [r | {"y": axis.place(number(r["y"]))} for r in records if r["y"] is not None]
+    rows = [r | {"y": axis.place(number(r["y"])) or axis.lo} for r in records]
     dots = (
         sheet.chart("runs", rows)
         .mark_point(size=45, opacity=0.9, strokeWidth=1.8)

@@ -33,6 +33,8 @@ _WORST: tuple[Callable[[tuple[float, Run]], float | None], ...] = (  # greater i
     lambda at: float(not at[1].is_believed),
 )  # fmt: skip
 
+_GROUND = {"undecided": "transparent", marks.DOUBTED: role("unknown")}
+
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """One strip: a row per run, a column per measure."""
@@ -44,20 +46,20 @@ def draw(service: ServiceFinding) -> list[Figure]:
         missing = "No load was swept."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
     drawn = thin.thinned(runs, most=RUNS_MAX, group=lambda at: at[0], extremes=_WORST)
-    unknown = sum(not run.is_believed for _, run in runs)
+    doubted = sum(not run.is_believed for _, run in runs)
     return [
         Figure(
             name=name,
             title=title,
             caption=(
-                "A row is a run: its load, restart and verdict; unknown if a check failed."
+                "A row is a run: its load, restart and verdict; not believed if a check failed."
                 " Timely: share of the requests sent on time (at least 97.5 % is required, M3);"
                 " lag (send lag) and pick-up: p99 of what the client itself added; outage: share of"
                 " the time the client did not run; excl.: share of requests left out for that"
                 " reason, by the log alone (M27); steal: CPU time given to others."
                 + thin.said(len(drawn), len(runs))
             ),
-            alt=f"{unknown} of {len(runs)} runs are unknown because a self-check failed.",
+            alt=f"{doubted} of {len(runs)} runs are not believed because a self-check failed.",
             table=table,
             chart=_chart(drawn, title),
         )
@@ -153,7 +155,8 @@ def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
         fill=alt.Fill(
             "status:N",
             scale=alt.Scale(
-                domain=words, range=["transparent" if w == "undecided" else role(w) for w in words]
+                domain=words,
+                range=[_GROUND.get(word) or role(word) for word in words],
             ),
             legend=None,
         )

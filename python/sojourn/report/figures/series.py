@@ -18,7 +18,7 @@ COLUMNS = ("fraction", "restart", "run", "second_s", "achieved_rps", "p50_ns", "
 PANEL_MIN = 130  # px: narrower panels have no room for their seconds
 PANEL_HEIGHT = 90
 SECONDS_MAX = 5_000  # that are drawn; a page with all of a campaign's cannot be opened
-_DASHES = {"holds": [1, 0], "violated": [1, 0], "undecided": [5, 3], "unknown": [2, 3]}
+_DASHES = {"holds": [1, 0], "violated": [1, 0], "undecided": [5, 3], marks.DOUBTED: [2, 3]}
 
 
 def draw(service: ServiceFinding) -> list[Figure]:

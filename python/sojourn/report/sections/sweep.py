@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 
 from sojourn.analysis import answer
 from sojourn.analysis.findings import LoadPoint, MaxLoad, ServiceFinding
 from sojourn.plan.points import Verdict
 from sojourn.report import people, plot, show
-from sojourn.report.draw import limits
-from sojourn.report.draw.lookup import of_max, of_point, of_run, tail_q
+from sojourn.report.draw import known
+from sojourn.report.draw.known import Sort
+from sojourn.report.draw.lookup import of_max, of_point, tail_q
 from sojourn.report.sections.section import Number, Shown
+
+AT_MOST, NOTHING = "v", "!"  # signs in the plot
+SIGNS = {
+    "o": "holds", "#": "violated", "?": "undecided", ".": "one run", "x": "not believed",
+    AT_MOST: "at most that", "^": "at least that", NOTHING: "nothing measured",
+}  # fmt: skip
 
 
 class SweepShown(Shown):
@@ -37,9 +45,8 @@ class SweepShown(Shown):
 
     def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
         """A line per load, in the order of loads."""
-        del width
         if service.points:
-            yield from _table(service)
+            yield from _table(service, width)
 
     def plot(self, service: ServiceFinding, width: int) -> Iterator[str]:
         """The judged quantile against load, with its bound."""
@@ -63,38 +70,32 @@ def _of_tail(service: ServiceFinding) -> Number | None:
     return None
 
 
-def _table(service: ServiceFinding) -> Iterator[str]:
+def _table(service: ServiceFinding, width: int) -> Iterator[str]:
     """Offered and achieved in requests/s; the interval is that of the last time column."""
     q = tail_q(service)
     tail = show.quantile(q)
-    form = "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8}  {:<16} {}"
+    form = "{:>6} {:>7} {:>8} {:>9} {:>9} {:>9} {:<14} {}"
     yield form.format(
         "load", "offered", "achieved", "mean", "p50", tail, "95 % interval", "verdict"
     )
     for point in service.points:
-        found = of_point(point, q)
+        found = known.of_load(point, q)
         yield form.format(
             show.load(point.fraction),
             show.count(point.offered_rps),
             show.count(point.achieved_rps),
             *(_short(point, asked) for asked in (None, 0.5, q)),
-            show.times(found.interval) if found else "–",
+            show.times(found.interval),
             people.verdict(point),
         )
     if any(people.chance(point) for point in service.points):
         yield "P: the probability that this load meets the target; it is borderline"
+    yield from textwrap.wrap(people.not_believed(service), width)
 
 
 def _short(point: LoadPoint, asked: float | None) -> str:
-    found = of_point(point, asked)
-    if found is None:
-        return "–"
-    if found.value is None:
-        at_least = limits.of_load(point, asked) if asked else None
-        if at_least is not None:
-            return f"≥{show.time(at_least)}"
-        return "refused" if point.is_believed else "unknown"
-    return f"≤{show.time(found.value)}" if found.lateness_ns else show.time(found.value)
+    """What is known, in nine characters."""
+    return known.of_load(point, asked).shown.replace("≤ ", "≤").replace("≥ ", "≥")
 
 
 def _plot(service: ServiceFinding, width: int) -> Iterator[str]:
@@ -115,31 +116,40 @@ def _plot(service: ServiceFinding, width: int) -> Iterator[str]:
         band=(fits.lo, fits.hi) if fits else None,
         width=width,
     )
-    yield "o holds  # violated  ? undecided  . one run  x not believed  ^ at least that"
+    there = {mark.sign for mark in marks}
+    key = "  ".join(f"{sign} {words}" for sign, words in SIGNS.items() if sign in there)
+    yield from textwrap.wrap(key, width)
 
 
 def _runs(service: ServiceFinding, q: float) -> Iterator[plot.Mark]:
+    """Believed runs as dots; of those that are not, a cross for each."""
     for point in service.points:
         for run in point.runs:
-            ns = of_run(run, q)
-            if ns is not None:
-                yield plot.Mark(x=point.fraction, y=ns, sign="." if run.is_believed else "x")
+            own = known.of_one(run, q)
+            if own.ns is not None:
+                sign = "x" if own.sort is Sort.DOUBTED else "."
+                yield plot.Mark(x=point.fraction, y=own.ns, sign=sign)
 
 
 def _loads(service: ServiceFinding, q: float) -> Iterator[plot.Mark]:
-    """The merged number of each load; an arrow upwards where only a least value is known."""
+    """What is known of each load: its number, `v` on an upper bound, an arrow from a least one."""
     for point in service.points:
-        found = of_point(point, q)
-        if not point.is_believed or found is None:
-            continue
-        if not limits.is_open(found) and found.value is not None:
-            yield plot.Mark(x=point.fraction, y=found.value, sign=_sign(point))
-            continue
-        at_least = limits.of_load(point, q)
-        if at_least is not None:
-            yield plot.upwards(plot.Mark(x=point.fraction, y=at_least, sign="^"))
-        if found.value is not None:
-            yield plot.Mark(x=point.fraction, y=found.value, sign="^")
+        own, x = known.of_load(point, q), point.fraction
+        match own.sort:
+            case Sort.NUMBER if own.ns is not None:
+                yield plot.Mark(x=x, y=own.ns, sign=_sign(point))
+            case Sort.AT_MOST if own.ns is not None:
+                yield plot.Mark(x=x, y=own.ns, sign=AT_MOST)
+            case Sort.DOUBTED if own.ns is not None and not point.runs:
+                yield plot.Mark(x=x, y=own.ns, sign="x")
+            case Sort.AT_LEAST | Sort.ENDLESS:
+                least = own.ns if own.sort is Sort.AT_LEAST else own.least_ns
+                if least is not None:
+                    yield plot.upwards(plot.Mark(x=x, y=least, sign="^"))
+                if own.sort is Sort.ENDLESS:
+                    yield plot.Mark(x=x, y=math.inf, sign="^")
+            case Sort.NOTHING:
+                yield plot.Mark(x=x, y=0.0, sign=NOTHING)
 
 
 def _sign(point: LoadPoint) -> str:

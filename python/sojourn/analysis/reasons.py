@@ -1,0 +1,133 @@
+"""Why a run is not believed: three words for a line, and the one action that helps.
+
+A reason begins with the name of its check (`client stopped: the client did not run for …`), so the
+name finds both. The sentence itself comes once, with all runs that share it.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+TITLE_WORDS = 3  # of a check's name; a longer beginning is a sentence
+WORDS_MAX = 28  # characters of a reason in a line
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A kind of reason.
+
+    Attributes:
+        words: what happened, in at most three words.
+        action: what would help most; "" where nothing helps but another run.
+        has_share: the first percentage of the reason says how much.
+    """
+
+    words: str
+    action: str = ""
+    has_share: bool = False
+
+
+_OWN_CPU = "give the client a CPU on which nothing else runs"
+_SLOWER = "lower the load, or give the client more CPUs"
+_TARGET = "check the target and what it answers: `sojourn try TARGET`"
+
+KINDS: Mapping[str, About] = {
+    # checks of the generator (crates/load/src/selfcheck)
+    "client stopped": About("client stopped", f"end other programs, or {_OWN_CPU}", has_share=True),
+    "server stopped": About("hypervisor took", "use CPUs that no other guest shares", has_share=True),
+    "send lag": About("client sent late", _OWN_CPU, has_share=True),
+    "timely": About("client sent late", _SLOWER),
+    "poll gap": About("client polled late", _SLOWER),
+    "cpu": About("client CPU full", "give the client more CPUs"),
+    "rate": About("rate was off", _SLOWER, has_share=True),
+    "plan fit": About("plan not Poisson", "report the seed: it is an error of the generator"),
+    "arrival fit": About("arrivals not Poisson", _OWN_CPU),
+    "dispersion": About("sent in clumps", _OWN_CPU),
+    "requests": About("all requests excluded", f"end other programs, or {_OWN_CPU}"),
+    "overrun": About("run ended early", _SLOWER),
+    "plan": About("plan used up", "raise requests_max"),
+    "server lost": About("server was lost", "see service.log in the point's folder"),
+    "protocol": About("no valid reply", _TARGET),
+    "replies": About("wrong replies", _TARGET, has_share=True),
+    "content": About("wrong reply bodies", _TARGET),
+    "qos": About("target was missed"),
+    # checks of the lab
+    "client": About("clients' CPU full", "give the clients more CPUs", has_share=True),
+    "server disturbed": About("others ran", "end other programs, or let the lab shield the "
+                              "server's CPUs: --shield priority", has_share=True),
+    "neighbour died": About("neighbour died", "see the neighbour's log in the point's folder"),
+    "unstable": About("not steady", "measure longer: --profile standard"),
+    "cold start": About("warm-up too short", "lengthen warmup_s"),
+    "undecided alone": About("too few requests", "measure longer: --profile standard"),
+    "too few requests": About("too few requests", "measure longer: --profile standard"),
+    "borderline": About("near the target", "measure longer: --profile standard"),
+}  # fmt: skip
+
+# Reasons that begin with a name of the study's own.
+_PATTERNS: tuple[tuple[re.Pattern[str], About], ...] = (
+    (re.compile(r"neighbour \S+ did not hold"), About("neighbour not held")),
+    (re.compile(r"\S+ not in force"), About("setting not applied", "see `sojourn doctor`")),
+)
+_SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
+
+
+def topic(reason: str) -> str:
+    """What a reason is about: the words before its colon; the whole if it has no short title.
+
+    >>> topic("client stopped: the client did not run for 1.4 s"), topic("nothing was answered")
+    ('client stopped', 'nothing was answered')
+    """
+    title, colon, _ = reason.partition(": ")
+    return title if colon and len(title.split()) <= TITLE_WORDS else reason
+
+
+def about(reason: str) -> About | None:
+    """The kind of a reason; None where it is a sentence of its own."""
+    if (found := KINDS.get(topic(reason))) is not None:
+        return found
+    return next((kind for pattern, kind in _PATTERNS if pattern.match(reason)), None)
+
+
+def share(reason: str) -> float | None:
+    """How much, as a share of one, where the kind of reason has it; else None.
+
+    >>> share("server stopped: the hypervisor took 50 % of the time"), share("nothing answered")
+    (0.5, None)
+    """
+    kind = about(reason)
+    found = _SHARE.search(reason) if kind and kind.has_share else None
+    return float(found[1]) / 100 if found else None
+
+
+def short(reason: str, most: int = WORDS_MAX) -> str:
+    """A reason in three words and its amount, in at most `most` characters.
+
+    >>> short("client stopped: the client did not run for 47 ms: 2.37 % of the time, 1 % may be")
+    'client stopped 2.4 %'
+    >>> short("server stopped: the hypervisor took 4.1 % of the time, 1.0 % may be")
+    'hypervisor took 4.1 %'
+    >>> short("memcached ended with exit code 1 while load ran, saying: out of memory")
+    'memcached ended with exit…'
+    """
+    kind, amount = about(reason), share(reason)
+    words = kind.words if kind else topic(reason)
+    if amount is not None:
+        words = f"{words} {float(f'{100 * amount:.2g}'):g} %"
+    if len(words) <= most:
+        return words
+    cut = textwrap.shorten(words, most, placeholder="…")
+    return cut if len(cut) > 1 else f"{words[: most - 1]}…"
+
+
+def sentence(reason: str) -> str:
+    """A reason without the name of its check, and without the fix where the table has one.
+
+    >>> sentence("cpu: the busiest thread used 93 % of a CPU, 80 % may be; add threads")
+    'the busiest thread used 93 % of a CPU, 80 % may be'
+    """
+    said = reason.removeprefix(topic(reason)).removeprefix(": ") or reason
+    kind = about(reason)
+    return said.rpartition("; ")[0] or said if kind and kind.action else said

@@ -1,0 +1,57 @@
+"""Every check has its three words, and a reason keeps its amount."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sojourn.analysis import reasons
+
+CHECKS = Path(__file__).parents[3] / "crates/load/src/selfcheck"
+STOPPED = (
+    "client stopped: the client did not run for 47.5 ms in 28 outages, the longest 4.05 ms: "
+    "2.37 % of the time, 1.00 % may be (steal 0.4 %); use a quieter host or CPUs of its own"
+)
+
+
+def test_every_check_of_the_generator_has_its_words() -> None:
+    named = {
+        name
+        for file in CHECKS.glob("*.rs")
+        for name in re.findall(r'^    name: "([^"]+)",', file.read_text("utf-8"), re.MULTILINE)
+    }
+    assert len(named) > 10
+    assert named <= set(reasons.KINDS)
+
+
+@pytest.mark.parametrize("name", reasons.KINDS)
+def test_words_are_few_and_hold_with_any_amount(name: str) -> None:
+    assert len(reasons.KINDS[name].words.split()) <= 3
+    text = f"{name}: it was 99.99 % of 1 s, 1.0 % may be; do something"
+    assert reasons.topic(text) == name
+    assert reasons.short(text).startswith(reasons.KINDS[name].words)
+    assert len(reasons.short(text)) <= reasons.WORDS_MAX
+
+
+def test_the_amount_is_the_first_share_of_the_reason() -> None:
+    assert reasons.share(STOPPED) == pytest.approx(0.0237)
+    assert reasons.short(STOPPED) == "client stopped 2.4 %"
+    others = "server disturbed: other processes used 12.3% of the time of the server's CPUs"
+    assert reasons.short(others) == "others ran 12 %"
+    assert reasons.share("timely: 95.67 % of requests were sent in time") is None
+
+
+def test_a_sentence_of_its_own_is_cut_to_its_length() -> None:
+    assert reasons.short("x" * 80) == "x" * 27 + "…"
+    assert reasons.short("neighbour batch:xz did not hold its intensity: 3 of 5") == (
+        "neighbour not held"
+    )
+    assert reasons.short("smt not in force: on was set, but it is off") == "setting not applied"
+
+
+def test_the_fix_gives_way_to_the_action_and_stays_where_there_is_none() -> None:
+    assert reasons.sentence(STOPPED).endswith("1.00 % may be (steal 0.4 %)")
+    assert reasons.sentence("odd thing: it failed; look at it") == "it failed; look at it"
+    assert reasons.sentence("nothing was answered") == "nothing was answered"

@@ -1,0 +1,211 @@
+"""The layers that draw what is known at each load, one rule for every figure (`known`).
+
+Rows of one data set, told apart by `layer`: pieces of the curve, and marks. So small multiples can
+share them. Lines, intervals and arrows are of believed numbers; hollow marks decide nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import altair as alt
+
+from sojourn.report.draw import marks
+from sojourn.report.draw.axes import TimeAxis, time_axis
+from sojourn.report.draw.known import IN_CURVE, SURE, Sort
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Record, number
+
+SHORT = 1.6  # how far an arrow goes, as a ratio, where its end is not known
+PIECE, MARK = "piece", "mark"
+SIZE = 55  # of a mark, px²
+DASHES = [4, 4]
+MEANING = {
+    Sort.AT_MOST: "↓ at most",
+    Sort.AT_LEAST: "↑ at least",
+    Sort.ENDLESS: "↑ never completed",
+    Sort.DOUBTED: "hollow: not believed",
+    Sort.NOTHING: "× on the axis: nothing measured",
+}
+LINE_MAX = 56  # characters of a line of the key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What differs from figure to figure.
+
+    Attributes:
+        tooltip: fields of every mark.
+        opacity, width: of lines by their thickness, and of marks; plain values or conditions.
+        shape: of marks; None: circles.
+    """
+
+    x: alt.X
+    y: alt.Y
+    colour: alt.Color
+    tooltip: Sequence[str]
+    opacity: object = field(default_factory=lambda: alt.value(1))
+    thin: object = field(default_factory=lambda: alt.value(1.5))
+    broad: object = field(default_factory=lambda: alt.value(2))
+    shape: alt.Shape | None = None
+
+    def of(self, base: alt.Chart) -> alt.Chart:
+        """A base in this look."""
+        return base.encode(
+            x=self.x, color=self.colour, opacity=self.opacity,
+            tooltip=marks.tooltip(*self.tooltip),
+        )  # fmt: skip
+
+
+def axis(records: Sequence[Record], more: Sequence[float | None] = ()) -> TimeAxis:
+    """Room for marks, intervals and arrows with some way to go, and for `more`.
+
+    Args:
+        records: with the fields of `known.Known.row`.
+        more: times that must have a place, ns.
+    """
+    keys = ("mark_ns", "lo_ns", "hi_ns", "least_ns")
+    found = [number(r[key]) for r in records for key in keys]
+    found += [SHORT * (number(r["mark_ns"]) or 0.0) for r in records if _is(r, Sort.AT_LEAST)]
+    endless = any(number(r["mark_ns"]) == math.inf for r in records)
+    return time_axis([*found, *more], dots=[math.inf] if endless else [])
+
+
+def rows(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
+    """Rows of one curve: pieces first, then a mark for each load.
+
+    Args:
+        records: of its loads, ascending: `fraction`, the fields of `known.Known.row`, and others
+            that are handed through.
+        axis: on which they have their places.
+    """
+    return [*_pieces(records, axis), *(_mark(record, axis) for record in records)]
+
+
+def _pieces(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
+    """The curve through what is known, piece by piece, and never through what is not believed.
+
+    A piece is sure if it joins two believed numbers and every load between has one.
+    """
+    found: list[Record] = []
+    last: Record | None = None
+    is_whole = True
+    for record in records:
+        if Sort(str(record["known"])) not in IN_CURVE:
+            is_whole = False
+            continue
+        if last is not None:
+            ends = {Sort(str(one["known"])) for one in (last, record)}
+            found.append(
+                last
+                | {
+                    "layer": PIECE,
+                    "y": axis.place(number(last["mark_ns"])),
+                    "to": record["fraction"],
+                    "end": axis.place(number(record["mark_ns"])),
+                    "is_sure": int(is_whole and ends <= SURE),
+                }
+            )
+        last, is_whole = record, True
+    return found
+
+
+def _mark(record: Record, axis: TimeAxis) -> Record:
+    ns, low, high = (number(record[key]) for key in ("mark_ns", "lo_ns", "hi_ns"))
+    sort = Sort(str(record["known"]))
+    found: Record = {
+        **record, "layer": MARK, "y": axis.lo if ns is None else axis.place(ns),
+        "is_sure": int(sort in SURE), "is_endless": 0,
+    }  # fmt: skip
+    if sort in SURE and low is not None and high is not None and ns is not None:
+        found |= {"low": axis.place(low), "is_endless": int(math.isinf(high))}
+        found["high"] = axis.place(SHORT * ns if math.isinf(high) else high)
+    if sort is Sort.AT_MOST and ns is not None:  # the client's part lies below the interval
+        added = ns - (number(record["least_ns"]) or 0.0)
+        begin = min(ns, ns if low is None else low)
+        found |= {"begin": axis.place(begin), "tip": axis.place(begin - added)}
+    if sort is Sort.AT_LEAST and ns is not None:
+        found |= {"begin": axis.place(ns), "tip": axis.place(SHORT * ns)}
+    if sort is Sort.ENDLESS:
+        begin = number(record["least_ns"]) or axis.hi / SHORT
+        found |= {"begin": axis.place(begin), "tip": axis.hi}
+    return found
+
+
+def layers(base: alt.Chart, look: Look) -> list[alt.Chart]:
+    """Back to front; the last one has the marks of numbers, and may hold parameters.
+
+    Args:
+        base: with the rows of all curves as its data.
+        look: of the figure.
+    """
+    of = look.of(base.transform_filter(alt.datum.layer == MARK))
+    y, tip = look.y, alt.Y("tip:Q")
+    line = look.of(base.transform_filter(alt.datum.layer == PIECE)).mark_rule(clip=True)
+    interval = of.transform_filter("isValid(datum.low)")
+    arrow = of.transform_filter("isValid(datum.tip)")
+    up = f"datum.known === '{Sort.AT_LEAST}' || datum.known === '{Sort.ENDLESS}'"
+    return [
+        line.encode(
+            y=y, x2="to:Q", y2="end:Q", strokeWidth=look.broad,
+            strokeDash=alt.condition("datum.is_sure", alt.value([1, 0]), alt.value(DASHES)),
+        ),
+        interval.mark_rule(clip=True).encode(
+            y=alt.Y("low:Q"), y2="high:Q", strokeWidth=look.thin
+        ),
+        _head(interval.transform_filter("datum.is_endless"), alt.Y("high:Q")),
+        arrow.mark_rule(clip=True, strokeDash=[2, 2]).encode(
+            y=alt.Y("begin:Q"), y2="tip:Q", strokeWidth=look.thin
+        ),
+        _head(arrow.transform_filter(up), tip),
+        _head(arrow.transform_filter(f"!({up})"), tip, is_down=True),
+        of.transform_filter(up).mark_tick(orient="horizontal", size=9, thickness=1.5).encode(
+            y=alt.Y("begin:Q")
+        ),
+        of.transform_filter(f"datum.known === '{Sort.NOTHING}'").mark_point(
+            shape=marks.CROSS, size=40, strokeWidth=2
+        ).encode(y=y),
+        _points(of, look),
+    ]  # fmt: skip
+
+
+def _head(base: alt.Chart, y: alt.Y, *, is_down: bool = False) -> alt.Chart:
+    """The head of an arrow at its end."""
+    shape, offset = ("triangle-down", -4) if is_down else ("triangle-up", 4)
+    return base.mark_point(shape=shape, filled=True, size=SIZE, yOffset=offset).encode(y=y)
+
+
+def _points(of: alt.Chart, look: Look) -> alt.Chart:
+    """Solid where the number is believed, hollow where it is not."""
+    found = (
+        of.transform_filter(f"datum.is_sure || datum.known === '{Sort.DOUBTED}'")
+        .mark_point(size=SIZE, strokeWidth=1.8, clip=True)
+        .encode(
+            y=look.y,
+            fill=alt.condition("datum.is_sure", look.colour, alt.value(role("paper"))),
+        )
+    )
+    return found if look.shape is None else found.encode(shape=look.shape)
+
+
+def key(records: Sequence[Record]) -> list[str]:
+    """What marks that are no plain number mean, for lines under the load axis.
+
+    >>> key([{"known": "number"}]), key([{"known": "not believed"}, {"known": "at most"}])
+    ([], ['↓ at most, hollow: not believed'])
+    """
+    there = {str(record["known"]) for record in records}
+    parts = [words for sort, words in MEANING.items() if sort in there]
+    if not parts:
+        return []
+    lines = [parts[0]]
+    for part in parts[1:]:
+        joined = f"{lines[-1]}, {part}"
+        lines = [*lines[:-1], joined] if len(joined) <= LINE_MAX else [*lines, part]
+    return lines
+
+
+def _is(record: Record, sort: Sort) -> bool:
+    return record["known"] == sort

@@ -1,0 +1,127 @@
+"""Every load that was measured has a mark that says how much is known of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from sojourn.analysis.findings import LoadPoint
+from sojourn.report import testing, testing_points
+from sojourn.report.draw import known, known_layers
+from sojourn.report.draw.known import Sort
+from sojourn.report.draw.table import Record
+
+STOPPED = "client stopped: the client did not run for 40 ms in 9 outages: {} % of the time; …"
+BASE = testing.memcached().points[4]
+
+
+def stopped(*shares: float) -> LoadPoint:
+    """A load of which every run was stopped, by these shares of the time in percent."""
+    point = testing_points.unknown(BASE)
+    runs = tuple(
+        replace(run, reasons=(STOPPED.format(share),))
+        for run, share in zip(point.runs, shares, strict=False)
+    )
+    return replace(point, runs=runs, reasons=tuple(r for run in runs for r in run.reasons))
+
+
+def bounded(point: LoadPoint, share: float) -> LoadPoint:
+    """The same load with upper bounds, of which a share may be the client's."""
+    late = tuple(replace(e, lateness_ns=share * (e.value or 0.0)) for e in point.quantiles)
+    return replace(point, quantiles=late)
+
+
+def test_a_believed_number_is_a_number_with_its_interval() -> None:
+    found, p99 = known.of_load(BASE, 0.99), BASE.quantiles[3]
+    assert (found.sort, found.ns, found.interval) == (Sort.NUMBER, p99.value, p99.interval)
+    assert (found.shown, found.short) == ("507 µs", "")
+
+
+def test_an_upper_bound_says_what_the_client_may_have_added() -> None:
+    found = known.of_load(bounded(BASE, 0.4), 0.99)
+    assert (found.sort, found.shown) == (Sort.AT_MOST, "≤ 507 µs")
+    assert found.least_ns == pytest.approx(0.6 * (found.ns or 0.0))
+    assert "203 µs of it the client's" in found.label
+
+
+def test_what_nobody_believes_is_the_middle_run_in_brackets_with_its_reason() -> None:
+    found = known.of_load(stopped(1.26, 7, 2), 0.99)
+    middle = sorted(dict(run.quantiles)[0.99] or 0.0 for run in BASE.runs[:3])[1]
+    assert (found.sort, found.ns, found.short) == (Sort.DOUBTED, middle, "client stopped 1.3–7 %")
+    assert found.shown.startswith("(")
+    assert found.label.endswith("not believed: client stopped 1.3–7 %")
+    assert "did not run for 40 ms" in found.reason
+    assert found.row["value_ns"] is None
+    assert found.row["not_believed_ns"] == middle
+
+
+def test_a_load_that_only_some_runs_spoil_keeps_its_number() -> None:
+    half = replace(stopped(1.1, 1.2), quantiles=BASE.quantiles, is_believed=True)
+    assert known.of_load(half, 0.99).sort is Sort.NUMBER
+
+
+def test_without_a_number_of_its_own_a_load_has_the_least_it_can_be() -> None:
+    found = known.of_load(testing_points.refused(BASE), 0.99)
+    p95 = BASE.quantiles[2].interval
+    assert p95
+    assert (found.sort, found.ns) == (Sort.AT_LEAST, p95.lo)
+    assert found.shown.startswith("≥ ")
+
+
+def test_requests_that_never_completed_are_endless_from_the_least() -> None:
+    found = known.of_load(testing_points.lost(BASE), 0.99)
+    assert (found.sort, found.ns, found.shown) == (Sort.ENDLESS, math.inf, "never")
+    assert found.least_ns
+
+
+def test_only_what_was_not_measured_has_no_place() -> None:
+    failed = tuple(
+        replace(run, quantiles=tuple((q, None) for q, _ in run.quantiles), mean_ns=None)
+        for run in stopped(1, 1, 1, 1, 1).runs
+    )
+    found = known.of_load(replace(stopped(1), runs=failed), 0.99)
+    assert (found.sort, found.ns, found.shown) == (Sort.NOTHING, None, "–")
+    assert found.short == "client stopped 1 %"
+    sampled = tuple(replace(run, sample=((0.99, 3e5),)) for run in failed)
+    again = known.of_load(replace(stopped(1), runs=sampled), 0.99)
+    assert (again.sort, again.ns) == (Sort.DOUBTED, 3e5), "its own sample is better than nothing"
+
+
+def test_a_run_is_a_bound_or_doubted_like_its_load() -> None:
+    run = BASE.runs[0]
+    late = replace(run, lateness_ns=((0.99, 1e5),))
+    assert known.of_one(run, 0.99).sort is Sort.NUMBER
+    assert known.of_one(late, 0.99).sort is Sort.AT_MOST
+    assert known.of_one(late, 0.5).sort is Sort.NUMBER
+    assert known.of_one(stopped(3).runs[0], 0.99).sort is Sort.DOUBTED
+
+
+def records(*points: LoadPoint) -> list[Record]:
+    return [{"fraction": p.fraction, **known.of_load(p, 0.99).row} for p in points]
+
+
+def test_the_curve_goes_through_what_is_known_and_never_through_what_is_not() -> None:
+    points = list(testing.memcached().points[:8])
+    points[1] = testing_points.unknown(points[1])
+    points[4] = bounded(points[4], 0.3)
+    points[6] = testing_points.refused(points[6])
+    found = records(*points)
+    rows = known_layers.rows(found, known_layers.axis(found))
+    pieces = [r for r in rows if r["layer"] == known_layers.PIECE]
+    ends = [(r["fraction"], r["to"], r["is_sure"]) for r in pieces]
+    assert ends == [
+        (0.1, 0.3, 0), (0.3, 0.4, 1), (0.4, 0.5, 1), (0.5, 0.6, 1), (0.6, 0.7, 0), (0.7, 0.8, 0),
+    ]  # fmt: skip
+    marks = [r for r in rows if r["layer"] == known_layers.MARK]
+    assert [r["fraction"] for r in marks] == [p.fraction for p in points]
+    assert [r["is_sure"] for r in marks] == [1, 0, 1, 1, 1, 1, 0, 1]
+
+
+def test_the_key_names_what_is_there_and_nothing_else() -> None:
+    assert known_layers.key(records(BASE)) == []
+    every = [BASE, bounded(BASE, 0.3), testing_points.refused(BASE), testing_points.unknown(BASE)]
+    text = ", ".join(known_layers.key(records(*every)))
+    assert text == "↓ at most, ↑ at least, hollow: not believed"
+    assert max(map(len, known_layers.key(records(*every)))) <= known_layers.LINE_MAX
