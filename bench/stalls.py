@@ -9,8 +9,8 @@ all requests is due while it stands still, and waits for 0 to 100 ms: p95 must b
 90 ms, and a little more, for the server has to work off what came meanwhile. At a share u of its
 peak that adds 50u ms to p95 and 10u ms to p99 if replies leave one by one, twice as much if they
 leave at the end of a round (Redis). Then the generator itself is stopped once for
-300 ms: that must be logged as its own outage, be excluded by the log, and make the verdict
-`unknown`.
+300 ms: that must be logged as its own outage and be excluded by the log (METHOD M27, M33), so that
+p99 is that of a generator that never stopped.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -27,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measure import CLIENT_CPU, SERVER_CPU
 from servers import await_port, free_port
 
-BIN = Path(sys.executable).parent
+BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
 HOG = Path(__file__).with_name("hog.py")
 KEPT = Path(__file__).parents[1] / "runs"
 SERVICE_S = 200e-6
@@ -40,7 +41,7 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="sojourn-stops-") as name:
         out = Path(name) / "load.json"
-        with serving("constant:1us") as port:
+        with serving("fixed:1us") as port:
             way_s = run(port, 500.0, 3, out, seed=1)["sojourn_ns"]["p50"] / 1e9
         with serving("exponential:200us") as port:
             for number in range(asked.rounds):
@@ -71,7 +72,7 @@ def arguments() -> argparse.Namespace:
 def serving(law: str) -> Iterator[int]:
     """The synthetic service on the server's CPU; yields its port."""
     port = free_port()
-    line = ["chrt", "-f", "10", "taskset", "-c", str(SERVER_CPU), str(BIN / "sojourn-serve"),
+    line = ["chrt", "-f", "10", str(BIN / "sojourn-serve"), "--cpus", str(SERVER_CPU),
             "--protocol", "echo", "--service", law, "--port", str(port)]  # fmt: skip
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:

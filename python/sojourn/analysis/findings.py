@@ -103,8 +103,8 @@ class LoadPoint:
         is_bimodal: the restarts fall into two groups (M15).
         is_steady: no trend within the runs (M8).
         distribution: (share of requests at or below, ns), for the full distribution figure.
-        undisturbed: the target's quantile, or p99, of the requests that no stop of the server's CPUs
-            reached (M29); None where nobody watched, or nearly all were undisturbed.
+        undisturbed: the target's quantile, or p99, of the requests that no stop of the server's
+            CPUs reached (M29); None where nobody watched, or nearly all were undisturbed.
         disturbed_share: of the requests, those that such a stop reached, 0 to 1.
     """
 

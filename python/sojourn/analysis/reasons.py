@@ -37,7 +37,8 @@ _TARGET = "check the target and what it answers: `sojourn try TARGET`"
 KINDS: Mapping[str, About] = {
     # checks of the generator (crates/load/src/selfcheck)
     "client stopped": About("client stopped", f"end other programs, or {_OWN_CPU}", has_share=True),
-    "server stopped": About("hypervisor took", "use CPUs that no other guest shares", has_share=True),
+    "outage log": About("client stopped", f"end other programs, or {_OWN_CPU}"),
+    "server stopped": About("server stopped", "use CPUs that nothing else shares", has_share=True),
     "send lag": About("client sent late", _OWN_CPU, has_share=True),
     "timely": About("client sent late", _SLOWER),
     "poll gap": About("client polled late", _SLOWER),
@@ -108,7 +109,7 @@ def short(reason: str, most: int = WORDS_MAX) -> str:
     >>> short("client stopped: the client did not run for 47 ms: 2.37 % of the time, 1 % may be")
     'client stopped 2.4 %'
     >>> short("server stopped: the hypervisor took 4.1 % of the time, 1.0 % may be")
-    'hypervisor took 4.1 %'
+    'server stopped 4.1 %'
     >>> short("memcached ended with exit code 1 while load ran, saying: out of memory")
     'memcached ended with exit…'
     """

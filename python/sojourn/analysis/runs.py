@@ -143,7 +143,7 @@ def _decide(sojourn: Times, qos: Qos | None, ratio: float, confidence: float) ->
 
 
 def _may_be_client(measured: Measured, qos: Qos) -> bool:
-    """Whether the quantile is above the bound by no more than the client's lag and stops (M3, M33)."""
+    """Whether the quantile is above the bound by no more than the client added (M3, M33)."""
     found_ns = measured.sojourn.quantile(qos.q)
     if found_ns is None or not measured.outcome.is_upper_bound:
         return False

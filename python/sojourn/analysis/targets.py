@@ -100,7 +100,7 @@ def judged(blocks: Sequence[Measured], target: Target) -> Standing:
         late_ns = max(_lags(blocks, target), default=0.0)
         if not late_ns:
             return Standing(verdict=Verdict.VIOLATED, chance=chance)
-        why = f"{words(target)} was missed by no more than the client's lag ({show_ns(late_ns)})"
+        why = f"{words(target)} was missed by no more than the client added ({show_ns(late_ns)})"
         return Standing(verdict=Verdict.UNKNOWN, chance=chance, reason=why)
     why = f"borderline: it meets {words(target)} with probability {chance:.2f}"
     return Standing(verdict=Verdict.UNKNOWN, chance=chance, reason=why)
@@ -123,11 +123,12 @@ def met(outcomes: Sequence[Outcome], q: float) -> float | None:
 
 
 def _lags(blocks: Sequence[Measured], target: Target) -> Iterator[float]:
-    """The client's lag in each block where that may be all by which the bound was missed, ns."""
+    """What the client added in each block where that may be why the bound was missed, ns."""
     for one in blocks:
-        lag_ns = runs.lag_ns(one.lateness_ns, target.q)
         quantiles = {0.5: one.outcome.p50_ns, 0.95: one.outcome.p95_ns, 0.99: one.outcome.p99_ns}
         found = quantiles.get(target.q, target.bound_ns)  # of others it is not known: it may be
-        is_near = found is not None and target.bound_ns <= found <= target.bound_ns + lag_ns
-        if is_near and lag_ns > runs.LATENESS_LEAST * target.bound_ns:
-            yield lag_ns
+        added_ns = runs.added_ns(one, target.q, found)
+        if found is None or not added_ns:
+            continue
+        if found - added_ns <= target.bound_ns <= found:
+            yield added_ns

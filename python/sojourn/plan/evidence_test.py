@@ -147,4 +147,5 @@ def test_a_run_that_is_void_but_for_its_side_is_evidence_from_that_side() -> Non
     late = replace(outcome(), verdict=Verdict.UNKNOWN, over_surely=0)
     void = replace(outcome(), verdict=Verdict.UNKNOWN)
     [found] = trials([late, void])
-    assert found.surely == 0 and trials([outcome()])[0].surely is None
+    assert found.surely == 0
+    assert trials([outcome()])[0].surely is None

@@ -267,8 +267,10 @@ def test_every_share_between_the_two_counts_explains_a_run_equally_well() -> Non
     likely = posterior._likelihoods(prior, [late], at, evidence.sizes([late], 1e-3), 1.0)[0]
     share = 1 / (1 + np.exp(-(prior.logit + prior.floor[at[0]])))
     inside = (share >= 0.0101) & (share <= 0.0499)
-    assert inside.any() and likely[inside] == pytest.approx(1.0)
-    assert np.all(np.diff(likely[share < 0.01]) > 0) and np.all(np.diff(likely[share > 0.05]) <= 0)
+    assert inside.any()
+    assert likely[inside] == pytest.approx(1.0)
+    assert np.all(np.diff(likely[share < 0.01]) > 0)
+    assert np.all(np.diff(likely[share > 0.05]) <= 0)
     alone = [replace(late, surely=None, over=late.surely or 0)]
     below = posterior._likelihoods(prior, alone, at, evidence.sizes([late], 1e-3), 1.0)[0]
     ratio = likely[share < 0.01] / below[share < 0.01]

@@ -132,7 +132,7 @@ def surely(folder: Path, result: LoadResult) -> int:
     """Requests that missed the bound by more than all that the client can have added (M3, M33).
 
     Had each request been as late as the latest, every completion would have been late by that and
-    no more (Lindley's recursion). A reply waits for the next poll. What exclusion leaves is a factor.
+    no more (Lindley's recursion). A reply waits for the next poll. Exclusion leaves a factor.
     """
     span = result.sojourn_ns
     late_ns = result.lateness_ns or 0.0

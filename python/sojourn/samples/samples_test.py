@@ -115,48 +115,45 @@ def test_lateness_of_known_size_leaves_upper_bounds_and_the_verdict(
 
 
 @pytest.mark.parametrize(
-    ("said", "upper_bounds", "reasons", "verdict", "is_upper"),
+    ("said", "found"),
     [
-        ("holds", True, [], "holds", True),
-        ("holds", False, [], "holds", False),
-        ("violated", True, ["qos: far above"], "violated", False),  # by more than the allowance
-        ("unknown", True, ["qos: within the allowance"], "violated", True),
-        ("unknown", True, ["client stopped: 60 % excluded", "qos: above"], "unknown", True),
-        ("unknown", False, ["protocol: garbled"], "unknown", False),
+        (("holds", True, []), ("holds", True)),
+        (("holds", False, []), ("holds", False)),
+        (("violated", True, ["qos: far above"]), ("violated", False)),  # beyond the allowance
+        (("unknown", True, ["qos: within the allowance"]), ("violated", True)),
+        (("unknown", True, ["client stopped: 60 %", "qos: above"]), ("unknown", True)),
+        (("unknown", False, ["protocol: garbled"]), ("unknown", False)),
     ],
 )
 def test_what_an_upper_bound_says_is_read_from_one_side(
-    point: Point, tmp_path: Path, said: str, upper_bounds: bool, reasons: list[str],
-    verdict: str, is_upper: bool,
-) -> None:  # fmt: skip
+    point: Point, tmp_path: Path, said: tuple[str, bool, list[str]], found: tuple[str, bool]
+) -> None:
     job = {"qos_bound": "900us", "qos_quantile": 0.99}
-    load = made.result(
-        [1e6], verdict=said, upper_bounds=upper_bounds, reasons=reasons, job=job,
-    )  # fmt: skip
+    keys = dict(zip(("verdict", "upper_bounds", "reasons"), said, strict=True))
+    load = made.result([1e6], job=job, **keys)
     outcome = samples.read(made.put(tmp_path, replace(point, phase=Phase.SEARCH), load))
-    assert (outcome.verdict, outcome.is_upper_bound) == (verdict, is_upper)
+    assert (outcome.verdict, outcome.is_upper_bound) == found
 
 
 @pytest.mark.parametrize(
-    ("bound", "late", "allowance", "over", "surely"),
+    ("bound", "late", "counts"),
     [
-        ("500us", {}, 1.2, 9, 9),  # 600 µs at most; nine in ten took 700 and more
-        ("650us", {}, 1.2, 9, 3),  # 780 µs
-        ("650us", {"lateness": ["send lag"], "lateness_ns": 40_000.0}, 1.2, 9, 2),  # 828 µs
-        ("950us", {}, 1.2, 1, 0),
+        ("500us", {}, (9, 9)),  # 600 µs at most; nine in ten took 700 and more
+        ("650us", {}, (9, 3)),  # 780 µs
+        ("650us", {"lateness": ["send lag"], "lateness_ns": 40_000.0}, (9, 2)),  # 828 µs
+        ("950us", {}, (1, 0)),
     ],
 )
 def test_misses_beyond_lag_and_allowance_are_the_services_own(
-    point: Point, tmp_path: Path, bound: str, late: dict[str, Any], allowance: float, over: int,
-    surely: int,
-) -> None:  # fmt: skip
+    point: Point, tmp_path: Path, bound: str, late: dict[str, Any], counts: tuple[int, int]
+) -> None:
     times = [1e5, *(7.01e5 for _ in range(6)), 8.01e5, 9.01e5, 9.6e5]
     load = made.result(
         times, upper_bounds=True, job={"qos_bound": bound, "qos_quantile": 0.5}, **late
     )
-    load["outages"]["allowance"] = allowance
+    load["outages"]["allowance"] = 1.2
     found = samples.read(made.put(tmp_path, replace(point, phase=Phase.SEARCH), load))
-    assert (found.over_bound, found.over_surely) == (over, surely)
+    assert (found.over_bound, found.over_surely) == counts
 
 
 def test_a_run_that_the_lab_voids_is_no_evidence_from_either_side(

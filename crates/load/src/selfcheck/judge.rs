@@ -149,8 +149,9 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
                 .into(),
         );
     }
-    if is_loose(evidence) {
-        let Outages { share_time, share_excluded, allowance, .. } = evidence.outages;
+    let Outages { share_excluded, .. } = evidence.outages;
+    if is_loose(evidence) && share_excluded <= evidence.job.excluded_share_max {
+        let Outages { share_time, allowance, .. } = evidence.outages;
         notes.push(format!(
             "client stopped: for {:.1} % of the time; {:.0} % of the requests are excluded, so \
              quantiles are upper bounds, at most {:.0} % too high",
