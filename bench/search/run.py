@@ -51,9 +51,9 @@ class Found:
     cpu_s: float
 
 
-def one(job: tuple[str, int, str]) -> Found:
-    """One search on one queue."""
-    name, seed, profile = job
+def one(job: tuple[str, int, str, float]) -> Found:
+    """One search on one queue, by a client that stands still for a share of the time."""
+    name, seed, profile, stopped = job
     queue = next(queue for queue in QUEUES if queue.name == name)
     began_s = time.process_time()
     study = spec.load(
@@ -65,7 +65,7 @@ def one(job: tuple[str, int, str]) -> Found:
             'services.memcached.measure=["sweep", "max_load"]',
         ),
     )
-    served = Served(queue=queue, seed=seed)
+    served = Served(queue=queue, seed=seed, stopped=stopped)
     outcomes: list[Outcome] = []
     while point := next_point(study, outcomes):
         outcomes.append(served.measure(point))
@@ -113,6 +113,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first search (1)")
     parser.add_argument("--profile", default="quick", help="quick, standard or full (quick)")
     parser.add_argument("--only", default="", help="name of one queue")
+    parser.add_argument("--stopped", type=float, default=0.0, help="of the client's time (0)")
     parser.add_argument("--processes", type=int, default=2, help="at a time (2)")
     asked = parser.parse_args()
     print(
@@ -125,7 +126,9 @@ def main() -> int:
             if asked.only and queue.name != asked.only:
                 continue
             seeds = range(asked.seed, asked.seed + asked.searches)
-            found = list(pool.map(one, [(queue.name, seed, asked.profile) for seed in seeds]))
+            found = list(
+                pool.map(one, [(queue.name, seed, asked.profile, asked.stopped) for seed in seeds])
+            )
             print(row(queue, found), flush=True)
             kept += found
     RUNS.mkdir(exist_ok=True)

@@ -18,12 +18,54 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from sojourn.plan.points import Outcome, Point
+from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.samples.clusters import of_times
 
 Floats = NDArray[np.float64]
+
+STOP_MEAN_S, STOP_LEAST_S = 1.5e-3, 0.2e-3
+RECOVERY = 1.4  # of the mean: about the 90th percentile
+EXCLUDED_MAX = 0.5  # of the requests; more, and a run is void but for its side (M33)
+ALLOWED = 1.05  # more than this factor of allowance makes an upper bound (M33)
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """When the client stands still: begins and ends, s, ascending and disjoint."""
+
+    begin: Floats
+    end: Floats
+
+    @classmethod
+    def drawn(cls, share: float, seconds: float, rng: Generator) -> Stops:
+        """Stops of 0.2 to 30 ms, mean 1.5 ms, that take this share of the time."""
+        gap_s = STOP_MEAN_S * (1 - share) / share
+        count = int(2 * seconds * share / STOP_MEAN_S) + 10
+        lengths = np.minimum(
+            STOP_LEAST_S + rng.exponential(STOP_MEAN_S - STOP_LEAST_S, count), 0.03
+        )
+        begin = np.cumsum(rng.exponential(gap_s, count)) + np.concatenate(
+            [[0], lengths.cumsum()[:-1]]
+        )
+        return cls(begin, begin + lengths)
+
+    def after(self, at: Floats) -> Floats:
+        """These times, or the end of the stop in which they lie."""
+        stop = np.searchsorted(self.begin, at, side="right") - 1
+        ends = np.where(stop >= 0, self.end[np.maximum(stop, 0)], -np.inf)
+        return np.asarray(np.maximum(at, ends), np.float64)
+
+    def reach(self, at: Floats, load: float, p99_s: float) -> NDArray[np.bool_]:
+        """Which due times a stop reached, by the rule of `crates/load/src/outage.rs` (M27, M33)."""
+        lengths = self.end - self.begin
+        begin = self.begin - np.minimum(lengths, p99_s)
+        end = np.maximum.accumulate(
+            self.end + RECOVERY * min(load / max(1e-9, 1 - load), 20) * lengths
+        )
+        last = np.searchsorted(begin, at, side="right") - 1
+        return np.asarray((last >= 0) & (at < end[np.maximum(last, 0)]), np.bool_)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +91,13 @@ class Queue:
     slow: tuple[float, float, float] | None = None
 
     def run(
-        self, rps: float, seconds: float, rng: Generator, *, capacity: float = 1.0
+        self,
+        rps: float,
+        seconds: float,
+        rng: Generator,
+        *,
+        capacity: float = 1.0,
+        stops: Stops | None = None,
     ) -> tuple[Floats, Floats]:
         """Arrivals (s, ascending) and sojourn times (s) of an open-loop Poisson run."""
         count = rng.poisson(rps * seconds)
@@ -57,11 +105,13 @@ class Queue:
         work = np.ones(count) if self.is_fixed else rng.exponential(1.0, count)
         work = work / (self.rate_rps * capacity)
         time, able = self._capacity(seconds, rng)
-        arrived = np.interp(at, time, able)
+        sent = stops.after(at) if stops else at
+        arrived = np.interp(sent, time, able)
         served = np.cumsum(work)
         before = np.concatenate([[0.0], served[:-1]])
         done = served + np.maximum.accumulate(arrived - before)
-        return at, np.interp(done, able, time) - at
+        ended = np.interp(done, able, time)
+        return at, (stops.after(ended) if stops else ended) - at
 
     def _capacity(self, seconds: float, rng: Generator) -> tuple[Floats, Floats]:
         """Corners of C(t): times and the work that could have been done until then, s."""
@@ -116,11 +166,13 @@ class Served:
     Attributes:
         restart_sd: standard deviation of the capacity between starts, as a ratio.
         seed: of all draws; one search.
+        stopped: share of the time in which the client stands still.
     """
 
     queue: Queue
     restart_sd: float = 0.05
     seed: int = 1
+    stopped: float = 0.0
     last_life: str = ""
     lives: dict[str, float] = field(default_factory=dict)
 
@@ -136,13 +188,36 @@ class Served:
         if point.offered_rps is None:
             return replace(ideal, wall_s=wall_s)
         whole_s = point.warmup_s + point.measure_s
-        at, sojourn = self.queue.run(point.offered_rps, whole_s, rng, capacity=capacity)
+        stops = Stops.drawn(self.stopped, 2 * whole_s, rng) if self.stopped else None
+        at, sojourn = self.queue.run(
+            point.offered_rps, whole_s, rng, capacity=capacity, stops=stops
+        )
         kept = at >= point.warmup_s
-        misses_ns = 1e9 * at[kept][sojourn[kept] > self.queue.bound_s]
-        return replace(
+        due = int(kept.sum())
+        if stops and due:
+            p99_s = float(np.quantile(sojourn[kept], 0.99))
+            kept &= ~stops.reach(at, point.offered_rps / rate, p99_s)
+        return self._counted(ideal, at[kept], sojourn[kept], due, wall_s)
+
+    def _counted(
+        self, ideal: Outcome, at: Floats, sojourn: Floats, due: int, wall_s: float
+    ) -> Outcome:
+        """The misses as generator and lab count them; `due`: requests before any was excluded."""
+        bound_s = self.queue.bound_s
+        misses_ns = 1e9 * at[sojourn > bound_s]
+        excluded = 1 - len(at) / max(1, due)
+        allowance = 1 + 0.5 * excluded
+        is_one_sided = allowance > ALLOWED
+        is_void = excluded > EXCLUDED_MAX
+        surely = 0 if is_void else int((sojourn > bound_s * allowance).sum())
+        found = replace(
             ideal,
-            requests=int(kept.sum()),
+            requests=len(at),
             over_bound=len(misses_ns),
-            clusters=of_times(misses_ns, len(misses_ns), 1e9 * self.queue.bound_s),
+            over_surely=surely if is_one_sided else None,
+            clusters=of_times(misses_ns, len(misses_ns), 1e9 * bound_s),
             wall_s=wall_s,
         )
+        if len(at) and not is_void:
+            return found
+        return replace(found, verdict=Verdict.UNKNOWN, over_surely=surely if len(at) else None)

@@ -23,6 +23,7 @@ OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows nothing
 BEHIND_MIN, BEHIND_STOPS = 0.02, 3.0  # share not completed: in any case, and for each share stopped
 _NEIGHBOUR = re.compile(r"neighbour(_\d+)?")  # keys of host.json, one for each
+EXCLUDED_MAX = 0.5  # of the requests; what stops leave is known up to it (M33)
 QOS = "qos"  # as the generator's reasons begin that are about the target alone
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
@@ -132,11 +133,15 @@ def surely(folder: Path, result: LoadResult) -> int:
     """Requests that missed the bound by more than all that the client can have added (M3, M33).
 
     Had each request been as late as the latest, every completion would have been late by that and
-    no more (Lindley's recursion). A reply waits for the next poll. Exclusion leaves a factor.
+    no more (Lindley's recursion). A reply waits for the next poll. Exclusion leaves a factor, which
+    is known up to the share of requests that may be excluded; beyond it none is certain.
     """
+    if result.outages.share_excluded > float(result.job.get("excluded_share_max", EXCLUDED_MAX)):
+        return 0
     span = result.sojourn_ns
+    doubts = [why for why in result.reasons if not why.startswith(QOS)]
     late_ns = result.lateness_ns or 0.0
-    if result.lateness and result.lateness_ns is None:
+    if (result.lateness or doubts) and result.lateness_ns is None:
         late_ns = (result.pick_up_ns.max or 0.0) + (result.checks.poll_gap_max_ns or 0.0)
     most_ns = (units.parse_ns(str(result.job["qos_bound"])) + late_ns) * result.outages.allowance
     return int(span.histogram(f"{folder / LOAD} sojourn_ns.hdr").over(most_ns)) + span.lost

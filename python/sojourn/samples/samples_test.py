@@ -152,6 +152,9 @@ def test_misses_beyond_lag_and_allowance_are_the_services_own(
         times, upper_bounds=True, job={"qos_bound": bound, "qos_quantile": 0.5}, **late
     )
     load["outages"]["allowance"] = 1.2
+    void = {**load, "outages": {**load["outages"], "share_excluded": 0.51}}
+    folder = made.put(tmp_path / "void", replace(point, phase=Phase.SEARCH), void)
+    assert samples.read(folder).over_surely == 0, "how much stops add is not known there"
     found = samples.read(made.put(tmp_path, replace(point, phase=Phase.SEARCH), load))
     assert (found.over_bound, found.over_surely) == counts
 
