@@ -12,6 +12,7 @@ from sojourn.analysis import load_point, runs
 from sojourn.analysis.findings import LoadPoint, Qos
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.testing import measured
+from sojourn.analysis.times import from_values
 from sojourn.plan import Phase, Point, Verdict
 from sojourn.plan.posterior import Posterior
 
@@ -190,3 +191,26 @@ def test_the_most_frequent_reason_comes_first() -> None:
 
     point = gathered(because("a"), because("b", "c"), because("b"))
     assert point.reasons == ("b", "a", "c")
+
+
+def apart(judged: Judged, share: float) -> Judged:
+    """The same run, of whose requests the slowest `share` were due while others had the CPU."""
+    times = judged.measured.sojourn
+    below = np.sort(times.hi_ns.repeat(times.count))[: round(times.n * (1 - share))]
+    return replace(judged, measured=replace(judged.measured, undisturbed=from_values(below)))
+
+
+def test_what_no_stop_of_the_server_reached_stands_beside_what_was_experienced() -> None:
+    found = gathered(apart(run(1e5), 0.1), apart(run(1e5, seed=1), 0.1))
+    whole = next(e for e in found.quantiles if e.q == 0.99)
+    assert found.undisturbed is not None
+    assert found.undisturbed.q == 0.99
+    assert found.disturbed_share == pytest.approx(0.1, abs=0.01)
+    # Without the slowest tenth p99 is the quantile 0.99 · 0.9 of the whole: ln 9.17 over ln 100.
+    assert found.undisturbed.value == pytest.approx((whole.value or 0) * 2.216 / 4.605, rel=0.05)
+
+
+def test_one_reading_is_enough_where_next_to_nothing_was_disturbed_or_nobody_watched() -> None:
+    assert gathered(apart(run(1e5), 0.005)).undisturbed is None
+    found = gathered(run(1e5))
+    assert (found.undisturbed, found.disturbed_share) == (None, 0.0)

@@ -142,6 +142,28 @@ def not_believed(service: ServiceFinding) -> str:
     return f"Not believed at {_listed(parts)}: numbers in brackets decide nothing."
 
 
+def undisturbed(service: ServiceFinding) -> str:
+    """Both readings of the loads at which others had the server's CPUs most often (M29); "" if none.
+
+    As experienced is the number everywhere else; undisturbed is what the service itself does.
+    """
+    found = [point for point in service.points if point.undisturbed is not None]
+    found = sorted(found, key=lambda point: -point.disturbed_share)[:PLACES]
+    parts = []
+    for point in sorted(found, key=lambda point: point.fraction):
+        q = point.undisturbed.q if point.undisturbed else None
+        own = point.undisturbed.value if point.undisturbed else None
+        parts.append(
+            f"{show.load(point.fraction)} load {known.of_load(point, q).shown} and "
+            f"{show.time(own)} ({show.share(point.disturbed_share)} of requests disturbed)"
+        )
+    if not parts:
+        return ""
+    tail = show.quantile(found[0].undisturbed.q if found[0].undisturbed else None)
+    head = f"Others kept the server's CPUs from it. {tail} as experienced and undisturbed"
+    return f"{head}: at {_listed(parts)}."
+
+
 def _first(point: LoadPoint) -> list[str]:
     """The first reason of each run that has one."""
     return [run.reasons[0] for run in point.runs if run.reasons]

@@ -59,6 +59,19 @@ def test_a_borderline_load_shows_its_probability_where_the_verdict_would_be(reas
     assert people.chance(base.points[7]) == ""
 
 
+def test_where_others_had_the_servers_cpus_both_readings_are_said() -> None:
+    base = testing.memcached()
+    assert people.undisturbed(base) == ""
+    apart = replace(next(e for e in base.points[3].quantiles if e.q == 0.99), value=5e4)
+    disturbed = replace(base.points[3], undisturbed=apart, disturbed_share=0.28)
+    found = replace(base, points=(*base.points[:3], disturbed, *base.points[4:]))
+    said = people.undisturbed(found)
+    assert "40 % load" in said
+    assert "and 50.0 µs (28 % of requests disturbed)" in said
+    whole = text(replace(testing.findings(), services=(found,)))
+    assert " ".join(said.split()) in " ".join(whole.split())
+
+
 def test_a_load_without_its_tail_is_an_arrow_upwards_in_the_plot() -> None:
     lines = text(testing.findings()).splitlines()
     start = lines.index("nginx " + "=" * 74)

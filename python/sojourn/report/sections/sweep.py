@@ -91,6 +91,7 @@ def _table(service: ServiceFinding, width: int) -> Iterator[str]:
     if any(people.chance(point) for point in service.points):
         yield "P: the probability that this load meets the target; it is borderline"
     yield from textwrap.wrap(people.not_believed(service), width)
+    yield from textwrap.wrap(people.undisturbed(service), width)
 
 
 def _short(point: LoadPoint, asked: float | None) -> str:
