@@ -72,7 +72,7 @@ def arguments() -> argparse.Namespace:
 def serving(law: str) -> Iterator[int]:
     """The synthetic service on the server's CPU; yields its port."""
     port = free_port()
-    line = ["chrt", "-f", "10", str(BIN / "sojourn-serve"), "--cpus", str(SERVER_CPU),
+    line = ["nice", "-n", "-15", str(BIN / "sojourn-serve"), "--cpus", str(SERVER_CPU),
             "--protocol", "echo", "--service", law, "--port", str(port)]  # fmt: skip
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -99,7 +99,7 @@ def stopped(share: float, seed: int) -> Iterator[None]:
 def run(port: int, rate: float, seconds: int, out: Path, *, seed: int) -> dict[str, Any]:
     """One run of the generator on its CPU."""
     out.unlink(missing_ok=True)
-    line = [BIN / "sojourn-load", f"echo://127.0.0.1:{port}", "--rate", f"{rate:.0f}",
+    line = ["nice", "-n", "-15", BIN / "sojourn-load", f"echo://127.0.0.1:{port}", "--rate", f"{rate:.0f}",
             "--duration", f"{seconds}s", "--connections", "64", "--seed", str(seed),
             "--wait", "spin", "--cpus", str(CLIENT_CPU), "--json", out]  # fmt: skip
     subprocess.run(

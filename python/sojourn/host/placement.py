@@ -76,7 +76,7 @@ ONE_CORE = Shared(
 CLIENT_WITH_LAB = Shared(
     what="client and lab share a CPU",
     effect="when the lab or the machine's own tasks run, the client stops: logged as an outage and "
-    "excluded; above 1 % of the time the point is unknown",
+    "excluded; where half of the requests had to be excluded the point is unknown",
 )
 LAB_ON_SIBLING = Shared(
     what="the lab runs on the client's hyper-thread sibling",

@@ -21,7 +21,7 @@ const SECONDS: u64 = 10;
 enum Law {
     Exponential,
     Constant,
-    /// Exponential, and the server itself stands still for 5 to 20 ms, four times in 10 s.
+    /// Exponential, and the server itself stands still for 1 to 5 ms, ten times a second.
     Vacations,
 }
 
@@ -36,6 +36,8 @@ enum Stops {
     Long,
     /// The usual ones, of which nine in ten lie within a tenth of the time.
     Clustered,
+    /// 1 to 5 ms: those of the server itself.
+    Halts,
 }
 
 impl Stops {
@@ -44,6 +46,7 @@ impl Stops {
             Self::Usual | Self::Clustered => (0.2 - 1.3 * unit.ln()).min(30.0),
             Self::Short => 0.2 + 0.8 * unit,
             Self::Long => 10.0 + 20.0 * unit,
+            Self::Halts => 1.0 + 4.0 * unit,
         };
         (ms * MS as f64) as u64
     }
@@ -53,6 +56,7 @@ impl Stops {
             Self::Usual | Self::Clustered => 1.5,
             Self::Short => 0.6,
             Self::Long => 20.0,
+            Self::Halts => 3.0,
         }
     }
 
@@ -94,7 +98,7 @@ fn queue(law: Law, load: f64, stops: &[Outage], seed: u64) -> Measurement {
     let mut run = fake::run(Job { seed, rate, duration, ..fake::job() }, 0, 0);
     let mut rng = stream(seed, "service", 0);
     let halts = match law {
-        Law::Vacations => Stops::Long.draw(0.005, seed + 1000),
+        Law::Vacations => Stops::Halts.draw(0.03, seed + 1000),
         _ => Vec::new(),
     };
     let ThreadMeasurement { plan, marks, outages, .. } = &mut run.threads[0];
