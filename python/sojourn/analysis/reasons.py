@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 TITLE_WORDS = 3  # of a check's name; a longer beginning is a sentence
-WORDS_MAX = 28  # characters of a reason in a line
+WORDS_MAX = 24  # characters of a reason in a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def short(reason: str, most: int = WORDS_MAX) -> str:
     >>> short("server stopped: the hypervisor took 4.1 % of the time, 1.0 % may be")
     'server stopped 4.1 %'
     >>> short("memcached ended with exit code 1 while load ran, saying: out of memory")
-    'memcached ended with exit…'
+    'memcached ended with…'
     """
     kind, amount = about(reason), share(reason)
     words = kind.words if kind else topic(reason)

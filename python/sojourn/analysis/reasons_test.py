@@ -44,7 +44,7 @@ def test_the_amount_is_the_first_share_of_the_reason() -> None:
 
 
 def test_a_sentence_of_its_own_is_cut_to_its_length() -> None:
-    assert reasons.short("x" * 80) == "x" * 27 + "…"
+    assert reasons.short("x" * 80) == "x" * 23 + "…"
     assert reasons.short("neighbour batch:xz did not hold its intensity: 3 of 5") == (
         "neighbour not held"
     )

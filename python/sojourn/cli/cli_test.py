@@ -17,7 +17,8 @@ from sojourn import spec
 from sojourn.cli.app import app, main
 from sojourn.cli.live import Display
 from sojourn.cli.plain import plain
-from sojourn.cli.words import outcome_words, point_words
+from sojourn.cli.point_line import line
+from sojourn.cli.words import chance, point_words
 from sojourn.errors import Exit
 from sojourn.plan import Outcome, Phase, Verdict, next_point
 from sojourn.plan.rehearse import imagine
@@ -187,17 +188,19 @@ def test_progress_says_what_is_measured_and_what_became_of_it() -> None:
     probe = next(o for o in played if o.point.phase is Phase.SEARCH)
     assert point_words(probe.point) == "memcached search   50 % 50.0k/s"
     said = {
-        o.offered_rps: float(
-            outcome_words(study, o, played)[1].removeprefix("meets the target: P =")
-        )
+        o.offered_rps: chance(study, o, played) or 0.0
         for o in played
         if o.point.phase is Phase.SEARCH
     }
     assert said[min(said)] > 0.9
     assert said[max(said)] < 0.1
     assert [said[rps] for rps in sorted(said)] == sorted(said.values(), reverse=True)
-    doubtful = replace(probe, verdict=Verdict.UNKNOWN, reasons=("client stopped", "more"))
-    assert outcome_words(study, doubtful, played)[1:] == ("unknown", "client stopped")
+    low = next(o for o in played if o.offered_rps == min(said))
+    held = line(study, low, played, place="3/9")
+    assert (held.word, held.after) == ("holds", f"  P = {said[min(said)]:.2f}")
+    doubtful = replace(probe, verdict=Verdict.UNKNOWN, reasons=("client stopped: for 3 %", "more"))
+    doubted = line(study, doubtful, played, place="3/9")
+    assert (doubted.word, doubted.after) == ("unknown", "  client stopped 3 %")
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

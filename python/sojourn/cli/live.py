@@ -19,14 +19,15 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import host, run, store
-from sojourn.cli.words import outcome_words, point_words, served, so_far
+from sojourn.cli import point_line
+from sojourn.cli.words import point_words, served, so_far
 from sojourn.plan import Outcome, Point, Rehearsal, rehearse
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns, show_s
 
 LAST = 6
 BEFORE = ("turn", "preflight")  # steps of the machine, before there is a point
-_MARKS = {"holds": "green", "pass": "green", "violated": "red", "fail": "red"}
+_MARKS = {"holds": "green", "violated": "red"}
 
 
 class Display:
@@ -122,18 +123,21 @@ class Display:
     def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
         """Show what became of the point."""
         self.kept = len(outcomes)
-        numbers, word, reason = outcome_words(self._study, outcome, outcomes)
         total = len(outcomes) + max(0, self._ahead - 1)
         self._take_stock(outcome.point, outcomes)
-        line = Text(f"{len(outcomes):>3}/{total:<3} {point_words(outcome.point)}  {numbers}  ")
-        line.append(word, style=_MARKS.get(word, "yellow"))
-        line.append(f"  {reason}" if reason else "", style="dim")
-        if self._console.is_terminal:
+        is_drawn = self._console.is_terminal  # then the answer so far stands below all points
+        answer = "" if is_drawn else self._so_far.get(served(self._study, outcome.point), "")
+        made = point_line.line(
+            self._study, outcome, outcomes, place=f"{len(outcomes):>3}/{total}", so_far=answer
+        )
+        line = Text(made.before)
+        line.append(made.word, style=_MARKS.get(made.word, "yellow"))
+        line.append(made.after, style="dim")
+        if is_drawn:
             self._last.append(line)
             self._draw()
-            return
-        answer = self._so_far.get(served(self._study, outcome.point))
-        self._say(Text(f"{line.plain}  {answer}") if answer else line)
+        else:
+            self._say(line)
 
     def _take_stock(self, point: Point, outcomes: Sequence[Outcome]) -> None:
         """What the search of a service says so far; nothing before there is anything to say."""

@@ -138,6 +138,8 @@ def run(
         from sojourn.analysis.questions import flat
 
         put_json({"record": done.path, "pages": done.pages, **plain(flat(done.findings))})
+        if not quiet:
+            _say_lost(done.findings)
     else:
         _tell(done.findings)  # its last line is what to run next
     return _EXITS[str(done.findings.verdict)]
@@ -160,6 +162,14 @@ def _tell(findings: Findings) -> None:
 
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
     typer.echo(report.text(findings, width, color=sys.stdout.isatty()))
+
+
+def _say_lost(findings: Findings) -> None:
+    """What the report says of runs that are not believed."""
+    from sojourn.report import people
+
+    for sentence in people.lost(findings.points):
+        say(sentence)
 
 
 def _command(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sojourn.analysis.words import load_share
-from sojourn.plan import Outcome, Point, Progress, Verdict, design, progress, questions
+from sojourn.plan import Outcome, Point, Progress, design, progress, questions
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import short
-from sojourn.units import show_count, show_ns
+from sojourn.units import show_count
 
 
 def served(study: Study, point: Point) -> str:
@@ -22,27 +22,15 @@ def served(study: Study, point: Point) -> str:
 def point_words(point: Point) -> str:
     """`memcached sweep  70 %  84.0k/s  threads=2`: what is measured."""
     levels = [f"{short(k)}={level_text(v)}" for k, v in point.setting.whole_plot.items()]
-    return "  ".join([_load_words(point), *levels])
+    return "  ".join([f"{point.service} {point.phase} {load_words(point)}", *levels])
 
 
-def _load_words(point: Point) -> str:
-    share = "" if point.fraction is None else f"{load_share(point.fraction):>6}"
+def load_words(point: Point) -> str:
+    """`  70 % 84.0k/s`, or `closed loop`."""
     if point.offered_rps is None:
-        return f"{point.service} {point.phase} closed loop"
-    return f"{point.service} {point.phase} {share} {show_count(point.offered_rps)}/s"
-
-
-def outcome_words(
-    study: Study, outcome: Outcome, outcomes: Sequence[Outcome]
-) -> tuple[str, str, str]:
-    """What became of it: its numbers, a word, and the reason if there is one."""
-    numbers = f"{show_count(outcome.achieved_rps)}/s"
-    if outcome.point.offered_rps is not None:
-        numbers += f"  mean {_time(outcome.mean_ns)}  p99 {_time(outcome.p99_ns)}"
-    reason = outcome.reasons[0] if outcome.reasons else ""
-    if outcome.verdict is Verdict.UNKNOWN:
-        return numbers, "unknown", reason
-    return numbers, _decision(study, outcome, outcomes) or str(outcome.verdict), ""
+        return "closed loop"
+    share = "" if point.fraction is None else f"{load_share(point.fraction):>6}"
+    return f"{share} {show_count(point.offered_rps)}/s"
 
 
 def so_far(study: Study, point: Point, outcomes: Sequence[Outcome]) -> str:
@@ -52,17 +40,13 @@ def so_far(study: Study, point: Point, outcomes: Sequence[Outcome]) -> str:
     return ", ".join(text for text in said if text)
 
 
-def _decision(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
-    """What all runs so far say about this load, which is one answer for log, page and record."""
+def chance(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> float | None:
+    """By all runs so far, how probable it is that this load meets its target, or None."""
     known = _known(study, outcome.point, outcomes)
-    said = (question.said_of(known, outcome) for question in questions.KINDS.values())
-    return ", ".join(text for text in said if text)
+    each = (question.chance_of(known, outcome) for question in questions.KINDS.values())
+    return next((one for one in each if one is not None), None)
 
 
 def _known(study: Study, point: Point, outcomes: Sequence[Outcome]) -> Progress:
     group = design.group_of(study, point, outcomes)
     return progress(group.study, group.study.service(group.service), group.outcomes)
-
-
-def _time(ns: float | None) -> str:
-    return "-" if ns is None else show_ns(ns)

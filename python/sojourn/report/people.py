@@ -10,6 +10,7 @@ from itertools import starmap
 
 from sojourn.analysis import reasons
 from sojourn.analysis.findings import CheckRow, Estimate, LoadPoint, ServiceFinding
+from sojourn.analysis.point_row import PointRow
 from sojourn.analysis.reasons import topic
 from sojourn.plan.points import Verdict
 from sojourn.report import show
@@ -173,8 +174,13 @@ def _listed(names: Sequence[str]) -> str:
     return show.listed(tuple(names), PLACES)
 
 
-def doubts(service: ServiceFinding) -> list[Doubt]:
-    """Everything at this service that decides nothing or needs a remark, most frequent first."""
+def doubts(service: ServiceFinding, *, has_runs: bool = True) -> list[Doubt]:
+    """Everything at this service that decides nothing or needs a remark, most frequent first.
+
+    Args:
+        service: of which.
+        has_runs: also why single runs are not believed; else `lost` has it.
+    """
     said: list[tuple[str, str]] = []
     for point in service.points:
         doubted = [r for run in point.runs if not run.is_believed for r in run.reasons]
@@ -185,8 +191,43 @@ def doubts(service: ServiceFinding) -> list[Doubt]:
             remarks += [e.refused for e in point.quantiles if e.refused]
         if point.is_bimodal:
             remarks.append("bimodal: restarts fall into two groups (M15)")
-        said += [(f"{show.share(point.fraction)} load", r) for r in (*doubted, *remarks)]
+        told = (*doubted, *remarks) if has_runs else remarks
+        said += [(f"{show.share(point.fraction)} load", r) for r in told]
     return grouped([(where, reason) for where, reason in said if topic(reason) != QOS])
+
+
+def lost(points: Sequence[PointRow]) -> list[str]:
+    """Runs that are not believed, a sentence for all that share the reason, most frequent first.
+
+    The first one ends with the action that would help most. A run counts once, by its first reason.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in points:
+        if not row.is_believed:
+            why = row.reasons[0] if row.reasons else "nothing was measured"
+            found[topic(why)].append(why)
+    ordered = sorted(found.values(), key=len, reverse=True)
+    sentences = [_lost(some, len(points)) for some in ordered]
+    about = reasons.about(ordered[0][0]) if ordered else None
+    if about and about.action:
+        sentences[0] += f" What would help most: {about.action}."
+    return sentences
+
+
+def _lost(some: Sequence[str], of: int) -> str:
+    """Runs that share a reason, with that of the middle one in full."""
+    ordered = sorted(some, key=lambda reason: reasons.share(reason) or 0.0)
+    middle = reasons.sentence(ordered[len(ordered) // 2])
+    words, one = known.spanned(some), len(some) == 1
+    who = f"{len(some)} of {of} runs {'is' if one else 'are'} not believed"
+    if middle in words:
+        return f"{who}: {middle}."
+    return f"{who}: {words}. {'In full' if one else 'For instance'}: {middle}."
+
+
+def is_of_lost(reason: str, points: Sequence[PointRow]) -> bool:
+    """Whether a reason of a study or service is that of a run which `lost` has."""
+    return any(reason.endswith(r) for row in points if not row.is_believed for r in row.reasons)
 
 
 def check_doubts(checks: Sequence[CheckRow]) -> list[Doubt]:

@@ -84,9 +84,12 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
 
 def _doubted(findings: Findings, width: int) -> Iterator[str]:
     """Everything that speaks against the numbers above, in one place."""
-    said = list(_judged(findings.reasons, width))
+    said = [line for lost in people.lost(findings.points) for line in _item(lost, width)]
+    rest = [r for r in findings.reasons if not people.is_of_lost(r, findings.points)]
+    said += _judged(rest, width)
     for service in findings.services:
-        said += _doubts(people.doubts(service), width, of=f"{service.service}: ")
+        doubts = people.doubts(service, has_runs=not findings.points)
+        said += _doubts(doubts, width, of=f"{service.service}: ")
     for kind in KINDS.values():
         said += _doubts(kind.study_doubts(findings), width)
     said += [

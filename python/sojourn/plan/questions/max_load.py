@@ -86,12 +86,12 @@ class MaxLoad(Question):
             f"so far ≈ {show_count(estimate)}/s ({between})" if estimate else f"so far {between}/s"
         )
 
-    def said_of(self, known: Known, outcome: Outcome) -> str:
+    def chance_of(self, known: Known, outcome: Outcome) -> float | None:
         """What all runs so far say about a load: one answer for log, page and record."""
         kept = search_of(known)
         if kept is None or kept.posterior is None or not outcome.offered_rps:
-            return ""
-        return f"meets the target: P = {kept.posterior.holds_at(outcome.offered_rps):.2f}"
+            return None
+        return float(kept.posterior.holds_at(outcome.offered_rps))
 
     def rehearsed(
         self, study: Study, point: Point, played: Sequence[Outcome], fresh_s: float

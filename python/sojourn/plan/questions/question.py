@@ -144,10 +144,13 @@ class Question(ABC):
         del known
         return ""
 
-    def said_of(self, known: Known, outcome: Outcome) -> str:
-        """What all runs together say about the load of one; "" if nothing beyond its verdict."""
+    def chance_of(self, known: Known, outcome: Outcome) -> float | None:
+        """By all runs together, the probability that the load of one meets its target.
+
+        None: they say nothing beyond the verdict of the run.
+        """
         del known, outcome
-        return ""
+        return None
 
     def rehearsed(
         self, study: Study, point: Point, played: Sequence[Outcome], fresh_s: float

@@ -123,11 +123,11 @@ def _plot(service: ServiceFinding, width: int) -> Iterator[str]:
 
 
 def _runs(service: ServiceFinding, q: float) -> Iterator[plot.Mark]:
-    """Believed runs as dots; of those that are not, a cross for each."""
+    """Believed numbers of runs as dots; of runs that are not believed, a cross for each."""
     for point in service.points:
         for run in point.runs:
             own = known.of_one(run, q)
-            if own.ns is not None:
+            if own.ns is not None and own.sort is not Sort.AT_LEAST:
                 sign = "x" if own.sort is Sort.DOUBTED else "."
                 yield plot.Mark(x=point.fraction, y=own.ns, sign=sign)
 

@@ -1,0 +1,137 @@
+"""What became of a point, in one line of at most 110 characters.
+
+The place in the plan, the load, the p99, the verdict and its three words stand in every line; the
+service, levels and what all runs say so far are shortened to the room that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.analysis import reasons
+from sojourn.analysis.load_point import SURE
+from sojourn.cli.words import chance, load_words
+from sojourn.plan import Outcome, Point, Verdict, design
+from sojourn.plan.setting import level_text
+from sojourn.spec import Study
+from sojourn.spec.levels import Level, short
+from sojourn.units import show_count, show_ns
+
+WIDTH = 110
+SERVICE, LEVEL = 14, 8  # characters that a name and a level keep at least, where they are longer
+AGAIN = "again"  # the point was measured before, and was not believed
+BORDERLINE = "borderline"
+_TAIL = 0.99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line in three parts: what was measured, the verdict in a word, and what belongs to it."""
+
+    before: str
+    word: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        """The whole."""
+        return f"{self.before}{self.word}{self.after}"
+
+
+def line(
+    study: Study, outcome: Outcome, outcomes: Sequence[Outcome], *, place: str, so_far: str = ""
+) -> Line:
+    """One point.
+
+    Args:
+        study: with its factors.
+        outcome: of the point.
+        outcomes: all so far, this one included.
+        place: in the plan: `14/42`.
+        so_far: what all runs of its combination say; left out where there is no room.
+    """
+    point = outcome.point
+    word, why = _verdict(study, outcome, outcomes)
+    again = AGAIN if point.key != point.cell.key() else ""
+    fixed = [place, load_words(point), again, p99(outcome), word, why]
+    room = WIDTH + 2 - sum(len(part) + 2 for part in fixed if part)  # no gap after the last
+    service = _cut(point.service, max(SERVICE, room - LEVEL))
+    room -= len(service) + 1
+    phase = str(point.phase) if len(point.phase) + 1 <= room else ""
+    room -= len(phase) + 1 if phase else 0
+    levels = shortened(_levels(study, point), room - 2)
+    room -= len(levels) + 2 if levels else 0
+    after = [why, so_far if len(so_far) + 2 <= room else ""]
+    what = " ".join(part for part in (service, phase, load_words(point)) if part)
+    before = [place, what, levels, again, p99(outcome)]
+    return Line(
+        before="  ".join(part for part in before if part) + "  ",
+        word=word,
+        after="".join(f"  {part}" for part in after if part),
+    )
+
+
+def p99(outcome: Outcome) -> str:
+    """`p99 145 µs`, `p99 ≤145 µs`, `p99 (145 µs)` if it is not believed; the rate of a peak."""
+    if outcome.point.offered_rps is None:
+        said = f"{show_count(outcome.achieved_rps)}/s"
+        return f"({said})" if outcome.verdict is Verdict.UNKNOWN else said
+    found = outcome.p99_ns
+    if found is None:
+        is_lost = outcome.lost > (1 - _TAIL) * outcome.requests
+        return "p99 never" if is_lost else "p99 –"
+    if outcome.verdict is Verdict.UNKNOWN:
+        return f"p99 ({show_ns(found)})"
+    return f"p99 {'≤' if outcome.is_upper_bound else ''}{show_ns(found)}"
+
+
+def _verdict(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> tuple[str, str]:
+    """The verdict in a word, by all runs so far where they decide, and what belongs to it."""
+    if outcome.verdict is Verdict.UNKNOWN:
+        why = reasons.short(outcome.reasons[0]) if outcome.reasons else "nothing was measured"
+        return outcome.verdict.value, why
+    likely = chance(study, outcome, outcomes)
+    if likely is None:
+        return outcome.verdict.value, ""
+    is_sure = likely >= SURE or likely <= 1 - SURE
+    verdict = Verdict.HOLDS if likely >= SURE else Verdict.VIOLATED
+    return verdict.value if is_sure else BORDERLINE, f"P = {likely:.2f}"
+
+
+def _levels(study: Study, point: Point) -> list[str]:
+    """`threads=2`: of the factors that the service feels, without quotes."""
+    levels = design.own_levels(study, point)
+    return [f"{short(key)}={_level(level)}" for key, level in levels.items()]
+
+
+def _level(level: Level) -> str:
+    return level if isinstance(level, str) else level_text(level)
+
+
+def shortened(parts: Sequence[str], room: int) -> str:
+    """Levels in at most `room` characters: the longest are cut first, then the last left out.
+
+    >>> parts = ("neighbour=batch:xz,where=server,policy=idle", "threads=2")
+    >>> shortened(parts, 60)
+    'neighbour=batch:xz,where=server,policy=idle  threads=2'
+    >>> shortened(parts, 32), shortened(parts, 18), shortened(parts, 3)
+    ('neighbour=batch:xz,w…  threads=2', 'neighb…  threads=2', '')
+    """
+    left = list(parts)
+    while left and _length(left) > room:
+        longest = max(left, key=len)
+        spare = len(longest) - max(LEVEL - 1, len(longest) - (_length(left) - room))
+        if spare > 0 and longest[-1:] != "…":
+            left[left.index(longest)] = _cut(longest, len(longest) - spare)
+        else:
+            left.pop()
+    return "  ".join(left)
+
+
+def _length(parts: Sequence[str]) -> int:
+    return sum(map(len, parts)) + 2 * (len(parts) - 1)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,85 @@
+"""Runs that are not believed: a sentence for all that share the reason, once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from sojourn.analysis.findings import Findings
+from sojourn.analysis.point_row import PointRow
+from sojourn.plan.points import Verdict
+from sojourn.report import page_test, people, testing, text
+
+STOPPED = (
+    "client stopped: the client did not run for 47.5 ms in 28 outages: {} % of the time, 1.00 % "
+    "may be; use a quieter host or CPUs of its own"
+)
+LATE = "timely: 91.3 % of requests were sent within 50.0 µs, 97.5 % must be; lower the rate"
+
+
+def row(n: int, *reasons: str, is_believed: bool = False) -> PointRow:
+    return PointRow(
+        key=f"memcached/sweep/b{n}", service="memcached", levels=(), phase="sweep", repeat=n,
+        fraction=0.5, offered_rps=1e4, achieved_rps=1e4, p50_ns=1e5, p99_ns=2e5,
+        verdict=Verdict.HOLDS if is_believed else Verdict.UNKNOWN, reasons=reasons,
+        is_believed=is_believed,
+    )  # fmt: skip
+
+
+ROWS = (
+    row(0, LATE),
+    *(row(n, STOPPED.format(share), LATE) for n, share in enumerate((1.1, 7.02, 2.4), 1)),
+    row(4, is_believed=True),
+    row(5, "nothing was answered"),
+)
+
+
+def test_runs_count_once_by_their_first_reason_and_the_most_come_first() -> None:
+    first, second, third = people.lost(ROWS)
+    assert first == (
+        "3 of 6 runs are not believed: client stopped 1.1–7 %. For instance: the client did not"
+        " run for 47.5 ms in 28 outages: 2.4 % of the time, 1.00 % may be. What would help most:"
+        " end other programs, or give the client a CPU on which nothing else runs."
+    )
+    assert second.startswith("1 of 6 runs is not believed: client sent late. In full: 91.3 %")
+    assert third == "1 of 6 runs is not believed: nothing was answered."
+    assert sum("What would help most" in said for said in people.lost(ROWS)) == 1
+
+
+def test_where_all_is_believed_nothing_is_said() -> None:
+    assert people.lost(()) == []
+    assert people.lost([row(0, "undecided alone: 3 of 90", is_believed=True)]) == []
+
+
+def study() -> Findings:
+    """A study with these runs, whose service has the reason of one of them too."""
+    base = testing.findings()
+    reasons = (f"memcached: {STOPPED.format(2.4)}", *base.reasons)
+    return replace(base, points=ROWS, reasons=reasons, sections={})
+
+
+def test_the_terminal_says_each_reason_once_and_first() -> None:
+    said = text(study(), 100)
+    doubts = re.sub(r"\s+", " ", said[said.index("to doubt ") :])
+    assert doubts.partition("- ")[2].startswith("3 of 6 runs are not believed: client stopped")
+    assert doubts.count("did not run for") == 1
+    assert doubts.count("sent within") == 1, "nor do services repeat it"
+    assert "nginx: 2 of 10 loads are unknown" in doubts
+    assert "5,230 requests, needs 5,661" in doubts, "what is no run's stays"
+
+
+def test_the_page_says_it_where_the_noise_is() -> None:
+    html = page_test.built(study())
+    noise = html[html.index('id="noise"') : html.index('id="again"')]
+    assert noise.count("3 of 6 runs are not believed: client stopped 1.1–7 %") == 1
+
+
+def test_loads_that_are_not_believed_are_one_sentence() -> None:
+    assert people.not_believed(testing.nginx()) == (
+        "Not believed at 60 % and 90 % load (client sent late): numbers in brackets decide nothing."
+    )
+    html = page_test.built(testing.findings())
+    assert html.count("numbers in brackets decide nothing") == 2, "one for each service"
+    assert "no number:" not in html
+    believed = replace(testing.memcached(), points=testing.memcached().points[:8])
+    assert people.not_believed(believed) == ""
