@@ -26,7 +26,7 @@ const FORM: &str = "sojourn.counters/1";
 ///
 /// The service is a process, its session and all that descend from it. A first line says how often,
 /// then each sample is a line: files of /proc as they were read, with the time of each. A last line
-/// says what that cost. It ends with SIGTERM or ^C, after a last sample.
+/// says what samples cost from the end of the first on. It ends with SIGTERM or ^C, after a last sample.
 #[derive(Debug, Parser)]
 #[command(name = "sojourn-counters", version)]
 pub struct Args {
@@ -92,14 +92,14 @@ fn fault(path: &Path, error: &io::Error) -> Fault {
 }
 
 fn record(args: &Args, wait: &mut dyn FnMut(u64) -> bool, into: &mut impl Write) -> io::Result<()> {
-    let began_ns = Monotonic.now_ns();
     let head = json!({"schema": FORM, "pid": args.pid, "every_ns": args.every});
     writeln!(into, "{head}")?;
     let mut sampler = Sampler::new(args.pid, args.also.clone());
     let (mut every_ns, mut stretched) = (args.every, 0_u64);
+    let (mut cpu_ns, mut wall_ns) = (0, 0); // when the first was taken, which is before the load
     let mut is_over = false;
     let mut last_ns = 0;
-    let mut due_ns = began_ns;
+    let mut due_ns = Monotonic.now_ns();
     while !is_over {
         is_over = wait(due_ns);
         let now_ns = Monotonic.now_ns();
@@ -110,16 +110,17 @@ fn record(args: &Args, wait: &mut dyn FnMut(u64) -> bool, into: &mut impl Write)
         serde_json::to_writer(&mut *into, &sampler.take(every_ns))?;
         writeln!(into)?;
         let cost_ns = thread_cpu_ns() - before_ns;
-        if last_ns > 0 && cost_ns * PARTS > every_ns {
+        if last_ns == 0 {
+            (cpu_ns, wall_ns) = (process_cpu_ns(), Monotonic.now_ns());
+        } else if cost_ns * PARTS > every_ns {
             every_ns = (cost_ns * PARTS).min(STRETCH_MAX * args.every).max(every_ns);
             stretched += 1;
         }
         last_ns = now_ns;
         due_ns = next(due_ns, every_ns, Monotonic.now_ns());
     }
-    let cost = json!({
-        "cpu_ns": process_cpu_ns(), "wall_ns": Monotonic.now_ns() - began_ns, "stretched": stretched,
-    });
+    let (cpu_ns, wall_ns) = (process_cpu_ns() - cpu_ns, Monotonic.now_ns() - wall_ns);
+    let cost = json!({"cpu_ns": cpu_ns, "wall_ns": wall_ns, "stretched": stretched});
     writeln!(into, "{cost}")
 }
 
