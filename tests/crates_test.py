@@ -18,7 +18,7 @@ CRATES = Path(__file__).parent.parent / "crates"
 LAYERS = (
     ("base",),
     ("workload",),
-    ("load", "noise", "query", "serve", "sim", "trace"),
+    ("counters", "load", "noise", "query", "serve", "sim", "trace"),
     ("sched",),
     ("tools",),
 )

@@ -88,7 +88,7 @@ def state(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(state: Path) -> Iterator[run.Session]:
-    with run.Session(host.read(sample_s=0), state=state) as made:
+    with run.Session(host.read(sample_s=0), state=state, every_s=1.0) as made:
         yield made
 
 

@@ -150,7 +150,8 @@ def main() -> None:
         if event.step == "measure":
             (folder / "measuring").touch()
 
-    with run.Session(host.read(sample_s=0), show=tell, state=state) as session:
+    facts = host.read(sample_s=0)
+    with run.Session(facts, show=tell, state=state, every_s=1.0) as session:
         asked_of = study(service, place=place, neighbour=neighbour, knobs=knobs)
         run.execute(asked_of, asked, folder, session)
 

@@ -191,7 +191,7 @@ def test_what_was_moved_is_back_after_ctrl_c(
     study = shielded(lab.study("memcached"), "move")
     with (
         pytest.raises(KeyboardInterrupt),
-        run.Session(facts, show=interrupt, state=state) as made,
+        run.Session(facts, show=interrupt, state=state, every_s=1.0) as made,
     ):
         run.execute(study, lab.point("memcached", measure_s=5.0), tmp_path, made)
     assert seen[0] != before

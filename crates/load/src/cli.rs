@@ -196,9 +196,12 @@ pub struct OutputArgs {
     /// Most raw requests kept, a uniform sample beyond it [1M]
     #[arg(long, value_name = "COUNT", value_parser = count)]
     pub raw_max: Option<u64>,
-    /// Once a second on stderr: a line for people, JSON, or nothing; auto: people on a terminal
+    /// While load runs, on stderr: a line for people, JSON, or nothing; auto: people on a terminal
     #[arg(long, value_name = "FORM", default_value = "auto")]
     pub progress: ProgressForm,
+    /// Time between two such lines, 100ms or more; one more comes when the load has ended
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
+    pub progress_every: u64,
     /// Read the job as JSON; -: from stdin. Flags override its keys
     #[arg(long, value_name = "FILE")]
     pub job: Option<PathBuf>,
@@ -233,6 +236,18 @@ fn count(text: &str) -> Result<u64, String> {
         return Err(format!("'{text}' is not a whole number of 0 or more"));
     }
     Ok(count as u64)
+}
+
+/// How long between two lines of progress, ns.
+fn every(text: &str) -> Result<u64, String> {
+    const LEAST_NS: u64 = 100_000_000;
+    let every_ns = units::parse_ns(text).map_err(|fault| fault.what)?;
+    if every_ns < LEAST_NS {
+        return Err(format!(
+            "'{text}' is too short: a line costs the load a wake-up, 100ms at least"
+        ));
+    }
+    Ok(every_ns)
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::CommandFactory;
 use sojourn_base::{Exit, Fault, files};
@@ -65,7 +66,8 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     if args.output.check {
         return run::check(&resolved).map(|_| Exit::Ok);
     }
-    let mut progress = Progress::new(form(args.output.progress));
+    let every = Duration::from_nanos(args.output.progress_every);
+    let mut progress = Progress::new(form(args.output.progress)).every(every);
     let measured = measure::measure(&resolved, stop, &mut progress)?;
     let result = &measured.result;
     write_json(json, result, out)?;

@@ -1,10 +1,14 @@
-//! What is seen while a run goes on: one line a second, for people or as JSON, on stderr.
+//! What is seen while a run goes on: one line a second, or as often as asked, for people or as JSON,
+//! on stderr; and one when the load has ended.
 //!
-//! Read from counts that the threads publish; they never wait for whoever looks.
+//! Read from counts that the threads publish; they never wait for whoever looks. Who shows the lines
+//! sleeps until the next is due or the last thread has ended: it may share a CPU with one of them.
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -22,6 +26,9 @@ pub enum Form {
     /// Nothing.
     Off,
 }
+
+/// Between two lines, if nobody asks for more or less.
+pub const EVERY: Duration = Duration::from_secs(1);
 
 /// One second, seen from outside.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -44,13 +51,58 @@ pub struct Second {
     pub p50_ns: u64,
     /// Their 99th percentile, ns.
     pub p99_ns: u64,
+    /// The load has ended: this line is the last.
+    pub ended: bool,
 }
 
-/// Shows one line a second.
+/// Shows lines.
 pub struct Progress {
     form: Form,
+    every: Duration,
     before: Totals,
     at: Instant,
+}
+
+/// How many threads of a run have yet to end, and who waits for that.
+#[derive(Debug)]
+pub struct Running {
+    left: AtomicUsize,
+    waits: Thread,
+}
+
+/// One of them; dropped, it has ended.
+#[derive(Debug)]
+pub struct Ends<'a>(&'a Running);
+
+impl Running {
+    /// So many threads, for which the calling one waits.
+    pub fn new(threads: usize) -> Self {
+        Self { left: AtomicUsize::new(threads), waits: thread::current() }
+    }
+
+    /// What one of them holds while it runs.
+    pub fn one(&self) -> Ends<'_> {
+        Ends(self)
+    }
+
+    /// Sleeps until all have ended or `due` has come; true: they have ended.
+    fn await_end(&self, due: Instant) -> bool {
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            if self.left.load(Acquire) == 0 || left.is_zero() {
+                return self.left.load(Acquire) == 0;
+            }
+            thread::park_timeout(left); // it may wake for no reason
+        }
+    }
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        if self.0.left.fetch_sub(1, Release) == 1 {
+            self.0.waits.unpark();
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -62,30 +114,37 @@ struct Totals {
 }
 
 impl Progress {
-    /// A count that starts at zero, told in `form`.
+    /// A count that starts at zero, shown in `form`, a line each second.
     pub fn new(form: Form) -> Self {
-        Self { form, before: Totals::default(), at: Instant::now() }
+        Self { form, every: EVERY, before: Totals::default(), at: Instant::now() }
     }
 
-    /// Shows lines until `is_over`, which is asked every 20 ms, on the calling thread.
+    /// The same with a line each `every`.
+    #[must_use]
+    pub fn every(self, every: Duration) -> Self {
+        Self { every, ..self }
+    }
+
+    /// Shows lines until all of `running` have ended, and one more then; on the calling thread.
     pub fn follow(
         &mut self,
         live: &[Arc<Live>],
         (warmup_ns, length_ns): (u64, u64),
-        is_over: &dyn Fn() -> bool,
+        running: &Running,
     ) {
         if self.form == Form::Off {
             return;
         }
         self.at = Instant::now();
-        while !is_over() {
-            std::thread::sleep(Duration::from_millis(20));
-            if self.at.elapsed() >= Duration::from_secs(1) {
-                let mut second = self.second(live);
-                second.warmup_s = warmup_ns as f64 / 1e9;
-                second.length_s = length_ns as f64 / 1e9;
-                self.show(&second);
-            }
+        let mut is_over = false;
+        while !is_over {
+            let due = self.at + self.every;
+            is_over = running.await_end(due);
+            let mut second = self.second(live);
+            second.warmup_s = warmup_ns as f64 / 1e9;
+            second.length_s = length_ns as f64 / 1e9;
+            second.ended = is_over;
+            self.show(&second);
         }
         if self.form == Form::Text {
             write("\r\x1b[K");
@@ -181,6 +240,24 @@ mod tests {
         let second = Progress::new(Form::Off).second(&[live]);
         assert_eq!((second.t_s, second.in_flight, second.errors), (3.0, 9, 1));
         assert_eq!((second.p50_ns, second.p99_ns), (51_000, 100_000));
+    }
+
+    #[test]
+    fn who_waits_sleeps_until_the_last_thread_has_ended_or_a_line_is_due() {
+        let running = Running::new(2);
+        let soon = Instant::now() + Duration::from_millis(5);
+        assert!(!running.await_end(soon) && Instant::now() >= soon, "a line is due");
+        thread::scope(|scope| {
+            let (first, last) = (running.one(), running.one());
+            drop(first);
+            assert!(!running.await_end(Instant::now()), "one still runs");
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(5));
+                drop(last);
+            });
+            assert!(running.await_end(Instant::now() + Duration::from_secs(3600)));
+        });
+        assert!(running.await_end(Instant::now()));
     }
 
     #[test]

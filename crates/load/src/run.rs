@@ -23,7 +23,7 @@ use crate::hello::Greeting;
 use crate::long::{self, Border, Geometry, Lanes, keeper};
 use crate::marks::{self, Marks, ThreadMeasurement};
 use crate::measurement::Measurement;
-use crate::progress::Progress;
+use crate::progress::{Progress, Running};
 use crate::protocols::{self, Protocol};
 use crate::resolve::{Resolved, Wait};
 use crate::said::Said;
@@ -117,8 +117,9 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
         .filter(|_| resolved.job.server_pid > 0)
         .map(|cpus| ServerWatch::start(cpus, resolved.job.server_pid));
     let (are_done, busy) = (AtomicBool::new(false), resolved.cpus_in_use());
+    let running = Running::new(threads.len());
     thread::scope(|scope| {
-        let (are_done, busy) = (&are_done, &busy);
+        let (are_done, busy, running) = (&are_done, &busy, &running);
         let (tell, told) = mpsc::channel();
         let handles: Vec<_> = threads
             .into_iter()
@@ -129,7 +130,10 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
                 let (protocol, probe) = (Arc::clone(&protocol), probe.take());
                 let ring = ring.map(|ring| (ring, Arc::new(Border::default())));
                 let part = Part { nth, plan, ring, probe, sockets, protocol, live };
-                scope.spawn(move || run_thread(part, resolved, together, &tell))
+                scope.spawn(move || {
+                    let _ends = running.one();
+                    run_thread(part, resolved, together, &tell)
+                })
             })
             .collect();
         drop(tell);
@@ -149,8 +153,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
                 keeper.run(start_ns, are_done)
             })
         });
-        let is_over = || handles.iter().all(thread::ScopedJoinHandle::is_finished);
-        progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), &is_over);
+        progress.follow(&shown, (resolved.warmup_ns, resolved.load_ns()), running);
         let runs: Vec<ThreadMeasurement> =
             handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
         are_done.store(true, Relaxed);

@@ -7,6 +7,7 @@ and lets everybody leave whatever fails; an actor only says what it does when it
 
 from __future__ import annotations
 
+import math
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -130,6 +131,7 @@ class Actor(ABC):
     """Somebody on the stage; made anew for each scene, but for services, which live longer."""
 
     role: ClassVar[Role]
+    every_s: ClassVar[float] = math.inf  # how often it must hear of the load while that runs, s
     name: str
 
     @abstractmethod
@@ -141,7 +143,7 @@ class Actor(ABC):
         """End and undo all that was begun; called once, also after an `enter` that failed."""
 
     def second(self, line: Mapping[str, Any]) -> None:
-        """A second of load has passed; `line` is the generator's."""
+        """Load goes on; `line` is the generator's, at least one every `every_s`."""
         del line
 
     def window(self) -> Window | None:

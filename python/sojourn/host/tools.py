@@ -15,6 +15,7 @@ ASKED = (
     ("memcached", "-V", r"memcached (\S+)"),
     ("nginx", "-v", r"nginx/(\S+)"),
     ("redis-server", "--version", r"v=(\S+)"),
+    ("sojourn-counters", "--version", r"(\d\S*)"),
     ("sojourn-load", "--version", r"(\d\S*)"),
     ("sojourn-noise", "--version", r"(\d\S*)"),
     ("sojourn-query", "--version", r"(\d\S*)"),

@@ -31,23 +31,24 @@ from sojourn.run.generator import Files, Watcher
 from sojourn.run.live import RunningService
 from sojourn.run.scene import Scene
 from sojourn.run.session import Session
-from sojourn.run.watch import Event, Show
+from sojourn.run.watch import Event
 from sojourn.spec import ServiceSpec, Study
 
 HOST_SCHEMA = "sojourn.host/1"
-STALL_S_MAX = 5.0  # without a single reply, before the server is asked directly
+STALL_S_MAX = 4.0  # without a single reply (a line of progress), before the server is asked
 RAW_MAX = 8_000_000  # of a point whose requests are looked at one by one
 TIMEOUT_NS_MIN = 1_000_000_000  # of a request in a study
 
 
 class _Watcher(Watcher):
-    """Watches the server while load runs, and lets the scene know of every second."""
+    """Watches the server while load runs, and lets the scene know how it goes on."""
 
-    def __init__(self, live: RunningService, scene: Scene, show: Show) -> None:
+    def __init__(self, live: RunningService, scene: Scene, session: Session) -> None:
         self._live = live
         self._point = scene.point
         self._scene = scene
-        self._show = show
+        self._show = session.show
+        self._every_s = session.every_s
         self._silent_s = 0.0
         self._last_t_s = 0.0
 
@@ -59,6 +60,10 @@ class _Watcher(Watcher):
     def heard(self, label: str, line: Mapping[str, Any]) -> None:
         """What the clients of one service said last, for the manager."""
         self._scene.heard(label, line)
+
+    @property
+    def every_s(self) -> float:
+        return min(self._every_s, self._scene.every_s)
 
     def sources(self) -> list[int]:
         process = self._live.process
@@ -85,17 +90,22 @@ class _Watcher(Watcher):
                 at=f"{self._live.address}, {self._point.key}",
                 fix="see service.log in the point's folder; was the server stopped or starved?",
             )
-        self._scene.second(line)
+        if not line.get("ended"):
+            self._scene.second(line)
 
 
 class _All(Watcher):
-    """Watches several servers; the line of every second, which sums up all, is told the first.
+    """Watches several servers; the line of progress, which sums up all, goes to the first.
 
     So is what the clients of each service saw: the manager is on the first one's stage.
     """
 
     def __init__(self, each: Sequence[_Watcher]) -> None:
         self._each = each
+
+    @property
+    def every_s(self) -> float:
+        return min(watcher.every_s for watcher in self._each)
 
     def sources(self) -> list[int]:
         return [source for watcher in self._each for source in watcher.sources()]
@@ -168,7 +178,7 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             files = Files.named(scene.folder, "load")
             probe = _probe(study, scene.point, service.live)
             loads.append(Load(asked, scene.spec.clients, files, probe))
-            watchers.append(_Watcher(service.live, scene, session.show))
+            watchers.append(_Watcher(service.live, scene, session))
         clients.together(loads, session.journal, _All(watchers))
 
 

@@ -1,8 +1,9 @@
 """Runs of `sojourn-load`: job files in, result files out, watched in between.
 
-The lab sleeps while load runs: it is woken by the generator's line once a second, by the end of the
-generator and by the end of the server. On a machine with two CPUs it shares one with the client,
-and every wake-up costs the client.
+The lab sleeps while load runs: it is woken by the end of the generator, by the end of the server,
+and by the generator's line of progress. On a machine with two CPUs it shares one with the client,
+and every wake-up stops the client for about a millisecond. So a line comes every `LINE_S` and at
+the end of the load; every second where somebody decides by it (`Watcher.every_s`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ PROGRAM = "sojourn-load"
 JOB_SCHEMA = "sojourn.load.job/1"
 VALID = (Exit.OK, Exit.VIOLATED, Exit.UNKNOWN)
 SAID = re.compile(r"error: (.*)\n\s*at: (.*)\n\s*fix: (.*)")  # a fault's three parts
+LINE_S = 5.0  # between two lines of progress, where nobody decides by them
 CHECK_S_MAX = 10.0
 END_S_MAX = 15.0  # from ^C to the written result, on top of the drain
 SLACK_S = 30.0  # for drawing the plan, opening connections and computing the result
@@ -62,6 +64,11 @@ class Files:
 class Watcher:
     """What else has to be looked at while load runs; the session knows the server."""
 
+    @property
+    def every_s(self) -> float:
+        """How long between two lines of progress, s."""
+        return LINE_S
+
     def sources(self) -> list[int]:
         """File numbers that become readable when something happened."""
         return []
@@ -73,7 +80,7 @@ class Watcher:
         """What the generators of one of several loads said last, summed up; before `second`."""
 
     def second(self, line: Mapping[str, Any]) -> None:
-        """A line of progress; raises if the run cannot go on."""
+        """A line of progress, every `every_s` and at the end; raises if the run cannot go on."""
 
 
 def run(
@@ -119,7 +126,7 @@ def together(
     started: list[_Started] = []
     try:
         for job, files in parts:
-            started.append(_Started(job, files, _start(job, files, ledger)))
+            started.append(_Started(job, files, _start(job, files, ledger, watcher.every_s)))
         _follow(started, watcher, deadline, owners or range(len(parts)))
     finally:
         for one in started:
@@ -130,13 +137,16 @@ def together(
     return [_result(one.ended, one.files) for one in started]
 
 
-def _start(job: Mapping[str, Any], files: Files, ledger: Ledger) -> Process:
+def _start(job: Mapping[str, Any], files: Files, ledger: Ledger, every_s: float) -> Process:
     record.write_json(files.job, {"schema": JOB_SCHEMA, **job})
     files.result.unlink(missing_ok=True)
     with signals.deaf():
         return process.start(
             PROGRAM,
-            [programs.find(PROGRAM), "--job", "-", "--json", files.result, "--progress", "json"],
+            [
+                *(programs.find(PROGRAM), "--job", "-", "--json", files.result),
+                *("--progress", "json", "--progress-every", f"{every_s:g}s"),
+            ],
             cwd=files.job.parent,
             ledger=ledger,
             log=files.log,
@@ -243,13 +253,16 @@ class _Started:
 
     def hear(self, ready: Collection[int], second: Callable[[Mapping[str, Any]], None]) -> None:
         """Read what it says and whether it has ended; hand on its seconds, log all else."""
+        if self.pipe in ready:
+            self._rest = _lines(self._rest + os.read(self.pipe, 65536), second, self._log)
+        ended = self.generator.poll()
+        if ended is not None:
+            _lines(self._rest + _drain(self.pipe) + b"\n", second, self._log)
+            self._ended = ended
+
+    def _log(self, line: bytes) -> None:
         with self.files.log.open("ab") as log:
-            if self.pipe in ready:
-                self._rest = _lines(self._rest + os.read(self.pipe, 65536), second, log.write)
-            ended = self.generator.poll()
-            if ended is not None:
-                _lines(self._rest + _drain(self.pipe) + b"\n", second, log.write)
-                self._ended = ended
+            log.write(line)
 
     def end(self) -> None:
         """End it, if it has not ended: the server is gone, or a signal ends the lab."""
@@ -264,7 +277,7 @@ class _Started:
 def _follow(
     started: Sequence[_Started], watcher: Watcher, deadline: Deadline, owners: Sequence[int]
 ) -> None:
-    """Wait until all have ended, or one has failed; hand on progress once a second."""
+    """Wait until all have ended, or one has failed; hand on lines of progress."""
     last: dict[int, Mapping[str, Any]] = {}
 
     def hand_on(nth: int, line: Mapping[str, Any]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -108,6 +110,44 @@ json.dump({}, open(result, 'w'))
     run(tmp_path, seen)
     assert [line["t_s"] for line in seen.lines] == [1.0, 2.5]
     assert (tmp_path / "load.log").read_text() == "a warning\n{broken}\n"
+
+
+class Often(Seen):
+    """Wants to know twice as often as anybody."""
+
+    @property
+    def every_s(self) -> float:
+        return 0.5
+
+
+def test_lines_come_as_often_as_whoever_watches_must_know(fake: Fake, tmp_path: Path) -> None:
+    fake("json.dump({'argv': sys.argv}, open(result, 'w'))")
+    for watcher, every in ((None, "5s"), (Often(), "0.5s")):
+        words = run(tmp_path, watcher)["argv"]
+        assert words[words.index("--progress-every") + 1] == every
+
+
+def test_the_lab_sleeps_while_load_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is woken by the generator's lines and its end, and nobody polls: counted by returns."""
+    returned: list[int] = []
+
+    def waits(*given: Any) -> Any:
+        got = select.select(*given)
+        returned.append(threading.active_count())
+        return got
+
+    monkeypatch.setattr(generator, "select", SimpleNamespace(select=waits))
+    quiet, often = Seen(), Often()
+    threads = threading.active_count()
+    run(tmp_path, quiet, duration="2s")
+    assert [line["ended"] for line in quiet.lines] == [True], "one line, when the load has ended"
+    assert len(returned) <= 4, "its line, the end of its stderr, and its warden's word"
+    returned.clear()
+    run(tmp_path, often, duration="2s")
+    lines = len(often.lines)
+    assert [line["ended"] for line in often.lines] == [False] * (lines - 1) + [True]
+    assert len(returned) <= lines + 3
+    assert set(returned) == {threads}, "no thread of the lab is beside the load"
 
 
 SAYING = """

@@ -11,6 +11,7 @@ is told. Every program that an actor starts is in the journal, so it is ended af
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -119,8 +120,13 @@ class Scene:
             self._seen.update(actor.saw())
             self._entered.remove(actor)
 
+    @property
+    def every_s(self) -> float:
+        """How often whoever is on the stage must know how the load goes on, s."""
+        return min((actor.every_s for actor in self._entered), default=math.inf)
+
     def second(self, line: Mapping[str, Any]) -> None:
-        """A second of load has passed: managers are told what everybody sees, and decide."""
+        """A line of progress has come: managers are told what everybody sees, and decide."""
         for actor in self._entered:
             actor.second(line)
         managers = [actor for actor in self._entered if isinstance(actor, Manager)]

@@ -31,6 +31,7 @@ from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 
 USED_S_MAX = 300.0  # until a task at nice 19 has had some CPU time on a machine that is busy
+SESSION: Any = SimpleNamespace(show=lambda _event: None, every_s=5.0)
 CPUS = sorted(os.sched_getaffinity(0))
 WHERE = Placement(
     server=(CPUS[-1],), client=(CPUS[0],), housekeeping=(CPUS[0],), client_wait="sleep", shared=()
@@ -324,13 +325,14 @@ class Listening(Manager):
 def test_a_manager_sees_the_clients_of_each_service(scene: Scene) -> None:
     lives: list[Any] = [SimpleNamespace(label=label) for label in ("web", "cache")]
     others: Any = SimpleNamespace(point=scene.point)  # the other service's own stage
-    watchers = [_Watcher(lives[0], scene, _ignore), _Watcher(lives[1], others, _ignore)]
+    watchers = [_Watcher(lives[0], scene, SESSION), _Watcher(lives[1], others, SESSION)]
     everybody, manager = _All(watchers), Listening()
     with scene:
         scene.enter(manager)
         everybody.of_load(0, {"t_s": 1.0, "done_rps": 5.0})
         everybody.of_load(1, {"t_s": 1.0, "done_rps": 2.0})
         everybody.second({"t_s": 1.0, "done_rps": 7.0})
+        everybody.second({"t_s": 1.2, "done_rps": 7.0, "ended": True})  # nothing is left to decide
     (told,) = manager.told
     assert {name: of["done_rps"] for name, of in told.items()} == {
         "client": 7.0,
@@ -339,8 +341,13 @@ def test_a_manager_sees_the_clients_of_each_service(scene: Scene) -> None:
     }
 
 
-def _ignore(event: object) -> None:
-    del event
+def test_the_lab_is_woken_every_second_only_for_those_who_must_know(scene: Scene) -> None:
+    watcher = _Watcher(SimpleNamespace(), scene, SESSION)  # type: ignore[arg-type]
+    with scene:
+        scene.enter(Seeing("seeing", []))
+        assert watcher.every_s == _All([watcher]).every_s == SESSION.every_s
+        scene.enter(Listening())
+        assert watcher.every_s == _All([watcher]).every_s == 1.0
 
 
 class Seeing(Noted):

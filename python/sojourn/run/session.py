@@ -25,6 +25,7 @@ from sojourn.places import users
 from sojourn.plan import Point, questions
 from sojourn.plan.questions import Question
 from sojourn.run import placed, restore, shield, signals, work
+from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.served import Served
@@ -112,9 +113,25 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
 class Session:
     """What is running and what has to be undone."""
 
-    def __init__(self, facts: Facts, *, show: Show = nothing, state: Path | None = None) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        *,
+        show: Show = nothing,
+        state: Path | None = None,
+        every_s: float = LINE_S,
+    ) -> None:
+        """Nothing runs yet.
+
+        Args:
+            facts: of the machine.
+            show: what happens; is called while load runs every `every_s` at most.
+            state: folder of the journal; None: the user's own.
+            every_s: each call costs the client a stop where it shares a CPU with the lab.
+        """
         self.facts = facts
         self.show = show
+        self.every_s = every_s
         self._state = state
         self._served: dict[str, Served] = {}
         self._settled: dict[str, tuple[Service, Placement]] = {}

@@ -16,7 +16,7 @@ class Event:
         step: "start", "preload", "warm", "measure", "stop", "restore".
         text: in words.
         service: its label; "" where none is meant.
-        second: the generator's line of progress, once a second of "measure".
+        second: the generator's line of progress, of "measure"; the last has "ended".
     """
 
     step: str

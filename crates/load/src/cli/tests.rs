@@ -8,7 +8,17 @@ fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
     let json = serde_json::to_value(Job { option, ..Job::default() }).unwrap();
     let mut keys: Vec<String> = json.as_object().unwrap().keys().cloned().collect();
     keys.retain(|key| key != "schema"); // a form, not a wish
-    let own = ["json", "progress", "job", "check", "describe", "completions", "help", "version"];
+    let own = [
+        "json",
+        "progress",
+        "progress_every",
+        "job",
+        "check",
+        "describe",
+        "completions",
+        "help",
+        "version",
+    ];
     let command = Args::command();
     let mut flags: Vec<String> =
         command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
@@ -17,6 +27,16 @@ fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
     flags.sort();
     assert_eq!(keys, flags);
     Args::command().debug_assert();
+}
+
+#[test]
+fn lines_of_progress_come_as_seldom_as_asked_but_not_without_end() {
+    let read = |text: &str| {
+        Args::read(["sojourn-load", "null:", "--progress-every", text].map(OsString::from))
+    };
+    assert_eq!(read("5s").unwrap().output.progress_every, 5_000_000_000);
+    assert!(read("99ms").unwrap_err().to_string().contains("too short"));
+    assert!(read("soon").is_err());
 }
 
 #[test]

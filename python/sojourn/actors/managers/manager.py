@@ -1,7 +1,7 @@
 """A manager: once a period it is told what everybody saw, and says which knobs to turn.
 
-The period is the generator's second: the lab sleeps while load runs and is woken by that line
-anyway, while every further wake-up would cost the client on a machine where they share a CPU.
+The period is a second, by the generator's line: where nobody decides, lines come more seldom,
+because each wakes the lab, which stops the client on a machine where they share a CPU.
 What was decided stands in `decisions.json` beside the point.
 
     windows of client, service, neighbours, probes → decide → changes → knobs
@@ -29,6 +29,7 @@ class Manager(Actor):
     """Decides which knobs are turned while load runs."""
 
     role = Role.MANAGER
+    every_s = 1.0
 
     def __init__(self) -> None:
         self._stage: Stage | None = None

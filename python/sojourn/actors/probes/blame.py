@@ -72,6 +72,7 @@ class Blame(Actor):
     """The one who stops suspects."""
 
     role = Role.PROBE
+    every_s = 1.0  # it begins when load runs, and stops before that ends
     name = "blame"
 
     def __init__(self, *, window_s: float, settle_s: float) -> None:

@@ -45,6 +45,7 @@ class IsolationCost(Actor):
     """The one who applies mechanisms and takes their time."""
 
     role = Role.PROBE
+    every_s = 1.0  # it begins when load runs, and stops before that ends
     name = "isolation_cost"
 
     def __init__(self, host: str, counts: Mapping[bool, int]) -> None:

@@ -1,24 +1,23 @@
 """What the service and the machine use while load runs, once a second, kept in `resources.json`.
 
-    enter: find the service's processes and counters → a thread samples → leave: the file
+    enter: find the service's counters → `sojourn-counters` copies them → leave: rates → the file
 
-The thread keeps to CPUs that are not the service's, takes its rates over the time that really
-passed, and measures its own CPU time; where a sample is dear it samples less often, so that it
-never uses more than a hundredth of a CPU for long.
+The lab itself sleeps meanwhile. The program keeps to CPUs that are not the service's. It reads for
+0.05 ms at a time, so that a client which shares its CPU is not stopped for longer. Rates are taken
+afterwards, over the time that really passed. Where a sample is dear the program takes fewer, so
+that it never uses more than a part in 500 of a CPU for long.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import threading
-import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sojourn import programs
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.host import Facts, usage
@@ -27,12 +26,13 @@ from sojourn.host.usage.limits import LOOPBACK
 from sojourn.host.usage.resource import FORM, NAME
 from sojourn.knobs import Knob, egress
 from sojourn.knobs.limit import NONE
+from sojourn.places.process import Process
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
 
+PROGRAM, RECORD, LOG = "sojourn-counters", "counters.json", "counters.log"
 PERIOD_S = 1.0
 PERIOD_S_MIN, PER_POINT = 0.25, 5  # a short point is sampled more often: as many times at least
-COST_MAX = 1 / 125  # of one CPU
 LATE = 1.5  # periods after which a sample came late
 END_S_MAX = 20.0  # for a last sample, on a machine that is busy
 THREADS_KEPT = 16  # those that ran most
@@ -48,12 +48,11 @@ class Resources(Actor):
     name = "resources"
 
     def __init__(self, tree: Tree = TREE) -> None:
-        """`tree`: of the machine whose counters are read; tests hand in a fake."""
+        """`tree`: of the machine whose counters are read."""
         self._tree = tree
         self._stage: Stage | None = None
-        self._sampler: Sampler | None = None
-        self._thread: threading.Thread | None = None
-        self._stop = threading.Event()
+        self._use: Use | None = None
+        self._task: Process | None = None
 
     def enter(self, stage: Stage) -> None:
         """Begin to sample; not where nothing was started."""
@@ -62,7 +61,7 @@ class Resources(Actor):
             return
         served = {cpu for other in stage.services.values() for cpu in other.placement.server}
         self._stage = stage
-        self._sampler = Sampler(
+        self._use = Use(
             self._tree,
             live.process.pid,
             live.placement.server,
@@ -70,23 +69,31 @@ class Resources(Actor):
             period_s=period_s(stage.point),
             all_cpus=len(stage.facts.topology.cpus),
         )
-        self._thread = threading.Thread(
-            target=self._sampler.run, args=(self._stop,), name="resources", daemon=True
+        words = [*self._use.words, "--json", str(stage.folder / RECORD)]
+        self._task = stage.start(
+            "counters",
+            [programs.find(PROGRAM), *words],
+            log=LOG,
+            cpus=self._use.apart,
+            is_first=bool(self._use.apart),
         )
-        self._thread.start()
 
     def leave(self) -> None:
         """End it, and write what it saw beside the point's other files."""
-        if self._thread is None or self._sampler is None or self._stage is None:
+        if self._task is None or self._use is None or self._stage is None:
             return
-        self._stop.set()
-        self._thread.join(END_S_MAX)
-        table = self._sampler.table(llc_bytes=_llc_bytes(self._stage.facts))
+        folder = self._stage.folder
+        self._stage.end(self._task, within_s=END_S_MAX)
+        self._use.read(folder / RECORD)
+        table = self._use.table(llc_bytes=_llc_bytes(self._stage.facts))
         live = self._stage.services[self._stage.point.service]
         table["capacity"] |= sent_most(live.knobs, table["interfaces"])
-        folder = self._stage.folder
         table["measured_unix_ns"] = _measured(folder / "load.json")
         (folder / NAME).write_text(json.dumps(table), encoding="utf-8")
+        (folder / RECORD).unlink(missing_ok=True)  # the rates are kept
+        with contextlib.suppress(OSError):
+            if not (folder / LOG).stat().st_size:
+                (folder / LOG).unlink()
 
 
 def period_s(point: Point) -> float:
@@ -131,8 +138,8 @@ def _measured(load: Path) -> list[int] | None:
         return None
 
 
-class Sampler:
-    """Samples one service until it is told to stop; one thread's."""
+class Use:
+    """What one service used, by the record that was made of its counters."""
 
     def __init__(
         self,
@@ -144,71 +151,63 @@ class Sampler:
         period_s: float,
         all_cpus: int,
     ) -> None:
-        """Nothing is read yet.
+        """No sample is read yet; it is found where they are.
 
         Args:
             tree: of the machine.
             leader: first process of the service.
             cpus: of the service.
-            apart: where to sample; () where there is no CPU but the service's.
+            apart: where samples are taken; () where there is no CPU but the service's.
             period_s: between two samples.
             all_cpus: how many the machine has.
         """
-        self._tree = tree
-        self._cpus, self._apart, self._all_cpus = tuple(cpus), tuple(apart), all_cpus
-        self.period_s = self._asked_s = period_s
-        self._members = usage.Members(tree, leader)
+        self._tree, self._leader = tree, leader
+        self._cpus, self.apart, self._all_cpus = tuple(cpus), tuple(apart), all_cpus
+        self._period_s = period_s
         self._places = usage.places(tree, leader, cpus)
-        self._last: usage.Moment | None = None
         self._rates: list[usage.Rates] = []
         self._ends_ns: list[int] = []
         self._late: list[bool] = []
         self._events: Counter[str] = Counter()
         self._cpu_s = self._wall_s = 0.0
 
-    def run(self, stop: threading.Event) -> None:
-        """Sample until `stop` is set; what fails in it must not end the measurement."""
-        began_s = time.monotonic()
-        if self._apart:
-            with contextlib.suppress(OSError):
-                os.sched_setaffinity(0, self._apart)  # of this thread alone
+    @property
+    def words(self) -> list[str]:
+        """What the program is asked for."""
+        also = usage.resctrl_files(self._tree, self._places)
+        more = [word for path in also for word in ("--also", path)]
+        return ["--pid", str(self._leader), "--every", f"{self._period_s:g}s", *more]
+
+    def read(self, record: Path) -> None:
+        """Read a whole record; one that cannot be read is an event, and ends no measurement."""
         try:
-            self._loop(stop)
-        except Exception as error:  # noqa: BLE001
+            self.add(usage.recorded(record))
+        except (OSError, ValueError, KeyError, TypeError) as error:
             self._events[f"it ended early: {error}"] += 1
-        self._cpu_s = time.thread_time()
-        self._wall_s = time.monotonic() - began_s
 
-    def _loop(self, stop: threading.Event) -> None:
-        self.sample()
-        due_s = time.monotonic() + self.period_s
-        while not stop.wait(max(0.0, due_s - time.monotonic())):
-            began_s = time.thread_time()
-            self.sample()
-            self._afford(time.thread_time() - began_s)
-            now_s = time.monotonic()
-            due_s += self.period_s * max(1, -(-(now_s - due_s) // self.period_s))
-        if self._last and time.monotonic() - self._last.at_s >= self.period_s / 2:
-            self.sample()
+    def add(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Take the lines of a record: rates from each sample to the next, and what they cost."""
+        then = usage.Recorded()
+        members = usage.Members(then, self._leader, clock=lambda: 0.0)  # each sample has them all
+        last: usage.Moment | None = None
+        for line in lines:
+            if "cpu_ns" in line:
+                self._cpu_s, self._wall_s = line["cpu_ns"] / 1e9, line["wall_ns"] / 1e9
+                if line["stretched"]:
+                    self._events["sampled less often than asked: a sample is dear here"] += 1
+            if "files" not in line:
+                continue
+            then.show(line)
+            now = usage.moment(then, members, self._places, last, clock=then.clock, boot=then.boot)
+            if last is not None:
+                rates = usage.between(last, now, self._cpus, all_cpus=self._all_cpus)
+                self._keep(rates, line["unix_ns"], LATE * line["every_ns"] / 1e9)
+            last = now
 
-    def _afford(self, cost_s: float) -> None:
-        """Sample less often where that is dear."""
-        if cost_s > COST_MAX * self.period_s:
-            self.period_s = min(cost_s / COST_MAX, 10 * self._asked_s)
-            self._events["sampled less often than asked: a sample is dear here"] += 1
-
-    def sample(self) -> None:
-        """Read all counters, and keep what was used since the sample before."""
-        now = usage.moment(self._tree, self._members, self._places, self._last)
-        if self._last is not None:
-            self.add(usage.between(self._last, now, self._cpus, all_cpus=self._all_cpus))
-        self._last = now
-
-    def add(self, rates: usage.Rates) -> None:
-        """Keep what was used up to now."""
+    def _keep(self, rates: usage.Rates, end_ns: int, late_s: float) -> None:
         self._rates.append(rates)
-        self._ends_ns.append(time.time_ns())
-        self._late.append(rates.length_s > LATE * self.period_s)
+        self._ends_ns.append(end_ns)
+        self._late.append(rates.length_s > late_s)
         self._events.update(rates.events)
 
     def table(self, *, llc_bytes: int | None) -> dict[str, Any]:
@@ -225,15 +224,15 @@ class Sampler:
         }
         return {
             "schema": FORM,
-            "period_s": self._asked_s,
+            "period_s": self._period_s,
             "server_cpus": list(self._cpus),
             "cpus": self._all_cpus,
             "interfaces": list(self._places.interfaces),
             "probe": {
                 "cpu_s": round(self._cpu_s, 6),
                 "wall_s": round(self._wall_s, 3),
-                "cpus": list(self._apart),
-                "is_apart": bool(self._apart),
+                "cpus": list(self.apart),
+                "is_apart": bool(self.apart),
             },
             "end_unix_ns": self._ends_ns,
             "length_s": [round(one.length_s, 6) for one in rates],

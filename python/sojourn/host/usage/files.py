@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sojourn.host.tree import Tree
+from sojourn.host.usage.recorded import Recorded
 
 _BYTES = 65536
 
@@ -45,8 +47,13 @@ class Files:
         return self.read(path).rpartition(b")")[2].split()
 
 
-def of(tree: Tree) -> Files:
-    """The files of a tree."""
+Source: TypeAlias = Files | Recorded
+
+
+def of(tree: Tree | Recorded) -> Source:
+    """The files of a tree; those of a record are its own."""
+    if isinstance(tree, Recorded):
+        return tree
     return Files("" if tree.is_live else str(tree.root))
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from sojourn.host.tree import Tree
 from sojourn.host.usage import files
-from sojourn.host.usage.files import Files
+from sojourn.host.usage.files import Source
+from sojourn.host.usage.recorded import Recorded
 
 SEARCH_SHARE = 1 / 1000  # of the time; to look through all of /proc costs milliseconds
 PARENT, SESSION, START = 1, 3, 19  # fields of /proc/PID/stat after the name, proc(5)
@@ -41,7 +42,7 @@ class Members:
         clock: CPU time of the caller, s: what a search cost.
     """
 
-    tree: Tree
+    tree: Tree | Recorded
     leader: int
     clock: Callable[[], float] = time.thread_time
     _known: dict[int, int] = field(default_factory=dict)  # process → start, ticks
@@ -66,7 +67,7 @@ class Members:
         self._known = {pid: member.start for pid, member in found.items()}
         return found
 
-    def _search(self, read: Files, known: set[int]) -> set[int]:
+    def _search(self, read: Source, known: set[int]) -> set[int]:
         """All of the session, and what came of them and of known ones, that is not known yet."""
         stats = {
             int(name): found
@@ -83,7 +84,7 @@ class Members:
         return mine - known
 
 
-def _add(read: Files, found: dict[int, Member], pid: int, start: int | None = None) -> bool:
+def _add(read: Source, found: dict[int, Member], pid: int, start: int | None = None) -> bool:
     """Add a process that lives, and that started then, if that is known."""
     of = read.fields(f"/proc/{pid}/stat")
     if len(of) <= START or (start is not None and int(of[START]) != start):
@@ -92,7 +93,7 @@ def _add(read: Files, found: dict[int, Member], pid: int, start: int | None = No
     return True
 
 
-def _add_children(read: Files, found: dict[int, Member]) -> None:
+def _add_children(read: Source, found: dict[int, Member]) -> None:
     """Those that known ones have started since, where the kernel lists them."""
     new = list(found)
     while new:

@@ -14,8 +14,9 @@ from typing import Generic, TypeVar
 
 from sojourn.host.tree import Tree, as_int
 from sojourn.host.usage import files
-from sojourn.host.usage.files import Files
+from sojourn.host.usage.files import Source
 from sojourn.host.usage.members import PARENT, START, Member, Members
+from sojourn.host.usage.recorded import Recorded
 
 T_co = TypeVar("T_co", covariant=True)
 Clock = Callable[[], float]
@@ -116,7 +117,7 @@ class Moment:
 
 
 def read(
-    tree: Tree,
+    tree: Tree | Recorded,
     members: Members,
     places: Places,
     before: Moment | None = None,
@@ -127,7 +128,7 @@ def read(
     """Read all counters now.
 
     Args:
-        tree: of the machine.
+        tree: of the machine, or of a sample that was taken of it.
         members: who the service is.
         places: where its counters are.
         before: the last moment: threads that it knows are not asked for name and start again.
@@ -162,7 +163,7 @@ def _timed(clock: Clock, work: Callable[[], T_co]) -> At[T_co]:
     return At((began_s + ended_s) / 2, ended_s - began_s, found)
 
 
-def _machine(read: Files, cpus: Sequence[int]) -> Mapping[str, tuple[int, ...]]:
+def _machine(read: Source, cpus: Sequence[int]) -> Mapping[str, tuple[int, ...]]:
     wanted = {b"cpu", *(b"cpu%d" % cpu for cpu in cpus)}
     found = {}
     for line in read.read("/proc/stat").partition(b"\nintr")[0].splitlines():
@@ -172,7 +173,7 @@ def _machine(read: Files, cpus: Sequence[int]) -> Mapping[str, tuple[int, ...]]:
     return found
 
 
-def _processes(read: Files, members: Mapping[int, Member]) -> Iterator[tuple[int, Process]]:
+def _processes(read: Source, members: Mapping[int, Member]) -> Iterator[tuple[int, Process]]:
     for pid, member in members.items():
         of = [0, *map(int, member.fields[1 : _RESIDENT + 1])]
         io = read.read(f"/proc/{pid}/io")
@@ -193,7 +194,7 @@ def _processes(read: Files, members: Mapping[int, Member]) -> Iterator[tuple[int
 
 
 def _threads(
-    read: Files, members: Mapping[int, Member], known: Mapping[tuple[int, int], Thread]
+    read: Source, members: Mapping[int, Member], known: Mapping[tuple[int, int], Thread]
 ) -> Mapping[tuple[int, int], Thread] | None:
     listed = [(pid, tid) for pid, member in members.items() for tid in member.tids]
     if len(listed) > THREADS_MAX:
@@ -217,18 +218,20 @@ def _threads(
     return found or None
 
 
-def _start(read: Files, base: str) -> int:
+def _start(read: Source, base: str) -> int:
     of = read.fields(f"{base}/stat")
     return int(of[START]) if len(of) > START else 0
 
 
-def _network(tree: Tree, places: Places) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
+def _network(
+    tree: Tree | Recorded, places: Places
+) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
     for name, numbers in interfaces(tree, places.leader).items():
         if name in places.interfaces:
             yield name, numbers
 
 
-def interfaces(tree: Tree, pid: int) -> dict[str, tuple[int, int, int, int]]:
+def interfaces(tree: Tree | Recorded, pid: int) -> dict[str, tuple[int, int, int, int]]:
     """(bytes received, packets received, bytes sent, packets sent) by interface of a namespace."""
     found = {}
     for line in (tree.text(f"/proc/{pid}/net/dev") or "").splitlines():
@@ -239,7 +242,17 @@ def interfaces(tree: Tree, pid: int) -> dict[str, tuple[int, int, int, int]]:
     return found
 
 
-def _resctrl(tree: Tree, folder: str) -> tuple[int | None, int | None]:
+RESCTRL = ("llc_occupancy", "mbm_total_bytes")
+
+
+def resctrl_files(tree: Tree, places: Places) -> list[str]:
+    """Where cache and memory bandwidth of the service are counted; none: nowhere."""
+    base = f"{places.resctrl}/mon_data"
+    domains = tree.names(base) if places.resctrl else ()
+    return [f"{base}/{domain}/{what}" for domain in domains for what in RESCTRL]
+
+
+def _resctrl(tree: Tree | Recorded, folder: str) -> tuple[int | None, int | None]:
     if not folder:
         return None, None
     base = f"{folder}/mon_data"
@@ -251,4 +264,5 @@ def _resctrl(tree: Tree, folder: str) -> tuple[int | None, int | None]:
         known = [value for value in found if value is not None]
         return sum(known) if known and len(known) == len(found) else None
 
-    return total("llc_occupancy"), total("mbm_total_bytes")
+    cache, moved = RESCTRL
+    return total(cache), total(moved)
