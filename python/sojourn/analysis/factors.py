@@ -29,11 +29,11 @@ from sojourn.analysis.findings import (
     ServiceFinding,
     Trend,
 )
-from sojourn.analysis.saying import LIMIT, PEAK, Number, Saying
+from sojourn.analysis.saying import LIMIT, PEAK, UNLIKE, Number, Saying
 from sojourn.analysis.trend import UNKNOWN
 from sojourn.analysis.words import load_share, percentile
 from sojourn.places.place import EMULATED
-from sojourn.plan.points import Phase
+from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
@@ -157,18 +157,22 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
 
 
 def _unlike(service: Combinations, contrast: Contrast) -> str:
-    """What else than the factor was not the same: the shield, which not all levels allow."""
+    """What else than the factor was not the same: the shield, which not all levels allow.
+
+    Of believed runs: the others are not compared.
+    """
     shields: dict[str, set[str]] = {}
     for part in service.parts:
         level = level_text(part.levels[contrast.factor])
         for one in part.given.measured:
-            if one.outcome.point.phase is Phase.SWEEP:
+            is_believed = one.outcome.verdict is not Verdict.UNKNOWN
+            if one.outcome.point.phase is Phase.SWEEP and is_believed:
                 shields.setdefault(level, set()).add(one.outcome.shield)
     sides = [shields.get(level_text(one), set()) for one in (contrast.base, contrast.level)]
     if not all(sides) or sides[0] == sides[1]:
         return ""
     said = " and ".join("/".join(sorted(side)) for side in sides)
-    return f"the shield was not the same ({said}): run with --no-shield to compare"
+    return f"{UNLIKE} ({said}): run with --no-shield to compare"
 
 
 def _emulated(service: Combinations, contrast: Contrast) -> str:

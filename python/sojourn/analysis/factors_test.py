@@ -169,6 +169,18 @@ def test_levels_under_different_shields_are_not_compared() -> None:
     assert "shield was not the same" in one.reason
 
 
+def test_a_run_that_is_not_believed_says_nothing_of_the_shield() -> None:
+    given = played(asked(f"{THREADS}=1,2"))
+    doubted = tuple(
+        replace(m, outcome=replace(m.outcome, shield="priority", verdict=Verdict.UNKNOWN))
+        if m.outcome.point.repeat == 0 and m.outcome.point.setting[THREADS] == 2
+        else m
+        for m in given.measured
+    )
+    one = effect(analysis.study(replace(given, measured=doubted)), "threads", "p99 at 70 % load")
+    assert "shield" not in one.reason
+
+
 def test_a_fraction_says_what_it_cannot_tell_apart() -> None:
     study = asked(
         f"{THREADS}=1,2", f"{CONNECTIONS}=16,64", "services.memcached.params.value_bytes=100,200",

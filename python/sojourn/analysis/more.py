@@ -20,7 +20,7 @@ from sojourn.analysis.contrasts import BLOCKS_MIN
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import Effect, Findings, Settle
 from sojourn.analysis.questions.question import Answer
-from sojourn.analysis.saying import LIMIT, PEAK
+from sojourn.analysis.saying import LIMIT, PEAK, UNLIKE
 from sojourn.plan import difference
 from sojourn.plan import questions as plan_questions
 from sojourn.plan.points import Outcome, Phase
@@ -29,6 +29,7 @@ from sojourn.spec import Study
 HALVES = 4  # times as much halves an interval
 AIM = 0.9  # of the widest interval that answers, on the logarithm: the next one scatters too
 BLOCKS_MAX = 1000
+SHIELD = "run.shield"
 REPEATS, PEAKS, SEARCH = "run.repeats", "run.peak_repeats", "run.search.budget_s"
 _KEYS = {LIMIT: SEARCH, PEAK: PEAKS}  # what these numbers want more of, other than blocks
 
@@ -86,6 +87,7 @@ def _of_factors(given: StudyData, found: Findings) -> Settle | None:
     """More blocks of the sweep, of the peaks, or a longer search: what the open effects rest on."""
     left = list(chain.from_iterable(map(counted.open_effects, found.factors)))
     run = given.study.run
+    is_unlike = any(effect.reason.startswith(UNLIKE) for effect in left)
     now: dict[str, float] = {REPEATS: run.repeats, PEAKS: run.peak_repeats}
     wanted: dict[str, float] = {}
     for effect in left:
@@ -102,7 +104,8 @@ def _of_factors(given: StudyData, found: Findings) -> Settle | None:
     seconds = _seconds(_outcomes(given), given.study, wanted)
     why = f"bring {len(left) or 'all'} intervals within a factor of {counted.SPAN_MAX:g}"
     why = why.replace(" 1 intervals", " 1 interval")
-    return Settle(command=_command(given, wanted), seconds=seconds, why=why)
+    shield = {SHIELD: "none"} if is_unlike else {}
+    return Settle(command=_command(given, {**wanted, **shield}), seconds=seconds, why=why)
 
 
 def _search_s(effect: Effect, budget_s: float) -> float:
@@ -138,9 +141,10 @@ def _value(study: Study, key: str) -> float:
     return node
 
 
-def _command(given: StudyData, values: Mapping[str, float]) -> str:
+def _command(given: StudyData, values: Mapping[str, float | str]) -> str:
     """What the user typed, with these values in place of his own."""
     typed = given.command or f"sojourn run {given.study.name} --profile {given.study.run.profile}"
     for key in values:
         typed = re.sub(rf" --set {re.escape(key)}=\S+", "", typed)
-    return typed + "".join(f" --set {key}={value:g}" for key, value in values.items())
+    texts = {k: v if isinstance(v, str) else f"{v:g}" for k, v in values.items()}
+    return typed + "".join(f" --set {key}={text}" for key, text in texts.items())

@@ -67,6 +67,13 @@ def test_a_value_of_ones_own_is_put_in_the_place_of_the_one_that_was_typed() -> 
     assert "--set run.measure_s=2" in asked.command
 
 
+def test_levels_under_unlike_shields_are_asked_for_without_any() -> None:
+    unlike = replace(effect(0.1, 10), interval=None, reason="the shield was not the same (a and b)")
+    asked = more.settle(given(), study(factor(unlike)), ())
+    assert asked is not None
+    assert asked.command.endswith(" --set run.shield=none")
+
+
 def test_its_time_is_that_of_the_phases_that_grow() -> None:
     """Twice the blocks take twice the sweep; the load axis takes what it took."""
     known = given()

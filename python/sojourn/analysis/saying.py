@@ -12,6 +12,7 @@ from sojourn.analysis.words import percent
 from sojourn.plan.setting import level_text
 
 LIMIT, PEAK = "the highest load within QoS", "max RPS"  # the two rates that are compared
+UNLIKE = "the shield was not the same"  # so two levels do not compare
 TELLS_NOTHING = 1e4  # from one end of an interval to the other
 
 

@@ -58,11 +58,8 @@ def finding(
     if not {threads, instances} <= set(study.factors):
         return None
     many = [n for n in study.factors[instances] if n in study.factors[threads] and n != 1]
-    found = [
-        _effect(n, _couples(cells, threads, instances, n), tuple(cells), limits, peaks)
-        for n in many
-        if isinstance(n, int)
-    ]
+    couples = {n: _couples(cells, threads, instances, n) for n in many if isinstance(n, int)}
+    found = [_effect(n, of, tuple(cells), limits, peaks) for n, of in couples.items()]
     if not found:
         return None
     said = [one.sentence for one in found if one.interval] or [one.sentence for one in found[:1]]
@@ -71,7 +68,7 @@ def finding(
         key=NAME,
         name=NAME,
         levels=tuple(one.level for one in found),
-        effects=tuple(found),
+        effects=tuple(e for e, of in zip(found, couples.values(), strict=True) if of),
         aliases=(),
         sentence=f"{label}: {'; '.join(said)}.",
     )

@@ -66,6 +66,7 @@ def test_what_is_not_measured_is_said() -> None:
     assert got is not None
     assert "2 instances of one thread cannot be compared" in got.sentence
     assert "not both measured here" in got.sentence
+    assert got.effects == ()  # what cannot be had here is not open
 
 
 def test_only_a_study_that_varies_both_is_asked() -> None:
