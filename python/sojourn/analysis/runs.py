@@ -60,7 +60,11 @@ def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> J
     outcome, sojourn = measured.outcome, measured.sojourn
     own = alone.known(measured, asked(qos))
     ratios, cold = own.ratios, own.cold
-    reasons = (*outcome.reasons, *own.unsteady, *((cold,) if cold else ()))
+    voids = (*own.unsteady, *((cold,) if cold else ()))
+    is_void = (
+        outcome.verdict is Verdict.UNKNOWN
+    )  # then its own reasons are why, else ours come first
+    reasons = (*outcome.reasons, *voids) if is_void else (*voids, *outcome.reasons)
     is_sound = outcome.verdict is not Verdict.UNKNOWN and own.is_steady is not False
     decision = Decision.UNKNOWN
     shrink = widened(ratios[qos.q], confidence) if qos else 1.0
