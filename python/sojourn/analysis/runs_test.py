@@ -181,3 +181,16 @@ def test_a_run_without_a_request_or_a_doubted_one_is_not_believed() -> None:
     )  # fmt: skip
     assert found.run.reasons == ("late",)
     assert runs.judge(sound, MS).run.is_believed
+
+
+def test_why_a_run_is_void_comes_before_that_its_target_was_missed() -> None:
+    found = measured(POINT, np.full(20_000, 2e6), seconds=20)
+    own = alone.find(found, runs.asked(MS))
+    rising = replace(own, is_steady=False, unsteady=("the run has a trend (M8)",))
+
+    def said(verdict: Verdict, reason: str) -> tuple[str, ...]:
+        outcome = replace(found.outcome, verdict=verdict, reasons=(reason,))
+        return runs.judge(replace(found, outcome=outcome, alone=rising), MS).run.reasons
+
+    assert said(Verdict.VIOLATED, "qos: above") == ("the run has a trend (M8)", "qos: above")
+    assert said(Verdict.UNKNOWN, "client stopped: 60 %")[0] == "client stopped: 60 %"
