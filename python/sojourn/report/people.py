@@ -144,7 +144,7 @@ def not_believed(service: ServiceFinding) -> str:
 
 
 def undisturbed(service: ServiceFinding) -> str:
-    """Both readings of the loads at which others had the server's CPUs most often (M29); "" if none.
+    """Both readings of the loads at which others had the server's CPUs most often (M29), or "".
 
     As experienced is the number everywhere else; undisturbed is what the service itself does.
     """

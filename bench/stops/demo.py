@@ -1,0 +1,102 @@
+"""The demo beside planted stops of both CPUs: does it answer, and does it answer the same?
+
+Usage: .venv/bin/python bench/stops/demo.py [--shares 0,0.01,0.03,0.06]
+
+`sojourn run latency_vs_load --profile quick` while a real-time task takes each CPU for a share of
+the time (`hog.py`): the client's stops are excluded by the log, the server's make two readings. Of
+each demo: how many runs gave numbers, how many loads have one, the answers and how long it took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
+HOG = Path(__file__).with_name("hog.py")
+KEPT = Path(__file__).parents[1] / "runs"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--shares", default="0,0.01,0.03,0.06", help="of each CPU's time")
+    rows = []
+    for share in map(float, parser.parse_args().shares.split(",")):
+        with tempfile.TemporaryDirectory(prefix="sojourn-demo-") as name, stopped(share):
+            rows.append(demo(share, name))
+        print(words(rows[-1]), flush=True)
+    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-demo.json"
+    path.write_text(json.dumps(rows, indent=1) + "\n")
+    print(f"kept in {path}")
+    return 0
+
+
+@contextlib.contextmanager
+def stopped(share: float) -> Iterator[None]:
+    """Every CPU is taken for this share of the time, each by itself."""
+    with contextlib.ExitStack() as stack:
+        for cpu in sorted(os.sched_getaffinity(0)) if share else ():
+            line = [sys.executable, "-I", str(HOG), str(cpu), str(share), str(cpu + 1)]
+            stack.callback(stack.enter_context(subprocess.Popen(line)).kill)
+        yield
+
+
+def demo(share: float, folder: str) -> dict[str, Any]:
+    """One demo, and what its findings say."""
+    began = time.monotonic()
+    line = [
+        BIN / "sojourn",
+        "run",
+        "latency_vs_load",
+        "-p",
+        "quick",
+        "--force",
+        "--results",
+        folder,
+    ]
+    subprocess.run(line, check=False, capture_output=True, timeout=1200)
+    wall_s = time.monotonic() - began
+    line = [BIN / "sojourn", "show", "--results", folder, "--json"]
+    found = json.loads(subprocess.run(line, check=False, capture_output=True, timeout=120).stdout)
+    points = [point for service in found["services"] for point in service["points"]]
+    runs = [run for point in points for run in point["runs"]]
+    return {
+        "share": share,
+        "wall_s": round(wall_s),
+        "state": found.get("state"),
+        "runs": len(runs),
+        "runs_with_numbers": sum(run["is_believed"] for run in runs),
+        "loads": len(points),
+        "loads_with_numbers": sum(point["is_believed"] for point in points),
+        "answers": {service["service"]: service["answer"] for service in found["services"]},
+        "borders": {
+            service["service"]: (service["max_load"] or {}).get("border")
+            for service in found["services"]
+        },
+        "max_load": {service["service"]: service["max_load"] for service in found["services"]},
+    }
+
+
+def words(one: dict[str, Any]) -> str:
+    answers = "\n".join(f"    {text[:300]}" for text in one["answers"].values())
+    return (
+        f"{one['share']:4.0%} of each CPU: {one['runs_with_numbers']} of {one['runs']} runs and "
+        f"{one['loads_with_numbers']} of {one['loads']} loads have numbers, {one['wall_s']} s, "
+        f"{one['state']}\n{answers}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
