@@ -99,9 +99,10 @@ def stopped(share: float, seed: int) -> Iterator[None]:
 def run(port: int, rate: float, seconds: int, out: Path, *, seed: int) -> dict[str, Any]:
     """One run of the generator on its CPU."""
     out.unlink(missing_ok=True)
-    line = ["nice", "-n", "-15", BIN / "sojourn-load", f"echo://127.0.0.1:{port}", "--rate", f"{rate:.0f}",
-            "--duration", f"{seconds}s", "--connections", "64", "--seed", str(seed),
-            "--wait", "spin", "--cpus", str(CLIENT_CPU), "--json", out]  # fmt: skip
+    line = ["nice", "-n", "-15", BIN / "sojourn-load", f"echo://127.0.0.1:{port}",
+            "--rate", f"{rate:.0f}", "--duration", f"{seconds}s", "--connections", "64",
+            "--seed", str(seed), "--wait", "spin", "--cpus", str(CLIENT_CPU),
+            "--json", out]  # fmt: skip
     subprocess.run(
         [str(word) for word in line],
         check=False,
