@@ -57,7 +57,7 @@ unit: build ## tests that start no server: make rust, then make python
 	@scripts/each --by "$(MAKE) --no-print-directory -o build" rust python
 
 rust: build
-	@scripts/counted cargo test --release --locked --workspace --no-fail-fast --quiet $(with_bpf) sojourn-tools/bpf)
+	@scripts/counted cargo test --profile gate --locked --workspace --no-fail-fast --quiet $(with_bpf) sojourn-tools/bpf)
 
 python: build
 	$(bin)/pytest -q $(order) -n auto --dist loadfile -m "not e2e and not privileged"
@@ -68,7 +68,7 @@ e2e: build ## tests on real servers, loopback only
 clangs: ## load BPF objects of the oldest, the newest and the tested clangs; installs them where it may
 	@scripts/clangs
 	@if scripts/setup --bpf; then \
-		cargo test --release --locked --workspace --features sojourn-tools/bpf --quiet --test clangs -- --nocapture; fi
+		cargo test --profile gate --locked --workspace --features sojourn-tools/bpf --quiet --test clangs -- --nocapture; fi
 
 priv: build clangs ## tests that need root or a capability, some in a VM; each skip names it
 	if scripts/setup --bpf; then cargo build --release --quiet -p sojourn-trace --features bpf --tests --examples; fi

@@ -28,6 +28,14 @@ def test_it_counts_says_why_and_hands_on() -> None:
     ]
 
 
+def test_it_sums_up_the_programs_of_cargo() -> None:
+    line = "test result: {}. {} passed; {} failed; 1 ignored; 0 measured; 2 filtered out; finished"
+    lines = f"{line.format('ok', 12, 0)}\n{line.format('FAILED', 3, 2)}"
+    done = subprocess.run([COUNTED, "echo", lines], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{lines}\n"
+    assert done.stderr.splitlines()[0] == "15 passed, 2 failed, 2 ignored in 2 programs"
+
+
 def test_where_all_was_looked_at_it_says_so() -> None:
     done = subprocess.run([COUNTED, "true"], capture_output=True, text=True, check=True)
     assert done.stderr == "looked at nothing: 0 skipped, 0 unknown\n"
