@@ -198,6 +198,8 @@ def test_progress_says_what_is_measured_and_what_became_of_it() -> None:
     low = next(o for o in played if o.offered_rps == min(said))
     held = line(study, low, played, place="3/9")
     assert (held.word, held.after) == ("holds", f"  P = {said[min(said)]:.2f}")
+    bare = replace(low, point=replace(low.point, phase=Phase.SCHEDULED), verdict=Verdict.VIOLATED)
+    assert line(study, bare, played, place="3/9").word == "violated", "by itself: no shield"
     doubtful = replace(probe, verdict=Verdict.UNKNOWN, reasons=("client stopped: for 3 %", "more"))
     doubted = line(study, doubtful, played, place="3/9")
     assert (doubted.word, doubted.after) == ("unknown", "  client stopped 3 %")

@@ -135,6 +135,7 @@ def _columns(findings: Findings, choices: Sequence[Choice]) -> dict[str, object]
         "achieved": [_digits(row.achieved_rps) for row in points],
         "p50": [_digits(row.p50_ns) for row in points],
         "p99": [_digits(row.p99_ns) for row in points],
+        "believed": [int(row.is_believed) for row in points],
         "reason": [at[show.sentences(row.reasons)] for row in points],
         "reasons": reasons,
         "home": [home.get(row.key, NOT_FELT) for row in points],
@@ -184,7 +185,8 @@ def _run(run: Run) -> dict[str, object]:
 def _small_multiples(points: Sequence[PointRow]) -> Spec:
     """Median, least and greatest p99 of what is left, by load; the page puts in the rows.
 
-    What is infinite is put at the upper edge, of which the page is told, and has an arrow there.
+    Of runs that are not believed only where no other is left, as hollow marks off the line. What is
+    infinite is put at the upper edge, of which the page is told, and has an arrow there.
     """
     sheet = Sheet()
     axis = time_axis([], dots=[row.p99_ns for row in points])
@@ -199,14 +201,18 @@ def _small_multiples(points: Sequence[PointRow]) -> Spec:
         legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
     )
     base = alt.Chart().encode(x=x, color=look)
-    told = tooltip("colour", "load", "median", "least", "greatest", "points")
+    told = tooltip("colour", "load", "median", "least", "greatest", "points", "known")
+    sure = base.transform_filter("!datum.doubted")
     chart = alt.layer(
-        base.mark_area(opacity=0.13).encode(y=axis.y("low", "p99"), y2="high:Q"),
-        base.mark_line(strokeWidth=2).encode(y=alt.Y("y:Q")),
-        base.mark_point(filled=True, size=40, opacity=1).encode(y=alt.Y("y:Q"), tooltip=told),
+        sure.mark_area(opacity=0.13).encode(y=axis.y("low", "p99"), y2="high:Q"),
+        sure.mark_line(strokeWidth=2).encode(y=alt.Y("y:Q")),
+        sure.mark_point(filled=True, size=40, opacity=1).encode(y=alt.Y("y:Q"), tooltip=told),
         base.transform_filter("datum.endless")
         .mark_point(shape="triangle-up", filled=True, size=90, opacity=1, clip=False)
         .encode(y=alt.Y("high:Q"), tooltip=told),
+        base.transform_filter("datum.doubted")
+        .mark_point(filled=False, size=40, strokeWidth=1.8, opacity=1)
+        .encode(y=alt.Y("y:Q"), tooltip=told),
         data=sheet.data("rows", []),
     ).properties(width=PANEL_MIN, height=PANEL)
     facets = chart.facet(facet=alt.Facet("panel:N", sort=None, title=None), columns=3)

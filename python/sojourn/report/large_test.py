@@ -181,6 +181,25 @@ def test_an_arrow_at_the_edge_is_where_something_never_came() -> None:
     assert marks.count("<path") == 1
 
 
+def test_runs_that_are_not_believed_are_a_hollow_mark_off_the_line() -> None:
+    found = campaign(20)
+    rows = tuple(replace(row, is_believed=n % 4 > 0) for n, row in enumerate(found.points))
+    explored = explore.of(replace(found, points=rows))
+    content = unpacked(explored.points)
+    assert isinstance(content, dict)
+    assert content["believed"] == [int(row.is_believed) for row in rows]
+    spec: Any = explored.charts["explored"]
+    ends = {"low": 2e5, "high": 6e5, "panel": "", "colour": "", "endless": False}
+    drawn = [{**ends, "fraction": n / 9, "y": 5e5, "doubted": n == 2} for n in range(5)]
+    text = json.dumps({**spec, "datasets": {**spec["datasets"], "rows": drawn}})
+    svg: str = vl_convert.vegalite_to_svg(text, vl_version=VEGA_LITE)
+    solid, hollow = (
+        re.findall(rf'<g class="[^"]*layer_{n}_marks"[^>]*>(.*?)</g>', svg)[0] for n in (2, 4)
+    )
+    assert (solid.count("<path"), hollow.count("<path")) == (4, 1)
+    assert 'fill="none"' in hollow or 'fill="transparent"' in hollow or "fill=" not in hollow
+
+
 PROBE = """<script>addEventListener("load", async () => {
   const wait = (is) => new Promise((done) => {
     const again = () => { const found = is(); if (found) done(found); else setTimeout(again, 1); };

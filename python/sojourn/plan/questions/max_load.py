@@ -87,9 +87,14 @@ class MaxLoad(Question):
         )
 
     def chance_of(self, known: Known, outcome: Outcome) -> float | None:
-        """What all runs so far say about a load: one answer for log, page and record."""
+        """What all runs so far say about a load: one answer for log, page and record.
+
+        They say nothing of the same load without the shield, which stands apart (M32).
+        """
         kept = search_of(known)
         if kept is None or kept.posterior is None or not outcome.offered_rps:
+            return None
+        if outcome.point.phase is Phase.SCHEDULED:
             return None
         return float(kept.posterior.holds_at(outcome.offered_rps))
 

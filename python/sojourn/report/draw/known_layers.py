@@ -25,7 +25,7 @@ DASHES = [4, 4]
 MEANING = {
     Sort.AT_MOST: "↓ at most",
     Sort.AT_LEAST: "↑ at least",
-    Sort.ENDLESS: "↑ never completed",
+    Sort.ENDLESS: "↑ to the edge: never completed",
     Sort.DOUBTED: "hollow: not believed",
     Sort.NOTHING: "× on the axis: nothing measured",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import altair as alt
 
@@ -13,9 +14,10 @@ from sojourn.report.draw.axes import TimeAxis, load_x
 from sojourn.report.draw.figure import Sheet, Spec, finish
 from sojourn.report.draw.overview_frame import Frame
 from sojourn.report.draw.palette import series
-from sojourn.report.draw.table import Record
+from sojourn.report.draw.table import Record, number
 
 HEIGHT = 380
+ROOM = 2.0  # above the highest mark, as a ratio: words of the bands stand there
 SHAPES = ("circle", "square", "diamond", "triangle-right", "cross", "triangle-left")
 TOOLTIP = ("service", "load", "quantile", "shown", "interval", "verdict", "reason")
 LEGEND_COLUMNS = 3
@@ -80,7 +82,8 @@ def _frame(services: list[ServiceFinding], records: list[Record], tail: str, she
         **({"columns": LEGEND_COLUMNS} if len(services) > overview_ground.MANY else {}),
     )
     bounds = [1.3 * s.qos.bound_ns for s in services if s.qos]
-    axis = known_layers.axis(records, bounds)
+    marks = [ns for r in records if (ns := number(r["mark_ns"])) is not None and math.isfinite(ns)]
+    axis = known_layers.axis(records, [*bounds, *(ROOM * ns for ns in marks)])
     highest = max(point.fraction for s in services for point in s.points)
     return Frame(
         sheet,

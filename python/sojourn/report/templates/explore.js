@@ -101,7 +101,8 @@
     more.textContent = `Show ${Math.min(step, rest)} more of ${rest.toLocaleString("en")}`;
   }
 
-  // Median and range of p99, by panel, colour and load; so a picture of all points stays small.
+  // Median and range of p99, by panel, colour and load; so a picture of all points stays small. Runs that
+  // are not believed count only where there is no other, and are marked as such.
   function summary() {
     const by = (name) => choices.find(({ key }) => key === form.elements[name].value);
     const panel = by("panels"), colour = by("colours");
@@ -111,12 +112,13 @@
       if (ns === null || load === null) continue;
       const place = [level(panel, at), level(colour, at), load];
       const name = place.join("\n");
-      if (!groups.has(name)) groups.set(name, { place, times: [] });
-      groups.get(name).times.push(rank(ns));
+      if (!groups.has(name)) groups.set(name, { place, sure: [], rest: [] });
+      groups.get(name)[points.believed[at] ? "sure" : "rest"].push(rank(ns));
     }
     const top = charts.explored.usermeta.top_ns; // where what never came is drawn
     const told = (ns) => time(ns === Infinity ? "inf" : ns);
-    return [...groups.values()].map(({ place: [inPanel, inColour, fraction], times }) => {
+    return [...groups.values()].map(({ place: [inPanel, inColour, fraction], sure, rest }) => {
+      const doubted = !sure.length, times = doubted ? rest : sure;
       times.sort((a, b) => a - b);
       const middle = (times[(times.length - 1) >> 1] + times[times.length >> 1]) / 2;
       const [least, greatest] = [times[0], times.at(-1)];
@@ -124,6 +126,7 @@
       return {
         panel: `${panel.name}: ${inPanel}`, colour: `${colour.name}: ${inColour}`, fraction, y, low, high, load: share(fraction),
         median: told(middle), least: told(least), greatest: told(greatest), points: times.length, endless: greatest === Infinity,
+        doubted, known: doubted ? "not believed" : "number",
       };
     }).sort((a, b) => a.fraction - b.fraction);
   }
