@@ -57,7 +57,7 @@ def running(
             leaders = [e.facts["pid"] for e in left.entries if e.kind == "process"]
             others = {str(e.facts["what"]) for e in left.entries if e.kind == "process"}
             beside = {what for what in others if what.startswith("neighbour")}
-            assert len(leaders) == 2 + len(beside)  # the server and the generator
+            assert len(leaders) == 3 + len(beside)  # the server, its sampler and the generator
             assert bool(beside) == (neighbour != "none")
             yield made, [member.pid for leader in leaders for member in proc.session(leader)]
         finally:

@@ -44,7 +44,7 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// A sample begins.
+    /// A sample begins, of which nothing is kept yet.
     pub fn begin(&mut self) {
         self.since_ns = Monotonic.now_ns();
         self.kept.clear();

@@ -55,7 +55,7 @@ pub struct Second {
     pub ended: bool,
 }
 
-/// Shows lines.
+/// Shows lines of progress while a run goes on.
 pub struct Progress {
     form: Form,
     every: Duration,
