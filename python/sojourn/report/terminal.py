@@ -8,9 +8,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings, ServiceFinding, Settle
+from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.plan.points import Verdict
-from sojourn.report import factors, facts, people, resources, show, terminal_tile, tiles
+from sojourn.report import factors, facts, openings, people, resources, show, state, tiles
 from sojourn.report.sections import KINDS
 
 REASONS = 3
@@ -41,14 +41,26 @@ def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
 
 
 def _head(findings: Findings, width: int) -> Iterator[str]:
-    """The answers. What has no tile is said in the words of the analysis."""
+    """The first screen; what has no opening of its own is said in the words of the analysis."""
+    opening = openings.of(findings, width)
+    if opening.has_tiles:
+        yield from _plainly(findings, opening.text, width)
+        return
+    yield opening.headline
+    for said in opening.sentences:
+        yield from textwrap.wrap(said, width)
+    yield from textwrap.wrap(state.state_line(findings).replace("`", ""), width)
+    yield ""
+    yield from opening.text
+
+
+def _plainly(findings: Findings, lines: Sequence[str], width: int) -> Iterator[str]:
     first = [kind for kind in KINDS.values() if kind.leads and findings.services]
     for kind in first:
         yield from (
             part for said in kind.study_head(findings) for part in textwrap.wrap(said, width)
         )
-    for service in findings.services:
-        yield from terminal_tile.lines(service, width)
+    yield from lines
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
@@ -113,9 +125,7 @@ def _doubts(doubts: Sequence[people.Doubt], width: int, *, of: str = "") -> Iter
 
 def _next(findings: Findings, width: int) -> Iterator[str]:
     """What to run next; commands stay in one line, to be copied."""
-    every = (kind.settle(service) for service in findings.services for kind in KINDS.values())
-    found = [one for one in every if one]
-    settles: Settle | None = max(found, key=lambda one: one.seconds, default=None)
+    settles = state.settle(findings)
     if settles is None and not findings.command:
         return
     yield ""

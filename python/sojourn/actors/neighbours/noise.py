@@ -16,7 +16,7 @@ import subprocess
 from collections.abc import Mapping
 
 from sojourn import programs
-from sojourn.actors.kind import WHERE, NamedKind
+from sojourn.actors.kind import WHERE, NamedKind, much, spaced
 from sojourn.actors.neighbours.neighbour import SERVER, Neighbour, where_param
 from sojourn.actors.neighbours.ordered import (
     NICE,
@@ -140,6 +140,14 @@ def check(facts: Facts) -> None:
     programs.find(PROGRAM, fix="run `make build`")
 
 
+def label(params: Mapping[str, str]) -> str:
+    """`cpu at 75 %`, `square wave, 6 ms of 48 ms`; what is asked for in full has no amount."""
+    if params[KIND_OF] == "wave":
+        ends = [spaced(params[end]) for end in ("busy", "period") if params[end]]
+        return f"square wave, {' of '.join(ends)}" if ends else "square wave"
+    return much(params[KIND_OF], params[INTENSITY])
+
+
 KIND = NamedKind(
     name="noise",
     about="an antagonist of one resource whose intensity is held and reported: noise:cpu@50%",
@@ -150,4 +158,5 @@ KIND = NamedKind(
     build=Noise,
     lead=KIND_OF,
     at=INTENSITY,
+    label=label,
 )
