@@ -21,7 +21,8 @@ from sojourn.spec import ServiceSpec, words
 NOBODY = "none"  # as a study says it
 WHERE = words.WHERE
 _AMOUNT = re.compile(r"(\d)([A-Za-zµ%])")
-_ALL = ("", "100%", "0MB/s")  # as much as it can get
+ALL = "100%"
+_ALL = ("", ALL, "0MB/s")  # as much as it can get
 
 
 def anywhere(facts: Facts) -> None:

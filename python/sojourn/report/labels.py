@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping
 
 from sojourn import knobs, places
 from sojourn.actors import neighbours
-from sojourn.actors.kind import NamedKind
+from sojourn.actors.kind import ALL, NamedKind, spaced
 from sojourn.analysis.findings import ServiceFinding
 from sojourn.plan.setting import NEIGHBOUR, Level, level_text
 from sojourn.spec import words
+from sojourn.spec.keys import service_of
 from sojourn.spec.levels import short
 
 ALONE = "alone"
+KERNEL = "kernel default"
+USUAL = ("other", "none")  # levels of knobs that leave a service as the kernel has it
 _WHERE: Mapping[str, str] = {
     "server": "on the same CPU",
     "one": "on one of its CPUs",
@@ -72,6 +75,28 @@ def setting(levels: Iterable[tuple[str, Level]]) -> str:
     return ", ".join(map_labels(own)) or "as it is"
 
 
+def pair(levels: Iterable[tuple[str, Level]]) -> str:
+    """Two services' knobs side by side, without what is as the kernel has it.
+
+    >>> a, b = "services.a.knobs.policy", "services.b.knobs.policy"
+    >>> pair([(a, "rr:rate"), (b, "rr:rate")]), pair([(a, "nice:-20"), (b, "other")]), pair([])
+    ('both round robin by rate', 'a nice −20', 'kernel default')
+    >>> pair([(a, "fifo:rate"), (b, "fifo:rate"), ("services.a.knobs.rt_quota", "load/24ms")])
+    'both FIFO by rate, a quota by load'
+    """
+    given = list(levels)
+    services = {service_of(key) for key, _ in given if service_of(key)}
+    by_label: dict[str, list[str]] = {}
+    for key, level in given:
+        if str(level) not in USUAL:
+            by_label.setdefault(label(key, level), []).append(service_of(key) or "")
+    said = []
+    for name, of in by_label.items():
+        whose = "both" if len(of) == len(services) > 1 else " and ".join(filter(None, of))
+        said.append(f"{whose} {name}" if whose else name)
+    return ", ".join(said) or KERNEL
+
+
 def map_labels(levels: Iterable[tuple[str, Level]]) -> list[str]:
     """The label of each level."""
     return [label(key, level) for key, level in levels]
@@ -91,13 +116,26 @@ def neighbour(text: str) -> str:
 
 
 def neighbour_name(text: str) -> str:
-    """The same without place and order: `cpu at 75 %`.
+    """The same without place and order: `CPU hog at 75 %`.
 
     >>> neighbour_name("noise:cpu@75%,where=free"), neighbour_name("batch:xz,where=apart")
-    ('cpu at 75 %', 'xz')
+    ('CPU hog at 75 %', 'xz')
     """
     kind = neighbours.KINDS.get(text.partition(":")[0])
     return _named(kind, _params(kind, text)) if kind else neighbour(text)
+
+
+def antagonist(text: str) -> tuple[str, str]:
+    """A neighbour and how much of it there is; "" where that cannot be chosen.
+
+    >>> antagonist("noise:membw@75%,where=free"), antagonist("rival:one")
+    (('memory bandwidth', '75 %'), ('CPU loop', ''))
+    """
+    kind = neighbours.KINDS.get(text.partition(":")[0])
+    if kind is None:
+        return neighbour(text), ""
+    params = _params(kind, text)
+    return _named(kind, params | {kind.at: ALL}), spaced(params[kind.at]) if kind.at else ""
 
 
 def _params(kind: NamedKind, text: str) -> dict[str, str]:

@@ -48,8 +48,8 @@ def _head(findings: Findings, width: int) -> Iterator[str]:
         return
     yield opening.headline
     for said in opening.sentences:
-        yield from textwrap.wrap(said, width)
-    yield from textwrap.wrap(state.state_line(findings).replace("`", ""), width)
+        yield from show.wrapped(said, width)
+    yield from show.wrapped(state.state_line(findings).replace("`", ""), width)
     yield ""
     yield from opening.text
 

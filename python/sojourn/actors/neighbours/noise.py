@@ -36,6 +36,11 @@ ANTAGONISTS = (
     "cpu", "l1d", "l1i", "l2", "llc", "membw", "memcap", "tlb", "disk", "network", "wakeups",
     "syscalls", "locks", "wave",
 )  # fmt: skip
+LABELS = {
+    "cpu": "CPU hog", "l1d": "L1 data cache", "l1i": "L1 code cache", "l2": "L2 cache",
+    "llc": "last-level cache", "membw": "memory bandwidth", "memcap": "memory size", "tlb": "TLB",
+    "syscalls": "system calls", "wakeups": "wake-ups",
+}  # fmt: skip
 KIND_OF, INTENSITY, TOLERANCE = "kind", "intensity", "tolerance"
 CHECK_S_MAX = 60.0  # of a footprint that is mapped, a file that is written
 SHARE = r"(100|\d{1,2}(\.\d+)?)%"
@@ -141,11 +146,11 @@ def check(facts: Facts) -> None:
 
 
 def label(params: Mapping[str, str]) -> str:
-    """`cpu at 75 %`, `square wave, 6 ms of 48 ms`; what is asked for in full has no amount."""
+    """`cpu at 75 %`, `square wave of 6 ms in 48 ms`; what is asked for in full has no amount."""
     if params[KIND_OF] == "wave":
         ends = [spaced(params[end]) for end in ("busy", "period") if params[end]]
-        return f"square wave, {' of '.join(ends)}" if ends else "square wave"
-    return much(params[KIND_OF], params[INTENSITY])
+        return f"square wave of {' in '.join(ends)}" if ends else "square wave"
+    return much(LABELS.get(params[KIND_OF], params[KIND_OF]), params[INTENSITY])
 
 
 KIND = NamedKind(

@@ -9,11 +9,15 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.analysis.findings import Findings
-from sojourn.report.openings import plain
+from sojourn.report.openings import beside, interference, plain, qos_matrix, scheduler_bakeoff
 from sojourn.report.openings.opening import Opening, Opens
 
 #: In order of priority; the last one applies to every study.
 KINDS: Mapping[str, Opens] = kinds.table(
+    scheduler_bakeoff.KIND,
+    qos_matrix.KIND,
+    beside.KIND,
+    interference.KIND,
     plain.KIND,
 )
 

@@ -6,9 +6,11 @@ below the first screen are those of sections and figures, as ever.
 
 from __future__ import annotations
 
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import ClassVar
 
 from sojourn.analysis.findings import Findings
@@ -17,6 +19,8 @@ from sojourn.report.draw.table import Table
 HEADLINE_MAX = 59  # characters
 SENTENCES_MAX = 3
 WORDS_MAX = 25  # of a sentence
+COUNTED = ("square wave", "CPU hog", "CPU loop", "L1 ", "L2 ", "last-level", "memory copy")
+MIN = 12  # of the first column of a table of text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,39 @@ def fitting(*forms: str) -> str:
     'short enough'
     """
     return next((form for form in forms if 0 < len(form) <= HEADLINE_MAX), forms[-1][:HEADLINE_MAX])
+
+
+def capital(text: str) -> str:
+    """The same with a capital at its beginning, and the rest as it was."""
+    return text[:1].upper() + text[1:]
+
+
+def an(noun: str) -> str:
+    """A thing with its article, as far as it is counted.
+
+    >>> an("square wave"), an("CPU hog at 75 %"), an("L1 cache"), an("xz on the same CPU")
+    ('a square wave', 'a CPU hog at 75 %', 'an L1 cache', 'xz on the same CPU')
+    """
+    if not noun.startswith(COUNTED):
+        return noun
+    return f"{'an' if noun[:1] in 'aeiouL' else 'a'} {noun}"
+
+
+def listed(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """A table of words in lines; titles, and names in the first column, go on below.
+
+    >>> list(listed(("setting", "that fit"), [("kernel default", "3 of 9")], 60))
+    ['setting         that', '                fit', 'kernel default  3 of 9']
+    """
+    cells = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    titles = [max(map(len, title.split()), default=0) for title in head]
+    sizes = [max(pair) for pair in zip(cells, titles, strict=True)]
+    sizes[0] = min(sizes[0], max(MIN, width - sum(sizes[1:]) - 2 * (len(head) - 1)))
+    for row in (head, *rows):
+        parts = [textwrap.wrap(cell, size) or [""] for cell, size in zip(row, sizes, strict=True)]
+        for line in zip_longest(*parts, fillvalue=""):
+            whole = (part.ljust(size) for part, size in zip(line, sizes, strict=True))
+            yield "  ".join(whole).rstrip()[:width]
 
 
 def columns(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
