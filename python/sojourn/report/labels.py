@@ -97,6 +97,21 @@ def pair(levels: Iterable[tuple[str, Level]]) -> str:
     return ", ".join(said) or KERNEL
 
 
+def beside(levels: Iterable[tuple[str, Level]]) -> str:
+    """A neighbour, and what else is not as usual.
+
+    >>> policy = "services.m.knobs.policy"
+    >>> beside([("neighbour", "batch:xz,where=server"), (policy, "nice:-20")])
+    'xz on the same CPU, m nice −20'
+    >>> beside([("neighbour", "none"), (policy, "other")])
+    'alone'
+    """
+    given = list(levels)
+    other = pair([(key, level) for key, level in given if key != NEIGHBOUR])
+    who = [neighbour(_text(level)) for key, level in given if key == NEIGHBOUR]
+    return ", ".join([*who, *([other] if other != KERNEL or not who else [])])
+
+
 def map_labels(levels: Iterable[tuple[str, Level]]) -> list[str]:
     """The label of each level."""
     return [label(key, level) for key, level in levels]

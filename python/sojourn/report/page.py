@@ -19,6 +19,7 @@ from sojourn.analysis.questions.check import rows_of
 from sojourn.analysis.traced_findings import Breakdown
 from sojourn.report import (
     crowd,
+    doubts,
     explore,
     factors,
     facts,
@@ -72,6 +73,7 @@ def html(
         title=title(findings.study, opening.headline),
         first=[drawn[name] for name in opening.figures if name in drawn],
         state=state.state_line(findings),
+        doubted=doubts.reasons(findings),
         of_services=of_services,
         of_study=of_study,
         large=large,

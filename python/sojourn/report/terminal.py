@@ -10,39 +10,58 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.plan.points import Verdict
-from sojourn.report import factors, facts, openings, people, resources, show, state, tiles
+from sojourn.report import (
+    doubts,
+    factors,
+    facts,
+    labels,
+    openings,
+    people,
+    resources,
+    show,
+    state,
+    tiles,
+)
 from sojourn.report.sections import KINDS
 
 REASONS = 3
 _ANSI = {Verdict.HOLDS: "32", Verdict.VIOLATED: "31", Verdict.UNKNOWN: "33"}
 
 
-def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
-    """The whole report in at most `width` columns.
+def text(findings: Findings, width: int = 80, *, color: bool = False, is_whole: bool = True) -> str:
+    """The report in at most `width` columns.
 
     Args:
         findings: what to show.
         width: columns, at least 60.
         color: paint the verdicts with ANSI colours.
+        is_whole: with every factor, service and table; else the first screen, doubts and what is
+            next, where the question has a first screen of its own.
     """
-    lines = list(_head(findings, width))
+    opening = openings.of(findings, width)
+    lines = list(_head(findings, opening, width))
     lines += _left_out(findings, width)
-    if findings.factors:
-        lines += ["", *factors.lines(findings.factors, width)]
-    for service in findings.services:
-        lines += ["", *_service(service, width)]
-    for kind in KINDS.values():
-        if found := list(kind.study_table(findings, width)):
-            lines += ["", *found]
+    if is_whole or opening.has_tiles:
+        lines += _below(findings, width)
     lines += _doubted(findings, width)
     lines += _next(findings, width)
     whole = "\n".join(line.rstrip() for line in lines)
     return _painted(whole) if color else whole
 
 
-def _head(findings: Findings, width: int) -> Iterator[str]:
+def _below(findings: Findings, width: int) -> Iterator[str]:
+    """Every factor, service and table."""
+    if findings.factors:
+        yield from ("", *factors.lines(findings.factors, width))
+    for service in findings.services:
+        yield from ("", *_service(service, width))
+    for kind in KINDS.values():
+        if found := list(kind.study_table(findings, width)):
+            yield from ("", *found)
+
+
+def _head(findings: Findings, opening: openings.Opening, width: int) -> Iterator[str]:
     """The first screen; what has no opening of its own is said in the words of the analysis."""
-    opening = openings.of(findings, width)
     if opening.has_tiles:
         yield from _plainly(findings, opening.text, width)
         return
@@ -81,7 +100,7 @@ def _left_out(findings: Findings, width: int) -> Iterator[str]:
 
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:
-    yield f"{service.service} ".ljust(width, "=")
+    yield f"{labels.called(service)} ".ljust(width, "=")
     for kind in KINDS.values():
         yield from kind.table(service, width)
     for kind in KINDS.values():
@@ -94,8 +113,10 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
 
 def _doubted(findings: Findings, width: int) -> Iterator[str]:
     """Everything that speaks against the numbers above, in one place."""
-    said = list(_judged(findings.reasons, width))
-    for service in findings.services:
+    said = list(_judged(doubts.reasons(findings), width))
+    if findings.factors:
+        said += _doubts(doubts.of_services(findings), width)
+    for service in findings.services if not findings.factors else ():
         said += _doubts(people.doubts(service), width, of=f"{service.service}: ")
     for kind in KINDS.values():
         said += _doubts(kind.study_doubts(findings), width)
@@ -116,8 +137,8 @@ def _judged(reasons: Sequence[str], width: int) -> Iterator[str]:
         yield f"- and {len(reasons) - REASONS} more reasons"
 
 
-def _doubts(doubts: Sequence[people.Doubt], width: int, *, of: str = "") -> Iterator[str]:
-    for doubt in doubts:
+def _doubts(found: Sequence[people.Doubt], width: int, *, of: str = "") -> Iterator[str]:
+    for doubt in found:
         often = f", {doubt.times} times" if doubt.times > 1 else ""
         detail = f": {doubt.detail}" if doubt.detail else ""
         yield from _item(f"{of}{doubt.what} at {doubt.where}{often}{detail}", width)

@@ -9,7 +9,15 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.analysis.findings import Findings
-from sojourn.report.openings import beside, interference, plain, qos_matrix, scheduler_bakeoff
+from sojourn.report.openings import (
+    beside,
+    colocation,
+    interference,
+    plain,
+    qos_matrix,
+    scheduler_bakeoff,
+    unbelieved,
+)
 from sojourn.report.openings.opening import Opening, Opens
 
 #: In order of priority; the last one applies to every study.
@@ -17,7 +25,9 @@ KINDS: Mapping[str, Opens] = kinds.table(
     scheduler_bakeoff.KIND,
     qos_matrix.KIND,
     beside.KIND,
+    colocation.KIND,
     interference.KIND,
+    unbelieved.KIND,
     plain.KIND,
 )
 

@@ -11,7 +11,7 @@ from sojourn.analysis.questions.beside import TOLD, Beside, BesideSection
 from sojourn.report import labels, plot, show
 from sojourn.report.draw.table import Table
 from sojourn.report.figures.beside import KEPT, TAIL, broken, name_of
-from sojourn.report.openings.opening import Opening, Opens, an, capital, fitting, listed
+from sojourn.report.openings.opening import Opening, Opens, an, capital, fitting, listed, short
 
 NAMED = 2
 SIGNS = "abcdefghijklmnop"
@@ -83,15 +83,22 @@ def _settings(mine: Sequence[Beside]) -> Iterator[str]:
         names = [name_of(one) for one in known if (one.breaks.hi, one.breaks.lo) == first]
         where = broken(next(one for one in known if (one.breaks.hi, one.breaks.lo) == first))
         at = f"at {where}" if not where.startswith("at") else where
-        listed_names = show.listed(names, NAMED)
-        yield f"Beside {an(who)} {tail} of {service} doubles first with {listed_names}, {at} load."
+        yield short(
+            f"Beside {an(who)} {tail} of {service} doubles first with {show.listed(names, NAMED)}, "
+            f"{at} load.",
+            f"{tail} of {service} doubles first with {show.listed(names, NAMED)}, {at} load.",
+            f"{tail} doubles first under {len(names)} settings, {at} load.",
+        )
     kept = [name_of(one) for one in mine if _is_kept(one)]
     still = sum(map(_is_open, mine))
     undecided = f"{still} {'is' if still == 1 else 'are'} undecided" if still else ""
     if kept:
         most = show.load(mine[0].breaks.most)
         also = f"; {undecided}" if undecided else ""
-        yield f"It never doubles up to {most} load with {show.listed(kept, NAMED)}{also}."
+        yield short(
+            f"It never doubles up to {most} load with {show.listed(kept, NAMED)}{also}.",
+            f"It never doubles up to {most} load under {len(kept)} settings{also}.",
+        )
     elif known and undecided:
         yield f"Of {len(mine)} settings {undecided}."
     elif undecided:
@@ -109,9 +116,10 @@ def _kept(mine: Sequence[Beside]) -> Iterator[str]:
     if _round(low) == _round(high):
         yield f"The neighbour keeps about {_round(low)} of its work under each setting."
     else:
-        yield (
+        yield short(
             f"The neighbour keeps {_round(high)} of its work with {name_of(most)}, "
-            f"and {_round(low)} with {name_of(least)}."
+            f"and {_round(low)} with {name_of(least)}.",
+            f"The neighbour keeps {_round(low)} to {_round(high)} of its work.",
         )
 
 
@@ -119,7 +127,10 @@ def _cost(one: Beside) -> Iterator[str]:
     tail, who, row = show.quantile(one.q), labels.neighbour(one.neighbour), told(one)
     if row and row.mean_ns:
         more = _more(row.mean_ns)
-        yield f"Beside {an(who)} a request takes {more} in the mean at {show.load(row.load)} load."
+        at = f"in the mean at {show.load(row.load)} load"
+        yield short(
+            f"Beside {an(who)} a request takes {more} {at}.", f"A request takes {more} {at}."
+        )
     most = show.load(one.breaks.most)
     if _is_kept(one):
         yield f"{tail} of {one.service} is never twice that alone up to {most} load."
@@ -195,7 +206,7 @@ def _times(row: Row | None) -> str:
 
 def _plot(mine: Sequence[Beside], width: int) -> Iterator[str]:
     """Tails beside the neighbour by the letter of their setting, dots alone."""
-    yield f"{show.quantile(mine[0].q)} beside the neighbour, by the letter of the setting; . alone"
+    yield f"{show.quantile(mine[0].q)} beside the neighbour, by letter; . alone"
     alone = [plot.Mark(x=row.load, y=row.alone_ns, sign=".") for one in mine for row in one.rows
              if row.alone_ns is not None]  # fmt: skip
     marks = [

@@ -16,7 +16,7 @@ from sojourn.report.figures.antagonists import (
     text_of,
     times,
 )
-from sojourn.report.openings.opening import Opening, Opens, an, fitting, listed
+from sojourn.report.openings.opening import Opening, Opens, an, fitting, listed, short
 
 NAMED = 3
 
@@ -70,18 +70,17 @@ def _sentences(factor: FactorFinding, whats: Sequence[str]) -> Iterator[str]:
         if worse := ranked(effects):
             first, last = worse[0], worse[-1]
             ends = f" ({_ends(first)})"
-            mild = (
-                f"; mildest that was shown: {_who(last)}, {times(last)}" if len(worse) > 1 else ""
-            )
-            yield f"{what} is {times(first)} that alone{ends} beside {_who(first)}{mild}."
+            mild = f"; least of {len(worse)}: {_who(last)}, {times(last)}"
+            least = mild if len(worse) > 1 else ""
+            said = f"{what} is {times(first)} that alone{ends} beside {an(_who(first))}"
+            yield short(f"{said}{least}.", f"{said}.")
     unshown = [e for what in whats for e in _of(factor, what) if state(e) != WORSE]
     whole = sum(len(_of(factor, what)) for what in whats)
     known = [times(e) for e in unshown if times(e).startswith("≤")]
     if unshown:
         most = max((float(t[1:-1]) for t in known), default=None)
-        seen = (
-            f"; what is there is at most {most:g}×" if most and len(known) == len(unshown) else ""
-        )
+        is_known = most is not None and len(known) == len(unshown)
+        seen = f"; what is there is at most {most:g}×" if is_known else ""
         yield f"In {len(unshown)} of {whole} cells no difference was shown{seen}."
 
 
@@ -105,7 +104,7 @@ def _text(factor: FactorFinding, whats: Sequence[str], width: int) -> Iterator[s
         [name, *(cells.get(((name, amount), what), "–") for what in whats for amount in amounts)]
         for name in names
     ]
-    yield f"times {' and '.join(map(_short, whats))} alone; ≤: no difference was shown"
+    yield "times that alone; ≤: no difference shown, at most that"
     yield from listed(head, rows, width)
 
 

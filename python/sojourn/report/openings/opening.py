@@ -14,13 +14,14 @@ from itertools import zip_longest
 from typing import ClassVar
 
 from sojourn.analysis.findings import Findings
+from sojourn.report import show
 from sojourn.report.draw.table import Table
 
 HEADLINE_MAX = 59  # characters
 SENTENCES_MAX = 3
 WORDS_MAX = 25  # of a sentence
 COUNTED = ("square wave", "CPU hog", "CPU loop", "L1 ", "L2 ", "last-level", "memory copy")
-MIN = 12  # of the first column of a table of text
+MIN = 8  # columns that a cell of a table of text may be narrowed to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,24 @@ def fitting(*forms: str) -> str:
     return next((form for form in forms if 0 < len(form) <= HEADLINE_MAX), forms[-1][:HEADLINE_MAX])
 
 
+def words(text: str) -> int:
+    """How many words a sentence has; a number and its unit are one.
+
+    >>> words("up to 60 % load"), words("it keeps 81 of 99")
+    (4, 5)
+    """
+    return len(show.fixed(text).split(" "))
+
+
+def short(*forms: str) -> str:
+    """The first of several sentences that has no more words than one may; else the last.
+
+    >>> short("so " * 30 + "it is.", "It is so.")
+    'It is so.'
+    """
+    return next((form for form in forms if words(form) <= WORDS_MAX), forms[-1])
+
+
 def capital(text: str) -> str:
     """The same with a capital at its beginning, and the rest as it was."""
     return text[:1].upper() + text[1:]
@@ -91,7 +110,7 @@ def an(noun: str) -> str:
 
 
 def listed(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """A table of words in lines; titles, and names in the first column, go on below.
+    """A table of words in lines; a cell that is too wide goes on below.
 
     >>> list(listed(("setting", "that fit"), [("kernel default", "3 of 9")], 60))
     ['setting         that', '                fit', 'kernel default  3 of 9']
@@ -99,7 +118,8 @@ def listed(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
     cells = [max(map(len, column)) for column in zip(*rows, strict=True)]
     titles = [max(map(len, title.split()), default=0) for title in head]
     sizes = [max(pair) for pair in zip(cells, titles, strict=True)]
-    sizes[0] = min(sizes[0], max(MIN, width - sum(sizes[1:]) - 2 * (len(head) - 1)))
+    while sum(sizes) + 2 * (len(sizes) - 1) > width and max(sizes) > MIN:
+        sizes[sizes.index(max(sizes))] -= 1
     for row in (head, *rows):
         parts = [textwrap.wrap(cell, size) or [""] for cell, size in zip(row, sizes, strict=True)]
         for line in zip_longest(*parts, fillvalue=""):

@@ -12,7 +12,7 @@ from sojourn.analysis.questions.qos_matrix import Matrix, QosMatrix
 from sojourn.analysis.questions.scheduler_bakeoff import Bakeoff, Candidate
 from sojourn.report import labels, show
 from sojourn.report.draw.table import Table
-from sojourn.report.openings.opening import Opening, Opens, capital, fitting, listed
+from sojourn.report.openings.opening import Opening, Opens, capital, fitting, listed, short
 from sojourn.report.openings.qos_matrix import LEGEND
 from sojourn.report.sections.qos_matrix import DRAWN, drawn
 
@@ -24,11 +24,12 @@ COLUMNS = {
     CONSERVES: "uses idle time",
     PREEMPTS: "order can be set",
 }
-CLAUSES = {
-    RESERVES: "a share is reserved under {}",
-    CONSERVES: "idle time is used under {}",
-    PREEMPTS: "the order can be set under {}",
+LACKS = {
+    RESERVES: "no share is reserved with {}",
+    CONSERVES: "idle time is lost with {}",
+    PREEMPTS: "the order cannot be set with {}",
 }
+NAMED = 2  # settings
 GAP = 4  # columns between two matrices of text
 
 
@@ -95,14 +96,9 @@ def _sentences(found: Bakeoff) -> Iterator[str]:
         usual = next((one for one in rest if called(one) == labels.KERNEL), None)
         least = f"; the kernel default fits {usual.fits}, up to {_most(usual)}" if usual else ""
         to = max(best, key=lambda one: one.most or 0)
-        yield f"With {names} up to {_most(to)} load of both together fits{least}."
-    clauses = [
-        clause.format(_who(found.candidates, name))
-        for name, clause in CLAUSES.items()
-        if any(p.name == name for one in found.candidates for p in one.properties)
-    ]
-    if clauses:
-        yield f"{capital('; '.join(clauses))}."
+        fits = f"With {names} up to {_most(to)} load of both together fits"
+        yield short(f"{fits}{least}.", f"{fits}.", f"Up to {_most(to)} load of both together fits.")
+    yield from _lacks(found.candidates)
     yield from _paper(found)
 
 
@@ -110,11 +106,20 @@ def _most(one: Candidate) -> str:
     return show.load(one.most or 0.0)
 
 
-def _who(candidates: Sequence[Candidate], name: str) -> str:
-    """Under how many settings a property holds: by name if it is one."""
-    judged = [(one, p) for one in candidates for p in one.properties if p.name == name]
-    able = [one for one, p in judged if p.verdict == YES]
-    return f"{len(able)} of {len(judged)}" if able else "none"
+def _lacks(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """What which setting cannot do: by name, or as a count where names are too long."""
+    judged = [(one, p) for one in candidates for p in one.properties]
+    lacking = {
+        name: [called(one) for one, p in judged if (p.name, p.verdict) == (name, NO)]
+        for name in LACKS
+    }
+    some = {name: names for name, names in lacking.items() if names}
+    if judged and not some:
+        yield f"No setting lacks any of {len(LACKS)} properties."
+    elif some:
+        by_name = "; ".join(LACKS[p].format(show.listed(of, NAMED)) for p, of in some.items())
+        counted = "; ".join(LACKS[p].format(f"{len(of)} settings") for p, of in some.items())
+        yield capital(short(f"{by_name}.", f"{counted}."))
 
 
 def _paper(found: Bakeoff) -> Iterator[str]:
