@@ -36,6 +36,15 @@ def of_services(findings: Findings) -> tuple[people.Doubt, ...]:
     return tuple(sorted(_merged(found, len(findings.services)), key=lambda one: -one.times))
 
 
+def title(reason: str) -> str:
+    """What one of `reasons` is about, as doubts are called.
+
+    >>> title("client stopped (2 of 3 combinations), for instance: it did not run for 1.4 s")
+    'client stopped'
+    """
+    return people.topic(reason).partition(" (")[0]
+
+
 def _merged(
     found: dict[str, list[tuple[str, people.Doubt]]], services: int
 ) -> Iterator[people.Doubt]:

@@ -113,9 +113,10 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
 
 def _doubted(findings: Findings, width: int) -> Iterator[str]:
     """Everything that speaks against the numbers above, in one place."""
-    said = list(_judged(doubts.reasons(findings), width))
-    if findings.factors:
-        said += _doubts(doubts.of_services(findings), width)
+    shared = doubts.of_services(findings) if findings.factors else ()
+    known = {one.what for one in shared}
+    reasons = [one for one in doubts.reasons(findings) if doubts.title(one) not in known]
+    said = [*_judged(reasons, width), *_doubts(shared, width)]
     for service in findings.services if not findings.factors else ():
         said += _doubts(people.doubts(service), width, of=f"{service.service}: ")
     for kind in KINDS.values():

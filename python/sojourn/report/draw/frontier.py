@@ -31,7 +31,7 @@ def edged(records: Sequence[Record], kept: Sequence[tuple[bool, ...]]) -> list[R
         row, column = _at(record, "row"), _at(record, "column")
         beside = {"above": (above.get(row), column), "right": (row, right.get(column))}
         edges: Record = {
-            f"{whose}_{edge}": int(key in of and of[key][nth] != of[row, column][nth])  # type: ignore[index]
+            f"{whose}_{edge}": int(key in of and of[key][nth] != of[row, column][nth])
             for nth, whose in enumerate(WHOSE)
             for edge, key in beside.items()
         }

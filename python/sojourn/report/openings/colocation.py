@@ -83,8 +83,9 @@ def _sentences(rules: Sequence[Ruled], target: str) -> Iterator[str]:
         names = show.listed([name for name, _ in refused], 2)
         why = {_why(rule.stop) for _, rule in refused}
         because = f", because {why.pop()}" if len(why) == 1 else ""
-        yield short(f"No load is admitted with {names}{because}.", f"No load is admitted with {names}.",
-                    f"No load is admitted under {len(refused)} settings.")  # fmt: skip
+        refuses = "No load is admitted"
+        under = f"{refuses} under {len(refused)} settings."
+        yield short(f"{refuses} with {names}{because}.", f"{refuses} with {names}.", under)
     for name, rule in lower[:1]:
         ends = f"With {an(name)} it ends at {show.load(rule.load or 0.0)}"
         yield short(f"{ends}, because {_why(rule.stop)}.", f"{ends}.")
@@ -95,9 +96,9 @@ def _open(rules: Sequence[Ruled], target: str) -> Iterator[str]:
     unknown = [pair for pair in rules if pair[1].verdict is Verdict.UNKNOWN]
     if not rules or all(rule.stop is None and rule.load is None for _, rule in rules):
         yield f"No load was measured beside a job within {target}."
-    elif len(unknown) == 1 and unknown[0][1].stop:
-        name, rule = unknown[0]
-        yield f"With {an(name)} it is open whether {show.load(rule.stop.load)} load is admitted."
+    elif len(unknown) == 1 and (stop := unknown[0][1].stop):
+        name = an(unknown[0][0])
+        yield f"With {name} it is open whether {show.load(stop.load)} load is admitted."
     elif unknown:
         yield f"Of {len(rules)} rules {len(unknown)} end at a load that is not settled."
 

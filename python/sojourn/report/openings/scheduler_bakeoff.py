@@ -34,12 +34,12 @@ GAP = 4  # columns between two matrices of text
 
 
 class BakeoffOpens(Opens):
-    """All settings at once."""
+    """All settings of a bake-off at once."""
 
     name = "scheduler_bakeoff"
 
     def applies(self, findings: Findings) -> bool:
-        """Where settings were compared."""
+        """Where at least one setting was measured."""
         found = findings.section(Bakeoff)
         return bool(found and found.candidates)
 

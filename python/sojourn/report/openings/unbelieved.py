@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Findings
 from sojourn.report import doubts, people
-from sojourn.report.draw.lookup import slug
-from sojourn.report.openings.opening import WORDS_MAX, Opening, Opens
+from sojourn.report.draw.table import Table
+from sojourn.report.openings.opening import WORDS_MAX, Opening, Opens, capital, listed, words
 
 HELP = "; "  # before what would mend it
+HEAD = ("why", "times", "where")
+INSTANCE = "for instance "
 
 
 class Unbelieved(Opens):
@@ -26,24 +28,28 @@ class Unbelieved(Opens):
         """How many runs, and why not."""
         runs = [r for s in findings.services for point in s.points for r in point.runs]
         found = doubts.of_services(findings)
-        lines = [f"- {one.what}, {one.times} times: {one.detail}" for one in found]
+        rows = [(one.what, str(one.times), one.where) for one in found]
         return Opening(
             headline=f"No number: none of {len(runs)} runs can be believed",
-            sentences=tuple(f"{one.what} ({one.times} times).".capitalize() for one in found[:1])
-            + tuple(_mend(one) for one in found[:1] if _mend(one)),
-            figures=(slug(f"{findings.services[0].label}-by-factor"),),
-            text=tuple(
-                part for line in lines
-                for part in textwrap.wrap(line, width, subsequent_indent="  ")
-            ),
-        )  # fmt: skip
+            sentences=tuple(_sentences(found)),
+            figures=(),  # a picture of them would be empty
+            text=tuple(listed(HEAD, rows, width)) if rows else (),
+            table=Table(columns=HEAD, rows=tuple(rows)) if rows else None,
+            caption="Why runs are not believed",
+        )
 
 
-def _mend(one: people.Doubt) -> str:
-    """What would help, if the doubt says so in a sentence that is short enough."""
-    _, semicolon, mend = one.detail.rpartition(HELP)
-    said = f"{mend[:1].upper()}{mend[1:]}."
-    return said if semicolon and len(said.split()) <= WORDS_MAX else ""
+def _sentences(found: Sequence[people.Doubt]) -> Iterator[str]:
+    """What was most frequent, one instance of it, and what would help."""
+    if not found:
+        return
+    first, second = found[0], found[1] if len(found) > 1 else None
+    also = f", {second.what} {second.times} times" if second else ""
+    yield capital(f"{first.what} {first.times} times{also}.")
+    instance, semicolon, mend = first.detail.removeprefix(INSTANCE).rpartition(HELP)
+    if semicolon:
+        said = (capital(f"{instance}."), f"What would help: {mend}.")
+        yield from (one for one in said if words(one) <= WORDS_MAX)
 
 
 KIND = Unbelieved()
