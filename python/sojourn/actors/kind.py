@@ -6,6 +6,7 @@ A study names neighbours and managers by a text (`spec.words`): `KIND`, `KIND:WH
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -19,6 +20,9 @@ from sojourn.spec import ServiceSpec, words
 
 NOBODY = "none"  # as a study says it
 WHERE = words.WHERE
+_AMOUNT = re.compile(r"(\d)([A-Za-zµ%])")
+ALL = "100%"
+_ALL = ("", ALL, "0MB/s")  # as much as it can get
 
 
 def anywhere(facts: Facts) -> None:
@@ -52,11 +56,13 @@ class NamedKind(ActorKind):
         build: from its parameters, which are settled.
         lead: the parameter that needs no name in a study, if it comes first.
         at: the one after an `@` behind it; "": there is none.
+        label: of its parameters what it is to people, in a few words; None: its name.
     """
 
     build: Callable[[Mapping[str, str]], Actor]
     lead: str = WHERE
     at: str = ""
+    label: Callable[[Mapping[str, str]], str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,24 @@ class ProbeKind(ActorKind):
 
     build: Callable[[ServiceSpec, Point], Actor | None]
     bare: Callable[[Point], Actor | None] | None = None
+
+
+def spaced(amount: str) -> str:
+    """An amount of a study as people read it.
+
+    >>> spaced("75%"), spaced("50MB/s"), spaced("6ms"), spaced("2GB/s")
+    ('75 %', '50 MB/s', '6 ms', '2 GB/s')
+    """
+    return _AMOUNT.sub(r"\1 \2", amount)
+
+
+def much(name: str, amount: str) -> str:
+    """A neighbour with its amount, if it is held to one.
+
+    >>> much("cpu", "75%"), much("xz", "100%"), much("fio write", "")
+    ('cpu at 75 %', 'xz', 'fio write')
+    """
+    return f"{name} at {spaced(amount)}" if amount not in _ALL else name
 
 
 def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[NamedKind, Actor] | None:

@@ -161,7 +161,7 @@ def _tell(findings: Findings) -> None:
     from sojourn import report
 
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
-    typer.echo(report.text(findings, width, color=sys.stdout.isatty()))
+    typer.echo(report.text(findings, width, color=sys.stdout.isatty(), is_whole=False))
 
 
 def _say_lost(findings: Findings) -> None:

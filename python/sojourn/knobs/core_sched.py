@@ -127,5 +127,6 @@ KIND = KnobKind(
     source="L24",
     orders=True,
     lacks=lacks,
+    label=lambda level: "cores apart" if level == "apart" else "cores shared",
     build=CoreSched,
 )

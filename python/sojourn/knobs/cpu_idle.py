@@ -71,6 +71,7 @@ KIND = KnobKind(
     source="L24, and M23",
     orders=True,
     lacks=lacks,
+    label=lambda level: "background group" if level == "on" else "no background group",
     build=CpuIdle,
     undo=UNDO,
 )

@@ -189,5 +189,6 @@ KIND = KnobKind(
     pattern=r"\d+(-\d+)?(,\d+(-\d+)?)*",
     source="METHOD M23",
     cpus=cpus_of,
+    label=lambda level: f"CPUs {level}" if {*level} & {*",-"} else f"CPU {level}",
     build=Cpuset,
 )

@@ -130,5 +130,8 @@ KIND = KnobKind(
     needs=("root", "interrupts that the kernel does not manage itself"),
     source="C23",
     lacks=lacks,
+    label=lambda level: (
+        f"interrupts on CPUs of the {level}" if level.isalpha() else f"interrupts on CPU {level}"
+    ),
     build=Irq,
 )

@@ -136,6 +136,9 @@ KIND = KnobKind(
     needs=("root", "resctrl with cache allocation (Intel CAT, AMD L3 QoS, Arm MPAM)"),
     source="P18, and M23",
     lacks=lacks,
+    label=lambda level: (
+        "all cache ways" if level == "none" else f"{level} cache way{'' if level == '1' else 's'}"
+    ),
     build=LlcWays,
     undo=resctrl.UNDO,
 )

@@ -76,5 +76,6 @@ KIND = KnobKind(
     needs=("root", "a network card", "Linux 5.12"),
     source="METHOD M25",
     lacks=lacks,
+    label=lambda level: "threaded NAPI" if level == "threaded" else "softirq",
     build=Napi,
 )

@@ -84,6 +84,7 @@ KIND = KnobKind(
     needs=("root or a delegated subtree", "the control-group controller cpuset", "NUMA nodes"),
     source="METHOD M25",
     lacks=lacks,
+    label=lambda level: "any node" if level == "none" else f"node {level}",
     build=Numa,
     undo=UNDO,
 )

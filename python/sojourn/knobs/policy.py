@@ -24,6 +24,7 @@ How it is felt is in `ordered`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 
 from sojourn import units
@@ -306,6 +307,38 @@ def _bound(wanted: Attr) -> Lack | None:
     return None
 
 
+_LABELS = {
+    "other": "kernel default", "batch": "SCHED_BATCH", "idle": "SCHED_IDLE",
+    "fifo:rate": "FIFO by rate", "rr:rate": "round robin by rate",
+}  # fmt: skip
+_NAMES = {"fifo": "FIFO", "rr": "round robin", "nice": "nice", "deadline": "deadline", "bvt": "BVT"}
+
+
+def label(level: str) -> str:
+    """A level in a few words.
+
+    >>> label("nice:-20"), label("fifo:1"), label("slice:0.1ms"), label("deadline:1ms/4ms")
+    ('nice −20', 'FIFO', '0.1 ms slices', 'deadline 1 ms in 4 ms')
+    >>> label("other"), label("fifo:rate"), label("rr:7"), label("bvt,warp=5ms"), label("scx_lavd")
+    ('kernel default', 'FIFO by rate', 'round robin 7', 'BVT, warp 5 ms', 'scx_lavd')
+    """
+    name, _, value = level.partition(":")
+    if level in _LABELS:
+        return _LABELS[level]
+    if name == "slice":
+        return f"{_spaced(value)} slices"
+    if name == "deadline":
+        return f"deadline {_spaced(value).replace('/', ' in ')}"
+    if level.startswith("bvt"):
+        return _spaced(level.replace("bvt", "BVT").replace("=", " ").replace(",", ", "))
+    amount = "" if name in {"fifo", "rr"} and value == str(LOWEST) else value.replace("-", "−")
+    return f"{_NAMES.get(name, level)} {amount}".strip()
+
+
+def _spaced(amount: str) -> str:
+    return re.sub(r"(\d)(us|ms|s)\b", r"\1 \2", amount).replace("us", "µs")
+
+
 KIND = KnobKind(
     name=NAME,
     about="how the kernel orders a service's threads among others",
@@ -319,6 +352,7 @@ KIND = KnobKind(
         "sched_ext (Linux 6.13) and its program for bvt and scx_*",
     ),
     source="L12, L24, L26, and M23",
+    label=label,
     orders=True,
     lacks=lacks,
     build=Policy,

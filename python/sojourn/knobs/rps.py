@@ -131,5 +131,12 @@ KIND = KnobKind(
     needs=("root", "CONFIG_RPS", "place local"),
     source="C23",
     lacks=lacks,
+    label=lambda level: (
+        "packets where they arrive"
+        if level == "none"
+        else f"packets on CPUs of the {level}"
+        if level.isalpha()
+        else f"packets on CPU {level}"
+    ),
     build=Rps,
 )

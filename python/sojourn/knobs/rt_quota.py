@@ -162,6 +162,13 @@ KIND = KnobKind(
     source="L24, and M23",
     orders=True,
     lacks=lacks,
+    label=lambda level: (
+        "no quota"
+        if level == "none"
+        else "quota by load"
+        if level.startswith("load/")
+        else f"quota {level}"
+    ),
     build=RtQuota,
     undo=UNDO,
 )

@@ -74,5 +74,6 @@ KIND = KnobKind(
     needs=("root", "a CPU with hyper-threads (bare metal)"),
     source="C21, P6",
     lacks=lacks,
+    label=lambda level: f"SMT {level}",
     build=Smt,
 )

@@ -73,5 +73,6 @@ KIND = KnobKind(
     needs=("root", "CONFIG_TRANSPARENT_HUGEPAGE"),
     source="M25",
     lacks=lacks,
+    label=lambda level: f"huge pages {level}",
     build=Thp,
 )

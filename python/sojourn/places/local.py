@@ -23,5 +23,8 @@ class Local(Place):
 
 
 KIND = PlaceKind(
-    name=NAME, about="a process on this machine, reached over loopback (127.0.0.1)", build=Local
+    name=NAME,
+    label="bare metal",
+    about="a process on this machine, reached over loopback (127.0.0.1)",
+    build=Local,
 )

@@ -79,6 +79,7 @@ def _entry(bind: Bind) -> str:
 
 KIND = PlaceKind(
     name=NAME,
+    label="LXC container",
     about="a container by LXC over this machine's root, read-only",
     needs=("root (CAP_SYS_ADMIN)", "control groups"),
     abilities=("containers",),

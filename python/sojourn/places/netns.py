@@ -164,6 +164,7 @@ def _undone(what: str, remove: Callable[[], None]) -> Undone:
 
 KIND = PlaceKind(
     name=NAME,
+    label="network namespace",
     about="a network namespace of its own; clients reach it over a veth pair and a bridge",
     needs=("root (CAP_SYS_ADMIN, CAP_NET_ADMIN)", "a kernel with veth and bridge"),
     abilities=("network namespaces",),

@@ -73,6 +73,7 @@ def _open_files(wanted: int) -> int:
 
 KIND = PlaceKind(
     name=NAME,
+    label="nspawn container",
     about="a container by systemd-nspawn over this machine's root, read-only",
     needs=("root (CAP_SYS_ADMIN)", "control groups"),
     abilities=("containers",),

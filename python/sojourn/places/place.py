@@ -141,6 +141,7 @@ class PlaceKind:
     """One kind of place, as `sojourn kinds` shows it.
 
     Attributes:
+        label: what it is to people, in two words; "": its name.
         needs: what it needs of the host, for people.
         abilities: the same by name, as `host.abilities` tells whether they are there.
         programs: it starts of the host → the Debian package that brings each.
@@ -157,6 +158,7 @@ class PlaceKind:
 
     name: str
     about: str
+    label: str = ""
     needs: tuple[str, ...] = ()
     abilities: tuple[str, ...] = ()
     programs: Mapping[str, str] = field(default_factory=dict)

@@ -93,6 +93,7 @@ def _can_pivot() -> bool:
 
 KIND = PlaceKind(
     name=NAME,
+    label="runc container",
     about="an OCI container by runc over this machine's root, read-only",
     needs=("root (CAP_SYS_ADMIN)", "control groups"),
     abilities=("containers",),

@@ -293,6 +293,7 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
 
 KIND = PlaceKind(
     name=NAME,
+    label="virtual machine",
     about="a virtual machine by QEMU, on KVM where a guest boots under it, else emulated (TCG)",
     needs=("root (CAP_NET_ADMIN)", "a kernel with bridge and tun", f"{parts.PART.command}"),
     abilities=("virtual machines",),

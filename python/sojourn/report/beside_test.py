@@ -142,7 +142,7 @@ def test_of_several_settings_the_answer_is_where_each_breaks() -> None:
     assert "other between 30 % and 60 % load" in found.answer
     assert '"fifo:1" not up to 60 % load' in found.answer or "fifo:1 not up to" in found.answer
     said = text(found)
-    assert said.startswith("Beside noise:wave")
+    assert said.startswith("FIFO keeps p95 up to 60 % load")
     assert "p95 between 30 % and 60 % load" in " ".join(said.split())
 
 

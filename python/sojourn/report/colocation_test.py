@@ -24,7 +24,7 @@ def test_page_and_text_have_rules_cells_and_gains_beside_the_papers() -> None:
                       of_study=drawn)  # fmt: skip
     for figure in drawn:
         assert [suffix for suffix, _ in islice(pictures(figure), 2)] == ["csv", "svg"]
-    for said in ("Co-location", "What the neighbour keeps of its pace alone", "Up to 30 % load",
+    for said in ("Co-location", "What the job keeps of its pace alone", "Up to 30 % load",
                  "gain at 30 % load", "29 %", "17 %"):  # fmt: skip
         assert said in whole
     text = terminal.text(findings, 100)

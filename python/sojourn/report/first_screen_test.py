@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from sojourn.analysis.findings import Findings, Interval
-from sojourn.report import figures, headline, testing, testing_answers, text, tiles, write
+from sojourn.report import figures, headline, page, testing, testing_answers, text, tiles, write
 from sojourn.report.draw import limits
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import overview
@@ -55,13 +55,14 @@ def tile(case: str) -> tiles.Tile:
 
 @pytest.mark.parametrize("case", EVERY)
 def test_title_and_headline_are_short(case: str) -> None:
-    assert 0 < len(headline.title(EVERY[case])) < 60
-    assert 0 < len(headline.of(EVERY[case])) < 60
+    found = EVERY[case]
+    assert 0 < len(page.title(found.study, headline.of(found))) < 60
+    assert 0 < len(headline.of(found)) < 60
 
 
 def test_the_page_bears_them() -> None:
     found, html = EVERY["realistic"], built("realistic")
-    assert f"<title>{headline.title(found)}</title>" in html
+    assert f"<title>{page.title(found.study, headline.of(found))}</title>" in html
     assert f"<h1>{headline.of(found)}</h1>" in html
 
 

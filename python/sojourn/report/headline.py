@@ -34,13 +34,6 @@ def of(findings: Findings) -> str:
     return next((form for form in forms if form and len(form) <= MOST), none)
 
 
-def title(findings: Findings) -> str:
-    """The headline with the study's name before it, if both fit."""
-    line = of(findings)
-    whole = f"{findings.study}: {line}"
-    return whole if len(whole) <= MOST else line
-
-
 def beneath(findings: Findings) -> tuple[str, ...]:
     """What is asked of the study as a whole, answered in sentences: of all services, by factor.
 

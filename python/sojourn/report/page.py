@@ -9,33 +9,37 @@ from pathlib import Path
 
 import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import sojourn
 from sojourn import units
-from sojourn.analysis import state, words
+from sojourn.analysis import words
 from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions.check import rows_of
 from sojourn.analysis.traced_findings import Breakdown
 from sojourn.report import (
     crowd,
+    doubts,
     explore,
     factors,
     facts,
     headline,
+    labels,
+    openings,
     pack,
     people,
     resources,
     sections,
     show,
     stages,
+    state,
     tiles,
     volume,
 )
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
-from sojourn.report.figures import chance, overview
+from sojourn.report.openings.opening import HEADLINE_MAX
 
 TEMPLATES = Path(__file__).parent / "templates"
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"
@@ -58,12 +62,18 @@ def html(
     """
     large = volume.is_large(findings)
     own = [figure for some in of_services.values() for figure in some]
+    opening = openings.of(findings)
+    drawn = {f.name: f for f in (*of_study, *([] if large else own)) if f.chart}
     explored = explore.of(findings) if volume.is_filtered(findings) else None
     return rendered(
         "page.html.j2",
         [*of_study, *([] if large else own)],
         findings=findings,
-        state=state.of(findings),
+        opening=opening,
+        title=title(findings.study, opening.headline),
+        first=[drawn[name] for name in opening.figures if name in drawn],
+        state=state.state_line(findings),
+        doubted=doubts.reasons(findings),
         of_services=of_services,
         of_study=of_study,
         large=large,
@@ -72,6 +82,16 @@ def html(
         explored=explored,
         choices=_trusted(_script_json(_choices(explored))) if explored else "",
     )
+
+
+def title(study: str, headline: str) -> str:
+    """The headline with the study's name before it, if both fit.
+
+    >>> title("selfcheck", "36 of 36 as theory has it")
+    'selfcheck: 36 of 36 as theory has it'
+    """
+    whole = f"{study}: {headline}"
+    return whole if len(whole) <= HEADLINE_MAX else headline
 
 
 def _part(service: ServiceFinding, figures: Sequence[Figure]) -> str:
@@ -125,6 +145,7 @@ def _templates() -> Environment:
         "show": show,
         "units": units,
         "people": people,
+        "labels": labels,
         "stages": stages,
         "sections": tuple(sections.KINDS.values()),
         "Breakdown": Breakdown,
@@ -135,13 +156,21 @@ def _templates() -> Environment:
         "effects": factors.rows,
         "tiles": tiles,
         "headline": headline,
-        "first": (overview.NAME, chance.NAME),
         "slug": slug,
         "rows": ROWS,
         "is_nested": lambda value: isinstance(value, Mapping),
     }
+    environment.filters["coded"] = _coded
     environment.filters["raw_file"] = lambda name: _trusted((TEMPLATES / name).read_text("utf-8"))
     return environment
+
+
+def _coded(text: str) -> Markup:
+    """A sentence in which what stands between backticks is code."""
+    parts = map(escape, text.split("`"))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts)
+    )
 
 
 def _trusted(own: str) -> Markup:

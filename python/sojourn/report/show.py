@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from sojourn import units
@@ -203,6 +204,49 @@ def listed(names: Sequence[str], most: int) -> str:
 
 
 _CODES = re.compile(r" \((?:METHOD |PAPERS )?[MCLP]\d+(?:, [MCLP]\d+)*\)")
+
+
+DIGITS = 3  # shown at most, whatever is known
+SMALL = 3  # leading digit of an uncertainty below which one more digit is told
+
+
+def known(value: float, half: float | None) -> float:
+    """A number rounded to what is known of it, three digits at most.
+
+    Args:
+        value: the number.
+        half: half of its interval; None: not known, two digits then.
+
+    >>> known(1.2345, 0.01), known(1.2345, 0.4), known(81_234.0, 9_000.0), known(81_234.0, None)
+    (1.23, 1.2, 81000.0, 81000.0)
+    """
+    if not math.isfinite(value) or not value:
+        return value
+    digits = 2
+    if half and math.isfinite(half):
+        place = math.floor(math.log10(half))
+        finer = half < SMALL * 10**place  # ± 1.4 is known to a tenth, ± 4 to the unit
+        digits = math.floor(math.log10(abs(value))) - place + 1 + finer
+    return float(f"{value:.{min(max(digits, 1), DIGITS)}g}")
+
+
+_UNITS = re.compile(r"(?<=\d) (?=(?:%|ns|µs|ms|s|h|min|B|[kMG]B|requests/s)(?![A-Za-z]))")
+FIXED = "\u00a0"
+
+
+def fixed(text: str) -> str:
+    """The same with numbers that no line break parts from their units.
+
+    >>> fixed("up to 60 % load, 1.2 ms") == f"up to 60{FIXED}% load, 1.2{FIXED}ms"
+    True
+    """
+    return _UNITS.sub(FIXED, text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most `width` columns, broken at no hyphen and between no number and its unit."""
+    lines = textwrap.wrap(fixed(text), width, break_on_hyphens=False)
+    return [line.replace(FIXED, " ") for line in lines]
 
 
 def uncoded(text: str) -> str:

@@ -8,48 +8,78 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis import state
-from sojourn.analysis.findings import Findings, ServiceFinding, Settle
+from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.plan.points import Verdict
-from sojourn.report import factors, facts, people, resources, show, terminal_tile, tiles
+from sojourn.report import (
+    doubts,
+    factors,
+    facts,
+    labels,
+    openings,
+    people,
+    resources,
+    show,
+    state,
+    tiles,
+)
 from sojourn.report.sections import KINDS
 
 REASONS = 3
 _ANSI = {Verdict.HOLDS: "32", Verdict.VIOLATED: "31", Verdict.UNKNOWN: "33"}
 
 
-def text(findings: Findings, width: int = 80, *, color: bool = False) -> str:
-    """The whole report in at most `width` columns.
+def text(findings: Findings, width: int = 80, *, color: bool = False, is_whole: bool = True) -> str:
+    """The report in at most `width` columns.
 
     Args:
         findings: what to show.
         width: columns, at least 60.
         color: paint the verdicts with ANSI colours.
+        is_whole: with every factor, service and table; else the first screen, doubts and what is
+            next, where the question has a first screen of its own.
     """
-    lines = list(_head(findings, width))
+    opening = openings.of(findings, width)
+    lines = list(_head(findings, opening, width))
     lines += _left_out(findings, width)
-    if findings.factors:
-        lines += ["", *factors.lines(findings.factors, width)]
-    for service in findings.services:
-        lines += ["", *_service(service, width)]
-    for kind in KINDS.values():
-        if found := list(kind.study_table(findings, width)):
-            lines += ["", *found]
+    if is_whole or opening.has_tiles:
+        lines += _below(findings, width)
     lines += _doubted(findings, width)
     lines += _next(findings, width)
     whole = "\n".join(line.rstrip() for line in lines)
     return _painted(whole) if color else whole
 
 
-def _head(findings: Findings, width: int) -> Iterator[str]:
-    """The answers. What has no tile is said in the words of the analysis."""
+def _below(findings: Findings, width: int) -> Iterator[str]:
+    """Every factor, service and table."""
+    if findings.factors:
+        yield from ("", *factors.lines(findings.factors, width))
+    for service in findings.services:
+        yield from ("", *_service(service, width))
+    for kind in KINDS.values():
+        if found := list(kind.study_table(findings, width)):
+            yield from ("", *found)
+
+
+def _head(findings: Findings, opening: openings.Opening, width: int) -> Iterator[str]:
+    """The first screen; what has no opening of its own is said in the words of the analysis."""
+    if opening.has_tiles:
+        yield from _plainly(findings, opening.text, width)
+        return
+    yield opening.headline
+    for said in opening.sentences:
+        yield from show.wrapped(said, width)
+    yield from show.wrapped(state.state_line(findings).replace("`", ""), width)
+    yield ""
+    yield from opening.text
+
+
+def _plainly(findings: Findings, lines: Sequence[str], width: int) -> Iterator[str]:
     first = [kind for kind in KINDS.values() if kind.leads and findings.services]
     for kind in first:
         yield from (
             part for said in kind.study_head(findings) for part in textwrap.wrap(said, width)
         )
-    for service in findings.services:
-        yield from terminal_tile.lines(service, width)
+    yield from lines
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
@@ -58,7 +88,7 @@ def _head(findings: Findings, width: int) -> Iterator[str]:
                 yield from textwrap.wrap(said, width)
     if len(findings.services) != 1 or findings.sections:
         yield f"all together: {show.verdict(findings.verdict)}"
-    yield from textwrap.wrap(f"the question is {state.of(findings).text}", width)
+    yield from show.wrapped(state.state_line(findings).replace("`", ""), width)
 
 
 def _left_out(findings: Findings, width: int) -> Iterator[str]:
@@ -71,7 +101,7 @@ def _left_out(findings: Findings, width: int) -> Iterator[str]:
 
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:
-    yield f"{service.service} ".ljust(width, "=")
+    yield f"{labels.called(service)} ".ljust(width, "=")
     for kind in KINDS.values():
         yield from kind.table(service, width)
     for kind in KINDS.values():
@@ -85,11 +115,13 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
 def _doubted(findings: Findings, width: int) -> Iterator[str]:
     """Everything that speaks against the numbers above, in one place."""
     said = [line for lost in people.lost(findings.points) for line in _item(lost, width)]
-    rest = [r for r in findings.reasons if not people.is_of_lost(r, findings.points)]
-    said += _judged(rest, width)
-    for service in findings.services:
-        doubts = people.doubts(service, has_runs=not findings.points)
-        said += _doubts(doubts, width, of=f"{service.service}: ")
+    shared = doubts.of_services(findings) if findings.factors else ()
+    known = {one.what for one in shared}
+    reasons = [one for one in doubts.reasons(findings) if doubts.title(one) not in known]
+    said += [*_judged(reasons, width), *_doubts(shared, width)]
+    for service in findings.services if not findings.factors else ():
+        own = people.doubts(service, has_runs=not findings.points)
+        said += _doubts(own, width, of=f"{service.service}: ")
     for kind in KINDS.values():
         said += _doubts(kind.study_doubts(findings), width)
     said += [
@@ -109,8 +141,8 @@ def _judged(reasons: Sequence[str], width: int) -> Iterator[str]:
         yield f"- and {len(reasons) - REASONS} more reasons"
 
 
-def _doubts(doubts: Sequence[people.Doubt], width: int, *, of: str = "") -> Iterator[str]:
-    for doubt in doubts:
+def _doubts(found: Sequence[people.Doubt], width: int, *, of: str = "") -> Iterator[str]:
+    for doubt in found:
         often = f", {doubt.times} times" if doubt.times > 1 else ""
         detail = f": {doubt.detail}" if doubt.detail else ""
         yield from _item(f"{of}{doubt.what} at {doubt.where}{often}{detail}", width)
@@ -118,10 +150,7 @@ def _doubts(doubts: Sequence[people.Doubt], width: int, *, of: str = "") -> Iter
 
 def _next(findings: Findings, width: int) -> Iterator[str]:
     """What to run next; commands stay in one line, to be copied."""
-    every = (kind.settle(service) for service in findings.services for kind in KINDS.values())
-    found = [one for one in every if one]
-    settles: Settle | None = max(found, key=lambda one: one.seconds, default=None)
-    settles = state.of(findings).settle or settles
+    settles = state.settle(findings)
     if settles is None and not findings.command:
         return
     yield ""

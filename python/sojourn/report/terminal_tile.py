@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from sojourn.analysis.findings import ServiceFinding
-from sojourn.report import show, tiles
+from sojourn.report import labels, show, tiles
 from sojourn.report.sections import Bar
 
 BAR = 40  # columns of the load axis
@@ -17,10 +17,14 @@ def lines(service: ServiceFinding, width: int) -> Iterator[str]:
     """The answer with its interval first; the rest of the tile below, indented."""
     tile = tiles.of_service(service)
     word = show.verdict(tile.verdict).replace(" ", FIXED)  # sign and word stay on one line
-    for line in textwrap.wrap(f"{tile.service} {tile.line}  {word}", width, subsequent_indent="  "):
+    for line in textwrap.wrap(
+        f"{labels.called(service)} {tile.line}  {word}", width, subsequent_indent="  "
+    ):
         yield line.replace(FIXED, " ")
     if tile.bar:
-        yield f"  0 {bar(tile.bar)} {tile.bar.end}{f'   {tile.target}' if tile.target else ''}"
+        axis = f"  0 {bar(tile.bar)} {tile.bar.end}"
+        whole = f"{axis}   {tile.target}" if tile.target else axis
+        yield from [whole] if len(whole) <= width else [axis, f"  {tile.target}"]
     elif tile.target:
         yield f"  with {tile.target}"
     for note in (*tile.notes, *([tile.why] if tile.why else [])):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sojourn import programs
-from sojourn.actors.kind import NamedKind
+from sojourn.actors.kind import NamedKind, much
 from sojourn.actors.neighbours.driven import COMMON, SHARE, Driven, Work, share_of
 from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import HostFault, SpecFault
@@ -195,4 +195,5 @@ KIND = NamedKind(
     build=build,
     lead=KIND_OF,
     at=INTENSITY,
+    label=lambda params: much(params[KIND_OF], params[INTENSITY]),
 )

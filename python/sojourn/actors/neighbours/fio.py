@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 
 from sojourn import programs, units
-from sojourn.actors.kind import NamedKind
+from sojourn.actors.kind import NamedKind, much
 from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
 from sojourn.actors.neighbours.neighbour import FREE, where_param
 from sojourn.errors import AbsentFault
@@ -109,4 +109,5 @@ KIND = NamedKind(
     build=build,
     lead=OP,
     at=HELD,
+    label=lambda params: much(f"fio {params[OP]}", params[HELD]),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn import programs
-from sojourn.actors.kind import NamedKind
+from sojourn.actors.kind import NamedKind, much
 from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
 from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import SpecFault
@@ -71,4 +71,5 @@ KIND = NamedKind(
     build=build,
     lead=BY,
     at=HELD,
+    label=lambda params: much(f"{params[BY].upper()} stream", params[HELD]),
 )

@@ -16,7 +16,7 @@ import subprocess
 from collections.abc import Mapping
 
 from sojourn import programs
-from sojourn.actors.kind import WHERE, NamedKind
+from sojourn.actors.kind import WHERE, NamedKind, much, spaced
 from sojourn.actors.neighbours.neighbour import SERVER, Neighbour, where_param
 from sojourn.actors.neighbours.ordered import (
     NICE,
@@ -36,6 +36,11 @@ ANTAGONISTS = (
     "cpu", "l1d", "l1i", "l2", "llc", "membw", "memcap", "tlb", "disk", "network", "wakeups",
     "syscalls", "locks", "wave",
 )  # fmt: skip
+LABELS = {
+    "cpu": "CPU hog", "l1d": "L1 data cache", "l1i": "L1 code cache", "l2": "L2 cache",
+    "llc": "last-level cache", "membw": "memory bandwidth", "memcap": "memory size", "tlb": "TLB",
+    "syscalls": "system calls", "wakeups": "wake-ups",
+}  # fmt: skip
 KIND_OF, INTENSITY, TOLERANCE = "kind", "intensity", "tolerance"
 CHECK_S_MAX = 60.0  # of a footprint that is mapped, a file that is written
 SHARE = r"(100|\d{1,2}(\.\d+)?)%"
@@ -140,6 +145,14 @@ def check(facts: Facts) -> None:
     programs.find(PROGRAM, fix="run `make build`")
 
 
+def label(params: Mapping[str, str]) -> str:
+    """`cpu at 75 %`, `square wave of 6 ms in 48 ms`; what is asked for in full has no amount."""
+    if params[KIND_OF] == "wave":
+        ends = [spaced(params[end]) for end in ("busy", "period") if params[end]]
+        return f"square wave of {' in '.join(ends)}" if ends else "square wave"
+    return much(LABELS.get(params[KIND_OF], params[KIND_OF]), params[INTENSITY])
+
+
 KIND = NamedKind(
     name="noise",
     about="an antagonist of one resource whose intensity is held and reported: noise:cpu@50%",
@@ -150,4 +163,5 @@ KIND = NamedKind(
     build=Noise,
     lead=KIND_OF,
     at=INTENSITY,
+    label=label,
 )

@@ -20,4 +20,5 @@ KIND = NamedKind(
     params=(where_param(ONE),),
     source="L7 (exactly one core time-shared), L15",
     build=build,
+    label=lambda _: "CPU loop",
 )

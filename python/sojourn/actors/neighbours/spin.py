@@ -29,4 +29,5 @@ KIND = NamedKind(
     source="L12, table 1 (context switch); L17",
     check=check,
     build=build,
+    label=lambda _: "CPU loop at nice 19",
 )

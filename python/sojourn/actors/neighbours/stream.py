@@ -38,4 +38,5 @@ KIND = NamedKind(
     source="L12, table 1 (interference)",
     check=check,
     build=build,
+    label=lambda _: "memory copy",
 )

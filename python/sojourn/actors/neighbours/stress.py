@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sojourn import programs
-from sojourn.actors.kind import NamedKind
+from sojourn.actors.kind import NamedKind, much
 from sojourn.actors.neighbours.driven import COMMON, RATE, Driven, Work
 from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import SpecFault
@@ -122,4 +122,5 @@ KIND = NamedKind(
     build=build,
     lead=STRESSOR,
     at=CAP,
+    label=lambda params: much(f"{PROGRAM} {params[STRESSOR]}", params[CAP]),
 )

@@ -26,7 +26,7 @@ from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.questions import qos_matrix
 from sojourn.plan.questions.qos_matrix import Pair, State
-from sojourn.plan.setting import Setting, level_text
+from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.keys import service_of
 from sojourn.spec.levels import names
@@ -66,7 +66,7 @@ class Matrix:
     Attributes:
         services: labels; the first gives the rows.
         targets: of both, in words.
-        under: the levels, in words; "" without factors.
+        under, levels: the levels, in words and as (factor, level) pairs; "" and () without factors.
         cells: row by row.
         measurements: that were made, believed or not; grid: what a full grid takes.
         is_monotone: nothing speaks against it.
@@ -81,6 +81,7 @@ class Matrix:
     grid: int
     is_monotone: bool
     reasons: tuple[str, ...] = ()
+    levels: tuple[tuple[str, Level], ...] = ()
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -177,6 +178,7 @@ def _matrix(
         grid=len(cells) * study.run.repeats,
         is_monotone=is_monotone,
         reasons=tuple(reasons),
+        levels=levels.levels,
     )
 
 

@@ -7,7 +7,7 @@ where it has one, and where the two differ that is said.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sojourn.analysis import paper_schedulers, properties
 from sojourn.analysis.counted import Counted
@@ -24,7 +24,7 @@ from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.plan.questions import qos_matrix as plan_matrix
 from sojourn.plan.questions import scheduler_bakeoff
-from sojourn.plan.setting import Setting
+from sojourn.plan.setting import Level, Setting
 from sojourn.samples.properties import Properties
 from sojourn.spec import ServiceSpec
 from sojourn.spec.keys import service_of
@@ -37,7 +37,7 @@ class Candidate:
     """One setting.
 
     Attributes:
-        name: of both services' levels, in words.
+        name, levels: of both services' levels, in words and as (factor, level) pairs.
         kind: the paper's kind of scheduler; "" for none of them.
         properties: the three; () where none was measured.
         paper: its word on each; "" where it has none.
@@ -56,6 +56,7 @@ class Candidate:
     open: int
     most: float | None
     paper_matrix: str
+    levels: tuple[tuple[str, Level], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +94,11 @@ class BakeoffAnswer(Answer):
         matrices = {matrix.under: matrix for matrix in qos_matrix.matrices(given)}
         seen = _seen(given)
         found = [
-            _candidate(_levels(given, combination, labels), seen.get(levels.text, ()), matrices,
-                       qos_matrix.under_words(given.study, levels))
+            replace(
+                _candidate(_levels(given, combination, labels), seen.get(levels.text, ()), matrices,
+                           qos_matrix.under_words(given.study, levels)),
+                levels=levels.levels,
+            )
             for combination in given.study.combinations(*labels)
             if (levels := Setting.of(combination)).text in seen
             or qos_matrix.under_words(given.study, levels) in matrices

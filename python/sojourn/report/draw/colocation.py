@@ -18,11 +18,14 @@ X_TITLE = ["offered load, % of max RPS of the service alone"]
 FIELDS = ("series", "shown_load", "shown_tail", "shown_kept", "shown_verdict", "why")
 
 
-def tail(records: Sequence[Record], *, bound_ns: float, tail: str) -> Spec:
+def tail(
+    records: Sequence[Record], admitted: Sequence[Record], *, bound_ns: float, tail: str
+) -> Spec:
     """The tail of each load with its interval, and the QoS bound.
 
     Args:
         records: cells with `fraction`, `series`, `tail_ns`, its ends, `cell` and the texts.
+        admitted: the highest load of each series that is admitted, with `fraction` and `said`.
         bound_ns: of the target.
         tail: name of the quantile.
     """
@@ -40,6 +43,7 @@ def tail(records: Sequence[Record], *, bound_ns: float, tail: str) -> Spec:
     once = alt.Chart(sheet.data("bound", [{"said": f"QoS: {tail} ≤ {show.time(bound_ns)}"}]))
     word = once.mark_text(color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4)
     layers = [
+        _admitted(sheet, admitted, x=_x(records), look=look),
         *_layers(base, axis.y("y", f"{tail} sojourn time"), look),
         once.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y=y),
         word.encode(x=alt.value(0), y=y, text="said:N"),
@@ -48,12 +52,20 @@ def tail(records: Sequence[Record], *, bound_ns: float, tail: str) -> Spec:
     return finish(chart, sheet, title=f"{tail} against load")
 
 
-def pace(records: Sequence[Record], paper: Sequence[Record]) -> Spec:
+def pace(
+    records: Sequence[Record],
+    admitted: Sequence[Record],
+    paper: Sequence[Record],
+    *,
+    least: Sequence[float],
+) -> Spec:
     """What neighbours keep of their pace alone, what is left by the service's share, the paper's.
 
     Args:
         records: cells as in `tail`, with `kept` and its ends.
+        admitted: as in `tail`.
         paper: rows with `fraction`, `kept` and `series`.
+        least: shares of its pace that a neighbour must keep.
     """
     sheet = Sheet()
     rows: list[Record] = [
@@ -76,6 +88,8 @@ def pace(records: Sequence[Record], paper: Sequence[Record]) -> Spec:
     layers = [
         ideal.mark_line(strokeDash=[6, 4], **grey).encode(x=x, y=y),
         theirs.mark_line(strokeDash=[2, 3], **grey).encode(x=x, y=y, tooltip=_tip("series")),
+        *_least(sheet, least),
+        _admitted(sheet, admitted, x=x, look=look),
         *_layers(base, y, look),
     ]
     chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
@@ -98,6 +112,26 @@ def _layers(base: alt.Chart, y: alt.Y, look: alt.Color) -> list[alt.Chart]:
     ]  # fmt: skip
 
 
+def _admitted(sheet: Sheet, admitted: Sequence[Record], *, x: alt.X, look: alt.Color) -> alt.Chart:
+    """An upright line at the highest load of each series that is admitted."""
+    return (
+        sheet.chart("admitted", admitted)
+        .mark_rule(strokeWidth=2.5, strokeDash=[2, 2], opacity=0.8)
+        .encode(x=x, color=look, tooltip=_tip("said"))
+    )
+
+
+def _least(sheet: Sheet, least: Sequence[float]) -> list[alt.Chart]:
+    """What a neighbour must keep, as lines across with their words."""
+    rows: list[Record] = [{"y": one, "said": f"must keep {show.share(one)}"} for one in least]
+    base = sheet.chart("least", rows).encode(y=alt.Y("y:Q"))
+    word = base.mark_text(color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4)
+    return [
+        base.mark_rule(color=role("qos"), strokeWidth=1.5),
+        word.encode(x=alt.value(0), text="said:N"),
+    ]
+
+
 def _tip(*fields: str) -> list[alt.Tooltip]:
     return marks.tooltip(*fields)
 
@@ -117,5 +151,7 @@ def _look(records: Sequence[Record], *, is_alone_too: bool = True) -> alt.Color:
     return alt.Color(
         "series:N",
         scale=alt.Scale(domain=names, range=colours),
-        legend=alt.Legend(title=None, orient="top", direction="vertical", labelLimit=600),
+        legend=alt.Legend(
+            title=None, orient="top", direction="vertical", columns=1, labelLimit=600
+        ),
     )

@@ -10,6 +10,8 @@ from sojourn.report import sections
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.figures import (
     achieved,
+    antagonists,
+    beside,
     by_level,
     chance,
     checks,
@@ -34,6 +36,8 @@ KINDS: Sequence[Kind] = (
     chance.KIND,
     by_level.KIND,
     factors.KIND,
+    beside.KIND,
+    antagonists.KIND,
     kept.KIND,
     null.KIND,
     stages.KIND,

@@ -11,7 +11,7 @@ from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.questions.colocation import Colocation, Rule, Shared
 from sojourn.models.colocation import L28, MEAN
 from sojourn.plan.points import Verdict
-from sojourn.report import show, worth
+from sojourn.report import labels, show, worth
 from sojourn.report.draw import colocation as draw
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.draw.table import Record, from_records
@@ -24,22 +24,39 @@ COLUMNS = (
     "kept", "kept_lo", "kept_hi", "cell", "why", "runs", "lost", "paper_tail_ns", "paper_kept",
 )  # fmt: skip
 ALONE = "alone"
+TAIL, PACE = "colocation-tail", "colocation-pace"
 
 
 def cells(findings: Findings) -> list[Record]:
     """A record of each load beside each neighbour and alone, the paper's mean beside it."""
+    return [_cell(name, one, cell) for name, one in named(findings) for cell in one.cells]
+
+
+def named(findings: Findings) -> list[tuple[str, Shared]]:
+    """Each combination with its name in a few words: `xz on the same CPU, memcached nice −20`."""
     found = findings.section(Colocation)
-    return [_cell(one, cell) for one in found.shared for cell in one.cells] if found else []
+    mine = [service for service in findings.services if service.section(Shared) is not None]
+    if not found:
+        return []
+    names = [labels.beside(service.levels) for service in mine]
+    return list(zip(names, found.shared, strict=True))
 
 
-def _cell(one: Shared, cell: SharedCell) -> Record:
+def ruled(findings: Findings) -> list[tuple[str, Rule]]:
+    """The rule of each combination with a neighbour, under the same name."""
+    found = findings.section(Colocation)
+    names = [name for name, one in named(findings) if one.neighbour]
+    return list(zip(names, found.rules, strict=True)) if found else []
+
+
+def _cell(name: str, one: Shared, cell: SharedCell) -> Record:
     paper = L28.at(MEAN if one.neighbour else "none", cell.load)
     kept = cell.kept
     ends = kept.interval if kept else None
     return {
         "neighbour": one.neighbour or ALONE,
         "setting": one.setting,
-        "series": ", ".join(filter(None, (one.neighbour or ALONE, one.setting))),
+        "series": name,
         "fraction": cell.load,
         "load": cell.load,
         "offered_rps": cell.offered_rps,
@@ -80,25 +97,38 @@ def figures(findings: Findings) -> list[Figure]:
         return []
     table = from_records(COLUMNS, records)
     tail = show.quantile(found.q)
+    rules = ruled(findings)
+    admitted: list[Record] = [
+        {
+            "series": name,
+            "fraction": rule.load,
+            "said": f"{name}: admitted up to {show.load(rule.load)}",
+        }
+        for name, rule in rules
+        if rule.load is not None
+    ]
+    least = sorted({1 - rule.loss_max for _, rule in rules})
     paper: list[Record] = [
         {"fraction": load, "kept": kept, "series": "L28, mean of 12 programs"}
         for load, kept in L28.throughputs(MEAN)
     ]
     return [
         Figure(
-            name="colocation-tail",
-            title=f"{tail} of {found.service} against load, beside each neighbour and alone",
+            name=TAIL,
+            title=f"{tail} of {found.service} beside a batch job, and alone",
             caption=(
                 f"{tail} over all valid runs of a load with its 95 % interval; load is a share of "
-                "max RPS of the service alone. Hollow marks: not known whether the cell holds."
+                "max RPS of the service alone. Hollow marks: not known whether the cell holds. "
+                "Upright lines: the highest load that is admitted; there and below it the target "
+                "and the pace are kept."
             ),
             alt=_said(found),
             table=table,
-            chart=draw.tail(records, bound_ns=found.bound_ns, tail=tail),
+            chart=draw.tail(records, admitted, bound_ns=found.bound_ns, tail=tail),
         ),
         Figure(
-            name="colocation-pace",
-            title="What the neighbour keeps of its pace alone, against load",
+            name=PACE,
+            title="What the job keeps of its pace alone",
             caption=(
                 "Progress of the neighbour while load ran over its own alone, just before, with "
                 "its 95 % interval. Dashed: what is left if the service takes its share and "
@@ -106,7 +136,7 @@ def figures(findings: Findings) -> list[Figure]:
             ),
             alt=_said(found),
             table=table,
-            chart=draw.pace(records, paper),
+            chart=draw.pace(records, admitted, paper, least=least),
         ),
     ]
 

@@ -7,24 +7,30 @@ from collections.abc import Iterator
 from sojourn.analysis import paper_matrices
 from sojourn.analysis.findings import Findings
 from sojourn.analysis.questions.qos_matrix import BOTH, NONE, OPEN, Matrix, MatrixCell, QosMatrix
-from sojourn.report import show
+from sojourn.report import labels, show
 from sojourn.report.draw import matrix as draw_matrix
 from sojourn.report.draw.figure import Figure, Kind
+from sojourn.report.draw.frontier import edged
 from sojourn.report.draw.table import Record, from_records
 from sojourn.report.sections.section import Shown
 
 NAME = "qos_matrix"
+DRAWN = "qos-matrix"
 COLUMNS = (
     "matrix", "row", "column", "who", "chance_row", "chance_column",
     "p99_row_ns", "p99_column_ns", "runs", "lost",
 )  # fmt: skip
 TOOLTIP = ("matrix", "place", "who", "evidence", "p99")
+PAPERS = f"{DRAWN}-paper"
 ONLY_ROW, ONLY_COLUMN = "only the row's", "only the column's"
 LOOKS = {
-    BOTH: ("band", 0.45), ONLY_ROW: ("holds", 0.35), ONLY_COLUMN: ("crossing", 0.35),
-    NONE: ("unknown", 0.12), OPEN: ("violated", 0.18),
+    BOTH: ("band", 0.5), ONLY_ROW: ("holds", 0.25), ONLY_COLUMN: ("crossing", 0.25),
+    NONE: ("unknown", 0.12), OPEN: ("unknown", 0.0),
 }  # fmt: skip
-LETTERS = {BOTH: "AB", ONLY_ROW: "A", ONLY_COLUMN: "B", NONE: "", OPEN: "?"}
+LETTERS = {BOTH: "✓", ONLY_ROW: "A", ONLY_COLUMN: "B", NONE: "✗", OPEN: "?"}
+SURE = 0.95  # that a service meets its target, for its frontier to lie beyond the cell
+SMALL = 200  # least width of a panel, where there are many, px
+FEW, LARGE = 2, 380  # matrices that get this height each, px
 SIDES = {"MN": BOTH, "M": ONLY_ROW, "N": ONLY_COLUMN, "-": NONE}  # of the paper's letters
 WIDE = 5  # columns of a cell of the table
 
@@ -35,36 +41,60 @@ def draw(findings: Findings) -> list[Figure]:
     if not found or not found.matrices:
         return []
     first = found.matrices[0]
-    records = [record for each in found.matrices for record in records_of(each)]
-    records += _paper(first)
     row, column = first.services
-    title = "Who meets the QoS target"
+    ours = [record for each in found.matrices for record in records_of(each)]
+    theirs = _paper(first)
+    title = f"Loads at which {row} and {column} keep their targets"
+    figures = [_figure(DRAWN, title, first, ours)]
+    if theirs:
+        figures.append(_figure(PAPERS, "The same in the paper", first, theirs))
+    return figures
+
+
+def _figure(name: str, title: str, first: Matrix, records: list[Record]) -> Figure:
+    row, column = first.services
     names = list(dict.fromkeys(str(record["matrix"]) for record in records))
-    fits = "; ".join(f"{_name(m)}: {m.counts.get(BOTH, 0)}" for m in found.matrices)
-    return [
-        Figure(
-            name=NAME,
-            title=title,
-            caption=(
-                f"A: {row} meets {first.targets[0]}, B: {column} meets {first.targets[1]}, ?: not "
-                f"settled. A cell with a dot was measured, the others follow from those. Cells "
-                f"good for both: {fits}."
-            ),
-            alt=f"{len(names)} matrices of {row} by {column}. Cells good for both: {fits}.",
-            table=from_records(COLUMNS, records),
-            chart=draw_matrix.chart(
-                records, LOOKS, names=names,
-                axes=(f"load of {row}", f"load of {column}"), tooltip=TOOLTIP, title=title,
-            ),
-            facet_min=draw_matrix.PANEL_MIN,
-            panels=len(names),
-        )
-    ]  # fmt: skip
+    fits = "; ".join(
+        f"{name}: {sum(r['who'] == BOTH for r in records if r['matrix'] == name)}" for name in names
+    )
+    called = {
+        BOTH: "✓ both", ONLY_ROW: f"A: only {row}", ONLY_COLUMN: f"B: only {column}",
+        NONE: "✗ neither", OPEN: "? not settled",
+    }  # fmt: skip
+    shown: list[Record] = [record | {"who": called[str(record["who"])]} for record in records]
+    is_few = len(names) <= FEW
+    return Figure(
+        name=name,
+        title=title,
+        caption=(
+            f"{row}: {first.targets[0]}; {column}: {first.targets[1]}. A cell with a dot was "
+            f"measured, the others follow from those. Beyond its line a service misses its target, "
+            f"or may. Pairs good for both: {fits}."
+        ),
+        alt=f"{len(names)} matrices of {row} by {column}. Pairs good for both: {fits}.",
+        table=from_records(COLUMNS, shown),
+        chart=draw_matrix.chart(
+            shown, {called[who]: look for who, look in LOOKS.items()}, names=names,
+            axes=(f"load of {row}", f"load of {column}"), tooltip=TOOLTIP, title=title,
+            frontiers=tuple(f"up to here {each} keeps its target" for each in first.services),
+            height=LARGE if is_few else draw_matrix.HEIGHT,
+        ),
+        facet_min=draw_matrix.PANEL_MIN if is_few else SMALL,
+        panels=len(names),
+        is_wide=not is_few,
+    )  # fmt: skip
 
 
 def records_of(matrix: Matrix) -> list[Record]:
-    """A record of each cell, row by row."""
-    return [_record(matrix, cell) for cell in matrix.cells]
+    """A record of each cell, row by row, with the edges along which frontiers run."""
+    records = [_record(matrix, cell) for cell in matrix.cells]
+    return edged(records, [tuple(keeps(matrix, cell)) for cell in matrix.cells])
+
+
+def keeps(matrix: Matrix, cell: MatrixCell) -> Iterator[bool]:
+    """Of each service whether it surely meets its target there."""
+    for chance, only in zip(cell.chances, matrix.services, strict=True):
+        yield cell.meets in {BOTH, f"{only} only"} or (cell.meets == OPEN and chance >= SURE)
 
 
 def side(matrix: Matrix, cell: MatrixCell) -> str:
@@ -81,7 +111,7 @@ def _record(matrix: Matrix, cell: MatrixCell) -> Record:
     times = [show.time(ns) if ns is not None else "–" for ns in cell.p_ns]
     dot = "·" if cell.runs else ""
     return {
-        "matrix": _name(matrix),
+        "matrix": name_of(matrix),
         "row": cell.row,
         "column": cell.column,
         "who": who,
@@ -98,8 +128,9 @@ def _record(matrix: Matrix, cell: MatrixCell) -> Record:
     }
 
 
-def _name(matrix: Matrix) -> str:
-    return f"here, {matrix.under}" if matrix.under else "here"
+def name_of(matrix: Matrix) -> str:
+    """What it was measured under, in words; the same for all is "here"."""
+    return labels.pair(matrix.levels) if matrix.levels else "here"
 
 
 def _paper(matrix: Matrix) -> list[Record]:
@@ -107,8 +138,9 @@ def _paper(matrix: Matrix) -> list[Record]:
     if set(matrix.services) != {"memcached", "nginx"}:
         return []
     is_turned = matrix.services[0] == "nginx"
-    records: list[Record] = []
+    every: list[Record] = []
     for name, rows in paper_matrices.PAPER.items():
+        records: list[Record] = []
         for m, cells in zip(paper_matrices.LOADS, rows, strict=True):
             for n, cell in zip(paper_matrices.LOADS, cells.split(), strict=True):
                 who = SIDES[cell]
@@ -126,7 +158,12 @@ def _paper(matrix: Matrix) -> list[Record]:
                         "p99": "–",
                     }
                 )
-    return records
+        every += edged(records, [_sides(str(record["who"])) for record in records])
+    return every
+
+
+def _sides(who: str) -> tuple[bool, bool]:
+    return who in {BOTH, ONLY_ROW}, who in {BOTH, ONLY_COLUMN}
 
 
 FIGURE = Kind(name=NAME, about="who meets its target at every pair of loads (L19, C22)",
@@ -164,23 +201,18 @@ class MatrixShown(Shown):
         """Each matrix as letters, the highest row first, as in the picture."""
         found = findings.section(QosMatrix)
         for matrix in found.matrices if found else ():
-            yield f"QoS matrix {matrix.under} ".ljust(width, "=")
-            yield from _text(matrix)
+            yield f"QoS matrix, {name_of(matrix)} ".ljust(width, "=")
+            yield from drawn(matrix)
+            yield f"rows: load of {matrix.services[0]}, columns: load of {matrix.services[1]}"
 
 
-def _text(matrix: Matrix) -> Iterator[str]:
-    """The matrix in letters, the highest row first, as in the picture."""
-    row, column = matrix.services
-    yield f"A: {row} meets {matrix.targets[0]}, B: {column} meets {matrix.targets[1]}"
-    yield "?: not settled, ·: was measured"
+def drawn(matrix: Matrix) -> Iterator[str]:
+    """The matrix in letters, the highest row first, as in the picture; its axes are loads."""
     columns = sorted({cell.column for cell in matrix.cells})
     for load in sorted({cell.row for cell in matrix.cells}, reverse=True):
-        letters = [
-            str(_record(matrix, cell)["letters"]) for cell in matrix.cells if cell.row == load
-        ]
+        letters = [LETTERS[side(matrix, cell)] for cell in matrix.cells if cell.row == load]
         yield f"{show.load(load):>6}" + "".join(text.rjust(WIDE) for text in letters)
     yield " " * 6 + "".join(show.load(load).rjust(WIDE) for load in columns)
-    yield f"rows: load of {row}, columns: load of {column}"
 
 
 KIND = MatrixShown()

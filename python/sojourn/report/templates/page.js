@@ -75,7 +75,7 @@
   // A link into what is folded opens it.
   function onHash() {
     const at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (at?.matches?.("details.part")) at.open = true;
+    for (let box = at; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
   }
 
   async function show(box, figure) {

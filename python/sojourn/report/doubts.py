@@ -1,0 +1,80 @@
+"""What speaks against a study's numbers: one sentence for all combinations that share it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sojourn.analysis.findings import Findings
+from sojourn.report import labels, people
+
+_NUMBER = re.compile(r"[+-]?\d[\d.,]*")
+
+
+def reasons(findings: Findings) -> tuple[str, ...]:
+    """The study's reasons, those of most combinations first; each with one instance.
+
+    Reasons of single runs are left out, because `people.lost` has them.
+
+    Returns:
+        Sentences without the end; what is said of one combination alone bears its name.
+    """
+    places = {f"{s.service}: ": labels.called(s) for s in findings.services}
+    said: dict[str, list[tuple[str, str]]] = {}
+    for reason in findings.reasons:
+        if people.is_of_lost(reason, findings.points):
+            continue
+        lead = max((one for one in places if reason.startswith(one)), key=len, default="")
+        text = reason.removeprefix(lead)
+        said.setdefault(_topic(text), []).append((places.get(lead, ""), text))
+    ranked = sorted(said.values(), key=lambda found: -len(found))
+    return tuple(_sentence(found, len(findings.services)) for found in ranked)
+
+
+def of_services(findings: Findings) -> tuple[people.Doubt, ...]:
+    """The doubts of all services together: each what once, at how many combinations, how often."""
+    found: dict[str, list[tuple[str, people.Doubt]]] = {}
+    for service in findings.services:
+        for doubt in people.doubts(service, has_runs=not findings.points):
+            found.setdefault(doubt.what, []).append((labels.called(service), doubt))
+    return tuple(sorted(_merged(found, len(findings.services)), key=lambda one: -one.times))
+
+
+def title(reason: str) -> str:
+    """What one of `reasons` is about, as doubts are called.
+
+    >>> title("client stopped (2 of 3 combinations), for instance: it did not run for 1.4 s")
+    'client stopped'
+    """
+    return people.topic(reason).partition(" (")[0]
+
+
+def _merged(
+    found: dict[str, list[tuple[str, people.Doubt]]], services: int
+) -> Iterator[people.Doubt]:
+    for what, mine in found.items():
+        name, first = mine[0]
+        where = f"{name}, {first.where}"
+        if len(mine) > 1:
+            where = f"{len(mine)} of {services} combinations"
+        yield people.Doubt(
+            what=what, where=where, detail=first.detail, times=sum(one.times for _, one in mine)
+        )
+
+
+def _topic(text: str) -> str:
+    """What a reason is about, whatever its numbers are."""
+    return _NUMBER.sub("#", people.topic(text))
+
+
+def _sentence(found: Sequence[tuple[str, str]], services: int) -> str:
+    place, text = found[0]
+    named = {where for where, _ in found if where}
+    if len(found) == 1:
+        return f"{place}: {text}" if place else text
+    often = f"{len(named)} of {services} combinations" if named else f"{len(found)} times"
+    if len({one for _, one in found}) == 1:
+        return f"{text} ({often})"
+    title = people.topic(text)
+    detail = text.removeprefix(title).removeprefix(": ")
+    return f"{title} ({often}), for instance: {detail}" if detail else f"{title} ({often})"

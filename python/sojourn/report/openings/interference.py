@@ -1,0 +1,115 @@
+"""Antagonists of one resource each: which is worst, which does nothing that was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sojourn.analysis.findings import Effect, FactorFinding, Findings
+from sojourn.report import labels, show
+from sojourn.report.draw.antagonists import WORSE
+from sojourn.report.figures.antagonists import (
+    NAME,
+    factors_of,
+    numbers,
+    ranked,
+    state,
+    text_of,
+    times,
+)
+from sojourn.report.openings.opening import Opening, Opens, an, fitting, listed, short
+
+NAMED = 3
+
+
+class InterferenceOpens(Opens):
+    """Several antagonists at several intensities, against nobody."""
+
+    name = "interference"
+
+    def applies(self, findings: Findings) -> bool:
+        """Where one service was compared beside several antagonists."""
+        factors = factors_of(findings)
+        return len(factors) == 1 and bool(numbers(findings, factors[0]))
+
+    def opening(self, findings: Findings, width: int) -> Opening:
+        """The worst at the highest load, then at the others, then what showed nothing."""
+        (factor,) = factors_of(findings)
+        whats = numbers(findings, factor)
+        return Opening(
+            headline=_headline(factor, whats),
+            sentences=tuple(_sentences(factor, whats))[:3],
+            figures=(NAME,),
+            text=tuple(_text(factor, whats, width)),
+        )
+
+
+def _of(factor: FactorFinding, what: str) -> list[Effect]:
+    return [effect for effect in factor.effects if effect.what == what]
+
+
+def _who(effect: Effect) -> str:
+    return labels.neighbour_name(text_of(effect.level))
+
+
+def _headline(factor: FactorFinding, whats: Sequence[str]) -> str:
+    for what in reversed(whats):
+        if worse := ranked(_of(factor, what)):
+            count = f"{len(worse)} of {len(_of(factor, what))} neighbours cost {factor.service}"
+            return fitting(
+                f"Worst neighbour: {_who(worse[0])}, {what} {times(worse[0])}",
+                f"Worst neighbour: {_who(worse[0])}, {times(worse[0])}",
+                count,
+            )
+    return "No difference was shown beside any neighbour"
+
+
+def _sentences(factor: FactorFinding, whats: Sequence[str]) -> Iterator[str]:
+    """Of each load the worst, the highest load first; then what showed nothing."""
+    for what in reversed(whats):
+        effects = _of(factor, what)
+        if worse := ranked(effects):
+            first, last = worse[0], worse[-1]
+            ends = f" ({_ends(first)})"
+            mild = f"; least of {len(worse)}: {_who(last)}, {times(last)}"
+            least = mild if len(worse) > 1 else ""
+            said = f"{what} is {times(first)} that alone{ends} beside {an(_who(first))}"
+            yield short(f"{said}{least}.", f"{said}.")
+    unshown = [e for what in whats for e in _of(factor, what) if state(e) != WORSE]
+    whole = sum(len(_of(factor, what)) for what in whats)
+    known = [times(e) for e in unshown if times(e).startswith("≤")]
+    if unshown:
+        most = max((float(t[1:-1]) for t in known), default=None)
+        is_known = most is not None and len(known) == len(unshown)
+        seen = f"; what is there is at most {most:g}×" if is_known else ""
+        yield f"In {len(unshown)} of {whole} cells no difference was shown{seen}."
+
+
+def _ends(effect: Effect) -> str:
+    ends = effect.interval
+    if ends is None:
+        return "one block"
+    half = (ends.hi - ends.lo) / 2
+    return f"{show.known(ends.lo, half):g}–{show.known(ends.hi, half):g}"
+
+
+def _text(factor: FactorFinding, whats: Sequence[str], width: int) -> Iterator[str]:
+    """A table for each number: antagonists down, intensities across."""
+    names, amounts = (
+        list(dict.fromkeys(labels.antagonist(text_of(level))[nth] for level in factor.levels[1:]))
+        for nth in range(2)
+    )
+    cells = {(labels.antagonist(text_of(e.level)), e.what): times(e) for e in factor.effects}
+    head = ["beside", *(f"{amount} {_short(what)}" for what in whats for amount in amounts)]
+    rows = [
+        [name, *(cells.get(((name, amount), what), "–") for what in whats for amount in amounts)]
+        for name in names
+    ]
+    yield "times that alone; ≤: no difference shown, at most that"
+    yield from listed(head, rows, width)
+
+
+def _short(what: str) -> str:
+    return what.removesuffix(" load")
+
+
+KIND = InterferenceOpens()

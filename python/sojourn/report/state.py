@@ -1,0 +1,28 @@
+"""How far a study is answered, in one line, and what would settle the rest (M37)."""
+
+from __future__ import annotations
+
+from sojourn import units
+from sojourn.analysis import state
+from sojourn.analysis.findings import Findings, Settle
+from sojourn.report.sections import KINDS
+
+
+def state_line(findings: Findings) -> str:
+    """`Answered.`, or `Answered in part (47 of 49 cells): …`, with the one command and its time.
+
+    Commands within it are put between backticks.
+    """
+    found = state.of(findings)
+    words = found.text[:1].upper() + found.text[1:]
+    if found.settle is None:
+        return f"{words}."
+    return f"{words}: `{found.settle.command}` ({units.show_s(found.settle.seconds)})"
+
+
+def settle(findings: Findings) -> Settle | None:
+    """What would settle what is open: the question's own command, else the longest of a service."""
+    if (own := state.of(findings).settle) is not None:
+        return own
+    every = (kind.settle(service) for service in findings.services for kind in KINDS.values())
+    return max((one for one in every if one), key=lambda one: one.seconds, default=None)
