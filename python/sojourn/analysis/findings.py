@@ -425,6 +425,8 @@ class Trend:
         ratio, interval: of the step that is named, or from the lowest level to the highest; None
             where neither is.
         sentence: the same in words.
+        between: the two levels of the step that is named; () where none is.
+        curve: (ratio, lo, hi) of each level to the lowest, 95 % for all at once; () if unknown.
     """
 
     what: str
@@ -434,6 +436,8 @@ class Trend:
     ratio: float | None
     interval: Interval | None
     sentence: str
+    between: tuple[str, ...] = ()
+    curve: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from sojourn.report.figures import (
     chance,
     checks,
     distribution,
+    effects,
     factors,
     flame,
     kept,
@@ -27,13 +28,20 @@ from sojourn.report.figures import (
     restarts,
     selfcheck,
     series,
+    stage_loads,
     stages,
+    suspects,
     tail_load,
+    trends,
 )
 
 KINDS: Sequence[Kind] = (
     overview.KIND,
     chance.KIND,
+    trends.KIND,
+    effects.KIND,
+    suspects.KIND,
+    stage_loads.KIND,
     by_level.KIND,
     factors.KIND,
     beside.KIND,

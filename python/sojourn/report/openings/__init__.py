@@ -9,7 +9,19 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.analysis.findings import Findings
-from sojourn.report.openings import beside, interference, plain, qos_matrix, scheduler_bakeoff
+from sojourn.report.openings import (
+    attribution,
+    beside,
+    blame,
+    breakdown,
+    interference,
+    isolation_cost,
+    plain,
+    qos_matrix,
+    scheduler_bakeoff,
+    settings,
+    trends,
+)
 from sojourn.report.openings.opening import Opening, Opens
 
 #: In order of priority; the last one applies to every study.
@@ -18,6 +30,12 @@ KINDS: Mapping[str, Opens] = kinds.table(
     qos_matrix.KIND,
     beside.KIND,
     interference.KIND,
+    isolation_cost.KIND,
+    attribution.KIND,
+    blame.KIND,
+    breakdown.KIND,
+    trends.KIND,
+    settings.KIND,
     plain.KIND,
 )
 

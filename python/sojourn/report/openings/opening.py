@@ -117,3 +117,15 @@ def columns(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     for row in rows:
         cells = (cell.ljust(size) for cell, size in zip(row, wide, strict=True))
         yield "  ".join(cells).rstrip()[:width]
+
+
+def sentence(*forms: str) -> str:
+    """The first of several forms that is short enough, with a capital and a full stop.
+
+    >>> sentence("so " * 30, "of gzip no difference was shown")
+    'Of gzip no difference was shown.'
+    """
+    said = next((form for form in forms if len(form.split()) <= WORDS_MAX), forms[-1])
+    text = " ".join(said.split()[:WORDS_MAX]).rstrip(".")
+    is_quantile = text[:1] == "p" and text[1:2].isdigit()
+    return f"{text if is_quantile else text[:1].upper() + text[1:]}."
