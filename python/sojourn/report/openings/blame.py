@@ -10,7 +10,7 @@ from sojourn.analysis.suspects import CLEARED, GUILTY, UNDECIDED
 from sojourn.report import dot_rows, numbers, show
 from sojourn.report.figures import suspects
 from sojourn.report.figures.suspects import Accused
-from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
+from sojourn.report.openings.opening import Opening, Opens, an, fitting, sentence
 
 NAMED_MAX = 3
 
@@ -69,9 +69,9 @@ def sentences(findings: Findings, found: Sequence[Accused]) -> Iterator[str]:
         on = f", on {first.row.resource}" if first.row.resource else ""
         how = "alone" if first.row.is_hidden else "running"
         yield sentence(
-            f"With {first.name} {how}, {tail} of {first.service} is {number} times {ends} as long"
+            f"With {an(first.name)} {how}, {tail} of {first.service} is {number} times {ends} as long"
             f" as with it stopped{on}",
-            f"With {first.name} {how}, {tail} is {number} times {ends} as long{on}",
+            f"With {an(first.name)} {how}, {tail} is {number} times {ends} as long{on}",
         )
     others = list(dict.fromkeys(one.name for one in guilty[1:] if one.name != guilty[0].name))
     cleared = cleared_of_all(found)

@@ -127,5 +127,6 @@ def sentence(*forms: str) -> str:
     """
     said = next((form for form in forms if len(form.split()) <= WORDS_MAX), forms[-1])
     text = " ".join(said.split()[:WORDS_MAX]).rstrip(".")
-    is_quantile = text[:1] == "p" and text[1:2].isdigit()
-    return f"{text if is_quantile else text[:1].upper() + text[1:]}."
+    first = text.partition(" ")[0]
+    is_name = "_" in first or any(letter.isdigit() for letter in first)  # p99, img_dnn
+    return f"{text if is_name else capital(text)}."
