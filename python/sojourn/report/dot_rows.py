@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 SIGNS = {"shown": "●", "open": "○"}
-NAME_MAX = 30
-FIELD_MIN = 14  # columns that are left to the dots, at least
+NAME_MAX = 32
+FIELD_MIN = 10  # columns that are left to the dots, at least
 EDGE = 100.0  # no axis of ratios goes further from 1: arrows say that an interval does
 FAR = 1.02  # of the axis beyond the outermost end
 

@@ -9,7 +9,7 @@ from sojourn.analysis.findings import Interval
 
 SPREAD_MAX = 3.0  # from one end of an interval to the other: a wider one answers nothing
 DECIMALS_MAX = 3
-NEAR_TWO = 3.0  # a half width that begins with 1 or 2 gets a digit more
+FEW = 1.5  # a half width that begins with less gets a digit more
 
 
 def decimals(lo: float, hi: float) -> int:
@@ -22,7 +22,7 @@ def decimals(lo: float, hi: float) -> int:
     if not math.isfinite(half) or half <= 0:
         return DECIMALS_MAX
     power = math.floor(math.log10(half))
-    more = 1 if half / math.pow(10, power) < NEAR_TWO else 0
+    more = 1 if half / math.pow(10, power) < FEW else 0
     return min(DECIMALS_MAX, more - power)
 
 
@@ -40,18 +40,31 @@ def ratio(value: float, ends: Interval | None) -> str:
 
     >>> ratio(1.97, Interval(1.19, 3.27)), ratio(0.5412, Interval(0.46, 0.64)), ratio(1.97, None)
     ('2.0 (1.2–3.3)', '0.54 (0.46–0.64)', '2.0')
+    >>> ratio(1.19, Interval(1.04, 1.36)), ratio(1.1, Interval(0.9, 1.36))
+    ('1.19 (1.04–1.36)', '1.1 (0.9–1.4)')
     """
     if ends is None:
         return f"{value:.2g}"
+    if is_wide(ends):
+        return f"{value:.2g} ({ends.lo:.2g}–{ends.hi:.2g})"
     digits = decimals(ends.lo, ends.hi)
+    while digits < DECIMALS_MAX and not _keeps_side(ends, digits):
+        digits += 1
     return f"{plain(value, digits)} ({plain(ends.lo, digits)}–{plain(ends.hi, digits)})"
+
+
+def _keeps_side(ends: Interval, digits: int) -> bool:
+    """Whether an end that is not 1 still lies on its side of 1 when it is rounded."""
+    return (ends.lo <= 1 or round(ends.lo, digits) > 1) and (
+        ends.hi >= 1 or round(ends.hi, digits) < 1
+    )
 
 
 def time(ns: float, ends: Interval | None) -> str:
     """A time with its interval, the unit once: `38 µs (37–39)`.
 
     >>> time(37_900.0, Interval(37_700.0, 38_100.0)), time(9.5e8, Interval(9e8, 1.02e9))
-    ('37.90 µs (37.70–38.10)', '950 ms (900–1,020)')
+    ('37.9 µs (37.7–38.1)', '950 ms (900–1,020)')
     >>> time(37_912.0, None)
     '38 µs'
     """
@@ -76,6 +89,21 @@ def is_wide(ends: Interval) -> bool:
 def excludes_one(ends: Interval) -> bool:
     """Whether a difference was shown."""
     return ends.lo > 1 or ends.hi < 1
+
+
+def told(value: float, ends: Interval, *, is_shown: bool) -> str:
+    """A ratio as a row has it; of a wide interval what it knows: `at least 32`.
+
+    >>> told(60.0, Interval(32.0, 140.0), is_shown=True)
+    'at least 32'
+    >>> told(2.0, Interval(0.5, 8.0), is_shown=False), told(1.97, Interval(1.2, 3.3), is_shown=True)
+    ('seen only above × 4', '2.0 (1.2–3.3)')
+    """
+    if not is_wide(ends):
+        return ratio(value, ends)
+    if is_shown and excludes_one(ends):
+        return f"at least {ends.lo:.2g}" if ends.lo > 1 else f"at most {ends.hi:.2g}"
+    return f"seen only above × {visible(ends):.2g}"
 
 
 def visible(ends: Interval) -> float:

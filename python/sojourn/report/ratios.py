@@ -57,11 +57,7 @@ class Ratio:
         ends, value = self.effect.interval, self.effect.ratio
         if ends is None or value is None:
             return "unknown"
-        if self.kind is Kind.BOUNDED:
-            return f"at least {ends.lo:.2g}" if ends.lo > 1 else f"at most {ends.hi:.2g}"
-        if self.kind is Kind.WIDE:
-            return f"seen only above × {numbers.visible(ends):.2g}"
-        return numbers.ratio(value, ends)
+        return numbers.told(value, ends, is_shown=self.is_shown)
 
 
 def told(findings: Findings) -> tuple[Ratio, ...]:

@@ -132,9 +132,16 @@ def _record(one: Accused) -> Record:
         "resource": row.resource, "ratio": told.ratio, "lo": ends.lo if ends else None,
         "hi": ends.hi if ends else None, "doubt": row.doubt or told.refused,
         "row": one.title, "title": one.title, "look": row.word,
-        "words": numbers.ratio(told.ratio, ends) if told.ratio else "refused",
+        "words": _words(one),
         "shown": f"{told.ratio:.2g}, on {row.resource}" if row.resource else "",
     }  # fmt: skip
+
+
+def _words(one: Accused) -> str:
+    told = one.row.told
+    if told.ratio is None or told.interval is None:
+        return "refused"
+    return numbers.told(told.ratio, told.interval, is_shown=one.row.word == GUILTY)
 
 
 KIND = Kind(

@@ -68,10 +68,10 @@ def sentences(findings: Findings, found: Sequence[Accused]) -> Iterator[str]:
         number, _, ends = _number(first).partition(" ")
         on = f", on {first.row.resource}" if first.row.resource else ""
         how = "alone" if first.row.is_hidden else "running"
+        start = f"With {an(first.name)} {how}, {tail}"
         yield sentence(
-            f"With {an(first.name)} {how}, {tail} of {first.service} is {number} times {ends} as long"
-            f" as with it stopped{on}",
-            f"With {an(first.name)} {how}, {tail} is {number} times {ends} as long{on}",
+            f"{start} of {first.service} is {number} times {ends} as long as with it stopped{on}",
+            f"{start} is {number} times {ends} as long{on}",
         )
     others = list(dict.fromkeys(one.name for one in guilty[1:] if one.name != guilty[0].name))
     cleared = cleared_of_all(found)
@@ -125,26 +125,36 @@ def _target(findings: Findings) -> str:
 
 def _number(one: Accused) -> str:
     told = one.row.told
-    return numbers.ratio(told.ratio or 1.0, told.interval)
+    if told.ratio is None or told.interval is None:
+        return "unknown"
+    return numbers.told(told.ratio, told.interval, is_shown=one.row.word == GUILTY)
 
 
 def lines(found: Sequence[Accused], width: int) -> Iterator[str]:
-    """A row for each suspect, the guiltiest first."""
+    """A row for each suspect, the guiltiest first; who is cleared of all conditions has one."""
     yield "tail with it running over the tail with it stopped; │ is 1"[:width]
-    rows = [_row(one) for one in found]
+    cleared = cleared_of_all(found)
+    rows = [_row(one, one.title) for one in found if one.name not in cleared]
+    rows += [_together([one for one in found if one.name == name]) for name in cleared]
     yield from dot_rows.lines(rows, width)
 
 
-def _row(one: Accused) -> dot_rows.Row:
+def _together(same: Sequence[Accused]) -> dot_rows.Row:
+    """A suspect that is cleared of every condition: the one that speaks most against it."""
+    most = max(same, key=lambda one: one.row.told.ratio or 0.0)
+    return _row(most, f"{most.name}, worst of {len(same)}" if len(same) > 1 else most.name)
+
+
+def _row(one: Accused, name: str) -> dot_rows.Row:
     told, word = one.row.told, one.row.word
     on = f", {one.row.resource.removeprefix('the ')}" if one.row.resource else ""
     ends = told.interval
     return dot_rows.Row(
-        name=one.title,
+        name=name,
         at=told.ratio if ends else None,
         lo=ends.lo if ends else None,
         hi=ends.hi if ends else None,
-        said=f"{word}{on}  {_number(one) if ends else ''}".rstrip(),
+        said=f"{word}{on}  {_number(one)}",
         sign="open" if word == UNDECIDED else "shown",
     )
 

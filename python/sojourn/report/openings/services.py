@@ -18,7 +18,7 @@ NEAR = 0.5  # of what it can take: below, a resource is not what a service is sh
 NAMED_MAX = 3
 OWN = ("service_", "memory_", "llc_", "disk_", "network_")  # what resources of a service begin with
 NOTHING = "–"
-HEAD = ("service", "load within target", "nearest to its limit", "the paper, one thread")
+HEAD = ("service", "load within target", "nearest to its limit", "paper, one thread")
 
 
 class Services(Opens):
@@ -32,7 +32,8 @@ class Services(Opens):
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """How much fits, what scales, and which resource is short."""
-        rows = [_cells(service) for service in findings.services]
+        several = len({services.scenario(service) for service in findings.services}) > 1
+        rows = [_cells(service, name_scenario=several) for service in findings.services]
         swept = any(service.points for service in findings.services)
         return Opening(
             headline=headline(findings),
@@ -44,16 +45,16 @@ class Services(Opens):
         )
 
 
-def _who(service: ServiceFinding) -> str:
-    name = service.label or service.service
-    levels = services.scenario(service)
-    return f"{name}, {levels}" if levels else name
+def _cells(service: ServiceFinding, *, name_scenario: bool) -> tuple[str, str, str, str]:
+    known, name = OF.get(service.kind), service.label or service.service
+    paper = f"{_brief(known.one)} ({known.name})" if known else NOTHING
+    who = f"{name}, {services.scenario(service)}" if name_scenario else name
+    return who, _load(service), _short_of(service), paper
 
 
-def _cells(service: ServiceFinding) -> tuple[str, str, str, str]:
-    known = OF.get(service.kind)
-    paper = f"{known.one.partition(',')[0]} ({known.name})" if known else NOTHING
-    return _who(service), _load(service), _short_of(service), paper
+def _brief(load: str) -> str:
+    """The paper's number without its remarks: `1500 requests/s in the table, …` → `1500/s`."""
+    return load.partition(",")[0].partition(" in ")[0].replace(" requests/s", "/s")
 
 
 def _load(service: ServiceFinding) -> str:
@@ -85,7 +86,9 @@ def _share(use: Use) -> float | None:
 
 def _short_of(service: ServiceFinding) -> str:
     found = nearest(service)
-    return f"{found[0].title}, {100 * found[1]:.0f} %" if found else "not counted"
+    if found is None:
+        return "not counted"
+    return f"{found[0].title.removesuffix(' of the service')} {100 * found[1]:.0f} %"
 
 
 def headline(findings: Findings) -> str:
@@ -121,9 +124,10 @@ def _resources(findings: Findings) -> Iterator[str]:
         return
     title, times = counts.most_common(1)[0]
     shares = sorted(100 * share for use, share in found if use.title == title)
+    span = "–".join(dict.fromkeys(f"{share:.0f}" for share in (shares[0], shares[-1])))
     yield sentence(
         f"where targets are just met, {title} is nearest to its limit for {times} of"
-        f" {len(findings.services)} services ({shares[0]:.0f}–{shares[-1]:.0f} %)",
+        f" {len(findings.services)} services ({span} %)",
         f"{title} is nearest to its limit for {times} of {len(findings.services)} services",
     )
 

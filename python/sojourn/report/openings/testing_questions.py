@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sojourn.analysis.attribution import MOVES, NOT_SHOWN, SEEMS, Fit, Term
-from sojourn.analysis.blame import Contrast
+from sojourn.analysis.blame import Change, Contrast
 from sojourn.analysis.costs import Cost, Felt
 from sojourn.analysis.findings import (
     Effect,
@@ -22,7 +22,7 @@ from sojourn.analysis.questions.attribution import Attributed, Attributions
 from sojourn.analysis.questions.blame import Blames
 from sojourn.analysis.questions.isolation_cost import IsolationCosts
 from sojourn.analysis.questions.isolation_cost import Row as CostRow
-from sojourn.analysis.suspects import CLEARED, CPU, GUILTY, UNDECIDED
+from sojourn.analysis.suspects import CLEARED, CPU, GUILTY, OTHERS, OWN, SOFTIRQ, UNDECIDED, WAIT
 from sojourn.analysis.suspects import Row as Suspect
 from sojourn.analysis.traced_findings import Breakdown, Culprits, Stages
 from sojourn.analysis.traced_findings import Cost as Price
@@ -198,6 +198,11 @@ def blame(*words: str) -> Findings:
     return replace(testing.findings(), services=tuple(services), sections={})
 
 
+def _change(cost: str) -> Change:
+    ends = Interval(lo=500.0, hi=1500.0)
+    return Change(name=cost, with_=2e3, without=1e3, more=1e3, interval=ends)
+
+
 def _suspect(name: str, word: str) -> Suspect:
     at = {GUILTY: 23.0, CLEARED: 1.02, UNDECIDED: 1.4}[word]
     wide = 3.0 if word == UNDECIDED else 1.15
@@ -205,7 +210,8 @@ def _suspect(name: str, word: str) -> Suspect:
                     blocks=8, requests=999, with_ns=2e6, without_ns=1e6)  # fmt: skip
     return Suspect(
         name=name, word=word, resource=CPU if word == GUILTY else "", stop=stop, alone=None,
-        costs=(), cpu_share=0.5, still_share=0.0, disk_bytes_per_s=0.0, traced_share=None,
+        costs=tuple(map(_change, (WAIT, SOFTIRQ, OWN, OTHERS))),
+        cpu_share=0.5, still_share=0.0, disk_bytes_per_s=0.0, traced_share=None,
         matters=1.25,
     )  # fmt: skip
 
