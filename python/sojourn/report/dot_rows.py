@@ -43,8 +43,9 @@ def lines(rows: Sequence[Row], width: int, *, one: float | None = 1.0) -> Iterat
         width: of a line, columns.
         one: a number that is marked in every row, and stays on the axis; None for none.
     """
-    wide = min(NAME_MAX, max((len(row.name) for row in rows), default=0))
     told = max((len(row.said) for row in rows), default=0)
+    longest = max((len(row.name) for row in rows), default=0)
+    wide = min(NAME_MAX, longest, width - told - 2)
     left = wide + 2 + told + 2
     field = width - left
     drawn = field >= FIELD_MIN

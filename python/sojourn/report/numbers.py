@@ -44,7 +44,7 @@ def ratio(value: float, ends: Interval | None) -> str:
     ('1.19 (1.04–1.36)', '1.1 (0.9–1.4)')
     """
     if ends is None:
-        return f"{value:.2g}"
+        return f"{value:#.2g}".rstrip(".")
     if is_wide(ends):
         return f"{value:.2g} ({ends.lo:.2g}–{ends.hi:.2g})"
     digits = decimals(ends.lo, ends.hi)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import altair as alt
 
@@ -15,6 +15,11 @@ from sojourn.report.draw.table import Cell, Record, number
 ROW_PX, PAD_PX = 26, 40
 EDGE = 100.0  # an axis of ratios goes no further from 1
 LABEL_PX = 170
+_TICKS: Mapping[float, Sequence[float]] = {  # by how many times the axis' end is its beginning
+    3: (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 2.5),
+    30: (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20),
+    math.inf: (0.01, 0.1, 1, 10, 100),
+}
 SHAPES = ("circle", "square", "diamond", "triangle-up")
 
 
@@ -55,7 +60,8 @@ def ratios(
     scale = alt.Scale(domain=seen, range=[role(looks[look]) for look in seen])
     colour = alt.Color("look:N", legend=alt.Legend(title=None), scale=scale)
     fields = marks.tooltip(*tooltip)
-    x = alt.X("x:Q", title=across, axis=axis(),
+    ends = (number(record[key]) for record in records for key in ("ratio", "lo", "hi"))
+    x = alt.X("x:Q", title=across, axis=axis(ends),
               scale=alt.Scale(type="log", nice=False, padding=16))  # fmt: skip
     dots: dict[str, object] = {
         "x": x, "color": colour, "tooltip": fields,
@@ -118,10 +124,13 @@ def _inside(cell: Cell) -> float | None:
     return min(max(value, 1 / EDGE), EDGE)
 
 
-def axis() -> alt.Axis:
-    """Ticks of a ratio's log axis: 0.5, 1, 2, 5, and not 0.5000000001."""
-    return alt.Axis(
-        values=[0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 3, 5, 10,
-                20, 50, 100],
-        format="~r", labelOverlap="greedy", labelSeparation=6,
-    )  # fmt: skip
+def axis(ratios_of: Iterable[float | None]) -> alt.Axis:
+    """Ticks of a ratio's log axis: few where it is long, and always 1.
+
+    Args:
+        ratios_of: what lies on it.
+    """
+    known = [min(max(one, 1 / EDGE), EDGE) for one in ratios_of if one and math.isfinite(one)]
+    span = max((*known, 1.0)) / min((*known, 1.0))
+    ticks = next(ticks for most, ticks in _TICKS.items() if span <= most)
+    return alt.Axis(values=list(ticks), format="~r", labelOverlap="greedy", labelSeparation=4)

@@ -104,7 +104,12 @@ def _chart(records: Sequence[Record], panels: Sequence[str], title: str) -> Spec
     colour = alt.Color("scenario:N", scale=scale, legend=legend)
     highest = max(number(record["fraction"]) or 0.0 for record in records)
     x = load_x(title=["load, % of max RPS"], highest=highest)
-    y = alt.Y("y:Q", title="tail over target", axis=axis(), scale=alt.Scale(type="log"))
+    y = alt.Y(
+        "y:Q",
+        title="tail over target",
+        axis=axis(map(number, (r["y"] for r in records))),
+        scale=alt.Scale(type="log"),
+    )
     base = alt.Chart().encode(x=x, color=colour)
     decided = "datum.verdict === 'holds' || datum.verdict === 'violated'"
     once = alt.Chart().transform_aggregate(n="count()", groupby=["service"])

@@ -70,6 +70,23 @@ def _name(text: str, others: Iterable[str]) -> str:
     return short if len(same) == 1 else labels.neighbour(text)
 
 
+def cleared_of_all(found: Sequence[Accused]) -> list[str]:
+    """Who is cleared wherever it was suspected."""
+    rest = {one.name for one in found if one.row.word != CLEARED}
+    return [name for name in dict.fromkeys(one.name for one in found) if name not in rest]
+
+
+def rows(found: Sequence[Accused]) -> list[tuple[str, Accused]]:
+    """(name, suspect): one that is cleared of every condition once, where it looks worst."""
+    cleared = cleared_of_all(found)
+    every = [(one.title, one) for one in found if one.name not in cleared]
+    for name in cleared:
+        same = [one for one in found if one.name == name]
+        worst = max(same, key=lambda one: one.row.told.ratio or 0.0)
+        every.append((f"{name}, worst of {len(same)}" if len(same) > 1 else name, worst))
+    return every
+
+
 def _beside(level: object) -> str:
     """The condition in which a suspect was tried that is tried in all."""
     text = labels.neighbour_name(str(level)) if level is not None else ""
@@ -91,7 +108,11 @@ def draw(findings: Findings) -> list[Figure]:
     records = [_record(one) for one in found]
     title = f"{q} with each suspect running, over {q} with it stopped"
     table = from_records(COLUMNS, records)
-    drawn = [record for record in records if record["lo"] is not None]
+    drawn = [
+        record
+        for name, one in rows(found)
+        if (record := _record(one) | {"row": name})["lo"] is not None
+    ]
     if not drawn:
         missing = "No comparison of the experiment has enough requests."
         return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
@@ -104,7 +125,8 @@ def draw(findings: Findings) -> list[Figure]:
                 f"Ratio of {q} in windows in which a suspect ran to those in which it was stopped,"
                 " with the 95 % interval of a randomisation test. At 1 stopping it changes nothing;"
                 f" from {matters:.3g} on a change matters. Guilty: above 1 after Holm's correction;"
-                " cleared: nothing that matters lies in the interval. (M22)"
+                " cleared: nothing that matters lies in the interval; of one that"
+                " is cleared everywhere the worst condition is drawn. (M22)"
             ),
             alt=_alt(found),
             table=table,

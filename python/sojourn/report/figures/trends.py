@@ -152,7 +152,7 @@ def _panel(sheet: Sheet, name: str, rows: Sequence[Record]) -> list[alt.Chart]:
     low = min(number(row["lo"]) or 1.0 for row in rows)
     high = max(number(row["hi"]) or 1.0 for row in rows)
     low, high = min(low, 1 / 1.25) / 1.1, max(high, 1.25) * 1.15
-    y = alt.Y("ratio:Q", title="as a ratio to the lowest", axis=axis(),
+    y = alt.Y("ratio:Q", title="as a ratio to the lowest", axis=axis((low, high)),
               scale=alt.Scale(type="log", domain=[low, high], nice=False))  # fmt: skip
     base = sheet.chart(name, rows).encode(x=x)
     fields = marks.tooltip("label", "what", "shown", "times")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Findings
 from sojourn.analysis.questions.blame import Blames
-from sojourn.analysis.suspects import CLEARED, GUILTY, UNDECIDED
+from sojourn.analysis.suspects import GUILTY, UNDECIDED
 from sojourn.report import dot_rows, numbers, show
 from sojourn.report.figures import suspects
 from sojourn.report.figures.suspects import Accused
@@ -74,7 +74,7 @@ def sentences(findings: Findings, found: Sequence[Accused]) -> Iterator[str]:
             f"{start} is {number} times {ends} as long{on}",
         )
     others = list(dict.fromkeys(one.name for one in guilty[1:] if one.name != guilty[0].name))
-    cleared = cleared_of_all(found)
+    cleared = suspects.cleared_of_all(found)
     open_ = list(dict.fromkeys(one.name for one in of_word(found, UNDECIDED)))
     said = [
         f"{show.listed(others, NAMED_MAX)} {_are(others)} guilty too" if others else "",
@@ -86,12 +86,6 @@ def sentences(findings: Findings, found: Sequence[Accused]) -> Iterator[str]:
         yield sentence(f"{show.listed(open_, NAMED_MAX)} {_are(open_)} undecided: {_why(found)}")
     elif target := _target(findings):
         yield target
-
-
-def cleared_of_all(found: Sequence[Accused]) -> list[str]:
-    """Who is cleared wherever it was suspected."""
-    rest = {one.name for one in found if one.row.word != CLEARED}
-    return [name for name in dict.fromkeys(one.name for one in found) if name not in rest]
 
 
 def _are(names: Sequence[str]) -> str:
@@ -133,16 +127,8 @@ def _number(one: Accused) -> str:
 def lines(found: Sequence[Accused], width: int) -> Iterator[str]:
     """A row for each suspect, the guiltiest first; who is cleared of all conditions has one."""
     yield "tail with it running over the tail with it stopped; │ is 1"[:width]
-    cleared = cleared_of_all(found)
-    rows = [_row(one, one.title) for one in found if one.name not in cleared]
-    rows += [_together([one for one in found if one.name == name]) for name in cleared]
+    rows = [_row(one, name) for name, one in suspects.rows(found)]
     yield from dot_rows.lines(rows, width)
-
-
-def _together(same: Sequence[Accused]) -> dot_rows.Row:
-    """A suspect that is cleared of every condition: the one that speaks most against it."""
-    most = max(same, key=lambda one: one.row.told.ratio or 0.0)
-    return _row(most, f"{most.name}, worst of {len(same)}" if len(same) > 1 else most.name)
 
 
 def _row(one: Accused, name: str) -> dot_rows.Row:

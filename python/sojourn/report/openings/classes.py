@@ -77,11 +77,15 @@ def _critical(found: Found) -> str:
     by: dict[str, list[str]] = defaultdict(list)
     for one in found.of:
         if one.critical.is_decided:
-            by[str(one.critical.word)].append(one.service)
+            by[str(one.critical.word).partition(",")[0]].append(one.service)
     if not by:
         return "No service has a critical resource that stands out."
-    said = [f"{word} for {show.listed(names, NAMED_MAX)}" for word, names in by.items()]
-    return sentence(f"critical is {'; '.join(said)}", f"critical is {said[0]}")
+    said = [f"{word} of {show.listed(names, NAMED_MAX)}" for word, names in by.items()]
+    brief = [f"{word} of {len(names)}" for word, names in by.items()]
+    return sentence(
+        f"the critical resource is {'; '.join(said)}",
+        f"the critical resource is {'; '.join(brief)} services",
+    )
 
 
 def _scales(found: Found) -> str:

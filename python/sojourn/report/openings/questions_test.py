@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from sojourn import spec
 from sojourn.analysis.findings import Findings
 from sojourn.analysis.suspects import CLEARED, GUILTY, UNDECIDED
+from sojourn.models.classify import classify, planted
+from sojourn.models.classify.published import Agreed
+from sojourn.models.classify.section import Classes, is_asked
 from sojourn.report import figures, openings
 from sojourn.report.figures import suspects
 from sojourn.report.files import pictures
@@ -117,7 +122,7 @@ def test_a_suspect_that_is_tried_in_every_condition_is_named_with_it() -> None:
     assert "undecided: only changes above a factor of 3" in open_
     (worst,) = [row for row in openings.of(CASES["guilty"][1]()).text if "system calls" in row]
     assert worst.startswith("system calls at 1 %, worst of 3")
-    [drawn] = suspects.draw(CASES["guilty"][1]())
+    drawn = next(f for f in figures.of_study(CASES["guilty"][1]()) if f.name == suspects.NAME)
     assert sum("beside" in str(row) for row in drawn.table.rows) == 3
 
 
@@ -141,3 +146,35 @@ def test_a_machine_with_cores_for_one_scenario_says_that_scaling_is_unknown() ->
     assert openings.of(grown).sentences[-1] == (
         "img_dnn carries 1.9 (1.7–2.1) times as much with 2 cores as with 1 core."
     )
+
+
+def test_classes_stand_in_a_table_beside_the_papers() -> None:
+    rng = np.random.default_rng(20220128)
+    known = [
+        classify(one.name, [planted.scenario(one.service, n, rng) for n in (1, 8)])
+        for one in planted.TABLE
+    ]
+    papers = tuple(
+        Agreed(service=known[0].service, question=question, ours="yes", paper=paper)
+        for question, paper in zip("abc", ("yes", "no", "disk, read"), strict=True)
+    )
+    base = replace(of.tailbench(swept=False), sections={})
+    found = base.having("classes", Classes(of=tuple(known), papers=papers))
+    assert problems(found) == []
+    opening = openings.of(found)
+    assert opening.table
+    assert opening.table.rows[0][-1] == "yes, no, disk, read"
+    assert len(opening.table.rows) == len(known)
+    decided = [sum(one.answers[nth].is_decided for one in known) for nth in (2, 0)]
+    assert opening.headline == (
+        f"Critical resource known for {decided[0]} of {len(known)}, scaling for {decided[1]}"
+    )
+    assert opening.sentences[-1].startswith("Of 3 answers 1 agree with the paper's, 2 differ")
+
+
+def test_a_study_is_about_classes_where_services_have_cores_and_no_target() -> None:
+    asked = {name: is_asked(spec.load(name)) for name in
+             ("service_classes", "resource_use", "tailbench", "thread_scaling")}  # fmt: skip
+    assert asked == {
+        "service_classes": True, "resource_use": False, "tailbench": False, "thread_scaling": False,
+    }  # fmt: skip
