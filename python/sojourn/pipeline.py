@@ -22,6 +22,7 @@ from sojourn.analysis.stored import given, summarise
 from sojourn.errors import Fault, RunFault
 from sojourn.host import culprits
 from sojourn.models import order
+from sojourn.models.classify.section import with_classes
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
 from sojourn.spec import Study
 
@@ -209,4 +210,6 @@ def written(path: Path) -> tuple[Findings, Sequence[Path]]:
 
 def findings_of(path: Path) -> Findings:
     """What a record found, complete or not; needs no machine."""
-    return order.with_order(analysis.study(given(store.read(path))), path)
+    record = store.read(path)
+    found = order.with_order(analysis.study(given(record)), path)
+    return with_classes(found, record)

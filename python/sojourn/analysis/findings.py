@@ -473,6 +473,8 @@ class Trend:
         span: from one end to the other, as a ratio, of the widest interval of any level beside the
             lowest, all at once; None where there is none.
         sentence: the same in words.
+        between: the two levels of the step that is named; () where none is.
+        curve: (ratio, lo, hi) of each level to the lowest, 95 % for all at once; () if unknown.
     """
 
     what: str
@@ -483,6 +485,8 @@ class Trend:
     interval: Interval | None
     sentence: str
     span: float | None = None
+    between: tuple[str, ...] = ()
+    curve: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

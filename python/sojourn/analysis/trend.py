@@ -77,6 +77,11 @@ def of(ladder: Ladder) -> Trend:
     found = steps.fitted(ladder.logs)
     if found is None:
         return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {_few(ladder)}")
+    return replace(_shape(ladder, found), curve=_curve(found))
+
+
+def _shape(ladder: Ladder, found: Steps) -> Trend:
+    """Flat, one step, several, or nothing that is sure."""
     if _is_flat(found):
         text = f"{ladder.what} is flat: within 10 % from {_span(ladder, 0, -1)}"
         return _trend(ladder, "flat", text)
@@ -93,7 +98,14 @@ def of(ladder: Ladder) -> Trend:
     ends = _ratio(step, found.levels - 1)
     kind = "cliff" if abs(step.mean) >= CLIFF else "knee"
     text = f"{ladder.what} has a {kind} between {_span(ladder, at, at + 1)}: × {_text(ends)}"
-    return _trend(ladder, kind, text, ends)
+    between = (ladder.levels[at], ladder.levels[at + 1])
+    return replace(_trend(ladder, kind, text, ends), between=between)
+
+
+def _curve(found: Steps) -> tuple[tuple[float, float, float], ...]:
+    """(ratio, lo, hi) of each level to the lowest, all at once."""
+    each = [_ratio(found.between(0, level), found.levels - 1) for level in range(1, found.levels)]
+    return ((1.0, 1.0, 1.0), *((value, ends.lo, ends.hi) for value, ends in each))
 
 
 def _few(ladder: Ladder) -> str:

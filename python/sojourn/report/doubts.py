@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sojourn.analysis.findings import Findings
+from sojourn.analysis.reasons import topic
 from sojourn.report import labels, people
 
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*")
@@ -46,7 +47,7 @@ def title(reason: str) -> str:
     >>> title("client stopped (2 of 3 combinations), for instance: it did not run for 1.4 s")
     'client stopped'
     """
-    return people.topic(reason).partition(" (")[0]
+    return topic(reason).partition(" (")[0]
 
 
 def _merged(
@@ -64,7 +65,7 @@ def _merged(
 
 def _topic(text: str) -> str:
     """What a reason is about, whatever its numbers are."""
-    return _NUMBER.sub("#", people.topic(text))
+    return _NUMBER.sub("#", topic(text))
 
 
 def _sentence(found: Sequence[tuple[str, str]], services: int) -> str:
@@ -75,6 +76,6 @@ def _sentence(found: Sequence[tuple[str, str]], services: int) -> str:
     often = f"{len(named)} of {services} combinations" if named else f"{len(found)} times"
     if len({one for _, one in found}) == 1:
         return f"{text} ({often})"
-    title = people.topic(text)
+    title = topic(text)
     detail = text.removeprefix(title).removeprefix(": ")
     return f"{title} ({often}), for instance: {detail}" if detail else f"{title} ({often})"

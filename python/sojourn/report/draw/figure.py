@@ -98,7 +98,9 @@ def finish(chart: alt.TopLevelMixin, sheet: Sheet, *, title: str) -> Spec:
     # are sized panel by panel and cannot be fitted.
     is_single = spec.get("width") == "container"
     fit: Spec = {"autosize": {"type": "fit-x", "contains": "padding"}} if is_single else {}
-    return spec | fit | {"title": title, "config": STYLE, "datasets": sheet.rows}
+    # Altair puts rows that a layer brings by itself, such as a rule's only one, under a name too.
+    rows = {**cast("dict[str, object]", spec.get("datasets", {})), **sheet.rows}
+    return spec | fit | {"title": title, "config": STYLE, "datasets": rows}
 
 
 def sized(spec: Spec) -> Spec:

@@ -10,12 +10,20 @@ from collections.abc import Mapping
 from sojourn import kinds
 from sojourn.analysis.findings import Findings
 from sojourn.report.openings import (
+    attribution,
     beside,
+    blame,
+    breakdown,
+    classes,
     colocation,
     interference,
+    isolation_cost,
     plain,
     qos_matrix,
     scheduler_bakeoff,
+    services,
+    settings,
+    trends,
     unbelieved,
 )
 from sojourn.report.openings.opening import Opening, Opens
@@ -28,6 +36,14 @@ KINDS: Mapping[str, Opens] = kinds.table(
     colocation.KIND,
     interference.KIND,
     unbelieved.KIND,
+    isolation_cost.KIND,
+    attribution.KIND,
+    blame.KIND,
+    breakdown.KIND,
+    classes.KIND,
+    services.KIND,
+    trends.KIND,
+    settings.KIND,
     plain.KIND,
 )
 

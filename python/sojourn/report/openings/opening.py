@@ -137,3 +137,16 @@ def columns(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     for row in rows:
         cells = (cell.ljust(size) for cell, size in zip(row, wide, strict=True))
         yield "  ".join(cells).rstrip()[:width]
+
+
+def sentence(*forms: str) -> str:
+    """The first of several forms that is short enough, with a capital and a full stop.
+
+    >>> sentence("so " * 30, "of gzip no difference was shown")
+    'Of gzip no difference was shown.'
+    """
+    said = next((form for form in forms if len(form.split()) <= WORDS_MAX), forms[-1])
+    text = " ".join(said.split()[:WORDS_MAX]).rstrip(".")
+    first = text.partition(" ")[0]
+    is_name = "_" in first or any(letter.isdigit() for letter in first)  # p99, img_dnn
+    return f"{text if is_name else capital(text)}."

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import altair as alt
-
+from sojourn.analysis.attribution import MOVES, NOT_SHOWN, SEEMS
 from sojourn.analysis.findings import Findings
 from sojourn.analysis.questions.attribution import TOLD, Attributions
 from sojourn.plan.questions.attribution import NAME
 from sojourn.report import show
-from sojourn.report.draw import marks
-from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
-from sojourn.report.draw.palette import role
+from sojourn.report.draw import dots
+from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.draw.table import Record, from_records
 from sojourn.report.sections.section import Shown
 
@@ -20,7 +18,7 @@ COLUMNS = (
     "service", "term", "quantile", "times", "lo", "hi", "p", "p_holm", "said", "blocks",
     "pseudo_r2",
 )  # fmt: skip
-ROW_PX = 30
+LOOKS = {MOVES: "violated", SEEMS: "crossing", NOT_SHOWN: "unknown"}
 
 
 def rows(findings: Findings) -> list[Record]:
@@ -42,6 +40,10 @@ def rows(findings: Findings) -> list[Record]:
             "words": f"{term.ratio:.2f} ({term.interval.lo:.2f} to {term.interval.hi:.2f})",
             "chance": f"{term.p_holm:.2g}",
             "what": f"{one.service}: {' with '.join(term.factors)}",
+            "ratio": term.ratio,
+            "row": " with ".join(term.factors),
+            "look": term.said,
+            "shown": f"{term.ratio:.3g}" if term.said == MOVES else "",
         }
         for one in (found.of if found else ())
         for fit in one.fits
@@ -59,22 +61,6 @@ def draw(findings: Findings) -> list[Figure]:
     if not drawn:
         missing = "Too few blocks have a believed run of every combination."
         return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
-    sheet = Sheet()
-    y = alt.Y(
-        "what:N", title=None, sort=[str(r["what"]) for r in drawn], axis=alt.Axis(labelLimit=420)
-    )
-    fields = marks.tooltip("what", "words", "chance", "said")
-    base = alt.Chart(sheet.data(NAME, drawn))
-    ink = role("curve")
-    lines = base.mark_rule(strokeWidth=2, color=ink).encode(
-        x=alt.X("lo:Q"), x2="hi:Q", y=y, tooltip=fields
-    )
-    x = alt.X("times:Q", title="times as long", scale=alt.Scale(type="log", padding=12))
-    dots = base.mark_point(size=70, filled=True, opacity=1, color=ink).encode(
-        x=x, y=y, tooltip=fields
-    )
-    one = alt.Chart().mark_rule(color=role("ink"), strokeDash=[4, 3]).encode(x=alt.datum(1.0))
-    chart = alt.layer(one, lines, dots).properties(width="container", height=ROW_PX * len(drawn))
     moved = sum(record["said"] == "moves it" for record in drawn)
     return [
         Figure(
@@ -87,7 +73,14 @@ def draw(findings: Findings) -> list[Figure]:
             ),
             alt=f"{moved} of {len(drawn)} terms move p99.",
             table=table,
-            chart=finish(chart, sheet, title=title),
+            chart=dots.ratios(
+                drawn,
+                looks=LOOKS,
+                hollow=NOT_SHOWN,
+                title=title,
+                across="times as long",
+                tooltip=("what", "words", "chance", "said"),
+            ),
         )
     ]
 

@@ -17,7 +17,7 @@ from sojourn.analysis.questions.isolation_cost import (
 )
 from sojourn.plan.questions.isolation_cost import HOSTS, IDLE, NAME
 from sojourn.report import show
-from sojourn.report.draw import marks
+from sojourn.report.draw import bars, marks
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records
@@ -132,77 +132,36 @@ def draw(service: ServiceFinding) -> list[Figure]:
 def _costs(service: ServiceFinding, records: list[Record], found: IsolationCosts) -> Figure:
     name, title = f"isolation-cost-{service.service}", "One application of each mechanism"
     table = from_records(COST_COLUMNS, records)
-    drawn: list[Record] = [
-        {**r, "x": r["mean_ns"], "lo": r["mean_lo_ns"], "hi": r["mean_hi_ns"]}
-        for r in records
-        if r.get("mean_ns")
-    ]
+    drawn = bars.rows(records)
     if not drawn:
         return Figure(
             name=name, title=title, caption="", alt="", table=table,
             missing="No mechanism could be applied.",
         )  # fmt: skip
-    theirs: list[Record] = [
-        {"mechanism": row.name, "x": one.mean_ns, "host": f"paper, {one.machine}",
-         "mean": show.time(one.mean_ns)}
-        for row in found.rows if row.costs
-        for one in TABLE_IV if one.column == COLUMNS.get(row.name)
-    ]  # fmt: skip
-    sheet = Sheet()
-    order = [row.name for row in found.rows if row.costs]
-    hosts = [*HOSTS, *dict.fromkeys(str(r["host"]) for r in theirs)]
-    inks = [role(f"series-{nth}") for nth in range(len(hosts))]
-    colour = alt.Color(
-        "host:N", scale=alt.Scale(domain=hosts, range=inks), legend=alt.Legend(title=None)
-    )
-    shape = alt.Shape(
-        "host:N",
-        scale=alt.Scale(
-            domain=hosts, range=["circle", "square", "triangle-up", "diamond", "cross"]
-        ),
-        legend=alt.Legend(title=None),
-    )
-    y = alt.Y("mechanism:N", title=None, sort=order)
-    axis = alt.Axis(labelExpr=_EXPR)
-    x = alt.X("x:Q", title="time of one application, mean", scale=alt.Scale(type="log"), axis=axis)
-    own = alt.Chart(sheet.data(name, drawn))
-    lines = own.mark_rule(strokeWidth=2).encode(x=alt.X("lo:Q"), x2="hi:Q", y=y, color=colour)
-    fields = marks.tooltip("mechanism", "host", "mean", "mean_sure", "p50", "p99", "max")
-    dots = own.mark_point(size=60, filled=True, opacity=1).encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=fields
-    )
-    layers = [lines, dots]
-    if theirs:
-        other = alt.Chart(sheet.data(f"{name}-paper", theirs))
-        layers.append(
-            other.mark_point(size=60, filled=True, opacity=1).encode(
-                x=x,
-                y=y,
-                color=colour,
-                shape=shape,
-                tooltip=marks.tooltip("mechanism", "host", "mean"),
-            )
-        )
-    chart = alt.layer(*layers).properties(width="container", height=ROW_PX * len(order))
     return Figure(
         name=name,
         title=title,
         caption=(
-            "Mean time of one application with its 95 % interval; the paper's numbers are means of"
-            " 10,000 applications by command-line tools on its machines, ours of the calls to the"
-            " kernel that the lab makes. Nothing is subtracted: `empty` is the measurement of"
-            " nothing. (C19, M24)"
+            "Bars: mean time of one application with its 95 % interval, the cheapest on top, from"
+            " the calls to the kernel that the lab makes. Diamonds: the paper's numbers, means of"
+            " 10,000 applications by command-line tools on its machines. Nothing is subtracted:"
+            " `empty` is the measurement of nothing. The axis is logarithmic, so bars compare by"
+            " where they end. (C19, M24)"
         ),
-        alt=f"{len(order)} mechanisms with their mean times, on a logarithmic axis.",
+        alt=f"{len(bars.order(drawn))} mechanisms with their mean times, on a logarithmic axis.",
         table=table,
-        chart=finish(chart, sheet, title=title),
+        chart=bars.chart(drawn, _theirs(found), title),
+        is_wide=True,
     )
 
 
-_EXPR = (
-    "datum.value < 1e3 ? datum.value + ' ns' : datum.value < 1e6 ? datum.value / 1e3 + ' µs' :"
-    " datum.value < 1e9 ? datum.value / 1e6 + ' ms' : datum.value / 1e9 + ' s'"
-)
+def _theirs(found: IsolationCosts) -> list[Record]:
+    return [
+        {"row": bars.called(row.name), "ns": one.mean_ns, "host": f"paper, {one.machine}",
+         "mean": show.time(one.mean_ns)}
+        for row in found.rows if row.costs
+        for one in TABLE_IV if one.column == COLUMNS.get(row.name)
+    ]  # fmt: skip
 
 
 def _paper() -> Figure:

@@ -1,0 +1,50 @@
+"""The classes of a study's services as part of its findings, beside the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.analysis.findings import Findings
+from sojourn.analysis.section import Section
+from sojourn.models.classify import published
+from sojourn.models.classify.answer import Class
+from sojourn.models.classify.published import Agreed
+from sojourn.models.classify.record import THREADS, classes
+from sojourn.spec import Study
+from sojourn.spec.levels import short
+from sojourn.store.record import Record
+
+NAME = "classes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classes(Section):
+    """Every service that could be looked at, and the paper's answers beside ours."""
+
+    of: tuple[Class, ...] = ()
+    papers: tuple[Agreed, ...] = ()
+
+
+def is_asked(study: Study) -> bool:
+    """Whether a study is about classes: several services by cores, all that each can do."""
+    varied = {short(key) for key in study.factors}
+    return (
+        len(study.services) > 1
+        and bool(varied & THREADS)
+        and all(service.qos is None for service in study.services)
+    )
+
+
+def with_classes(findings: Findings, record: Record) -> Findings:
+    """The findings with the classes of their services, where the study asks for them.
+
+    Args:
+        findings: of the record.
+        record: that is read; nothing is written.
+    """
+    if not is_asked(record.study):
+        return findings
+    found = classes(record)
+    kinds = {spec.label: spec.kind for spec in record.study.services}
+    papers = published.beside_ours(kinds, found)
+    return findings.having(NAME, Classes(of=found, papers=papers)) if found else findings

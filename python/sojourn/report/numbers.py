@@ -1,0 +1,141 @@
+"""Numbers of a sentence, rounded to what their interval knows."""
+
+from __future__ import annotations
+
+import math
+
+from sojourn import units
+from sojourn.analysis.findings import Interval
+
+SPREAD_MAX = 3.0  # from one end of an interval to the other: a wider one answers nothing
+DECIMALS_MAX = 3
+FEW = 1.5  # a half width that begins with less gets a digit more
+
+
+def decimals(lo: float, hi: float) -> int:
+    """Digits after the point that an interval leaves standing.
+
+    >>> decimals(1.19, 3.27), decimals(0.46, 0.64), decimals(18.7, 27.5), decimals(1200, 1900)
+    (1, 2, 0, -2)
+    """
+    half = (hi - lo) / 2
+    if not math.isfinite(half) or half <= 0:
+        return DECIMALS_MAX
+    power = math.floor(math.log10(half))
+    more = 1 if half / math.pow(10, power) < FEW else 0
+    return min(DECIMALS_MAX, more - power)
+
+
+def plain(value: float, digits: int) -> str:
+    """A number with so many digits after the point.
+
+    >>> plain(1234.0, -2), plain(0.5412, 2)
+    ('1,200', '0.54')
+    """
+    return f"{round(value, digits):,.{max(0, digits)}f}"
+
+
+def ratio(value: float, ends: Interval | None) -> str:
+    """A ratio with its interval: `2.0 (1.2–3.3)`.
+
+    >>> ratio(1.97, Interval(1.19, 3.27)), ratio(0.5412, Interval(0.46, 0.64)), ratio(1.97, None)
+    ('2.0 (1.2–3.3)', '0.54 (0.46–0.64)', '2.0')
+    >>> ratio(1.19, Interval(1.04, 1.36)), ratio(1.1, Interval(0.9, 1.36))
+    ('1.19 (1.04–1.36)', '1.1 (0.9–1.4)')
+    """
+    if ends is None:
+        return f"{value:#.2g}".rstrip(".")
+    if is_wide(ends):
+        return f"{value:.2g} ({ends.lo:.2g}–{ends.hi:.2g})"
+    digits = decimals(ends.lo, ends.hi)
+    while digits < DECIMALS_MAX and not _keeps_side(ends, digits):
+        digits += 1
+    return f"{plain(value, digits)} ({plain(ends.lo, digits)}–{plain(ends.hi, digits)})"
+
+
+def _keeps_side(ends: Interval, digits: int) -> bool:
+    """Whether an end that is not 1 still lies on its side of 1 when it is rounded."""
+    return (ends.lo <= 1 or round(ends.lo, digits) > 1) and (
+        ends.hi >= 1 or round(ends.hi, digits) < 1
+    )
+
+
+def time(ns: float, ends: Interval | None) -> str:
+    """A time with its interval, the unit once: `38 µs (37–39)`.
+
+    >>> time(37_900.0, Interval(37_700.0, 38_100.0)), time(9.5e8, Interval(9e8, 1.02e9))
+    ('37.9 µs (37.7–38.1)', '950 ms (900–1,020)')
+    >>> time(37_912.0, None)
+    '38 µs'
+    """
+    scale, unit = _unit(ns)
+    if ends is None:
+        return f"{plain(ns / scale, 0 if ns / scale >= 10 else 1)} {unit}"
+    digits = decimals(ends.lo / scale, ends.hi / scale)
+    value, lo, hi = (plain(one / scale, digits) for one in (ns, ends.lo, ends.hi))
+    return f"{value} {unit} ({lo}–{hi})"
+
+
+def _unit(ns: float) -> tuple[float, str]:
+    unit = units.show_ns(ns).split()[1]
+    return {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit], unit
+
+
+def is_wide(ends: Interval) -> bool:
+    """Whether an interval of a ratio spans so much that it answers nothing."""
+    return ends.lo <= 0 or ends.hi / ends.lo > SPREAD_MAX
+
+
+def excludes_one(ends: Interval) -> bool:
+    """Whether a difference was shown."""
+    return ends.lo > 1 or ends.hi < 1
+
+
+def told(value: float, ends: Interval, *, is_shown: bool) -> str:
+    """A ratio as a row has it; of a wide interval what it knows: `at least 32`.
+
+    >>> told(60.0, Interval(32.0, 140.0), is_shown=True)
+    'at least 32'
+    >>> told(2.0, Interval(0.5, 8.0), is_shown=False), told(1.97, Interval(1.2, 3.3), is_shown=True)
+    ('seen only above × 4', '2.0 (1.2–3.3)')
+    """
+    if not is_wide(ends):
+        return ratio(value, ends)
+    if is_shown and excludes_one(ends):
+        return f"at least {ends.lo:.2g}" if ends.lo > 1 else f"at most {ends.hi:.2g}"
+    return f"seen only above × {visible(ends):.2g}"
+
+
+def visible(ends: Interval) -> float:
+    """The factor by which a number would have to change to be seen with such an interval.
+
+    >>> round(visible(Interval(0.5, 2.0)), 3)
+    2.0
+    """
+    return math.sqrt(ends.hi / ends.lo) if ends.lo > 0 else math.inf
+
+
+def factor(value: float) -> str:
+    """A factor, or a percentage of a small one.
+
+    >>> factor(1.07), factor(1.9), factor(4.21), factor(34.1)
+    ('7 %', 'a factor of 1.9', 'a factor of 4.2', 'a factor of 34')
+    """
+    if value < 1.5:
+        return f"{100 * (value - 1):.0f} %" if value >= 1.01 else f"{100 * (value - 1):.1f} %"
+    return f"a factor of {value:.2g}" if value < 1000 else "a factor of more than 1000"
+
+
+def share(value: float, ends: Interval | None) -> str:
+    """By how much less or more a ratio is, in percent: `46 % (36–54)`.
+
+    >>> share(0.54, Interval(0.46, 0.64)), share(1.2, Interval(1.1, 1.3))
+    ('46 % (36–54)', '20 % (10–30)')
+    """
+    change = 100 * abs(value - 1)
+    if ends is None:
+        return f"{change:.0f} %"
+    sides = sorted(100 * abs(end - 1) for end in (ends.lo, ends.hi))
+    digits = min(1, decimals(*sides))
+    low, high = (plain(side, digits) for side in sides)
+    return f"{plain(change, digits)} % ({low}–{high})"

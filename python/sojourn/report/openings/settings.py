@@ -1,0 +1,177 @@
+"""What levels of factors do: ratios as dots with intervals; what each costs, or could be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from sojourn import units
+from sojourn.analysis.findings import Findings
+from sojourn.report import dot_rows, numbers, ratios, show
+from sojourn.report.figures import effects
+from sojourn.report.openings.opening import HEADLINE_MAX, Opening, Opens, sentence
+from sojourn.report.ratios import Kind, Ratio
+from sojourn.spec.levels import short
+
+NAMED_MAX = 3
+PLACE = "place"
+NOTHING = "No level was shown to make a difference"
+
+
+class Settings(Opens):
+    """A study with factors that no other question speaks for."""
+
+    name = "settings"
+
+    def applies(self, findings: Findings) -> bool:
+        """Where some level could be compared with another."""
+        return any(one.effect.interval for one in ratios.told(findings))
+
+    def opening(self, findings: Findings, width: int) -> Opening:
+        """The strongest difference first; of the others once that none was shown."""
+        found = ratios.told(findings)
+        return Opening(
+            headline=headline(found),
+            sentences=tuple(sentences(findings, found))[:3],
+            figures=(effects.NAME,),
+            text=tuple(lines(found, width)),
+        )
+
+
+def headline(found: Sequence[Ratio]) -> str:
+    """The level that does most, with both of its numbers if they fit."""
+    strong = strongest(found)
+    if not strong:
+        return _unseen(found)
+    both = [one for one in strong if one.name == strong[0].name]
+    first = f"{strong[0].name}: {_short(strong[0])}"
+    whole = f"{strong[0].name}: {', '.join(map(_short, both[:2]))}"
+    return next((form for form in (whole, first) if len(form) <= HEADLINE_MAX), _short(strong[0]))
+
+
+def strongest(found: Sequence[Ratio]) -> list[Ratio]:
+    """Differences that were shown, tails before rates, the largest first; doubted ones last."""
+    return sorted(
+        (one for one in found if one.is_shown),
+        key=lambda one: (bool(one.effect.doubt), ratios.rank(one.effect.what), -_size(one)),
+    )
+
+
+def _size(one: Ratio) -> float:
+    """How far it surely is from 1, as a factor."""
+    ends = one.effect.interval
+    return max(ends.lo, 1 / ends.hi) if ends and ends.hi > 0 else 1.0
+
+
+def _short(one: Ratio) -> str:
+    """`p99 2.0 times as long`, `max RPS 46 % lower`."""
+    what = one.effect.what.partition(" at ")[0].removeprefix("the ")
+    ends, ratio = one.effect.interval, one.effect.ratio or 1.0
+    if one.kind is Kind.BOUNDED and ends:
+        return f"{what} {one.words} times"
+    if one.effect.is_time or ratio >= 2:
+        digits = numbers.decimals(ends.lo, ends.hi) if ends else 1
+        return f"{what} {numbers.plain(ratio, digits)} times"
+    change = numbers.share(ratio, ends).partition(" (")[0]
+    return f"{what} {change} {'lower' if ratio < 1 else 'higher'}"
+
+
+def _unseen(found: Sequence[Ratio]) -> str:
+    """Of what size a difference would have been seen."""
+    what = ratios.whats(found)[0]
+    limit = seen_from(found, what)
+    name = what.partition(" at ")[0].removeprefix("the ")
+    form = f"{name}: no difference above {limit} was seen"
+    return form if limit and len(form) <= HEADLINE_MAX else NOTHING
+
+
+def seen_from(found: Sequence[Ratio], what: str) -> str:
+    """The factor from which on a difference of a number can be seen in this time; "": not known."""
+    known = [
+        max(numbers.visible(one.effect.interval), one.effect.noise_gate or 1.0)
+        for one in found
+        if one.effect.what == what and one.effect.interval
+    ]
+    return numbers.factor(median(known)) if known else ""
+
+
+def sentences(findings: Findings, found: Sequence[Ratio]) -> Iterator[str]:
+    """What was shown, of what nothing was shown, and what could have been seen."""
+    strong = strongest(found)
+    if strong:
+        yield _does(strong)
+    yield from _others(strong, found)
+    yield _time(findings, found)
+
+
+def _does(strong: Sequence[Ratio]) -> str:
+    """What the strongest level does to each number of which a difference was shown."""
+    first = strong[0]
+    mine = [one for one in strong if (one.name, one.base) == (first.name, first.base)]
+    is_place = short(first.key) == PLACE
+    beside = "" if first.name.endswith((" on", " off")) else f" as with {first.base}"
+    start = f"In a {first.name}, " if is_place else f"With {first.name}, "
+    said = [_phrase(one, beside if n == 0 else "") for n, one in enumerate(mine[:2])]
+    return sentence(
+        f"{start}{' and '.join(said)}", f"{start}{said[0]}", f"{start}{_phrase(first, '')}"
+    )
+
+
+def _phrase(one: Ratio, beside: str) -> str:
+    """`p99 at 60 % load is 2.0 times (1.2–3.3) as long as with 1 thread`."""
+    what, how = one.effect.what, "as long" if one.effect.is_time else "as high"
+    if one.kind is Kind.BOUNDED:
+        return f"{what} is {one.words} times {how}{beside}"
+    number, _, ends = one.words.partition(" ")
+    return f"{what} is {number} times {ends} {how}{beside}"
+
+
+def _others(strong: Sequence[Ratio], found: Sequence[Ratio]) -> Iterator[str]:
+    """What else was shown, or else of whom nothing was, once."""
+    shown = list(dict.fromkeys(one.name for one in strong))
+    open_ = list(
+        dict.fromkeys(one.name for one in found if one.effect.interval and one.name not in shown)
+    )
+    more = f"{show.listed(shown[1:], NAMED_MAX)} also made a difference" if shown[1:] else ""
+    none = f"of {show.listed(open_, NAMED_MAX)} no difference was shown" if open_ else ""
+    if not more and not none:
+        return
+    both = "; ".join(filter(None, (more, none)))
+    yield sentence(both, more or none)
+
+
+def _time(findings: Findings, found: Sequence[Ratio]) -> str:
+    """What this time could show: `In 3 min this study could see a factor of 1.9 of p99`."""
+    limits = [(what, seen_from(found, what)) for what in ratios.whats(found)]
+    said = [f"{limit} of {what.partition(' at ')[0]}" for what, limit in limits if limit]
+    start = f"In {units.show_s(findings.wall_s)} only differences above"
+    return sentence(
+        f"{start} {' or '.join(said[:2])} can be seen", f"{start} {said[0]} can be seen"
+    )
+
+
+def lines(found: Sequence[Ratio], width: int) -> Iterator[str]:
+    """The same picture as text: a block of rows for each number."""
+    for n, what in enumerate(ratios.whats(found)):
+        mine = [one for one in found if one.effect.what == what]
+        if n:
+            yield ""
+        how = "times as long" if mine[0].effect.is_time else "times as high"
+        yield f"{what}, {how}; │ is 1, ░ what equal runs differ by"[:width]
+        yield from dot_rows.lines([_row(one) for one in mine], width)
+
+
+def _row(one: Ratio) -> dot_rows.Row:
+    ends = one.effect.interval
+    return dot_rows.Row(
+        name=one.name,
+        at=one.effect.ratio if ends else None,
+        lo=ends.lo if ends else None,
+        hi=ends.hi if ends else None,
+        said=one.words,
+        sign="shown" if one.is_shown else "open",
+        floor=one.effect.noise_gate,
+    )
+
+
+KIND = Settings()
