@@ -28,7 +28,7 @@ def test_page_and_text_have_rules_cells_and_gains_beside_the_papers() -> None:
                  "gain at 30 % load", "29 %", "17 %"):  # fmt: skip
         assert said in whole
     text = terminal.text(findings, 100)
-    assert "cpu, same CPUs:" in text
+    assert "beside cpu (same CPUs), which keeps 63 %" in text
     assert "L32, same CPUs, gain at 10 % load: " in text
     assert "paper: 52 %" in text
 

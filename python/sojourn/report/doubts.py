@@ -32,11 +32,16 @@ def reasons(findings: Findings) -> tuple[str, ...]:
     return tuple(_sentence(found, len(findings.services)) for found in ranked)
 
 
-def of_services(findings: Findings) -> tuple[people.Doubt, ...]:
-    """The doubts of all services together: each what once, at how many combinations, how often."""
+def of_services(findings: Findings, *, has_runs: bool = False) -> tuple[people.Doubt, ...]:
+    """The doubts of all services together: each what once, at how many combinations, how often.
+
+    Args:
+        findings: of a study.
+        has_runs: with the reasons of single runs, which `people.lost` says else.
+    """
     found: dict[str, list[tuple[str, people.Doubt]]] = {}
     for service in findings.services:
-        for doubt in people.doubts(service, has_runs=not findings.points):
+        for doubt in people.doubts(service, has_runs=has_runs or not findings.points):
             found.setdefault(doubt.what, []).append((labels.called(service), doubt))
     return tuple(sorted(_merged(found, len(findings.services)), key=lambda one: -one.times))
 

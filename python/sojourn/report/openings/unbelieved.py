@@ -27,7 +27,7 @@ class Unbelieved(Opens):
     def opening(self, findings: Findings, width: int) -> Opening:
         """How many runs, and why not."""
         runs = [r for s in findings.services for point in s.points for r in point.runs]
-        found = doubts.of_services(findings)
+        found = doubts.of_services(findings, has_runs=True)
         rows = [(one.what, str(one.times), one.where) for one in found]
         return Opening(
             headline=f"No number: none of {len(runs)} runs can be believed",
