@@ -90,16 +90,13 @@ impl Sampler {
 
 /// The lines of `/proc/stat` that tell of CPUs.
 fn cpus_of(stat: &str) -> String {
-    stat.lines()
-        .take_while(|line| line.starts_with("cpu"))
-        .map(|line| format!("{line}\n"))
-        .collect()
+    stat.split_inclusive('\n').take_while(|line| line.starts_with("cpu")).collect()
 }
 
 /// The lines of a thread's `status` that are asked for.
 fn switches_of(status: &str) -> String {
     let wanted = |line: &&str| LINES.iter().any(|name| line.starts_with(name));
-    status.lines().filter(wanted).map(|line| format!("{line}\n")).collect()
+    status.split_inclusive('\n').filter(wanted).collect()
 }
 
 fn boot_ns() -> u64 {
