@@ -35,7 +35,7 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The whole."""
+        """The line as it is printed, without colours."""
         return f"{self.before}{self.word}{self.after}"
 
 

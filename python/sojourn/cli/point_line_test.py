@@ -128,4 +128,4 @@ def test_no_line_is_longer_and_none_loses_its_verdict(monkeypatch: pytest.Monkey
         if outcome.reasons:
             assert made.after.startswith(f"  {reasons.short(outcome.reasons[0])}")
         assert ("  again  " in made.text) is ("~" in outcome.point.key)
-    assert longest == WIDTH, "or the room is not used"
+    assert longest == WIDTH == 110, "no more, nor is room left unused"

@@ -87,13 +87,14 @@ def rows(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
 def _pieces(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
     """The curve through what is known, piece by piece, and never through what is not believed.
 
-    A piece is sure if it joins two believed numbers and every load between has one.
+    A piece is sure if it joins two believed numbers and every load between has one. Nor does it go
+    down to what a number is at least.
     """
     found: list[Record] = []
     last: Record | None = None
     is_whole = True
     for record in records:
-        if Sort(str(record["known"])) not in IN_CURVE:
+        if Sort(str(record["known"])) not in IN_CURVE or _falls(last, record):
             is_whole = False
             continue
         if last is not None:
@@ -110,6 +111,13 @@ def _pieces(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
             )
         last, is_whole = record, True
     return found
+
+
+def _falls(last: Record | None, record: Record) -> bool:
+    """Whether a least value lies below the curve so far: a line down to it would be a fall."""
+    if last is None or not _is(record, Sort.AT_LEAST):
+        return False
+    return (number(record["mark_ns"]) or 0.0) < (number(last["mark_ns"]) or 0.0)
 
 
 def _mark(record: Record, axis: TimeAxis) -> Record:

@@ -112,11 +112,24 @@ def test_the_curve_goes_through_what_is_known_and_never_through_what_is_not() ->
     pieces = [r for r in rows if r["layer"] == known_layers.PIECE]
     ends = [(r["fraction"], r["to"], r["is_sure"]) for r in pieces]
     assert ends == [
-        (0.1, 0.3, 0), (0.3, 0.4, 1), (0.4, 0.5, 1), (0.5, 0.6, 1), (0.6, 0.7, 0), (0.7, 0.8, 0),
+        (0.1, 0.3, 0), (0.3, 0.4, 1), (0.4, 0.5, 1), (0.5, 0.6, 1), (0.6, 0.8, 0),
     ]  # fmt: skip
     marks = [r for r in rows if r["layer"] == known_layers.MARK]
     assert [r["fraction"] for r in marks] == [p.fraction for p in points]
     assert [r["is_sure"] for r in marks] == [1, 0, 1, 1, 1, 1, 0, 1]
+
+
+def test_no_line_falls_to_what_a_number_is_at_least() -> None:
+    points = list(testing.memcached().points[:8])
+    low = testing_points.refused(points[2])
+    weak = replace(low, fraction=0.9)
+    found = records(*points, weak)
+    rows = known_layers.rows(found, known_layers.axis(found))
+    pieces = [r for r in rows if r["layer"] == known_layers.PIECE]
+    assert [r["to"] for r in pieces] == [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    (mark,) = [r for r in rows if r["layer"] == known_layers.MARK and r["fraction"] == 0.9]
+    assert mark["known"] == "at least"
+    assert mark["tip"]
 
 
 def test_the_key_names_what_is_there_and_nothing_else() -> None:

@@ -14,8 +14,8 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell
 
 CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
-ARROW = "M0,-1L0.9,0.1L0.35,0.1L0.35,1L-0.35,1L-0.35,0.1L-0.9,0.1Z"  # upwards
-KITE = "M0,-0.8L0.7,-0.2L0,1L-0.7,-0.2Z"  # a diamond that points downwards
+ARROW = "M-0.9,0.1L0,-1L0.9,0.1L0.35,0.1L0.35,1L-0.35,1L-0.35,0.1Z"  # upwards
+KITE = "M-0.7,-0.2L0,-0.8L0.7,-0.2L0,1Z"  # a diamond that points downwards
 SHIELD = "M-0.7,-0.8L0.7,-0.8L0.7,0.1L0,0.9L-0.7,0.1Z"  # a square that does
 DOUBTED = Sort.DOUBTED.value
 AT_MOST = " ≤"  # after the verdict of a number that is an upper bound
