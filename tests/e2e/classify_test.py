@@ -18,7 +18,6 @@ pytestmark = pytest.mark.e2e
 SHORT = (
     "run.peak_s=1.2", "run.peak_repeats=3", "run.warmup_s=0.2", "run.retries=0",
 )  # fmt: skip
-ENDS_S_MAX = 300.0
 
 
 def test_planted_services_are_not_taken_for_what_they_are_not(tmp_path: Path) -> None:
@@ -35,12 +34,10 @@ def test_planted_services_are_not_taken_for_what_they_are_not(tmp_path: Path) ->
         "SOJOURN_STATE": str(tmp_path / "state"),
     }
     lab = [sys.executable, "-m", "sojourn"]
-    ran = subprocess.run([*lab, *words], env=env, capture_output=True, text=True,
-                         timeout=ENDS_S_MAX, check=False)  # fmt: skip
+    ran = subprocess.run([*lab, *words], env=env, capture_output=True, text=True, check=False)
     assert ran.returncode in {0, 3}, ran.stderr
     asked = ["classify", "planted_classes", "--json", "--results", str(tmp_path / "results")]
-    told = subprocess.run([*lab, *asked], env=env, capture_output=True, text=True,
-                          timeout=ENDS_S_MAX, check=False)  # fmt: skip
+    told = subprocess.run([*lab, *asked], env=env, capture_output=True, text=True, check=False)
     if "no run of this record that is believed" in told.stderr:
         pytest.skip("unknown: the machine let no run be believed")
     assert told.returncode in {0, 3}, told.stdout + told.stderr

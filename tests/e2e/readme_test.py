@@ -27,7 +27,6 @@ pytestmark = pytest.mark.e2e
 
 README = Path(__file__).parents[2] / "README.md"
 START_S_MAX = 300.0
-RUN_S_MAX = 600.0
 DONE = {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
 MEMCACHED, WEB = 11211, 8080  # as README has them
 WEB_SERVER = """
@@ -137,7 +136,6 @@ def test_it_does_what_readme_says(
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=RUN_S_MAX,
             check=False,
         )
     assert done.returncode in DONE, done.stderr
