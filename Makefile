@@ -56,10 +56,10 @@ fix: build ## format and mend what can be mended by a tool
 unit: build ## tests that start no server: make rust, then make python
 	@scripts/each --by "$(MAKE) --no-print-directory -o build" rust python
 
-rust: build
+rust: build ## tests of the crates
 	@scripts/counted cargo test --profile gate --locked --workspace --no-fail-fast --quiet $(with_bpf) sojourn-tools/bpf)
 
-python: build
+python: build ## tests of the Python package that start no server
 	$(bin)/pytest -q $(order) -n auto --dist loadfile -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only

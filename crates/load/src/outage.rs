@@ -27,7 +27,7 @@
 //!   the server did meanwhile. An outage with fewer than eight such peers keeps its own recovery.
 //!   One that began during the recovery from another is no peer where eight others are: it found a
 //!   backlog already, so it seems to recover at once. (With these, and with the upper quartile, p99
-//!   at ρ = .9 and 5 % of stops was 1.58 times the true one; now it is 1.01 times: `bias`.)
+//!   at ρ = .9 and 5 % of stops was 1.58 times the true one; now it is 1.01 times: `tests/bias.rs`.)
 //! - r ≤ e + 20 (e − s), which is enough up to ρ = 0.95.
 
 mod queue;
@@ -208,7 +208,5 @@ impl Cursor<'_> {
     }
 }
 
-#[cfg(test)]
-mod bias;
 #[cfg(test)]
 mod tests;

@@ -1,3 +1,5 @@
+mod bias;
+
 use sojourn_workload::plan::{Op, Plan};
 
 use super::*;

@@ -65,7 +65,7 @@ pub(super) fn undisturbed(run: &Measurement, all: &Tally) -> Option<Span> {
 /// By which factor quantiles are too high at most where so large a share of the requests was excluded.
 ///
 /// What comes soon after a recovery still meets a longer queue and colder caches than usual. Simulated
-/// queues stay below it up to `excluded_share_max` (`outage/bias.rs`), as do stops that were planted
+/// queues stay below it up to `excluded_share_max` (`outage/tests/bias.rs`), as do stops that were planted
 /// beside a real M/M/1 (docs/method.md, M33).
 fn allowance(share_excluded: f64) -> f64 {
     1.0 + 0.5 * share_excluded

@@ -22,7 +22,7 @@ class Attribution(Opens):
     name = NAME
 
     def applies(self, findings: Findings) -> bool:
-        """Where it was asked."""
+        """Where the study asks for attribution."""
         return findings.section(Attributions) is not None
 
     def opening(self, findings: Findings, width: int) -> Opening:

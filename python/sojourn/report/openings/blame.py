@@ -21,7 +21,7 @@ class Blame(Opens):
     name = "blame"
 
     def applies(self, findings: Findings) -> bool:
-        """Where it was asked."""
+        """Where the study asks who is to blame."""
         return any(service.section(Blames) for service in findings.services)
 
     def opening(self, findings: Findings, width: int) -> Opening:

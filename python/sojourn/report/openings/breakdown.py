@@ -16,7 +16,7 @@ BIG = 3  # stages that a bar names
 
 
 class Breakdown(Opens):
-    """Traced requests, by load."""
+    """Where the time of traced requests goes, by load."""
 
     name = "breakdown"
 

@@ -25,7 +25,7 @@ class Classes(Opens):
     name = "classes"
 
     def applies(self, findings: Findings) -> bool:
-        """Where they were classified."""
+        """Where a study has services and their classes."""
         return findings.section(Found) is not None
 
     def opening(self, findings: Findings, width: int) -> Opening:

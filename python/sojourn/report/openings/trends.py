@@ -16,7 +16,7 @@ KINDS_FIRST = ("cliff", "knee", "rises", "falls", "mixed", "flat", "unclear")
 
 
 class Trends(Opens):
-    """Sizes, counts and limits."""
+    """How numbers change over sizes, counts and limits."""
 
     name = "trends"
 
