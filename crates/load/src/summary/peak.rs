@@ -2,7 +2,8 @@
 //!
 //! A client that stands still sends nothing, but the server goes on with what is in flight: C requests
 //! last it for C/X at a rate X. So a stop of length L takes max(0, L − C/X) from the server's time, and
-//! X = hits/(T − Σ max(0, L − C/X)). The right side falls with X, so there is one solution.
+//! X = hits/(T − Σ max(0, L − C/X)). For the n stops that are longer than C/X this is linear in X:
+//! X = (hits − n C)/(T − Σ L), so there is one solution; it is found by halving an interval.
 
 use sojourn_base::Fault;
 use sojourn_base::units::show_count;
@@ -72,10 +73,9 @@ fn supplied(hits: f64, length_s: f64, stops_s: &[f64], in_flight: f64, clients: 
         let idle_s: f64 = stops_s.iter().map(|stop| (stop - in_flight / rps).max(0.0)).sum();
         hits / (length_s - idle_s / clients).max(length_s / 100.0)
     };
-    // rate(x) rises with x by less than x does where stops are a part of the time: one crossing.
     let (mut low, mut high) = (hits / length_s, 100.0 * hits / length_s);
     for _ in 0..STEPS {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if rate(middle) > middle {
             low = middle;
         } else {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_simulated_closed_loop_finds_the_rate_of_a_client_that_never_stopped() {
         const SERVICE_NS: u64 = 100_000;
-        let stop_at = |ns: u64| (ns % 100_000_000 < 20_000_000).then(|| ns / 100_000_000);
+        let stop_at = |ns: u64| (ns % 100_000_000 < 20_000_000).then_some(ns / 100_000_000);
         let awake = |ns: u64| stop_at(ns).map_or(ns, |nth| nth * 100_000_000 + 20_000_000);
         let job = Job { find_max: true, connections: 16, requests_max: 100_000, ..fake::job() };
         let mut run = fake::run(job, 0, 0);

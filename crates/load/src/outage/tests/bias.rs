@@ -95,7 +95,7 @@ fn stop_at(stops: &[Outage], ns: u64) -> Option<&Outage> {
 fn queue(law: Law, load: f64, stops: &[Outage], seed: u64) -> Measurement {
     let rate = format!("{:.0}", load * 1e9 / SERVICE_NS);
     let duration = format!("{SECONDS}s");
-    let mut run = fake::run(Job { seed, rate, duration, ..fake::job() }, 0, 0);
+    let mut run = fake::run(Job { rate, duration, seed, ..fake::job() }, 0, 0);
     let mut rng = stream(seed, "service", 0);
     let halts = match law {
         Law::Vacations => Stops::Halts.draw(0.03, seed + 1000),
@@ -171,7 +171,7 @@ fn table() {
                     let [a, b] = [1, 2]
                         .map(|seed| bias(law, load, kind, share, seed, &truths[seed as usize - 1]));
                     let excluded = a.outages.share_excluded + b.outages.share_excluded;
-                    format!("{:5.2} ({:2.0} %)", (a.p99 + b.p99) / 2.0, 50.0 * excluded)
+                    format!("{:5.2} ({:2.0} %)", f64::midpoint(a.p99, b.p99), 50.0 * excluded)
                 });
                 println!("{:4.0} % {}", share * 100.0, cells.collect::<Vec<_>>().join("  "));
             }
