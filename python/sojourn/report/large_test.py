@@ -242,6 +242,6 @@ def test_a_browser_filters_points_and_unpacks_what_is_looked_at(tmp_path: Path) 
     assert said.get("data-rows") == "50"
     assert said.get("data-levels") == "n0"
     assert said.get("data-looked") == "0/f0.3/b0"
-    assert str(said.get("data-part")).startswith("memcached, threads = 0, neighbour = n0")
+    assert str(said.get("data-part")).startswith("memcached, 0 threads, n0")
     assert said.get("data-reset") == "yes"
     assert not [attrs for _, attrs in parsed.tags if attrs.get("class") == "failed"]

@@ -77,7 +77,7 @@ def test_page_and_text_show_it(tmp_path: Path, truth: Truth) -> None:
     findings = findings_of(tmp_path, truth)
     pages = report.write(findings, tmp_path)
     page = next(path for path in pages if path.suffix == ".html").read_text()
-    assert "Who meets the QoS target" in page
+    assert "Loads at which memcached and synthetic keep their targets" in page
     text = terminal.text(findings)
     assert "rows: load of memcached, columns: load of synthetic" in text
 

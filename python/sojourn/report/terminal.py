@@ -42,11 +42,20 @@ def text(findings: Findings, width: int = 80, *, color: bool = False, is_whole: 
     lines = list(_head(findings, opening, width))
     lines += _left_out(findings, width)
     if is_whole or opening.has_tiles:
+        lines += [] if opening.has_tiles else _in_words(findings, width)
         lines += _below(findings, width)
     lines += _doubted(findings, width)
     lines += _next(findings, width)
     whole = "\n".join(line.rstrip() for line in lines)
     return _painted(whole) if color else whole
+
+
+def _in_words(findings: Findings, width: int) -> Iterator[str]:
+    """What questions about all services found, in the words of the analysis."""
+    found = [said for kind in KINDS.values() for said in kind.study_head(findings)]
+    if found:
+        yield from ("", "in words ".ljust(width, "="))
+        yield from (line for said in found for line in show.wrapped(said, width))
 
 
 def _below(findings: Findings, width: int) -> Iterator[str]:
