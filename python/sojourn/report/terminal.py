@@ -42,15 +42,24 @@ def text(findings: Findings, width: int = 80, *, color: bool = False, is_whole: 
     lines = list(_head(findings, opening, width))
     lines += _left_out(findings, width)
     if is_whole or opening.has_tiles:
-        lines += _below(findings, width, has_heads=opening.has_tiles)
+        lines += [] if opening.has_tiles else _in_words(findings, width)
+        lines += _below(findings, width)
     lines += _doubted(findings, width)
     lines += _next(findings, width)
     whole = "\n".join(line.rstrip() for line in lines)
     return _painted(whole) if color else whole
 
 
-def _below(findings: Findings, width: int, *, has_heads: bool) -> Iterator[str]:
-    """Every factor, service and table; what a question found in words, unless it was shown."""
+def _in_words(findings: Findings, width: int) -> Iterator[str]:
+    """What questions about all services found, in the words of the analysis."""
+    found = [said for kind in KINDS.values() for said in kind.study_head(findings)]
+    if found:
+        yield from ("", "in words ".ljust(width, "="))
+        yield from (line for said in found for line in show.wrapped(said, width))
+
+
+def _below(findings: Findings, width: int) -> Iterator[str]:
+    """Every factor, service and table."""
     if findings.factors:
         yield from ("", *factors.lines(findings.factors, width))
     for service in findings.services:
@@ -58,9 +67,6 @@ def _below(findings: Findings, width: int, *, has_heads: bool) -> Iterator[str]:
     for kind in KINDS.values():
         if found := list(kind.study_table(findings, width)):
             yield from ("", *found)
-        if not has_heads:
-            for said in kind.study_head(findings):
-                yield from show.wrapped(said, width)
 
 
 def _head(findings: Findings, opening: openings.Opening, width: int) -> Iterator[str]:
