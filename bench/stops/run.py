@@ -5,7 +5,8 @@ Usage: .venv/bin/python bench/stops/run.py [--rounds 4] [--seconds 10]
 The synthetic service serves 200 µs (exponential), so p99 of the sojourn time is S ln 100/(1 − ρ)
 plus the way through the kernel. A real-time task takes the client's CPU for 0 to 12 % of the time
 (`hog.py`). Shares and loads take turns within a round, so that what the machine does in a minute
-meets all of them. The way through the kernel is the p50 of a service of 1 µs at a low load.
+meets all of them. Stops of the service, which is part of the instrument here, are excluded too. The
+way through the kernel is the p50 of a service of 1 µs at a low load.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="sojourn-stops-") as name:
         out = Path(name) / "load.json"
-        with serving("fixed:1us") as port:
-            way_s = run(port, 500.0, 3, out, seed=1)["sojourn_ns"]["p50"] / 1e9
-        with serving("exponential:200us") as port:
+        with serving("fixed:1us") as server:
+            way_s = run(server, 500.0, 3, out, seed=1)["sojourn_ns"]["p50"] / 1e9
+        with serving("exponential:200us") as server:
             for number in range(asked.rounds):
                 for share in SHARES:
                     for load in LOADS:
                         with stopped(share, seed=number):
                             rate = load / SERVICE_S
-                            result = run(port, rate, asked.seconds, out, seed=number + 1)
+                            result = run(server, rate, asked.seconds, out, seed=number + 1)
                         rows.append(row(number, share, load, way_s, result))
                         print(words(rows[-1]), flush=True)
     print(table(rows))
@@ -69,15 +70,15 @@ def arguments() -> argparse.Namespace:
 
 
 @contextlib.contextmanager
-def serving(law: str) -> Iterator[int]:
-    """The synthetic service on the server's CPU; yields its port."""
+def serving(law: str) -> Iterator[tuple[int, int]]:
+    """The synthetic service on the server's CPU; yields its port and process."""
     port = free_port()
     line = ["nice", "-n", "-15", str(BIN / "sojourn-serve"), "--cpus", str(SERVER_CPU),
             "--protocol", "echo", "--service", law, "--port", str(port)]  # fmt: skip
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             await_port(port)
-            yield port
+            yield port, process.pid
         finally:
             process.terminate()
 
@@ -96,13 +97,17 @@ def stopped(share: float, seed: int) -> Iterator[None]:
             process.kill()
 
 
-def run(port: int, rate: float, seconds: int, out: Path, *, seed: int) -> dict[str, Any]:
-    """One run of the generator on its CPU."""
+def run(
+    server: tuple[int, int], rate: float, seconds: int, out: Path, *, seed: int
+) -> dict[str, Any]:
+    """One run of the generator on its CPU; stops of the service count as the instrument's."""
+    port, pid = server
     out.unlink(missing_ok=True)
     line = ["nice", "-n", "-15", BIN / "sojourn-load", f"echo://127.0.0.1:{port}",
             "--rate", f"{rate:.0f}", "--duration", f"{seconds}s", "--connections", "64",
             "--seed", str(seed), "--wait", "spin", "--cpus", str(CLIENT_CPU),
-            "--json", out]  # fmt: skip
+            "--instrument-cpus", str(SERVER_CPU), "--server-cpus", str(SERVER_CPU),
+            "--server-pid", str(pid), "--json", out]  # fmt: skip
     subprocess.run(
         [str(word) for word in line],
         check=False,
