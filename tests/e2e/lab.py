@@ -21,6 +21,7 @@ from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 
 MEASURE_S = 60.0
+LATE = {"timed_out", "unanswered", "unsent"}  # on a machine that had no time for it
 STEPS_MAX = 60
 KILLED = Path(__file__).with_name("killed.py")
 PARAMS: dict[str, dict[str, object]] = {
@@ -86,6 +87,18 @@ def point(service: str, *, name: str = "p", measure_s: float = 1.0, repeat: int 
         seed=11,
         repeat=repeat,
     )
+
+
+def wrong(folder: Path) -> dict[str, int]:
+    """How many requests of a point failed, by kind, but for those whose time was up.
+
+    Raises:
+        AssertionError: no reply was good.
+    """
+    load = json.loads((folder / "load.json").read_text())
+    errors: dict[str, int] = load["errors"]
+    assert load["requests"] > sum(errors.values()), "not one good reply"
+    return {kind: count for kind, count in errors.items() if kind not in LATE}
 
 
 def killed_at_every_step(

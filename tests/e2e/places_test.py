@@ -79,7 +79,7 @@ def test_every_worker_is_found_by_the_machines_numbers_and_pinned(
     host = json.loads((folder / "host.json").read_text())
     assert host["server_switches"]["voluntary"] > 0
     assert host["server_cpu_s"] > 0
-    assert samples.read(folder).lost == 0
+    assert lab.wrong(folder) == {}
 
 
 def test_every_knob_of_a_service_is_set_and_felt_there_and_nothing_is_left(
