@@ -6,6 +6,10 @@ quantiles, so that probes gather around the border and still look beyond both en
 when the interval is narrow and rests on enough starts and time, or when its time is spent; it
 always has an interval.
 
+Where others take the server's CPUs so often that the machine decides, there are two borders: as
+experienced, and undisturbed (M29). Probes then take turns between both, because a search of the
+first alone would end far below the second and say little of the service.
+
 Last come a few longer runs at the lower end, which enter the model like any other. Where the
 service had its CPUs to itself they take turns with runs without that shield (M32): what the shield
 changed is measured at the load that was found.
@@ -34,6 +38,7 @@ PROBES_MIN = 3  # whatever they take: without them there is no search
 LEAST_S = 22.0  # of load
 EXCURSIONS = 3  # of `EXCURSION` bounds at the target's share: less load can show nothing
 NEAR = 1.15  # ratio to the border within which load counts as near it
+APART = 1.2  # ratio of the undisturbed border to the experienced one from which both are probed
 LOWER = 0.05  # quantile of the border at which the last runs are made
 
 
@@ -82,7 +87,8 @@ def search(
     swept = () if is_axis else (Phase.SWEEP,)
     probed = trials(outcomes, (*swept, Phase.SEARCH))
     before = asked.border(probed)
-    if point := _probe(asked, before, probed):
+    calm = trials(outcomes, (*swept, Phase.SEARCH), undisturbed=True)
+    if point := _probe(asked, (before, probed), (asked.border(calm), calm)):
         return Search(posterior=before, trials=probed, at_rps=None, next=point)
     if before is None:
         return Search(posterior=None, trials=probed, at_rps=None, next=None)
@@ -149,7 +155,10 @@ def border_of(found: tuple[Trial, ...], axis: Axis, target: Target) -> Posterior
     return border(found, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
 
 
-def _probe(asked: _Asked, now: Posterior | None, probed: Sequence[Trial]) -> Point | None:
+Known = tuple[Posterior | None, Sequence[Trial]]
+
+
+def _probe(asked: _Asked, experienced: Known, undisturbed: Known) -> Point | None:
     """The next probe; None when the search is narrow enough or out of time."""
     spec = asked.study.run.search
     made = asked.made(Phase.SEARCH)
@@ -157,13 +166,25 @@ def _probe(asked: _Asked, now: Posterior | None, probed: Sequence[Trial]) -> Poi
     another_s = spent_s / len(made) if made else spec.probe_s
     if spent_s + another_s > max(spec.budget_s, PROBES_MIN * another_s):
         return None
-    if len(made) >= STARTS_MIN and _is_narrow(asked, now, probed):
+    both = (
+        [experienced, undisturbed] if _are_apart(experienced[0], undisturbed[0]) else [experienced]
+    )
+    if len(made) >= STARTS_MIN and all(_is_narrow(asked, *known) for known in both):
         return None
+    turn, which = divmod(len(made), len(both))
+    now, _ = both[which]
     if now is None:
-        rps = BLIND[len(made) % len(BLIND)] * asked.axis.rps
+        rps = BLIND[turn % len(BLIND)] * asked.axis.rps
     else:
-        rps = now.within(QUANTILES[len(made) % len(QUANTILES)])
+        rps = now.within(QUANTILES[turn % len(QUANTILES)])
     return asked.point(Phase.SEARCH, rps, spec.probe_s)
+
+
+def _are_apart(experienced: Posterior | None, undisturbed: Posterior | None) -> bool:
+    """Whether the machine decides rather than the service."""
+    if experienced is None or undisturbed is None:
+        return False
+    return undisturbed.within(0.5) > APART * experienced.within(0.5)
 
 
 def _is_narrow(asked: _Asked, now: Posterior | None, probed: Sequence[Trial]) -> bool:

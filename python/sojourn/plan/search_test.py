@@ -9,7 +9,8 @@ import pytest
 
 from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict, progress
 from sojourn.plan import search as plan_search
-from sojourn.plan.evidence import Trial
+from sojourn.plan.evidence import Trial, trials
+from sojourn.plan.points import Misses
 from sojourn.plan.posterior import Posterior
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.search import (
@@ -216,3 +217,37 @@ def test_runs_without_the_shield_never_move_the_answer_with_it() -> None:
     _, _, good = played(shielded(100_000))
     _, _, bad = played(shielded(50_000))
     assert good.interval_rps == bad.interval_rps
+
+
+def stalled(point: Point) -> Outcome:
+    """A machine that takes the server's CPU again and again: 3 % of requests miss at any load."""
+    own = Simulated(restart_sd=0.03).measure(point)
+    if own.over_bound is None:
+        return own
+    apart = Misses(requests=own.requests, over=own.over_bound, clusters=own.clusters)
+    added = (max(1, own.requests // 1000),) * 30
+    return replace(
+        own,
+        over_bound=own.over_bound + sum(added),
+        clusters=(*own.clusters, *added),
+        undisturbed=apart,
+    )
+
+
+def test_where_the_machine_decides_both_borders_are_probed() -> None:
+    of, outcomes, found = played(stalled)
+    assert found.interval_rps is not None
+    assert found.interval_rps[1] < 0.5 * BORDER_RPS, "as experienced hardly any load fits"
+    [service] = of.services
+    known = progress(of, service, outcomes)
+    assert known.axis is not None
+    calm = plan_search.border_of(trials(outcomes, undisturbed=True), known.axis, TARGET)
+    assert calm is not None
+    lo, hi = calm.interval()
+    assert lo / 1.05 <= BORDER_RPS <= hi * 1.05
+    assert hi / lo < 1.6, "it was searched, not only swept"
+    near = [o for o in of_phase(outcomes, Phase.SEARCH) if (o.point.offered_rps or 0) > lo / 1.2]
+    far = [
+        o for o in of_phase(outcomes, Phase.SEARCH) if (o.point.offered_rps or 0) < BORDER_RPS / 2
+    ]
+    assert min(len(near), len(far)) >= 3, "turn by turn"
