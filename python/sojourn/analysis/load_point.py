@@ -76,11 +76,13 @@ def _disturbed(believed: Sequence[Judged]) -> float:
 
 
 def _undisturbed(believed: Sequence[Judged], q: float, confidence: float) -> Estimate:
-    """The quantile of what no stop reached; requests depend on each other as in the whole."""
-    watched = _watched(believed)
-    together = merge(j.measured.undisturbed for j in watched)
-    shrink = runs.ratio(watched, q, confidence)
-    return quantiles.estimate(together, q, correlation=shrink, confidence=confidence)
+    """The quantile of what no stop reached, as if requests were independent.
+
+    How they depend is known of the whole alone, where stops make them depend most. So the value is
+    for the eye, and its interval is the narrowest that it can be.
+    """
+    together = merge(j.measured.undisturbed for j in _watched(believed))
+    return quantiles.estimate(together, q, confidence=confidence)
 
 
 def _verdict(

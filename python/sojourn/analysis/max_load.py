@@ -131,11 +131,19 @@ def _undisturbed(
     if said is None:
         return None
     alone = _border(said, kept, axis)
-    ends = [end for b in (alone, found) for end in (b.interval_rps.lo, b.interval_rps.hi)]
-    if 0 in ends or math.inf in ends:
+    if _is_open(alone):
+        return None
+    if alone.interval_rps.lo > found.interval_rps.hi:
+        return alone  # also where the machine lets no load fit
+    if _is_open(found):
         return None  # open ends cannot be compared
     apart = alone.estimate_rps / found.estimate_rps
     return alone if apart > DIFFERS or apart < 1 / DIFFERS else None
+
+
+def _is_open(border: Border) -> bool:
+    """Whether nothing was seen to hold, or to fail."""
+    return border.interval_rps.lo == 0 or border.interval_rps.hi == math.inf
 
 
 def _scheduled(

@@ -253,14 +253,20 @@ def test_the_undisturbed_answer_is_said_where_it_differs_by_a_twentieth(
     assert stands.target
     marked = [replace(o, undisturbed=Misses(requests=o.requests, over=0)) for o in outcomes]
 
-    def undisturbed(ratio: float, lo: float = 900.0) -> Border | None:
+    def undisturbed(
+        ratio: float, lo: float = 900.0, experienced: tuple[float, float] = (900, 1_100)
+    ) -> Border | None:
         alone = replace(border(lo, 1_100), estimate_rps=ratio * 1_000)
         monkeypatch.setattr(max_load, "_border", lambda *_: alone)
-        return max_load._undisturbed(marked, border(900, 1_100), stands.axis, stands.target)  # type: ignore[arg-type]
+        return max_load._undisturbed(marked, border(*experienced), stands.axis, stands.target)  # type: ignore[arg-type]
 
     assert (undisturbed(factor) is not None) is is_said
     assert (undisturbed(1 / factor) is not None) is is_said
     assert undisturbed(2.0, lo=0.0) is None  # an open end cannot be compared
+    assert undisturbed(2.0, experienced=(900, math.inf)) is None
+    assert undisturbed(2.0, experienced=(0, 1_000)) is None
+    assert undisturbed(2.0, experienced=(0, 800)) is not None, "the machine lets less fit"
+    assert undisturbed(2.0, experienced=(0, 0)) is not None, "the machine lets nothing fit"
     assert max_load._undisturbed(outcomes, border(900, 1_100), stands.axis, stands.target) is None
 
 
