@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,22 +76,35 @@ def demo(share: float, folder: str) -> dict[str, Any]:
     return {
         "share": share,
         "wall_s": round(wall_s),
-        "state": found.get("state"),
+        "state": {key: found["state"][key] for key in ("word", "done", "of")},
         "runs": len(runs),
         "runs_with_numbers": sum(run["is_believed"] for run in runs),
         "loads": len(points),
         "loads_with_numbers": sum(point["is_believed"] for point in points),
-        "answers": {service["service"]: service["answer"] for service in found["services"]},
-        "borders": {
-            service["service"]: (service["max_load"] or {}).get("border")
+        "void_for": Counter(
+            run["reasons"][0].partition(":")[0] for run in runs if not run["is_believed"]
+        ),
+        "borders_rps": {
+            service["service"]: {
+                reading: interval(service["max_load"].get(reading))
+                for reading in ("border", "undisturbed")
+            }
             for service in found["services"]
+            if service["max_load"]
         },
-        "max_load": {service["service"]: service["max_load"] for service in found["services"]},
     }
 
 
+def interval(border: dict[str, Any] | None) -> list[float] | None:
+    """Lower end, estimate and upper end, requests/s; None: there is none."""
+    if border is None:
+        return None
+    ends = border["interval_rps"]
+    return [ends["lo"], border["estimate_rps"], ends["hi"]]
+
+
 def words(one: dict[str, Any]) -> str:
-    answers = "\n".join(f"    {text[:300]}" for text in one["answers"].values())
+    answers = "\n".join(f"    {name}: {found}" for name, found in one["borders_rps"].items())
     return (
         f"{one['share']:4.0%} of each CPU: {one['runs_with_numbers']} of {one['runs']} runs and "
         f"{one['loads_with_numbers']} of {one['loads']} loads have numbers, {one['wall_s']} s, "
