@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,6 +59,16 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
+@pytest.fixture
+def signals_end() -> Iterator[None]:
+    """Every ending signal has its default effect, also where the tests run with them ignored."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in signals.ENDING}
+    yield
+    for number, old in before.items():
+        signal.signal(number, old)
+
+
+@pytest.mark.usefixtures("signals_end")
 @pytest.mark.parametrize("number", signals.ENDING)
 def test_each_ending_signal_raises_once_and_cleaning_is_deaf(number: signal.Signals) -> None:
     before = signal.getsignal(number)
@@ -81,6 +91,7 @@ def test_each_ending_signal_raises_once_and_cleaning_is_deaf(number: signal.Sign
     assert signal.getsignal(number) is before
 
 
+@pytest.mark.usefixtures("signals_end")
 def test_a_signal_that_was_put_off_is_obeyed_afterwards() -> None:
     done: list[str] = []
 
