@@ -10,7 +10,6 @@ each demo: how many runs gave numbers, how many loads have one, the answers and 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import subprocess
@@ -18,13 +17,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hog import planted
+
 BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
-HOG = Path(__file__).with_name("hog.py")
 KEPT = Path(__file__).parents[1] / "runs"
 
 
@@ -35,23 +34,14 @@ def main() -> int:
     parser.add_argument("--shares", default="0,0.01,0.03,0.06", help="of each CPU's time")
     rows = []
     for share in map(float, parser.parse_args().shares.split(",")):
-        with tempfile.TemporaryDirectory(prefix="sojourn-demo-") as name, stopped(share):
+        cpus = sorted(os.sched_getaffinity(0))
+        with tempfile.TemporaryDirectory(prefix="sojourn-demo-") as name, planted(cpus, share, 1):
             rows.append(demo(share, name))
         print(words(rows[-1]), flush=True)
     path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-demo.json"
     path.write_text(json.dumps(rows, indent=1) + "\n")
     print(f"kept in {path}")
     return 0
-
-
-@contextlib.contextmanager
-def stopped(share: float) -> Iterator[None]:
-    """Every CPU is taken for this share of the time, each by itself."""
-    with contextlib.ExitStack() as stack:
-        for cpu in sorted(os.sched_getaffinity(0)) if share else ():
-            line = [sys.executable, "-I", str(HOG), str(cpu), str(share), str(cpu + 1)]
-            stack.callback(stack.enter_context(subprocess.Popen(line)).kill)
-        yield
 
 
 def demo(share: float, folder: str) -> dict[str, Any]:

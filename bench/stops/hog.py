@@ -9,17 +9,30 @@ It ends by itself after `SECONDS_MAX`, and with its parent.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
 
 PRIORITY = 80
 SECONDS_MAX = 1800
 LEAST_S, MEAN_S, MOST_S = 0.2e-3, 1.5e-3, 30e-3
 PR_SET_PDEATHSIG = 1
+
+
+@contextlib.contextmanager
+def planted(cpus: Iterable[int], share: float, seed: int) -> Iterator[None]:
+    """Each of these CPUs is taken for this share of the time, by draws of its own."""
+    with contextlib.ExitStack() as stack:
+        for cpu in cpus if share else ():
+            line = [sys.executable, "-I", __file__, str(cpu), str(share), str(seed + cpu)]
+            stack.callback(stack.enter_context(subprocess.Popen(line)).kill)
+        yield
 
 
 def main() -> int:

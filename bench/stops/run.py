@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from hog import planted
 from measure import CLIENT_CPU, SERVER_CPU
 from servers import await_port, free_port
 
 BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
-HOG = Path(__file__).with_name("hog.py")
 KEPT = Path(__file__).parents[1] / "runs"
 SERVICE_S = 200e-6
 SHARES = (0.0, 0.01, 0.03, 0.06, 0.12)
@@ -48,7 +48,7 @@ def main() -> int:
             for number in range(asked.rounds):
                 for share in SHARES:
                     for load in LOADS:
-                        with stopped(share, seed=number):
+                        with planted([CLIENT_CPU], share, seed=number):
                             rate = load / SERVICE_S
                             result = run(server, rate, asked.seconds, out, seed=number + 1)
                         rows.append(row(number, share, load, way_s, result))
@@ -81,20 +81,6 @@ def serving(law: str) -> Iterator[tuple[int, int]]:
             yield port, process.pid
         finally:
             process.terminate()
-
-
-@contextlib.contextmanager
-def stopped(share: float, seed: int) -> Iterator[None]:
-    """The client's CPU is taken for this share of the time."""
-    if not share:
-        yield
-        return
-    line = [sys.executable, "-I", str(HOG), str(CLIENT_CPU), str(share), str(seed)]
-    with subprocess.Popen(line) as process:
-        try:
-            yield
-        finally:
-            process.kill()
 
 
 def run(
