@@ -16,7 +16,7 @@ sources := python tests bench scripts
 # ORDER=SEED: Python's tests in that random order. Rust's cannot be shuffled without a nightly compiler.
 order = $(if $(ORDER),--random-order-seed=$(ORDER))
 
-.PHONY: help setup build demo test fresh check fix unit rust python e2e priv clangs schema bench mutants lock audit docs doctor clean
+.PHONY: help setup build demo test fresh check fix unit rust python e2e priv clangs schema bench fuzz loom mutants lock audit docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -86,6 +86,12 @@ bench: build ## compare with peers, interleaved, as ratios; raw runs kept under 
 
 SIZE ?= 20
 SEED ?= 1
+fuzz: ## coverage-guided fuzzing of what reads bytes from elsewhere, FOR=600 s each; needs cargo-fuzz, a nightly
+	@scripts/fuzz $(FOR)
+
+loom: ## every interleaving of what two threads of the generator share
+	@cd loom && RUSTFLAGS="--cfg sojourn_loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --locked
+
 mutants: ## does a test notice? random changes in PACKAGE (sojourn-sim, sojourn.plan); slow, not in the gate
 	$(bin)/python scripts/mutants $(or $(PACKAGE),sojourn-sim) $(SIZE) $(SEED) $(PATHS)
 

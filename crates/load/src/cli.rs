@@ -172,6 +172,9 @@ pub struct VerdictArgs {
     /// Outages may exclude this share of the requests before the verdict is unknown [0.5]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub excluded_share_max: Option<f64>,
+    /// Stops of the server's CPUs may disturb this share of the requests; 1: any [0.5]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub disturbed_share_max: Option<f64>,
     /// Outages may take this share of the time before the verdict is unknown; 1: any [1]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub outage_share_max: Option<f64>,
@@ -334,6 +337,7 @@ impl Args {
         put(&mut job.timely_within, verdict.timely_within.as_ref());
         put(&mut job.outage_over, verdict.outage_over.as_ref());
         put(&mut job.excluded_share_max, verdict.excluded_share_max.as_ref());
+        put(&mut job.disturbed_share_max, verdict.disturbed_share_max.as_ref());
         put(&mut job.outage_share_max, verdict.outage_share_max.as_ref());
         put(&mut job.hlog, output.hlog.as_ref());
         put(&mut job.seconds, output.seconds.as_ref());

@@ -157,9 +157,11 @@ pub struct Job {
     /// A gap between two polls longer than this is an outage of the instrument (METHOD M27); so is one from
     /// 0.2 ms on for most of which a thread that spins, apart from `server_cpus`, waited for its CPU.
     pub outage_over: String,
-    /// Share of the requests that outages may exclude before the verdict is `unknown`; so much may stops
-    /// of the server's CPUs disturb (METHOD M33). Without a log of these, steal may take a hundredth.
+    /// Share of the requests that outages may exclude before the verdict is `unknown` (METHOD M33).
     pub excluded_share_max: f64,
+    /// Share of the requests that logged stops of the server's CPUs may disturb; 1: any, because who
+    /// shares these CPUs is part of what is measured. Without a log, steal may take a hundredth.
+    pub disturbed_share_max: f64,
     /// Share of the time that outages may take; 1: no limit beside that of `excluded_share_max`.
     pub outage_share_max: f64,
     /// Where the interval log goes (one `HdrHistogram` per slice: a fortieth of the run, at most a second); empty: none.
@@ -233,6 +235,7 @@ impl Default for Job {
             qos_bound: String::new(),
             outage_over: "1ms".into(),
             excluded_share_max: 0.5,
+            disturbed_share_max: 0.5,
             outage_share_max: 1.0,
             hlog: String::new(),
             seconds: String::new(),

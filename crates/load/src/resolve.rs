@@ -258,6 +258,7 @@ fn check_counts(job: &Job, target: &Target) -> Result<(), Fault> {
     check_share("set_share", job.set_share)?;
     check_share("multiget_share", job.multiget_share)?;
     check_share("excluded_share_max", job.excluded_share_max)?;
+    check_share("disturbed_share_max", job.disturbed_share_max)?;
     check_share("outage_share_max", job.outage_share_max)?;
     if !(job.probe_rate >= 0.0 && job.probe_rate.is_finite()) {
         let fix = "give a rate of 0 (no probe) or more, requests/s";

@@ -532,6 +532,8 @@ class Findings:
         sections: what questions found of all services together, by name.
         points: every measured point, in order of time.
         left_out: combinations of levels without an answer, each with its reason.
+        unanswered: names of questions that it asks and of which nothing is known, once for each
+            service; once for all of them where the question is about several.
         state: how far the study has answered its own question, and what would settle the rest.
     """
 
@@ -551,6 +553,7 @@ class Findings:
     command: str = ""
     points: tuple[PointRow, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    unanswered: tuple[str, ...] = ()
     state: State = State(done=0, of=0, unit="")
 
     def section(self, kind: type[S]) -> S | None:

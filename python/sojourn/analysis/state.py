@@ -4,12 +4,12 @@ Each question counts its own part, and the factors of a study theirs. Of these t
 the study which is about most of it (`Rank`): a matrix of two services before the curve of each, a
 comparison of settings before the matrix under each of them, effects of factors before the numbers
 of each combination. What is left open beside it, such as a target that one load misses or not,
-does not make the study undecided.
+does not make the study undecided. What it asks and has no answer to at all counts as open.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from sojourn.analysis import counted
 from sojourn.analysis.counted import Counted
@@ -31,8 +31,12 @@ def of(found: Findings) -> State:
 def leading(found: Findings) -> tuple[tuple[Answer, ...], Counted]:
     """The questions that speak for the study, none where its factors do, and their count."""
     by_rank: dict[int, list[tuple[tuple[Answer, ...], Counted]]] = defaultdict(list)
-    for kind in KINDS.values():
-        if (part := kind.counted(found)) is not None:
+    missing = Counter(found.unanswered)
+    for name, kind in KINDS.items():
+        part = kind.counted(found)
+        if missing[name]:
+            part = counted.total([*filter(None, [part]), Counted(0, missing[name], "answers")])
+        if part is not None:
             by_rank[kind.rank].append(((kind,), part))
     if (part := counted.of_factors(found.factors)) is not None:
         by_rank[Rank.FACTORS].append(((), part))

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from sojourn import analysis, spec
 from sojourn.analysis import counted, state
 from sojourn.analysis.counted import Counted, is_narrow
+from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import (
     Effect,
     FactorFinding,
@@ -68,6 +70,25 @@ def test_every_question_counts_its_own_part(name: str) -> None:
 def test_what_was_not_asked_counts_for_nothing(name: str) -> None:
     other = "null" if name != "null" else "sweep"
     assert KINDS[name].counted(every()[other].found) is None
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_was_asked_and_has_no_answer_is_open(name: str) -> None:
+    """A matrix of which no cell was measured was called answered by the loads of one service."""
+    found = state.of(replace(blank(), unanswered=(name,)))
+    assert (found.word, found.done, found.of) == ("undecided", 0, 1)
+    made = every()[name]
+    beside = state.of(replace(made.found, unanswered=(name,)))
+    assert (beside.done, beside.of) == (made.done, made.of + 1)
+
+
+def test_a_service_without_any_load_is_not_answered_by_the_loads_of_another() -> None:
+    found = every()["sweep"].found
+    empty = replace(found.services[0], points=())
+    counts = KINDS["sweep"].counted(replace(found, services=(*found.services, empty)))
+    before = KINDS["sweep"].counted(found)
+    assert before is not None
+    assert counts == Counted(before.done, before.of + 1, "loads")
 
 
 @pytest.mark.parametrize(
@@ -144,6 +165,14 @@ def test_loads_and_the_highest_of_them_are_counted_together() -> None:
     both = replace(found.services[0].having("sweep", Section()), points=every()["sweep"].found
                    .services[0].points)  # fmt: skip
     assert state.of(replace(found, services=(both,))).text == "answered in part (2 of 3 numbers)"
+
+
+def test_a_study_that_was_not_begun_has_no_answer_to_what_it_asks() -> None:
+    bare = analysis.study(StudyData(study=spec.load("max_load_memcached"), measured=()))
+    assert bare.unanswered == ("max_load",)
+    matrix = analysis.study(StudyData(study=spec.load("qos_matrix"), measured=()))
+    assert "qos_matrix" in matrix.unanswered
+    assert matrix.state.word == "undecided"
 
 
 def test_nothing_measured_is_undecided_and_has_no_command() -> None:

@@ -28,6 +28,7 @@ from sojourn.samples import (
     costs,
     culprits,
     intervals,
+    lateness,
     load_result,
     pace,
     properties,
@@ -221,7 +222,7 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         steal_share=result.checks.steal_share,
         send_lag_p99_ns=result.send_lag_ns.p99,
         pick_up_p99_ns=result.pick_up_ns.p99,
-        lateness_ns=_lateness(result),
+        lateness_ns=lateness.added_ns(result) or {},
         stops_allowance=result.outages.allowance,
         errors=result.errors,
         worker_cpu_s=_workers(folder),
@@ -315,21 +316,6 @@ def _undisturbed(result: LoadResult, folder: Path) -> times.Times:
         return times.EMPTY
     found = span.histogram(f"{folder / LOAD} undisturbed_ns.hdr")
     return times.from_histogram(found, lost=span.lost)
-
-
-def _lateness(result: LoadResult) -> dict[float | None, float]:
-    if result.lateness_ns is None:
-        return {}
-    lag = result.pick_up_ns
-    known = {
-        None: lag.mean,
-        0.5: lag.p50,
-        0.9: lag.p90,
-        0.95: lag.p95,
-        0.99: lag.p99,
-        0.999: lag.p999,
-    }
-    return {q: ns for q, ns in known.items() if ns is not None}
 
 
 def _second(interval: Interval) -> Second:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sojourn.analysis import factors, more, point_row, questions, service, state
-from sojourn.analysis.combinations import parts
+from sojourn.analysis.combinations import Part, parts
 from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import Findings, ServiceFinding, State
+from sojourn.analysis.section import Section
 from sojourn.analysis.words import worst
+from sojourn.plan import questions as planned
 from sojourn.plan.left_out import GIVEN_UP, SKIPPED
 from sojourn.spec import ServiceSpec
 
@@ -65,6 +67,7 @@ def study(given: StudyData) -> Findings:
         study_file=given.study_file,
         command=given.command,
         left_out=given.left_out,
+        unanswered=tuple(_unanswered(given, asked, services, sections)),
         points=point_row.rows(
             given.study,
             (one.outcome for one in given.measured),
@@ -72,6 +75,24 @@ def study(given: StudyData) -> Findings:
         ),
     )
     return _with_state(given, found)
+
+
+def _unanswered(
+    given: StudyData,
+    asked: Sequence[Part],
+    services: Sequence[ServiceFinding],
+    sections: Mapping[str, Section],
+) -> Iterator[str]:
+    """Questions that the study asks and that gave no section, for each service that lacks it."""
+    for kind in planned.KINDS.values():
+        if kind.name in sections:
+            continue
+        if kind.members(given.study):
+            yield kind.name
+            continue
+        for part, found in zip(asked, services, strict=True):
+            if kind.is_asked(part.given.study, part.spec) and kind.name not in found.sections:
+                yield kind.name
 
 
 def _with_state(given: StudyData, found: Findings) -> Findings:

@@ -29,8 +29,8 @@ NAME, FORM = "summary.json", "sojourn.summary/2"
 _METHODS = (  # what a summary rests on, the run's files aside: how they are read, and what follows
     "analysis/alone.py", "analysis/data.py", "analysis/independence.py", "analysis/steady.py",
     "analysis/times.py", "analysis/stored.py", "analysis/summary.py",
-    "samples/contract.py", "samples/histogram.py", "samples/intervals.py", "samples/raw.py",
-    "samples/resources.py", "host/usage/resource.py",
+    "samples/contract.py", "samples/histogram.py", "samples/intervals.py", "samples/lateness.py",
+    "samples/raw.py", "samples/resources.py", "host/usage/resource.py",
 )  # fmt: skip
 _PLAIN = (
     "raw_share", "mean_ns", "timely_ratio", "outage_share", "excluded_share", "steal_share",

@@ -49,8 +49,9 @@ T = TypeVar("T")
 
 
 def blank() -> Findings:
-    """A study of which nothing was measured."""
-    return analysis.study(StudyData(study=spec.load("max_load_memcached"), measured=()))
+    """A study that asks nothing, and of which nothing was measured."""
+    bare = analysis.study(StudyData(study=spec.load("max_load_memcached"), measured=()))
+    return replace(bare, unanswered=())
 
 
 def of_service(name: str, *sections: Section, points: tuple[LoadPoint, ...] = ()) -> Findings:

@@ -166,15 +166,22 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
         ]
         for scene, service in zip(scenes, served, strict=True):
             scene.enter(service)
+        has_neighbour = False
         for nth, scene in enumerate(scenes):
             for actor in actors.cast(study, scene.spec, scene.point):
                 if nth == 0 or actor.role is Role.PROBE:  # neighbours are there once for all
                     scene.enter(actor)
+                    has_neighbour |= actor.role is Role.NEIGHBOUR
         loads, watchers = [], []
         for scene, service in zip(scenes, served, strict=True):
             asked = job(
                 service.live, scene.spec, scene.point, scene.folder, raw_max=study.run.raw_max
             )
+            if has_neighbour:
+                asked = {
+                    "disturbed_share_max": 1.0,
+                    **asked,
+                }  # what it takes is what is asked about
             files = Files.named(scene.folder, "load")
             probe = _probe(study, scene.point, service.live)
             loads.append(Load(asked, scene.spec.clients, files, probe))

@@ -12,7 +12,7 @@ from sojourn.errors import StoreFault
 from sojourn.plan import codec, questions, traced
 from sojourn.plan.evidence import OVERLOAD
 from sojourn.plan.points import Misses, Outcome, Point, Verdict
-from sojourn.samples import clusters, dependence, raw
+from sojourn.samples import clusters, dependence, lateness, raw
 from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
 from sojourn.samples.intervals import intervals
 
@@ -84,7 +84,7 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     A late instrument can only make the service look worse. Where a load is held against a bound the
     generator's verdict takes that into account and stands; the quantiles are upper bounds then.
     Where they are what is asked for, the run is believed if the lateness has a known size, which
-    stands beside them, and not otherwise (M3).
+    is reported beside them, and not otherwise (M3).
 
     So it is with other processes on the server's CPUs, unless the point is as the machine schedules
     it: a bound that holds in spite of them holds. Behind a shield they run while the server has
@@ -100,8 +100,7 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
     kind = questions.kind_of(point.phase)
     if kind.is_decided and _is_overrun(result):
         return Verdict.VIOLATED, result.reasons
-    is_bounded = result.lateness_ns is not None  # the client's lag alone, of known size
-    if result.lateness and not is_bounded and not kind.is_decided:
+    if lateness.added_ns(result) is None and not kind.is_decided:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
     holds_anyway = kind.is_decided and result.verdict is Verdict.HOLDS
     is_logged = result.server_stops is not None and result.server_stops.is_whole
@@ -132,9 +131,8 @@ def is_upper(result: LoadResult, verdict: Verdict) -> bool:
 def surely(folder: Path, result: LoadResult) -> int:
     """Requests that missed the bound by more than all that the client can have added (M3, M33).
 
-    Had each request been as late as the latest, every completion would have been late by that and
-    no more (Lindley's recursion). A reply waits for the next poll. Exclusion leaves a factor, which
-    is known up to the share of requests that may be excluded; beyond it none is certain.
+    Exclusion leaves a factor, which is known up to the share of requests that may be excluded;
+    beyond it none is certain.
     """
     if result.outages.share_excluded > float(result.job.get("excluded_share_max", EXCLUDED_MAX)):
         return 0
@@ -142,7 +140,7 @@ def surely(folder: Path, result: LoadResult) -> int:
     doubts = [why for why in result.reasons if not why.startswith(QOS)]
     late_ns = result.lateness_ns or 0.0
     if (result.lateness or doubts) and result.lateness_ns is None:
-        late_ns = (result.pick_up_ns.max or 0.0) + (result.checks.poll_gap_max_ns or 0.0)
+        late_ns = lateness.latest_ns(result)
     most_ns = (units.parse_ns(str(result.job["qos_bound"])) + late_ns) * result.outages.allowance
     return int(span.histogram(f"{folder / LOAD} sojourn_ns.hdr").over(most_ns)) + span.lost
 

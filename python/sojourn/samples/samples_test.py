@@ -18,7 +18,7 @@ from sojourn import samples, spec
 from sojourn.errors import StoreFault
 from sojourn.plan import Phase, Point, Verdict, codec, next_point
 from sojourn.plan.setting import Setting
-from sojourn.samples import dependence, made
+from sojourn.samples import dependence, lateness, made
 from sojourn.samples.intervals import intervals
 
 
@@ -99,19 +99,35 @@ def test_strangers_beside_a_neighbour_are_noticed_where_it_is_counted_by_itself(
     assert samples.read(folder).verdict == "holds"
 
 
+_LOGGED = {"count": 1, "total_ns": 1, "threads": 1}  # a log without gaps
+
+
 @pytest.mark.parametrize(
-    ("phase", "lateness_ns", "verdict"),
+    ("phase", "late", "verdict"),
     [
-        (Phase.SWEEP, 17_000, "holds"), (Phase.SWEEP, None, "unknown"),
-        (Phase.SEARCH, None, "holds"),
+        (Phase.SWEEP, {"lateness": ["send lag: 17 µs"], "lateness_ns": 17_000}, "holds"),
+        (Phase.SWEEP, {"lateness": ["timely: 90 %", "send lag: 17 µs"]}, "holds"),
+        (Phase.SWEEP, {"lateness": ["timely: 90 %", "server stopped: 3 %"]}, "unknown"),
+        (Phase.SWEEP, {"lateness": ["server stopped: 3 %"]}, "unknown"),
+        (Phase.SWEEP, {"lateness": ["server stopped: 51 %"], "server_stops": _LOGGED}, "holds"),
+        (Phase.SEARCH, {"lateness": ["server stopped: 3 %"]}, "holds"),
     ],
-)  # fmt: skip
+)
 def test_lateness_of_known_size_leaves_upper_bounds_and_the_verdict(
-    point: Point, tmp_path: Path, phase: Phase, lateness_ns: float | None, verdict: str
+    point: Point, tmp_path: Path, phase: Phase, late: dict[str, Any], verdict: str
 ) -> None:
-    late = {"lateness": ["send lag: 17 µs"], "lateness_ns": lateness_ns}
     folder = made.put(tmp_path, replace(point, phase=phase), made.result([1e6], **late))
     assert samples.read(folder).verdict == verdict
+
+
+def test_late_sends_add_at_most_the_latest_send_and_the_longest_poll_gap(tmp_path: Path) -> None:
+    late = made.result(
+        [1e6], lateness=["timely: 90 % of requests"], pick_up_ns=made.span([2e4, 3e5]),
+        checks={"rate_error": 0.0, "poll_gap_max_ns": 5e3},
+    )  # fmt: skip
+    (tmp_path / "load.json").write_text(json.dumps(late), encoding="utf-8")
+    result = samples.load_result(tmp_path / "load.json")
+    assert lateness.added_ns(result) == {None: 3.05e5, 1.0: 3.05e5}
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,16 @@
 //! Who raises a count hands over the requests below it: with release, and the other reads it with
 //! acquire. The keeper draws at most one ring beyond what it has summarised.
 
+#[cfg(sojourn_loom)] // `make loom` tries every interleaving of this file
+use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+#[cfg(not(sojourn_loom))]
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 use crate::marks::Outage;
 
 /// Outages that a log holds; the thread's own log holds no more either.
-const OUTAGES_MAX: usize = 65_536;
+const OUTAGES_MAX: usize = if cfg!(sojourn_loom) { 2 } else { 65_536 };
 
 /// What the loop and the keeper tell each other: counts of requests, and times in ns.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 //!
 //! Where a log has every time that the service's threads were kept from their CPUs, both readings stand
 //! in the result: as experienced, and undisturbed (METHOD M29). Then only a run of which little was
-//! undisturbed is void. Without such a log the sum of steal is all that is known.
+//! undisturbed is void, unless the job says that others share these CPUs on purpose. Without such a log the sum of steal is all that is known.
 //!
 //! Like a late client, stops of the server only make the service look worse, so a target that holds
 //! stands. They take capacity too, so without a log a violated one does not stand.
@@ -16,7 +16,7 @@ const STEAL_MAX: f64 = 0.01;
 
 pub(super) const CHECK: Check = Check {
     name: "server stopped",
-    about: "stops of the server's CPUs disturbed at most excluded_share_max of the requests",
+    about: "stops of the server's CPUs disturbed at most disturbed_share_max of the requests",
     source: "METHOD M27, M29, M33; proc(5), stat",
     in_closed_loop: true,
     is_lateness: true,
@@ -40,7 +40,7 @@ fn failed(evidence: &Evidence) -> Option<String> {
         ));
     }
     let disturbed = evidence.server_stops.as_ref()?.share_disturbed;
-    let most = evidence.job.excluded_share_max;
+    let most = evidence.job.disturbed_share_max;
     (disturbed > most).then(|| {
         format!(
             "others kept the server's CPUs from the service: {:.0} % of the requests were due then or \

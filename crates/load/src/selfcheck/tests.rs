@@ -177,6 +177,12 @@ fn stolen_time_is_judged_by_its_log_where_there_is_one() {
     };
     assert_eq!(stopped(0.5, 0.3, &[]), None, "as experienced and undisturbed stand side by side");
     assert!(stopped(0.51, 0.0, &[]).unwrap().contains("51 % of the requests were due then"));
+    let said = says("server stopped", |it| {
+        it.job.disturbed_share_max = 1.0; // a neighbour is there on purpose
+        it.server_stops =
+            Some(ServerStops { share_disturbed: 1.0, threads: 1, ..ServerStops::default() });
+    });
+    assert_eq!(said, None);
     assert!(stopped(0.0, 0.011, &["run delay"]).unwrap().contains("took 1.1 %"), "half a log");
 }
 

@@ -30,10 +30,10 @@ class SweepAnswer(Answer):
         return Section(headline=headline, answer=answer.service(found, workers), verdict=verdict)
 
     def counted(self, found: Findings) -> Counted | None:
-        """Loads of which there is a number."""
+        """Loads of which there is a number; a service without any load lacks one at least."""
         mine = [one for one in found.services if self.name in one.sections]
-        points = [point.is_believed for one in mine for point in one.points]
-        return count(points, "loads") if mine else None
+        each = ([point.is_believed for point in one.points] or [False] for one in mine)
+        return count((known for loads in each for known in loads), "loads") if mine else None
 
 
 def judged(stands: Progress, found: ServiceFinding) -> Verdict:

@@ -1,0 +1,45 @@
+"""How much late sends, and stops of the server, can have added to the times of a run (M3, M33)."""
+
+from __future__ import annotations
+
+import math
+
+from sojourn.samples.contract import LoadResult
+
+_OF_SENDS = {"send lag", "timely"}  # the generator's checks of when requests were sent
+_OF_SERVER = "server stopped"  # its check of whether the server's CPUs ran
+
+
+def latest_ns(result: LoadResult) -> float:
+    """The most that the client can have added to any request, ns: its latest send, its longest gap.
+
+    Had each request been as late as the latest, every completion would have been late by that and
+    no more (Lindley's recursion). A reply waits for the next poll.
+    """
+    return (result.pick_up_ns.max or 0.0) + (result.checks.poll_gap_max_ns or 0.0)
+
+
+def added_ns(result: LoadResult) -> dict[float | None, float] | None:
+    """What was added at most, ns, by quantile (None: the mean); None: the times bound nothing.
+
+    Where the sends were late by more than the lag that the generator bounds, all quantiles are too
+    high by `latest_ns` at most. Where a log has the stops of the server's CPUs, the times are as
+    they were experienced: nothing bounds from below what they would be without the stops.
+    """
+    if result.lateness_ns is not None:
+        lag = result.pick_up_ns
+        known = {
+            None: lag.mean,
+            0.5: lag.p50,
+            0.9: lag.p90,
+            0.95: lag.p95,
+            0.99: lag.p99,
+            0.999: lag.p999,
+        }
+        return {q: ns for q, ns in known.items() if ns is not None}
+    late = {why.partition(":")[0] for why in result.lateness}
+    is_logged = result.server_stops is not None and result.server_stops.is_whole
+    if not late <= _OF_SENDS | ({_OF_SERVER} if is_logged else set()):
+        return None
+    most = math.inf if _OF_SERVER in late else latest_ns(result)
+    return {None: most, 1.0: most} if late else {}
