@@ -1,4 +1,4 @@
-"""What the grouping of tasks does to the tail of a service beside a spinning neighbour (METHOD M36).
+"""What the grouping of tasks does to the tail beside a spinning neighbour (METHOD M36).
 
 Usage: sudo .venv/bin/python bench/groups.py [--rounds 3] [--seconds 5] [--rate 20000] [--only WORD]
 
@@ -61,6 +61,7 @@ class Arm:
 
 
 APART = ((SERVICE, "a"), (NEIGHBOUR, "b"))
+WITH_CLIENT = (*APART, (CLIENT, "a"))
 ARMS = (
     Arm("alone", is_alone=True),
     Arm("sessions apart"),
@@ -69,10 +70,14 @@ ARMS = (
     Arm("groups apart", groups=APART),
     Arm("groups apart, client in its own", groups=(*APART, (CLIENT, "c"))),
     Arm("group: service + neighbour", groups=((SERVICE, "a"), (NEIGHBOUR, "a"))),
-    Arm("group: service + client", groups=((SERVICE, "a"), (CLIENT, "a"), (NEIGHBOUR, "b"))),
+    Arm("group: service + client", groups=WITH_CLIENT),
+    Arm("group: service + client, × 2", groups=WITH_CLIENT, files=(("a", "cpu.shares", "2048"),)),
+    Arm("group: service + client, × 8", groups=WITH_CLIENT, files=(("a", "cpu.shares", "8192"),)),
     Arm("nested: neighbour below service", groups=((SERVICE, "a"), (NEIGHBOUR, "a/b"))),
     Arm("service 1/16", groups=APART, files=(("a", "cpu.shares", "64"),)),
     Arm("service 1/4", groups=APART, files=(("a", "cpu.shares", "256"),)),
+    Arm("service 1/2", groups=APART, files=(("a", "cpu.shares", "512"),)),
+    Arm("service 3/4", groups=APART, files=(("a", "cpu.shares", "768"),)),
     Arm("service × 4", groups=APART, files=(("a", "cpu.shares", "4096"),)),
     Arm("service × 16", groups=APART, files=(("a", "cpu.shares", "16384"),)),
     Arm("neighbour idle", groups=APART, files=(("b", "cpu.idle", "1"),)),
@@ -86,7 +91,7 @@ def main() -> int:
         print(f"needs the cpu controller of control groups, version 1, at {MOUNT}", file=sys.stderr)
         return 2
     arms = [arm for arm in ARMS if asked.only in arm.name]
-    order, rows = random.Random(36), []
+    order, rows = random.Random(36), []  # noqa: S311
     for number in range(asked.rounds):
         for arm in order.sample(arms, len(arms)):
             rows.append({"round": number, "arm": arm.name, **measured(arm, asked, number)})
@@ -219,7 +224,7 @@ def table(arms: list[Arm], rows: list[dict[str, Any]]) -> str:
     def of(arm: Arm, key: str, how: Callable[[list[float]], float]) -> float:
         return how([row[key] for row in rows if row["arm"] == arm.name])
 
-    head = "| grouping | p50, µs | p99, µs (median) | min–max | neighbour, CPU |\n|---|---|---|---|---|"
+    head = "| grouping | p50, µs | p99, µs | min–max | neighbour, CPU |\n|---|---|---|---|---|"
     lines = [
         f"| {arm.name} | {of(arm, 'p50_us', statistics.median):.0f} "
         f"| {of(arm, 'p99_us', statistics.median):.0f} "
