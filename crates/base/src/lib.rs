@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`span`] (a summary of many times),
 //! [`kind`] (how a thing describes itself), [`fault`] (what went wrong, where, and how to mend it),
-//! [`files`], [`job`], [`cpus`].
+//! [`files`], [`job`], [`cpus`], [`visible`] (what strangers wrote, for a terminal).
 
 pub mod clock;
 pub mod cpus;
@@ -14,5 +14,6 @@ pub mod kind;
 pub mod rng;
 pub mod span;
 pub mod units;
+pub mod visible;
 
 pub use fault::{Exit, Fault};

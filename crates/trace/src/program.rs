@@ -79,7 +79,13 @@ fn act(
     let mut kept = crate::records::Writer::open(args.records.as_deref())?;
     let mut begun = || {
         // Whoever started us may wait for this line before load begins.
-        let _ = writeln!(talk, "tracing {} (pid {}), {}", target.name, target.pid, args.duration);
+        let _ = writeln!(
+            talk,
+            "tracing {} (pid {}), {}",
+            in_line(&target.name),
+            target.pid,
+            args.duration
+        );
     };
     let mut outcome =
         session::run(&target, options, stop, &mut begun, &mut |record| kept.add(record))?;

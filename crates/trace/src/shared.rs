@@ -41,7 +41,8 @@ impl Shared {
     /// # Panics
     /// If it lies outside.
     fn atomic(&self, at: usize) -> &AtomicU64 {
-        assert!(at.is_multiple_of(8) && at + 8 <= self.bytes, "word {at} of {}", self.bytes);
+        let is_inside = at.checked_add(8).is_some_and(|end| end <= self.bytes);
+        assert!(at.is_multiple_of(8) && is_inside, "word {at} of {}", self.bytes);
         // SAFETY: inside the mapping and aligned, as was just checked; both sides use whole words.
         unsafe { AtomicU64::from_ptr(self.at.cast::<u8>().add(at).cast()) }
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use sojourn_base::units::{show_count, show_ns};
+use sojourn_base::visible::in_line;
 
 use crate::culprit;
 use crate::result::{StageTimes, Times, TraceResult, VerdictWord};
@@ -36,7 +37,7 @@ fn head(page: &mut String, result: &TraceResult) {
     put!(
         page,
         "{} (pid {}), {seconds:.1} s, {} requests/s",
-        result.target.name,
+        in_line(&result.target.name),
         result.target.pid,
         show_count(result.matched as f64 * one_in * 1e9 / result.sampling.traced_ns.max(1) as f64)
     );

@@ -22,6 +22,7 @@ from sojourn.cli import (
     sql,
 )
 from sojourn.cli.faults import guarded
+from sojourn.cli.plain import put
 
 ABOUT = """A tail-latency lab: how the tail of a service answers to load, and how much load fits.
 
@@ -52,7 +53,7 @@ _BEFORE, _MEASURE, _AFTER = "Before", "Measure", "After"
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - the library calls it so
     if asked:
-        typer.echo(f"sojourn {__version__}")
+        put(f"sojourn {__version__}")
         raise typer.Exit
 
 

@@ -10,7 +10,7 @@ import typer
 from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import AsJson
-from sojourn.cli.plain import put_json
+from sojourn.cli.plain import put, put_json
 from sojourn.errors import SpecFault
 from sojourn.units import show_bytes
 
@@ -86,7 +86,7 @@ def _tell(part: Part, made: Made, how: str, *, as_json: bool) -> None:
     if as_json:
         put_json({"name": name, "at": made.at, "bytes": size, "files": made.files, **made.facts})
     else:
-        typer.echo(str(made.at))
+        put(str(made.at))
     said = ", ".join(f"{what} {text}" for what, text in made.facts.items())
     say(f"{name}: {how}, {show_bytes(size)} in {len(made.files)} files ({said})")
     for lack in _lacks(part):

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from sojourn import host, run, store
 from sojourn.cli import point_line
+from sojourn.cli.draw import to_stderr
 from sojourn.cli.words import point_words, served, so_far
 from sojourn.plan import Outcome, Point, Rehearsal, rehearse
 from sojourn.spec import Study
@@ -53,7 +54,7 @@ class Display:
         self.kept = 0
         self._is_quiet = is_quiet
         self._study = study
-        self._console = console or Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console = console or to_stderr()
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._last: deque[Text] = deque(maxlen=LAST)
         self._so_far: dict[str, str] = {}  # the answer of each service, as it stands

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sojourn.cli.draw import escape, new_table, to_stdout
+from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.options import RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
 from sojourn.units import show_bytes
@@ -62,10 +62,10 @@ def show(records: Sequence[Listed]) -> None:
     for record in records:
         color = _MARKS.get(record.verdict, "yellow")
         table.add_row(
-            record.path.name,
-            escape(record.study),
-            escape(record.machine),
-            f"[{color}]{record.verdict or '-'}[/]",
+            named(record.path.name),
+            named(record.study),
+            named(record.machine),
+            f"[{color}]{named(record.verdict or '-')}[/]",
             str(record.points),
             show_bytes(record.size_bytes),
             escape((record.complete and record.answered) or record.state),

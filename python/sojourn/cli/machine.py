@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.draw import escape, new_table, to_stdout
+from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
@@ -113,7 +113,7 @@ def _culprits(console: Console, sight: Sight) -> None:
         longest = "" if culprit.longest_ns is None else f"{culprit.longest_ns / 1e6:.3g}"
         most = "" if is_exact else "<= "
         table.add_row(
-            escape(culprit.name) + (" [dim](kernel)[/]" if culprit.is_kernel else ""),
+            named(culprit.name) + (" [dim](kernel)[/]" if culprit.is_kernel else ""),
             str(culprit.tid),
             f"{most}{culprit.long_runs_per_s:.3g}",
             longest,

@@ -13,7 +13,7 @@ import typer
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.patience import Force, Wait, patience
-from sojourn.cli.plain import plain, put_json
+from sojourn.cli.plain import plain, put, put_json
 from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def try_(
         put_json({**said, **plain(flat(found))})
     else:
         width = min(100, shutil.get_terminal_size((80, 24)).columns)
-        typer.echo(glance.text(service, target=at.where.url, command=following, width=width))
+        put(glance.text(service, target=at.where.url, command=following, width=width))
     return _EXITS[str(found.verdict)]
 
 
@@ -250,7 +250,7 @@ def init(
         name=name, target=target or "", command=command, has_items=has_items, facts=facts
     )
     if out == "-":
-        typer.echo(text, nl=False)
+        put(text, has_end=False)
         return
     path = Path(out or f"{name}.toml")
     try:
@@ -262,7 +262,7 @@ def init(
     except OSError as error:
         fix = "give another file with -o, or - for stdout"
         raise SpecFault(f"it cannot be written: {error.strerror}", at=str(path), fix=fix) from None
-    typer.echo(str(path))
+    put(str(path))
     say(f"next: sojourn plan {path} --profile quick, then sojourn run {path} --profile quick")
 
 

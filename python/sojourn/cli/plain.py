@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from sojourn.visible import visible
+
 
 def plain(value: Any) -> Any:
     """The same value of what JSON knows: dataclasses and mappings become objects, sets lists."""
@@ -33,4 +35,14 @@ def _scalar(value: Any) -> Any:
 
 def put_json(value: Any) -> None:
     """One JSON document on stdout."""
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))
+    put(json.dumps(plain(value), indent=2, ensure_ascii=False))
+
+
+def put(text: str, *, has_end: bool = True) -> None:
+    """Text on stdout, what would control the terminal spelled out."""
+    typer.echo(visible(text), nl=has_end)
+
+
+def put_page(page: str) -> None:
+    """What `report.text` made: it spells that out itself, before it paints the verdicts."""
+    typer.echo(page)

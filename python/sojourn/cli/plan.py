@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from sojourn.cli import all_studies
-from sojourn.cli.draw import new_table, to_stdout
+from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.faults import say, tell
 from sojourn.cli.options import (
     RESULTS,
@@ -23,7 +23,7 @@ from sojourn.cli.options import (
     StudyOrAll,
     Vary,
 )
-from sojourn.cli.plain import put_json
+from sojourn.cli.plain import put, put_json
 from sojourn.errors import Exit, SpecFault
 from sojourn.units import show_s
 
@@ -71,7 +71,7 @@ def check(
     if as_json:
         put_json(asked.model_dump(mode="json", by_alias=True))
     else:
-        typer.echo(spec.to_toml(asked), nl=False)
+        put(spec.to_toml(asked), has_end=False)
 
 
 def plan(
@@ -123,9 +123,9 @@ def plan(
     else:
         show(here, ahead)
         for one in shows:
-            to_stdout().print(f"{one.text}", soft_wrap=True, highlight=False)
+            to_stdout().print(escape(one.text), soft_wrap=True, highlight=False)
         if shows:
-            to_stdout().print(f"[dim]if p99 of equal runs scatters by {source}[/]")
+            to_stdout().print(f"[dim]if p99 of equal runs scatters by {escape(source)}[/]")
 
 
 def scatter(study: Study, results: Path) -> tuple[float, str]:
@@ -173,7 +173,7 @@ def show(study: Study, ahead: Rehearsal) -> None:
     from sojourn.plan import questions
 
     console = to_stdout()
-    console.print(f"[bold]{study.name}[/] ({study.run.profile}): {study.question}")
+    console.print(f"[bold]{named(study.name)}[/] ({study.run.profile}): {escape(study.question)}")
     table = new_table()
     for name in ("service", "phase", "points", "of", "what for"):
         table.add_column(name, justify="right" if name in {"points", "of"} else "left")
@@ -183,7 +183,9 @@ def show(study: Study, ahead: Rehearsal) -> None:
             if points:
                 mark = "about " if kind.is_about else ""
                 lengths = _lengths(points)
-                table.add_row(service.label, kind.name, f"{mark}{len(points)}", lengths, kind.about)
+                table.add_row(
+                    named(service.label), kind.name, f"{mark}{len(points)}", lengths, kind.about
+                )
     console.print(table)
     if study.factors:
         _show_design(study, ahead)
@@ -195,7 +197,7 @@ def show(study: Study, ahead: Rehearsal) -> None:
         f"{show_s(ahead.wall_s)} in all"
     )
     for shortfall in ahead.shortfalls:
-        console.print(f"[yellow]too short[/]: {shortfall}")
+        console.print(f"[yellow]too short[/]: {escape(shortfall)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,17 +255,19 @@ def _show_design(study: Study, ahead: Rehearsal) -> None:
         table.add_column(name, justify="right")
     for share in combinations(study, ahead):
         levels = [level_text(share.levels[k]) if k in share.levels else "" for k in called]
-        table.add_row(share.service, *levels, f"{share.points}", show_s(share.wall_s))
+        table.add_row(
+            named(share.service), *map(escape, levels), f"{share.points}", show_s(share.wall_s)
+        )
     console.print(table)
     fraction = study.design.fraction_of(study.factors)
     if fraction is not None:
         letters = ", ".join(f"{letter} {called[key]}" for letter, key in fraction.named(called))
-        console.print(f"{fraction.text}: {letters}")
+        console.print(escape(f"{fraction.text}: {letters}"))
         for line in fraction.confounded:
-            console.print(f"[dim]cannot be told apart[/]: {line}")
+            console.print(f"[dim]cannot be told apart[/]: {escape(line)}")
     for cell, reason in study.design.of_profile(study.run.profile).left_out(study.factors):
         said = ", ".join(f"{called[key]} = {level_text(level)}" for key, level in cell.items())
-        console.print(f"left out: {said}: {reason}")
+        console.print(escape(f"left out: {said}: {reason}"))
 
 
 def _lengths(points: Sequence[Point]) -> str:

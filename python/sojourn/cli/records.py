@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sojourn.cli.options import RESULTS, AsJson, RecordArgument, Results
-from sojourn.cli.plain import put_json
+from sojourn.cli.plain import put, put_json, put_page
 
 
 def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJson = False) -> None:
@@ -29,7 +29,7 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
         put_json(flat(findings))
         return
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
-    typer.echo(report.text(findings, width, color=sys.stdout.isatty()))
+    put_page(report.text(findings, width, color=sys.stdout.isatty()))
 
 
 def write(
@@ -53,8 +53,8 @@ def write(
 
     if every:
         for page in campaign.rewritten(campaign.read(results)):
-            typer.echo(str(page))
+            put(str(page))
         return
     _, pages = pipeline.written(store.resolve(results, name))
     for page in pages:
-        typer.echo(str(page))
+        put(str(page))

@@ -13,7 +13,7 @@ import typer
 from sojourn.cli.faults import say
 from sojourn.cli.ls import counted, show
 from sojourn.cli.options import RESULTS, AsJson, Results
-from sojourn.cli.plain import put_json
+from sojourn.cli.plain import put, put_json
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.units import NS_PER_S, parse_ns, show_bytes
 
@@ -81,7 +81,7 @@ def rm(
         put_json(removed)
     else:
         for one in removed:
-            typer.echo(str(one["path"]))
+            put(str(one["path"]))
     say(f"removed: {what}" if chosen else "nothing is that old; nothing was removed")
 
 

@@ -29,7 +29,7 @@ from sojourn.cli.options import (
     Within,
 )
 from sojourn.cli.patience import CalmS, Force, Wait, patience
-from sojourn.cli.plain import plain, put_json
+from sojourn.cli.plain import plain, put_json, put_page
 from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _tell(findings: Findings) -> None:
     from sojourn import report
 
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
-    typer.echo(report.text(findings, width, color=sys.stdout.isatty(), is_whole=False))
+    put_page(report.text(findings, width, color=sys.stdout.isatty(), is_whole=False))
 
 
 def _say_lost(findings: Findings) -> None:

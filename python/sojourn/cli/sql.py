@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.draw import new_table, to_stdout
+from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
+from sojourn.visible import visible
 
 Statement = Annotated[
     str, typer.Argument(metavar="QUERY", help="SQL, as DuckDB understands it.", show_default=False)
@@ -45,10 +46,11 @@ def sql(
         put_json([dict(zip(names, row, strict=True)) for row in rows])
     elif as_csv:
         writer = csv.writer(sys.stdout)
-        writer.writerow(names)
-        writer.writerows(rows)
+        shown = visible if sys.stdout.isatty() else str  # a file has the values as they are
+        writer.writerow([shown(name) for name in names])
+        writer.writerows([shown(c) if isinstance(c, str) else c for c in row] for row in rows)
     else:
-        table = new_table(*names)
+        table = new_table(*map(escape, names))
         for row in rows:
-            table.add_row(*("" if cell is None else str(cell) for cell in row))
+            table.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
         to_stdout().print(table)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
 from rich.text import Text
 
 from sojourn import host, run, store
+from sojourn.cli.draw import to_stderr
 from sojourn.cli.words import point_words
 from sojourn.plan import Outcome, Point
 from sojourn.units import show_count, show_ns
+from sojourn.visible import in_line
 
 TOLD = ("turn", "restore")  # steps that are worth a line of their own
 
@@ -25,7 +26,7 @@ class Ticker:
         """`what`: the target that is loaded."""
         self._what = what
         self._is_quiet = is_quiet
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console = to_stderr()
         self._now = ""
 
     def __enter__(self) -> Self:
@@ -69,5 +70,5 @@ class Ticker:
         if self._is_quiet or not self._console.is_terminal:
             return
         width = self._console.width - 1
-        sys.stderr.write(f"\r{text[:width]:<{width}}\r")
+        sys.stderr.write(f"\r{in_line(text)[:width]:<{width}}\r")
         sys.stderr.flush()

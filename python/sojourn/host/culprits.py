@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from sojourn import programs
 from sojourn.host.tree import Tree, cpu_text
+from sojourn.visible import in_line
 
 PROGRAM = "sojourn-trace"
 LONG_NS = 300_000  # a run that a server's p99 shows; `LONG_NS` in crates/trace/src/who.rs
@@ -59,8 +60,9 @@ class Culprit:
         """Its name, how often it ran longer than 0.3 ms, and its share of the time, for people."""
         most = "" if self.is_exact else "at most "
         longest = "" if self.longest_ns is None else f", longest {self.longest_ns / 1e6:.3g} ms"
+        name = in_line(self.name)
         return (
-            f"{self.name} ({self.tid}): {most}{self.long_runs_per_s:.3g} runs over 0.3 ms per "
+            f"{name} ({self.tid}): {most}{self.long_runs_per_s:.3g} runs over 0.3 ms per "
             f"second{longest}, {self.share:.2%} of the time"
         )
 

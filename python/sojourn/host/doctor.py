@@ -15,6 +15,7 @@ from sojourn.host.facts import Facts
 from sojourn.host.finding import SOME_NOISE, Finding, Report
 from sojourn.host.placement import ONE_CORE, ONE_CPU, place
 from sojourn.host.tree import cpu_text
+from sojourn.visible import in_line
 
 NOISY = 50
 LOOK_S = 3.0  # how long doctor watches the CPUs that a service would get
@@ -208,7 +209,7 @@ def pacing(facts: Facts) -> Iterator[Finding]:
 def others(facts: Facts) -> Iterator[Finding]:
     """Programs that use the CPUs now."""
     if facts.activity.busy:
-        who = ", ".join(f"{b.name} ({b.pid}) {b.share:.0%}" for b in facts.activity.busy)
+        who = ", ".join(f"{in_line(b.name)} ({b.pid}) {b.share:.0%}" for b in facts.activity.busy)
         used = sum(process.share for process in facts.activity.busy)
         yield Finding(
             name="other programs",

@@ -23,7 +23,7 @@ REMOVE_S_MAX = 2.0  # a group whose last process has just ended is busy for a mo
 def mounts() -> tuple[Path, ...]:
     """Where hierarchies of control groups are mounted, of version 1 and 2."""
     found = []
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+    for line in Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines():
         words = line.split()
         if words[words.index("-") + 1] in KINDS_OF_MOUNT:
             found.append(Path(words[4]))

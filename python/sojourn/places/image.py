@@ -1,7 +1,8 @@
 """A container's own root folder, and what its maker says about the program in it.
 
 What `config.json` of an OCI bundle says is kept, but for what is the place's: its network, its
-control group, and the words that are started.
+control group, and the words that are started. Unless it is trusted it may do no more than
+`confined` allows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from sojourn.errors import SpecFault
+from sojourn.places import confined
 
 CONFIG, ROOTFS = "config.json", "rootfs"
 NETWORK = "network"
@@ -23,10 +27,12 @@ class Image:
     Attributes:
         bundle: the folder that relative paths of the configuration start from.
         config: `config.json`, as the OCI run-time specification has it.
+        is_trusted: it is run as it is written, with all that it asks of this machine.
     """
 
     bundle: Path
     config: Mapping[str, Any]
+    is_trusted: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -34,31 +40,58 @@ class Image:
         return tuple(map(str, self.config.get("process", {}).get("args", ())))
 
     def told(
-        self, *, name: str, words: Sequence[str], environment: Sequence[str]
+        self, *, name: str, words: Sequence[str], environment: Mapping[str, str]
     ) -> dict[str, Any]:
         """The configuration for one run.
 
         Args:
             name: of the control group, beside the lab's own.
             words: the program and its arguments.
-            environment: `NAME=VALUE` texts beside its own, which they overrule.
+            environment: variables beside its own, which they overrule.
+
+        Raises:
+            SpecFault: it asks for more than a container may have, and is not trusted.
         """
+        self.check()
         process = {**self.config.get("process", {}), "args": list(words), "terminal": False}
-        given = {one.partition("=")[0] for one in environment}
-        own = [e for e in process.get("env", ()) if str(e).partition("=")[0] not in given]
+        own = [e for e in process.get("env", ()) if str(e).partition("=")[0] not in environment]
+        given = [f"{variable}={value}" for variable, value in environment.items()]
         root = dict(self.config.get("root", {}))
         root["path"] = str(self.bundle / str(root.get("path", ROOTFS)))
         linux = dict(self.config.get("linux", {}))
         spaces = [one for one in linux.get("namespaces", ()) if one.get("type") != NETWORK]
-        return {
+        made = {
             **self.config,
-            "process": {**process, "env": [*own, *environment]},
+            "process": {**process, "env": [*own, *given]},
             "root": root,
             "linux": {**linux, "namespaces": spaces, "cgroupsPath": name},
         }
+        return made if self.is_trusted else confined.confined(made)
+
+    def check(self) -> None:
+        """Refuse what is not trusted and asks for more of this machine than docker would give.
+
+        Raises:
+            SpecFault: with what it asks for.
+        """
+        if self.is_trusted:
+            return
+        try:
+            asked = confined.beyond(self.config, self.bundle)
+        except ValueError as error:
+            raise SpecFault(
+                str(error), at=str(self.bundle / CONFIG), fix="see what `runc spec` writes"
+            ) from None
+        if asked:
+            raise SpecFault(
+                f"the bundle asks for more than a container may have: {', '.join(asked)}",
+                at=str(self.bundle / CONFIG),
+                fix="take that out; or, if you would run its author's programs as root on this "
+                "machine, say so: params.trust_bundle = true",
+            )
 
 
-def read(bundle: Path) -> Image:
+def read(bundle: Path, *, is_trusted: bool = False) -> Image:
     """The image of a bundle.
 
     Raises:
@@ -68,7 +101,7 @@ def read(bundle: Path) -> Image:
     found = json.loads((bundle / CONFIG).read_text(encoding="utf-8"))
     if not isinstance(found, dict) or not found.get("process", {}).get("args"):
         raise ValueError("it starts no program (process.args)")
-    made = Image(bundle=bundle, config=found)
+    made = Image(bundle=bundle, config=found, is_trusted=is_trusted)
     root = bundle / str(found.get("root", {}).get("path", ROOTFS))
     if not root.is_dir():
         raise FileNotFoundError(2, "No root folder", str(root))

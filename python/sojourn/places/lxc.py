@@ -39,7 +39,7 @@ class Lxc(Contained):
         mount.mkdir()
         told.write_text("".join(f"{key} = {value}\n" for key, value in config(job, mount)))
         words = ("--foreground", "--lxcpath", job.at, "--rcfile", told, "--name", job.name, "--")
-        return (*words, *starter.words(job.user), *job.argv)
+        return (*words, *starter.words(job.user, job.environment), *job.argv)
 
 
 def config(job: Job, mount: Path) -> Iterator[tuple[str, str]]:
@@ -58,7 +58,7 @@ def config(job: Job, mount: Path) -> Iterator[tuple[str, str]]:
     yield "lxc.apparmor.profile", "unconfined"  # as on bare metal
     yield "lxc.no_new_privs", "1"
     yield "lxc.autodev", "1"
-    yield "lxc.mount.auto", "proc:rw sys:ro"
+    yield "lxc.mount.auto", "proc:mixed sys:ro"
     for bind in job.binds:
         yield "lxc.mount.entry", _entry(bind)
     for key, folder in GROUPS:
@@ -86,5 +86,6 @@ KIND = PlaceKind(
     programs={"lxc-start": "lxc"},
     build=Lxc,
     networks=("netns",),
+    shows_environment=True,
     undo={contained.ENTRY: remains.undo},
 )

@@ -104,14 +104,14 @@ def unmount(path: Path) -> None:
 
 def mount_points(folder: Path) -> tuple[Path, ...]:
     """Where something is mounted in a folder, the last mount first."""
-    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    lines = Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines()
     points = (Path(line.split()[4]) for line in reversed(lines))
     return tuple(point for point in points if point.is_relative_to(folder))
 
 
 def is_mounted(path: Path) -> bool:
     """Whether a namespace is mounted at `path`."""
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+    for line in Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines():
         words = line.split()
         if words[4] == str(path) and words[words.index("-") + 1] == "nsfs":
             return True

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sojourn.places import proc
+from sojourn.visible import in_line
 
 HOST = "127.0.0.1"
 LISTEN = "0A"  # TCP_LISTEN, include/net/tcp_states.h
@@ -70,7 +71,7 @@ def _listening() -> Iterator[tuple[int, int]]:
 def unix_listeners(path: Path) -> frozenset[int]:
     """Inodes of the unix sockets that are bound to `path`."""
     try:
-        lines = Path("/proc/thread-self/net/unix").read_text(encoding="utf-8").splitlines()[1:]
+        lines = Path("/proc/thread-self/net/unix").read_text("utf-8", "replace").splitlines()[1:]
     except OSError:
         return frozenset()
     named = (words for line in lines if len(words := line.split(maxsplit=7)) == 8)
@@ -101,10 +102,10 @@ def holder(port: int) -> str:
     if pid is None:
         return "another program"
     try:
-        name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+        name = Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
     except OSError:
         name = "a program that just ended"
-    return f"{name} (process {pid})"
+    return f"{in_line(name)} (process {pid})"
 
 
 def _open_files(pid: int) -> list[str]:

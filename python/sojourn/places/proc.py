@@ -133,7 +133,8 @@ def threads(pid: int) -> list[tuple[int, str]]:
         return found
     for thread in threads:
         with contextlib.suppress(OSError):
-            found.append((int(thread.name), (thread / "comm").read_text(encoding="utf-8").strip()))
+            name = (thread / "comm").read_text("utf-8", "replace").strip()  # any bytes may be in it
+            found.append((int(thread.name), name))
     return found
 
 

@@ -2,17 +2,19 @@
 
 runc, not crun: crun refuses a machine whose control groups are of both versions. The bundle is this
 machine's own root, read-only (`rootfs`), so no image is needed. No capability is left to the
-service, and it can gain none.
+service, and it can gain none. What docker hides of the kernel, or keeps from being written, is so
+here too: a superuser without capabilities may still write to /proc/sys.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sojourn.places import contained, process, remains
+from sojourn.places import confined, contained, process, remains
 from sojourn.places.contained import Contained, Job
 from sojourn.places.place import PlaceKind
 from sojourn.places.rootfs import Bind
@@ -30,7 +32,9 @@ class Runc(Contained):
 
     def command(self, job: Job) -> Sequence[str | Path]:
         """`runc run` in the foreground, its state in the job's folder."""
-        (job.at / "config.json").write_text(json.dumps(config(job)), encoding="utf-8")
+        told = os.open(job.at / "config.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(told, "w", encoding="utf-8") as file:  # it has the service's environment
+            json.dump(config(job), file)
         pivot = () if _can_pivot() else ("--no-pivot",)
         return ("--root", job.at / "state", "run", *pivot, "--bundle", job.at, job.name)
 
@@ -41,12 +45,13 @@ def config(job: Job) -> Mapping[str, Any]:
         words = job.argv[1:]
         return job.image.told(name=job.name, words=words, environment=job.environment)
     user = {"uid": job.user.uid, "gid": job.user.gid} if job.user else {"uid": 0, "gid": 0}
+    given = {**process.environment(), **job.environment}
     return {
         "ociVersion": SPEC,
         "process": {
             "user": {**user, "umask": UMASK},
             "args": list(job.argv),
-            "env": [f"{name}={value}" for name, value in process.environment().items()],
+            "env": [f"{name}={value}" for name, value in given.items()],
             "cwd": str(job.cwd),
             "noNewPrivileges": True,
         },
@@ -56,7 +61,9 @@ def config(job: Job) -> Mapping[str, Any]:
             # No network: the runtime is in the place's, and what it starts stays there.
             "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount")],
             "cgroupsPath": job.name,  # beside the lab's own
-            "resources": {"devices": [{"allow": True, "access": "rwm"}]},
+            "resources": {"devices": confined.devices()},
+            "maskedPaths": list(confined.MASKED),
+            "readonlyPaths": list(confined.READ_ONLY),
         },
     }
 
@@ -69,7 +76,19 @@ MOUNTS = (
         "source": "tmpfs",
         "options": ["nosuid", "strictatime", "mode=755", "size=65536k"],
     },
-    {"destination": "/sys", "type": "none", "source": "/sys", "options": ["rbind", "ro"]},
+    # Mounted anew, not bound: a bind that is read-only leaves what is mounted below it writable.
+    {
+        "destination": "/sys",
+        "type": "sysfs",
+        "source": "sysfs",
+        "options": ["nosuid", "noexec", "nodev", "ro"],
+    },
+    {
+        "destination": "/sys/fs/cgroup",
+        "type": "cgroup",
+        "source": "cgroup",
+        "options": ["nosuid", "noexec", "nodev", "relatime", "ro"],
+    },
 )
 
 
@@ -84,7 +103,7 @@ def _mount(bind: Bind) -> Mapping[str, Any]:
 
 def _can_pivot() -> bool:
     """Whether a mount of a disk is at the top: a root that is the initramfs cannot be changed."""
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+    for line in Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines():
         words = line.split()
         if words[4] == "/":
             return words[words.index("-") + 1] != "rootfs"

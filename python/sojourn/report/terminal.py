@@ -23,6 +23,7 @@ from sojourn.report import (
     tiles,
 )
 from sojourn.report.sections import KINDS
+from sojourn.visible import visible
 
 REASONS = 3
 _ANSI = {Verdict.HOLDS: "32", Verdict.VIOLATED: "31", Verdict.UNKNOWN: "33"}
@@ -46,7 +47,7 @@ def text(findings: Findings, width: int = 80, *, color: bool = False, is_whole: 
         lines += _below(findings, width)
     lines += _doubted(findings, width)
     lines += _next(findings, width)
-    whole = "\n".join(line.rstrip() for line in lines)
+    whole = visible("\n".join(line.rstrip() for line in lines))
     return _painted(whole) if color else whole
 
 

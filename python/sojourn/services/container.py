@@ -1,14 +1,18 @@
 """A container of the user's own: an OCI bundle, or an image that podman unpacks, run by runc.
 
 The life of one: unpacked once for all restarts, started by the place `runc` in its own root with
-the rights that its configuration gives it, the first good reply, measured, its stop signal. Its
-network is the place's, so it is asked like every other, and pinned, weighed and ended like one.
+the rights that docker and podman give by default (`places.confined`), the first good reply,
+measured, its stop signal. Its network is the place's, so it is asked like every other, and pinned,
+weighed and ended like one. A bundle that the study trusts has what its configuration says, hooks
+that run as root on this machine included.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import stat
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -17,7 +21,7 @@ from typing import Any
 
 from sojourn import programs
 from sojourn.errors import AbsentFault, RunFault, SpecFault
-from sojourn.places import image, runc
+from sojourn.places import confined, image, runc
 from sojourn.places.image import CONFIG, ROOTFS, Image
 from sojourn.places.ports import Address
 from sojourn.services import command, typed
@@ -29,14 +33,10 @@ NAME = "container"
 AT = "service container"
 PODMAN, RUNC, TAR = "podman", "runc", "tar"
 UNPACK_S_MAX = 900.0
-#: What podman and docker leave a container's superuser.
-RIGHTS = (
-    "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
-    "CAP_SETFCAP", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT",
-)  # fmt: skip
-_SHARED = ("target", "ready", "ready_s", "threads", "worker", "environment", "stop", "stop_s",
-           "memory_bytes", "port", "expect_bytes", "items", "key_bytes", "value_bytes",
-           "warm_requests")  # fmt: skip
+_SETUID = stat.S_ISUID | stat.S_ISGID
+_SHARED = ("target", "ready", "ready_s", "threads", "worker", "environment", "environment_file",
+           "stop", "stop_s", "memory_bytes", "port", "expect_bytes", "items", "key_bytes",
+           "value_bytes", "warm_requests")  # fmt: skip
 
 PARAMS = (
     Param(name="bundle", about="folder of an OCI bundle: config.json and rootfs", default="",
@@ -54,6 +54,13 @@ PARAMS = (
         default="",
         type=str,
     ),
+    Param(
+        name="trust_bundle",
+        about="the bundle is run as it is written, with its hooks, mounts, devices and rights: it "
+        "may do on this machine what root may",
+        default=False,
+        type=bool,
+    ),
     *(param for param in typed.PARAMS if param.name in _SHARED),
 )  # fmt: skip
 
@@ -67,11 +74,13 @@ class Container(Command):
         bundle: None: `name` is unpacked.
         name: of the image; "" for a bundle.
         made: the image by its name, once it is unpacked.
+        is_trusted: the bundle is run as it is written.
     """
 
     runc: Path
     bundle: Path | None
     name: str
+    is_trusted: bool = False
     made: dict[str, Image] = field(default_factory=dict)
 
     @property
@@ -82,6 +91,7 @@ class Container(Command):
             ("image", self.name or str(self.bundle)),
             ("command", shlex.join(words)),
             ("asked", self.url),
+            *((("trusted", "the bundle is run as it is written"),) if self.is_trusted else ()),
             *self.proof.facts,
         )
 
@@ -98,7 +108,9 @@ class Container(Command):
     @property
     def image(self) -> Image | None:
         """The bundle as it lies there, or the image as it was unpacked."""
-        return image.read(self.bundle) if self.bundle else self.made.get(self.name)
+        if self.bundle:
+            return image.read(self.bundle, is_trusted=self.is_trusted)
+        return self.made.get(self.name)
 
     @property
     def is_own_user(self) -> bool:
@@ -116,10 +128,6 @@ class Container(Command):
         words = self.words or (found.words if found else ())
         return tuple(self.put(word, address, work) for word in words)
 
-    def surroundings(self, address: Address) -> tuple[str, ...]:
-        """The environment that the study gives it."""
-        return tuple(self.put(word, address) for word in self.environment)
-
 
 def unpacked(name: str, into: Path) -> Image:
     """Fetch an image by podman and unpack it as a bundle; podman runs nothing.
@@ -132,20 +140,36 @@ def unpacked(name: str, into: Path) -> Image:
         RunFault: podman cannot have it, or it cannot be unpacked.
     """
     (into / ROOTFS).mkdir(parents=True)
-    held = _podman("create", "--pull=missing", name).strip().splitlines()[-1]
+    held = _podman("create", "--pull=missing", "--", name).strip().splitlines()[-1]
     try:
-        told = json.loads(_podman("inspect", held))[0]["Config"]
+        told = json.loads(_podman("inspect", "--", held))[0]["Config"]
         archive = into / "rootfs.tar"
-        _podman("export", "-o", str(archive), held)
+        _podman("export", "-o", str(archive), "--", held)
         # The program, not Python's: it leaves what would lie outside, in every version.
         _run(
             programs.find(TAR, fix="apt install tar"), "-xf", str(archive), "-C", str(into / ROOTFS)
         )
         archive.unlink()
     finally:
-        _podman("rm", "-f", held)
+        _podman("rm", "-f", "--", held)
+    _strip(into / ROOTFS)
     (into / CONFIG).write_text(json.dumps(configured(told)), encoding="utf-8")
     return image.read(into)
+
+
+def _strip(root: Path) -> None:
+    """Take from what was unpacked what gives rights by being there: setuid bits and devices.
+
+    No program in the container gains rights anyway. The folder is the lab's alone meanwhile.
+    """
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            mode = path.lstat().st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                path.unlink()
+            elif not stat.S_ISLNK(mode) and mode & _SETUID:
+                path.chmod(stat.S_IMODE(mode) & ~_SETUID)
 
 
 def _podman(*words: str) -> str:
@@ -175,10 +199,10 @@ def _run(program: Path, *words: str) -> str:
 def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
     """`config.json` of an image, from what podman says of its configuration."""
     words = [*_listed(told.get("Entrypoint")), *_listed(told.get("Cmd"))]
-    rights = {kind: list(RIGHTS) for kind in ("bounding", "effective", "permitted")}
+    rights = {kind: list(confined.RIGHTS) for kind in ("bounding", "effective", "permitted")}
     user, _, group = str(told.get("User") or "0").partition(":")
     who = int(user) if user.isdigit() else 0  # a name is the image's own: it starts as root
-    return {
+    return confined.confined({
         "ociVersion": "1.0.2",
         "process": {
             "user": {"uid": who, "gid": int(group) if group.isdigit() else who},
@@ -194,9 +218,8 @@ def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
         }],
         "linux": {
             "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount", "uts")],
-            "resources": {"devices": [{"allow": True, "access": "rwm"}]},
         },
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def _listed(value: object) -> list[str]:
@@ -211,6 +234,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
 
     Raises:
         SpecFault: no bundle and no image, or both; or it is not told its port.
+            or the bundle asks for more than a container may have.
         AbsentFault: runc or podman is missing, or there is no such bundle.
     """
     got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
@@ -218,8 +242,12 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
     if bool(folder) == bool(name):
         fix = 'give bundle = "/path", or image = "docker.io/library/nginx:1.27"'
         raise SpecFault("a container is a bundle or an image", at=f"{AT}, bundle", fix=fix)
+    if name.startswith("-"):
+        fix = "write it as podman pull takes it: docker.io/library/nginx:1.27"
+        raise SpecFault(f"'{name}' is an option, and no image", at=f"{AT}, image", fix=fix)
     bundle = Path(folder).expanduser().absolute() if folder else None
-    words = _words(bundle)
+    is_trusted = bool(got["trust_bundle"])
+    words = _words(bundle, is_trusted=is_trusted)
     if programs.maybe(RUNC) is None:
         fix = "apt install runc"
         raise AbsentFault("containers are run by runc, which is missing", at=AT, fix=fix)
@@ -234,21 +262,25 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         told=words, is_in_place=False,
     )  # fmt: skip
     values = {one.name: getattr(like, one.name) for one in fields(like)}
-    return Container(**values, runc=programs.find(RUNC), bundle=bundle, name=name)
+    return Container(
+        **values, runc=programs.find(RUNC), bundle=bundle, name=name, is_trusted=is_trusted
+    )
 
 
-def _words(bundle: Path | None) -> tuple[str, ...]:
-    """What a bundle starts; () for an image, which is not there yet."""
+def _words(bundle: Path | None, *, is_trusted: bool) -> tuple[str, ...]:
+    """What a bundle starts, if it may be run; () for an image, which is not there yet."""
     if bundle is None:
         return ()
     try:
-        return image.read(bundle).words
+        found = image.read(bundle, is_trusted=is_trusted)
+        found.check()
     except (OSError, ValueError) as error:
         raise AbsentFault(
             f"{bundle} is no OCI bundle: {error}",
             at=f"{AT}, bundle",
             fix="give a folder with config.json and rootfs (`runc spec` makes the first)",
         ) from None
+    return found.words
 
 
 KIND = ServiceKind(

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn import programs, services
 from sojourn.errors import AbsentFault, RunFault, SpecFault
-from sojourn.places import Address, image, ports
+from sojourn.places import Address, confined, image, ports
 from sojourn.services import Allowance, container
 from sojourn.services.container import Container
 
@@ -23,17 +23,21 @@ CONFIG = {
     },
     "root": {"path": "rootfs", "readonly": True},
     "hostname": "kept",
-    "linux": {"namespaces": [{"type": "pid"}, {"type": "network"}], "cgroupsPath": "theirs"},
+    "linux": {
+        "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount", "network")],
+        "cgroupsPath": "theirs",
+    },
 }  # fmt: skip
 # Says what podman says, and writes the archive that it is asked for.
 PODMAN = """#!/bin/sh
 case $1 in
     create)
-        [ "$3" != missing-image ] || { echo "no such image" >&2; exit 125; }
+        [ "$3" = -- ] || exit 1
+        [ "$4" != missing-image ] || { echo "no such image" >&2; exit 125; }
         echo pulling; echo id7 ;;
     inspect) echo '[{"Config": {"Entrypoint": "/app", "Cmd": ["-v"], "User": "33"}}]' ;;
     export) cp "$HERE/fs.tar" "$3" ;;
-    rm) echo "$3" >> "$HERE/removed" ;;
+    rm) echo "$4" >> "$HERE/removed" ;;
 esac
 """
 
@@ -63,7 +67,8 @@ def test_a_bundle_is_run_as_its_configuration_says_but_in_the_places_network(bun
     assert told["process"]["env"] == ["A=1", "B=5000", "C=3"]
     assert told["process"]["terminal"] is False
     assert told["process"]["capabilities"] == {"bounding": ["CAP_KILL"]}
-    assert told["linux"] == {"namespaces": [{"type": "pid"}], "cgroupsPath": "sojourn-x"}
+    assert [one["type"] for one in told["linux"]["namespaces"]] == ["pid", "ipc", "mount"]
+    assert told["linux"]["cgroupsPath"] == "sojourn-x"
     assert told["root"] == {"path": str(bundle / "rootfs"), "readonly": True}
     assert told["hostname"] == "kept"
     assert built(bundle=str(bundle), argv="/other {port}").command(Path("/w"), AT)[0] == "/other"
@@ -76,6 +81,7 @@ def test_a_bundle_is_run_as_its_configuration_says_but_in_the_places_network(bun
         ({"bundle": "/x", "image": "y"}, "a bundle or an image"),
         ({"bundle": "/no/such"}, "no OCI bundle"),
         ({"image": "x"}, "not told on which port"),
+        ({"image": "--privileged", "port": 80}, "an option, and no image"),
     ],
 )
 def test_what_is_no_container_is_refused(
@@ -112,6 +118,10 @@ def test_an_image_is_unpacked_as_a_bundle_and_nothing_is_left_in_podman(
     (tmp_path / "app").touch()
     with tarfile.open(tmp_path / "fs.tar", "w") as tar:
         tar.add(tmp_path / "app", "app")
+        for name, mode in {"su": 0o4755, "sg": 0o2755, "plain": 0o755}.items():
+            member = tarfile.TarInfo(name)
+            member.mode = mode
+            tar.addfile(member)
     monkeypatch.setenv("HERE", str(tmp_path))
     find = programs.find
     monkeypatch.setattr(
@@ -122,7 +132,30 @@ def test_an_image_is_unpacked_as_a_bundle_and_nothing_is_left_in_podman(
     assert made.words == ("/app", "-v")
     assert made.config["process"]["user"] == {"uid": 33, "gid": 33}
     assert (tmp_path / "bundle/rootfs/app").is_file()
+    for name in ("su", "sg", "plain"):
+        assert (tmp_path / "bundle/rootfs" / name).stat().st_mode & 0o7777 == 0o755, name
     assert not (tmp_path / "bundle/rootfs.tar").exists()
     assert (tmp_path / "removed").read_text() == "id7\n"
     with pytest.raises(RunFault, match="no such image"):
         container.unpacked("missing-image", tmp_path / "other")
+
+
+def test_an_unpacked_image_has_what_docker_leaves_it(tmp_path: Path) -> None:
+    (tmp_path / "rootfs").mkdir()
+    made = container.configured({"Entrypoint": ["/app"], "Env": ["A=1"]})
+    assert confined.beyond(made, tmp_path) == ()
+    assert made["process"]["noNewPrivileges"]
+    assert made["process"]["capabilities"]["bounding"] == list(confined.RIGHTS)
+    assert made["linux"]["seccomp"]["defaultAction"] == "SCMP_ACT_ERRNO"
+
+
+def test_a_bundle_that_asks_for_more_is_refused_until_it_is_trusted(bundle: Path) -> None:
+    config = {**CONFIG, "hooks": {"createRuntime": [{"path": "/bin/sh"}]}}
+    (bundle / "config.json").write_text(json.dumps(config))
+    with pytest.raises(SpecFault, match="more than a container may have: hooks") as caught:
+        built(bundle=str(bundle))
+    assert "trust_bundle = true" in caught.value.fix
+    made = built(bundle=str(bundle), trust_bundle=True)
+    assert made.image is not None
+    assert "hooks" in made.image.told(name="x", words=["/app"], environment={})
+    assert ("trusted", "the bundle is run as it is written") in made.setup

@@ -1,12 +1,14 @@
 //! `sojourn-counters`: what the kernel counts of a service and of the machine, sample by sample.
 
+use std::io;
 use std::process::ExitCode;
 
 use sojourn_base::clock::{Clock, Monotonic};
+use sojourn_base::visible::Visible;
 
 fn main() -> ExitCode {
     let ending = blocked();
-    let (mut out, mut talk) = (std::io::stdout(), std::io::stderr());
+    let (mut out, mut talk) = (Visible::new(io::stdout()), Visible::new(io::stderr()));
     let mut wait = |until_ns| came(&ending, until_ns);
     ExitCode::from(sojourn_counters::program::main(
         std::env::args_os(),

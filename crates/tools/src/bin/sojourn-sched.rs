@@ -1,11 +1,13 @@
 //! `sojourn-sched`: borrowed virtual time as a scheduler. Prints what `sojourn_sched::program` writes.
 
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use sojourn_base::visible::Visible;
 
 fn main() -> ExitCode {
     let stop = Arc::new(AtomicBool::new(false));
@@ -14,6 +16,6 @@ fn main() -> ExitCode {
         let _ = flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop));
         let _ = flag::register(signal, Arc::clone(&stop));
     }
-    let (mut out, mut talk) = (std::io::stdout(), std::io::stderr());
+    let (mut out, mut talk) = (Visible::new(io::stdout()), Visible::new(io::stderr()));
     ExitCode::from(sojourn_sched::program::main(std::env::args_os(), &stop, &mut out, &mut talk))
 }

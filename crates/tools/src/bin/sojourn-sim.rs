@@ -2,15 +2,17 @@
 
 use std::process::ExitCode;
 
+use sojourn_base::visible::visible;
+
 fn main() -> ExitCode {
     match sojourn_sim::cli::main(std::env::args_os()) {
         Ok(answer) => {
-            print!("{}", answer.out);
-            eprint!("{}", answer.talk);
+            print!("{}", visible(&answer.out));
+            eprint!("{}", visible(&answer.talk));
             ExitCode::from(answer.exit)
         }
         Err(fault) => {
-            eprintln!("{fault}");
+            eprintln!("{}", visible(&fault.to_string()));
             ExitCode::from(fault.exit)
         }
     }

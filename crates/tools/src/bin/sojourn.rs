@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use sojourn_base::visible::visible;
 use sojourn_base::{Exit, Fault};
 
 const FIX: &str =
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
         .exec();
     let what = format!("cannot start the interpreter: {error}");
     let fault = Fault::failed(what, format!("{}{looked}", python.display()), FIX);
-    eprintln!("{fault}");
+    eprintln!("{}", visible(&fault.to_string()));
     ExitCode::from(fault.exit)
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sojourn_base::visible::in_line;
 
 use super::seen::{Off, Stacks};
 use crate::stages::{Cause, RESIDUAL, STAGES};
@@ -109,14 +110,14 @@ impl Suspect {
                 let about = match (is_own, is_kernel, group.is_empty()) {
                     (true, ..) => " (its own process)".to_owned(),
                     (_, true, _) => " (kernel)".to_owned(),
-                    (_, _, false) => format!(" (cgroup {group})"),
+                    (_, _, false) => format!(" (cgroup {})", in_line(group)),
                     _ => String::new(),
                 };
-                format!("run-queue delay behind `{comm}`{about}")
+                format!("run-queue delay behind `{}`{about}", in_line(comm))
             }
             Self::Softirq(_) => format!("soft-IRQ {} on its CPU", self.name()),
             Self::Hardirq(_) => format!("{} on its CPU", self.name()),
-            Self::Wait { kind, what, waker } => wait_words(*kind, what, waker),
+            Self::Wait { kind, what, waker } => wait_words(*kind, &in_line(what), &in_line(waker)),
             Self::Unseen => "run-queue delay with nobody seen on the CPU".into(),
             Self::Stage(stage) => stage_words(*stage),
         }

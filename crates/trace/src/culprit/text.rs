@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use sojourn_base::units::show_ns;
+use sojourn_base::visible::in_line;
 
 use super::result::Blame;
 use crate::parts::VerdictWord;
@@ -40,14 +41,14 @@ pub fn page(blame: &Blame) -> String {
             show_ns(line.body_mean_ns)
         );
         for (what, ns) in line.waker_did.iter().take(2).filter(|_| line.is_named) {
-            let _ = writeln!(page, "    meanwhile {what:.50}: {}", show_ns(*ns));
+            let _ = writeln!(page, "    meanwhile {:.50}: {}", in_line(what), show_ns(*ns));
         }
     }
     let told = blame.endpoints.iter().filter(|kind| kind.name != "?").take(KINDS);
     let kinds: Vec<String> = told
         .map(|kind| {
             let (slow, others) = (kind.tail_share * 100.0, kind.body_share * 100.0);
-            format!("{} {slow:.0} % (others {others:.0} %)", kind.name)
+            format!("{} {slow:.0} % (others {others:.0} %)", in_line(&kind.name))
         })
         .collect();
     if !kinds.is_empty() {

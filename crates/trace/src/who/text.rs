@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use sojourn_base::units::show_ns;
+use sojourn_base::visible::in_line;
 
 use super::{LONG_NS, Seen, WhoResult};
 
@@ -20,7 +21,7 @@ pub fn answer(seen: &Seen) -> String {
     };
     format!(
         "{head}: {} ({}) ran over {} ms {} times, up to {}",
-        worst.name,
+        in_line(&worst.name),
         worst.tid,
         LONG_NS as f64 / 1e6,
         worst.long_runs,
@@ -41,7 +42,7 @@ pub fn page(result: &WhoResult) -> String {
         let _ = writeln!(
             page,
             "{:16}{:>9}{process:>9}{:>8}{:>6.2} %{:>12.1}{:>10}",
-            task.name,
+            in_line(&task.name),
             task.tid,
             task.runs,
             task.share * 100.0,
