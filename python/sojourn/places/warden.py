@@ -133,7 +133,8 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
         os.chdir(spec["cwd"])
         if spec["user"]:
             step = f"become user {spec['user'][0]}"
-            become_user(*spec["user"], spec["keeps"])
+            uid, gid = spec["user"]
+            become_user(uid, gid, spec["keeps"])
         os.umask(0o077)
         # After the change of user, which clears it (commit_creds in kernel/cred.c).
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
