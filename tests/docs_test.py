@@ -102,3 +102,17 @@ def test_the_docs_of_a_public_item_say_what_comes_in_and_out() -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_each_input_of_the_threat_model_names_a_test_that_exists() -> None:
+    text = (ROOT / "SECURITY.md").read_text()
+    rows = re.findall(r"^\| (.+) \|$", text.partition("## What comes in")[2], re.MULTILINE)[2:]
+    assert len(rows) > 10
+    for row in rows:
+        cells = [cell.strip() for cell in row.split(" | ")]
+        assert len(cells) == 5, row
+        assert all(cells), row
+        named = re.findall(r"`([^`]+)`", cells[-1])
+        assert named, row
+        for name in named:
+            assert (ROOT / name).exists() or (ROOT / "python/sojourn" / name).exists(), name

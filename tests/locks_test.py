@@ -36,6 +36,19 @@ def test_every_locked_package_has_hashes_and_no_address() -> None:
     assert not re.search(r"://|--index|--find-links|@ ", LOCK)
 
 
+def test_tools_that_are_fetched_are_pinned_with_their_hashes() -> None:
+    text = (ROOT / "scripts/tools.lock").read_text()
+    entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)[1:]
+    pins = dict(re.findall(r"^([\w.-]+)==([^ ;]+)", text, re.MULTILINE))
+    assert len(entries) == len(pins)
+    assert {"uv", "pip-audit"} == set((ROOT / "scripts/tools.in").read_text().split()) <= set(pins)
+    assert all("--hash=sha256:" in entry for entry in entries)
+    for name in ("audit", "lock", "setup"):
+        for line in (ROOT / "scripts" / name).read_text().splitlines():
+            if re.search(r"pip install|cargo install", line) and not line.startswith("#"):
+                assert "--require-hashes" in line or '--locked --version "=' in line, line
+
+
 def test_what_runs_here_is_what_is_locked() -> None:
     for name, version in PINS.items():
         try:
@@ -84,3 +97,31 @@ def test_a_package_that_says_nothing_of_its_licence_is_refused(
     said = capsys.readouterr().err
     assert said.count("error: ") == 2
     assert "copyleft says 'GPL-3.0-only'" in said
+
+
+def test_the_bill_of_materials_has_every_locked_package_with_its_hashes() -> None:
+    made = runpy.run_path(str(ROOT / "scripts/sbom.py"))
+    rust = (ROOT / "Cargo.lock").read_text()
+    bill = made["bill"]((rust, LOCK), "1")
+    found = {one["purl"]: one for one in bill["components"]}
+    assert len(found) == len(bill["components"])
+    crates = [one for one in tomllib.loads(rust)["package"] if "source" in one]
+    wanted = {f"pkg:cargo/{one['name']}@{one['version']}" for one in crates}
+    assert set(found) == wanted | {f"pkg:pypi/{name}@{pin}" for name, pin in PINS.items()}
+    assert all(one["hashes"] for one in found.values())
+    sums = re.findall(r"--hash=sha256:(\w+)", LOCK)
+    assert sorted(h["content"] for p in found for h in found[p]["hashes"] if "pypi" in p) == sorted(
+        sums
+    )
+    assert made["bill"]((rust, LOCK), "1") == bill
+    assert made["bill"]((rust, f"{LOCK}\n"), "1")["serialNumber"] != bill["serialNumber"]
+
+
+def test_every_locked_crate_is_of_the_registry_and_has_its_sum() -> None:
+    """A crate by an address of its own would be whatever lies there today."""
+    crates = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
+    foreign = [one for one in crates if "source" in one]
+    assert {one["source"] for one in foreign} == {
+        "registry+https://github.com/rust-lang/crates.io-index"
+    }
+    assert all(re.fullmatch(r"[0-9a-f]{64}", one["checksum"]) for one in foreign)

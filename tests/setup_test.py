@@ -98,7 +98,7 @@ def test_killed_alone_its_policy_stays_until_apt_has_ended(
     setup = unpacking(here)
     setup.send_signal(number)
     assert setup.wait(ENDS_S_MAX) != 0
-    assert policy(here).exists()
+    assert subprocess.run([policy(here)], check=False).returncode == 101, "apt still unpacks"
     release(here)
     eventually((here / "unpacked").exists, "apt did not go on")
     eventually(lambda: not policy(here).exists(), "the policy was left")
@@ -120,6 +120,8 @@ def test_what_a_power_cut_left_is_removed_by_the_next_start(here: Path) -> None:
     release(here)
     eventually(lambda: not policy(here).exists(), "the policy was left")
     policy(here).write_text(text)
+    policy(here).chmod(0o755)
+    assert subprocess.run([policy(here)], check=False).returncode == 0, "services may start"
     for name in ("unpacking", "unpacked", "seen"):
         (here / name).unlink()
     assert start(here).wait(ENDS_S_MAX) == 0

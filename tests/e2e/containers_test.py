@@ -145,7 +145,9 @@ def test_a_runtime_that_is_missing_is_told_at_check_with_its_package(
     monkeypatch.setattr(placed, "abilities", lambda _: ())
     monkeypatch.setattr(programs, "maybe", lambda _: None)
     spec = ServiceSpec(kind="memcached", place=name, measure=("sweep",))
-    started = SimpleNamespace(program="x", is_foreign=False, bears_image=False, wanted_port=0)
+    started = SimpleNamespace(
+        program="x", is_foreign=False, bears_image=False, has_secrets=False, wanted_port=0
+    )
     with pytest.raises(Fault) as caught:
         placed.check(spec, started, host.read(sample_s=0))  # type: ignore[arg-type]
     (package,) = found.programs.values()

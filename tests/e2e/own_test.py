@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -121,6 +122,51 @@ def test_a_command_is_started_asked_and_ended(
         measure(asked, _slow(lab.point("own", name="q", repeat=1)))
 
 
+SECRET = "hunter2-very-secret"  # noqa: S105  # made up
+
+
+def test_a_secret_of_a_command_is_seen_by_nobody_else_and_in_no_file(
+    lab: SimpleNamespace,
+    measure: Measure,
+    at: Path,
+    session: run.Session,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OF_THE_LAB", SECRET)
+    (at / "key").write_text(f"{SECRET}-of-a-file\n")
+    (at / "more").write_text(f"DATABASE_URL=postgres://u:{SECRET}@db/x\n")
+    headed = {"header": ["X-Api-Key: env:OF_THE_LAB"], "auth": "bearer:env:OF_THE_LAB"}
+    asked = study(
+        "command",
+        argv=f"{sys.executable} app.py {{port}}",
+        folder=str(at),
+        environment=f"API_KEY=env:OF_THE_LAB FILE_KEY=file:{at / 'key'}",
+        environment_file=str(at / "more"),
+    )
+    service = asked.services[0].model_copy(update={"load": {**asked.services[0].load, **headed}})
+    asked = asked.model_copy(update={"services": (service,)})
+    folder = measure(asked, _slow(lab.point("own")))
+    assert lab.wrong(folder) == {}, "the generator has what its job names"
+    pid = read(folder, "service.json")["pid"]
+    given = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    assert f"API_KEY={SECRET}".encode() in given
+    assert f"FILE_KEY={SECRET}-of-a-file".encode() in given
+    assert f"DATABASE_URL=postgres://u:{SECRET}@db/x".encode() in given
+    for words in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            assert SECRET.encode() not in words.read_bytes(), words
+    session.end()
+    (at / "key").unlink()
+    (at / "more").unlink()
+    found = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(found) > 5
+    assert not [path for path in found if SECRET.encode() in path.read_bytes()]
+    assert ["environment", "DATABASE_URL=… API_KEY=… FILE_KEY=…"] in read(folder, "service.json")[
+        "setup"
+    ]
+
+
 def test_a_command_that_ends_at_once_says_why(
     lab: SimpleNamespace, measure: Measure, at: Path
 ) -> None:
@@ -166,7 +212,7 @@ def test_a_container_of_ones_own_is_asked_like_every_other(
             "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "network")]},
         })
     )  # fmt: skip
-    asked = study("container", bundle=str(bundle))
+    asked = study("container", bundle=str(bundle), trust_bundle=True)  # it has this machine's files
     inside = asked.services[0].model_copy(update={"place": "runc"})
     folder = measure(asked.model_copy(update={"services": (inside,)}), _slow(lab.point("own")))
     served = read(folder, "service.json")

@@ -1,17 +1,26 @@
 """Packages of the distribution: asked for, downloaded and unpacked by apt; none is installed.
 
-apt knows this machine's sources and verifies what it downloads by their signatures. A package of a
+apt knows this machine's sources and verifies what it downloads by their signatures. Its downloaders
+are a user without rights (`_apt`), as always, because they read what strangers send; so they have a
+folder of theirs, out of which a package is copied and hashed before it is unpacked. A package of a
 suite that this machine does not follow is asked for with a list of sources of our own, made from
 the machine's mirror, which nobody else sees.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
+import pwd
 import re
 import shlex
+import stat
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from sojourn import programs
@@ -22,6 +31,8 @@ DOWNLOAD_S_MAX = 900.0
 UNPACK_S_MAX = 300.0
 ORIGIN = "Debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+DOWNLOADER = "_apt"
+SUMS = ("SHA256", "SHA512")  # that are held against what came
 OFFER = re.compile(r"^'[^']+' (?P<file>\S+) (?P<bytes>\d+) (?P<sum>\S*)", re.MULTILINE)
 
 
@@ -48,39 +59,50 @@ class Offer:
 
     Attributes:
         options: apt's, with which it is found.
-        sha256: as the signed index has it; "" if it names another sum.
+        kind: of the sum that the signed index has: "SHA256", "SHA512"; "" if it has none.
+        sum: of the file, as it has it.
     """
 
     deb: Deb
     bytes: int
-    sha256: str
+    kind: str
+    sum: str
     options: tuple[str, ...]
 
+    @property
+    def sums(self) -> dict[str, str]:
+        """What the file must have, by the kind of sum: the pinned one, and the index's."""
+        pinned = {"SHA256": self.deb.sha256} if self.deb.sha256 else {}
+        return {**({self.kind: self.sum} if self.kind in SUMS else {}), **pinned}
 
-def offer(deb: Deb, at: Path) -> Offer:
+
+def offer(deb: Deb) -> Offer:
     """Ask apt for a package; nothing is downloaded but, for another suite, its index.
 
     Args:
         deb: what is wanted.
-        at: a folder for apt's files, where another suite must be asked.
 
     Raises:
         HostFault: it is not offered, or not as it was pinned.
     """
-    found = _asked(deb, ()) or (_asked(deb, _other_suite(deb, at)) if deb.suite else None)
+    found = _asked(deb, ()) or (_asked(deb, _other_suite(deb)) if deb.suite else None)
     if found is None:
         raise HostFault(
             f"no source of this machine offers the package {deb.package}",
             at=deb.suite or "apt",
             fix="run apt-get update, and see whether the mirror can be reached",
         )
-    if deb.sha256 and found.sha256 and found.sha256 != deb.sha256:
-        raise HostFault(
-            f"the package {deb.package} is not the one that is pinned",
-            at=f"SHA-256 {found.sha256}, not {deb.sha256}",
-            fix="take another mirror; if all have it, this release of sojourn is too old for it",
-        )
+    if deb.sha256 and found.kind == "SHA256" and found.sum != deb.sha256:
+        raise _not_pinned(deb, found.sum)
     return found
+
+
+def _not_pinned(deb: Deb, sha256: str) -> HostFault:
+    return HostFault(
+        f"the package {deb.package} is not the one that is pinned",
+        at=f"SHA-256 {sha256}, not {deb.sha256}",
+        fix="take another mirror; if all have it, this release of sojourn is too old for it",
+    )
 
 
 def others(debs: Sequence[Deb]) -> tuple[Deb, ...]:
@@ -108,7 +130,7 @@ def brought(*packages: str) -> tuple[str, ...]:
     """
     apt = programs.find("apt-get", fix="fetching needs a Debian system with apt")
     words = ("install", "--print-uris", "-qq", "-y", *_WITHOUT_MORE, *packages)
-    done = _tried([apt, *_AS_ROOT, *words], Path("/"), ASK_S_MAX)
+    done = _tried([apt, *words], Path("/"), ASK_S_MAX)
     if done.returncode != 0:
         said = " | ".join(done.stderr.strip().splitlines()[-3:])
         raise HostFault(
@@ -123,14 +145,80 @@ def unpack(offer: Offer, into: Path) -> None:
     """Download a package and unpack it into a folder, which may have others in it already.
 
     Raises:
-        HostFault: it cannot be downloaded or unpacked; apt's last words say why.
+        HostFault: it cannot be downloaded or unpacked, apt's last words say why; or it is not what
+            was offered.
     """
     into.mkdir(parents=True, exist_ok=True)
     into, package = into.resolve(), offer.deb.package
-    _run(["apt-get", *offer.options, "download", "-q", package], into, DOWNLOAD_S_MAX, package)
-    for file in into.glob("*.deb"):
-        _run(["dpkg-deb", "-x", file, "."], into, UNPACK_S_MAX, package)
-        file.unlink()
+    with tempfile.TemporaryDirectory(prefix="deb-", dir=_downloaders()) as name:
+        at = Path(name)
+        _give(at)
+        _run(["apt-get", *offer.options, "download", "-q", package], at, DOWNLOAD_S_MAX, package)
+        for file in at.glob("*.deb"):
+            own = into / f".{package}.deb"
+            _checked(file, own, offer)
+            _run(["dpkg-deb", "-x", own, "."], into, UNPACK_S_MAX, package)
+            own.unlink()
+
+
+def _checked(file: Path, own: Path, offer: Offer) -> None:
+    """Copy what came out of its downloader's folder; HostFault where it is not what was offered.
+
+    The copy is the lab's own, so what was hashed is what is unpacked.
+    """
+    sums = {kind: hashlib.new(kind) for kind in offer.sums}
+    if not sums:
+        raise HostFault(
+            f"the index has no sum of {offer.deb.package} that can be held against the file",
+            at=offer.kind or "apt-get download --print-uris",
+            fix="take a mirror whose index has SHA-256 sums",
+        )
+    with (
+        os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), "rb") as come,
+        own.open("xb") as copy,
+    ):
+        if not stat.S_ISREG(os.fstat(come.fileno()).st_mode):
+            raise HostFault(f"{file.name} is no file", at=str(file), fix="try again")
+        while part := come.read(1 << 20):
+            copy.write(part)
+            for one in sums.values():
+                one.update(part)
+    for kind, one in sums.items():
+        if one.hexdigest() != offer.sums[kind]:
+            own.unlink()
+            if offer.sums[kind] == offer.deb.sha256:
+                raise _not_pinned(offer.deb, one.hexdigest())
+            raise HostFault(
+                f"the package {offer.deb.package} that came is not the one that was offered",
+                at=f"{kind} {one.hexdigest()}, not {offer.sums[kind]}",
+                fix="run apt-get update and try again; else take another mirror",
+            )
+
+
+@cache
+def _downloaders() -> str:
+    """A folder that apt's downloaders may enter, gone when the lab ends; they own what is in it."""
+    for base in (Path("/var/tmp"), Path("/tmp")):  # noqa: S108  # as a rule the lab's cache is closed
+        if base.is_dir() and os.access(base, os.W_OK) and _is_entered(base):
+            made = tempfile.TemporaryDirectory(prefix="sojourn-apt-", dir=base)
+            _KEPT.append(made)
+            Path(made.name).chmod(0o711)
+            return made.name
+    return tempfile.mkdtemp(prefix="sojourn-apt-")
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []  # removed when the interpreter ends
+
+
+def _is_entered(folder: Path) -> bool:
+    return all(part.stat().st_mode & 0o001 for part in (folder, *folder.parents))
+
+
+def _give(folder: Path) -> None:
+    """Make it that of apt's downloaders, where apt becomes them: as root."""
+    with contextlib.suppress(KeyError):  # there is no such user: apt stays who it is
+        if os.geteuid() == 0:
+            os.chown(folder, pwd.getpwnam(DOWNLOADER).pw_uid, -1)
 
 
 _WITHOUT_MORE = ("--no-install-recommends", "--no-remove")
@@ -139,29 +227,26 @@ _NEVER = ("libc6", "libc-", "libgcc-s", "libstdc++", "gcc-")
 
 
 def _asked(deb: Deb, options: Sequence[str]) -> Offer | None:
-    words = (*_AS_ROOT, *options)
     argv: list[str | Path] = [
         programs.find("apt-get", fix="fetching needs a Debian system with apt")
     ]
     done = _tried(
-        [*argv, *words, "download", "--print-uris", "-qq", deb.package], Path("/"), ASK_S_MAX
+        [*argv, *options, "download", "--print-uris", "-qq", deb.package], Path("/"), ASK_S_MAX
     )
     found = OFFER.search(done.stdout) if done.returncode == 0 else None
     if found is None:
         return None
     kind, _, value = found["sum"].partition(":")
-    sha256 = value if kind == "SHA256" else ""
-    return Offer(deb=deb, bytes=int(found["bytes"]), sha256=sha256, options=words)
+    return Offer(deb=deb, bytes=int(found["bytes"]), kind=kind, sum=value, options=tuple(options))
 
 
-#: apt would else become a user who cannot write into the lab's folder.
-_AS_ROOT = ("-o", "APT::Sandbox::User=root")
-
-
-def _other_suite(deb: Deb, at: Path) -> tuple[str, ...]:
+def _other_suite(deb: Deb) -> tuple[str, ...]:
     """Options of apt for a suite, with its index read."""
+    at = Path(tempfile.mkdtemp(prefix="index-", dir=_downloaders()))
+    at.chmod(0o711)
     for name in ("lists/partial", "cache/archives/partial"):
         (at / name).mkdir(parents=True, exist_ok=True)
+        _give(at / name)
     signed = f"[signed-by={KEYRING}] " if Path(KEYRING).exists() else ""
     (at / "sources.list").write_text(f"deb {signed}{mirror()} {deb.suite} main\n", encoding="ascii")
     options = {
@@ -171,7 +256,7 @@ def _other_suite(deb: Deb, at: Path) -> tuple[str, ...]:
         "Dir::Cache": at / "cache",
     }
     words = tuple(word for name, path in options.items() for word in ("-o", f"{name}={path}"))
-    _run(["apt-get", *_AS_ROOT, *words, "update", "-q"], at, ASK_S_MAX, deb.suite)
+    _run(["apt-get", *words, "update", "-q"], at, ASK_S_MAX, deb.suite)
     return words
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import lzma
+import os
+import pwd
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +18,7 @@ from sojourn.errors import HostFault, SpecFault
 from sojourn.install import Part, debs, part, specjbb, vm
 from sojourn.install.debs import Deb
 
-SUM = "5a" * 32
+SUM = hashlib.sha256(b"deb").hexdigest()
 LINE = "'http://mirror/p/web_1.deb' web_1.deb 1234 SHA256:{}\n"
 
 
@@ -27,6 +30,8 @@ class Apt:
         self.own, self.other = LINE.format(SUM), ""
         self.targets = "Debian|Debian-Security|http://sec/\nDebian|Debian|http://mirror/debian/\n"
         self.fails = ""
+        self.came = b"deb"
+        self.owners: list[int] = []
         self.depends = ""
         monkeypatch.setattr(debs, "_tried", self._run)
         monkeypatch.setattr(programs, "find", lambda name, **_: Path(name))
@@ -49,7 +54,8 @@ class Apt:
         elif "depends" in words:
             said = self.depends
         elif "download" in words:
-            (cwd / f"{words[-1]}.deb").write_text("deb")
+            self.owners.append(cwd.stat().st_uid)
+            (cwd / f"{words[-1]}.deb").write_bytes(self.came)
         elif "-x" in words:
             (cwd / "file").write_text("kept")
         return subprocess.CompletedProcess(words, 0, said, "")
@@ -71,33 +77,36 @@ def thing(make: Callable[[Path, Path], Mapping[str, str]] | None = None, **more:
     return Part(name="web", about="a thing", version="1", debs=(deb,), make=make or keep)
 
 
-def test_a_package_of_the_machines_own_sources_is_asked_for_there(apt: Apt, tmp_path: Path) -> None:
-    offer = debs.offer(Deb(package="web", suite="far", sha256=SUM), tmp_path)
-    assert (offer.bytes, offer.sha256) == (1234, SUM)
+def test_a_package_of_the_machines_own_sources_is_asked_for_there(apt: Apt) -> None:
+    offer = debs.offer(Deb(package="web", suite="far", sha256=SUM))
+    assert (offer.bytes, offer.sums) == (1234, {"SHA256": SUM})
     assert not any("update" in words for words in apt.told)
 
 
-def test_another_suite_is_asked_with_a_list_of_our_own(apt: Apt, tmp_path: Path) -> None:
+def test_another_suite_is_asked_with_a_list_of_our_own(apt: Apt) -> None:
     apt.own, apt.other = "", LINE.format(SUM)
-    offer = debs.offer(Deb(package="web", suite="far-backports"), tmp_path)
+    offer = debs.offer(Deb(package="web", suite="far-backports"))
     assert offer.bytes == 1234
-    line = (tmp_path / "sources.list").read_text()
-    assert line.endswith("http://mirror/debian/ far-backports main\n")  # not the security mirror
     (update,) = (words for words in apt.told if "update" in words)
-    assert f"Dir::State::Lists={tmp_path / 'lists'}" in update
+    told = dict(word.split("=", 1) for word in update if "=" in word)
+    line = Path(told["Dir::Etc::SourceList"]).read_text()
+    assert line.endswith("http://mirror/debian/ far-backports main\n")  # not the security mirror
+    lists = Path(told["Dir::State::Lists"])
+    assert lists.is_dir()
+    assert all(part.stat().st_mode & 0o001 for part in lists.parents), "downloaders may enter"
     assert "Dir::Etc::SourceParts=-" in update
 
 
-def test_what_is_not_offered_or_not_as_pinned_is_refused(apt: Apt, tmp_path: Path) -> None:
+def test_what_is_not_offered_or_not_as_pinned_is_refused(apt: Apt) -> None:
     with pytest.raises(HostFault, match="not the one that is pinned"):
-        debs.offer(Deb(package="web", sha256="00" * 32), tmp_path)
+        debs.offer(Deb(package="web", sha256="00" * 32))
     apt.own = ""
     with pytest.raises(HostFault) as caught:
-        debs.offer(Deb(package="web"), tmp_path)
+        debs.offer(Deb(package="web"))
     assert "apt-get update" in caught.value.fix
     apt.targets = ""
     with pytest.raises(HostFault, match="no source of Debian's packages"):
-        debs.offer(Deb(package="web", suite="far"), tmp_path)
+        debs.offer(Deb(package="web", suite="far"))
 
 
 def test_what_was_fetched_is_whole_and_a_changed_file_is_seen(apt: Apt) -> None:
@@ -115,6 +124,45 @@ def test_what_was_fetched_is_whole_and_a_changed_file_is_seen(apt: Apt) -> None:
     (made.at / "sub" / "file").write_text("other")
     with pytest.raises(HostFault, match="is not what was fetched"):
         web.ready()
+
+
+@pytest.mark.parametrize("pinned", ["", SUM])
+@pytest.mark.parametrize("kind", ["SHA256", "SHA512"])
+def test_what_came_is_hashed_before_it_is_unpacked(apt: Apt, pinned: str, kind: str) -> None:
+    """The index may be of another moment than the file, or of a mirror that lies."""
+    right = hashlib.new(kind, b"deb").hexdigest()
+    apt.own = LINE.replace("SHA256", kind).format(right)
+    web = thing(sha256=pinned)
+    install.fetch(web, install.offers(web))
+    unpacked = sum("-x" in words for words in apt.told)
+    apt.came = b"bed"
+    with pytest.raises(HostFault, match=r"not the one that (was offered|is pinned)") as caught:
+        install.fetch(web, install.offers(web))
+    assert hashlib.new(kind, b"bed").hexdigest() in caught.value.at or pinned
+    assert sum("-x" in words for words in apt.told) == unpacked, "it was not unpacked"
+    assert web.ready(), "what was there is there"
+
+
+@pytest.mark.parametrize("told", ["MD5Sum:00", "", "SHA1:00"])
+def test_what_no_sum_can_be_held_against_is_not_unpacked(apt: Apt, told: str) -> None:
+    apt.own = LINE.replace("SHA256:{}", told)
+    web = thing()
+    with pytest.raises(HostFault, match="no sum of web"):
+        install.fetch(web, install.offers(web))
+    assert not any("-x" in words for words in apt.told)
+    pinned = thing(sha256=SUM)
+    assert install.fetch(pinned, install.offers(pinned)), "the pinned one will do"
+
+
+def test_apts_downloaders_stay_without_rights(apt: Apt) -> None:
+    web = thing()
+    install.fetch(web, install.offers(web))
+    assert not any("Sandbox" in word for words in apt.told for word in words)
+    try:
+        downloader = pwd.getpwnam("_apt").pw_uid
+    except KeyError:
+        pytest.skip("needs apt's own user")
+    assert apt.owners == [downloader if os.geteuid() == 0 else os.geteuid()]
 
 
 @pytest.mark.parametrize("step", ["download", "-x"])

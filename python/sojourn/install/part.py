@@ -117,10 +117,10 @@ def offers(part: Part) -> tuple[Offer, ...]:
     """What would be downloaded for it; HostFault if it cannot be had, or not be made here."""
     for program, package in part.builds.items():
         programs.find(program, fix=f"apt install {package}, then {part.command}")
-    at = _fresh(part)
+    _fresh(part)
     asked = part.debs() if callable(part.debs) else part.debs
     wanted = (*debs.others(asked), *asked)
-    return tuple(debs.offer(deb, at / "apt" / deb.suite) for deb in wanted)
+    return tuple(map(debs.offer, wanted))
 
 
 def fetch(part: Part, offered: Sequence[Offer]) -> Made:

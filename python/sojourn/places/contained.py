@@ -15,8 +15,8 @@ it makes.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -29,7 +29,7 @@ from sojourn.places.inside import Inside, await_first, hold
 from sojourn.places.ledger import Book, Made
 from sojourn.places.local import Local
 from sojourn.places.place import Place
-from sojourn.places.process import Ledger, Process
+from sojourn.places.process import NO_MORE, Ledger, Process
 from sojourn.places.remains import Remains
 from sojourn.places.rootfs import Bind
 from sojourn.places.users import User
@@ -50,7 +50,7 @@ class Job:
         open_files: how many it may have; 0: as the lab.
         image: the container's own root and configuration, of which `argv` leaves out the runtime's
             name; None: a program of this machine.
-        environment: beside the image's own.
+        environment: beside what each program has, or the image's own.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Job:
     user: User | None
     open_files: int = 0
     image: Image | None = None
-    environment: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Contained(Place):
@@ -87,11 +87,10 @@ class Contained(Place):
         self._made: Made | None = None
         self._count = 0
         self._image: Image | None = None
-        self._environment: tuple[str, ...] = ()
 
-    def furnish(self, image: Image, environment: Sequence[str]) -> None:
+    def furnish(self, image: Image) -> None:
         """From now on programs are the container's own."""
-        self._image, self._environment = image, tuple(environment)
+        self._image = image
 
     @abstractmethod
     def command(self, job: Job) -> Sequence[str | Path]:
@@ -163,13 +162,14 @@ class Contained(Place):
         user: User | None = None,
         cpus: Sequence[int] = (),
         open_files: int = 0,
+        variables: Mapping[str, str] = NO_MORE,
     ) -> Process:
         """Start a program in a container of its own; arguments are those of `process.start`.
 
         Raises:
             RunFault: the runtime refuses; its last words say why.
         """
-        job = self._job(argv, cwd, user, open_files)
+        job = self._job(argv, cwd, user, open_files, variables)
         groups = () if self.has_own_groups else cgroups.make(job.name)
         outer = process.start(
             what,
@@ -192,7 +192,12 @@ class Contained(Place):
         return inside
 
     def _job(
-        self, argv: Sequence[str | Path], cwd: Path, user: User | None, open_files: int
+        self,
+        argv: Sequence[str | Path],
+        cwd: Path,
+        user: User | None,
+        open_files: int,
+        variables: Mapping[str, str],
     ) -> Job:
         self._count += 1
         at = remains.folder(self._name) / str(self._count)
@@ -208,7 +213,7 @@ class Contained(Place):
             user=user,
             open_files=open_files,
             image=self._image,
-            environment=self._environment,
+            environment=variables,
         )
 
     @property

@@ -55,7 +55,7 @@ class Nspawn(Contained):
             *map(_bind, job.binds),
             f"--chdir={job.cwd}",
             f"--rlimit=RLIMIT_NOFILE={_open_files(job.open_files)}",
-            *starter.words(job.user),
+            *starter.words(job.user, job.environment),
             *job.argv,
         )
 
@@ -80,5 +80,6 @@ KIND = PlaceKind(
     programs={"systemd-nspawn": "systemd-container"},
     build=Nspawn,
     networks=("netns",),
+    shows_environment=True,
     undo={contained.ENTRY: remains.undo},
 )

@@ -19,7 +19,7 @@ from sojourn.places.image import Image
 from sojourn.places.ledger import Book, Undo
 from sojourn.places.pinning import Pinned, Workers
 from sojourn.places.ports import Address
-from sojourn.places.process import Ledger, Process
+from sojourn.places.process import NO_MORE, Ledger, Process
 from sojourn.places.users import User
 
 EMULATED = "emulated"  # what a place notes where instructions are translated: times are not real
@@ -58,7 +58,7 @@ class Place(ABC):
     def fit(self, memory_bytes: int) -> None:  # noqa: B027  # most have the machine's memory
         """Be told, before it is entered, how much memory a service may take."""
 
-    def furnish(self, image: Image, environment: Sequence[str]) -> None:
+    def furnish(self, image: Image) -> None:
         """Be told, before a start, that programs are those of a container with its own root.
 
         Only kinds with `bears_images` are told; programs are then started by the words after the
@@ -108,6 +108,7 @@ class Place(ABC):
         user: User | None = None,
         cpus: Sequence[int] = (),
         open_files: int = 0,
+        variables: Mapping[str, str] = NO_MORE,
     ) -> Process:
         """Start a program here; arguments and errors are those of `process.start`."""
         return process.start(
@@ -120,6 +121,7 @@ class Place(ABC):
             cpus=cpus,
             open_files=open_files,
             netns=self.netns,
+            variables=variables,
         )
 
     def pin(self, process: Process, workers: Workers, cpus: Sequence[int]) -> Pinned:
@@ -150,6 +152,7 @@ class PlaceKind:
         bears_images: whether it runs containers with a root of their own.
         networks: other kinds of place whose network it can be in, asked for as `KIND:NETWORK`;
             `build` is then given one.
+        shows_environment: whether other users of this machine see the variables of a program there.
         unseen: why nothing that looks into this machine's kernel sees a service there, such as the
             tracer; "": it does.
         out_of_reach: knobs of this machine that do not reach a service there → why.
@@ -166,6 +169,7 @@ class PlaceKind:
     build: Callable[..., Place]
     bears_images: bool = False
     networks: tuple[str, ...] = ()
+    shows_environment: bool = False
     unseen: str = ""
     out_of_reach: Mapping[str, str] = field(default_factory=dict)
     undo: Mapping[str, Undo] = field(default_factory=dict)

@@ -6,6 +6,7 @@ entry in the ledger, so that it is found again even if lab and warden were kille
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -17,6 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Protocol
 
 from sojourn.errors import RunFault
@@ -28,6 +30,7 @@ START_S_MAX = 20.0  # for an interpreter and a fork on a machine that is very bu
 KILL_S_MAX = 8.0
 LAST_WORDS_BYTES = 2000
 KEPT = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
+NO_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 class Ledger(Protocol):
@@ -199,6 +202,7 @@ def start(
     ledger: Ledger,
     log: Path,
     user: User | None = None,
+    keeps: Sequence[int] = (),
     cpus: Sequence[int] = (),
     open_files: int = 0,
     stdin: Path | None = None,
@@ -206,6 +210,7 @@ def start(
     is_first: bool = False,
     netns: Path | None = None,
     groups: Sequence[Path] = (),
+    variables: Mapping[str, str] = NO_MORE,
 ) -> Process:
     """Start a program under a warden.
 
@@ -216,6 +221,7 @@ def start(
         ledger: where it is noted.
         log: file for stdout, and stderr unless that is a pipe.
         user: whom it becomes; None: it stays who the lab is.
+        keeps: capabilities that it has as that user, where the lab has them.
         cpus: where it may run; none: where the lab may.
         open_files: how many it may have; 0: as the lab. Less where the lab may not give as many.
         stdin: file it reads; None: nothing.
@@ -225,6 +231,7 @@ def start(
             part of what is measured.
         netns: network namespace that it is put into; None: the lab's own.
         groups: folders of control groups that it is put into.
+        variables: beside those of `environment()`; other users of the machine cannot see them.
 
     Raises:
         RunFault: it could not be started, or its log is not a plain file.
@@ -233,17 +240,20 @@ def start(
         "argv": [str(word) for word in argv],
         "cwd": str(cwd),
         "user": [user.uid, user.gid] if user else None,
+        "keeps": list(keeps),
         "cpus": list(cpus),
         "open_files": open_files,
         "is_first": is_first,
         "netns": str(netns or ""),
         "groups": [str(group) for group in groups],
+        "environment": {**environment(), **variables},
     }
     with _appended(log) as out, (stdin or Path(os.devnull)).open("rb") as into:
         mine, its = socket.socketpair()
         with its:
             warden = subprocess.Popen(
-                [sys.executable, "-I", "-S", WARDEN, str(its.fileno()), json.dumps(spec)],
+                # By its folder the remains of a container are found; the rest is for no eyes.
+                [sys.executable, "-I", "-S", WARDEN, str(its.fileno()), str(cwd)],
                 stdin=into,
                 stdout=out,
                 stderr=subprocess.PIPE if has_stderr_pipe else out,
@@ -251,9 +261,21 @@ def start(
                 pass_fds=[its.fileno()],
                 start_new_session=True,  # ^C on the terminal is the lab's to answer
             )
+    _hand_over(spec, mine)
     process = Process(what, warden, mine, ledger)
     process.await_start()
     return process
+
+
+def _hand_over(spec: Mapping[str, object], to: socket.socket) -> None:
+    """Tell the warden what to start; one that is gone or hangs is found by who waits for it.
+
+    Not on its command line, which every user of this machine can read.
+    """
+    to.settimeout(START_S_MAX)
+    with contextlib.suppress(OSError):
+        to.sendall(json.dumps(spec).encode() + b"\n")
+    to.settimeout(None)
 
 
 def _appended(log: Path) -> IO[bytes]:

@@ -301,7 +301,9 @@ def test_root_gives_servers_to_nobody(notes: Notes, tmp_path: Path) -> None:
     try:
         status = Path(f"/proc/{made.pid}/status").read_text()
         assert f"Uid:\t{user.uid}\t{user.uid}\t{user.uid}\t{user.uid}" in status
-        assert "CapEff:\t0000000000000000" in status
+        for rights in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            assert f"{rights}:\t0000000000000000" in status, status
+        assert "NoNewPrivs:\t1" in status
     finally:
         assert made.stop().status == -signal.SIGTERM
 
@@ -319,6 +321,19 @@ def test_its_environment_is_small_and_not_shown_to_others(
         )
         assert b"PATH=" in shown
         assert b"horse" not in shown
+
+
+def test_only_the_program_has_its_variables(start: Callable[..., Process]) -> None:
+    """Every user reads command lines; the kernel keeps an environment from others."""
+    hidden = "hunter2-very-secret"
+    made = start("import time; time.sleep(600)", variables={"API_KEY": hidden})
+    seen = proc.stat(made.pid)
+    assert seen is not None
+    assert f"API_KEY={hidden}\0".encode() in Path(f"/proc/{made.pid}/environ").read_bytes()
+    assert Path(f"/proc/{made.pid}/environ").stat().st_mode & 0o077 == 0
+    assert hidden.encode() not in Path(f"/proc/{seen.parent}/environ").read_bytes()
+    for pid in (made.pid, seen.parent):
+        assert hidden.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_a_program_that_has_ended_takes_no_signal(start: Callable[..., Process]) -> None:

@@ -8,7 +8,7 @@ one process all the while, found in every machine, and nothing of it is left whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sojourn import programs
@@ -22,11 +22,12 @@ NO_RIGHTS = ("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
 SETPRIV, ENV = "setpriv", "env"
 
 
-def words(user: User | None) -> tuple[str, ...]:
-    """Words before those of a program, for a runtime to start.
+def words(user: User | None, environment: Mapping[str, str] = process.NO_MORE) -> tuple[str, ...]:
+    """Words before those of a program, for a runtime to start. Everybody on this machine sees them.
 
     Args:
         user: whom it becomes; None: it stays who the runtime is.
+        environment: variables beside those that each program has.
 
     Raises:
         HostFault: the machine lacks what every Debian has.
@@ -34,7 +35,7 @@ def words(user: User | None) -> tuple[str, ...]:
     setpriv = programs.find(SETPRIV, fix="apt install util-linux")
     env = programs.find(ENV, fix="apt install coreutils")
     who = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups") if user else ()
-    told = (f"{name}={value}" for name, value in process.environment().items())
+    told = (f"{name}={value}" for name, value in {**process.environment(), **environment}.items())
     return (*SHELL, str(setpriv), *who, *NO_RIGHTS, str(env), "-i", *told)
 
 

@@ -1,6 +1,7 @@
 """Files in a folder that a server's user may write to, opened so that nothing planted leads away.
 
-As root the lab gives a server's working folder to `nobody`, whom other programs may be as well.
+As root the lab gives a server's working folder to the servers' user, whom other programs may be as
+well where that is `nobody`.
 Whoever may write there can put a link in place of a log, or of the folder, and root would write
 through it or copy what it should not read. So the folder is opened first and no link is followed,
 neither for it nor for the file, which must be a plain one with a single name.

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import grp
 import os
 import pwd
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from sojourn.errors import HostFault
+
+UID = "SOJOURN_UID"
+#: What systemd gives to services without an account (`DynamicUser=`), and Debian to nobody.
+FREE = range(61_184, 65_520)
+DYNAMIC = Path("/run/systemd/dynamic-uid")  # those that it has given
+OVERFLOW_UID = 65_534
+WANTED = 3  # for servers, for what is beside them, for clients
 CAP_SETUID = 7  # include/uapi/linux/capability.h
 CAP_SETGID = 6
 
@@ -20,18 +32,98 @@ class User:
     gid: int
 
 
-def server_user() -> User | None:
-    """`nobody` if the lab is root and may become it; None: servers run as the lab itself."""
+def server_user(*, has_account: bool = False) -> User | None:
+    """Whom servers run as, if the lab is root and may become it; None: as the lab itself.
+
+    A user of their own where that can be had: the number in `SOJOURN_UID`, or one that no account
+    and no process has. `nobody` is also the user of other programs and of files that a network
+    shares, and a process of the same user may stop a measured server, trace it, change its files.
+
+    Args:
+        has_account: the program looks its user up, as PostgreSQL does: it is `nobody`.
+
+    Raises:
+        HostFault: `SOJOURN_UID` is no number of an ordinary user.
+    """
     if os.geteuid() != 0 or not (_has(CAP_SETUID) and _has(CAP_SETGID)):
         return None
+    uid = None if has_account else _own_uid()
+    found = User(f"uid-{uid}", uid, uid) if uid is not None else _nobody()
+    # In a user namespace, root may lack the number: setuid would fail.
+    is_mapped = found and _is_mapped("uid", found.uid) and _is_mapped("gid", found.gid)
+    return found if is_mapped else None
+
+
+def beside_user() -> User | None:
+    """Whom programs run as that are there beside a server; None: as whoever runs the lab.
+
+    Another than the server's, because neither may stop the other or look into it.
+    """
+    return _other(0)
+
+
+def client_user() -> User | None:
+    """Whom the generator runs as; None: as whoever runs the lab."""
+    return _other(1)
+
+
+def _other(nth: int) -> User | None:
+    """One of those that are not the servers'."""
+    found = server_user()
+    others = [uid for uid in _free_uids() if found is not None and uid != found.uid]
+    return User(f"uid-{others[nth]}", others[nth], others[nth]) if nth < len(others) else None
+
+
+def _nobody() -> User | None:
     try:
         entry = pwd.getpwnam("nobody")
     except KeyError:
         return None
-    # In a user namespace, root may lack the number: setuid would fail.
-    if not (_is_mapped("uid", entry.pw_uid) and _is_mapped("gid", entry.pw_gid)):
-        return None
     return User(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def _own_uid() -> int | None:
+    """A number that is nobody else's; None: there is none, or root lacks them here."""
+    text = os.environ.get(UID, "")
+    if not text:
+        return next(iter(_free_uids()), None)
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < OVERFLOW_UID:
+        raise HostFault(
+            f"{UID} is '{text}', which is no ordinary user",
+            at=UID,
+            fix=f"give a number from {FREE[0]} to {FREE[-1]} that no account has, or leave it out",
+        )
+    return int(text)
+
+
+@cache
+def _free_uids() -> tuple[int, ...]:
+    """The first free ones; the same as long as the lab runs, since files of them are about."""
+    taken, found = set(_uids()), []
+    for uid in FREE:
+        is_systemds = (DYNAMIC / str(uid)).exists()
+        if uid not in taken and not is_systemds and not _is_account(uid):
+            found.append(uid)
+        if len(found) == WANTED:
+            break
+    are_mapped = all(_is_mapped("uid", uid) and _is_mapped("gid", uid) for uid in found)
+    return tuple(found) if are_mapped else ()
+
+
+def _uids() -> Iterator[int]:
+    """Of all processes that are seen from here."""
+    for path in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):  # it has ended
+            if path.name.isdigit():
+                yield path.stat().st_uid
+
+
+def _is_account(uid: int) -> bool:
+    for look, key in ((pwd.getpwuid, uid), (grp.getgrgid, uid)):
+        with contextlib.suppress(KeyError):
+            look(key)
+            return True
+    return False
 
 
 def _has(capability: int) -> bool:

@@ -160,6 +160,7 @@ class Vm(Place):
         user: User | None = None,
         cpus: Sequence[int] = (),
         open_files: int = 0,
+        variables: Mapping[str, str] = process.NO_MORE,
     ) -> Process:
         """Start a guest that starts the program; arguments are those of `process.start`.
 
@@ -179,7 +180,7 @@ class Vm(Place):
             leave_out=(log,),
             user=user,
             open_files=open_files,
-            environment=process.environment(),
+            environment={**process.environment(), **variables},
             address=f"{self._host}/{network.PREFIX_BITS}",
             settings=_settings(),
         )

@@ -1,18 +1,19 @@
 """A tiny parent for one server: nothing that the lab starts outlives the lab.
 
-Run as a script, by its path, with the bare interpreter: `python -I -S warden.py FD SPEC`. `FD` is
-one end of a socket pair, the lab has the other. The kernel closes the lab's end however the lab
-ends, `kill -9` included; the warden sees the end of file and kills the server's whole group. A
-parent-death signal alone would not do: it reaches one process (NGINX's workers would stay) and
-only the one whose parent died.
+Run as a script, by its path, with the bare interpreter: `python -I -S warden.py FD FOLDER`. `FD` is
+one end of a socket pair, the lab has the other, and says on it what to start: everybody can read a
+command line. The kernel closes the lab's end however the lab ends, `kill -9` included; the warden
+sees the end of file and kills the server's whole group. A parent-death signal alone would not do:
+it reaches one process (NGINX's workers would stay) and only the one whose parent died.
 
     lab ──socket── warden ── server (own session) ── workers
                              └ parent-death signal: if somebody kills the warden
 
-Spoken on the socket, a line each: the warden says `{"event": "started" | "failed" | "exited", …}`,
-the lab says a signal's number. When the server started is the warden's to say: the lab may hear of
-it when the server has already ended and been reaped. The warden signals only what it has not
-reaped, so a number that was given to another process meanwhile is never hit.
+Spoken on the socket, a line each: the lab says what to start; the warden says
+`{"event": "started" | "failed" | "exited", …}`, the lab a signal's number. When the server started
+is the warden's to say: the lab may hear of it when the server has already ended and been reaped.
+The warden signals only what it has not reaped, so a number that was given to another process
+meanwhile is never hit.
 
 The warden is started for a moment of a server's life, and costs nothing while it waits in `select`.
 """
@@ -32,16 +33,25 @@ import time
 from typing import Any, NoReturn
 
 PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
+PR_SET_KEEPCAPS = 8
+PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
+CAPABILITY_VERSION_3 = 0x2008_0522  # include/uapi/linux/capability.h
+CAPABILITIES_MAX = 64  # bits of the kernel's set
 CLONE_NEWNET = 0x4000_0000  # include/uapi/linux/sched.h
 GONE_S_MAX = 5.0  # how long SIGKILL may take, s: a process in the kernel's hands dies later
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def main(fd: int, spec: dict[str, Any]) -> None:
+def main(fd: int) -> None:
     """Start the server, pass signals on, report its end, leave nothing of it."""
     lab = socket.socket(fileno=fd)
     lab.set_inheritable(False)  # a server that held it could speak for the warden
+    spec = asked(lab)
+    if spec is None:
+        return
     wake_r, wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -66,6 +76,18 @@ def main(fd: int, spec: dict[str, Any]) -> None:
         rss_kb_max=usage.ru_maxrss,
         is_clean=is_clean,
     )
+
+
+def asked(lab: socket.socket) -> dict[str, Any] | None:
+    """What to start; None: the lab is gone. It says no more before it knows what became of it."""
+    line = b""
+    while not line.endswith(b"\n"):
+        part = lab.recv(1 << 16)
+        if not part:
+            return None
+        line += part
+    spec: dict[str, Any] = json.loads(line)
+    return spec
 
 
 def start(spec: dict[str, Any]) -> tuple[int, str]:
@@ -106,13 +128,13 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
         if spec["netns"]:
             step = f"enter the network namespace {spec['netns']}"
             enter_network(spec["netns"])
-        if spec["user"]:
-            step = f"become user {spec['user'][0]}"
-            os.setgroups([])
-            os.setgid(spec["user"][1])
-            os.setuid(spec["user"][0])
+        # While it may: folders above that of a generator can be closed to its user.
         step = f"enter {spec['cwd']}"
         os.chdir(spec["cwd"])
+        if spec["user"]:
+            step = f"become user {spec['user'][0]}"
+            uid, gid = spec["user"]
+            become_user(uid, gid, spec["keeps"])
         os.umask(0o077)
         # After the change of user, which clears it (commit_creds in kernel/cred.c).
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -124,10 +146,43 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         step = f"run {spec['argv'][0]}"
-        os.execv(spec["argv"][0], spec["argv"])  # noqa: S606
+        os.execve(spec["argv"][0], spec["argv"], spec["environment"])  # noqa: S606
     except OSError as error:
         os.write(told_w, f"cannot {step}: {error.strerror}".encode())
     os._exit(127)
+
+
+def become_user(uid: int, gid: int, keeps: list[int]) -> None:
+    """Become somebody with these rights alone, who can gain none: by no setuid program either."""
+    mine = permitted()
+    kept = [number for number in keeps if mine >> number & 1]
+    for number in range(CAPABILITIES_MAX):  # while this process may; those that there are not fail
+        if number not in kept:
+            LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+    checked(LIBC.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+    os.setgroups([])
+    os.setgid(gid)
+    os.setuid(uid)
+    mask = sum(1 << number for number in kept)
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    # Effective, permitted and inheritable, first the lower halves of all, then the upper ones.
+    low, high = mask & 0xFFFF_FFFF, mask >> 32
+    checked(LIBC.capset(header, (ctypes.c_uint32 * 6)(low, low, low, high, high, high)))
+    for number in kept:
+        checked(LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0))
+    checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+
+
+def permitted() -> int:
+    """The capabilities that this process may have, a bit each."""
+    with open("/proc/self/status", "rb") as status:  # noqa: PTH123
+        return next(int(line.split()[1], 16) for line in status if line.startswith(b"CapPrm:"))
+
+
+def checked(result: int) -> None:
+    """OSError where a call of the C library failed."""
+    if result != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def enter_group(folder: str) -> None:
@@ -229,4 +284,4 @@ def say(lab: socket.socket, **words: object) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), json.loads(sys.argv[2]))
+    main(int(sys.argv[1]))

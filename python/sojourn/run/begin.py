@@ -16,13 +16,14 @@ from typing import Any, TypeAlias
 from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Offered, Turned
-from sojourn.places import Address, proc, process, users
+from sojourn.places import Address, proc, process
 from sojourn.places.pinning import Workers
 from sojourn.run import fill, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService, check_port
 from sojourn.run.watch import Deadline, Event, Show
 from sojourn.spec import Pin
+from sojourn.visible import in_line
 
 SETTLE_S_MAX = 60.0
 PORT_TRIES = 5
@@ -89,7 +90,7 @@ def _find(live: RunningService) -> None:
         )
     live.process = live.service.process()
     seen = live.members()
-    text = f"{len(seen)}, the first is {seen[0].name} ({seen[0].pid})" if seen else _UNSEEN
+    text = f"{len(seen)}, the first is {in_line(seen[0].name)} ({seen[0].pid})" if seen else _UNSEEN
     live.notes += (("processes", text),)
 
 
@@ -136,12 +137,13 @@ def _address(live: RunningService, wanted: int) -> Address:
 
 def _launch(live: RunningService, journal: Journal) -> None:
     assert live.service.program is not None  # noqa: S101  # `begin` starts no other
-    user = None if live.service.is_own_user else users.server_user()
+    user = work.user_of(live.service)
     with work.readable_by_others():
         words = live.service.command(live.work, live.address)
         program = live.service.program
+        variables = live.service.surroundings(live.address, live.work)
         if (image := live.service.image) is not None:
-            live.place.furnish(image, live.service.surroundings(live.address))
+            live.place.furnish(image)
         else:
             program = work.reachable(program, live.work, user)
     live.argv = (str(program), *words)
@@ -155,6 +157,7 @@ def _launch(live: RunningService, journal: Journal) -> None:
             user=user,
             cpus=live.placement.server,
             open_files=live.service.open_files,
+            variables=variables,
         )
 
 

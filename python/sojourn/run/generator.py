@@ -26,8 +26,10 @@ from sojourn.errors import Exit, Fault, RunFault, SpecFault
 from sojourn.host.tree import cpu_list
 from sojourn.places import process
 from sojourn.places.process import Ended, Ledger, Process
-from sojourn.run import record, signals
+from sojourn.run import record, signals, unprivileged
+from sojourn.run.unprivileged import Run
 from sojourn.run.watch import Deadline
+from sojourn.services import secret
 
 PROGRAM = "sojourn-load"
 JOB_SCHEMA = "sojourn.load.job/1"
@@ -126,7 +128,7 @@ def together(
     started: list[_Started] = []
     try:
         for job, files in parts:
-            started.append(_Started(job, files, _start(job, files, ledger, watcher.every_s)))
+            started.append(_Started(job, files, *_start(job, files, ledger, watcher.every_s)))
         _follow(started, watcher, deadline, owners or range(len(parts)))
     finally:
         for one in started:
@@ -137,24 +139,38 @@ def together(
     return [_result(one.ended, one.files) for one in started]
 
 
-def _start(job: Mapping[str, Any], files: Files, ledger: Ledger, every_s: float) -> Process:
-    record.write_json(files.job, {"schema": JOB_SCHEMA, **job})
+def _start(
+    job: Mapping[str, Any], files: Files, ledger: Ledger, every_s: float
+) -> tuple[Process, Run]:
+    program = programs.find(PROGRAM)
+    how = unprivileged.run(job, files.result, program)
+    record.write_json(files.job, {"schema": JOB_SCHEMA, **how.job})
     files.result.unlink(missing_ok=True)
     with signals.deaf():
-        return process.start(
+        started = process.start(
             PROGRAM,
             [
-                *(programs.find(PROGRAM), "--job", "-", "--json", files.result),
+                *(program, "--job", "-", "--json", how.result),
                 *("--progress", "json", "--progress-every", f"{every_s:g}s"),
             ],
-            cwd=files.job.parent,
+            cwd=how.folder,
+            user=how.user,
+            keeps=unprivileged.KEPT,
             ledger=ledger,
             log=files.log,
             stdin=files.job,
             cpus=_cpus(job),
             has_stderr_pipe=True,
             is_first=True,
+            variables=_secrets(job),
         )
+    return started, how
+
+
+def _secrets(job: Mapping[str, Any]) -> Mapping[str, str]:
+    """The variables that a job names, such as `bearer:env:NAME`; it has their names alone."""
+    headers = job.get("header") or ()
+    return secret.named_in([str(job.get("auth", "")), *map(str, headers)])
 
 
 def _cpus(job: Mapping[str, Any]) -> tuple[int, ...]:
@@ -224,8 +240,8 @@ def _is_number(text: object) -> bool:
 class _Started:
     """A generator that was started, what is left of its last line, and how it ended."""
 
-    def __init__(self, job: Mapping[str, Any], files: Files, generator: Process) -> None:
-        self.job, self.files, self.generator = job, files, generator
+    def __init__(self, job: Mapping[str, Any], files: Files, generator: Process, how: Run) -> None:
+        self.job, self.files, self.generator, self._how = job, files, generator, how
         self._ended: Ended | None = None
         self._rest = b""
 
@@ -272,6 +288,7 @@ class _Started:
                 self.generator.stop(first=signal.SIGINT, term_s=END_S_MAX + drain_s)
             if self.generator.stderr is not None:
                 self.generator.stderr.close()
+            self._how.take_over(self.files.result.parent)
 
 
 def _follow(

@@ -42,6 +42,12 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
             at=at,
             fix='give place = "runc", or "runc:netns" for a network of its own',
         )
+    if service.has_secrets and kind.shows_environment:
+        raise SpecFault(
+            f"place {kind.name} shows the variables of {spec.label} to all users of this machine",
+            at=at,
+            fix='give place = "runc", "netns" or "local", which do not',
+        )
     for needed in filter(None, (kind, network)):
         _check_needs(needed, facts, at)
     check_port(spec.label, service.wanted_port, places.build(spec.place))

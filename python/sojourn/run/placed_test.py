@@ -62,6 +62,25 @@ def test_what_the_place_lacks_here_is_named_with_its_mend(
     assert "CONFIG_DEBUG_INFO_BTF" in caught.value.fix
 
 
+@pytest.mark.parametrize("name", places.KINDS)
+def test_no_place_shows_a_secret_to_other_users(
+    name: str, facts: Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = replace(places.kind(name), abilities=(), programs={})
+    monkeypatch.setattr(places, "KINDS", {**places.KINDS, name: kind})
+    made = services.build(
+        "command", {"argv": "sh {port}", "environment": "A=file:/dev/null"},
+        Allowance(cpus=1, memory_bytes=1 << 30),
+    )  # fmt: skip
+    spec = ServiceSpec(kind="command", place=name, measure=("sweep",))
+    try:
+        placed.check(spec, made, facts)
+    except SpecFault as fault:
+        assert ("shows the variables" in fault.what) == kind.shows_environment  # noqa: PT017
+    else:
+        assert not kind.shows_environment
+
+
 def test_a_port_that_is_taken_there_is_refused(
     facts: Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

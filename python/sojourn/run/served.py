@@ -14,9 +14,9 @@ from typing import Any
 from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.errors import RunFault
 from sojourn.knobs import Offered
-from sojourn.places import theirs, users
+from sojourn.places import theirs
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.run import record, shielded, signals
+from sojourn.run import record, shielded, signals, work
 from sojourn.run.begin import begin, let_know
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -180,7 +180,7 @@ def _user(live: RunningService) -> str:
     """Who it runs as, for people."""
     if live.service.is_foreign:
         return "whoever started it"
-    user = None if live.service.is_own_user else users.server_user()
+    user = work.user_of(live.service)
     return user.name if user else "the user who runs the lab"
 
 

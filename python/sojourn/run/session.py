@@ -217,7 +217,7 @@ class Session:
         key = f"{spec.label} {sorted(spec.params.items())}"
         if key not in self._folders:
             with signals.deaf():
-                user = users.server_user()
+                user = work.user_of(service)
                 made = work.make(self.journal, user)
                 self._folders[key] = made
             self.show(Event(step="prepare", text=f"{spec.label}: data files", service=spec.label))

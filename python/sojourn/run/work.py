@@ -12,15 +12,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sojourn.errors import HostFault
-from sojourn.places import theirs
+from sojourn.places import theirs, users
 from sojourn.places.users import User
 from sojourn.run.journal import Journal
 from sojourn.run.record import disk_fault
+from sojourn.services import Service
 
 PREFIX = "sojourn-"
 NAME_BYTES = 8
 MARK = ".sojourn-work"  # `restore` removes no folder without it
 PLACES = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  # places to look at, not names of files
+
+
+def user_of(service: Service) -> User | None:
+    """Whom a service runs as, and whose its working folder is; None: who runs the lab."""
+    if service.is_own_user:
+        return None
+    return users.server_user(has_account=service.needs_account)
 
 
 def base(user: User | None) -> Path:

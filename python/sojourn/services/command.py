@@ -20,16 +20,16 @@ from sojourn.errors import RunFault, SpecFault
 from sojourn.places import ports, users
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
-from sojourn.services import asked, talk, typed, where
+from sojourn.services import asked, secret, talk, typed, where
 from sojourn.services.asked import Asked, Proof, RefusedError
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Value, settle
+from sojourn.services.secret import Variable
 from sojourn.services.typed import AT, PARAMS, SELF, TCP
 from sojourn.services.where import HTTP, Where
 
 NAME = "command"
 _EXAMPLE = 'write argv = "python3 app.py --port {port}"'
-_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Command(Service):
     ready_s: float
     threads: int
     worker: str
-    environment: tuple[str, ...]
+    environment: tuple[Variable, ...]
     folder: Path
     as_self: bool
     stop: signal.Signals
@@ -63,7 +63,7 @@ class Command(Service):
     def setup(self) -> tuple[tuple[str, str], ...]:
         """The command, its folder and what is asked."""
         rows = [("command", shlex.join(self.words)), ("asked", self.url)]
-        rows += [("environment", shlex.join(self.environment))] if self.environment else []
+        rows += [("environment", secret.shown(self.environment))] if self.environment else []
         return (*rows, ("folder", str(self.folder)), *self.proof.facts)
 
     @property
@@ -73,7 +73,7 @@ class Command(Service):
 
     @property
     def program(self) -> Path | None:
-        """`env`, which puts it into its folder and environment and then is it."""
+        """`env`, which puts it into its folder and then is it."""
         return self.env
 
     @property
@@ -87,12 +87,19 @@ class Command(Service):
         return self.threads
 
     def command(self, work: Path, address: Address) -> Sequence[str]:
-        """Words for `env`: its folder, its environment, then the command."""
+        """Words for `env`: its folder, then the command. Everybody on this machine can see them."""
         home = (f"HOME={Path.home()}",) if self.as_self else ()
         return (
             *("-C", str(self.folder), *home),
-            *(self.put(word, address, work) for word in (*self.environment, *self.words)),
+            *(self.put(word, address, work) for word in self.words),
         )
+
+    def surroundings(self, address: Address, work: Path | None = None) -> Mapping[str, str]:
+        """Its variables, with what is put in; secrets are read where they lie."""
+        return {
+            one.name: one.read() if one.is_secret else self.put(one.text, address, work)
+            for one in self.environment
+        }
 
     def put(self, word: str, address: Address, work: Path | None = None) -> str:
         """A word with port, host, threads and folder put in."""
@@ -178,6 +185,11 @@ class Command(Service):
         return self.memory
 
     @property
+    def has_secrets(self) -> bool:
+        """Whether a variable's value does not stand in the study."""
+        return any(one.is_secret for one in self.environment)
+
+    @property
     def is_own_user(self) -> bool:
         """Whether it runs as who runs the lab."""
         return self.as_self
@@ -227,10 +239,7 @@ def settled(
     """
     words = typed.split("argv", got, _EXAMPLE)
     environment = typed.split("environment", got, 'write environment = "NAME=VALUE NAME=VALUE"')
-    for word in environment:
-        if not _ASSIGNED.fullmatch(word):
-            what = f"'{word}' is no NAME=VALUE"
-            raise SpecFault(what, at=f"{AT}, environment", fix="quote values that have spaces")
+    given = secret.variables(environment, str(got.get("environment_file") or ""), at=AT)
     if is_in_place and not words:
         raise SpecFault("there is no command", at=f"{AT}, argv", fix=_EXAMPLE)
     text = " ".join((*(words or told), *environment))
@@ -247,7 +256,7 @@ def settled(
         ready_s=float(got["ready_s"]),
         threads=int(got["threads"]),
         worker=typed.pattern(str(got["worker"])),
-        environment=environment,
+        environment=given,
         folder=folder,
         as_self=as_self,
         stop=signal.Signals[f"SIG{got['stop']}"],

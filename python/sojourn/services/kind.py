@@ -208,14 +208,24 @@ class Service(ABC):
         """Whether it is a container, also where that is not unpacked yet."""
         return False
 
-    def surroundings(self, address: Address) -> tuple[str, ...]:
-        """Of a container, `NAME=VALUE` texts beside its own."""
-        del address
-        return ()
+    def surroundings(self, address: Address, work: Path | None = None) -> Mapping[str, str]:
+        """Variables beside those that each program has; their values are nobody else's to see."""
+        del address, work
+        return {}
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether some of its variables are secrets, which no place may show."""
+        return False
 
     @property
     def is_own_user(self) -> bool:
         """Whether it runs as who runs the lab, and not as the user of servers."""
+        return False
+
+    @property
+    def needs_account(self) -> bool:
+        """Whether its program looks its user up, who must then have an account."""
         return False
 
     @property

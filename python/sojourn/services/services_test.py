@@ -37,6 +37,7 @@ NO_KIND = {
         "http2",
         "kind",
         "params",
+        "secret",
         "queries",
         "scaling",
         "asked",

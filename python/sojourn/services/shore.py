@@ -125,6 +125,11 @@ class Shore(Service):
         return self.threads
 
     @property
+    def needs_account(self) -> bool:
+        """PostgreSQL refuses a user without a name."""
+        return True
+
+    @property
     def memory_bytes(self) -> int:
         """Shared buffers, a process for each connection, and the data in the page cache."""
         connections = (self.threads + SPARE) * CONNECTION_BYTES
@@ -137,7 +142,7 @@ class Shore(Service):
             HostFault: root cannot become anybody else here.
             RunFault: PostgreSQL cannot make it; its last words say why.
         """
-        user = users.server_user()
+        user = users.server_user(has_account=self.needs_account)
         if user is None and os.geteuid() == 0:
             raise HostFault(
                 "PostgreSQL refuses to run as root, and root cannot become another user here",

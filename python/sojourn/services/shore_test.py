@@ -41,7 +41,7 @@ def served() -> Iterator[tuple[Shore, Address, int]]:
         service = built(fsync=False, requests=1_000)
     except HostFault as fault:
         pytest.skip(f"{fault.what}: {fault.fix}")
-    address, user = Address("127.0.0.1", ports.free()), users.server_user()
+    address, user = Address("127.0.0.1", ports.free()), users.server_user(has_account=True)
     who: dict[str, Any] = {}
     if user is not None:
         who = {"user": user.uid, "group": user.gid, "extra_groups": []}

@@ -56,12 +56,25 @@ PARAMS = (
         default="",
         type=str,
     ),
-    Param(name="environment", about='more of it: "NAME=VALUE NAME=VALUE"', default="", type=str),
+    Param(
+        name="environment",
+        about='more of it: "NAME=VALUE NAME=VALUE"; a secret by its place: "NAME=env:VARIABLE", '
+        '"NAME=file:PATH"',
+        default="",
+        type=str,
+    ),
+    Param(
+        name="environment_file",
+        about="file with more of it, NAME=VALUE on each line; the record has its path alone",
+        default="",
+        type=str,
+    ),
     Param(name="folder", about="where it runs; empty: where sojourn was started", default="",
           type=str),
     Param(
         name="user",
-        about="who it runs as: self (whoever runs the lab) or nobody, where the lab is root",
+        about="who it runs as: self (whoever runs the lab), or nobody where the lab is root: a "
+        "user without rights, who is nobody else",
         default=SELF,
         type=str,
         choices=(SELF, SERVERS),

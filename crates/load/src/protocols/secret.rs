@@ -9,9 +9,14 @@ use sojourn_base::Fault;
 
 /// The text that lies at `name` of `place` (`file` or `env`); `fix` says what the job's `auth` may be.
 pub(super) fn read(place: &str, name: &str, fix: &str) -> Result<String, Fault> {
+    read_of("auth", place, name, fix)
+}
+
+/// The same for another `key` of the job.
+pub(super) fn read_of(key: &str, place: &str, name: &str, fix: &str) -> Result<String, Fault> {
     let absent = |error: &dyn Display| {
-        let what = format!("no secret can be read where auth says ({place}): {error}");
-        Fault::usage(what, "auth", fix)
+        let what = format!("no secret can be read where {key} says ({place}): {error}");
+        Fault::usage(what, key, fix)
     };
     match place {
         "file" => std::fs::read_to_string(name).map_err(|error| absent(&error)),
@@ -19,6 +24,6 @@ pub(super) fn read(place: &str, name: &str, fix: &str) -> Result<String, Fault> 
             std::env::VarError::NotPresent => absent(&"that variable is not set"),
             std::env::VarError::NotUnicode(_) => absent(&"that variable is not text"),
         }),
-        _ => Err(Fault::usage("auth names neither a file nor a variable", "auth", fix)),
+        _ => Err(Fault::usage(format!("{key} names neither a file nor a variable"), key, fix)),
     }
 }

@@ -13,6 +13,7 @@ from sojourn import drive
 from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.actors.neighbours.ordered import NICE_PARAM, POLICY_PARAM, command
+from sojourn.actors.neighbours.ordinary import given_up
 from sojourn.host import Facts
 from sojourn.services.params import Param
 
@@ -113,7 +114,8 @@ class Driven(Neighbour):
         job = {key: value for key, value in asdict(work).items() if key not in _OURS}
         job |= {"share": self._share, "alone_s": float(self._params[ALONE_S])}
         words = (sys.executable, "-I", "-S", str(DRIVER), json.dumps(job))
-        return command(self._params, words)
+        needs = (DRIVER, *(Path(word) for word in work.argv[:1] if word.startswith("/")))
+        return command(self._params, given_up(words, needs, work.folder))
 
 
 _OURS = {"footprint_bytes"}

@@ -19,10 +19,12 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sojourn.errors import RunFault
 from sojourn.install.part import Made
 from sojourn.install.vm import BUSYBOX, MODULES
+from sojourn.places import users
 from sojourn.places.guest.cpio import Archive
 from sojourn.places.users import User
 
@@ -68,7 +70,7 @@ def write(at: Path, made: Made, job: Job) -> int:
         OSError: a file cannot be read, or the archive not be written.
     """
     program = Path(job.argv[0])
-    libraries = linked(program)
+    libraries = linked(program, job.user)
     with at.open("wb") as file:
         archive = Archive(file)
         _base(archive, made)
@@ -93,8 +95,15 @@ def write_bare(at: Path, made: Made, script: str) -> None:
         archive.end()
 
 
-def linked(program: Path) -> tuple[Path, ...]:
+def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
     """Shared libraries that a program is linked with, and its loader, where they lie here.
+
+    `ldd` starts the loader that the program names, which may be anything: without rights if it
+    can.
+
+    Args:
+        program: by its full path.
+        user: whom it is served as; None: as whoever runs the lab.
 
     Raises:
         RunFault: it is a script, or one of them is missing.
@@ -110,7 +119,7 @@ def linked(program: Path) -> tuple[Path, ...]:
     try:
         done = subprocess.run(
             ["ldd", program], capture_output=True, text=True, check=False, timeout=LDD_S_MAX,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, **_without_rights(program, user),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunFault(
@@ -122,6 +131,16 @@ def linked(program: Path) -> tuple[Path, ...]:
         line = next(line.strip() for line in done.stdout.splitlines() if "not found" in line)
         raise RunFault(f"{program.name} lacks a library: {line}", at=str(program), fix="install it")
     return tuple(map(Path, LINKED.findall(done.stdout)))
+
+
+def _without_rights(program: Path, user: User | None) -> dict[str, Any]:
+    """Words for `subprocess.run` that make it an ordinary user's; {}: only root can read it."""
+    parents = program.resolve().parents
+    is_open = program.stat().st_mode & 0o005 == 0o005 and all(
+        part.stat().st_mode & 0o001 for part in parents
+    )
+    who = user or (users.server_user() if is_open else None)
+    return {"user": who.uid, "group": who.gid, "extra_groups": []} if who else {}
 
 
 def conf(job: Job) -> str:

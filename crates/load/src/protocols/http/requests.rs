@@ -1,5 +1,6 @@
 //! The requests of a job: method, path, headers and body, each with the item's number where it is asked for.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use sojourn_base::Fault;
@@ -7,6 +8,7 @@ use sojourn_base::Fault;
 use super::auth;
 use crate::job::Job;
 use crate::protocols::line::push_number;
+use crate::protocols::secret;
 use crate::target::Target;
 
 /// Methods that can be asked for; CONNECT and TRACE make no load.
@@ -212,13 +214,11 @@ pub(in crate::protocols) fn headers(job: &Job, target: &Target) -> Result<String
     for header in &job.header {
         let (name, value) = header
             .split_once(':')
-            .filter(|(name, value)| {
-                let is_sound = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7f);
-                is_name(name) && value.bytes().all(is_sound)
-            })
+            .filter(|(name, value)| is_name(name) && value.bytes().all(is_sound))
             .ok_or_else(|| {
                 let fix = "write NAME: VALUE, such as 'Accept-Language: en'";
-                Fault::usage(format!("'{header}' is not a header"), "header", fix)
+                let name = header.split(':').next().unwrap_or_default(); // the rest may be a secret
+                Fault::usage(format!("what begins with '{name}' is not a header"), "header", fix)
             })?;
         let name = name.to_ascii_lowercase();
         if NOT_TO_GIVE.contains(&name.as_str()) {
@@ -229,7 +229,8 @@ pub(in crate::protocols) fn headers(job: &Job, target: &Target) -> Result<String
             };
             return Err(Fault::usage(format!("{name} cannot be given as a header"), "header", fix));
         }
-        let _ = write!(text, "{}: {}\r\n", &header[..name.len()], value.trim());
+        let value = secret_or_plain(&name, value.trim())?;
+        let _ = write!(text, "{}: {value}\r\n", &header[..name.len()]);
         given.push(name);
     }
     let mut usual = String::new();
@@ -246,6 +247,39 @@ pub(in crate::protocols) fn headers(job: &Job, target: &Target) -> Result<String
         }
     }
     Ok(usual + &text + &auth::header(&job.auth)?)
+}
+
+/// The value of header `name`: what stands in the job, or what lies where that says (`env:` or `file:`).
+///
+/// A job is kept beside its result, so a header that is known to bear a secret may only name it.
+fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault> {
+    const FIX: &str =
+        "write 'NAME: env:VARIABLE' or 'NAME: file:PATH': the value is read there and never shown";
+    let placed = value.split_once(':').filter(|(place, _)| matches!(*place, "env" | "file"));
+    let Some((place, at)) = placed else {
+        if is_secret(name) && !value.contains(ITEM) {
+            let what = format!("{name} bears a secret, and a job is kept beside its result");
+            return Err(Fault::usage(what, "header", FIX));
+        }
+        return Ok(value.into());
+    };
+    let read = secret::read_of("header", place, at, FIX)?;
+    let secret = read.trim_end_matches(['\r', '\n']);
+    if secret.bytes().all(is_sound) && !secret.contains(ITEM) {
+        return Ok(secret.to_owned().into());
+    }
+    Err(Fault::usage(format!("what {place} has for {name} is no value of a header"), "header", FIX))
+}
+
+/// Whether a header of this name bears what others must not know, in lower case.
+fn is_secret(name: &str) -> bool {
+    let parts = ["token", "secret", "password", "api-key", "apikey", "credential"];
+    name == "cookie" || parts.iter().any(|part| name.contains(part))
+}
+
+/// A tab, or any byte but a control: what the value of a header may have. Source: RFC 9110, 5.5.
+fn is_sound(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
 /// Whether `text` may name a header. Source: RFC 9110, 5.6.2, `token`.

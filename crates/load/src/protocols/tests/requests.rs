@@ -143,7 +143,15 @@ fn what_no_request_can_have_is_refused_by_name() {
     {
         assert_eq!(header(text), Some("header".into()), "{text}");
     }
-    assert_eq!(header("Cookie: a=b"), None);
+    assert_eq!(header("Cookie: session={item}"), None);
+    for text in ["Cookie: a=hunter2", "X-API-Key: hunter2", "x-auth-token:hunter2", "no hunter2: x"]
+    {
+        let mut job = Job { target: "http://h/".into(), ..Job::default() };
+        job.header = vec![text.into()];
+        let fault = build(&job, &super::super::target("http://h/").unwrap()).err().unwrap();
+        let is_told = fault.what.contains("hunter2") && !text.starts_with("no");
+        assert!(fault.at == "header" && !is_told, "{text}: {fault}");
+    }
     assert_eq!(at(&|job: &mut Job| job.method = "get".into()), Some("method".into()));
     assert_eq!(at(&|job: &mut Job| job.body = "x".into()), Some("method".into()), "GET");
     let post = |job: &mut Job| job.method = "POST".into();
@@ -158,6 +166,26 @@ fn what_no_request_can_have_is_refused_by_name() {
     };
     assert_eq!(at(&file), Some("body_file".into()));
     assert_eq!(at(&|job: &mut Job| job.expect_status = "ok".into()), Some("expect_status".into()));
+}
+
+#[test]
+fn a_header_may_name_the_place_of_a_secret_and_never_shows_it() {
+    let path = std::env::temp_dir().join(format!("sojourn-header-{}", std::process::id()));
+    let with = |name: &str| {
+        let mut job = Job { target: "http://h/".into(), ..Job::default() };
+        job.header = vec![format!("{name}: file:{}", path.display())];
+        build(&job, &super::super::target("http://h/").unwrap()).map(|_| ())
+    };
+    assert_eq!(with("Cookie").unwrap_err().at, "header", "there is no such file");
+    std::fs::write(&path, "sid=hunter2; a=b\n").unwrap();
+    let file = path.display().to_string();
+    let text = http(0, &|job| job.header = vec![format!("Cookie: file:{file}")]);
+    assert!(text.contains("Cookie: sid=hunter2; a=b\r\n"), "{text}");
+    assert_eq!(with("X-Plain"), Ok(()), "any header may");
+    std::fs::write(&path, "hunter2\r\nInjected: b").unwrap();
+    let fault = with("Cookie").unwrap_err();
+    assert!(fault.at == "header" && !fault.to_string().contains("hunter2"), "{fault}");
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

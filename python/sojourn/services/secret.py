@@ -1,0 +1,160 @@
+"""What a program finds in its environment, and where each value comes from.
+
+A study is kept in its record, and a record is there to be shown. So a value that is a secret is
+named by its place, `NAME=env:VARIABLE` or `NAME=file:PATH`, or stands in `environment_file`, and is
+read when the program is started. What looks like a secret and stands in the study is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.errors import HostFault, SpecFault
+
+ENV, FILE = "env:", "file:"
+FIX = "write NAME=env:VARIABLE or NAME=file:PATH: the value is read there, and kept nowhere"
+VALUE_BYTES_MAX = 128 << 10  # MAX_ARG_STRLEN: the longest text of an environment
+SHOWN = "…"  # in place of every value
+_ASSIGNED = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
+_SECRETS = re.compile(
+    r"(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASS|PASSWD|PASSWORD|PASSPHRASE|PWD|CREDENTIALS?|"
+    r"AUTH|AUTHORIZATION|COOKIE|APIKEY|DSN|SAS|PAT)(?:$|_)|PASSWORD|SECRET|APIKEY|CREDENTIAL",
+    re.IGNORECASE,
+)
+_PUBLIC = re.compile(r"\d*|true|false|yes|no|on|off", re.IGNORECASE)  # TOKEN_LIMIT=100
+_IN_URL = re.compile(r"://[^/?#\s]*:[^/?#\s]*@")  # user and password before a host
+_KNOWN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|xox[abp]-|AKIA|eyJ[\w-]+\.eyJ)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """One variable.
+
+    Attributes:
+        text: its value, or where that lies.
+        place: "" (it is `text`), `ENV` or `FILE`.
+        at: which parameter says it.
+        is_secret: whether it does not stand in the study.
+    """
+
+    name: str
+    text: str
+    place: str
+    at: str
+    is_secret: bool
+
+    def read(self) -> str:
+        """Its value now.
+
+        Raises:
+            HostFault: there is none where it should be; the value is in no message.
+        """
+        if not self.place:
+            return self.text
+        try:
+            value = os.environ[self.text] if self.place == ENV else _text(Path(self.text))
+        except KeyError:
+            raise self._fault(f"the variable {self.text} is not set") from None
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise self._fault(f"{self.text} cannot be read: {why}") from None
+        if "\0" in value:
+            raise self._fault(f"what lies at {self.text} has a zero in it")
+        return value
+
+    def _fault(self, what: str) -> HostFault:
+        fix = f"see that whoever runs sojourn has it; {FIX}"
+        return HostFault(f"{self.name} has no value: {what}", at=self.at, fix=fix)
+
+
+def variables(words: Sequence[str], file: str, *, at: str) -> tuple[Variable, ...]:
+    """Those that a service gives its program; of two of one name the later.
+
+    Args:
+        words: `NAME=VALUE` as the study has them.
+        file: with more of them, a line each; its values are secrets. "": there is none.
+        at: the service, for messages.
+
+    Raises:
+        SpecFault: one is none, or is a secret that stands in the study.
+        HostFault: one has no value on this machine, or the file cannot be read.
+    """
+    found = [_of_file(line, file, f"{at}, environment_file") for line in _lines(file, at)]
+    found += [_of_study(word, f"{at}, environment") for word in words]
+    for one in found:
+        one.read()  # a value that is not there is found before anything is started
+    return tuple({one.name: one for one in found}.values())
+
+
+def shown(given: Sequence[Variable]) -> str:
+    """Their names, for the record: no value stands there."""
+    return " ".join(f"{one.name}={SHOWN}" for one in given)
+
+
+def named_in(texts: Sequence[str]) -> Mapping[str, str]:
+    """The variables of the lab's own environment that texts such as `bearer:env:NAME` name."""
+    names = (found[1] for text in texts for found in re.finditer(r"\benv:(\w+)", text))
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _of_study(word: str, at: str) -> Variable:
+    found = _ASSIGNED.fullmatch(word)
+    if found is None:  # it may be half of a secret: it is not shown
+        raise SpecFault("a word is no NAME=VALUE", at=at, fix="quote values that have spaces")
+    name, value = found["name"], found["value"]
+    for place in (ENV, FILE):
+        if value.startswith(place):
+            text = value.removeprefix(place)
+            return Variable(name=name, text=text, place=place, at=at, is_secret=True)
+    if _is_secret(name, value):
+        raise SpecFault(
+            f"{name} looks like a secret, and a study is kept in its record", at=at, fix=FIX
+        )
+    return Variable(name=name, text=value, place="", at=at, is_secret=False)
+
+
+def _of_file(line: str, file: str, at: str) -> Variable:
+    found = _ASSIGNED.fullmatch(line)
+    if found is None:
+        raise SpecFault(f"{file} has a line that is no NAME=VALUE", at=at, fix="# begins a comment")
+    return Variable(name=found["name"], text=found["value"], place="", at=at, is_secret=True)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    is_named = _SECRETS.search(name) is not None and not _PUBLIC.fullmatch(value)
+    return is_named or bool(_IN_URL.search(value) or _KNOWN.search(value))
+
+
+def _lines(file: str, at: str) -> list[str]:
+    if not file:
+        return []
+    try:
+        lines = _text(Path(file).expanduser()).splitlines()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        fix = "give a file that whoever runs sojourn may read"
+        raise HostFault(
+            f"{file} cannot be read: {why}", at=f"{at}, environment_file", fix=fix
+        ) from None
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _text(path: Path) -> str:
+    """A short file; without the line feed at its end.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is too long, or no text.
+    """
+    with path.open("rb") as file:
+        data = file.read(VALUE_BYTES_MAX + 1)
+    if len(data) > VALUE_BYTES_MAX:
+        raise ValueError(f"it is longer than {VALUE_BYTES_MAX} bytes")
+    try:
+        return data.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise ValueError("it is no text in UTF-8") from None
