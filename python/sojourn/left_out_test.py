@@ -157,7 +157,7 @@ Judge = Callable[[int], None]
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, judge: Judge) -> None:
-    def check(alone: Study, _facts: Facts) -> None:
+    def check(alone: Study, _facts: Facts, _whole: Study) -> None:
         threads = alone.services[0].params.get("threads")
         judge(threads if isinstance(threads, int) else 0)
 

@@ -109,7 +109,7 @@ def _measured(
     about = {"noise": []} if is_brief else manifest(facts, command, before, other)
     with (
         store.open(results, study, resume=resume, manifest=about, skipped=skipped) as record,
-        run.Session(facts, show=watcher.event) as session,
+        run.Session(facts, show=watcher.event, whole=here) as session,
     ):
         watcher.opened(record, facts)
         measure(here, record, session, watcher, length_s=GLANCE_S if is_brief else math.inf)

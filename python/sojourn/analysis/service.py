@@ -34,6 +34,7 @@ from sojourn.analysis.findings import (
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import load_share, percentile
+from sojourn.host import shared
 from sojourn.places.place import EMULATED
 from sojourn.plan import evidence
 from sojourn.plan import questions as plan_questions
@@ -47,6 +48,8 @@ from sojourn.services.kind import RUNS_ON
 from sojourn.spec import MaxRps, ServiceSpec
 
 TAIL = 0.99  # judged where there is no target
+#: What a placement may share that no other number of the run shows.
+AGAINST = (shared.UNLIKE, shared.UNBALANCED)
 NOT_RESTARTED = "never restarted: what differs from one start to the next is not in the intervals"
 
 
@@ -208,6 +211,7 @@ def _circumstances(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield "the virtual machine was emulated (TCG): times are a translator's, not a guest's"
     if RUNS_ON in facts:
         yield NOT_RESTARTED
+    yield from (f"{one.what}: {one.effect}" for one in AGAINST if one.what in facts)
 
 
 def _doubts(stands: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,10 +13,15 @@ from sojourn.analysis.data import StudyData
 from sojourn.analysis.findings import Findings, ServiceFinding, State
 from sojourn.analysis.section import Section
 from sojourn.analysis.words import worst
+from sojourn.host.shared import KINDS_OF_CPU
 from sojourn.plan import questions as planned
 from sojourn.plan.left_out import GIVEN_UP, SKIPPED
+from sojourn.plan.setting import NEIGHBOUR
+from sojourn.plan.traced import NOBODY
 from sojourn.spec import ServiceSpec
 
+_KIND = re.compile(r"of kind (\d+)")
+GROUPS = "groups"  # of a run's facts
 NAMED_MAX = 3  # combinations in the answer; the report has all
 
 
@@ -46,11 +52,12 @@ def study(given: StudyData) -> Findings:
     said += [factor.sentence for factor in effects]
     said += _headlines(services, [*map(service.headline, services, workers)])
     said += [section.headline for section in sections.values() if not section.leads]
-    said += [_missing(given)]
+    said += [_grouped(given, services), _missing(given)]
     verdicts = [s.verdict for s in services]
     verdicts += [section.verdict for section in sections.values() if section.verdict]
     reasons = [f"{s.service}: {reason}" for s in services for reason in s.reasons]
     reasons += [reason for section in sections.values() for reason in section.reasons]
+    reasons += unlike_cpus(services)
     found = Findings(
         study=given.study.name,
         question=given.study.question,
@@ -131,6 +138,40 @@ def _under(titles: Sequence[str], of: int, said: str) -> str:
     elif len(titles) > NAMED_MAX:
         under = f"Under {len(titles)} of {of} combinations"
     return f"{under}: {said[0].lower()}{said[1:]}"
+
+
+def _grouped(given: StudyData, services: Sequence[ServiceFinding]) -> str:
+    """How tasks were grouped, of a study about what others do to a service; "" of any other."""
+    study = given.study
+    is_beside = study.neighbour != NOBODY or NEIGHBOUR in study.factors or GROUPS in study.factors
+    rows = dict.fromkeys(dict(one.setup).get(GROUPS, "") for one in services)
+    texts = [text for text in rows if text]
+    if not (is_beside and texts):
+        return ""
+    return f"Grouping of the tasks: {' · '.join(texts)}."
+
+
+def unlike_cpus(services: Sequence[ServiceFinding]) -> list[str]:
+    """That combinations of a service ran on CPUs of unlike kinds, by what their runs noted."""
+    kinds: dict[str, dict[str, None]] = defaultdict(dict)
+    for found in services:
+        kinds[found.label][dict(found.setup).get(KINDS_OF_CPU, "")] = None
+    return [
+        f"{label}: combinations ran on unlike CPUs, so a difference between them may be that of "
+        f"the CPUs: {'; or '.join(filter(None, of))}"
+        for label, of in kinds.items()
+        if len({_ranks(one) for one in of}) > 1
+    ]
+
+
+def _ranks(kinds: str) -> frozenset[tuple[str, str]]:
+    """Who had which kinds, of a text such as `server: 2 of kind 0 (1024 of 1024); client: …`.
+
+    >>> sorted(_ranks("server: 2 of kind 0, 1 of kind 2; client: 1 of kind 1"))
+    [('client', '1'), ('server', '0'), ('server', '2')]
+    """
+    both = (part.partition(": ") for part in kinds.split("; "))
+    return frozenset((who, kind) for who, _, of in both for kind in _KIND.findall(of))
 
 
 def _missing(given: StudyData) -> str:

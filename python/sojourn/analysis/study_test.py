@@ -15,11 +15,12 @@ from sojourn.analysis.findings import CheckRow, Estimate, Findings, LoadPoint
 from sojourn.analysis.questions import check
 from sojourn.analysis.questions.check import rows_of
 from sojourn.analysis.service import headline
-from sojourn.analysis.study import study
+from sojourn.analysis.study import GROUPS, study, unlike_cpus
 from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run_study, study_of
 from sojourn.analysis.times import merge
 from sojourn.analysis.traced_findings import Breakdown
 from sojourn.analysis.words import worst
+from sojourn.host import shared
 from sojourn.plan.points import Phase, Verdict
 
 LATE = "the client was late: 91 % timely, 97.5 % needed"
@@ -254,3 +255,42 @@ def test_the_path_is_that_of_the_constant_service_or_each_system_s_own() -> None
     assert truth is not None
     assert own.theory_ns == pytest.approx(100_000 + oracle.path(truth, alone.of("mm1")).ns)
     assert "all 3 comparisons" in " ".join(own.reasons)
+
+
+def having(given: StudyData, *rows: tuple[str, str]) -> StudyData:
+    return replace(given, setups={one.label: rows for one in given.study.services})
+
+
+def test_a_server_on_unlike_cpus_is_named_in_the_reasons(played: StudyData) -> None:
+    of = (shared.KINDS_OF_CPU, "server: 1 of kind 0, 2 of kind 1; client: 1 of kind 1")
+    unlike = (shared.UNLIKE.what, shared.UNLIKE.effect)
+    mixed = study(having(played, of, unlike))
+    assert any(shared.UNLIKE.what in reason for reason in mixed.reasons)
+    assert not any("unlike" in reason for reason in study(having(played, of)).reasons)
+
+
+def test_combinations_on_cpus_of_other_kinds_are_named_as_such(found: Findings) -> None:
+    def of(*kinds: str) -> list[str]:
+        setups = [((shared.KINDS_OF_CPU, kind),) if kind else () for kind in kinds]
+        return unlike_cpus([replace(found.services[0], setup=one) for one in setups])
+
+    fast = "server: 2 of kind 0 (1024 of 1024); client: 1 of kind 0 (1024 of 1024)"
+    more = "server: 4 of kind 0 (1024 of 1024); client: 1 of kind 0 (1024 of 1024)"
+    slow = "server: 4 of kind 1 (718 of 1024); client: 1 of kind 1 (718 of 1024)"
+    apart = "server: 4 of kind 0 (1024 of 1024); client: 1 of kind 1 (718 of 1024)"
+    assert of(fast, more) == of("", "") == []
+    for other in (slow, apart):
+        (reason,) = of(fast, other)
+        assert reason.startswith("memcached: combinations ran on unlike CPUs")
+        assert other in reason
+
+
+@pytest.mark.parametrize(("neighbour", "is_told"), [("none", False), ("spin:server", True)])
+def test_the_answer_about_neighbours_names_the_grouping(
+    played: StudyData, neighbour: str, *, is_told: bool
+) -> None:
+    row = (GROUPS, "own; the scheduler groups the service by control group")
+    given = having(played, row)
+    beside = replace(given, study=given.study.model_copy(update={"neighbour": neighbour}))
+    said = f"Grouping of the tasks: {row[1]}."
+    assert (said in study(beside).answer) is is_told

@@ -15,7 +15,8 @@ from sojourn.host.company import apart
 from sojourn.host.doctor import doctor
 from sojourn.host.facts import Facts, manifest, read
 from sojourn.host.finding import Finding, Report
-from sojourn.host.placement import Placement, Shared, place
+from sojourn.host.placement import Placement, place
+from sojourn.host.shared import Shared
 
 __all__ = [
     "Ability",

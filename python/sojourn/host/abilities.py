@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.host.facts import Facts
+from sojourn.host.writable import AS_ROOT, ON_HOST
 from sojourn.install import vm
 
 
@@ -39,7 +40,6 @@ class _Need:
     needs: Callable[[Facts], tuple[tuple[bool, str, str], ...]]
 
 
-AS_ROOT = "run as root (sudo)"
 TUN = Path("/dev/net/tun")
 
 
@@ -47,6 +47,14 @@ def _program(name: str, fix: str) -> tuple[bool, str, str]:
     return programs.maybe(name) is not None, f"program {name}", fix
 
 
+def _open(facts: Facts, folder: str) -> tuple[bool, str, str]:
+    """That a folder of the kernel's is not on a mount that is read-only."""
+    is_open = folder not in facts.rights.read_only
+    return is_open, f"write access to {folder} (it is mounted read-only)", ON_HOST
+
+
+GROUPS = "CPU and memory shares (cgroup)"
+CGROUP, CPUS = "/sys/fs/cgroup", "/sys"
 NEEDS: tuple[_Need, ...] = (
     _Need(
         name="latency against load",
@@ -105,13 +113,15 @@ NEEDS: tuple[_Need, ...] = (
                 "its mount",
                 "sudo mount -t resctrl resctrl /sys/fs/resctrl",
             ),
+            _open(f, "/sys/fs/resctrl"),
             (f.rights.is_root, "the right to write to it", AS_ROOT),
         ),
     ),
     _Need(
-        name="CPU and memory shares (cgroup)",
+        name=GROUPS,
         needs=lambda f: (
             (f.cgroup.version > 0, "control groups", "mount -t cgroup2 none /sys/fs/cgroup"),
+            _open(f, CGROUP),
             (f.rights.is_root, "the right to make groups", AS_ROOT),
         ),
     ),
@@ -127,6 +137,7 @@ NEEDS: tuple[_Need, ...] = (
         name="containers",
         needs=lambda f: (
             (f.cgroup.version > 0, "control groups", "mount -t cgroup2 none /sys/fs/cgroup"),
+            _open(f, CGROUP),
             (f.rights.is_root and f.rights.may("sys_admin"), "CAP_SYS_ADMIN", AS_ROOT),
         ),
     ),
@@ -148,6 +159,7 @@ NEEDS: tuple[_Need, ...] = (
         name="frequency",
         needs=lambda f: (
             (bool(f.power.driver), "cpufreq", "bare metal: hypervisors keep it for themselves"),
+            _open(f, CPUS),
             (f.rights.is_root, "the right to set it", AS_ROOT),
         ),
     ),
@@ -155,6 +167,7 @@ NEEDS: tuple[_Need, ...] = (
         name="idle states",
         needs=lambda f: (
             (bool(f.power.idle_states), "cpuidle", "bare metal: hypervisors keep it"),
+            _open(f, CPUS),
             (f.rights.is_root, "the right to set them", AS_ROOT),
         ),
     ),

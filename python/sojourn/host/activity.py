@@ -5,10 +5,11 @@ Steal is read twice with a pause between, because the sum since boot says little
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
-from sojourn.host.tree import Tree
+from sojourn.host.tree import Tree, as_int
 
 STEAL = 7  # field of /proc/stat after the name (proc(5)): user nice system idle iowait irq softirq
 FIELDS = 8  # guest time is part of user time already
@@ -56,9 +57,8 @@ def read(tree: Tree, sample_s: float) -> Activity:
     sampled_s = time.monotonic() - started if tree.is_live else 0.0
     after, used_after = cpu_ticks(tree), _processes(tree)
     delta = tuple(b - a for a, b in zip(before, after, strict=True))
-    load = (tree.text("/proc/loadavg") or "").split()
     return Activity(
-        load_1min=float(load[0]) if load else None,
+        load_1min=_load(tree),
         steal_share_boot=_share(after, after[STEAL]),
         steal_share_now=_share(delta, delta[STEAL]),
         busy_share_now=_share(delta, sum(delta[:3]) + sum(delta[5:7])),
@@ -68,13 +68,22 @@ def read(tree: Tree, sample_s: float) -> Activity:
     )
 
 
+def _load(tree: Tree) -> float | None:
+    words = (tree.text("/proc/loadavg") or "").split()
+    try:
+        load = float(words[0]) if words else None
+    except ValueError:
+        return None
+    return load if load is not None and math.isfinite(load) else None
+
+
 def cpu_ticks(tree: Tree, cpu: int | None = None) -> tuple[int, ...]:
     """Time of all CPUs, or of one, by kind, in ticks; zeros if it cannot be read."""
     name = "cpu" if cpu is None else f"cpu{cpu}"
     for line in (tree.text("/proc/stat") or "").splitlines():
         words = line.split()
         if words and words[0] == name:
-            numbers = [int(word) for word in words[1 : FIELDS + 1]]
+            numbers = [as_int(word) or 0 for word in words[1 : FIELDS + 1]]
             return tuple(numbers + [0] * (FIELDS - len(numbers)))
     return (0,) * FIELDS
 
@@ -91,8 +100,9 @@ def _processes(tree: Tree) -> dict[tuple[int, str], int]:
         text = tree.text(f"/proc/{entry}/stat") if entry.isdigit() else None
         if text:
             head, _, tail = text.rpartition(")")
-            fields = tail.split()
-            found[int(entry), head.partition("(")[2]] = int(fields[11]) + int(fields[12])
+            user, system = (as_int(word) for word in (*tail.split()[11:13], None, None)[:2])
+            if user is not None and system is not None:
+                found[int(entry), head.partition("(")[2]] = user + system
     return found
 
 

@@ -65,8 +65,9 @@ def _groups(tree: Tree, pid: int | None) -> dict[str, str]:
     """Controller to group; version 2 has no controller's name."""
     groups = {}
     for line in (tree.text(f"/proc/{pid or 'self'}/cgroup") or "").splitlines():
-        _, names, path = line.split(":", 2)
-        groups.update(dict.fromkeys(names.split(","), path))
+        _, names, path = [*line.split(":", 2), "", ""][:3]
+        if path:
+            groups.update(dict.fromkeys(names.split(","), path))
     return groups
 
 

@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from sojourn.host.abilities import abilities
+from sojourn.host import doctor_cpus as cpus
+from sojourn.host.abilities import GROUPS, abilities
 from sojourn.host.culprits import Sight
 from sojourn.host.facts import Facts
 from sojourn.host.finding import SOME_NOISE, Finding, Report
-from sojourn.host.placement import ONE_CORE, ONE_CPU, place
-from sojourn.host.tree import cpu_text
+from sojourn.host.kernel import UNKNOWN
+from sojourn.host.writable import ON_HOST
 from sojourn.visible import in_line
 
 NOISY = 50
 LOOK_S = 3.0  # how long doctor watches the CPUs that a service would get
 SCORE_MAX = 100
 STEAL_SHARE_MIN = 0.001  # 1 ms a second: the size of memcached's QoS bound (C4)
-EXIT_US_MAX = 10  # an idle state that wakes slower is seen in a 100-us latency (L8)
 OPEN_FILES_MIN = 4096
 SOMAXCONN_MIN = 1024
-GOOD_CLOCKS = ("tsc", "arch_sys_counter", "timebase", "riscv_clocksource")
+#: Read without a system call: x86, Arm, POWER, RISC-V, s390, LoongArch, sparc.
+GOOD_CLOCKS = ("tsc", "arch_sys_counter", "timebase", "riscv_clocksource", "tod", "Constant",
+               "stick")  # fmt: skip
+X86_CLOCKS = {"hpet", "acpi_pm", "pit"}
 
 
 Check: TypeAlias = Callable[[Facts], Iterator[Finding]]
@@ -76,66 +79,17 @@ def steal(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def few_cpus(facts: Facts) -> Iterator[Finding]:
-    """What server, client and lab have to share."""
-    points = {ONE_CPU: 45, ONE_CORE: 35}
-    for shared in place(facts.topology).shared:
+def read_only(facts: Facts) -> Iterator[Finding]:
+    """Folders of the kernel's that nobody can write, as in most containers."""
+    closed = facts.rights.read_only
+    if closed:
         yield Finding(
-            name="cpus",
-            what=shared.what,
-            effect=shared.effect,
-            mend="use a machine with 4 or more cores",
-            points=points.get(shared, 10),
-        )
-
-
-def quota(facts: Facts) -> Iterator[Finding]:
-    """CPU bandwidth control stops the whole group when its quota is used up."""
-    cpus, limit = len(facts.topology.allowed), facts.cgroup.cpu_quota
-    if limit is not None and limit < cpus:
-        yield Finding(
-            name="quota",
-            what=f"the control group may use {limit:g} of {cpus} CPUs",
-            effect="server and client are stopped together for up to 100 ms when it is used up",
-            mend="lift cpu.max, or start the container without --cpus",
-            points=30,
-        )
-
-
-def frequency(facts: Facts) -> Iterator[Finding]:
-    """CPUs that change their speed with the load."""
-    slow = [governor for governor in facts.power.governors if governor != "performance"]
-    if slow:
-        yield Finding(
-            name="governor",
-            what=f"frequency governor {', '.join(slow)} ({facts.power.driver})",
-            effect="service takes longer at low load, and jumps when the frequency changes (L8)",
-            mend="sudo cpupower frequency-set -g performance",
-            points=15,
-        )
-    if facts.power.turbo:
-        intel = facts.power.driver.startswith("intel")
-        path = "intel_pstate/no_turbo" if intel else "cpufreq/boost"
-        yield Finding(
-            name="turbo",
-            what="turbo is on",
-            effect="speed depends on temperature and on what other cores do",
-            mend=f"echo {int(intel)} | sudo tee /sys/devices/system/cpu/{path}",
-            points=8,
-        )
-
-
-def idle(facts: Facts) -> Iterator[Finding]:
-    """Idle states from which a CPU wakes slowly."""
-    deep = [s for s in facts.power.idle_states if s.enabled and s.exit_us > EXIT_US_MAX]
-    if deep:
-        names = ", ".join(f"{state.name} ({state.exit_us} us)" for state in deep)
-        yield Finding(
-            name="idle states",
-            what=f"CPUs may sleep deeply: {names}",
-            effect="the first request after a pause waits for the wake-up; latency falls with load",
-            mend=f"sudo cpupower idle-set -D {EXIT_US_MAX}",
-            points=12,
+            name="read-only",
+            what=f"{', '.join(closed)} mounted read-only",
+            effect="knobs that write there cannot be turned, and what is advised here for files "
+            "below has to be done outside",
+            mend=ON_HOST,
+            points=0,
         )
 
 
@@ -169,16 +123,30 @@ def memory(facts: Facts) -> Iterator[Finding]:
 
 def clock(facts: Facts) -> Iterator[Finding]:
     """A clock that is read by a system call costs on every request."""
-    if facts.kernel.clocksource not in (*GOOD_CLOCKS, "kvm-clock", "hyperv_clocksource_tsc_page"):
-        can = "tsc" in facts.kernel.clocksources
-        path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    now = facts.kernel.clocksource
+    if now in {*GOOD_CLOCKS, "kvm-clock", "hyperv_clocksource_tsc_page"}:
+        return
+    if now == UNKNOWN:
         yield Finding(
             name="clock",
-            what=f"clock source is {facts.kernel.clocksource}",
-            effect="reading the time is a system call: hundreds of ns on every mark",
-            mend=f"echo tsc | sudo tee {path}" if can else "boot with tsc=reliable",
-            points=12,
+            what="the clock source cannot be read (/sys is missing or hidden)",
+            effect="if reading the time is a system call, every mark costs hundreds of ns",
+            mend="mount -t sysfs none /sys, or look on the host",
+            points=0,
         )
+        return
+    better = next((one for one in GOOD_CLOCKS if one in facts.kernel.clocksources), "")
+    path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    mend = f"echo {better} | sudo tee {path}" if better else ""
+    if not better and {now, *facts.kernel.clocksources} & X86_CLOCKS:
+        mend = "boot with tsc=reliable"
+    yield Finding(
+        name="clock",
+        what=f"clock source is {now}",
+        effect="reading the time is a system call: hundreds of ns on every mark",
+        mend=mend or "use a machine whose CPUs have a clock of their own that the kernel trusts",
+        points=12,
+    )
 
 
 def interrupts(facts: Facts) -> Iterator[Finding]:
@@ -220,6 +188,24 @@ def others(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def groups(facts: Facts) -> Iterator[Finding]:
+    """How the scheduler groups what runs: something to know of every result about neighbours."""
+    now = facts.grouping
+    able = next(one for one in abilities(facts) if one.name == GROUPS)
+    runs = "runs put service, client and neighbours into a control group each"
+    if able.missing:
+        runs = f"runs leave that as it is, because {able.missing} is missing"
+    yield Finding(
+        name="groups",
+        what=f"the scheduler groups programs that are started here by {now.by}; {runs}",
+        effect="tasks share a CPU group by group, so it decides who waits for whom: the same "
+        "neighbour can cost the tail a factor of 40 more or less",
+        mend=f"{able.mend + ', or g' if able.missing else 'g'}ive a study another groups than "
+        '"own": "session", "shared" or "nested"',
+        points=0,
+    )
+
+
 def limits(facts: Facts) -> Iterator[Finding]:
     """Limits that a study with many connections meets."""
     hard = facts.rights.open_files_max
@@ -241,19 +227,6 @@ def limits(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def hyper_threads(facts: Facts) -> Iterator[Finding]:
-    """Siblings that share a core."""
-    if any(len(cpu.siblings) > 1 for cpu in facts.topology.cpus):
-        yield Finding(
-            name="hyper-threads",
-            what="cores have hyper-threads",
-            effect="what runs on a server's sibling slows the server; the lab leaves those of its "
-            f"server idle (CPU {cpu_text(place(facts.topology).server)}), others may not",
-            mend="echo off | sudo tee /sys/devices/system/cpu/smt/control",
-            points=3,
-        )
-
-
 def virtual(facts: Facts) -> Iterator[Finding]:
     """A virtual machine hides its neighbours."""
     if facts.kernel.hypervisor:
@@ -269,16 +242,21 @@ def virtual(facts: Facts) -> Iterator[Finding]:
 
 CHECKS: tuple[Check, ...] = (
     steal,
-    few_cpus,
-    quota,
-    frequency,
-    idle,
+    cpus.few_cpus,
+    cpus.unlike_cpus,
+    cpus.isolated,
+    cpus.limited,
+    read_only,
+    cpus.quota,
+    cpus.frequency,
+    cpus.idle,
     memory,
     clock,
     interrupts,
     pacing,
     others,
-    hyper_threads,
+    cpus.hyper_threads,
     virtual,
+    groups,
     limits,
 )

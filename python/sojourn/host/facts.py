@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.host import activity, cgroups, kernel, memory, network, power, rights, tools, topology
+from sojourn.host import (
+    activity,
+    cgroups,
+    grouping,
+    kernel,
+    memory,
+    network,
+    power,
+    rights,
+    tools,
+    topology,
+)
 from sojourn.host.activity import Activity
 from sojourn.host.cgroups import Cgroup
+from sojourn.host.grouping import Grouping
 from sojourn.host.kernel import Kernel
 from sojourn.host.memory import Memory
 from sojourn.host.network import Network
@@ -31,6 +43,7 @@ class Facts:
         root: "/" for this machine; else the fake it was read from.
         name: of the machine in the network; results are kept by it.
         tools: (program or library, version).
+        grouping: how the scheduler groups the lab, and what it starts if nothing is done about it.
         commit: of the checkout, "+" if it was changed; "" if there is none.
     """
 
@@ -46,6 +59,7 @@ class Facts:
     activity: Activity
     tools: tuple[tuple[str, str], ...]
     commit: str
+    grouping: Grouping
 
 
 def read(root: Path = Path("/"), *, sample_s: float = SAMPLE_S) -> Facts:
@@ -64,13 +78,14 @@ def read(root: Path = Path("/"), *, sample_s: float = SAMPLE_S) -> Facts:
         topology=cpus,
         memory=memory.read(tree, group),
         kernel=kernel.read(tree),
-        power=power.read(tree, cpus.allowed),
+        power=power.read(tree, tuple(cpu.id for cpu in cpus.usable)),
         cgroup=group,
         network=network.read(tree),
         rights=rights.read(tree),
         activity=activity.read(tree, sample_s),
         tools=tools.versions() if tree.is_live else (),
         commit=tools.checkout() if tree.is_live else "",
+        grouping=grouping.read(tree),
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sojourn.host import model
 from sojourn.host.tree import Tree
 
 CLOCK = "/sys/devices/system/clocksource/clocksource0"
+UNKNOWN = "unknown"  # no file tells
 VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
 
 
@@ -42,10 +44,10 @@ def read(tree: Tree) -> Kernel:
         version=tree.text("/proc/sys/kernel/version") or "",
         system=_system(tree),
         cmdline=tree.text("/proc/cmdline") or "",
-        clocksource=tree.text(f"{CLOCK}/current_clocksource") or "unknown",
+        clocksource=tree.text(f"{CLOCK}/current_clocksource") or UNKNOWN,
         clocksources=tuple((tree.text(f"{CLOCK}/available_clocksource") or "").split()),
         mitigations=tuple((n, tree.text(f"{VULNERABILITIES}/{n}") or "") for n in names),
-        hypervisor=_hypervisor(tree),
+        hypervisor=model.hypervisor(tree),
         preemption=_preemption(tree),
         sched_ext=tree.exists("/sys/kernel/sched_ext/state"),
     )
@@ -56,21 +58,6 @@ def _system(tree: Tree) -> str:
         if line.startswith("PRETTY_NAME="):
             return line.partition("=")[2].strip('"')
     return "unknown"
-
-
-def _hypervisor(tree: Tree) -> str:
-    """Name the hypervisor. The CPU's own flag is what tells; the rest only gives a name."""
-    flags = tree.table("/proc/cpuinfo").get("flags", "").split()
-    name = tree.text("/sys/hypervisor/type")
-    vendor = tree.text("/sys/class/dmi/id/sys_vendor") or ""
-    known = ("QEMU", "Amazon EC2", "Google", "Microsoft", "VMware", "innotek", "Xen")
-    named = next((k for k in known if k in vendor), "")
-    if "hypervisor" in flags:
-        clocks = tree.text(f"{CLOCK}/available_clocksource") or ""
-        by_clock = {"kvm-clock": "KVM", "hyperv": "Hyper-V", "xen": "Xen"}
-        from_clock = next((v for k, v in by_clock.items() if k in clocks), "")
-        return name or named or from_clock or "unknown"
-    return name or ("QEMU" if named == "QEMU" else "")
 
 
 def _preemption(tree: Tree) -> str:

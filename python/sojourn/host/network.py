@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.host.tree import Tree, mask_is_set
+from sojourn.host.tree import Tree, as_int, mask_is_set
 
 CORE = "/proc/sys/net/core"
 
@@ -44,8 +44,8 @@ def read(tree: Tree) -> Network:
         busy_read_us=tree.number(f"{CORE}/busy_read"),
         somaxconn=tree.number(f"{CORE}/somaxconn"),
         netdev_backlog=tree.number(f"{CORE}/netdev_max_backlog"),
-        port_first=int(ports[0]) if ports else None,
-        port_last=int(ports[-1]) if ports else None,
+        port_first=as_int(ports[0]) if ports else None,
+        port_last=as_int(ports[-1]) if ports else None,
         congestion=tree.text("/proc/sys/net/ipv4/tcp_congestion_control") or "",
     )
 

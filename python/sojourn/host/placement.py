@@ -3,6 +3,7 @@
 The rules, in order of weight:
 
 1. A server thread has a physical core to itself: one logical CPU per core, the sibling idle (C3).
+   All of them are of one kind, the most capable that has as many, and isolated where so many are.
 2. The client is on no server CPU and on no sibling of one: it would take the server's cycles.
 3. The lab and the machine's own business get the lowest CPU's core: most interrupts land there.
 4. Server and client are on one NUMA node where they fit. On loopback the client's CPU runs the
@@ -17,22 +18,28 @@ told from the server's own latency.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias
 
 from sojourn.errors import HostFault
+from sojourn.host import unlike
+from sojourn.host.shared import (
+    CLIENT_WITH_LAB,
+    ELSEWHERE,
+    FAR_CLIENT,
+    LAB_ON_SIBLING,
+    NOT_OURS,
+    ONE_CORE,
+    ONE_CPU,
+    TOLD,
+    TWO_NODES,
+    UNBALANCED,
+    Shared,
+)
 from sojourn.host.topology import Cpu, Topology
 from sojourn.host.tree import cpu_text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """Something that two parties share, and what that does to the numbers."""
-
-    what: str
-    effect: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +50,7 @@ class Placement:
         server, client, housekeeping: logical CPUs, ascending; no server: it is not known where.
         client_wait: "spin" if the client may keep its CPUs busy, else "sleep".
         shared: what is shared, worst first; empty on a machine with CPUs enough.
+        kinds: of CPUs, of server and client, for people; "" where all CPUs are alike.
     """
 
     server: tuple[int, ...]
@@ -50,6 +58,7 @@ class Placement:
     housekeeping: tuple[int, ...]
     client_wait: str
     shared: tuple[Shared, ...]
+    kinds: str = ""
 
     @property
     def text(self) -> str:
@@ -63,60 +72,43 @@ class Placement:
 
 Core: TypeAlias = tuple[Cpu, ...]
 
-ONE_CPU = Shared(
-    what="server, client and lab share one CPU",
-    effect="latency contains the client's own work and the scheduler's choices, and peak load is "
-    "that of server and client together: compare runs on this machine only",
-)
-ONE_CORE = Shared(
-    what="server and client are hyper-threads of one core",
-    effect="the client takes execution units and cache from the server: latency is higher and peak "
-    "load lower than the server's own, by up to a half",
-)
-CLIENT_WITH_LAB = Shared(
-    what="client and lab share a CPU",
-    effect="when the lab or the machine's own tasks run, the client stops: logged as an outage and "
-    "excluded; where half of the requests had to be excluded the point is unknown",
-)
-LAB_ON_SIBLING = Shared(
-    what="the lab runs on the client's hyper-thread sibling",
-    effect="send lag rises a little while the lab works; it is reported with every point",
-)
-TWO_NODES = Shared(
-    what="server threads lie on more than one NUMA node",
-    effect="some memory is remote for every thread: latency depends on which thread serves",
-)
-FAR_CLIENT = Shared(
-    what="the client is on another NUMA node than the server",
-    effect="loopback's receive path runs remotely: about a microsecond more on every request",
-)
 
-
-def place(topology: Topology, *, threads: int = 7, clients: int = 1) -> Placement:
+def place(
+    topology: Topology, *, threads: int = 7, clients: int = 1, widest: tuple[int, int] = (0, 0)
+) -> Placement:
     """Choose CPUs by affinity.
 
     Args:
         topology: of this machine.
         threads: CPUs the server would like; C4 has 7.
         clients: CPUs the client would like.
+        widest: most (threads, clients) that any run of the study has: all of its runs get CPUs of
+            the kinds that these need, because runs on unlike CPUs cannot be compared.
     """
     cores = _cores(topology)
     if len(cores) == 1:
         return _on_one_core(cores[0])
     if len(cores) == 2:  # the last rule that can be kept: a core each
-        return _on_two_cores(cores)
-    return _on_many(cores, threads, clients)
+        return labelled(_on_two_cores(cores), topology)
+    return labelled(_on_many(cores, threads, clients, widest), topology)
 
 
-NOT_OURS = Shared(
-    what="the service may run on the CPUs of the client or the lab, and is not pinned by the lab",
-    effect="latency contains their work and the scheduler's choices; `taskset -p` on the service "
-    "keeps it to CPUs of its own",
-)
-ELSEWHERE = Shared(
-    what="where the service runs cannot be seen from here",
-    effect="who else uses its CPUs is not known; latency contains the network between",
-)
+def labelled(where: Placement, topology: Topology) -> Placement:
+    """The same with what is to be said of CPUs that are not alike, as they are now."""
+    kept = tuple(one for one in where.shared if one not in unlike.LABELS)
+    return replace(
+        where,
+        shared=(*kept, *unlike.labels(where.server, where.client, topology)),
+        kinds=unlike.text(where.server, where.client, topology),
+    )
+
+
+def unpinned(where: Placement, topology: Topology) -> Placement:
+    """The same for a service whose threads nobody pins: isolated CPUs are one CPU to it."""
+    isolated = {cpu.id for cpu in topology.cpus if cpu.is_isolated}
+    if len(where.server) < 2 or isolated.isdisjoint(where.server):
+        return where
+    return replace(where, shared=(UNBALANCED, *where.shared))
 
 
 def joined(where: Placement, its: tuple[int, ...], usable: Collection[int]) -> Placement:
@@ -131,13 +123,6 @@ def joined(where: Placement, its: tuple[int, ...], usable: Collection[int]) -> P
         return replace(where, server=(), shared=(ELSEWHERE,))
     found = confine(where, its, usable)
     return replace(found, shared=tuple(NOT_OURS if one is TOLD else one for one in found.shared))
-
-
-TOLD = Shared(
-    what="the study puts the server where the client or the lab runs",
-    effect="latency contains their work and the scheduler's choices: compare such runs with each "
-    "other only",
-)
 
 
 def confine(where: Placement, server: tuple[int, ...], usable: Collection[int]) -> Placement:
@@ -220,7 +205,7 @@ def _on_one_core(core: Core) -> Placement:
 
 
 def _on_two_cores(cores: tuple[Core, ...]) -> Placement:
-    first, second = cores
+    first, second = sorted(cores, key=lambda core: (-_kind(core), core[0].is_isolated))
     has_sibling = len(first) > 1
     far = () if first[0].node == second[0].node else (FAR_CLIENT,)
     return Placement(
@@ -232,14 +217,24 @@ def _on_two_cores(cores: tuple[Core, ...]) -> Placement:
     )
 
 
-def _on_many(cores: tuple[Core, ...], threads: int, clients: int) -> Placement:
-    house, free = cores[0], list(cores[1:])
+def _on_many(
+    cores: tuple[Core, ...], threads: int, clients: int, widest: tuple[int, int]
+) -> Placement:
+    house = next((core for core in cores if not core[0].is_isolated), cores[0])
+    free = [core for core in cores if core is not house]
     clients = max(1, min(clients, len(free) - 1))
     threads = max(1, min(threads, len(free) - clients))
-    free = _nearest_first(free, threads + clients)
-    server, rest = free[:threads], free[threads:]
+    most = max(threads, min(widest[0], len(free) - clients))
+    pool = _alike(free, most)
+    is_shared = len(pool) >= most + max(clients, widest[1])
+    server = _nearest_first(pool, threads + clients if is_shared else threads)[:threads]
     nodes = {core[0].node for core in server}
-    rest.sort(key=lambda core: (core[0].node not in nodes, core[0].id))
+    rest = [core for core in free if core not in server]
+    spared = () if is_shared else pool  # so that the client's kind is that of the widest run
+    rest.sort(key=lambda core: (
+        core in spared, _kind(core) != _kind(server[0]), _kind(core),
+        core[0].node not in nodes, not core[0].is_isolated, core[0].id,
+    ))  # fmt: skip
     client = rest[:clients]
     shared = []
     if len(nodes) > 1:
@@ -255,16 +250,33 @@ def _on_many(cores: tuple[Core, ...], threads: int, clients: int) -> Placement:
     )
 
 
+def _kind(core: Core) -> int:
+    return core[0].capacity.kind
+
+
+def _alike(free: Sequence[Core], wanted: int) -> list[Core]:
+    """Cores for a server: of one kind, the most capable that has as many; isolated ones likewise.
+
+    Where no kind has as many, all of them, the most capable first.
+    """
+    kinds = sorted({_kind(core) for core in free})
+    each = ([core for core in free if _kind(core) == kind] for kind in kinds)
+    pool = next((cores for cores in each if len(cores) >= wanted), list(free))
+    isolated = [core for core in pool if core[0].is_isolated]
+    return isolated if len(isolated) >= wanted else pool
+
+
 def _nearest_first(free: list[Core], wanted: int) -> list[Core]:
-    """Order cores so that the first `wanted` lie on as few nodes as can be."""
+    """Order cores so that the first `wanted` lie on as few nodes as can be, capable ones first."""
     size = {core[0].node: 0 for core in free}
     for core in free:
         size[core[0].node] += 1
 
-    def rank(core: Core) -> tuple[bool, int, int, int]:
+    def rank(core: Core) -> tuple[int, bool, int, int, bool, int]:
         node = core[0].node
         is_short = size[node] < wanted
         # Among nodes that hold everything the lowest; among those that do not the largest.
-        return (is_short, -size[node] if is_short else 0, node, core[0].id)
+        order = (is_short, -size[node] if is_short else 0, node)
+        return (_kind(core), *order, not core[0].is_isolated, core[0].id)
 
     return sorted(free, key=rank)

@@ -6,44 +6,46 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import HostFault
-from sojourn.host import company, placement, topology
+from sojourn.host import company, placement, shared, topology
 from sojourn.host.placement import Placement
 from sojourn.host.tree import Tree
 
 Host = Callable[[str], Path]
 
 
-def placed(root: Path, **wishes: int) -> tuple[topology.Topology, Placement]:
+def placed(
+    root: Path, *, threads: int = 7, clients: int = 1
+) -> tuple[topology.Topology, Placement]:
     seen = topology.read(Tree(root))
-    return seen, placement.place(seen, **wishes)
+    return seen, placement.place(seen, threads=threads, clients=clients)
 
 
 def test_one_cpu_is_shared_by_all_and_says_so(fake_host: Host) -> None:
     _, got = placed(fake_host("one_cpu"))
     assert got.server == got.client == got.housekeeping == (0,)
     assert got.client_wait == "sleep"
-    assert got.shared == (placement.ONE_CPU,)
+    assert got.shared == (shared.ONE_CPU,)
 
 
 def test_two_cores_put_the_lab_with_the_client(fake_host: Host) -> None:
     _, got = placed(fake_host("two_cpus"))
     assert (got.server, got.client, got.housekeeping) == ((1,), (0,), (0,))
     assert got.client_wait == "spin"
-    assert got.shared == (placement.CLIENT_WITH_LAB,)
+    assert got.shared == (shared.CLIENT_WITH_LAB,)
 
 
 def test_a_client_on_the_servers_sibling_does_not_spin(fake_host: Host) -> None:
     _, got = placed(fake_host("two_siblings"))
     assert set(got.server).isdisjoint(got.client)
     assert got.client_wait == "sleep"
-    assert placement.ONE_CORE in got.shared
+    assert shared.ONE_CORE in got.shared
 
 
 def test_four_hyper_threads_leave_the_servers_sibling_idle(fake_host: Host) -> None:
     # Cores are {0, 2} and {1, 3}.
     _, got = placed(fake_host("four_smt"))
     assert (got.server, got.client, got.housekeeping) == ((1,), (0,), (2,))
-    assert got.shared == (placement.LAB_ON_SIBLING,)
+    assert got.shared == (shared.LAB_ON_SIBLING,)
 
 
 def test_a_big_server_holds_the_papers_seven_threads_on_one_node(fake_host: Host) -> None:
@@ -61,13 +63,13 @@ def test_a_client_that_does_not_fit_is_put_on_the_other_node_and_says_so(fake_ho
     node = {cpu.id: cpu.node for cpu in seen.cpus}
     assert len(got.server) == 12
     assert len({node[cpu] for cpu in got.server}) == 1
-    assert got.shared == (placement.FAR_CLIENT,)
+    assert got.shared == (shared.FAR_CLIENT,)
 
 
 def test_threads_that_no_node_holds_are_spread_and_say_so(fake_host: Host) -> None:
     _, got = placed(fake_host("small_nodes"), threads=7)
     assert len(got.server) == 7
-    assert got.shared == (placement.TWO_NODES,)
+    assert got.shared == (shared.TWO_NODES,)
 
 
 def test_only_allowed_cpus_are_used(fake_host: Host) -> None:
@@ -110,7 +112,7 @@ def test_a_server_that_is_told_to_take_every_cpu_shares_and_says_so(fake_host: H
     told = placement.confine(got, (0, 1), (0, 1))
     assert (told.server, told.client, told.housekeeping) == ((0, 1), (0,), (0,))
     assert told.client_wait == "sleep"
-    assert told.shared[0] == placement.TOLD
+    assert told.shared[0] == shared.TOLD
 
 
 def test_on_many_cpus_a_client_that_has_to_go_leaves_the_lab_alone(fake_host: Host) -> None:
@@ -120,7 +122,7 @@ def test_on_many_cpus_a_client_that_has_to_go_leaves_the_lab_alone(fake_host: Ho
     assert told.server == got.client
     assert set(told.client).isdisjoint({*told.server, *got.housekeeping})
     assert told.housekeeping == got.housekeeping
-    assert placement.TOLD not in told.shared
+    assert shared.TOLD not in told.shared
 
 
 def test_a_client_is_on_no_server_of_those_it_is_measured_beside(fake_host: Host) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.host.topology import CPU_DIR
+from sojourn.host.capacity import CPU_DIR
 from sojourn.host.tree import Tree
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.host import namespaces
+from sojourn.host import namespaces, writable
 from sojourn.host.tree import Tree, as_int
 
 #: Capabilities that the lab has a use for, by number (include/uapi/linux/capability.h).
@@ -19,6 +19,9 @@ CAPABILITIES = {
     39: "bpf",
 }
 OPEN_FILES_USUAL = 4096  # where the machine does not tell: the usual hard limit of old systems
+#: How the counters of a CPU begin, where the name goes on with its kind or number.
+PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower", "armv7_", "armv8_", "armv9_", "arm_v", "apple_",
+        "riscv_pmu", "loongarch_pmu")  # fmt: skip
 RDT_FLAGS = ("rdt_a", "cat_l3", "cat_l2", "mba", "cqm_llc", "cqm_mbm_total")
 
 
@@ -38,6 +41,7 @@ class Rights:
         rdt: resource-director features of the CPU.
         io_uring: 0 for everybody, 1 for a group, 2 for nobody; None: the kernel has no such switch.
         no_netns: what is missing for a network namespace with links, beside rights; "": nothing.
+        read_only: of the folders that the lab writes to, those that nobody can write here.
     """
 
     uid: int
@@ -52,6 +56,7 @@ class Rights:
     rdt: tuple[str, ...]
     io_uring: int | None
     no_netns: str = ""
+    read_only: tuple[str, ...] = ()
 
     @property
     def is_root(self) -> bool:
@@ -72,32 +77,35 @@ class Rights:
 def read(tree: Tree) -> Rights:
     """What this process may do here, from the tree's /proc."""
     status = tree.table("/proc/self/status")
-    mask = int(status.get("CapEff", "0"), 16)
+    mask = as_int(status.get("CapEff"), 16) or 0
     flags = set(tree.table("/proc/cpuinfo").get("flags", "").split())
     capabilities = tuple(name for bit, name in CAPABILITIES.items() if mask >> bit & 1)
     return Rights(
-        uid=int((status.get("Uid") or "0 0").split()[1]),
+        uid=as_int("".join(status.get("Uid", "").split()[1:2]) or "0") or 0,
         capabilities=capabilities,
         open_files=_open_files(tree),
         open_files_system=tree.number("/proc/sys/fs/nr_open"),
         perf_paranoid=tree.number("/proc/sys/kernel/perf_event_paranoid"),
-        has_pmu=any(
-            tree.exists(f"/sys/bus/event_source/devices/{name}")
-            for name in ("cpu", "cpu_core", "armv8_pmuv3_0")
-        ),
+        has_pmu=any(map(_is_of_cpus, tree.names("/sys/bus/event_source/devices"))),
         has_btf=tree.exists("/sys/kernel/btf/vmlinux"),
         bpf_restricted=tree.number("/proc/sys/kernel/unprivileged_bpf_disabled"),
         resctrl=_resctrl(tree),
         rdt=tuple(flag for flag in RDT_FLAGS if flag in flags),
         io_uring=tree.number("/proc/sys/kernel/io_uring_disabled"),
         no_netns=namespaces.lacking(tree, capabilities),
+        read_only=writable.closed(tree),
     )
+
+
+def _is_of_cpus(device: str) -> bool:
+    """Whether a source of events counts what CPUs do: x86, Arm, POWER, RISC-V and s390 name it."""
+    return device in {"cpu", "cpum_cf", "riscv-pmu"} or device.startswith(PMUS)
 
 
 def _open_files(tree: Tree) -> tuple[int | None, int | None]:
     for line in (tree.text("/proc/self/limits") or "").splitlines():
         if line.startswith("Max open files"):
-            words = line.removeprefix("Max open files").split()
+            words = [*line.removeprefix("Max open files").split(), "", ""]
             return as_int(words[0]), as_int(words[1])
     return None, None
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from sojourn.host import capacity, model, reach
+from sojourn.host.capacity import CPU_DIR, Capacity
 from sojourn.host.tree import Tree, as_int, cpu_list
-
-CPU_DIR = "/sys/devices/system/cpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +16,8 @@ class Cpu:
     Attributes:
         core: lowest CPU number of the physical core; siblings share it.
         siblings: all logical CPUs of that core, this one included, ascending.
+        capacity: how capable it is beside the others.
+        is_isolated: no thread is moved here or away by the kernel (`isolcpus`).
     """
 
     id: int
@@ -23,6 +25,8 @@ class Cpu:
     node: int
     core: int
     siblings: tuple[int, ...]
+    capacity: Capacity = field(default_factory=Capacity)
+    is_isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +47,9 @@ class Topology:
 
     Attributes:
         cpus: online CPUs, ascending.
-        allowed: those that affinity and cpuset let this program use.
-        isolated: taken from the scheduler by `isolcpus`.
+        allowed: those that this program runs on unless it asks for others.
+        reachable: those that it is given when it asks: a cpuset keeps it from the others.
+        isolated: taken from the scheduler by `isolcpus`: it moves no thread from one to another.
         nohz_full: without a timer tick while one task runs.
         smt: "on", "off", "notsupported", … as the kernel says.
         node_bytes: (NUMA node, its memory in bytes).
@@ -58,11 +63,31 @@ class Topology:
     smt: str
     node_bytes: tuple[tuple[int, int | None], ...]
     caches: tuple[Cache, ...]
+    reachable: tuple[int, ...] = ()
 
     @property
     def usable(self) -> tuple[Cpu, ...]:
-        """CPUs that are online and allowed."""
-        return tuple(cpu for cpu in self.cpus if cpu.id in self.allowed)
+        """CPUs to place programs on: those that are allowed, and those that were isolated for it.
+
+        A shell that `taskset` limits has isolated ones only where it was left all the others.
+        """
+        mine = {*self.allowed}
+        if {*self.reachable} - {*self.isolated} <= mine:
+            mine |= {*self.reachable} & {*self.isolated}
+        return tuple(cpu for cpu in self.cpus if cpu.id in mine)
+
+    @property
+    def nameable(self) -> tuple[int, ...]:
+        """CPUs that a study may name: those that this program can have."""
+        return tuple(sorted({*self.allowed, *self.reachable}))
+
+    @property
+    def kinds(self) -> tuple[tuple[Cpu, ...], ...]:
+        """Usable CPUs by how capable they are, the most capable first; () without any."""
+        ranks = sorted({cpu.capacity.kind for cpu in self.usable})
+        return tuple(
+            tuple(cpu for cpu in self.usable if cpu.capacity.kind == rank) for rank in ranks
+        )
 
     def shared_cache(self, level: int) -> Cache | None:
         """The first cache of that level, if the machine tells."""
@@ -74,12 +99,22 @@ def read(tree: Tree) -> Topology:
     online = cpu_list(tree.text(f"{CPU_DIR}/online")) or _cpus_of_stat(tree)
     nodes = _nodes(tree)
     node_of = {cpu: node for node, cpus in nodes.items() for cpu in cpus}
-    allowed = cpu_list(tree.table("/proc/self/status").get("Cpus_allowed_list")) or online
+    capacities = capacity.read(tree, online)
+    isolated = cpu_list(tree.text(f"{CPU_DIR}/isolated"))
+    allowed = cpu_list(tree.table("/proc/self/status").get("Cpus_allowed_list"))
     return Topology(
-        model=_model(tree),
-        cpus=tuple(_cpu(tree, cpu, node_of.get(cpu, 0)) for cpu in online),
-        allowed=tuple(cpu for cpu in allowed if cpu in online),
-        isolated=cpu_list(tree.text(f"{CPU_DIR}/isolated")),
+        model=model.read(tree),
+        cpus=tuple(
+            replace(
+                _cpu(tree, cpu, node_of.get(cpu, 0)),
+                capacity=capacities[cpu],
+                is_isolated=cpu in isolated,
+            )
+            for cpu in online
+        ),
+        allowed=tuple(cpu for cpu in allowed if cpu in online) or online,
+        reachable=reach.read(tree, online),
+        isolated=isolated,
         nohz_full=cpu_list(tree.text(f"{CPU_DIR}/nohz_full")),
         smt=tree.text(f"{CPU_DIR}/smt/control") or _smt_active(tree),
         node_bytes=tuple((node, _node_bytes(tree, node)) for node in nodes) or ((0, None),),
@@ -95,9 +130,8 @@ def _cpus_of_stat(tree: Tree) -> tuple[int, ...]:
 
 def _cpu(tree: Tree, cpu: int, node: int) -> Cpu:
     base = f"{CPU_DIR}/cpu{cpu}/topology"
-    siblings = cpu_list(
-        tree.text(f"{base}/core_cpus_list") or tree.text(f"{base}/thread_siblings_list")
-    ) or (cpu,)
+    lists = (cpu_list(tree.text(f"{base}/{f}")) for f in ("core_cpus_list", "thread_siblings_list"))
+    siblings = next((found for found in lists if cpu in found), (cpu,))
     return Cpu(
         id=cpu,
         socket=max(0, tree.number(f"{base}/physical_package_id") or 0),
@@ -117,7 +151,8 @@ def _node_bytes(tree: Tree, node: int) -> int | None:
     for line in (tree.text(f"/sys/devices/system/node/node{node}/meminfo") or "").splitlines():
         words = line.split()
         if "MemTotal:" in words and words[-1] == "kB":
-            return int(words[-2]) * 1024
+            number = as_int(words[-2])
+            return None if number is None else number * 1024
     return None
 
 
@@ -162,8 +197,3 @@ def size_bytes(text: str | None) -> int | None:
 def _smt_active(tree: Tree) -> str:
     active = tree.number(f"{CPU_DIR}/smt/active")
     return "unknown" if active is None else ("on" if active else "off")
-
-
-def _model(tree: Tree) -> str:
-    table = tree.table("/proc/cpuinfo")
-    return table.get("model name") or table.get("Model") or table.get("CPU part") or "unknown"

@@ -6,8 +6,11 @@ machine. What cannot be read is None: an absent file is a fact, not an error.
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
 from pathlib import Path
+
+CPUS_MAX = 1 << 16  # eight times what any kernel is built for (NR_CPUS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,15 @@ class Tree:
             return False
 
     def text(self, path: str) -> str | None:
-        """Contents without the line end; None if it cannot be read."""
+        """Contents without the line end; None if it cannot be read.
+
+        Some kernels end a file with a NUL, which is no part of what it says.
+        """
         try:
-            return self.path(path).read_text(encoding="utf-8", errors="replace").strip()
+            text = self.path(path).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
+        return text.strip(f"\0{string.whitespace}")
 
     def number(self, path: str) -> int | None:
         """Contents as a whole number; None if it cannot be read or is none."""
@@ -57,28 +64,39 @@ class Tree:
         return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def as_int(text: str | None) -> int | None:
+def as_int(text: str | None, base: int = 10) -> int | None:
     """Read a whole number, or None."""
     try:
-        return int(text) if text is not None else None
+        return int(text, base) if text is not None else None
     except ValueError:
         return None
 
 
 def cpu_list(text: str | None) -> tuple[int, ...]:
-    """Read a kernel CPU list, ascending.
+    r"""Read a kernel CPU list, ascending; () where a part of it is no list: half is no truth.
 
     >>> cpu_list("0-2,8")
     (0, 1, 2, 8)
-    >>> cpu_list("")
-    ()
+    >>> cpu_list("0-2\0"), cpu_list("0-2,(null)"), cpu_list("")
+    ((0, 1, 2), (), ())
     """
     cpus: set[int] = set()
-    for part in (text or "").split(","):
-        first, _, last = part.strip().partition("-")
-        if first.isdigit():
-            cpus.update(range(int(first), int(last or first) + 1))
+    for part in (text or "").strip(f"\0{string.whitespace}").split(","):
+        run = _run(part.strip()) if part.strip() else range(0)
+        if run is None:
+            return ()
+        cpus.update(run)
     return tuple(sorted(cpus))
+
+
+def _run(part: str) -> range | None:
+    """CPUs of one part of a list, such as `3` or `0-2`; None: it is neither."""
+    first, dash, last = part.partition("-")
+    words = (first, last if dash else first)
+    if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
+        return None
+    low, high = map(int, words)
+    return range(low, high + 1) if low <= high < CPUS_MAX else None
 
 
 def cpu_text(cpus: tuple[int, ...]) -> str:

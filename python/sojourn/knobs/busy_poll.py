@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from sojourn import units
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import no_effect
-from sojourn.knobs.machine import Machine, only_read
+from sojourn.knobs.machine import Machine, only_read, unwritable
 
 NAME = "busy_poll"
 READ, POLL = "/proc/sys/net/core/busy_read", "/proc/sys/net/core/busy_poll"
@@ -31,8 +31,7 @@ class BusyPoll(Machine):
 
     def wanted(self, level: str) -> Sequence[tuple[str, str]]:
         """The same time in both sysctls."""
-        text = str(units.parse_ns(level) // 1000)
-        return ((READ, text), (POLL, text))
+        return files(level)
 
     def effect(self) -> Felt:
         """Ask a new socket for its time."""
@@ -40,6 +39,12 @@ class BusyPoll(Machine):
             return only_read("a fake machine cannot be probed")
         with socket.socket() as made:
             return judge(self._level, made.getsockopt(socket.SOL_SOCKET, SO_BUSY_POLL))
+
+
+def files(level: str) -> tuple[tuple[str, str], ...]:
+    """What a level writes: (path, text)."""
+    text = str(units.parse_ns(level) // 1000)
+    return ((READ, text), (POLL, text))
 
 
 def judge(level: str, new_us: int) -> Felt:
@@ -50,9 +55,9 @@ def judge(level: str, new_us: int) -> Felt:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """A kernel that has it."""
+    """A kernel that has it, and lets it be set."""
     if asked.tree.exists(READ):
-        return None
+        return unwritable(asked, files(asked.level))
     return Lack(missing="busy polling", mend="a kernel with CONFIG_NET_RX_BUSY_POLL")
 
 

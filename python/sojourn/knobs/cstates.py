@@ -17,11 +17,12 @@ import time
 from collections.abc import Sequence
 
 from sojourn import units
-from sojourn.host.topology import CPU_DIR
+from sojourn.host import writable
+from sojourn.host.capacity import CPU_DIR
 from sojourn.host.tree import Tree
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack, Turned
 from sojourn.knobs.limit import no_effect
-from sojourn.knobs.machine import Machine, only_read
+from sojourn.knobs.machine import Machine, only_read, unwritable
 
 NAME = "cstates"
 ALL, QOS = "all", "pm_qos:"
@@ -72,11 +73,7 @@ class Cstates(Machine):
 
     def wanted(self, level: str) -> Sequence[tuple[str, str]]:
         """Every state of every CPU."""
-        tree = self._on.tree
-        return [
-            (f"{state}/disable", str(int(_is_beyond(tree, state, level))))
-            for state in _states(tree)
-        ]
+        return _files(self._on.tree, level)
 
     def effect(self) -> Felt:
         """Let the CPUs idle for a while, and see which states they entered."""
@@ -123,6 +120,11 @@ def _states(tree: Tree) -> list[str]:
     return [f"{f}/{name}" for f in folders for name in tree.names(f) if name.startswith("state")]
 
 
+def _files(tree: Tree, level: str) -> list[tuple[str, str]]:
+    """What a level of the first kind writes: (path, text)."""
+    return [(f"{s}/disable", str(int(_is_beyond(tree, s, level)))) for s in _states(tree)]
+
+
 def _exit_us(tree: Tree, state: str) -> int:
     return tree.number(f"{state}/latency") or 0
 
@@ -140,7 +142,7 @@ def _limit_us(level: str) -> int:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """States that can be disabled, or the device."""
+    """States that can be disabled, or the device, and the right to write to them."""
     if asked.level.startswith(QOS) and not asked.tree.exists(DEVICE):
         return Lack(missing=DEVICE, mend="a kernel with CONFIG_CPU_IDLE")
     if not _states(asked.tree):
@@ -148,7 +150,10 @@ def lacks(asked: Asked) -> Lack | None:
     if asked.tree.text(GOVERNOR) in DEAF and not asked.level.startswith(QOS):
         mend = f'give "{QOS}0us"; or boot with cpuidle.governor=menu'
         return Lack(missing="an idle governor that heeds disabled states", mend=mend)
-    return None
+    if asked.level.startswith(QOS):
+        no = writable.refusal(asked.tree, DEVICE)
+        return Lack(missing=no.missing, mend=no.mend) if no else None
+    return unwritable(asked, _files(asked.tree, asked.level))
 
 
 KIND = KnobKind(

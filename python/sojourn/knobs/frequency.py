@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from sojourn.host.topology import CPU_DIR
+from sojourn.host.capacity import CPU_DIR
 from sojourn.host.tree import Tree
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import no_effect
-from sojourn.knobs.machine import Machine, only_read
+from sojourn.knobs.machine import Machine, only_read, unwritable
 from sojourn.knobs.probe import BURN, Probe
 
 NAME = "frequency"
@@ -48,14 +48,7 @@ class Frequency(Machine):
 
     def wanted(self, level: str) -> Sequence[tuple[str, str]]:
         """Files of all CPUs; LookupError where one of them is not there."""
-        tree, found = self._on.tree, []
-        for what, value in parts(level).items():
-            if what == TURBO:
-                found += [_turbo(tree, value)]
-                continue
-            text = str(_khz(value)) if what in (MAX, MIN) else value
-            found += [(f"{folder}/{FILES[what]}", text) for folder in _folders(tree)]
-        return found
+        return _files(self._on.tree, level)
 
     def effect(self) -> Felt:
         """Let a CPU burn, and look at its frequency."""
@@ -101,6 +94,18 @@ def parts(level: str) -> dict[str, str]:
     return dict(part.split(":", 1) for part in level.split("+"))
 
 
+def _files(tree: Tree, level: str) -> list[tuple[str, str]]:
+    """What a level writes: (path, text), for each CPU."""
+    found = []
+    for what, value in parts(level).items():
+        if what == TURBO:
+            found += [_turbo(tree, value)]
+            continue
+        text = str(_khz(value)) if what in (MAX, MIN) else value
+        found += [(f"{folder}/{FILES[what]}", text) for folder in _folders(tree)]
+    return found
+
+
 def _facts(tree: Tree, folder: str) -> dict[str, int]:
     names = {"now": "scaling_cur_freq", "most": "scaling_max_freq", "nominal": "base_frequency"}
     found = {name: tree.number(f"{folder}/{file}") for name, file in names.items()}
@@ -126,7 +131,7 @@ def _khz(text: str) -> int:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """cpufreq, and what a part of the level names."""
+    """cpufreq, what a part of the level names, and the right to write it."""
     tree, folders = asked.tree, _folders(asked.tree)
     if not folders:
         return Lack(missing="cpufreq", mend="bare metal: hypervisors keep it for themselves")
@@ -138,7 +143,7 @@ def lacks(asked: Asked) -> Lack | None:
         known = tree.text(f"{folders[0]}/scaling_available_governors")
         if what == GOVERNOR and known is not None and value not in known.split():
             return Lack(missing=f"governor {value}", mend=f"give one of {known}")
-    return None
+    return unwritable(asked, _files(tree, asked.level))
 
 
 KIND = KnobKind(

@@ -19,12 +19,14 @@ import os
 import posixpath
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sojourn.host import writable
 from sojourn.host.tree import Tree
+from sojourn.host.writable import AS_ROOT
 from sojourn.knobs.knob import Asked, Lack, Turned
 from sojourn.places import proc
 from sojourn.places.ledger import Undone
@@ -36,7 +38,6 @@ PASSES_MAX = (
     20  # a server that starts processes faster than they are moved is not finished starting
 )
 GONE_S_MAX = 5.0
-AS_ROOT = "run as root (sudo)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,19 +125,26 @@ def lacking(asked: Asked, controller: str) -> Lack | None:
         mend = f"mount -t cgroup -o {controller} none /sys/fs/cgroup/{controller}"
         return Lack(missing=f"the control-group controller {controller}", mend=mend)
     own = found.folder(tree, os.getpid()) or found.mount
-    if tree.is_live and not os.access(_below(tree, found, own), os.W_OK):
-        delegated = "systemd-run --user --scope -p Delegate=yes"
-        return Lack(missing="the right to make control groups", mend=f"{AS_ROOT}, or {delegated}")
-    return None
+    below = _below(tree, found, own)
+    no = writable.refusal(tree, below if tree.exists(below) else found.mount)
+    if no is None:
+        return None
+    delegated = "" if no.mend != AS_ROOT else ", or systemd-run --user --scope -p Delegate=yes"
+    return Lack(
+        missing=f"the right to make control groups: {no.missing}", mend=f"{no.mend}{delegated}"
+    )
 
 
-def join(on: Turned, controller: str, user: str) -> Group:
+def join(
+    on: Turned, controller: str, user: str, *, prepare: Callable[[Group], None] | None = None
+) -> Group:
     """Make the service's group, if it has none yet, and move all of it in.
 
     Args:
         on: what is moved.
         controller: such as "cpu".
         user: the knob that holds it from now on.
+        prepare: sets the group up before anything is moved in, where it is made here.
 
     Raises:
         OSError: the kernel refuses; nothing is left of it.
@@ -145,6 +153,7 @@ def join(on: Turned, controller: str, user: str) -> Group:
     if hierarchy is None:
         raise OSError(0, f"no control groups with the controller {controller}")
     held: Group | None = on.shared.get(hierarchy.mount)
+    is_new = held is None
     if held is None:
         held = _made(on, hierarchy)
         on.shared[hierarchy.mount] = held
@@ -152,6 +161,8 @@ def join(on: Turned, controller: str, user: str) -> Group:
         _hand_on(on, posixpath.dirname(held.folder), controller)
     held.users.add(user)
     try:
+        if prepare and is_new:
+            prepare(held)
         move_in(held, on.leader)
     except OSError:
         leave(on, held, user)

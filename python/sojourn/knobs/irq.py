@@ -15,7 +15,7 @@ from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import no_effect
-from sojourn.knobs.machine import Machine, only_read
+from sojourn.knobs.machine import Machine, only_read, unwritable
 
 NAME = "irq"
 FOLDER = "/proc/irq"
@@ -42,8 +42,7 @@ class Irq(Machine):
 
     def wanted(self, level: str) -> Sequence[tuple[str, str]]:
         """The file of every interrupt."""
-        text = cpu_text(cpu_list(level))
-        return [(path, text) for path in _paths(self._on.tree)]
+        return _files(self._on.tree, level)
 
     def before(self) -> None:
         """Remember how many have come so far; one that is under way is let come first."""
@@ -107,6 +106,11 @@ def _paths(tree: Tree) -> list[str]:
     return [f"{FOLDER}/{name}/smp_affinity_list" for name in names]
 
 
+def _files(tree: Tree, level: str) -> list[tuple[str, str]]:
+    """What a level writes: (path, text)."""
+    return [(path, cpu_text(cpu_list(level))) for path in _paths(tree)]
+
+
 def _write_to_disk(folder: str) -> None:
     with tempfile.TemporaryFile(dir=folder) as file:
         for _ in range(WRITES):
@@ -116,9 +120,10 @@ def _write_to_disk(folder: str) -> None:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """Interrupts that can be seen."""
+    """Interrupts that can be seen, and one of them moved."""
     if _paths(asked.tree):
-        return None
+        files = _files(asked.tree, asked.level)
+        return unwritable(asked, files, kind=settings.FILE, spares=True)
     return Lack(missing="interrupts that can be moved", mend="run as root, outside of a container")
 
 

@@ -20,8 +20,8 @@ from sojourn.places import proc
 
 #: Files of the folder that are no kind: what kinds are made of, and helpers.
 NO_KIND = {
-    "__init__", "attr", "groups", "htb", "knob", "limit", "machine", "ordered", "priority", "probe",
-    "resctrl", "scheduler", "settings", "testing",
+    "__init__", "attr", "grouped", "groups", "htb", "knob", "limit", "machine", "ordered",
+    "priority", "probe", "resctrl", "scheduler", "settings", "testing",
 }  # fmt: skip
 SERVER = """
 import os, sys, threading

@@ -13,7 +13,7 @@ count it is only read back.
 from __future__ import annotations
 
 from sojourn import units
-from sojourn.host.topology import CPU_DIR
+from sojourn.host.capacity import CPU_DIR
 from sojourn.host.tree import Tree
 from sojourn.knobs import resctrl
 from sojourn.knobs.groups import write

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from sojourn.errors import HostFault
+from sojourn.host import writable
 from sojourn.knobs import settings
-from sojourn.knobs.knob import Felt, Knob, Turned
+from sojourn.knobs.knob import Asked, Felt, Knob, Lack, Turned
 from sojourn.knobs.settings import TEXT, Setting
 
 NAMED_MAX = 3
@@ -80,7 +81,9 @@ class Machine(Knob):
         stuck = [(setting, why) for setting, why in tried if why]
         self._spared = [setting.path for setting, _ in stuck]
         if stuck and not (self.spares and len(stuck) < len(found)):
-            raise self._refused(level, f"{stuck[0][0].path}: {stuck[0][1]}")
+            path, why = stuck[0][0].path, stuck[0][1]
+            no = writable.refusal(self._on.tree, path)
+            raise self._refused(level, f"{path}: {why}", mend=no.mend if no else "")
 
     def _is_so(self, setting: Setting) -> bool:
         return settings.read(setting, self._on.tree) == setting.new
@@ -96,11 +99,11 @@ class Machine(Knob):
         old = earlier.old if earlier and earlier.new == now else now
         return Setting(kind=asked.kind, what=path, path=path, old=old, new=text)
 
-    def _refused(self, level: str, why: str) -> HostFault:
+    def _refused(self, level: str, why: str, *, mend: str = "") -> HostFault:
         return HostFault(
             f"{self.name} {level} cannot be set: {why}",
             at=self._on.at(self.name),
-            fix="see docs/howto/knobs.md for what it needs; run as root (sudo)",
+            fix=f"see docs/howto/knobs.md for what it needs; {mend or writable.AS_ROOT}",
         )
 
     def felt(self) -> Felt:
@@ -136,6 +139,25 @@ class Machine(Knob):
             self._entries.clear()
             self._given.clear()
         self._level = ""
+
+
+def unwritable(
+    asked: Asked, files: Sequence[tuple[str, str]], *, kind: str = TEXT, spares: bool = False
+) -> Lack | None:
+    """What keeps a level's files from being written here; those that say it already may stay.
+
+    Args:
+        asked: the machine.
+        files: (path, text) that the level writes.
+        kind: how they are read, of `settings.WAYS`.
+        spares: one that can be written is enough.
+    """
+    found = [Setting(kind=kind, what=p, path=p, old="", new=text) for p, text in files]
+    to_write = [s for s in found if settings.read(s, asked.tree) not in {None, s.new}]
+    refused = [no for s in to_write if (no := writable.refusal(asked.tree, s.path))]
+    if not refused or (spares and len(refused) < len(to_write)):
+        return None
+    return Lack(missing=refused[0].missing, mend=refused[0].mend)
 
 
 def only_read(text: str) -> Felt:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sojourn.host.tree import Tree
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import no_effect
-from sojourn.knobs.machine import Machine
+from sojourn.knobs.machine import Machine, unwritable
 
 NAME = "napi"
 FOLDER = "/sys/class/net"
@@ -62,9 +62,9 @@ def _paths(tree: Tree) -> list[str]:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """A card, and a kernel that can."""
-    if _paths(asked.tree):
-        return None
+    """A card, and a kernel that can and may be told."""
+    if paths := _paths(asked.tree):
+        return unwritable(asked, [(path, WORDS[asked.level]) for path in paths])
     return Lack(missing="a network card with threaded NAPI", mend="Linux 5.12 or later, and a card")
 
 

@@ -16,7 +16,8 @@ others then: the kernel refuses.
 
 Where the kernel groups by session (kernel.sched_autogroup_enabled), a thread's nice value and the
 idle policy order it among those of its own session and nobody else. So a nice value is given to the
-session as well; an idle session there is not.
+session as well; an idle session there is not. Nor do others feel it of a service that is in a
+control group of its own: there the group gets the weight of that nice value (`grouped`).
 
 How it is felt is in `ordered`.
 """
@@ -29,7 +30,7 @@ from collections.abc import Iterator, Mapping
 
 from sojourn import units
 from sojourn.errors import HostFault
-from sojourn.knobs import attr, ordered, scheduler, settings
+from sojourn.knobs import attr, grouped, ordered, scheduler, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
 from sojourn.knobs.ordered import GROUPED
@@ -109,9 +110,11 @@ class Policy(Knob):
         self._level, self._effect = level, None
 
     def _wishes(self, wanted: Attr) -> Iterator[Setting]:
-        """Threads that do not have it, and the session that has another nice value."""
+        """Threads that do not have it; the session and the group that have another nice value."""
         yield from map(self._from_first, self._threads(wanted))
         yield from map(self._from_first, self._session(wanted))
+        if group := grouped.weight(self._on, wanted.nice):
+            yield self._from_first(group)
 
     def _from_first(self, found: Setting) -> Setting:
         """The same, to be put back to what it was before the knob came."""

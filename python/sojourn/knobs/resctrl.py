@@ -12,7 +12,6 @@ made-up trees.
 from __future__ import annotations
 
 import contextlib
-import os
 import posixpath
 import secrets
 from abc import abstractmethod
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sojourn.errors import HostFault
+from sojourn.host import writable
 from sojourn.host.tree import Tree, as_int
 from sojourn.knobs.groups import PREFIX, write
 from sojourn.knobs.knob import Asked, Felt, Knob, Lack, Turned
@@ -247,9 +247,8 @@ def lacking(asked: Asked, resource: str) -> Lack | None:
         return Lack(missing="control of cache and memory bandwidth (resctrl)", mend=mend)
     if not tree.exists(f"{MOUNT}/info/{resource}"):
         return Lack(missing=f"control of {resource} in this CPU", mend="another CPU")
-    if tree.is_live and not os.access(MOUNT, os.W_OK):
-        return Lack(missing="the right to write to resctrl", mend="run as root (sudo)")
-    return None
+    no = writable.refusal(tree, MOUNT)
+    return Lack(missing=no.missing, mend=no.mend) if no else None
 
 
 UNDO = {ENTRY: undo}

@@ -19,7 +19,7 @@ from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import NONE, no_effect
-from sojourn.knobs.machine import Machine, only_read
+from sojourn.knobs.machine import Machine, only_read, unwritable
 
 NAME = "rps"
 PATH = "/sys/class/net/lo/queues/rx-0/rps_cpus"
@@ -45,7 +45,7 @@ class Rps(Machine):
 
     def wanted(self, level: str) -> Sequence[tuple[str, str]]:
         """The one queue that loopback has."""
-        return ((PATH, "" if level == NONE else cpu_text(cpu_list(level))),)
+        return files(level)
 
     def effect(self) -> Felt:
         """Send datagrams from a CPU outside of the level."""
@@ -65,6 +65,11 @@ class Rps(Machine):
     def _judged(self, before: Mapping[int, int], wanted: Sequence[int], sender: int) -> Felt:
         now = processed(self._on.tree)
         return judge(wanted, sender, {cpu: now[cpu] - before.get(cpu, 0) for cpu in now})
+
+
+def files(level: str) -> tuple[tuple[str, str], ...]:
+    """What a level writes: (path, text)."""
+    return ((PATH, "" if level == NONE else cpu_text(cpu_list(level))),)
 
 
 def judge(wanted: Sequence[int], sender: int, taken: dict[int, int]) -> Felt:
@@ -120,7 +125,7 @@ def lacks(asked: Asked) -> Lack | None:
         return Lack(missing=f"a view of the queues of place {asked.place}", mend='place = "local"')
     if not asked.tree.exists(PATH):
         return Lack(missing="receive packet steering", mend="a kernel with CONFIG_RPS")
-    return None
+    return unwritable(asked, files(asked.level), kind=settings.FILE)
 
 
 KIND = KnobKind(

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sojourn.host.topology import CPU_DIR
+from sojourn.host.capacity import CPU_DIR
 from sojourn.host.tree import Tree, cpu_list
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import no_effect
-from sojourn.knobs.machine import Machine
+from sojourn.knobs.machine import Machine, unwritable
 
 NAME = "smt"
 PATH = f"{CPU_DIR}/smt/control"
@@ -58,10 +58,10 @@ def siblings_max(tree: Tree) -> int:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """Hyper-threads that can be switched."""
+    """Hyper-threads that can be switched, and the right to do it."""
     said = asked.tree.text(PATH)
     if said in SWITCHES:
-        return None
+        return unwritable(asked, [(PATH, asked.level)])
     mend = "" if said in ("notsupported", None) else "boot without nosmt=force"
     return Lack(missing="hyper-threads that can be switched", mend=mend)
 

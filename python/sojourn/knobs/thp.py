@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import no_effect
-from sojourn.knobs.machine import Machine, only_read
+from sojourn.knobs.machine import Machine, only_read, unwritable
 from sojourn.knobs.probe import PAGES, Probe
 from sojourn.knobs.settings import CHOICE, Setting, read
 
@@ -59,9 +59,9 @@ def judge(level: str, seen: tuple[bool, bool]) -> Felt:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """A kernel that has them."""
+    """A kernel that has them, and lets them be set."""
     if asked.tree.exists(PATH):
-        return None
+        return unwritable(asked, [(PATH, asked.level)], kind=CHOICE)
     return Lack(missing="transparent huge pages", mend="a kernel with CONFIG_TRANSPARENT_HUGEPAGE")
 
 

@@ -126,7 +126,7 @@ class Contained(Place):
             raise HostFault(
                 f"no folder can be made for a container: {error.strerror}",
                 at=str(remains.folder(self._name)),
-                fix="run as root",
+                fix="run as root, where that folder can be written",
             ) from None
 
     def leave(self) -> None:

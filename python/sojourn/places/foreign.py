@@ -11,9 +11,10 @@ import contextlib
 import os
 import select
 import signal
+import socket
 from pathlib import Path
 
-from sojourn.places import ports, proc
+from sojourn.places import ports, proc, serving
 from sojourn.places.proc import Stat
 from sojourn.places.process import Ended
 
@@ -27,12 +28,14 @@ class Foreign:
     Attributes:
         pid: its first process.
         group: folder of its control group; None: its descendants are its own.
+        idle: processes that hold its socket as well and serve nothing.
     """
 
     def __init__(self, pid: int, group: Path | None = None) -> None:
         """`pid` must live; OSError if it does not, or may not be watched."""
         self.pid = pid
         self.group = group
+        self.idle: tuple[int, ...] = ()
         self._is_over = False
         self._handle = -1
         self._handle = os.pidfd_open(pid)
@@ -64,11 +67,13 @@ class Foreign:
                 os.close(handle)
 
     def members(self) -> tuple[Stat, ...]:
-        """Its processes that live now."""
+        """Its processes that live now; the lab and what came of it are none."""
         if self.group is not None:
             every = (proc.stat(pid) for pid in _pids(self.group))
-            return tuple(s for s in every if s is not None and s.state != "Z")
-        return proc.family(self.pid)
+            found = tuple(s for s in every if s is not None and s.state != "Z")
+        else:
+            found = proc.family(self.pid)
+        return _without_lab(found, self.pid)
 
     def cpus(self) -> tuple[int, ...]:
         """CPUs on which any of them may run, ascending."""
@@ -77,6 +82,21 @@ class Foreign:
             with contextlib.suppress(OSError):
                 found |= os.sched_getaffinity(member.pid)
         return tuple(sorted(found))
+
+
+def _without_lab(found: tuple[Stat, ...], first: int) -> tuple[Stat, ...]:
+    """Processes of a service without the lab and all that came of it, where it is among them.
+
+    Whoever started the lab, as a supervisor or a test does, is an ancestor of all that it starts.
+    """
+    of = {one.pid: one for one in found}
+    top = os.getpid()
+    if top not in of or top == first:
+        return found
+    while (above := of[top].parent) in of and above != first:
+        top = above
+    lab = {one.pid for one in proc.family(top)}
+    return tuple(one for one in found if one.pid not in lab) or found
 
 
 def of_process(pid: int) -> Foreign | None:
@@ -109,17 +129,39 @@ def _pids(folder: Path) -> list[int]:
     return sorted(found - {0})  # 0: in another namespace of processes
 
 
-def listening(port: int, socket: Path | None = None) -> Foreign | None:
-    """Who listens on a port, or at a unix socket, of this machine; None if that cannot be seen.
+def listening(
+    port: int, path: Path | None = None, connect: serving.Connect | None = None
+) -> Foreign | None:
+    """Who serves a port, or a unix socket, of this machine; None if that cannot be seen.
 
-    Workers share the socket of a first process that started them: that one it is.
+    Args:
+        port: it listens on; 0 for a unix socket.
+        path: of the unix socket.
+        connect: opens a connection to it; None: to the loopback address, or the socket.
+
+    Raises:
+        serving.AmbiguousError: several processes hold the socket, and it is not seen who serves.
     """
-    inodes = ports.unix_listeners(socket) if socket else ports.listeners(port)
-    pid = ports.holds(inodes, proc.pids())
-    while pid:
-        stat = proc.stat(pid)
-        above = stat.parent if stat else 0
-        if above <= 1 or ports.holds(inodes, [above]) is None:
-            break
-        pid = above
-    return of_process(pid) if pid else None
+    inodes = ports.unix_listeners(path) if path else ports.listeners(port)
+    found = serving.find(
+        inodes,
+        connect or (lambda: _connected(port, path)),
+        lambda: set(ports.unix_accepted(path) if path else ports.accepted(port)),
+    )
+    handle = of_process(found.pid) if found else None
+    if handle is not None and found is not None:
+        handle.idle = found.idle
+    return handle
+
+
+def _connected(port: int, path: Path | None) -> socket.socket:
+    if path is None:
+        return socket.create_connection((ports.HOST, port), timeout=serving.ACCEPT_S_MAX)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.settimeout(serving.ACCEPT_S_MAX)
+    try:
+        made.connect(str(path))
+    except OSError:
+        made.close()
+        raise
+    return made

@@ -13,7 +13,7 @@ from sojourn.places import KINDS, Address, Place
 NO_KIND = {
     *("__init__", "ledger", "place", "ports", "proc", "process", "task", "theirs", "users"),
     *("cgroups", "contained", "inside", "network", "pinning", "remains", "rootfs", "starter"),
-    *("confined", "foreign", "halt", "image", "warden"),
+    *("confined", "foreign", "halt", "image", "serving", "warden"),
 }
 
 

@@ -14,7 +14,8 @@ from sojourn.places import proc
 from sojourn.visible import in_line
 
 HOST = "127.0.0.1"
-LISTEN = "0A"  # TCP_LISTEN, include/net/tcp_states.h
+LISTEN, ESTABLISHED = "0A", "01"  # TCP_LISTEN, TCP_ESTABLISHED: include/net/tcp_states.h
+ACCEPTS = 1 << 16  # __SO_ACCEPTCON, include/uapi/linux/net.h
 
 
 class Address(NamedTuple):
@@ -58,24 +59,44 @@ def listening() -> tuple[int, ...]:
 
 def _listening() -> Iterator[tuple[int, int]]:
     """Port and inode of each socket that listens."""
+    return _sockets(LISTEN)
+
+
+def _sockets(state: str) -> Iterator[tuple[int, int]]:
+    """Own port and inode of each TCP socket in that state."""
     for table in ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"):
         try:
             lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
         except OSError:
             continue
         for words in (line.split() for line in lines):
-            if words[3] == LISTEN:
+            if words[3] == state:
                 yield int(words[1].rpartition(":")[2], 16), int(words[9])
 
 
+def accepted(port: int) -> frozenset[int]:
+    """Inodes of the server's ends of connections to a port; one that nobody accepted has none."""
+    return frozenset(inode for at, inode in _sockets(ESTABLISHED) if at == port and inode)
+
+
 def unix_listeners(path: Path) -> frozenset[int]:
-    """Inodes of the unix sockets that are bound to `path`."""
+    """Inodes of the unix sockets that listen at `path`."""
+    return frozenset(inode for flags, inode in _unix(path) if flags & ACCEPTS)
+
+
+def unix_accepted(path: Path) -> frozenset[int]:
+    """Inodes of the server's ends of connections to `path`; one that nobody accepted has none."""
+    return frozenset(inode for flags, inode in _unix(path) if not flags & ACCEPTS and inode)
+
+
+def _unix(path: Path) -> Iterator[tuple[int, int]]:
+    """Flags and inode of each unix socket that is bound to `path`; accepted ones are as well."""
     try:
-        lines = Path("/proc/thread-self/net/unix").read_text("utf-8", "replace").splitlines()[1:]
+        text = Path("/proc/thread-self/net/unix").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return frozenset()
-    named = (words for line in lines if len(words := line.split(maxsplit=7)) == 8)
-    return frozenset(int(words[6]) for words in named if words[7] == str(path))
+        return
+    named = (words for line in text.splitlines()[1:] if len(words := line.split(maxsplit=7)) == 8)
+    yield from ((int(words[3], 16), int(words[6])) for words in named if words[7] == str(path))
 
 
 def owner(port: int, pids: Iterable[int]) -> int | None:
@@ -88,12 +109,20 @@ def owner(port: int, pids: Iterable[int]) -> int | None:
 
 
 def holds(inodes: Iterable[int], pids: Iterable[int]) -> int | None:
-    """Which of `pids` has one of these sockets open; None if none has."""
+    """The first of `pids` that has one of these sockets open; None if none has."""
+    return next(_holders(inodes, pids), None)
+
+
+def holders(inodes: Iterable[int], pids: Iterable[int]) -> tuple[int, ...]:
+    """Which of `pids` have one of these sockets open."""
+    return tuple(_holders(inodes, pids))
+
+
+def _holders(inodes: Iterable[int], pids: Iterable[int]) -> Iterator[int]:
     wanted = {f"socket:[{inode}]" for inode in inodes}
     for pid in pids if wanted else ():
         if wanted & set(_open_files(pid)):
-            return pid
-    return None
+            yield pid
 
 
 def holder(port: int) -> str:

@@ -17,11 +17,13 @@ from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Offered, Turned
 from sojourn.places import Address, proc, process
+from sojourn.places.foreign import Foreign
 from sojourn.places.pinning import Workers
-from sojourn.run import fill, shielded, signals, work
+from sojourn.run import fill, grouping, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService, check_port
 from sojourn.run.watch import Deadline, Event, Show
+from sojourn.services.external import AmbiguousFault
 from sojourn.spec import Pin
 from sojourn.visible import in_line
 
@@ -88,10 +90,18 @@ def _find(live: RunningService) -> None:
             at=live.argv[0],
             fix="start it again, then the study: it goes on where it stopped",
         )
-    live.process = live.service.process()
+    try:
+        live.process = live.service.process()
+    except AmbiguousFault as fault:
+        live.notes += (("processes", f"{fault.what}; no CPU time is told. Fix: {fault.fix}"),)
+        return
     seen = live.members()
     text = f"{len(seen)}, the first is {in_line(seen[0].name)} ({seen[0].pid})" if seen else _UNSEEN
     live.notes += (("processes", text),)
+    if isinstance(live.process, Foreign) and live.process.idle:
+        held = (proc.stat(pid) for pid in live.process.idle)
+        named = ", ".join(f"{in_line(found.name)} ({found.pid})" for found in held if found)
+        live.notes += (("socket", f"held by {named} as well, who accepted no connection"),)
 
 
 def _enter(live: RunningService, journal: Journal) -> None:
@@ -217,6 +227,7 @@ def _turn(live: RunningService, journal: Journal) -> None:
     )  # fmt: skip
     live.knobs = {name: kind.build(on) for name, kind in knobs.KINDS.items()}
     with signals.deaf():
+        grouping.begin(live)  # before the knobs, whose limits are of the same group
         for name in (name for name in knobs.KINDS if name in live.levels):  # the budget of
             live.knobs[name].apply(live.levels[name])  # real-time threads before their policy
             let_know(live, name, live.offered)

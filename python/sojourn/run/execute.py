@@ -25,9 +25,10 @@ from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.errors import Fault, RunFault
 from sojourn.knobs import Offered
 from sojourn.plan import Phase, Point, questions
-from sojourn.run import clients, record
+from sojourn.run import clients, grouping, record
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher
+from sojourn.run.grouping import Companions
 from sojourn.run.live import RunningService
 from sojourn.run.scene import Scene
 from sojourn.run.session import Session
@@ -64,6 +65,10 @@ class _Watcher(Watcher):
     @property
     def every_s(self) -> float:
         return min(self._every_s, self._scene.every_s)
+
+    def started(self, nth: int, pid: int) -> None:
+        del nth
+        self._scene.admit(grouping.CLIENT, pid)
 
     def sources(self) -> list[int]:
         process = self._live.process
@@ -114,6 +119,9 @@ class _All(Watcher):
         for watcher in self._each:
             watcher.look()
 
+    def started(self, nth: int, pid: int) -> None:
+        self._each[nth].started(nth, pid)
+
     def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
         self._each[0].heard(self._each[nth].label, line)
 
@@ -160,9 +168,14 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
     for live in services.values():
         live.offered = offered
     with ExitStack() as stack:
+        companions = [Companions(study.groups, session.journal) for _ in point.all]
+        for one in companions:
+            stack.callback(one.leave)
         scenes = [
-            stack.enter_context(_scene(study, member, folder, session, services))
-            for member, folder in zip(point.all, folders, strict=True)
+            stack.enter_context(
+                _scene(study, member, folder, session, services=services, companions=one)
+            )
+            for member, folder, one in zip(point.all, folders, companions, strict=True)
         ]
         for scene, service in zip(scenes, served, strict=True):
             scene.enter(service)
@@ -195,7 +208,9 @@ def _scene(
     point: Point,
     folder: Path,
     session: Session,
+    *,
     services: Mapping[str, RunningService],
+    companions: Companions,
 ) -> Iterator[Scene]:
     """The stage of one service; what was seen on it is kept however it ends."""
     scene = Scene(
@@ -206,6 +221,7 @@ def _scene(
         facts=session.facts,
         book=session.journal,
         services=services,
+        companions=companions,
     )
     try:
         with scene:

@@ -81,6 +81,9 @@ class Watcher:
     def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
         """What the generators of one of several loads said last, summed up; before `second`."""
 
+    def started(self, nth: int, pid: int) -> None:
+        """A generator of one of several loads has started: the first process of its session."""
+
     def second(self, line: Mapping[str, Any]) -> None:
         """A line of progress, every `every_s` and at the end; raises if the run cannot go on."""
 
@@ -127,8 +130,9 @@ def together(
     deadline = Deadline(max(length_s_max(job) for job, _ in parts))
     started: list[_Started] = []
     try:
-        for job, files in parts:
+        for nth, (job, files) in enumerate(parts):
             started.append(_Started(job, files, *_start(job, files, ledger, watcher.every_s)))
+            watcher.started(owners[nth] if owners else nth, started[-1].generator.pid)
         _follow(started, watcher, deadline, owners or range(len(parts)))
     finally:
         for one in started:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,12 @@ from sojourn.services import Service
 from sojourn.spec import Pin
 
 ANSWER_S_MAX = 2.0
+
+
+def nothing_to_do() -> None:
+    """Undo nothing: what a service that is in no group of the lab's has to leave."""
+
+
 LOG = "service.log"
 
 
@@ -43,6 +49,8 @@ class RunningService:
         moved: what left its CPUs, to be put back when it ends.
         levels: of the knobs that the study sets; knobs: all that can be turned while it runs.
         turned: what its knobs are on; None: it has not begun.
+        groups: how it is grouped before the scheduler (`run.grouping`).
+        ungrouped: why it was not put into a group; "": it was, or none was asked for.
         offered: what it and those beside it are offered at the point, by label.
         pins: thread or process to CPU, read back.
         took_s: how long each step took, s.
@@ -65,6 +73,9 @@ class RunningService:
     levels: Mapping[str, str] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     turned: Turned | None = None
+    groups: str = "session"
+    ungrouped: str = ""
+    ungroup: Callable[[], None] = nothing_to_do
     offered: Mapping[str, Offered] = field(default_factory=dict)
     argv: tuple[str, ...] = ()
     pins: Mapping[int, int] = field(default_factory=dict)
@@ -172,6 +183,7 @@ class RunningService:
         with contextlib.ExitStack() as undone:  # each is tried, whatever the others came to
             undone.callback(self.place.leave)
             undone.callback(self._put_back)
+            undone.callback(self.ungroup)
             for knob in self.knobs.values():  # after the end: what was set on it ended with it
                 undone.callback(knob.restore)
             undone.callback(self.stop_process)

@@ -146,7 +146,7 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
 def _check_cpus(kind: KnobKind, level: str, facts: Facts, at: str) -> None:
     """Refuse CPUs that are not here, or that this program may not use."""
     assert kind.cpus is not None  # noqa: S101
-    usable = tuple(cpu.id for cpu in facts.topology.usable)
+    usable = facts.topology.nameable
     here = cpu_text(usable)
     fix = f'give some of CPUs {here}, such as {kind.name} = "{usable[0]}"; or leave {kind.name} out'
     try:

@@ -70,7 +70,8 @@ def hold(study: Study, facts: Facts) -> Held:
     faults: dict[str, SpecFault | HostFault] = {}
     skipped: list[LeftOut] = []
     every = design.studies(study)
-    for (label, levels, _), fault in zip(every, _faults(every, facts), strict=True):
+    found = _faults(every, facts, study)
+    for (label, levels, _), fault in zip(every, found, strict=True):
         if fault is None:
             continue
         if study.factors and isinstance(fault, HostFault | AbsentFault):
@@ -100,7 +101,7 @@ def nothing_left(study: Study, skipped: Sequence[LeftOut]) -> SkippedFault:
 
 
 def _faults(
-    every: Sequence[tuple[str, Setting, Study]], facts: Facts
+    every: Sequence[tuple[str, Setting, Study]], facts: Facts, whole: Study
 ) -> Iterator[SpecFault | HostFault | None]:
     """What is wrong with each combination; None if nothing is. Equal ones are looked at once."""
     seen: dict[str, SpecFault | HostFault | None] = {}
@@ -110,16 +111,16 @@ def _faults(
         if text not in seen:
             seen[text] = None
             try:
-                _check(alone, facts)
+                _check(alone, facts, whole)
             except (SpecFault, HostFault) as fault:
                 seen[text] = fault
         yield seen[text]
 
 
-def _check(alone: Study, facts: Facts) -> None:
-    """A study of one service."""
+def _check(alone: Study, facts: Facts, whole: Study) -> None:
+    """A study of one service, under one combination of the levels of a whole one."""
     spec = alone.services[0]
-    service, where = settle(spec, alone, facts)
+    service, where = settle(spec, alone, facts, whole)
     first = next_point(alone, [])
     assert first is not None  # noqa: S101  # a study without outcomes has a first point
     live = RunningService(
@@ -131,9 +132,9 @@ def _check(alone: Study, facts: Facts) -> None:
         address=Address(ports.HOST, 1),
     )
     asked = job(live, spec, first, Path(), raw_max=0)
-    whole = {**asked, **UNKNOWN_YET}
+    given = {**asked, **UNKNOWN_YET}
     try:
-        parts = clients.chosen(spec.clients).share(whole, spec.clients)
+        parts = clients.chosen(spec.clients).share(given, spec.clients)
     except SpecFault as fault:
         raise SpecFault(fault.what, at=f"services.{spec.label}.{fault.at}", fix=fault.fix) from None
     generator.check(parts[0], at=f"services.{spec.label}.load")

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sojourn.actors import Actor, Running, cpu_roles
+from sojourn.actors import Actor, Role, Running, cpu_roles
 from sojourn.actors.managers import Manager
 from sojourn.host import Facts, Placement
 from sojourn.knobs import Knob
@@ -28,6 +28,8 @@ from sojourn.places.ledger import Book
 from sojourn.places.process import Ended, Process
 from sojourn.plan import Point
 from sojourn.run import signals
+from sojourn.run.grouping import Companions
+from sojourn.run.live import RunningService
 from sojourn.spec import ServiceSpec
 
 END_S_MAX = 20.0
@@ -47,6 +49,7 @@ class Scene:
         facts: Facts,
         book: Book,
         services: Mapping[str, Running],
+        companions: Companions | None = None,
     ) -> None:
         """Nobody has entered yet.
 
@@ -58,6 +61,7 @@ class Scene:
             facts: of the machine.
             book: where it is noted what is started, and what else must be undone.
             services: those of this scene, by label.
+            companions: puts clients and neighbours into their groups; None: they stay as they are.
         """
         self.point = point
         self.spec = spec
@@ -66,6 +70,7 @@ class Scene:
         self.services = services
         self.cpus = cpu_roles(placement, [cpu.id for cpu in facts.topology.usable])
         self.book = book
+        self._companions = companions
         self._entered: list[Actor] = []
         self._seen: dict[str, Any] = {}
         self._faults: list[Exception] = []
@@ -153,7 +158,7 @@ class Scene:
     ) -> Process:
         """Start a program in the point's folder, noted so that it never outlives the lab."""
         with signals.deaf():
-            return process.start(
+            made = process.start(
                 what,
                 argv,
                 cwd=self.folder,
@@ -163,6 +168,21 @@ class Scene:
                 has_stderr_pipe=has_stderr_pipe,
                 is_first=is_first,
             )
+        newest = self._entered[-1] if self._entered else None
+        if newest is not None and newest.role is Role.NEIGHBOUR:
+            self.admit(getattr(newest, "text", newest.name), made.pid)
+        return made
+
+    def admit(self, party: str, leader: int) -> None:
+        """Put a program that is beside the service into its group; kept as `host.json` has it."""
+        if self._companions is None:
+            return
+        live = self.services.get(self.point.service)
+        with signals.deaf():
+            found = self._companions.admit(
+                party, leader, live if isinstance(live, RunningService) else None
+            )
+        self._seen["groups"] = dict(found)
 
     def end(
         self,

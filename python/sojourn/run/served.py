@@ -13,10 +13,11 @@ from typing import Any
 
 from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.errors import RunFault
+from sojourn.host.shared import KINDS_OF_CPU
 from sojourn.knobs import Offered
 from sojourn.places import theirs
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.run import record, shielded, signals, work
+from sojourn.run import grouping, record, shielded, signals, work
 from sojourn.run.begin import begin, let_know
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -136,6 +137,7 @@ def _company(stage: Stage) -> list[list[str]]:
 def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
     """`service.json`: what served, for the report and for whoever repeats it by hand."""
     where, turned = live.placement, _turned(live)
+    grouped = grouping.facts(live)
     return {
         "schema": "sojourn.service/1",
         "label": live.label,
@@ -158,16 +160,19 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
             "shared": [[shared.what, shared.effect] for shared in where.shared],
         },
         "knobs": turned,
+        "groups": grouped,
         **live.shield.as_json(),
         "setup": [
             list(row)
             for row in (
                 *live.service.setup,
+                *([(KINDS_OF_CPU, where.kinds)] if where.kinds else []),
                 *live.notes,
                 *(
                     (name, f"{knob['level']}, by {knob['by']}; {knob['felt']}: {knob['why']}")
                     for name, knob in turned.items()
                 ),
+                (grouping.KEY, grouping.said(grouped)),
                 ("shield", f"{live.shield.name}: {live.shield.text}"),
                 *clients.facts(spec.clients, where.client),
             )

@@ -20,18 +20,18 @@ from typing import Self
 
 from sojourn import actors, places, services
 from sojourn.host import Facts, Placement, apart, place
-from sojourn.host.placement import confine, joined, lay_out
+from sojourn.host.placement import confine, joined, labelled, lay_out, unpinned
 from sojourn.places import users
-from sojourn.plan import Point, questions
+from sojourn.plan import Point, design, questions
 from sojourn.plan.questions import Question
-from sojourn.run import placed, restore, shield, signals, work
+from sojourn.run import grouping, placed, restore, shield, signals, work
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.served import Served
 from sojourn.run.watch import Event, Show, nothing
 from sojourn.services import Allowance, Service
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import Pin, ServiceSpec, Study
 
 #: Share of the papers' data sets by profile: a restart has to fit into the profile's time.
 SCALE = {"quick": 1 / 128, "standard": 1 / 16, "full": 1.0}
@@ -39,21 +39,47 @@ THREADS_PAPER = 7  # C4
 CLIENT_PER_SERVER = 3  # CPUs of the server that one CPU of the client can load
 
 
-def placement(spec: ServiceSpec, facts: Facts) -> Placement:
-    """Who runs where for one service: as many CPUs as it wants threads, if there are as many."""
+def placement(spec: ServiceSpec, facts: Facts, study: Study | None = None) -> Placement:
+    """Who runs where for one service: as many CPUs as it wants threads, if there are as many.
+
+    Args:
+        spec: the service.
+        facts: of this machine.
+        study: all of whose runs are to have CPUs of one kind; None: this run stands alone.
+    """
+    threads, clients = _wish(spec, facts)
+    widest = _widest(spec.label, facts, study) if study else (0, 0)
+    where = place(facts.topology, threads=threads, clients=clients, widest=widest)
+    return labelled(_told(where, spec, facts), facts.topology)
+
+
+def _told(where: Placement, spec: ServiceSpec, facts: Facts) -> Placement:
+    """The same as the study or a service that runs already has it."""
+    usable = [cpu.id for cpu in facts.topology.usable]
     kind = services.kind(spec.kind)
-    threads = spec.layout.cores if spec.layout else _width(spec, facts)
-    clients = _whole(spec.load.get("threads"), -(-threads // CLIENT_PER_SERVER))
-    clients = max(clients, spec.clients)
-    where = place(facts.topology, threads=threads, clients=clients)
     if kind.is_foreign:
-        usable = [cpu.id for cpu in facts.topology.usable]
         return joined(where, kind.cpus(spec.params), usable)
     if spec.layout:
         at = f"services.{spec.label}.cores"
         where = lay_out(where, facts.topology, spec.layout.cores, spec.layout.cpus, at=at)
     cpus = placed.told_cpus(spec)
-    return confine(where, cpus, [cpu.id for cpu in facts.topology.usable]) if cpus else where
+    return confine(where, cpus, usable) if cpus else where
+
+
+def _wish(spec: ServiceSpec, facts: Facts) -> tuple[int, int]:
+    """CPUs that a service and its client would like."""
+    threads = spec.layout.cores if spec.layout else _width(spec, facts)
+    clients = _whole(spec.load.get("threads"), -(-threads // CLIENT_PER_SERVER))
+    return threads, max(clients, spec.clients)
+
+
+def _widest(mine: str, facts: Facts, study: Study) -> tuple[int, int]:
+    """Most of each that any combination of the study wants of this service."""
+    if len(facts.topology.kinds) < 2:
+        return 0, 0  # it makes no difference where all CPUs are alike
+    each = (under.service(mine) for label, _, under in design.studies(study) if label == mine)
+    wishes = [_wish(one, facts) for one in each]
+    return max((t for t, _ in wishes), default=0), max((c for _, c in wishes), default=0)
 
 
 def _width(spec: ServiceSpec, facts: Facts) -> int:
@@ -72,25 +98,38 @@ def _width(spec: ServiceSpec, facts: Facts) -> int:
     return _whole(asked, usual) * _whole(spec.params.get(kind.times or ""), 1)
 
 
-def company(study: Study, facts: Facts, asks: Question) -> dict[str, Placement]:
+def company(
+    study: Study, facts: Facts, asks: Question, whole: Study | None = None
+) -> dict[str, Placement]:
     """Who runs where when services are measured at once, by label, and alone to be compared."""
-    wheres = {label: placement(study.service(label), facts) for label in asks.members(study)}
-    return apart(wheres, facts.topology)
+    members = asks.members(study)
+    wheres = {label: placement(study.service(label), facts, whole) for label in members}
+    found = apart(wheres, facts.topology)
+    return {label: labelled(where, facts.topology) for label, where in found.items()}
 
 
 def _whole(value: object, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
-def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Placement]:
+def settle(
+    spec: ServiceSpec, study: Study, facts: Facts, whole: Study | None = None
+) -> tuple[Service, Placement]:
     """Fit a service to this machine; nothing is started.
+
+    Args:
+        spec: the service.
+        study: under the levels of the run.
+        facts: of this machine.
+        whole: the study with all its levels; None: this run stands alone.
 
     Raises:
         SpecFault, HostFault: it cannot be had here.
     """
     actors.check(study, spec, facts)
+    grouping.check(study, facts, is_varied=grouping.KEY in (whole or study).factors)
     placed.check_levels(spec, facts)
-    where = placement(spec, facts)
+    where = placement(spec, facts, whole)
     actors.check_cpus(study, spec, where, facts)
     disk_bytes, disk_files = work.room(users.server_user())
     allowance = Allowance(
@@ -107,7 +146,8 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     placed.check(spec, service, facts)
     service = service.met(spec.load)
     placed.check_pin(spec, service, where)
-    return service, where
+    is_pinned = service.is_pinnable and spec.pin is not Pin.NONE
+    return service, where if is_pinned else unpinned(where, facts.topology)
 
 
 class Session:
@@ -120,6 +160,7 @@ class Session:
         show: Show = nothing,
         state: Path | None = None,
         every_s: float = LINE_S,
+        whole: Study | None = None,
     ) -> None:
         """Nothing runs yet.
 
@@ -128,11 +169,13 @@ class Session:
             show: what happens; is called while load runs every `every_s` at most.
             state: folder of the journal; None: the user's own.
             every_s: each call costs the client a stop where it shares a CPU with the lab.
+            whole: the study whose points are measured, with all its levels, if there is one.
         """
         self.facts = facts
         self.show = show
         self.every_s = every_s
         self._state = state
+        self._whole = whole
         self._served: dict[str, Served] = {}
         self._settled: dict[str, tuple[Service, Placement]] = {}
         self._folders: dict[str, tuple[Path, int]] = {}
@@ -183,12 +226,12 @@ class Session:
         spec = study.service(point.service)
         as_asked = spec.model_dump_json()  # a study may vary its parameters from point to point
         if as_asked not in self._settled:
-            self._settled[as_asked] = settle(spec, study, self.facts)
+            self._settled[as_asked] = settle(spec, study, self.facts, self._whole)
         service, where = self._settled[as_asked]
         asks = questions.of_phase(point.phase)
         has_company = asks is not None and asks.is_of_all
         if asks is not None and has_company:
-            where = company(study, self.facts, asks)[spec.label]
+            where = company(study, self.facts, asks, self._whole)[spec.label]
         live = RunningService(
             label=spec.label,
             life=point.life,
@@ -201,6 +244,7 @@ class Session:
             wish=shield.wish(study, spec, point, service, where),
             pin=spec.pin,
             has_company=has_company,
+            groups=study.groups,
         )
         self._served[spec.label] = Served(live, spec, self.journal, self.show)
         return self._served[spec.label]

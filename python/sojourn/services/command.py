@@ -86,6 +86,11 @@ class Command(Service):
         """How many serve, as the study says."""
         return self.threads
 
+    @property
+    def is_pinnable(self) -> bool:
+        """Where the study says how its workers are named."""
+        return bool(self.worker)
+
     def command(self, work: Path, address: Address) -> Sequence[str]:
         """Words for `env`: its folder, then the command. Everybody on this machine can see them."""
         home = (f"HOME={Path.home()}",) if self.as_self else ()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sojourn.errors import HostFault, SpecFault
-from sojourn.places import foreign
+from sojourn.places import foreign, serving
 from sojourn.places.foreign import Foreign
 from sojourn.places.ports import Address
 from sojourn.services import asked, talk, where
@@ -36,7 +36,7 @@ PARAMS = (
     ),
     Param(
         name="pid",
-        about="its first process, for CPU time, limits and tracing; 0: whoever listens there",
+        about="its first process, for CPU time, limits and tracing; 0: whoever accepts there",
         default=0,
         lo=0,
         hi=1 << 22,
@@ -158,11 +158,16 @@ def _guessed(at: Where) -> Where:
     )
 
 
+class AmbiguousFault(HostFault):
+    """Several processes may be the service: it can be measured, and its CPU time cannot be told."""
+
+
 def found(at: Where, pid: int, group: str) -> Foreign | None:
     """The processes of a service that runs; None where they are elsewhere or hidden.
 
     Raises:
-        HostFault: a process or control group was named that is not there.
+        HostFault: a process or control group was named that is not there, or none was and several
+            may serve.
     """
     if group or pid:
         named = foreign.of_group(group) if group else foreign.of_process(pid)
@@ -176,7 +181,15 @@ def found(at: Where, pid: int, group: str) -> Foreign | None:
         return named
     if not asked.is_here(at):
         return None
-    return foreign.listening(at.port, at.socket)
+    try:
+        return foreign.listening(at.port, at.socket, lambda: talk.connected(at))
+    except serving.AmbiguousError as several:
+        raise AmbiguousFault(
+            f"several processes hold the socket of {at.authority}, and which of them serves cannot "
+            f"be seen: {several}",
+            at="service external, pid",
+            fix="give pid = NUMBER of its first process, or cgroup = NAME (systemd-cgls)",
+        ) from None
 
 
 def cpus(params: Mapping[str, Any]) -> tuple[int, ...]:

@@ -77,6 +77,11 @@ class Service(ABC):
         return 1
 
     @property
+    def is_pinnable(self) -> bool:
+        """Whether its workers can be told apart from its other threads, to be put on a CPU each."""
+        return not self.is_foreign
+
+    @property
     def is_foreign(self) -> bool:
         """Whether it runs already: nothing of it is started, pinned, shielded or ended."""
         return False

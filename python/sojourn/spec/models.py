@@ -446,6 +446,11 @@ class Study(Model):
     """Who runs beside every measured point: "none", or KIND or KIND:WHERE, such as "spin:server";
     `sojourn kinds neighbours` lists them. The load axis is that of the service beside it, but where
     "none" is another level of a factor."""
+    groups: Literal["own", "session", "shared", "nested"] = "own"
+    """How the scheduler groups service, clients and neighbours: "own", a control group each, as
+    production has it; "session", by session alone; "shared", one control group for all; "nested",
+    service and clients in one, each neighbour in its own. Where the machine refuses "own" a run
+    goes on by session, and says so."""
     manager: str = "none"
     """Who turns knobs while load runs: "none" or a KIND; `sojourn kinds managers` lists them."""
     run: RunSpec

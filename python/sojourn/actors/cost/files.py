@@ -11,7 +11,7 @@ from sojourn import knobs
 from sojourn.actors.cost.mechanism import Given, Mechanism, MechanismKind, taken
 from sojourn.actors.cost.settled import Settled
 from sojourn.actors.cost.threads import TWO_CPUS
-from sojourn.host.topology import CPU_DIR
+from sojourn.host.capacity import CPU_DIR
 from sojourn.host.tree import cpu_list, cpu_text
 from sojourn.knobs import Asked, Lack, cstates, settings
 from sojourn.knobs.machine import Machine

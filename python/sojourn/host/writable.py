@@ -1,0 +1,88 @@
+"""Whether the kernel's files can be written here, and if not, why and what would change that.
+
+That a file is there says nothing: in a container /sys, /proc/sys and the control groups are usually
+mounted read-only, for root as well. Then "run as root" is no advice.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from sojourn.host.tree import Tree
+
+AS_ROOT = "run as root (sudo)"
+ON_HOST = "run on the host itself, or in a container that is started with --privileged"
+#: Where the knobs write.
+PATHS = ("/proc/irq", "/proc/sys", "/sys", "/sys/fs/cgroup", "/sys/fs/resctrl")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is missing to write a file, and what would change that."""
+
+    missing: str
+    mend: str
+
+
+def refusal(tree: Tree, path: str) -> Refusal | None:
+    """What keeps `path` from being written; None: nothing does, or it is not there.
+
+    Of a fake only its mounts are looked at: its files are the tester's own.
+    """
+    if not tree.exists(path):
+        return None
+    if mount := read_only(tree, path):
+        return Refusal(
+            f"write access to {path} ({mount} is mounted read-only)",
+            f"{ON_HOST}; or, if that is allowed, mount -o remount,rw {mount}",
+        )
+    if not tree.is_live or os.access(path, os.W_OK, effective_ids=True):
+        return None
+    if os.geteuid() == 0:
+        why = "root is of a user namespace here, or lacks rights"
+        return Refusal(f"write access to {path} ({why})", ON_HOST)
+    return Refusal(f"write access to {path}", AS_ROOT)
+
+
+def read_only(tree: Tree, path: str) -> str:
+    """The mount that keeps `path` from being written; "" if it is none."""
+    best, is_closed = "", False
+    for line in (tree.text("/proc/self/mountinfo") or "").splitlines():
+        words = line.split()
+        if len(words) < 6 or "-" not in words:
+            continue
+        mount, after = _plain(words[4]), words[words.index("-") + 1 :]
+        if _is_below(path, mount) and len(mount) >= len(best):  # of equals the last hides others
+            whole = after[2].split(",") if len(after) > 2 else []
+            best, is_closed = mount, "ro" in words[5].split(",") or "ro" in whole
+    if is_closed:
+        return best
+    return _asked(tree, path, best)
+
+
+def closed(tree: Tree) -> tuple[str, ...]:
+    """Which of `PATHS` are there and on a mount that is read-only, ascending."""
+    return tuple(sorted(p for p in PATHS if tree.exists(p) and read_only(tree, p)))
+
+
+def _asked(tree: Tree, path: str, mount: str) -> str:
+    """What the kernel says of the file system itself, where it is the machine's."""
+    if not tree.is_live:
+        return ""
+    try:
+        flags = os.statvfs(path).f_flag
+    except OSError:
+        return ""
+    return (mount or path) if flags & os.ST_RDONLY else ""
+
+
+def _is_below(path: str, mount: str) -> bool:
+    return mount in {"/", path} or path.startswith(f"{mount.rstrip('/')}/")
+
+
+def _plain(text: str) -> str:
+    """A path as it is; mountinfo has octal numbers for spaces and the like."""
+    for code, sign in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        text = text.replace(code, sign)
+    return text

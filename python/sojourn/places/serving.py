@@ -1,0 +1,205 @@
+"""Which of the processes that hold a listening socket serves it.
+
+A socket is inherited: whoever opened it for the server (systemd, another supervisor, the first
+process of a container) holds it as the server does and never accepts, and so may a program that the
+server started. So somebody connects, and whoever has the other end afterwards is the server:
+
+    holders → connect some times → who accepted → up to the first process of that program
+
+A first process whose workers accept is found by its workers: they are its forks, or several that
+were started alike. PID 1, service managers and those who started the lab are climbed to by nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from sojourn.places import ports, proc
+
+PROBES = 4
+ACCEPT_S_MAX = 1.0
+MANAGERS = {"systemd", "init", "launchd", "runit", "s6-svscan"}
+PARENT = 1  # fields of /proc/PID/stat after the name, from 0 (proc(5))
+START_CODE, END_CODE, START_STACK = 23, 24, 25
+NAMED_MAX = 4
+Connect: TypeAlias = Callable[[], socket.socket]
+
+
+class AmbiguousError(Exception):
+    """Several processes may serve there; the text says which, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """The first process of a server, and those that only hold its socket."""
+
+    pid: int
+    idle: tuple[int, ...] = ()
+
+
+def find(
+    inodes: frozenset[int], connect: Connect, accepted: Callable[[], set[int]]
+) -> Serving | None:
+    """The server of some listening sockets; None if no process is seen to hold them.
+
+    Args:
+        inodes: of the sockets.
+        connect: opens a connection to the server; OSError if it is not there.
+        accepted: inodes of the server's ends of all connections.
+
+    Raises:
+        AmbiguousError: several may serve, or only a service manager holds them.
+    """
+    holders = frozenset(ports.holders(inodes, proc.pids()))
+    if not holders:
+        return None
+    barred = _barred(holders)
+    serving = frozenset({*holders} - barred)
+    if len(holders) == 1 and not _managers(holders):
+        return Serving(next(iter(holders)))  # nobody else can accept
+    takers = _takers(holders, connect, accepted) if len(holders) > 1 else frozenset()
+    chosen = _first_ones(takers or serving, holders, barred)
+    if len(chosen) != 1 or _managers(chosen):
+        raise AmbiguousError(_said(takers or serving or holders))
+    first = next(iter(chosen))
+    own = {member.pid for member in proc.family(first)}
+    return Serving(first, tuple(sorted(holders - own)))
+
+
+def _takers(
+    holders: frozenset[int], connect: Connect, accepted: Callable[[], set[int]]
+) -> frozenset[int]:
+    """Which of the holders take connections, by making some; none if nobody does in time."""
+    before = accepted()
+    until = time.monotonic() + ACCEPT_S_MAX
+    found: set[int] = set()
+    with ExitStack() as open_ones:
+        for _ in range(PROBES):
+            with contextlib.suppress(OSError):
+                open_ones.enter_context(connect())
+        while True:
+            ends = accepted() - before
+            found |= _owners(ends, holders)
+            if len(ends) >= PROBES or time.monotonic() > until or (found and not ends):
+                break
+            time.sleep(0.01)
+    twins = {pid for pid in holders for taker in found if _is_twin(pid, taker)}
+    return frozenset(found | twins)
+
+
+def _owners(ends: set[int], holders: frozenset[int]) -> set[int]:
+    """Holders that have these ends, or whose descendants were given them."""
+    owners = set(ports.holders(ends, holders))
+    if not ends or owners:
+        return owners
+    for pid in ports.holders(ends, proc.pids()):
+        above = next((one for one in _ancestors(pid) if one in holders), None)
+        owners |= {above} if above else set()
+    return owners
+
+
+def _first_ones(
+    pids: Collection[int], holders: frozenset[int], barred: frozenset[int]
+) -> frozenset[int]:
+    """The first processes of the programs that some processes are of."""
+    found = {_first(pid, holders, barred) for pid in pids}
+    above = {_parent(pid) for pid in found}
+    if len(found) > 1 and len(above) == 1 and not above & barred:
+        (parent,) = above
+        if parent > 1 and all(_is_fork(parent, pid) for pid in found):
+            return frozenset(above)  # its workers opened a socket each (SO_REUSEPORT)
+    return frozenset(found)
+
+
+def _first(pid: int, holders: frozenset[int], barred: frozenset[int]) -> int:
+    while (above := _parent(pid)) in holders and above not in barred:
+        alike = [one for one in holders if one != pid and _parent(one) == above]
+        if not _is_fork(above, pid) and not any(_is_twin(one, pid) for one in alike):
+            break
+        pid = above
+    return pid
+
+
+def _is_fork(above: int, pid: int) -> bool:
+    """Whether a process runs its parent's program by fork alone: it has the same place in memory.
+
+    Addresses are drawn anew with each program. Where they are not told or not drawn, the same
+    program and words have to do.
+    """
+    mine, its = (_fields(one)[START_CODE : START_STACK + 1] for one in (pid, above))
+    is_told = len(mine) == 3 and all(int(word) > 1 for word in (*mine, *its))
+    if is_told and _are_drawn():
+        return mine == its
+    return _is_twin(above, pid)
+
+
+def _is_twin(one: int, other: int) -> bool:
+    """Whether two processes run the same program with the same words, numbers apart."""
+    return one == other or (_words(one) == _words(other) and bool(_words(one)[1]))
+
+
+def _words(pid: int) -> tuple[str, bytes]:
+    try:
+        exe = str(Path(f"/proc/{pid}/exe").readlink())
+    except OSError:
+        exe = ""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        words = b""
+    return exe, re.sub(rb"\d+", b"", words)
+
+
+def _are_drawn() -> bool:
+    try:
+        return (
+            Path("/proc/sys/kernel/randomize_va_space").read_text(encoding="ascii").strip() != "0"
+        )
+    except OSError:
+        return False
+
+
+def _barred(holders: frozenset[int]) -> frozenset[int]:
+    """Holders to whom nobody climbs: the first process, managers, and those who started the lab."""
+    return holders & frozenset({1, os.getpid(), *_ancestors(os.getpid()), *_managers(holders)})
+
+
+def _managers(pids: Collection[int]) -> set[int]:
+    return {pid for pid in pids if (stat := proc.stat(pid)) and stat.name in MANAGERS}
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    """Its parent, and so on up."""
+    seen = {pid}
+    while (pid := _parent(pid)) > 0 and pid not in seen:
+        seen.add(pid)
+        yield pid
+
+
+def _parent(pid: int) -> int:
+    stat = proc.stat(pid)
+    return stat.parent if stat else 0
+
+
+def _fields(pid: int) -> list[str]:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def _said(pids: Collection[int]) -> str:
+    """Processes by name and number."""
+    named = [f"{stat.name} ({pid})" for pid in sorted(pids) if (stat := proc.stat(pid))]
+    more = f" and {len(named) - NAMED_MAX} more" if len(named) > NAMED_MAX else ""
+    return f"{', '.join(named[:NAMED_MAX])}{more}"

@@ -1,0 +1,182 @@
+"""How service, client and neighbours of a run are grouped before the scheduler (`groups`).
+
+    own      a control group each, as production has it
+    session  none of the lab's: each program has a session of its own (autogroup, sched(7))
+    shared   one control group for all of them
+    nested   service and client in one, each neighbour in one of its own
+
+A service is put into its group once, when its life begins; clients and neighbours when they start.
+What is in force is read back of every party and kept with the run. "own" is what a run has where
+nothing else is asked for: if the machine refuses, the run goes on by session and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sojourn.errors import HostFault
+from sojourn.host import Facts, grouping
+from sojourn.host.tree import Tree, as_int
+from sojourn.knobs import Asked, Turned, groups
+from sojourn.knobs.grouped import USER
+from sojourn.knobs.groups import Group
+from sojourn.places.ledger import Book
+from sojourn.run.live import RunningService
+from sojourn.spec import Study
+
+OWN, SESSION, SHARED, NESTED = "own", "session", "shared", "nested"
+CONTROLLER = "cpu"
+KEY = "groups"  # of a study
+CLIENT = "client"
+#: A client goes before the lab on its CPU (nice -20): its group has the weight of that.
+FIRST = {1: ("cpu.shares", "88761"), 2: ("cpu.weight", "8668")}
+BUDGET = "cpu.rt_runtime_us"  # of version 1 with CONFIG_RT_GROUP_SCHED
+CLIENT_BUDGET_US = 10_000  # of a second, for the thread that logs the server's CPUs
+REAL_TIME = ("fifo", "rr", "deadline")
+_OF_REAL_TIME = (
+    "its threads have real-time priority, which no control group orders, and this kernel "
+    "(CONFIG_RT_GROUP_SCHED) refuses it in a group without a budget of its own"
+)
+
+
+def check(study: Study, facts: Facts, *, is_varied: bool) -> None:
+    """Refuse a grouping that this machine cannot have.
+
+    Args:
+        study: that asks for it.
+        facts: of this machine.
+        is_varied: it is a level of a factor, which a run by session would be no run of.
+
+    Raises:
+        HostFault: control groups cannot be made here. What is not asked for is not refused.
+    """
+    if study.groups == SESSION or (study.groups == OWN and not is_varied):
+        return
+    lack = groups.lacking(Asked(level=study.groups, tree=Tree(Path(facts.root))), CONTROLLER)
+    if lack:
+        raise HostFault(
+            f"groups = {study.groups} cannot be had here: {lack.missing} is missing",
+            at="groups",
+            fix=f'{lack.mend}; or give groups = "session"',
+        )
+
+
+def begin(live: RunningService) -> None:
+    """Put a service that has just started into its group; what is refused is noted on it."""
+    on = live.turned
+    assert on is not None  # noqa: S101  # its knobs are about to be turned
+    if live.groups == SESSION:
+        return
+    mine, labs = (grouping.read(on.tree, pid) for pid in (on.leader, None))
+    if mine.cgroup != labs.cgroup:
+        return  # its place gave it one, as a container has
+    if _has_budgets(on.tree) and _is_of_real_time(live):
+        live.ungrouped = _OF_REAL_TIME
+        return
+    try:
+        group = groups.join(on, CONTROLLER, USER)
+        live.ungroup = partial(groups.leave, on, group, USER)
+    except OSError as error:
+        live.ungrouped = error.strerror or str(error)
+
+
+def facts(live: RunningService) -> dict[str, Any]:
+    """How a service is grouped now, as `service.json` has it."""
+    pid = live.process.pid if live.process else None
+    found = grouping.read(Tree(), pid).as_json() if pid else {}
+    return {"asked": live.groups, **found, "refused": live.ungrouped}
+
+
+def said(grouped: Mapping[str, Any]) -> str:
+    """The same in a line, for people."""
+    asked, by, why = grouped["asked"], grouped.get("by"), grouped["refused"]
+    if by is None:
+        return f"{asked}; where the service is cannot be seen"
+    text = f"{asked}; the scheduler groups the service by {by}"
+    return f"{text}, because {why}" if why else text
+
+
+def group_of(live: RunningService) -> Group | None:
+    """The group that a service was put into; None: none."""
+    hierarchy = groups.find(live.turned.tree, CONTROLLER) if live.turned else None
+    held = live.turned.shared.get(hierarchy.mount) if live.turned and hierarchy else None
+    return held if isinstance(held, Group) and USER in held.users else None
+
+
+def _is_of_real_time(live: RunningService) -> bool:
+    policy = live.levels.get("policy", "")
+    return not live.wish.refused or policy.startswith(REAL_TIME) or "rt_quota" in live.levels
+
+
+def _has_budgets(tree: Tree) -> bool:
+    found = groups.find(tree, CONTROLLER)
+    return found is not None and tree.exists(f"{found.mount}/{BUDGET}")
+
+
+class Companions:
+    """Clients and neighbours of one scene, and how each was grouped."""
+
+    def __init__(self, how: str, book: Book, *, tree: Tree | None = None) -> None:
+        """Nobody is there yet."""
+        self._how = how
+        self._book = book
+        self._tree = tree or Tree()
+        self._made: dict[str, tuple[Turned, Group]] = {}
+        self._seen: dict[str, dict[str, Any]] = {}
+
+    def admit(self, party: str, leader: int, live: RunningService | None) -> Mapping[str, Any]:
+        """Put a program that has just started, with all that came of it, where it belongs.
+
+        Args:
+            party: `CLIENT`, or a neighbour's name.
+            leader: first process of its session.
+            live: the service that it is beside.
+
+        Returns:
+            How every party is grouped now, as `host.json` has it.
+        """
+        why = ""
+        try:
+            self._put(party, leader, group_of(live) if live else None)
+        except OSError as error:
+            why = error.strerror or str(error)
+        found = grouping.read(self._tree, leader)
+        self._seen[party] = {**found.as_json(), **({"refused": why} if why else {})}
+        return {"asked": self._how, **self._seen}
+
+    def _put(self, party: str, leader: int, services: Group | None) -> None:
+        if self._how == SESSION:
+            return
+        is_with_service = self._how == SHARED or (self._how == NESTED and party == CLIENT)
+        if is_with_service:
+            if services is None:
+                raise OSError(0, "the service has no group of the lab's to share")
+            groups.move_in(services, leader)
+            return
+        if party in self._made:
+            groups.move_in(self._made[party][1], leader)
+            return
+        on = Turned(label=party, leader=leader, book=self._book, tree=self._tree)
+        prepare = _first if party == CLIENT else None
+        self._made[party] = on, groups.join(on, CONTROLLER, USER, prepare=prepare)
+
+    def leave(self) -> None:
+        """Remove the groups that were made here; whoever was in them has ended."""
+        for on, group in self._made.values():
+            groups.leave(on, group, USER)
+        self._made = {}
+
+
+def _first(group: Group) -> None:
+    """A client's group: before others on its CPU, and with a little real-time where it is counted.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    group.write(*FIRST[group.version])
+    path = Path(group.folder) / BUDGET
+    if group.tree.exists(str(path)) and (as_int(group.text(BUDGET)) or 0) == 0:
+        group.write(BUDGET, str(CLIENT_BUDGET_US))

@@ -1,0 +1,198 @@
+"""How tasks are grouped: real programs in this machine's control groups, where it lets us."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sojourn.errors import HostFault
+from sojourn.host import grouping as read
+from sojourn.host.tree import Tree
+from sojourn.knobs import KINDS, Asked, Turned, groups
+from sojourn.knobs.testing import MemoryBook, put
+from sojourn.run import grouping
+from sojourn.run.grouping import CLIENT, NESTED, OWN, SESSION, SHARED, Companions
+from sojourn.run.scene_test import study
+from sojourn.run.shield import Wish
+
+NEIGHBOUR = "spin:server"
+SLEEP = "import time; print('up', flush=True); time.sleep(600)"
+Start = Callable[[], int]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts programs in sessions of their own; they are killed at the end."""
+    with ExitStack() as running:
+
+        def begin() -> int:
+            words = [sys.executable, "-I", "-S", "-c", SLEEP]
+            one = running.enter_context(
+                subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+            )
+            running.callback(one.kill)
+            assert one.stdout is not None
+            assert one.stdout.readline() == "up\n"
+            return one.pid
+
+        yield begin
+
+
+@pytest.fixture(name="book")
+def _book() -> MemoryBook:
+    return MemoryBook()
+
+
+def service(leader: int, book: MemoryBook, how: str, **more: Any) -> Any:
+    return SimpleNamespace(
+        turned=Turned(label="web", leader=leader, book=book), groups=how, ungrouped="",
+        levels=more.get("levels", {}), wish=Wish(name="none", refused=more.get("refused", "none")),
+        ungroup=lambda: None, process=SimpleNamespace(pid=leader),
+    )  # fmt: skip
+
+
+def needs_groups() -> None:
+    if lack := groups.lacking(Asked(level=""), "cpu"):
+        pytest.skip(lack.missing)
+
+
+def group(pid: int | None = None) -> str:
+    return read.read(Tree(), pid).cgroup
+
+
+@pytest.mark.parametrize("how", [OWN, SESSION, SHARED, NESTED])
+def test_each_party_is_where_it_was_asked_to_be_and_nothing_is_left(
+    how: str, start: Start, book: MemoryBook
+) -> None:
+    needs_groups()
+    live, beside = service(start(), book, how), Companions(how, book)
+    client, first, second = start(), start(), start()
+    grouping.begin(live)
+    assert not live.ungrouped
+    beside.admit(CLIENT, client, live)
+    beside.admit(NEIGHBOUR, first, live)
+    told = beside.admit(NEIGHBOUR, second, live)
+    at = {pid: group(pid) for pid in (live.turned.leader, client, first, second)}
+    mine, its, theirs = at[live.turned.leader], at[client], at[first]
+    assert at[second] == theirs, "one neighbour is one party"
+    apart = {OWN: {mine, its, theirs}, NESTED: {mine, theirs}, SHARED: {mine}}.get(how, {group()})
+    assert {*at.values()} == apart
+    assert len(apart) == {OWN: 3, NESTED: 2}.get(how, 1)
+    assert (group() in apart) == (how == SESSION)
+    assert (mine == its) == (how != OWN)
+    assert told["asked"] == how
+    assert [told[party]["cgroup"] for party in (CLIENT, NEIGHBOUR)] == [its, theirs]
+    assert not any("refused" in told[party] for party in (CLIENT, NEIGHBOUR))
+    facts = grouping.facts(live)
+    assert (facts["asked"], facts["cgroup"], facts["refused"]) == (how, mine, "")
+    beside.leave()
+    live.ungroup()
+    assert {group(pid) for pid in at} == {group()}
+    assert not book.open
+
+
+def test_a_client_of_its_own_goes_before_others_by_the_weight_of_its_group(
+    start: Start, book: MemoryBook
+) -> None:
+    needs_groups()
+    beside, pid = Companions(OWN, book), start()
+    beside.admit(CLIENT, pid, None)
+    found = groups.find(Tree(), "cpu")
+    assert found is not None
+    name, text = grouping.FIRST[found.version]
+    assert Tree().text(f"{found.folder(Tree(), pid)}/{name}") == text
+    beside.leave()
+    assert not book.open
+
+
+def test_what_a_knob_limits_is_the_same_group(start: Start, book: MemoryBook) -> None:
+    needs_groups()
+    live = service(start(), book, OWN)
+    grouping.begin(live)
+    at = group(live.turned.leader)
+    weight = KINDS["cpu_weight"].build(live.turned)
+    weight.apply("200")
+    assert group(live.turned.leader) == at
+    weight.restore()
+    assert group(live.turned.leader) == at, "it stays in its own group"
+    policy = KINDS["policy"].build(live.turned)
+    policy.apply("nice:5")
+    found = groups.find(Tree(), "cpu")
+    assert found is not None
+    folder = found.folder(Tree(), live.turned.leader)
+    file = "cpu.shares" if found.version == 1 else "cpu.weight.nice"
+    assert Tree().text(f"{folder}/{file}") == ("336" if found.version == 1 else "5")
+    policy.restore()
+    assert Tree().text(f"{folder}/{file}") == ("1024" if found.version == 1 else "0")
+    live.ungroup()
+    assert not book.open
+
+
+def test_nothing_is_shared_where_the_service_has_no_group(start: Start, book: MemoryBook) -> None:
+    for how in (SHARED, NESTED):
+        told = Companions(how, book).admit(CLIENT, start(), None)
+        assert "no group" in told[CLIENT]["refused"]
+    assert not book.open
+
+
+def test_real_time_stays_out_of_groups_that_would_refuse_it(
+    start: Start, book: MemoryBook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouping, "_has_budgets", lambda _tree: True)
+    pid = start()
+    for more in ({"refused": ""}, {"levels": {"policy": "fifo:1"}}, {"levels": {"rt_quota": "x"}}):
+        live = service(pid, book, OWN, **more)
+        grouping.begin(live)
+        assert "real-time" in live.ungrouped
+        assert "because its threads have real-time" in grouping.said(grouping.facts(live))
+    assert group(pid) == group()
+    assert not book.open
+
+
+def facts_of(root: Path) -> Any:
+    return SimpleNamespace(root=str(root))
+
+
+def test_only_what_is_asked_for_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, "/proc/self/mountinfo", "1 0 0:1 / /sys/fs/cgroup ro - cgroup2 x rw")
+    put(tmp_path, "/proc/self/cgroup", "0::/")
+    put(tmp_path, "/sys/fs/cgroup/cgroup.controllers", "cpu")
+    here = facts_of(tmp_path)
+    grouping.check(study(), here, is_varied=False)
+    grouping.check(study(groups=SESSION), here, is_varied=True)
+    for how, is_varied in ((OWN, True), (SHARED, False), (NESTED, False)):
+        with pytest.raises(HostFault, match="mounted read-only") as caught:
+            grouping.check(study(groups=how), here, is_varied=is_varied)
+        assert caught.value.at == "groups"
+        assert "as root" not in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "auto", "by"),
+    [
+        ("0::/\n3:cpu:/a/b\n", "1", "control group"),
+        ("0::/a.slice\n", "1", "control group"),
+        ("0::/a.slice\n3:cpu,cpuacct:/\n", "1", "session"),
+        ("0::/\n", "0", "nothing"),
+        ("", "1", "session"),
+        ("garbage\n:\n", "\0", "nothing"),
+    ],
+)
+def test_the_kernel_goes_by_the_controller_then_by_the_session(
+    cgroup: str, auto: str, by: str, tmp_path: Path
+) -> None:
+    put(tmp_path, "/proc/7/cgroup", cgroup)
+    put(tmp_path, "/proc/7/autogroup", "/autogroup-70 nice 0")
+    put(tmp_path, "/proc/7/stat", "7 (a b) S 1 7 42 0")
+    put(tmp_path, read.ENABLED, auto)
+    found = read.read(Tree(tmp_path), 7)
+    assert (found.by, found.session, found.autogroup) == (by, 42, "autogroup-70 nice 0")
+    assert found.text
+    assert read.read(Tree(tmp_path), 8).by == "nothing"
