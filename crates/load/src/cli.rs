@@ -65,7 +65,8 @@ pub struct LoadArgs {
     /// Length of the load before it, not measured [1s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<String>,
-    /// How long replies are waited for after the last request was due [2s]
+    /// How long replies are waited for after the last request was due; auto: 2s, or --timeout where that
+    /// is given and longer [auto]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub drain: Option<String>,
     /// Longest wait for a reply after its request was sent: then it has failed, and over TCP its
@@ -143,6 +144,12 @@ pub struct ClientArgs {
     /// TLS: believe any certificate
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub insecure: Option<bool>,
+    /// TLS: the client's own certificate, for a server that asks for one, in PEM; needs --key [none]
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<String>,
+    /// TLS: private key of --cert, in PEM [none]
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<String>,
     /// epoll, io_uring, or auto: io_uring where the kernel allows it [auto]
     #[arg(long, value_name = "KIND")]
     pub transport: Option<String>,
@@ -184,7 +191,7 @@ pub struct VerdictArgs {
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Write the result as JSON; -: to stdout, instead of the table
+    /// Write the result as JSON, beside the table; -: to stdout, instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write one HdrHistogram a second
@@ -330,6 +337,8 @@ impl Args {
         put(&mut job.ca_file, client.ca_file.as_ref());
         put(&mut job.server_name, client.server_name.as_ref());
         put(&mut job.insecure, client.insecure.as_ref());
+        put(&mut job.cert, client.cert.as_ref());
+        put(&mut job.key, client.key.as_ref());
         put(&mut job.transport, client.transport.as_ref());
         put(&mut job.wait, client.wait.as_ref());
         put(&mut job.qos_quantile, verdict.qos_quantile.as_ref());

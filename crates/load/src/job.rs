@@ -34,7 +34,8 @@ pub struct Job {
     pub duration: String,
     /// Length of the load before it, sent and not measured.
     pub warmup: String,
-    /// How long replies are waited for after the last request was due.
+    /// How long replies are waited for after the last request was due. `auto`: 2 s, or `timeout` where
+    /// that is given and longer.
     pub drain: String,
     /// Longest wait for a reply after its request was sent: then the request has failed (`timed_out`), and
     /// over a stream its connection is replaced. `auto`: ten times the `QoS` bound, or 1 s without one.
@@ -109,6 +110,11 @@ pub struct Job {
     pub server_name: String,
     /// TLS: believe any certificate.
     pub insecure: bool,
+    /// TLS: the client's own certificate and those of its issuers, in PEM, for a server that asks for one;
+    /// needs `key`. Empty: none.
+    pub cert: String,
+    /// TLS: file with the private key of `cert`, in PEM; the key itself goes into no result. Empty: none.
+    pub key: String,
     /// HTTP: statuses that are a success, such as `200` or `200-299,404`. Empty: 200 to 299.
     pub expect_status: String,
     /// Body size a reply must have, bytes; 0: any (memcache and RESP know it from `value_size`). Of
@@ -185,7 +191,7 @@ impl Default for Job {
             rate: "1k".into(),
             duration: "10s".into(),
             warmup: "1s".into(),
-            drain: "2s".into(),
+            drain: "auto".into(),
             timeout: "auto".into(),
             start_at: 0,
             connections: 16,
@@ -216,6 +222,8 @@ impl Default for Job {
             ca_file: String::new(),
             server_name: String::new(),
             insecure: false,
+            cert: String::new(),
+            key: String::new(),
             expect_status: String::new(),
             expect_bytes: 0,
             expect_sha256: String::new(),

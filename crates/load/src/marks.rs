@@ -179,6 +179,10 @@ pub struct ThreadMeasurement {
     pub replaced: u64,
     /// How often none could be opened for want of a local port.
     pub out_of_ports: u64,
+    /// How often a request was sent again because the server went away before it had looked at it.
+    pub sent_again: u64,
+    /// How often a connection was replaced because more came than the reply has.
+    pub overlong: u64,
     /// Requests given up because no reply came within the job's `timeout`.
     pub timed_out: u64,
     /// When a closed loop had sent all of its plan before its time was over, ns.

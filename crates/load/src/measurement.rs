@@ -41,6 +41,8 @@ pub struct Measurement {
     pub are_syscalls_counted: bool,
     /// The server was lost: no connection could be opened again.
     pub was_lost: bool,
+    /// The address that connections led to, of each server that the target names; empty: there is none.
+    pub addresses: Vec<String>,
     /// What the bodies that were kept came to; `None`: nothing is expected of them.
     pub looked: Option<Looked>,
     /// What the server told beside its replies; `None`: its protocol tells nothing.

@@ -37,8 +37,8 @@ pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
     let protocol = protocols::build(&resolved.job, &target)?;
     let Some(set) = protocols::kind_of(&target).operation("set") else { return Ok(()) };
     let shards = Shards::new(target.servers(), resolved.job.items);
-    for (address, shard) in target.addresses()?.into_iter().zip(0..) {
-        let mut pipe = Pipe::open(address, &target, protocol.as_ref(), &resolved.sources)?;
+    for (addresses, shard) in target.addresses()?.into_iter().zip(0..) {
+        let mut pipe = Pipe::open(addresses, &target, protocol.as_ref(), &resolved.sources)?;
         let items = match shards.count() {
             1 => Items::First(resolved.job.items as u32),
             _ => Items::These(shards.items_of(shard).collect()),
@@ -125,12 +125,13 @@ struct Pipe<'a> {
 
 impl<'a> Pipe<'a> {
     fn open(
-        address: Address,
+        addresses: Vec<Address>,
         target: &'a Target,
         protocol: &'a dyn Protocol,
         sources: &[IpAddr],
     ) -> Result<Self, Fault> {
-        let stream = sockets::connect(&[address], false, sources, 1, &protocol.hello())?.remove(0);
+        let stream =
+            sockets::connect(&mut [addresses], false, sources, 1, &protocol.hello())?.remove(0);
         stream
             .set_nonblocking(false)
             .and_then(|()| stream.set_read_timeout(Some(BATCH_WITHIN)))

@@ -71,8 +71,7 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     let measured = measure::measure(&resolved, stop, &mut progress)?;
     let result = &measured.result;
     write_json(json, result, out)?;
-    let is_terminal = io::stdout().is_terminal();
-    if json.is_none() || (is_terminal && !is_stdout(json)) {
+    if !is_stdout(json) {
         files::say(out, &table::table(result))?;
     }
     write_beside(&measured.run)?;

@@ -24,6 +24,9 @@ use crate::transports::tls::Secure;
 /// A year: beyond it, a time is a mistake in its unit.
 const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
 
+/// How long replies are waited for after the last request was due, where nobody says more.
+const DRAIN_NS: u64 = 2_000_000_000;
+
 /// Fewer items, hashed, could leave a server without any.
 const ITEMS_PER_SERVER: u64 = 32;
 
@@ -141,12 +144,17 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     if duration_ns == 0 {
         return Err(Fault::usage("duration is 0", "duration", "give a time above 0, such as 10s"));
     }
-    let (warmup_ns, drain_ns) = (time("warmup", &job.warmup)?, time("drain", &job.drain)?);
+    let warmup_ns = time("warmup", &job.warmup)?;
     let outage_over_ns = time("outage_over", &job.outage_over)?;
     let qos = qos_of(&job)?;
     let timeout_ns = match job.timeout.as_str() {
         "auto" => timeout_auto_ns(qos),
         text => time("timeout", text)?,
+    };
+    let drain_ns = match job.drain.as_str() {
+        "auto" if job.timeout == "auto" => DRAIN_NS,
+        "auto" => timeout_ns.max(DRAIN_NS),
+        text => time("drain", text)?,
     };
     if timeout_ns == 0 {
         let fix = "give a time above 0, such as 1s, or auto";
@@ -180,6 +188,7 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     }
     job.timely_within = format!("{timely_within_ns}ns");
     job.timeout = format!("{timeout_ns}ns");
+    job.drain = format!("{drain_ns}ns");
     job.transport = transport.kind.name.into();
     job.wait = match doze_ns {
         0 => wait.name().into(),

@@ -41,6 +41,10 @@ pub struct RunResult {
     pub program: String,
     /// The job, resolved: no `auto`, no seed 0.
     pub job: Job,
+    /// The address that connections led to, of each server that the target names: of a name with several
+    /// the first that could be reached. Empty: there is no server.
+    #[serde(default)]
+    pub addresses: Vec<String>,
     /// Start of the measured part, ns since the Unix epoch.
     pub started_unix_ns: u64,
     /// Start of the warm-up, ns of `CLOCK_MONOTONIC`: the job's `start_at` where it names one. Every due
@@ -232,6 +236,14 @@ pub struct Checks {
     /// Of these, how often because a request on the old one was not answered in time.
     #[serde(default)]
     pub replaced_connections: u64,
+    /// How often a request was sent again on another connection, because the server went away before it had
+    /// looked at it (RFC 9113, 6.8; RFC 9112, 9.6); warm-up included.
+    #[serde(default)]
+    pub sent_again: u64,
+    /// How often a connection was replaced because more bytes came than a reply has by its own head;
+    /// warm-up included.
+    #[serde(default)]
+    pub overlong_replies: u64,
     /// CPU share of the busiest thread, 0 to 1.
     pub cpu_share_max: f64,
     /// Share of the run in which the server's CPUs had nothing to do; `null` where they are unknown.

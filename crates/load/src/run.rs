@@ -45,6 +45,8 @@ pub struct Ready {
     probe: Option<Plan>,
     /// The ring of each thread in a long run, whose plans are drawn later.
     ring: Option<Geometry>,
+    /// Where connections lead, as [`Measurement`] has it.
+    addresses: Vec<String>,
     /// Counts of each thread, for whoever shows progress.
     pub live: Vec<Arc<Live>>,
 }
@@ -76,31 +78,40 @@ pub fn prepare(
         .collect::<Result<Vec<Plan>, Fault>>()?;
     let probes = resolved.job.probe_rate > 0.0;
     let probe = probes.then(|| schedule::draw_probe(&resolved.job)).transpose()?;
+    let mut servers = match resolved.transport.kind.name {
+        "null" => Vec::new(),
+        _ => resolved.target.addresses()?,
+    };
     let threads = plans
         .into_iter()
         .zip(0..)
         .map(|(plan, thread)| {
             let probes = u32::from(thread == 0 && probe.is_some());
             let count = resolved.connections_of(thread) + probes;
-            Ok((plan, connect(resolved, count, &protocol.hello())?))
+            Ok((plan, connect(resolved, &mut servers, count, &protocol.hello())?))
         })
         .collect::<Result<Vec<_>, Fault>>()?;
     let live = threads.iter().map(|_| Arc::new(Live::new(Arc::clone(stop)))).collect();
-    Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, ring, live })
+    let addresses = servers.iter().flatten().map(Address::to_string).collect();
+    Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, ring, addresses, live })
 }
 
-fn connect(resolved: &Resolved, count: u32, greeting: &Greeting) -> Result<Vec<Socket>, Fault> {
-    if resolved.transport.kind.name == "null" {
+fn connect(
+    resolved: &Resolved,
+    servers: &mut [Vec<Address>],
+    count: u32,
+    greeting: &Greeting,
+) -> Result<Vec<Socket>, Fault> {
+    if servers.is_empty() {
         return Ok(Vec::new());
     }
-    let datagrams = resolved.target.is_datagram();
-    sockets::connect(&resolved.target.addresses()?, datagrams, &resolved.sources, count, greeting)
+    sockets::connect(servers, resolved.target.is_datagram(), &resolved.sources, count, greeting)
 }
 
 /// Runs all threads to the end, or until they are stopped. Whether the server was lost is for the
 /// caller to say, who knows whether a signal ended the run.
 pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> {
-    let Ready { resolved, protocol, threads, mut probe, ring, live } = ready;
+    let Ready { resolved, protocol, threads, mut probe, ring, addresses, live } = ready;
     let together = Together::new(threads.len());
     let (shown, looks) = (live.clone(), Arc::clone(&protocol));
     // A thread that spins sees its own outages; a second one on its CPU would only disturb it.
@@ -173,6 +184,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
             start_ns,
             are_syscalls_counted: true,
             was_lost: false,
+            addresses,
             looked: looks.sampled().map(Sampled::look),
             told: looks.told().map(Told::heard),
             said: looks.said().map(Said::counts).unwrap_or_default(),
@@ -253,7 +265,7 @@ fn run_thread(
 /// socket is the target's: the kernel only knows what the server has bound.
 fn servers(resolved: &Resolved, first: &[Socket]) -> Result<Vec<Address>, Fault> {
     if resolved.target.is_unix() {
-        return resolved.target.addresses();
+        return Ok(resolved.target.addresses()?.into_iter().flatten().collect());
     }
     let peer = |one: &Socket| one.peer_addr().ok()?.as_socket().map(Address::Ip);
     Ok(first.iter().filter_map(peer).collect())

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+/// How the name of what was refused begins: a reply that does not follow the protocol.
+pub const REFUSED: &str = "refused: ";
+
 /// Names, and how often each was said.
 #[derive(Debug, Default)]
 pub struct Said {

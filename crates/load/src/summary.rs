@@ -55,6 +55,7 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         schema: SCHEMA.into(),
         program: format!("sojourn-load {}", env!("CARGO_PKG_VERSION")),
         job: run.job.clone(),
+        addresses: run.addresses.clone(),
         started_unix_ns: run.started_unix_ns,
         start_ns: run.start_ns,
         measured_s,

@@ -39,7 +39,7 @@ fn row(text: &mut String, label: &str, cells: &[String]) {
 
 fn head(text: &mut String, result: &RunResult) {
     let job = &result.job;
-    line(text, "target", &job.target);
+    line(text, "target", &target(result));
     let load = format!("{} arrivals, rate {}, seed {}", job.arrivals, job.rate, job.seed);
     let load = if job.find_max { "closed loop, as fast as it goes".into() } else { load };
     line(text, "load", &load);
@@ -57,6 +57,14 @@ fn head(text: &mut String, result: &RunResult) {
     );
     line(text, "measured", &requests);
     text.push('\n');
+}
+
+/// The target, and the addresses that its names stood for.
+fn target(result: &RunResult) -> String {
+    let target = &result.job.target;
+    let unnamed = |it: &&String| !it.starts_with("unix:") && !target.contains(it.as_str());
+    let found: Vec<&str> = result.addresses.iter().filter(unnamed).map(String::as_str).collect();
+    if found.is_empty() { target.clone() } else { format!("{target} at {}", found.join(", ")) }
 }
 
 fn latencies(text: &mut String, result: &RunResult) {
@@ -263,6 +271,22 @@ mod tests {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("0 lost; 0 ns a session without a picture"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn an_address_that_the_target_does_not_name_is_told() {
+        let shown = |target: &str, address: &str| {
+            let mut run = fake::run(Job { target: target.into(), ..fake::job() }, 0, 1_000);
+            run.addresses = vec![address.into()];
+            table(&summarise(&run).unwrap()).lines().next().unwrap().trim().to_owned()
+        };
+        let line = shown("memcache://localhost:1", "127.0.0.1:1");
+        assert_eq!(line, "target     memcache://localhost:1 at 127.0.0.1:1");
+        for (target, address) in
+            [("memcache://127.0.0.1:1", "127.0.0.1:1"), ("memcache://unix:/a", "unix:/a")]
+        {
+            assert_eq!(shown(target, address), format!("target     {target}"));
+        }
     }
 
     #[test]

@@ -74,8 +74,9 @@ impl Target {
     /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`, of `schemes`; a fault names what is wrong with it.
     pub fn parse(text: &str, schemes: &[&'static Scheme]) -> Result<Self, Fault> {
         let (name, rest) = text.split_once(':').ok_or_else(|| wrong(text))?;
-        let Some(scheme) = schemes.iter().find(|scheme| scheme.name == name) else {
-            return Err(unknown(name, schemes));
+        let is_it = |scheme: &&&'static Scheme| scheme.name.eq_ignore_ascii_case(name); // RFC 3986, 3.1
+        let Some(scheme) = schemes.iter().find(is_it) else {
+            return Err(if rest.starts_with("//") { unknown(name, schemes) } else { bare(text) });
         };
         let port = scheme.port;
         if scheme.carrier == Carrier::Nothing {
@@ -93,11 +94,12 @@ impl Target {
         if let Some(rest) = rest.strip_prefix(UNIX) {
             return Self::of_unix(scheme, user, rest).ok_or_else(|| wrong_unix(text));
         }
-        let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+        let (authority, path) = rest.split_at(authority_end(rest));
+        let path = if path.starts_with('/') { path.into() } else { format!("/{path}") };
         let mut servers = authority.split(',').map(|one| split_port(one, port));
         let (host, port) = servers.next().flatten().ok_or_else(|| wrong(text))?;
         let others = servers.collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?;
-        Ok(Self { scheme, user: user.into(), host, port, path: path.into(), others })
+        Ok(Self { scheme, user: user.into(), host, port, path, others })
     }
 
     /// `/SOCKET` or `/SOCKET:/PATH`, as `NGINX` writes it.
@@ -129,9 +131,24 @@ impl Target {
         }
     }
 
-    /// What a request names as its host: as [`Target::place`], or `localhost` over a unix socket.
+    /// The host without the zone of an IPv6 address, which only this machine knows. Source: RFC 6874, 4.
+    pub fn host_without_zone(&self) -> &str {
+        let is_six = self.host.contains(':') && !self.is_unix();
+        if is_six { self.host.split('%').next().unwrap_or_default() } else { &self.host }
+    }
+
+    /// What a request of HTTP names as its host: host and port, the port only where it is not the usual
+    /// one (RFC 9110, 4.2), or `localhost` over a unix socket.
     pub fn authority(&self) -> String {
-        if self.is_unix() { "localhost".into() } else { self.place() }
+        if self.is_unix() {
+            return "localhost".into();
+        }
+        let host = match self.host_without_zone() {
+            six if six.contains(':') => format!("[{six}]"),
+            host => host.into(),
+        };
+        let usual = if self.scheme.carrier == Carrier::Tls { 443 } else { 80 };
+        if self.port == usual { host } else { format!("{host}:{}", self.port) }
     }
 
     /// Whether it is reached by datagrams instead of a stream.
@@ -144,31 +161,42 @@ impl Target {
         1 + self.others.len()
     }
 
-    /// The first address that each host's name stands for, in the order in which they are named.
-    pub fn addresses(&self) -> Result<Vec<Address>, Fault> {
+    /// The addresses that each host's name stands for, hosts in the order in which they are named, each
+    /// host's in the order in which they are to be tried.
+    pub fn addresses(&self) -> Result<Vec<Vec<Address>>, Fault> {
         let others = self.others.iter().map(|(host, port)| (host.as_str(), *port));
-        std::iter::once((self.host.as_str(), self.port)).chain(others).map(address).collect()
+        std::iter::once((self.host.as_str(), self.port)).chain(others).map(addresses).collect()
     }
 }
 
-fn address(at: (&str, u16)) -> Result<Address, Fault> {
+fn addresses(at: (&str, u16)) -> Result<Vec<Address>, Fault> {
     if let Some(path) = at.0.strip_prefix(UNIX) {
-        return Ok(Address::Unix(path.into()));
+        return Ok(vec![Address::Unix(path.into())]);
     }
-    let found = at.to_socket_addrs();
-    let first = found.ok().and_then(|mut addresses| addresses.next());
-    first.map(Address::Ip).ok_or_else(|| {
-        Fault::failed(
-            format!("the name '{}' stands for no address", at.0),
-            "target",
-            "check the spelling, or give the address in numbers",
-        )
-    })
+    let mut all = Vec::new();
+    for address in at.to_socket_addrs().into_iter().flatten().map(Address::Ip) {
+        if !all.contains(&address) {
+            all.push(address);
+        }
+    }
+    if !all.is_empty() {
+        return Ok(all);
+    }
+    Err(Fault::failed(
+        format!("the name '{}' stands for no address", at.0),
+        "target",
+        "check the spelling, or give the address in numbers",
+    ))
+}
+
+/// Where `HOST:PORT` ends and a path, a query or a fragment begins. Source: RFC 3986, 3.2.
+fn authority_end(rest: &str) -> usize {
+    rest.find(['/', '?', '#']).unwrap_or(rest.len())
 }
 
 /// Who asks, and the rest, of `USER@HOST…`. A password may stand there by mistake: it is not shown.
 fn split_user(rest: &str) -> Result<(&str, &str), Fault> {
-    let end = rest.find('/').unwrap_or(rest.len());
+    let end = authority_end(rest);
     let Some(at) = rest[..end].rfind('@') else { return Ok(("", rest)) };
     let user = &rest[..at];
     if user.contains(':') {
@@ -184,7 +212,9 @@ fn split_port(authority: &str, default: u16) -> Option<(String, u16)> {
     if let Some(bracketed) = authority.strip_prefix('[') {
         let (host, rest) = bracketed.split_once(']')?;
         let port = rest.strip_prefix(':').map_or(Some(default), |port| port.parse().ok())?;
-        return Some((host.into(), port));
+        let zone = host.split_once("%25").filter(|(_, zone)| !zone.is_empty()); // RFC 6874
+        let host = zone.map_or(host.into(), |(address, zone)| format!("{address}%{zone}"));
+        return Some((host, port));
     }
     let (host, port) = match authority.split_once(':') {
         Some((host, port)) => (host, port.parse().ok()?),
@@ -198,6 +228,17 @@ fn wrong(text: &str) -> Fault {
         format!("'{text}' is not a target"),
         "",
         "write SCHEME://HOST:PORT, such as memcache://127.0.0.1:11211 or http://127.0.0.1:8080/, or null:",
+    )
+}
+
+/// The fault of a target without a scheme.
+fn bare(text: &str) -> Fault {
+    Fault::usage(
+        format!("'{text}' is not a target: it does not say which protocol the server speaks"),
+        "",
+        format!(
+            "put a scheme before it, such as http://{text}, memcache://{text} or resp://{text}"
+        ),
     )
 }
 
@@ -246,7 +287,8 @@ mod tests {
         };
         let three = parse("memcache://127.0.0.1:1,127.0.0.2,[::1]:3").unwrap();
         assert_eq!(three.servers(), 3);
-        let ports: Vec<u16> = three.addresses().unwrap().iter().map(port).collect();
+        let found = three.addresses().unwrap();
+        let ports: Vec<u16> = found.iter().map(|of_one| port(&of_one[0])).collect();
         assert_eq!(ports, [1, 11211, 3]);
     }
 
@@ -254,7 +296,7 @@ mod tests {
     fn a_unix_socket_is_a_path_and_may_have_another_behind_it() {
         let cache = parse("memcache://unix:/run/mc.sock").unwrap();
         assert_eq!((cache.host.as_str(), cache.path.as_str()), ("unix:/run/mc.sock", "/"));
-        assert_eq!(cache.addresses().unwrap(), [Address::Unix("/run/mc.sock".into())]);
+        assert_eq!(cache.addresses().unwrap(), [vec![Address::Unix("/run/mc.sock".into())]]);
         let web = parse("http://unix:/run/a.sock:/x/{}").unwrap();
         assert_eq!((web.place().as_str(), web.path.as_str()), ("unix:/run/a.sock", "/x/{}"));
         assert_eq!((web.authority().as_str(), web.is_unix()), ("localhost", true));
@@ -292,5 +334,52 @@ mod tests {
             assert!(parse(text).unwrap_err().fix.contains("SCHEME"), "{text}");
         }
         assert!(parse("memcached://h").unwrap_err().fix.contains("did you mean memcache"));
+        for text in ["127.0.0.1:7801/x", "localhost:80", "[::1]:80/", "a.example:443"] {
+            let fault = parse(text).unwrap_err();
+            assert!(fault.fix.contains(&format!("http://{text}")), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_query_may_follow_the_port_and_a_scheme_is_the_same_in_capitals() {
+        let path = |text: &str| parse(text).unwrap().path;
+        assert_eq!(path("http://h:1?x=1"), "/?x=1");
+        assert_eq!(path("http://h?x=a@b/c"), "/?x=a@b/c");
+        assert_eq!(path("http://h/a?x=1"), "/a?x=1");
+        assert_eq!(path("http://h:1#top"), "/#top");
+        let loud = parse("HTTP://h:1/A").unwrap();
+        assert_eq!((loud.scheme.name, loud.path.as_str()), ("http", "/A"));
+        assert_eq!(parse("MemCache+UDP://h").unwrap().scheme.name, "memcache+udp");
+    }
+
+    /// RFC 9110, 4.2: the usual port is left out. RFC 6874, 4: a zone is of this machine alone.
+    #[test]
+    fn a_request_names_the_host_as_it_was_typed_and_what_the_server_can_know() {
+        let names = |text: &str| parse(text).unwrap().authority();
+        for (text, wanted) in [
+            ("http://a.example/", "a.example"),
+            ("http://a.example:80/", "a.example"),
+            ("https://a.example:443/", "a.example"),
+            ("https://a.example:80/", "a.example:80"),
+            ("http://a.example:443/", "a.example:443"),
+            ("h2://a.example/", "a.example"),
+            ("h2c://[::1]:80/", "[::1]"),
+            ("grpc://h/a.B/C", "h:50051"),
+            ("grpcs://h/a.B/C", "h"),
+            ("http://[fe80::1%25eth0]:81/", "[fe80::1]:81"),
+            ("http://[fe80::1%eth0]/", "[fe80::1]"),
+        ] {
+            assert_eq!(names(text), wanted, "{text}");
+        }
+        let zoned = parse("http://[fe80::1%25eth0]:81/").unwrap();
+        assert_eq!((zoned.host.as_str(), zoned.host_without_zone()), ("fe80::1%eth0", "fe80::1"));
+    }
+
+    #[test]
+    fn a_name_stands_for_all_its_addresses_each_once() {
+        let all = parse("http://localhost:81/").unwrap().addresses().unwrap();
+        let [all] = &all[..] else { panic!("one host") };
+        assert!(!all.is_empty());
+        assert!((1..all.len()).all(|nth| !all[..nth].contains(&all[nth])), "{all:?}");
     }
 }

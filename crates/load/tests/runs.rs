@@ -263,6 +263,21 @@ fn a_signal_ends_the_run_with_what_was_due_until_then() {
     }
 }
 
+#[test]
+fn a_signal_is_heard_though_the_server_is_silent_and_the_drain_is_long() {
+    for transport in usable() {
+        let server = Server::start(Behaviour::Mute);
+        let stop = server.flag_after(4);
+        let (drain, timeout, duration) = ("1h".into(), "1h".into(), "1h".into());
+        let (rate, warmup) = ("100".into(), "0s".into());
+        let job = Job { drain, timeout, duration, rate, warmup, ..job(&server, transport) };
+        let start = Instant::now();
+        let got = run_until(job, &stop);
+        assert!(start.elapsed() < Duration::from_secs(600), "{transport}: of an hour's drain");
+        assert!(got.was_interrupted && got.result.requests > 0, "{transport}");
+    }
+}
+
 /// A job that goes through a ring, and the file of its seconds.
 fn in_segments(job: Job, name: &str) -> (Job, std::path::PathBuf) {
     let path = std::env::temp_dir().join(format!("sojourn-{name}-{}", std::process::id()));
@@ -381,6 +396,23 @@ fn a_closed_loop_that_uses_up_its_plan_says_so() {
         assert!(reason.contains("raise requests_max"), "{transport}: {reason}");
         assert!(!got.run.was_lost);
     }
+}
+
+#[test]
+fn a_result_in_a_file_has_the_table_beside_it() {
+    let server = Server::start(Behaviour::Good);
+    let json = std::env::temp_dir().join(format!("sojourn-beside-{}", std::process::id()));
+    let target = format!("memcache://127.0.0.1:{}", server.port());
+    let words =
+        ["sojourn-load", &target, "--duration", "100ms", "--warmup", "0s", "--items", "100"];
+    let words = words.into_iter().chain(["--json", json.to_str().unwrap()]).map(OsString::from);
+    let (mut out, mut talk) = (Vec::new(), Vec::new());
+    program::main(words, &Arc::new(AtomicBool::new(false)), &mut out, &mut talk);
+    let (out, written) = (String::from_utf8(out).unwrap(), std::fs::read_to_string(&json).unwrap());
+    assert!(out.contains("verdict") && out.contains(&target), "{out}");
+    let result: serde_json::Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(result["addresses"][0], target["memcache://".len()..]);
+    std::fs::remove_file(&json).unwrap();
 }
 
 #[test]

@@ -219,7 +219,7 @@ def check(job: Mapping[str, Any], *, at: str) -> None:
 def length_s_max(job: Mapping[str, Any]) -> float:
     """How long a run of this job may take, s."""
     preload_s = float(job.get("items", 0)) / PRELOAD_RPS_MIN if job.get("preload") else 0.0
-    drain_s = _seconds(job, "drain", "2s")
+    drain_s = _drain_s(job)
     start_s = max(0.0, float(job.get("start_at", 0)) / units.NS_PER_S - time.monotonic())
     return start_s + _load_s(job) + drain_s + preload_s + requests(job) / PLAN_RPS_MIN + SLACK_S
 
@@ -231,6 +231,14 @@ def requests(job: Mapping[str, Any]) -> float:
 
 def _load_s(job: Mapping[str, Any]) -> float:
     return _seconds(job, "warmup", "1s") + _seconds(job, "duration", "10s")
+
+
+def _drain_s(job: Mapping[str, Any]) -> float:
+    """How long replies are waited for at the end: what the job says, or as `auto` means it."""
+    if job.get("drain", "auto") != "auto":
+        return _seconds(job, "drain", "auto")
+    is_given = job.get("timeout", "auto") != "auto"
+    return max(2.0, _seconds(job, "timeout", "auto")) if is_given else 2.0
 
 
 def _seconds(job: Mapping[str, Any], key: str, default: str) -> float:
@@ -288,7 +296,7 @@ class _Started:
         """End it, if it has not ended: the server is gone, or a signal ends the lab."""
         with signals.deaf():
             if self.generator.poll() is None:
-                drain_s = _seconds(self.job, "drain", "2s")
+                drain_s = _drain_s(self.job)
                 self.generator.stop(first=signal.SIGINT, term_s=END_S_MAX + drain_s)
             if self.generator.stderr is not None:
                 self.generator.stderr.close()

@@ -33,6 +33,7 @@ impl Drive {
     /// time of its own.
     #[inline]
     fn fill(&mut self, now_ns: u64) {
+        while now_ns > 0 && self.send_again() {}
         while (1..self.times.end_ns).contains(&now_ns)
             && self.next < self.load_len
             && let Some(connection) = self.connections.pick_any()
@@ -68,7 +69,7 @@ impl Drive {
             self.used_up_ns = self.used_up_ns.or(Some(now_ns));
             self.stop(now_ns); // what was measured until now counts
         }
-        self.is_over(now_ns) || (now_ns >= self.times.end_ns && self.connections.is_idle())
+        self.is_over(now_ns) || (now_ns >= self.times.end_ns && self.is_idle())
     }
 
     /// Cuts the plan to what was sent.

@@ -203,9 +203,20 @@ impl Connections {
         Some(request)
     }
 
-    /// Takes `request`, which is not the oldest, out of flight at `now_ns`.
+    /// Takes `request` out of flight at `now_ns`.
     #[inline]
     pub(super) fn take(&mut self, connection: u32, request: u32, now_ns: u64) -> bool {
+        self.put_first(connection, request) && self.pop(connection, now_ns).is_some()
+    }
+
+    /// Takes `request`, which goes on elsewhere, off `connection` at `now_ns`: it has not ended.
+    pub(super) fn take_back(&mut self, connection: u32, request: u32, now_ns: u64) -> bool {
+        self.put_first(connection, request) && self.take_oldest(connection, now_ns).is_some()
+    }
+
+    /// Makes `request` the oldest in flight on `connection`; whether it is there.
+    #[inline]
+    fn put_first(&mut self, connection: u32, request: u32) -> bool {
         let Some(place) = self.place(connection, |other| other == request) else { return false };
         let (first, head) = (connection * self.depth, self.each[connection as usize].head);
         let slot = |nth| (first + wrap(head + nth, self.depth)) as usize;
@@ -214,7 +225,7 @@ impl Connections {
             self.slots[slot(nth + 1)] = self.slots[slot(nth)];
         }
         self.slots[slot(0)] = request;
-        self.pop(connection, now_ns).is_some()
+        true
     }
 
     /// The newest request in flight on `connection`.

@@ -5,6 +5,7 @@
 //! two reads of the CPU clock at the edges of the measured part). What it finds goes into
 //! [`Marks`]; what that means is worked out afterwards.
 
+mod again;
 mod closed;
 mod connections;
 mod datagrams;
@@ -24,6 +25,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_workload::plan::Plan;
 
+use again::Again;
 pub use closed::run as run_closed;
 pub use connections::Connections;
 use overdue::Overdue;
@@ -52,6 +54,8 @@ const SEND_BATCH_BESIDE: usize = 8;
 const SENDS_IN_TURN: usize = 4;
 /// Connections whose replies it then picks up in one look.
 const LOOKS_IN_TURN: usize = 8;
+/// How long replies are still waited for after a signal.
+const DRAIN_STOPPED_NS: u64 = 1_000_000_000;
 /// Longest sleep: a signal is noticed, and a closed connection tried again, at least this often.
 const NAP_NS: u64 = 20_000_000;
 
@@ -127,6 +131,9 @@ pub struct Drive {
     shards: Shards,
     /// When there was room for the request sent last, ns: none is free before the one ahead of it.
     free_ns: u64,
+    /// Requests that a server has not looked at, and whether those behind a reply that closes are some.
+    again: Again,
+    returns_rest: bool,
     reopener: Reopener,
     watch: Watch,
     clock: Monotonic,
@@ -146,6 +153,8 @@ pub struct Drive {
     bytes: Vec<u8>,
     stopped_ns: Option<u64>,
     used_up_ns: Option<u64>,
+    /// A signal asked it to end.
+    was_told_to_stop: bool,
 }
 
 /// Runs the plan to its end, or until it is stopped; the warm-up starts at `start_ns` of the
@@ -165,6 +174,9 @@ pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
             return drive.finish();
         }
         let mut batch = 0;
+        while batch < most && drive.send_again() {
+            batch += 1;
+        }
         while batch < most
             && let Some((place, connection)) = drive.take_due(now_ns)
         {
@@ -205,6 +217,8 @@ impl Drive {
             connections: lists,
             shards,
             free_ns: 0,
+            again: Again::default(),
+            returns_rest: protocol.leaves_alone_what_follows_the_last(),
             reopener: Reopener::new(sockets),
             watch,
             clock: Monotonic,
@@ -230,6 +244,7 @@ impl Drive {
             bytes,
             stopped_ns: None,
             used_up_ns: None,
+            was_told_to_stop: false,
         }
     }
 
@@ -266,6 +281,17 @@ impl Drive {
 
     #[inline]
     fn send(&mut self, request: usize, connection: u32) {
+        self.encode(request, connection);
+        self.free_ns = self.free_ns.max(self.connections.room_since_ns(connection));
+        self.marks.free_ns[request] = self.free_ns;
+        self.connections.push(connection, request as u32);
+        self.marks.sent_ns[request] = self.clock.now_ns().saturating_sub(self.times.start_ns);
+        self.transport.send(connection, &self.bytes);
+    }
+
+    /// Makes the bytes of a request that goes over `connection`.
+    #[inline]
+    fn encode(&mut self, request: usize, connection: u32) {
         self.bytes.clear();
         let asked = self.plan.asked(request);
         self.protocol.encode(asked, &mut self.bytes);
@@ -275,11 +301,6 @@ impl Drive {
             it.begin(asked, &mut self.bytes);
         }
         self.marks.connection[request] = connection;
-        self.free_ns = self.free_ns.max(self.connections.room_since_ns(connection));
-        self.marks.free_ns[request] = self.free_ns;
-        self.connections.push(connection, request as u32);
-        self.marks.sent_ns[request] = self.clock.now_ns().saturating_sub(self.times.start_ns);
-        self.transport.send(connection, &self.bytes);
     }
 
     #[inline]
@@ -310,7 +331,8 @@ impl Drive {
         self.overdue.round(now_ns, patience.wait_ns);
         let mut found = 0;
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
-        let (interleaves, owing) = (self.interleaves, &mut self.owing);
+        let (interleaves, owing, again) = (self.interleaves, &mut self.owing, &mut self.again);
+        let returns_rest = self.returns_rest;
         transport.poll(patience, &mut |event| {
             found += 1;
             let now_ns = clock.now_ns().saturating_sub(times.start_ns);
@@ -318,20 +340,26 @@ impl Drive {
                 Event::Bytes(connection, bytes) => {
                     let after = if interleaves {
                         owing.add(connection);
-                        streams::read(connections, connection, bytes, now_ns, plan, marks, live)
+                        let seen = (bytes, now_ns);
+                        streams::read(connections, connection, seen, plan, marks, live, again)
                     } else {
                         read(connections, connection, bytes, now_ns, plan, marks, live)
                     };
                     if after == After::GoOn {
                         reopener.served(connection, bytes);
                     } else {
+                        if after == After::Agreed && returns_rest {
+                            again.give_back_all(connections, connection, now_ns, marks);
+                        }
                         lose(connections, connection, now_ns, marks, live);
-                        let agreed = after == After::Agreed;
-                        reopener.drop_after_poll(connection, bytes, now_ns, agreed);
+                        reopener.drop_after_poll(connection, bytes, now_ns, after);
                     }
                 }
                 Event::Ended(connection) => {
                     if ended(connections, connection, now_ns, plan, marks, live) {
+                        if returns_rest {
+                            again.give_back_all(connections, connection, now_ns, marks);
+                        }
                         reopener.closed(connection, now_ns, true);
                     }
                 }
@@ -361,16 +389,28 @@ impl Drive {
             Some(segments) => segments.tell(self.connections.open(), self.load_len, now_ns),
             None => true,
         };
-        if (self.live.stop.load(Relaxed) || !goes_on) && self.stopped_ns.is_none() {
+        let is_told = self.live.stop.load(Relaxed);
+        if (is_told || !goes_on) && self.stopped_ns.is_none() {
             self.stop(now_ns);
+        }
+        if is_told && !self.was_told_to_stop {
+            self.was_told_to_stop = true;
+            let over_ns = now_ns.saturating_sub(self.times.end_ns) + DRAIN_STOPPED_NS;
+            self.times.drain_ns = self.times.drain_ns.min(over_ns);
         }
         if self.reopener.is_hopeless(now_ns) {
             self.stop(now_ns);
             return true;
         }
         let all_sent = self.next == self.load_len && self.is_all_drawn();
-        (all_sent && self.connections.is_idle() && now_ns >= self.times.end_ns)
+        (all_sent && self.is_idle() && now_ns >= self.times.end_ns)
             || now_ns >= self.times.end_ns + self.times.drain_ns
+    }
+
+    /// Whether no reply is waited for any more.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.connections.is_idle() && self.again.is_empty()
     }
 
     /// Nothing that is due later than `now_ns` will be sent.
@@ -386,13 +426,15 @@ impl Drive {
     fn finish(mut self) -> ThreadMeasurement {
         let probe_sojourn_ns = self.probe_times();
         let no_room_ns = if self.pick().is_none() { self.now() } else { 0 };
-        let Self { watch, transport, stopped_ns, used_up_ns, reopener, overdue, .. } = self;
+        let Self { watch, transport, stopped_ns, used_up_ns, reopener, overdue, again, .. } = self;
         let mut run = ThreadMeasurement {
             probe_sojourn_ns,
             stopped_ns,
             reconnects: reopener.reconnects(),
             replaced: reopener.replaced(),
             out_of_ports: reopener.out_of_ports(),
+            sent_again: again.sent,
+            overlong: reopener.overlong(),
             timed_out: overdue.timed_out,
             used_up_ns,
             broke: reopener.broke(),

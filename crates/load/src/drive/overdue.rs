@@ -6,6 +6,7 @@
 //! its length, and where a poll found as much as it takes at once, after which more may lie there,
 //! twice the time is given.
 
+use super::read::note_begun;
 use super::{Drive, lose};
 use crate::lanes::MarksLanes;
 use crate::marks::Outcome;
@@ -99,6 +100,7 @@ impl Drive {
             }
             if !self.datagrams {
                 self.connections.closed(connection); // what follows must not give it room
+                note_begun(&mut self.connections, connection, &mut self.marks);
             }
             while let Some(request) = self.connections.oldest(connection)
                 && is_late(&self.marks, request)
@@ -110,6 +112,10 @@ impl Drive {
                 lose(&mut self.connections, connection, now_ns, &mut self.marks, &self.live);
                 self.reopener.replace(connection, now_ns);
             }
+        }
+        while let Some(request) = self.again.take_late(|request| is_late(&self.marks, request)) {
+            self.connections.open().ended(request);
+            self.time_out(request);
         }
         while let Some(request) =
             self.connections.take_overtaken(|request| is_late(&self.marks, request))

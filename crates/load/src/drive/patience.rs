@@ -34,6 +34,9 @@ impl Drive {
         if self.pick().is_none() {
             return nap_ns; // only a reply, or the deadline, can change anything for the load
         }
+        if !self.again.is_empty() {
+            return 0;
+        }
         if self.next == self.load_len {
             return nap_ns;
         }
@@ -44,7 +47,7 @@ impl Drive {
     #[inline]
     pub(super) fn nap_ns(&self, now_ns: u64) -> u64 {
         let mut nap_ns = if self.reopener.has_work() { 1_000_000 } else { NAP_NS };
-        if !self.connections.is_idle() {
+        if !self.is_idle() {
             nap_ns = nap_ns.min(self.overdue.look_ns());
         }
         nap_ns.min(self.probe_due_ns(now_ns))

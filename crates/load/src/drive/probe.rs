@@ -31,6 +31,11 @@ impl Probe {
         setup.marks.extend(marks);
         Self { connection, first, next: first }
     }
+
+    /// Whether it is the probe that sent the request at this place.
+    pub(super) fn is_own(&self, request: usize) -> bool {
+        request >= self.first
+    }
 }
 
 impl Drive {

@@ -10,6 +10,8 @@ pub(super) enum After {
     GoOn,
     /// The server said that it closes it now.
     Agreed,
+    /// More came than the reply has, by what it says of itself.
+    Overlong,
     /// Nothing more on it can be understood.
     Broken,
 }
@@ -29,9 +31,11 @@ pub(super) fn read(
         datagrams::read(connections, connection, bytes, now_ns, plan, marks, live);
         return After::GoOn;
     }
+    let mut has_ended = false;
     while !bytes.is_empty() {
         let Some(request) = connections.oldest(connection) else {
-            return connections.after_stray(connection);
+            let after = connections.after_stray(connection);
+            return if has_ended && after == After::Broken { After::Overlong } else { after };
         };
         let request = request as usize;
         let (decoder, first_byte_ns) = connections.reading(connection);
@@ -47,6 +51,7 @@ pub(super) fn read(
             marks.reply_bytes[request] = reply.body_bytes;
             live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
             connections.pop(connection, now_ns);
+            has_ended = true;
             if reply.outcome == Outcome::Garbled {
                 return After::Broken;
             }
@@ -94,8 +99,21 @@ pub(super) fn lose(
     live: &Live,
 ) {
     connections.closed(connection);
+    note_begun(connections, connection, marks);
     while let Some(request) = connections.pop(connection, now_ns) {
         marks.outcome[request as usize] = Outcome::Closed;
         live.gone();
+    }
+}
+
+/// The reply that is read on `connection` will not be read to its end: when it began goes to its request.
+#[cold]
+pub(super) fn note_begun(connections: &mut Connections, connection: u32, marks: &mut Marks) {
+    let Some(request) = connections.oldest(connection).map(|request| request as usize) else {
+        return;
+    };
+    let begun_ns = std::mem::take(connections.reading(connection).1);
+    if begun_ns > 0 && begun_ns >= marks.sent_ns[request] {
+        marks.first_byte_ns[request] = begun_ns;
     }
 }

@@ -1,5 +1,6 @@
 //! Connections that broke: opened again, with patience, until it is hopeless.
 
+use super::read::After;
 use super::{Connections, streams};
 use crate::transports::{Reopen, Transport};
 
@@ -37,6 +38,7 @@ pub(super) struct Reopener {
     broke: u64,
     replaced: u64,
     out_of_ports: u64,
+    overlong: u64,
     heard: Vec<u8>,
 }
 
@@ -52,6 +54,7 @@ impl Reopener {
             broke: 0,
             replaced: 0,
             out_of_ports: 0,
+            overlong: 0,
             heard: Vec::with_capacity(HEARD_BYTES),
         }
     }
@@ -89,6 +92,11 @@ impl Reopener {
     /// How often none could be opened for want of a local port.
     pub(super) fn out_of_ports(&self) -> u64 {
         self.out_of_ports
+    }
+
+    /// How often more came than a reply has.
+    pub(super) fn overlong(&self) -> u64 {
+        self.overlong
     }
 
     /// The first bytes that any server sent: they tell its protocol if it is not ours.
@@ -141,10 +149,11 @@ impl Reopener {
         connection: u32,
         bytes: &[u8],
         now_ns: u64,
-        agreed: bool,
+        after: After,
     ) {
         self.hear(bytes);
-        self.closed(connection, now_ns, agreed);
+        self.overlong += u64::from(after == After::Overlong);
+        self.closed(connection, now_ns, after != After::Broken);
         self.to_drop.push(connection);
     }
 
@@ -152,7 +161,7 @@ impl Reopener {
     #[cold]
     pub(super) fn replace(&mut self, connection: u32, now_ns: u64) {
         self.replaced += 1;
-        self.drop_after_poll(connection, &[], now_ns, true);
+        self.drop_after_poll(connection, &[], now_ns, After::Agreed);
     }
 
     /// Drops what is to be dropped, and opens what may be opened.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use sojourn_base::Fault;
 
+use super::again::Again;
 use super::read::After;
 use super::{Connections, Live};
 use crate::heard;
@@ -156,16 +157,16 @@ pub(super) fn say(
     }
 }
 
-/// Reads all replies in `bytes`, and those that they end beside.
+/// Reads all replies in `bytes`, which came at `now_ns`, and takes back what the server leaves alone.
 #[inline]
 pub(super) fn read(
     connections: &mut Connections,
     connection: u32,
-    mut bytes: &[u8],
-    now_ns: u64,
+    (mut bytes, now_ns): (&[u8], u64),
     plan: &Plan,
     marks: &mut Marks,
     live: &Live,
+    again: &mut Again,
 ) -> After {
     if connections.interleaved(connection).is_none() {
         return After::GoOn; // it was given up meanwhile, and its requests with it
@@ -195,6 +196,9 @@ pub(super) fn read(
             live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
             connections.take(connection, request as u32, now_ns);
         }
+    }
+    while let Some(request) = connections.interleaved(connection).and_then(|it| it.returned()) {
+        again.give_back(connections, (connection, request), now_ns, marks);
     }
     if connections.heed_room(connection, now_ns) { After::Agreed } else { After::GoOn }
 }

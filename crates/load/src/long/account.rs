@@ -37,19 +37,33 @@ pub struct Counts {
     pub garbled: u64,
     /// Requests that were lost with their connection, warm-up included.
     pub closed: u64,
+    /// Requests that were given up, warm-up included.
+    pub timed_out: u64,
+    /// Requests of which a part of the reply had come when they were lost, and when they were given up.
+    pub cut_off: u64,
+    /// See `cut_off`.
+    pub too_slow: u64,
 }
 
 impl Counts {
-    fn add(&mut self, request: &Request, (from_ns, to_ns): (u64, u64)) {
+    /// Counts a request; hits and sends within a part of the run.
+    pub(crate) fn add(&mut self, request: &Request, (from_ns, to_ns): (u64, u64)) {
         let Request { sent_ns, done_ns, outcome, .. } = *request;
         let is_within = |ns: u64| (from_ns..to_ns).contains(&ns);
-        let is_no_reply = matches!(outcome, Outcome::Pending | Outcome::Garbled | Outcome::Closed);
+        let is_no_reply = matches!(
+            outcome,
+            Outcome::Pending | Outcome::Garbled | Outcome::Closed | Outcome::TimedOut
+        );
+        let is_begun = request.first_byte_ns > 0;
         self.hits_within += u64::from(outcome == Outcome::Hit && is_within(done_ns));
         self.sent_within += u64::from(sent_ns > 0 && is_within(sent_ns));
         self.sent += u64::from(sent_ns > 0);
         self.understood += u64::from(!is_no_reply);
         self.garbled += u64::from(outcome == Outcome::Garbled);
         self.closed += u64::from(outcome == Outcome::Closed);
+        self.timed_out += u64::from(outcome == Outcome::TimedOut);
+        self.cut_off += u64::from(outcome == Outcome::Closed && is_begun);
+        self.too_slow += u64::from(outcome == Outcome::TimedOut && is_begun);
     }
 }
 

@@ -29,7 +29,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-pub use account::{Account, Findings};
+pub use account::{Account, Counts, Findings};
 pub use backlog::Outstanding;
 pub use border::{Border, OutageLog};
 pub use issued::IssuedBefore;

@@ -119,6 +119,7 @@ fn in_segments(whole: &Measurement) -> Measurement {
         looked: None,
         told: None,
         said: std::collections::BTreeMap::new(),
+        addresses: vec![],
         threads: runs,
         sentinels: whole.sentinels.clone(),
         server_seen: whole.server_seen.clone(),

@@ -37,6 +37,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Measurement {
         server_seen: None,
         are_syscalls_counted: false,
         was_lost: false,
+        addresses: vec![],
         long: None,
     }
 }

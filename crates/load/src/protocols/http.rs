@@ -8,7 +8,9 @@
 mod auth;
 mod body;
 mod expected;
+pub(super) mod flaws;
 mod head;
+pub(super) mod lists;
 mod log;
 mod paths;
 mod reader;
@@ -23,6 +25,7 @@ use sojourn_base::kind::{Kind, Param};
 use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
 use crate::content::Content;
 use crate::job::Job;
+use crate::said::Said;
 use crate::sampled::Sampled;
 use crate::target::{Scheme, Target};
 pub(super) use paths::Paths;
@@ -36,6 +39,7 @@ pub(super) const ENCODING: &str = "accept_encoding";
 struct Http {
     paths: Paths<Form>,
     wish: Wish,
+    said: Arc<Said>,
 }
 
 impl Protocol for Http {
@@ -45,7 +49,7 @@ impl Protocol for Http {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Reader::new(self.wish.clone()))
+        Box::new(Reader::new(self.wish.clone(), Arc::clone(&self.said)))
     }
 
     fn request_bytes_max(&self) -> usize {
@@ -54,6 +58,14 @@ impl Protocol for Http {
 
     fn sampled(&self) -> Option<&Sampled> {
         self.wish.sampled.as_deref()
+    }
+
+    fn leaves_alone_what_follows_the_last(&self) -> bool {
+        true // RFC 9112, 9.6
+    }
+
+    fn said(&self) -> Option<&Said> {
+        Some(&self.said)
     }
 }
 
@@ -221,5 +233,5 @@ fn encoding(job: &Job) -> Result<String, Fault> {
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let paths = Paths::of(job, |paths| requests::forms(job, target, paths))?;
     let wish = Wish::of(job, paths.bodies())?;
-    Ok(Arc::new(Http { paths, wish }))
+    Ok(Arc::new(Http { paths, wish, said: Arc::new(Said::of(reader::words())) }))
 }

@@ -95,6 +95,11 @@ pub trait Protocol: Send + Sync {
     fn interleaves(&self) -> bool {
         false
     }
+    /// Whether a server that says it closes a connection after a reply leaves alone what was sent behind it,
+    /// so that it may be sent again.
+    fn leaves_alone_what_follows_the_last(&self) -> bool {
+        false
+    }
     /// What replies said that were no success, by name; `None`: that is not counted.
     fn said(&self) -> Option<&Said> {
         None
@@ -124,6 +129,9 @@ pub trait Interleaved {
     fn begin(&mut self, asked: Asked, message: &mut Vec<u8>);
     /// The reply to `request` is not waited for any more.
     fn cancel(&mut self, request: u32);
+    /// A request that the server goes away from without having looked at it, which may be sent again on
+    /// another connection; each once.
+    fn returned(&mut self) -> Option<u32>;
     /// Whether there is anything to [`Interleaved::say`].
     fn owes(&self) -> bool;
     /// Appends what the server is to hear beside requests: first of all, that the connection is open.

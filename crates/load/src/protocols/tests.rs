@@ -9,6 +9,7 @@ use crate::job::Job;
 
 mod batches;
 mod edges;
+mod heads;
 mod requests;
 
 pub(crate) fn set_up(target: &str, change: impl FnOnce(&mut Job)) -> Arc<dyn Protocol> {
@@ -422,7 +423,12 @@ fn closed_after(bytes: &[u8], cut: usize) -> Option<Reply> {
 #[test]
 fn a_body_without_a_length_ends_with_the_connection() {
     let hit = Some(Reply { outcome: Outcome::Hit, body_bytes: 5, last: false });
-    for head in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\n"] {
+    for head in [
+        "HTTP/1.1 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: unchunked\r\n\r\n",
+    ] {
         let bytes = [head, "hello"].concat().into_bytes();
         for cut in 0..=bytes.len() {
             assert_eq!(closed_after(&bytes, cut), hit, "{head}, cut at {cut}");

@@ -21,6 +21,20 @@ fn a_plain_job_is_resolved_without_auto() {
 }
 
 #[test]
+fn replies_are_waited_for_as_long_as_the_job_lets_them_take() {
+    let drain_ns = |drain: &str, timeout: &str| {
+        let (drain, timeout) = (drain.into(), timeout.into());
+        let resolved = resolve(Job { drain, timeout, ..job() }).unwrap();
+        assert_eq!(resolved.job.drain, format!("{}ns", resolved.drain_ns));
+        resolved.drain_ns / 1_000_000_000
+    };
+    assert_eq!(drain_ns("auto", "auto"), 2);
+    assert_eq!(drain_ns("auto", "10s"), 10, "who waits so long for a reply has it");
+    assert_eq!(drain_ns("auto", "100ms"), 2);
+    assert_eq!(drain_ns("5s", "10s"), 5);
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_its_place() {
     assert_eq!(fault(|job| job.qos_quantile = 1.5).at, "qos_quantile");
     assert_eq!(fault(|job| job.qos_quantile = 0.99).at, "qos_quantile, qos_bound");

@@ -40,9 +40,9 @@ pub struct Replies {
     pub failed: BTreeMap<String, u64>,
     /// How the first of them begins.
     pub example: Option<String>,
-    /// What replies over HTTP/2 said that were no success, warm-up included, by name: the status of a gRPC
-    /// call (`UNAVAILABLE`), one of HTTP (`HTTP 503`), an error of a stream (`RST_STREAM CANCEL`), or
-    /// `GOAWAY` for requests that the server went away from.
+    /// What replies of HTTP and gRPC said that were no success, warm-up included, by name: a status of HTTP
+    /// (`HTTP 503`), one of a gRPC call (`UNAVAILABLE`), an error of a stream (`RST_STREAM CANCEL`)
+    /// or of a connection (`GOAWAY ENHANCE_YOUR_CALM`), or behind `refused: ` what no reply may have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<String, u64>,
 }

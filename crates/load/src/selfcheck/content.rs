@@ -93,7 +93,33 @@ pub(super) fn notes(evidence: &Evidence) -> Vec<String> {
         let said = replies.statuses.iter().map(|(name, count)| format!("{count} × {name}"));
         format!("no success, warm-up included: {}", said.collect::<Vec<_>>().join(", "))
     });
-    [empty, changed, sample, refused, statuses].into_iter().flatten().collect()
+    let beside = [sent_again(evidence), overlong(evidence)];
+    let own = [empty, changed, sample, refused, statuses];
+    own.into_iter().chain(beside).flatten().collect()
+}
+
+/// Requests that the server left alone when it went away.
+fn sent_again(evidence: &Evidence) -> Option<String> {
+    let times = evidence.checks.sent_again;
+    (times > 0).then(|| {
+        format!(
+            "{times} requests (warm-up included) were sent again on another connection, because the \
+             server went away before it had looked at them (GOAWAY or Connection: close; NGINX does so \
+             after keepalive_requests): their times count from when they were due"
+        )
+    })
+}
+
+/// Replies behind which more came.
+fn overlong(evidence: &Evidence) -> Option<String> {
+    let times = evidence.checks.overlong_replies;
+    (times > 0).then(|| {
+        format!(
+            "behind {times} replies (warm-up included) more bytes came than they have (over HTTP a body \
+             with 204 or 304, or more than Content-Length): each time the connection was replaced, as \
+             browsers do; correct what the server sends"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -116,8 +116,10 @@ pub struct Evidence {
     pub needs_bodies: bool,
     /// Replies whose status was not one of those expected.
     pub other_statuses: u64,
-    /// All that did not end as a hit.
+    /// All that did not end as a hit, and of these those that were never sent or not answered.
     pub errors: u64,
+    /// See `errors`.
+    pub had_no_turn: u64,
     /// Requests that ended with their connection, warm-up included: garbled, closed.
     pub broken: (u64, u64),
     /// What became of the conversation with the server, warm-up included.
@@ -181,6 +183,8 @@ impl Evidence {
             timed_out: run.threads.iter().map(|thread| thread.timed_out).sum(),
             reconnects: run.threads.iter().map(|thread| thread.reconnects).sum(),
             replaced_connections: run.threads.iter().map(|thread| thread.replaced).sum(),
+            sent_again: run.threads.iter().map(|thread| thread.sent_again).sum(),
+            overlong_replies: run.threads.iter().map(|thread| thread.overlong).sum(),
             cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
             server_idle_share: run.server_cpus.map(|shares| shares.idle),
             server_steal_share: run.server_cpus.map(|shares| shares.steal),
@@ -209,6 +213,7 @@ impl Evidence {
             needs_bodies: needs_bodies(&run.job),
             other_statuses: all.errors_of("status") + all.errors_of("miss"),
             errors: all.errors.values().sum(),
+            had_no_turn: all.errors_of("unsent") + all.errors_of("unanswered"),
             broken: broken(run),
             talk: protocol::Talk::of(run),
             sojourn: all.sojourn.clone(),

@@ -5,6 +5,7 @@
 //! any more. A miss or a wrong body means that the run measured something else.
 
 use super::{Check, Evidence};
+use crate::protocols;
 use crate::tally::share;
 
 const SHARE_MAX: f64 = 0.01;
@@ -21,16 +22,15 @@ pub(super) const CHECK: Check = Check {
 fn failed(evidence: &Evidence) -> Option<String> {
     let wrong = share(evidence.wrong_replies, evidence.requests);
     if wrong > SHARE_MAX {
-        return Some(format!(
-            "{:.1} % of replies were misses or had a wrong body (see errors); preload the items, and \
-             check items, value_size, paths and expect_bytes",
-            wrong * 100.0
-        ));
+        return Some(format!("{:.1} % of replies {}", wrong * 100.0, wrong_how(evidence)));
     }
     if evidence.job.find_max {
         return no_peak(evidence);
     }
     let is_dead = evidence.requests > 0 && evidence.errors == evidence.requests;
+    if is_dead && evidence.had_no_turn == evidence.errors && evidence.talk.understood > 0 {
+        return Some(overrun(evidence));
+    }
     if is_dead {
         return Some(format!(
             "no request succeeded (see errors{}); check that the service is up, and lets us in",
@@ -43,18 +43,58 @@ fn failed(evidence: &Evidence) -> Option<String> {
             "{:.1} % of requests failed (see errors{}), {:.0} % may without a QoS bound to decide on it; \
              lower the rate, raise timeout, or give qos_quantile and qos_bound",
             failed * 100.0,
-            evidence.complaints.first().map_or(String::new(), |it| format!("; the server says {it}")),
+            refusal(evidence).unwrap_or_default(),
             SHARE_MAX * 100.0
         )
     })
 }
 
+/// What was wrong with replies, and what to look at: what is asked of a store is not what is asked of the
+/// web.
+fn wrong_how(evidence: &Evidence) -> String {
+    if !protocols::kind_of_job(&evidence.job).is_ok_and(|kind| kind.is_opaque) {
+        return "were misses or had a wrong body (see errors); preload the items, and check items, \
+                value_size, paths and expect_bytes"
+            .into();
+    }
+    format!(
+        "were not what was asked for (see errors{}); check the target and its paths, and \
+         expect_status, expect_bytes and expect_file where they are given",
+        statuses(evidence).unwrap_or_default()
+    )
+}
+
+/// What replies said that were no success, the most frequent ones, to stand behind "see errors".
+fn statuses(evidence: &Evidence) -> Option<String> {
+    const SHOWN: usize = 4;
+    let mut all: Vec<(&String, &u64)> = evidence.replies.statuses.iter().collect();
+    all.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let words: Vec<String> =
+        all.iter().take(SHOWN).map(|(name, count)| format!("{count} × {name}")).collect();
+    (!words.is_empty()).then(|| format!(": {}", words.join(", ")))
+}
+
+/// The server answers, and nothing that was due in the measured part had its turn.
+fn overrun(evidence: &Evidence) -> String {
+    let (asked, measured_ns) = (evidence.asked, evidence.measured_ns.1.max(1));
+    format!(
+        "overload: no request of the measured part had its turn, because {:.0} requests/s are more than \
+         the server answers; the {} replies that came were to requests of before; lower the rate (--find-max \
+         tells how much it answers)",
+        asked * 1e9 / measured_ns as f64,
+        evidence.talk.understood
+    )
+}
+
 /// Why the server refused what it refused, to stand behind "see errors".
 fn said(evidence: &Evidence) -> String {
-    match evidence.complaints.first() {
-        Some(complaint) => format!("; the server says {complaint}"),
-        None => first_line(&evidence.talk.heard),
-    }
+    refusal(evidence).unwrap_or_else(|| first_line(&evidence.talk.heard))
+}
+
+/// The server's own words, or the statuses that it gave.
+fn refusal(evidence: &Evidence) -> Option<String> {
+    let complaint = evidence.complaints.first().map(|it| format!("; the server says {it}"));
+    complaint.or_else(|| statuses(evidence))
 }
 
 /// What the first reply began with, to stand behind "see errors"; a status and why, as a rule.
@@ -100,6 +140,36 @@ mod tests {
             *outcome = Outcome::TimedOut;
         });
         summarise(&run).unwrap()
+    }
+
+    #[test]
+    fn a_page_that_is_not_there_is_no_key_that_is_not_there() {
+        let reason = |target: &str| {
+            let mut run = fake::run(Job { target: target.into(), ..fake::job() }, 0, 1_000);
+            run.threads[0].marks.outcome.iter_mut().step_by(9).for_each(|it| *it = Outcome::Miss);
+            run.said = [("HTTP 404".to_string(), 7)].into();
+            let reasons = summarise(&run).unwrap().reasons;
+            reasons.into_iter().find(|it| it.starts_with("replies")).unwrap()
+        };
+        let web = reason("http://h/");
+        assert!(web.contains("7 × HTTP 404") && web.contains("paths"), "{web}");
+        assert!(!web.contains("preload") && !web.contains("value_size"), "{web}");
+        assert!(reason("memcache://h").contains("preload the items"));
+    }
+
+    #[test]
+    fn where_only_earlier_requests_had_their_turn_it_is_overload() {
+        let mut run = fake::run(fake::job(), 0, 1_000);
+        let first = run.threads[0].plan.measured_from;
+        let marks = &mut run.threads[0].marks;
+        marks.outcome[first..].fill(Outcome::Pending);
+        marks.sent_ns[first..].fill(0);
+        marks.done_ns[first..].fill(0);
+        run.threads[0].heard = b"HTTP/1.1 200 OK\r\n".to_vec();
+        let reasons = summarise(&run).unwrap().reasons;
+        let told = |part: &str| reasons.iter().any(|why| why.contains(part));
+        assert!(told("overload: no request") && told("lower the rate"), "{reasons:?}");
+        assert!(!told("service is up"), "{reasons:?}");
     }
 
     #[test]

@@ -31,10 +31,11 @@ pub struct Way {
     pub source: Option<IpAddr>,
 }
 
-/// Opens `count` connections to `addresses` in turn, all within [`CONNECT_WITHIN`]; they come from
-/// `sources` in turn, and each is greeted.
+/// Opens `count` connections to `servers` in turn, all within [`CONNECT_WITHIN`]; they come from
+/// `sources` in turn, and each is greeted. Of a server with several addresses the first that can be
+/// reached is used for all: no other is left in `servers` (RFC 8305 in spirit, one after another).
 pub fn connect(
-    addresses: &[Address],
+    servers: &mut [Vec<Address>],
     datagrams: bool,
     sources: &[IpAddr],
     count: u32,
@@ -43,20 +44,57 @@ pub fn connect(
     let deadline = Instant::now() + CONNECT_WITHIN;
     (0..count)
         .map(|nth| {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let way = Way::nth(addresses, datagrams, sources, nth);
-            let address = &way.address;
-            let refused = |error: io::Error| refused(&error, address, nth, count);
-            let socket = new(address, datagrams).map_err(refused)?;
-            way.bind(&socket)?;
-            let left = left.max(Duration::from_millis(1));
-            way.connect(&socket, left).map_err(refused)?;
+            let choices = &mut servers[nth as usize % servers.len()];
+            let source = (!sources.is_empty()).then(|| sources[nth as usize % sources.len()]);
+            let socket = open_any(choices, datagrams, source, deadline, (nth, count))?;
+            let left = left_until(deadline);
             if let Some(talk) = greeting.begin() {
-                greet(talk, &socket, left).map_err(|error| not_greeted(&error, address))?;
+                greet(talk, &socket, left).map_err(|error| not_greeted(&error, &choices[0]))?;
             }
             Ok(socket)
         })
         .collect()
+}
+
+/// A connection to the first of `choices` that can be reached, which stays there alone.
+fn open_any(
+    choices: &mut Vec<Address>,
+    datagrams: bool,
+    source: Option<IpAddr>,
+    deadline: Instant,
+    (nth, count): (u32, u32),
+) -> Result<Socket, Fault> {
+    let mut faults: Vec<Fault> = Vec::new();
+    let ways: Vec<Way> =
+        choices.iter().map(|it| Way { address: it.clone(), datagrams, source }).collect();
+    for (tried, way) in ways.iter().enumerate() {
+        let rest = (ways.len() - tried) as u32;
+        let opened = (rest == 1 || is_there(way, left_until(deadline) / rest))
+            .then(|| way.open(left_until(deadline) / rest, (nth, count)));
+        match opened {
+            Some(Ok(socket)) => {
+                choices.swap(0, tried);
+                choices.truncate(1);
+                return Ok(socket);
+            }
+            Some(Err(fault)) => faults.push(fault),
+            None => {}
+        }
+    }
+    let all: Vec<String> = faults.iter().map(|fault| fault.what.clone()).collect();
+    let last = faults.pop().expect("a target names an address, and the last one is tried");
+    Err(Fault { what: all.join("; "), ..last })
+}
+
+/// Whether it is worth trying `way` before others. A datagram reaches nobody without a word, so the
+/// server's TCP port answers in its stead: servers of datagrams here listen on both.
+fn is_there(way: &Way, within: Duration) -> bool {
+    let stream = Way { datagrams: false, ..way.clone() };
+    !way.datagrams || stream.open(within, (0, 1)).is_ok()
+}
+
+fn left_until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
 }
 
 impl Way {
@@ -65,6 +103,15 @@ impl Way {
         let address = addresses[nth as usize % addresses.len()].clone();
         let source = (!sources.is_empty()).then(|| sources[nth as usize % sources.len()]);
         Self { address, datagrams, source }
+    }
+
+    /// Opens it within so long; `nth` of `count` connections, for the words of a fault.
+    fn open(&self, within: Duration, (nth, count): (u32, u32)) -> Result<Socket, Fault> {
+        let refused = |error: io::Error| refused(&error, &self.address, nth, count);
+        let socket = new(&self.address, self.datagrams).map_err(refused)?;
+        self.bind(&socket)?;
+        self.connect(&socket, within).map_err(refused)?;
+        Ok(socket)
     }
 
     fn connect(&self, socket: &Socket, within: Duration) -> io::Result<()> {
@@ -255,7 +302,7 @@ mod tests {
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let elsewhere = "192.0.2.1".parse().unwrap(); // RFC 5737: documentation only
         let fault = connect(
-            &[server.local_addr().unwrap().into()],
+            &mut [vec![server.local_addr().unwrap().into()]],
             false,
             &[elsewhere],
             1,
@@ -263,5 +310,50 @@ mod tests {
         )
         .unwrap_err();
         assert_eq!((fault.at.as_str(), fault.exit), ("source", 2));
+    }
+
+    /// Two addresses of this machine, of which nobody listens on the first.
+    fn half_there() -> (std::net::TcpListener, Vec<Address>) {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let there = server.local_addr().unwrap();
+        let gone = SocketAddr::new([127, 0, 0, 2].into(), there.port());
+        (server, vec![gone.into(), there.into()])
+    }
+
+    #[test]
+    fn the_first_address_of_a_name_that_can_be_reached_is_used_for_all() {
+        let (_server, all) = half_there();
+        for datagrams in [false, true] {
+            let mut servers = [all.clone()];
+            let sockets = connect(&mut servers, datagrams, &[], 3, &Greeting::default()).unwrap();
+            assert_eq!(servers, [vec![all[1].clone()]], "the other one is forgotten");
+            let peer = |it: &Socket| Address::Ip(it.peer_addr().unwrap().as_socket().unwrap());
+            assert!(sockets.iter().all(|it| peer(it) == all[1]), "datagrams: {datagrams}");
+        }
+        let mut back = [vec![all[1].clone(), all[0].clone()]];
+        connect(&mut back, false, &[], 1, &Greeting::default()).unwrap();
+        assert_eq!(back, [vec![all[1].clone()]]);
+    }
+
+    #[test]
+    fn where_no_address_can_be_reached_each_is_told() {
+        let (server, all) = half_there();
+        drop(server);
+        let fault = connect(&mut [all.clone()], false, &[], 1, &Greeting::default()).unwrap_err();
+        for address in &all {
+            assert!(fault.what.contains(&address.to_string()), "{address} in {fault}");
+        }
+        assert!(fault.fix.contains("start the server"), "{fault}");
+    }
+
+    #[test]
+    fn an_address_of_another_family_than_the_source_is_passed_over() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let there: Address = server.local_addr().unwrap().into();
+        let six = SocketAddr::new(std::net::Ipv6Addr::LOCALHOST.into(), 1);
+        let mut servers = [vec![six.into(), there.clone()]];
+        let source = ["127.0.0.1".parse().unwrap()];
+        connect(&mut servers, false, &source, 1, &Greeting::default()).unwrap();
+        assert_eq!(servers, [vec![there]]);
     }
 }

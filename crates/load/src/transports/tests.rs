@@ -19,8 +19,14 @@ fn usable() -> impl Iterator<Item = &'static TransportKind> {
 }
 
 fn ends(address: SocketAddr, connections: u32, request_bytes_max: usize) -> Ends {
-    let sockets =
-        sockets::connect(&[address.into()], false, &[], connections, &Greeting::default()).unwrap();
+    let sockets = sockets::connect(
+        &mut [vec![address.into()]],
+        false,
+        &[],
+        connections,
+        &Greeting::default(),
+    )
+    .unwrap();
     Ends {
         says_more: false,
         addresses: vec![address.into()],
@@ -239,7 +245,8 @@ fn each_datagram_comes_alone() {
     });
     for entry in usable() {
         let sockets =
-            sockets::connect(&[address.into()], true, &[], 2, &Greeting::default()).unwrap();
+            sockets::connect(&mut [vec![address.into()]], true, &[], 2, &Greeting::default())
+                .unwrap();
         let ends = Ends {
             says_more: false,
             addresses: vec![address.into()],
@@ -308,7 +315,8 @@ fn connections_come_from_the_sources_in_turn_and_so_do_later_ones() {
     let sources: Vec<IpAddr> = ["127.0.0.2", "127.0.0.3"].map(|it| it.parse().unwrap()).to_vec();
     for entry in usable() {
         let sockets =
-            sockets::connect(&[address.into()], false, &sources, 3, &Greeting::default()).unwrap();
+            sockets::connect(&mut [vec![address.into()]], false, &sources, 3, &Greeting::default())
+                .unwrap();
         let peer = || listener.accept().unwrap().1.ip();
         let peers = [peer(), peer(), peer()];
         assert_eq!(peers, [sources[0], sources[1], sources[0]]);

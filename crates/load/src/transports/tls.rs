@@ -4,17 +4,23 @@
 //! that is opened again is open when its handshake is over. Until then requests take other connections,
 //! or wait for one, which is in their sojourn time. Sessions are resumed where the server allows it.
 //! The library allocates for each record; its time is part of the client's CPU per request.
+//!
+//! A stream ends with the server's `close_notify`, whether TCP's end follows it or not: a server that closes
+//! in both directions waits for ours first. Sources: RFC 8446, 6.1; RFC 9112, 9.8.
 
+mod client;
 mod faults;
+mod link;
 mod seen;
 mod trust;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, Error};
 use sojourn_base::Fault;
 
+use link::{Link, State};
 pub use seen::Seen;
 pub use trust::Secure;
 
@@ -24,6 +30,8 @@ use super::{Ends, Event, Patience, Reopen, Transport, TransportKind};
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks while handshakes go on before the run.
 const LOOK_NS: u64 = 10_000_000;
+/// How long a server may take to refuse a client's certificate, or one without, after its last message.
+const REFUSED_WITHIN: Duration = Duration::from_secs(1);
 /// What a record adds to its bytes, at most, and how many bytes it has.
 const RECORD_EXTRA: usize = 64;
 const RECORD: usize = 16 * 1024;
@@ -31,24 +39,6 @@ const RECORD: usize = 16 * 1024;
 const HELLO_MAX: usize = 16 * 1024;
 /// Messages of a handshake that may be on their way beside requests.
 const EXTRA_DEPTH: u32 = 4;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Closed,
-    /// Its handshake goes on since then.
-    Shaking(Instant),
-    /// Its handshake is over, and nobody knows yet.
-    Ready,
-    Open,
-    Failed,
-}
-
-struct Link {
-    session: Option<ClientConnection>,
-    state: State,
-    /// What the server said before anybody knew that its handshake is over: HTTP/2 lets it speak first.
-    early: Vec<u8>,
-}
 
 struct Secured {
     inner: Box<dyn Transport>,
@@ -60,8 +50,10 @@ struct Secured {
     out_max: usize,
     /// Bytes that came in, decrypted.
     plain: Box<[u8]>,
-    /// Connections with something to say to the server, and those of no use any more.
+    /// Connections with something to say to the server, those that it has ended, and those of no use any
+    /// more.
     answers: Vec<u32>,
+    ended: Vec<u32>,
     broken: Vec<u32>,
     /// Those that are open, of which what came early has not been told.
     early: Vec<u32>,
@@ -90,25 +82,15 @@ pub fn open(
         out_max,
         plain: vec![1; RECORD].into_boxed_slice(),
         answers: Vec::with_capacity(count),
+        ended: Vec::with_capacity(count),
         broken: Vec::with_capacity(count),
         early: Vec::with_capacity(count),
         seen: Seen::default(),
         error: None,
     };
-    let start = Instant::now();
     (0..count as u32).for_each(|connection| this.shake(connection));
-    let fault = |error: Option<&Error>| faults::fault(error, place, secure);
-    while this.each.iter().any(|link| link.state != State::Ready) {
-        if this.each.iter().any(|link| link.state == State::Failed) {
-            return Err(fault(this.error.as_ref()));
-        }
-        if start.elapsed() > HANDSHAKE_WITHIN {
-            let silent = Error::General("it did not answer in time".into());
-            return Err(fault(Some(&silent)));
-        }
-        this.poll(Patience::for_first(LOOK_NS), &mut |_| {});
-    }
-    this.poll(Patience::NONE, &mut |_| {}); // the last message of each is on its way
+    this.shake_all(place)?;
+    this.wait_for_refusal(place)?;
     (0..count as u32).for_each(|connection| this.opened(connection));
     Ok(Box::new(this))
 }
@@ -132,22 +114,28 @@ impl Transport for Secured {
         }
         let patience = if self.early.is_empty() { patience } else { Patience::NONE };
         while let Some(connection) = self.early.pop() {
-            let bytes = std::mem::take(&mut self.each[connection as usize].early);
-            if self.each[connection as usize].state == State::Open {
-                on(Event::Bytes(connection, &bytes));
-            }
+            self.tell_early(connection, on);
         }
         let must_agree = self.secure.must_agree();
-        let Self { inner, each, plain, answers, broken, seen, error, .. } = self;
+        let Self { inner, each, plain, answers, ended, broken, seen, error, secure, .. } = self;
         inner.poll(patience, &mut |event| match event {
             Event::Bytes(connection, bytes) => {
                 let link = &mut each[connection as usize];
                 let mut tell = |bytes: &[u8]| on(Event::Bytes(connection, bytes));
                 match link.read(bytes, plain, seen, must_agree, &mut tell) {
-                    Ok(true) => answers.push(connection),
-                    Ok(false) => {}
+                    Ok(has_more) => {
+                        if has_more {
+                            answers.push(connection);
+                        }
+                        if link.end(seen) {
+                            ended.push(connection);
+                            on(Event::Ended(connection));
+                            on(Event::Closed(connection));
+                        }
+                    }
                     Err(wrong) => {
                         link.fail(seen);
+                        seen.wrong(|| faults::words(&wrong, secure));
                         error.get_or_insert(wrong);
                         broken.push(connection);
                     }
@@ -174,13 +162,18 @@ impl Transport for Secured {
                 self.broken.push(connection);
             }
         }
+        while let Some(connection) = self.ended.pop() {
+            self.close(connection);
+        }
     }
 
     fn close(&mut self, connection: u32) {
+        self.say_goodbye(connection);
         self.inner.close(connection);
         let link = &mut self.each[connection as usize];
         link.session = None;
         link.early.clear();
+        link.has_ended = false;
         // Who asks for it again learns that its handshake failed.
         link.state = if link.state == State::Failed { State::Failed } else { State::Closed };
     }
@@ -223,20 +216,85 @@ impl Transport for Secured {
 }
 
 impl Secured {
+    /// Waits until the handshake of every connection is over.
+    fn shake_all(&mut self, place: &str) -> Result<(), Fault> {
+        let start = Instant::now();
+        while self.each.iter().any(|link| link.state != State::Ready) {
+            self.check_none_failed(place)?;
+            if start.elapsed() > HANDSHAKE_WITHIN {
+                let silent = Error::General("it did not answer in time".into());
+                return Err(faults::fault(Some(&silent), place, &self.secure));
+            }
+            self.poll(Patience::for_first(LOOK_NS), &mut |_| {});
+        }
+        self.poll(Patience::NONE, &mut |_| {}); // the last message of each is on its way
+        self.check_none_failed(place)
+    }
+
+    /// In TLS 1.3 a client's handshake is over before the server has seen its certificate, or that it has
+    /// none. So a server that asks for one is given time to refuse. Whatever it says else after the
+    /// handshake, such as a session ticket, shows that it does not.
+    fn wait_for_refusal(&mut self, place: &str) -> Result<(), Fault> {
+        let start = Instant::now();
+        while self.secure.was_asked()
+            && self.each.iter().any(Link::may_be_refused)
+            && start.elapsed() < REFUSED_WITHIN
+        {
+            self.poll(Patience::for_first(LOOK_NS), &mut |_| {});
+            self.check_none_failed(place)?;
+        }
+        Ok(())
+    }
+
+    fn check_none_failed(&self, place: &str) -> Result<(), Fault> {
+        if self.each.iter().any(|link| link.state == State::Failed) {
+            return Err(faults::fault(self.error.as_ref(), place, &self.secure));
+        }
+        Ok(())
+    }
+
     /// The handshake of `connection` is over, and it may be used.
     fn opened(&mut self, connection: u32) {
         let link = &mut self.each[connection as usize];
         link.state = State::Open;
-        if !link.early.is_empty() {
+        if !link.early.is_empty() || link.has_ended {
             self.early.push(connection);
         }
+    }
+
+    /// What came on `connection` before anybody knew that its handshake is over.
+    fn tell_early(&mut self, connection: u32, on: &mut dyn FnMut(Event<'_>)) {
+        let link = &mut self.each[connection as usize];
+        let bytes = std::mem::take(&mut link.early);
+        if link.state != State::Open {
+            return;
+        }
+        if !bytes.is_empty() {
+            on(Event::Bytes(connection, &bytes));
+        }
+        if self.each[connection as usize].end(&mut self.seen) {
+            on(Event::Ended(connection));
+            on(Event::Closed(connection));
+            self.close(connection);
+        }
+    }
+
+    /// Ends this side of the stream in order, where there is still somebody to hear it.
+    fn say_goodbye(&mut self, connection: u32) {
+        let Link { session: Some(session), .. } = &mut self.each[connection as usize] else {
+            return;
+        };
+        if !session.is_handshaking() {
+            session.send_close_notify();
+        }
+        self.flush(connection); // an alert that says what was wrong, too
     }
 
     /// Begins the handshake on a connection that is open.
     fn shake(&mut self, connection: u32) {
         let Secure { config, name, .. } = &self.secure;
         let link = &mut self.each[connection as usize];
-        link.state = State::Shaking(Instant::now());
+        link.begin();
         match ClientConnection::new(config.clone(), name.clone()) {
             Ok(mut session) => {
                 session.set_buffer_limit(None);
@@ -268,59 +326,5 @@ impl Secured {
             self.inner.send(connection, &self.out);
         }
         true
-    }
-}
-
-impl Link {
-    fn closed() -> Self {
-        Self { session: None, state: State::Closed, early: Vec::new() }
-    }
-
-    /// Takes `bytes` in and tells what they say; whether there is something to answer. A handshake that
-    /// agreed on no protocol though it `must_agree` has failed.
-    fn read(
-        &mut self,
-        mut bytes: &[u8],
-        plain: &mut [u8],
-        seen: &mut Seen,
-        must_agree: bool,
-        tell: &mut dyn FnMut(&[u8]),
-    ) -> Result<bool, Error> {
-        let Some(session) = &mut self.session else { return Ok(false) };
-        while !bytes.is_empty() {
-            let taken = session.read_tls(&mut bytes);
-            let state = session.process_new_packets()?;
-            if taken.is_err() && state.plaintext_bytes_to_read() == 0 {
-                return Err(Error::General("it sent more than a record may hold".into()));
-            }
-            while let Ok(read @ 1..) = session.reader().read(plain) {
-                if self.state == State::Open {
-                    tell(&plain[..read]);
-                } else {
-                    self.early.extend_from_slice(&plain[..read]);
-                }
-            }
-            if state.peer_has_closed() {
-                break; // nothing after it is to be read
-            }
-        }
-        if let State::Shaking(since) = self.state
-            && !session.is_handshaking()
-        {
-            if must_agree && session.alpn_protocol().is_none() {
-                return Err(Error::NoApplicationProtocol);
-            }
-            seen.note(session, since);
-            self.state = State::Ready;
-        }
-        Ok(session.wants_write())
-    }
-
-    /// A handshake that goes on has failed.
-    fn fail(&mut self, seen: &mut Seen) {
-        if matches!(self.state, State::Shaking(_) | State::Ready) {
-            seen.failed += 1;
-            self.state = State::Failed;
-        }
     }
 }

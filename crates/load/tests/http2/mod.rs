@@ -70,19 +70,43 @@ fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
     }
 }
 
+/// RFC 9113, 6.8: what the server has not looked at may be sent again, and is, once each.
 #[test]
-fn a_server_that_goes_away_is_left_in_order() {
+fn a_server_that_goes_away_is_left_in_order_and_nothing_is_lost() {
     for transport in usable() {
         let peer = Peer::start(Manner::GoesAway(60));
         let got = run(to(&peer, transport));
-        let (hits, closed) = (count(&got, Outcome::Hit), count(&got, Outcome::Closed));
-        assert_eq!(hits + closed, planned(&got), "{transport}: {:?}", got.result.errors);
-        let said = got.result.replies.statuses.get("GOAWAY").copied().unwrap_or(0);
-        assert_eq!(said, closed, "{transport}: only those that it did not take");
+        assert_eq!(
+            count(&got, Outcome::Hit),
+            planned(&got),
+            "{transport}: {:?}",
+            got.result.errors
+        );
+        assert!(got.result.replies.statuses.is_empty(), "{:?}", got.result.replies.statuses);
+        let (seen, checks) = (peer.seen.requests.load(SeqCst), &got.result.checks);
+        let sent = planned(&got) + checks.sent_again;
+        assert!((planned(&got)..=sent).contains(&seen), "{transport}: {seen} of {sent} sent");
         let connections = peer.seen.connections.load(SeqCst);
+        let hits = planned(&got);
         assert!(hits <= connections * 60 && hits >= (connections - 2) * 60, "{transport}");
-        assert!(got.result.checks.reconnects >= 5, "{transport}");
-        assert_eq!(got.result.checks.broken_connections, 0, "{transport}: it says when it goes");
+        assert!(checks.reconnects >= 5, "{transport}");
+        assert_eq!(checks.broken_connections, 0, "{transport}: it says when it goes");
+        let is_told = got.result.notes.iter().any(|note| note.contains("sent again"));
+        assert_eq!(is_told, checks.sent_again > 0, "{:?}", got.result.notes);
+        let thread = &got.run.threads[0];
+        let sent = thread.marks.sent_ns.iter().zip(&thread.marks.done_ns);
+        assert!(sent.clone().all(|(sent, done)| sent <= done), "{transport}");
+    }
+}
+
+#[test]
+fn what_no_server_takes_is_not_sent_again_for_ever() {
+    for transport in usable() {
+        let peer = Peer::start(Manner::TakesNone);
+        let got = run(Job { timeout: "200ms".into(), drain: "1s".into(), ..to(&peer, transport) });
+        let (late, closed) = (count(&got, Outcome::TimedOut), count(&got, Outcome::Closed));
+        assert!(late > 0 && late + closed + count(&got, Outcome::Pending) == planned(&got));
+        assert!(got.result.checks.sent_again > 0, "{transport}");
     }
 }
 

@@ -87,6 +87,70 @@ fn a_body_cut_short_is_no_hit() {
     }
 }
 
+/// The connection is replaced as browsers do it, at once: the client's own pauses cost no request.
+#[test]
+fn more_bytes_than_a_reply_has_cost_a_connection_and_no_request() {
+    for transport in usable() {
+        for (head, expect_status) in
+            [("204 No Content", "204"), ("200 OK\r\nContent-Length: 0", "200")]
+        {
+            let port = serve(format!("HTTP/1.1 {head}\r\n\r\nhello"), false);
+            let target = format!("http://127.0.0.1:{port}/");
+            let (rate, expect_status) = ("200".into(), expect_status.into());
+            let job = mirror::job(target, transport);
+            let result = run(Job { rate, expect_status, allow_empty: true, ..job }).result;
+            assert!(result.errors.is_empty(), "{transport}, {head}: {:?}", result.errors);
+            assert!(result.checks.overlong_replies >= result.requests, "{transport}, {head}");
+            assert_eq!(result.checks.broken_connections, 0, "{transport}, {head}");
+            let told = result.notes.iter().any(|note| note.contains("more bytes came"));
+            assert!(told, "{:?}", result.notes);
+        }
+    }
+}
+
+/// RFC 9112, 9.6: what was sent behind the last reply of a connection was not looked at.
+#[test]
+fn requests_behind_a_reply_that_closes_are_sent_again() {
+    let port = mirror::listen(|mut stream| {
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: foo, close\r\n\r\nhello";
+        let _ = stream.write_all(head).and_then(|()| stream.shutdown(Shutdown::Write));
+        let _ = std::io::copy(&mut stream, &mut std::io::sink()); // as servers linger
+    });
+    for transport in usable() {
+        let job = mirror::job(format!("http://127.0.0.1:{port}/"), transport);
+        let (timeout, rate) = ("10s".into(), "2k".into());
+        let job = Job { depth: 4, connections: 1, timeout, rate, ..job };
+        let result = run(Job { drain: "10s".into(), ..job }).result;
+        assert!(result.errors.is_empty(), "{transport}: {:?}", result.errors);
+        assert_eq!(result.reply_bytes, result.requests * 5, "{transport}");
+        assert_eq!(result.checks.broken_connections, 0, "{transport}: {:?}", result.checks);
+        assert!(result.checks.sent_again > 0, "{transport}: {:?}", result.checks);
+    }
+}
+
+/// What is said where no reply is complete: why, and not that another protocol is spoken.
+#[test]
+fn a_web_server_that_is_slow_or_breaks_off_is_named_as_that() {
+    let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    for (reply, closes, part) in [
+        ("".into(), false, "raise timeout"),
+        (format!("{whole}hell"), false, "were not complete within"),
+        (format!("{whole}hell"), true, "were cut off"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello".into(), false, "a Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nhello".into(), false, "a Content-Length"),
+    ] {
+        let port = serve(reply, closes);
+        let (duration, timeout) = ("300ms".into(), "100ms".into());
+        let job = mirror::job(format!("http://127.0.0.1:{port}/"), usable()[0]);
+        let reasons = run(Job { duration, timeout, ..job }).result.reasons;
+        let told = reasons.iter().find(|why| why.starts_with("protocol")).expect("it is told");
+        assert!(told.contains(part), "{part} in {told}");
+        assert!(!told.contains("probably speaks another"), "{told}");
+    }
+}
+
 #[test]
 fn a_server_that_answers_nothing_is_fast_and_not_believed() {
     for transport in usable() {

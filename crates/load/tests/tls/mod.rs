@@ -1,5 +1,8 @@
 //! HTTPS against servers of ours and a real one: sessions, names, and what cannot be believed.
 
+mod clients;
+mod ends;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;

@@ -45,6 +45,7 @@ def merged(results: Sequence[Result], job: Job) -> dict[str, Any]:
     return {
         **first,
         "job": _job(results, job),
+        "addresses": list(dict.fromkeys(it for one in results for it in one.get("addresses", ()))),
         "started_unix_ns": min(result["started_unix_ns"] for result in results),
         "start_ns": max(result.get("start_ns", 0) for result in results),
         "measured_s": max(result["measured_s"] for result in results),
@@ -270,6 +271,8 @@ CHECKS: Mapping[str, Rule] = {
     "timed_out": _sum,
     "reconnects": _sum,
     "replaced_connections": _sum,
+    "sent_again": _sum,
+    "overlong_replies": _sum,
     "cpu_share_max": _largest,
     "server_idle_share": _least,
     "server_steal_share": _largest,

@@ -8,7 +8,7 @@ NOWHERE = "null:"
 ASKS = (
     "set_share", "multiget_share", "preload", "server_pid", "instrument_cpus", "option", "method",
     "paths_file", "header", "body", "body_file", "auth", "ca_file", "server_name", "insecure",
-    "expect_status", "expect_sha256", "expect_regex", "allow_empty",
+    "cert", "key", "expect_status", "expect_sha256", "expect_regex", "allow_empty",
 )  # of a service  # fmt: skip
 
 

@@ -96,6 +96,29 @@ fn what_calls_come_to_is_counted_by_name_and_their_messages_are_looked_at() {
     assert_eq!((looked.checked, looked.failed.len()), (5, 0), "{}", looked.example);
 }
 
+/// gRPC over HTTP/2, Length-Prefixed-Message: the first byte says whether the rest is compressed.
+#[test]
+fn a_compressed_reply_is_judged_by_its_length_and_what_is_none_is_named() {
+    let of = |body: &[u8]| {
+        let protocol = set_up(METHOD, |_| ());
+        let frames = Frames::open().head(1, &[(":status", "200")], 0).data(1, body, 0).head(
+            1,
+            &[("grpc-status", "0")],
+            END_STREAM,
+        );
+        hear(protocol.as_ref(), 1, &frames.bytes);
+        protocol.said().unwrap().counts().into_keys().collect::<Vec<String>>().join("; ")
+    };
+    let gzip = [&[1, 0, 0, 0, 3][..], b"\x1f\x8b\x08"].concat();
+    assert_eq!(of(&gzip), "", "nothing but a hit");
+    assert_eq!(of(&[]), "refused: grpc-status 0 without a message");
+    assert_eq!(of(&gzip[..7]), "refused: a gRPC message shorter than its prefix says");
+    let two = [message(b"a"), message(b"b")].concat();
+    assert_eq!(of(&two), "refused: more than one gRPC message (the method is a stream)");
+    let mixed = [gzip, message(b"b")].concat();
+    assert_eq!(of(&mixed), "refused: more than one gRPC message (the method is a stream)");
+}
+
 #[test]
 fn a_call_is_a_post_of_its_method_with_what_grpc_asks_for() {
     let protocol = set_up(METHOD, |job| job.header = vec!["X-Trace: 7".into()]);

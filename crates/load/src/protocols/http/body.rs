@@ -21,8 +21,8 @@ enum Framing {
 /// Where in a chunked body the reader is. Source: RFC 9112, 7.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chunk {
-    /// In the size: its value so far, and its digits.
-    Size(u64, u8),
+    /// In the size: its value so far, and whether it has a digit.
+    Size(u64, bool),
     /// In an extension, up to the line's end.
     Extension(u64),
     /// The size's line feed is due.
@@ -63,7 +63,7 @@ impl Body {
     }
 
     pub(super) fn chunked() -> Self {
-        Self { framing: Framing::Chunked(Chunk::Size(0, 0)), bytes: 0 }
+        Self { framing: Framing::Chunked(Chunk::Size(0, false)), bytes: 0 }
     }
 
     /// Bytes of the body read so far, without its framing.
@@ -127,20 +127,24 @@ fn read_chunks(
     Took::More(at)
 }
 
-/// The place after one byte of framing.
+/// The place after one byte of framing. Lines may end without a carriage return, as curl takes them.
 fn step(chunk: Chunk, byte: u8) -> Chunk {
     match (chunk, byte) {
-        (Chunk::Size(size, digits), _) if byte.is_ascii_hexdigit() && digits < 15 => {
+        (Chunk::Size(size, _), _) if byte.is_ascii_hexdigit() && size < 1 << 60 => {
             let digit = u64::from((byte as char).to_digit(16).unwrap_or(0));
-            Chunk::Size(size * 16 + digit, digits + 1)
+            Chunk::Size(size * 16 + digit, true)
         }
-        (Chunk::Size(size, 1..) | Chunk::Extension(size), b'\r') => Chunk::SizeEnd(size),
-        (Chunk::Size(size, 1..), b';' | b' ' | b'\t') => Chunk::Extension(size),
-        (Chunk::Extension(size), byte) if byte != b'\n' => Chunk::Extension(size),
-        (Chunk::SizeEnd(0), b'\n') => Chunk::Trailer(0),
-        (Chunk::SizeEnd(size), b'\n') => Chunk::Data(size),
+        (Chunk::Size(size, true) | Chunk::Extension(size), b'\r') => Chunk::SizeEnd(size),
+        (Chunk::Size(0, true) | Chunk::Extension(0) | Chunk::SizeEnd(0), b'\n') => {
+            Chunk::Trailer(0)
+        }
+        (Chunk::Size(size, true) | Chunk::Extension(size) | Chunk::SizeEnd(size), b'\n') => {
+            Chunk::Data(size)
+        }
+        (Chunk::Size(size, true), b';' | b' ' | b'\t') => Chunk::Extension(size),
+        (Chunk::Extension(size), _) => Chunk::Extension(size),
         (Chunk::DataEnd(false), b'\r') => Chunk::DataEnd(true),
-        (Chunk::DataEnd(true), b'\n') => Chunk::Size(0, 0),
+        (Chunk::DataEnd(_), b'\n') => Chunk::Size(0, false),
         (Chunk::Trailer(0), b'\n') => Chunk::Complete,
         (Chunk::Trailer(_), b'\n') => Chunk::Trailer(0),
         (Chunk::Trailer(read), b'\r') => Chunk::Trailer(read),

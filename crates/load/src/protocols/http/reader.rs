@@ -6,15 +6,25 @@ use sojourn_base::Fault;
 
 use super::body::{Body, Took};
 use super::expected::Wanted;
+use super::flaws::{self, Flaw};
 use super::head::{self, HEAD_MAX, Head, Reading};
 use super::statuses::Statuses;
 use crate::job::Job;
 use crate::marks::Outcome;
 use crate::protocols::{Asked, Decoder, Reply, Step};
+use crate::said::Said;
 use crate::sampled::{self, Sampled};
 
 /// Room for the usual head, so that the loop allocates only for another.
 const HEAD_USUAL: usize = 16 * 1024;
+
+/// Statuses that are counted by name; behind them come [`Flaw`]s.
+const STATUSES: usize = 1000;
+
+/// Every word that a [`Reader`] may count.
+pub(super) fn words() -> Vec<String> {
+    (0..STATUSES).map(|status| format!("HTTP {status}")).chain(flaws::words()).collect()
+}
 
 /// What a reply must be.
 #[derive(Clone)]
@@ -56,6 +66,7 @@ impl Wish {
 /// Reads the replies of one connection.
 pub(super) struct Reader {
     wish: Wish,
+    said: Arc<Said>,
     /// The head as far as it has come, unless it comes in one piece.
     head: Vec<u8>,
     state: Option<Reading>,
@@ -74,14 +85,14 @@ impl Decoder for Reader {
                 }
                 Head::Informational(taken) => return Step::more(taken),
                 Head::Part => return Step::more(bytes.len()),
-                Head::Garbled => return Step::end(bytes.len(), Outcome::Garbled, 0),
+                Head::Refused(flaw) => return self.refuse(bytes.len(), flaw),
             }
         }
         let Some(reading) = &mut self.state else { return Step::more(used) };
         match reading.body.read(&bytes[used..], self.kept.as_mut()) {
             Took::More(taken) => Step::more(used + taken),
             Took::All(taken) => self.end(asked, used + taken),
-            Took::Garbled => Step::end(bytes.len(), Outcome::Garbled, 0),
+            Took::Garbled => self.refuse(bytes.len(), Flaw::Chunk),
         }
     }
 
@@ -100,8 +111,15 @@ impl Decoder for Reader {
 }
 
 impl Reader {
-    pub(super) fn new(wish: Wish) -> Self {
-        Self { wish, head: Vec::with_capacity(HEAD_USUAL), state: None, kept: None }
+    pub(super) fn new(wish: Wish, said: Arc<Said>) -> Self {
+        Self { wish, said, head: Vec::with_capacity(HEAD_USUAL), state: None, kept: None }
+    }
+
+    /// What came is no reply; all `used` bytes of it are of no use.
+    #[cold]
+    fn refuse(&self, used: usize, flaw: Flaw) -> Step {
+        self.said.add(STATUSES + flaw as usize);
+        Step::end(used, Outcome::Garbled, 0)
     }
 
     fn read_head(&mut self, bytes: &[u8]) -> Head {
@@ -109,7 +127,8 @@ impl Reader {
             let head = head::parse(bytes);
             if matches!(head, Head::Part) {
                 self.head.extend_from_slice(&bytes[..bytes.len().min(HEAD_MAX)]);
-                return if bytes.len() > HEAD_MAX { Head::Garbled } else { Head::Part };
+                let is_long = bytes.len() > HEAD_MAX;
+                return if is_long { Head::Refused(Flaw::LongHead) } else { Head::Part };
             }
             return head;
         }
@@ -117,7 +136,7 @@ impl Reader {
         let room = bytes.len().min(HEAD_MAX - kept);
         self.head.extend_from_slice(&bytes[..room]);
         match head::parse(&self.head) {
-            Head::Part if room < bytes.len() => Head::Garbled,
+            Head::Part if room < bytes.len() => Head::Refused(Flaw::LongHead),
             Head::Part => Head::Part,
             Head::Whole(taken, reading) => {
                 self.head.clear();
@@ -127,7 +146,7 @@ impl Reader {
                 self.head.clear();
                 Head::Informational(taken - kept)
             }
-            Head::Garbled => Head::Garbled,
+            Head::Refused(flaw) => Head::Refused(flaw),
         }
     }
 
@@ -146,6 +165,9 @@ impl Reader {
         let Some(reading) = self.state.take() else { return Step::more(used) };
         let bytes = reading.body.bytes();
         let is_expected = self.wish.statuses.hold(reading.status);
+        if !is_expected {
+            self.said.add(reading.status.into());
+        }
         let outcome = match reading.status {
             _ if is_expected && !self.wish.has_length(asked.item, bytes) => Outcome::Length,
             _ if is_expected => Outcome::Hit,

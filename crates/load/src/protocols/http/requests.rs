@@ -80,8 +80,7 @@ pub(super) fn forms(job: &Job, target: &Target, paths: &[String]) -> Result<Vec<
     let mut all = Vec::new();
     for path in paths {
         let mut pieces = Vec::new();
-        let path_as_item = path.replace("{}", ITEM);
-        let head = format!("{} {path_as_item} HTTP/1.1\r\n{headers}", job.method);
+        let head = format!("{} {} HTTP/1.1\r\n{headers}", job.method, as_sent(path));
         push_template(head.as_bytes(), &mut pieces);
         if !body.is_empty() || WITH_LENGTH.contains(&job.method.as_str()) {
             pieces.push(Piece::Bytes(b"Content-Length: ".to_vec()));
@@ -93,6 +92,12 @@ pub(super) fn forms(job: &Job, target: &Target, paths: &[String]) -> Result<Vec<
         all.push(Form { pieces: joined(pieces) });
     }
     Ok(all)
+}
+
+/// A path as a request has it: without a fragment, which is the client's own (RFC 9110, 7.1), and with
+/// [`ITEM`] where a number goes.
+pub(in crate::protocols) fn as_sent(path: &str) -> String {
+    path.split('#').next().unwrap_or(path).replace("{}", ITEM)
 }
 
 /// Refuses methods and paths that no request can have.

@@ -1,5 +1,7 @@
-//! The body of a reply: bytes, or the one message of a gRPC call, without what frames it.
+//! The body of a reply: bytes, or the one message of a gRPC call, without what frames it. A message may be
+//! compressed: then it is judged by its length, as bodies of HTTP are, and not decoded.
 
+use crate::protocols::http::flaws::Flaw;
 use crate::sampled;
 
 /// Bytes before a message: whether it is compressed, and its length. Source: gRPC over HTTP/2,
@@ -45,11 +47,11 @@ impl Body {
         }
     }
 
-    /// Whether it may end here.
-    pub(super) fn is_whole(&self) -> bool {
+    /// Why it may not end here; `None`: it may.
+    pub(super) fn flaw(&self) -> Option<Flaw> {
         match self {
-            Self::Plain(_) => true,
-            Self::Message(message) => message.is_whole(),
+            Self::Plain(_) => None,
+            Self::Message(message) => message.flaw(),
         }
     }
 }
@@ -64,11 +66,16 @@ impl Message {
         own
     }
 
-    /// It is there, uncompressed, in full, and nothing follows it.
-    fn is_whole(&self) -> bool {
+    /// It is not there, or not in full, or something follows it.
+    fn flaw(&self) -> Option<Flaw> {
         let [compressed, length @ ..] = self.prefix;
         let all = PREFIX as u64 + u64::from(u32::from_be_bytes(length));
-        compressed == 0 && self.read == all
+        match self.read {
+            0 => Some(Flaw::NoMessage),
+            _ if compressed > 1 || self.read < all => Some(Flaw::CutMessage),
+            read if read > all => Some(Flaw::Messages),
+            _ => None,
+        }
     }
 }
 
@@ -83,15 +90,22 @@ mod tests {
             let mut body = Body::Message(Message::default());
             let mut kept = sampled::Body::default();
             body.read(&bytes[..cut], Some(&mut kept));
-            assert_eq!(body.is_whole(), cut == bytes.len(), "{cut}");
+            let cut_off = if cut == 0 { Flaw::NoMessage } else { Flaw::CutMessage };
+            assert_eq!(body.flaw(), (cut < bytes.len()).then_some(cut_off), "{cut}");
             body.read(&bytes[cut..], Some(&mut kept));
-            assert_eq!((body.is_whole(), body.bytes()), (true, 2), "{cut}");
+            assert_eq!((body.flaw(), body.bytes()), (None, 2), "{cut}");
             assert!(format!("{kept:?}").contains("[104, 105]"), "{kept:?}");
             body.read(b"!", None);
-            assert!(!body.is_whole(), "one byte too many");
+            assert_eq!(body.flaw(), Some(Flaw::Messages), "one byte too many");
         }
-        let mut compressed = Body::Message(Message::default());
-        compressed.read(&[1, 0, 0, 0, 0], None);
-        assert!(!compressed.is_whole());
+    }
+
+    #[test]
+    fn a_compressed_message_is_whole_by_its_length_and_no_other_flag_is_known() {
+        for (flag, flaw) in [(0, None), (1, None), (2, Some(Flaw::CutMessage))] {
+            let mut body = Body::Message(Message::default());
+            body.read(&[flag, 0, 0, 0, 1, 0x1f], None);
+            assert_eq!((body.flaw(), body.bytes()), (flaw, 1), "{flag}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::frames::{
 };
 use super::session::{Session, Told};
 use crate::protocols::Reply;
+use crate::protocols::http::lists;
 
 /// Longest headers of a reply, bytes, as they are sent; curl's limit for HTTP/1.1 is 300 KiB.
 const BLOCK_MAX: usize = 256 * 1024;
@@ -70,6 +71,7 @@ pub(super) fn read(session: &mut Session, head: Head, payload: &[u8]) -> Told {
         GOAWAY => {
             let last = frames::number(payload) & frames::WINDOW_MAX;
             session.leaving = Some(session.leaving.map_or(last, |before| before.min(last)));
+            session.judge.away(frames::number(payload.get(4..)?));
             NOTHING
         }
         WINDOW_UPDATE => {
@@ -122,7 +124,7 @@ fn headers(session: &mut Session, head: Head, block: &[u8]) -> Told {
         b":status" => {
             seen.status = number(value).filter(|status: &u16| (100..1000).contains(status));
         }
-        b"content-length" => seen.length = number(value),
+        b"content-length" => seen.length = lists::number(value),
         b"grpc-status" => seen.call = number(value).or(Some(u16::MAX)),
         _ => {}
     })?;

@@ -151,7 +151,7 @@ pub(in crate::protocols) fn pseudo(
         (":method", method.into()),
         (":scheme", scheme.into()),
         (":authority", authority),
-        (":path", path.replace("{}", ITEM)),
+        (":path", requests::as_sent(path)),
     ]
     .map(|(name, value)| (name.into(), value))
     .into()

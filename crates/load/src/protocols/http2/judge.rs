@@ -6,6 +6,7 @@ use super::frames::ERRORS;
 use super::streams::Stream;
 use crate::marks::Outcome;
 use crate::protocols::http::Wish;
+use crate::protocols::http::flaws::{self, Flaw};
 use crate::said::Said;
 
 /// What a call came to, by its number. Source: gRPC, Status codes and their use in gRPC.
@@ -32,8 +33,10 @@ pub(crate) const CALLS: [&str; 17] = [
 const OTHER_CALL: usize = CALLS.len();
 const RESETS: usize = OTHER_CALL + 1;
 const OTHER_RESET: usize = RESETS + ERRORS.len();
-const GOAWAY: usize = OTHER_RESET + 1;
-const STATUSES: usize = GOAWAY + 1;
+const AWAYS: usize = OTHER_RESET + 1;
+const OTHER_AWAY: usize = AWAYS + ERRORS.len();
+const STATUSES: usize = OTHER_AWAY + 1;
+const FLAWS: usize = STATUSES + 1000;
 
 /// Every word that [`Judge`] may count.
 pub(in crate::protocols) fn words() -> Vec<String> {
@@ -41,8 +44,10 @@ pub(in crate::protocols) fn words() -> Vec<String> {
     words.push("another grpc-status".into());
     words.extend(ERRORS.iter().map(|name| format!("RST_STREAM {name}")));
     words.push("RST_STREAM of another number".into());
-    words.push("GOAWAY".into());
-    words.extend((0..1000).map(|status| format!("HTTP {status}")));
+    words.extend(ERRORS.iter().map(|name| format!("GOAWAY {name}")));
+    words.push("GOAWAY of another number".into());
+    words.extend((0..FLAWS - STATUSES).map(|status| format!("HTTP {status}")));
+    words.extend(flaws::words());
     words
 }
 
@@ -66,7 +71,7 @@ impl Judge {
         if wish.statuses.hold(status) {
             let has_body = !wish.is_head && status != 304;
             if has_body && stream.length.is_some_and(|bytes| bytes != stream.body.bytes()) {
-                return Outcome::Garbled; // cut off: RFC 9113, 8.1.1
+                return self.refuse(Flaw::OtherLength); // cut off: RFC 9113, 8.1.1
             }
             return self.length(stream);
         }
@@ -77,13 +82,15 @@ impl Judge {
     /// A call's own status counts, and where a proxy answered in its server's stead, HTTP's.
     fn call(&self, stream: &Stream) -> Outcome {
         match stream.call {
-            Some(0) if stream.body.is_whole() => self.length(stream),
-            Some(0) => Outcome::Garbled, // OK without the one message that it promises
+            Some(0) => match stream.body.flaw() {
+                None => self.length(stream),
+                Some(flaw) => self.refuse(flaw), // OK without the one message that it promises
+            },
             Some(code) => {
                 self.said.add(usize::from(code).min(OTHER_CALL));
                 Outcome::Status
             }
-            None if stream.status == 200 => Outcome::Garbled,
+            None if stream.status == 200 => self.refuse(Flaw::NoStatus),
             None => {
                 self.said.add(STATUSES + usize::from(stream.status));
                 Outcome::Status
@@ -102,9 +109,17 @@ impl Judge {
         Outcome::Status
     }
 
-    /// The server went away without having looked at it.
-    pub(super) fn left(&self) -> Outcome {
-        self.said.add(GOAWAY);
-        Outcome::Closed
+    /// The server goes away, because of this error if it is one; what it has not looked at is sent again.
+    pub(super) fn away(&self, error: u32) {
+        if error != 0 {
+            self.said.add(AWAYS + (error as usize).min(ERRORS.len()));
+        }
+    }
+
+    /// The reply is none that a server may send.
+    #[cold]
+    pub(super) fn refuse(&self, flaw: Flaw) -> Outcome {
+        self.said.add(FLAWS + flaw as usize);
+        Outcome::Garbled
     }
 }

@@ -13,6 +13,7 @@ use super::hpack;
 use super::judge::Judge;
 use super::streams::{Stream, Streams};
 use crate::marks::Outcome;
+use crate::protocols::http::flaws::Flaw;
 use crate::protocols::{Asked, Decoder, Interleaved, Reply, Step};
 
 /// Where in the frames the connection is.
@@ -70,10 +71,6 @@ pub(super) struct Session {
 
 impl Decoder for Session {
     fn read(&mut self, _: Asked, bytes: &[u8]) -> Step {
-        if let Some(stream) = self.leaving.and_then(|last| self.streams.take_beyond(last)) {
-            let outcome = self.judge.left();
-            return self.ended(0, stream, outcome);
-        }
         if bytes.is_empty() { Step::more(0) } else { self.go_on(bytes) }
     }
 
@@ -122,6 +119,13 @@ impl Interleaved for Session {
             frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, &mut self.words);
             self.give_back(stream);
         }
+    }
+
+    fn returned(&mut self) -> Option<u32> {
+        let stream = self.leaving.and_then(|last| self.streams.take_beyond(last))?;
+        let request = stream.asked.id;
+        self.give_back(stream);
+        Some(request)
     }
 
     fn owes(&self) -> bool {
@@ -180,7 +184,7 @@ impl Session {
         self.head[self.head_len..self.head_len + used].copy_from_slice(&bytes[..used]);
         self.head_len += used;
         if self.head[0] != 0 {
-            return garbled(bytes.len()); // no frame is so long: it may be a word of another protocol
+            return self.garbled(bytes.len()); // no frame is so long: it may be a word of another protocol
         }
         if self.head_len < HEAD {
             return Step::more(used);
@@ -192,11 +196,11 @@ impl Session {
             .is_none_or(|first| head.kind == frames::CONTINUATION && head.stream == first.stream);
         let is_first = self.streams_max.is_none() && head.kind != frames::SETTINGS;
         if !head.is_sound() || !is_due || is_first {
-            return garbled(bytes.len());
+            return self.garbled(bytes.len());
         }
         if head.kind == DATA {
             if !self.streams.was_opened(head.stream) {
-                return garbled(bytes.len());
+                return self.garbled(bytes.len());
             }
             self.receive(head);
         } else {
@@ -242,7 +246,7 @@ impl Session {
         };
         match told {
             Some((request, reply)) => Step { used: due, request, reply },
-            None => garbled(bytes.len()),
+            None => self.garbled(bytes.len()),
         }
     }
 
@@ -252,11 +256,11 @@ impl Session {
             let Some(&padding) = bytes.first() else { return Step::more(0) };
             (used, data.is_padded, data.padding) = (1, false, padding.into());
             let Some(own) = (data.own - 1).checked_sub(data.padding) else {
-                return garbled(bytes.len()); // more than there is: RFC 9113, 6.1
+                return self.garbled(bytes.len()); // more than there is: RFC 9113, 6.1
             };
             data.own = own;
         } else if data.is_padded {
-            return garbled(bytes.len());
+            return self.garbled(bytes.len());
         }
         let own = data.own.min(bytes.len() - used);
         let request = self.streams.find(data.stream).map(|stream| {
@@ -276,7 +280,7 @@ impl Session {
             && let Some(stream) = self.streams.take(data.stream)
         {
             if stream.status == 0 {
-                return garbled(bytes.len()); // a body without a head
+                return self.garbled(bytes.len()); // a body without a head
             }
             let outcome = self.judge.outcome(&stream);
             return self.ended(used, stream, outcome);
@@ -328,14 +332,15 @@ impl Session {
         Reply { outcome, body_bytes, last: false }
     }
 
+    /// What came is no HTTP/2: the connection is of no use.
+    #[cold]
+    fn garbled(&self, used: usize) -> Step {
+        Step::end(used, self.judge.refuse(Flaw::Frame), 0)
+    }
+
     fn give_back(&self, stream: Stream) {
         if let (Some(body), Some(sampled)) = (stream.kept, &self.judge.wish.sampled) {
             sampled.give_back(body);
         }
     }
-}
-
-/// What came is no HTTP/2: the connection is of no use.
-fn garbled(used: usize) -> Step {
-    Step::end(used, Outcome::Garbled, 0)
 }

@@ -91,10 +91,10 @@ pub(in crate::protocols) fn case() -> Case {
         .frame(GOAWAY, 0, 0, b"\0\0\0\x0f\0\0\0\0bye")
         .head(15, &status("200"), 0)
         .data(15, b"hello", END_STREAM);
-    let (hit, closed) = (Outcome::Hit, Outcome::Closed);
+    let hit = Outcome::Hit;
     Case {
         protocol: set_up("h2c://h/", |job| job.expect_bytes = 5),
-        asked: requests(9),
+        asked: requests(8),
         bytes: frames.bytes,
         outcomes: vec![
             hit,
@@ -104,7 +104,6 @@ pub(in crate::protocols) fn case() -> Case {
             Outcome::Length,
             Outcome::Status,
             hit,
-            closed,
             hit,
         ],
     }
@@ -253,11 +252,14 @@ fn a_connection_has_room_once_the_server_has_spoken_and_as_much_as_it_says() {
 }
 
 #[test]
-fn a_server_that_goes_away_answers_what_it_has_begun() {
+fn a_server_that_goes_away_answers_what_it_has_begun_and_returns_the_rest_once() {
     let mut talk = Talk::of(set_up("h2c://h/", |_| ()).as_ref(), 4);
+    let returned = |talk: &mut Talk| talk.decoder.interleaved().unwrap().returned();
+    assert_eq!(returned(&mut talk), None);
     let away = Frames::open().frame(GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]);
-    let lost: Vec<Option<u32>> = talk.hear(&away.bytes).iter().map(|it| it.request).collect();
-    assert_eq!(lost, [Some(3), Some(2)]);
+    assert!(talk.hear(&away.bytes).is_empty(), "none of them has ended");
+    let unseen = [returned(&mut talk), returned(&mut talk), returned(&mut talk)];
+    assert_eq!(unseen, [Some(3), Some(2), None]);
     assert_eq!(talk.room(), (0, false));
     let ok = [(":status", "200")];
     let rest = Frames::default().head(1, &ok, END_STREAM).head(3, &ok, END_STREAM);
@@ -266,6 +268,18 @@ fn a_server_that_goes_away_answers_what_it_has_begun() {
     talk.decoder.reset();
     talk.hear(&Frames::open().bytes);
     assert_eq!(talk.room(), (100, false), "a new connection");
+}
+
+#[test]
+fn a_server_that_goes_away_in_anger_is_counted_with_its_error() {
+    let protocol = set_up("h2c://h/", |_| ());
+    for error in [0, 11, 99] {
+        let frames = Frames::open().frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, error]);
+        Talk::of(protocol.as_ref(), 1).hear(&frames.bytes);
+    }
+    let wanted = [("GOAWAY ENHANCE_YOUR_CALM", 1), ("GOAWAY of another number", 1)];
+    let wanted = wanted.map(|(name, count)| (name.to_string(), count)).into();
+    assert_eq!(protocol.said().unwrap().counts(), wanted);
 }
 
 #[test]
@@ -390,9 +404,15 @@ fn what_no_server_may_say_ends_the_connection() {
         ("HTTP/1.1", Frames { bytes: b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec() }),
     ];
     for (what, frames) in wrong {
-        let steps = Talk::of(set_up("h2c://h/", |_| ()).as_ref(), 2).hear(&frames.bytes);
+        let protocol = set_up("h2c://h/", |_| ());
+        let steps = Talk::of(protocol.as_ref(), 2).hear(&frames.bytes);
         let last = steps.last().map(|it| (it.request, it.reply.unwrap().outcome));
         assert_eq!(last, Some((None, Outcome::Garbled)), "{what}");
+        let said = protocol.said().unwrap().counts();
+        assert_eq!(
+            said,
+            [("refused: a frame that a server of HTTP/2 may not send".into(), 1)].into()
+        );
     }
 }
 

@@ -39,7 +39,8 @@ fn every_connection_is_greeted_before_its_first_request_also_one_opened_again() 
                 stream.write_all(&byte).unwrap();
             }
         });
-        let sockets = sockets::connect(&[address.into()], false, &[], 1, &hallo()).unwrap();
+        let sockets =
+            sockets::connect(&mut [vec![address.into()]], false, &[], 1, &hallo()).unwrap();
         let ends = Ends { sockets, connections: 1, greeting: hallo(), ..ends(address, 0, 64) };
         let mut transport = (entry.open)(ends).unwrap();
         for _ in 0..2 {
@@ -56,9 +57,9 @@ fn every_connection_is_greeted_before_its_first_request_also_one_opened_again() 
 #[test]
 fn a_server_that_answers_a_greeting_otherwise_is_refused() {
     let address = server(|mut stream| stream.write_all(b"ERROR").unwrap());
-    let fault = sockets::connect(&[address.into()], false, &[], 1, &hallo()).unwrap_err();
+    let fault = sockets::connect(&mut [vec![address.into()]], false, &[], 1, &hallo()).unwrap_err();
     assert!(fault.what.contains("greeting") && fault.what.contains("refused"), "{fault}");
     let address = server(drop);
-    let fault = sockets::connect(&[address.into()], false, &[], 1, &hallo()).unwrap_err();
+    let fault = sockets::connect(&mut [vec![address.into()]], false, &[], 1, &hallo()).unwrap_err();
     assert!(fault.what.contains("greeting"), "{fault}");
 }

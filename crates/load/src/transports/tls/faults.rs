@@ -19,14 +19,20 @@ pub(super) fn fault(error: Option<&Error>, place: &str, secure: &Secure) -> Faul
                     fix,
                 );
             }
-            None => told(error, &secure.name.to_str()),
+            None => told(error, secure),
         },
         None => (
             "it closed the connection".into(),
-            "check that this port speaks TLS, and does not ask for a client's certificate",
+            "check that this port speaks TLS; if it asks for a client's certificate, give --cert and --key",
         ),
     };
     Fault::failed(format!("no secure connection to {place}: {why}"), "target", fix)
+}
+
+/// Why a connection went wrong during the run, and what helps.
+pub(super) fn words(error: &Error, secure: &Secure) -> String {
+    let (why, fix) = told(error, secure);
+    format!("{why}; {fix}")
 }
 
 /// The cause where another scheme mends it: what is spoken over TLS, or that TLS is spoken at all.
@@ -58,9 +64,14 @@ fn of_scheme(error: &Error, scheme: &str, place: &str) -> Option<(String, String
 }
 
 /// The cause, and what mends it.
-pub(super) fn told(error: &Error, name: &str) -> (String, &'static str) {
+fn told(error: &Error, secure: &Secure) -> (String, &'static str) {
     use CertificateError as C;
+    let name = secure.name.to_str();
     match error {
+        Error::AlertReceived(_) if secure.lacks_certificate() => (
+            "it asks for a client's certificate".into(),
+            "give one that it knows, with its key: --cert FILE --key FILE",
+        ),
         Error::InvalidCertificate(C::UnknownIssuer) => {
             ("its certificate was issued by nobody that is trusted here".into(), TRUST)
         }
@@ -82,12 +93,31 @@ pub(super) fn told(error: &Error, name: &str) -> (String, &'static str) {
         Error::InvalidCertificate(C::Other(other)) if is_own_issuer(other) => {
             ("its certificate is signed by itself".into(), TRUST)
         }
-        Error::InvalidCertificate(C::Other(_)) => {
+        Error::InvalidCertificate(C::Other(other)) if is_of_version_1(other) => (
+            "its certificate is of version 1 of X.509, which has no names".into(),
+            "let it have one of version 3, or take any with --insecure",
+        ),
+        Error::InvalidCertificate(C::BadSignature) => (
+            "its key, or the signature of its certificate, is too weak or wrong (RSA below 2048 \
+             bits, SHA-1)"
+                .into(),
+            "let it have a key of RSA 2048, ECDSA or Ed25519, or take any with --insecure",
+        ),
+        Error::InvalidCertificate(_) => {
             (format!("its certificate cannot be believed ({error})"), TRUST)
         }
-        Error::AlertReceived(AlertDescription::CertificateRequired) => (
-            "it asks for a client's certificate".into(),
-            "let it do without: this program has none to give",
+        Error::AlertReceived(
+            alert @ (AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::CertificateRequired
+            | AlertDescription::UnknownCA
+            | AlertDescription::AccessDenied),
+        ) => (
+            format!("it refuses this client's certificate, or wants one ({alert:?})"),
+            "give one of an issuer that it trusts: --cert FILE --key FILE",
         ),
         Error::AlertReceived(AlertDescription::UnrecognisedName) => (
             format!("it knows nobody called {name}"),
@@ -95,7 +125,8 @@ pub(super) fn told(error: &Error, name: &str) -> (String, &'static str) {
         ),
         Error::AlertReceived(alert) => (
             format!("it ended the handshake ({alert:?})"),
-            "see its log; it must speak TLS 1.2 or 1.3",
+            "see its log; it must speak TLS 1.3, or 1.2 with AES-GCM or ChaCha20 and ECDHE (CBC and \
+             plain RSA are not spoken here); where it wants a client's certificate, give --cert and --key",
         ),
         other => (other.to_string(), "see the server's log"),
     }
@@ -104,6 +135,11 @@ pub(super) fn told(error: &Error, name: &str) -> (String, &'static str) {
 /// Whether a certificate was refused because it is an issuer's, as `openssl req -x509` makes them.
 fn is_own_issuer(error: &OtherError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
+}
+
+/// Whether a certificate was refused because it is of version 1, as old devices have them.
+fn is_of_version_1(error: &OtherError) -> bool {
+    format!("{error:?}").contains("UnsupportedCertVersion")
 }
 
 /// Names as a certificate has them; the rest of many is counted.

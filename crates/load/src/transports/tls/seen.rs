@@ -21,6 +21,8 @@ pub struct Seen {
     pub cipher: String,
     /// Protocol that the first one agreed on; empty: none.
     pub alpn: String,
+    /// Why the first connection that went wrong during the run did, and what helps; empty: none did.
+    pub wrong: String,
 }
 
 impl Seen {
@@ -40,8 +42,19 @@ impl Seen {
         }
     }
 
+    /// A connection went wrong; `words` says why.
+    #[cold]
+    pub(super) fn wrong(&mut self, words: impl FnOnce() -> String) {
+        if self.wrong.is_empty() {
+            self.wrong = words();
+        }
+    }
+
     /// Adds those of another thread.
     pub(crate) fn merge(&mut self, other: &Self) {
+        if self.wrong.is_empty() {
+            self.wrong.clone_from(&other.wrong);
+        }
         self.handshakes += other.handshakes;
         self.resumed += other.resumed;
         self.failed += other.failed;

@@ -1,0 +1,190 @@
+//! Streams that end with `close_notify`, by servers that wait for ours before they close TCP: asyncio
+//! (uvicorn, aiohttp), Boost.Asio, `openssl s_server`. Source: RFC 8446, 6.1.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use sojourn_load::job::Job;
+use sojourn_load::measure::Judged;
+
+use super::super::mirror::{Folder, Program, job, listen, skipped};
+use super::super::{run, usable};
+use super::file;
+
+type Stream = StreamOwned<ServerConnection, TcpStream>;
+
+/// How often the client ended its side by `close_notify`, and how often by TCP's end alone.
+#[derive(Default)]
+struct Seen {
+    goodbyes: AtomicU64,
+    torn: AtomicU64,
+}
+
+/// Serves each connection by `serve`; then says `close_notify` and waits for the client's, with TCP open.
+fn server(
+    idle: Option<Duration>,
+    serve: fn(&mut Stream) -> std::io::Result<()>,
+) -> (u16, Arc<Seen>) {
+    let certificate = CertificateDer::from_pem_file(file("server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let (config, seen) = (Arc::new(config), Arc::new(Seen::default()));
+    let shared = Arc::clone(&seen);
+    let port = listen(move |stream: TcpStream| {
+        let _ = stream.set_nodelay(true);
+        let _ = stream.set_read_timeout(idle);
+        let session = ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut stream = StreamOwned::new(session, stream);
+        let _ = serve(&mut stream);
+        let _ = stream.sock.set_read_timeout(None);
+        stream.conn.send_close_notify();
+        let _ = stream.flush();
+        match std::io::copy(&mut stream, &mut std::io::sink()) {
+            Ok(_) => shared.goodbyes.fetch_add(1, SeqCst),
+            Err(_) => shared.torn.fetch_add(1, SeqCst),
+        };
+    });
+    (port, seen)
+}
+
+fn read_head(stream: &mut Stream) -> std::io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    Ok(())
+}
+
+fn answer_once(stream: &mut Stream) -> std::io::Result<()> {
+    read_head(stream)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello")?;
+    stream.flush()
+}
+
+fn answer_while_asked(stream: &mut Stream) -> std::io::Result<()> {
+    loop {
+        read_head(stream)?;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")?;
+        stream.flush()?;
+    }
+}
+
+fn ask(port: u16, transport: &str) -> Judged {
+    run(Job {
+        ca_file: file("issuer.pem"),
+        rate: "100".into(),
+        connections: 16,
+        expect_bytes: 5,
+        timeout: "2s".into(),
+        ..job(format!("https://127.0.0.1:{port}/"), transport)
+    })
+}
+
+#[test]
+fn a_body_that_ends_with_close_notify_is_whole_though_tcp_stays_open() {
+    for transport in usable() {
+        let (port, seen) = server(None, answer_once);
+        let got = ask(port, transport);
+        let (result, checks) = (&got.result, &got.result.checks);
+        assert!(result.errors.is_empty(), "{transport}: {:?}", result.errors);
+        assert_eq!(
+            (checks.broken_connections, checks.timed_out),
+            (0, 0),
+            "{transport}: {checks:?}"
+        );
+        assert!(seen.goodbyes.load(SeqCst) + 16 >= result.requests, "{transport}");
+    }
+}
+
+/// Connections are used again every 160 ms or so, and the server ends each that is idle for 40 ms.
+#[test]
+fn a_connection_that_idles_until_the_server_ends_it_costs_no_request() {
+    for transport in usable() {
+        let (port, seen) = server(Some(Duration::from_millis(40)), answer_while_asked);
+        let got = ask(port, transport);
+        let (result, checks) = (&got.result, &got.result.checks);
+        let failed: u64 = result.errors.values().sum();
+        assert!(checks.reconnects > 10, "{transport}: {checks:?}");
+        assert!(seen.goodbyes.load(SeqCst) > 10, "{transport}: it waits for ours");
+        // One that is sent while the server ends its connection is lost, as it is without TLS.
+        assert!(failed * 5 < result.requests, "{transport}: {:?}", result.errors);
+        assert_eq!(checks.timed_out, 0, "{transport}: {checks:?}");
+    }
+}
+
+/// The other way round: a client that closes after the last reply says so, and does not just hang up.
+#[test]
+fn the_client_ends_its_side_of_the_stream_in_order() {
+    let closes = |stream: &mut Stream| {
+        read_head(stream)?;
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")?;
+        stream.flush()?;
+        std::io::copy(stream, &mut std::io::sink()).map(drop)
+    };
+    for transport in usable() {
+        let (port, seen) = server(None, closes);
+        let got = ask(port, transport);
+        assert!(got.result.errors.is_empty(), "{transport}: {:?}", got.result.errors);
+        let [goodbyes, torn] = [&seen.goodbyes, &seen.torn].map(|it| it.load(SeqCst));
+        assert!(goodbyes > 20 && torn <= 16, "{transport}: {goodbyes} in order, {torn} torn");
+    }
+}
+
+/// `openssl s_server -www`, one connection at a time, with whatever certificate it is given.
+fn openssl(folder: &Folder, with: &[&str], more: &[&str]) -> Option<(Program, String)> {
+    let at = |name: &str| folder.0.join(name).display().to_string();
+    let mut make = Command::new("openssl");
+    make.args(["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost"]).args(with);
+    make.args(["-keyout", &at("key"), "-out", &at("cert")]);
+    let Ok(made) = make.output() else {
+        skipped("openssl is not installed");
+        return None;
+    };
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let mut command = Command::new("openssl");
+    command.args([
+        "s_server",
+        "-www",
+        "-unix",
+        &at("tls"),
+        "-key",
+        &at("key"),
+        "-cert",
+        &at("cert"),
+    ]);
+    let server = Program::start(command.args(more), &folder.0.join("tls"))?;
+    Some((server, format!("https://unix:{}:/", at("tls"))))
+}
+
+#[test]
+fn openssl_is_asked_whatever_its_certificate_if_any_is_believed() {
+    const WEAK: [&str; 5] = ["-newkey", "rsa:1024", "-sha256", "-cipher", "DEFAULT@SECLEVEL=0"];
+    for (with, more) in [(&["-newkey", "rsa:2048"][..], &[][..]), (&WEAK[..3], &WEAK[3..])] {
+        let folder = Folder::new();
+        let Some((_server, target)) = openssl(&folder, with, more) else { return };
+        for transport in usable() {
+            let (rate, connections) = ("20".into(), 1);
+            let job = Job { insecure: true, rate, connections, ..job(target.clone(), transport) };
+            let result = run(job).result;
+            assert!(result.errors.is_empty(), "{transport}, {with:?}: {:?}", result.errors);
+            assert!(result.requests > 2 && result.checks.timed_out == 0, "{transport}, {with:?}");
+        }
+    }
+}
