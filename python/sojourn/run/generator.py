@@ -21,12 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sojourn import programs, units
+from sojourn import disk, programs, units
 from sojourn.errors import Exit, Fault, RunFault, SpecFault
 from sojourn.host.tree import cpu_list
 from sojourn.places import process
 from sojourn.places.process import Ended, Ledger, Process
-from sojourn.run import record, signals
+from sojourn.run import signals
 from sojourn.run.watch import Deadline
 
 PROGRAM = "sojourn-load"
@@ -138,7 +138,7 @@ def together(
 
 
 def _start(job: Mapping[str, Any], files: Files, ledger: Ledger, every_s: float) -> Process:
-    record.write_json(files.job, {"schema": JOB_SCHEMA, **job})
+    disk.keep_json(files.job, {"schema": JOB_SCHEMA, **job}, indent=1)
     files.result.unlink(missing_ok=True)
     with signals.deaf():
         return process.start(
@@ -261,8 +261,11 @@ class _Started:
             self._ended = ended
 
     def _log(self, line: bytes) -> None:
-        with self.files.log.open("ab") as log:
-            log.write(line)
+        try:
+            with disk.append(self.files.log) as log:
+                log.write(line)
+        except OSError as error:
+            raise disk.disk_fault(error, self.files.log) from None
 
     def end(self) -> None:
         """End it, if it has not ended: the server is gone, or a signal ends the lab."""
