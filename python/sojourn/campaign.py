@@ -15,12 +15,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sojourn import pipeline, plan, run, spec, store
+from sojourn import disk, pipeline, plan, run, spec, store
 from sojourn.analysis.findings import Findings
 from sojourn.errors import AbsentFault, Exit, Fault, HostFault, StoreFault
 from sojourn.host import Facts
@@ -197,20 +197,50 @@ def _read(folder: Path) -> Campaign | None:
     if not file.is_file():
         return None
     try:
-        table = json.loads(file.read_text(encoding="utf-8"))
+        table = disk.read_json(file)
         check_version(table, FORM, MAJOR, at=file)
-        known = {field.name for field in fields(Entry)}
-        rows = [{k: v for k, v in row.items() if k in known} for row in table["entries"]]
-        entries = [Entry(**{**row, "left_out": tuple(row["left_out"])}) for row in rows]
         return Campaign(
-            folder=folder, identity=table["identity"], command=table["command"],
-            started=table["started"], entries=entries,
+            folder=folder, identity=dict(table["identity"]), command=str(table["command"]),
+            started=str(table["started"]), entries=_entries(table["entries"]),
         )  # fmt: skip
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, *files.DAMAGE) as error:
         raise StoreFault(
             f"the campaign cannot be read: {error}", at=str(file),
             fix="remove this file: the records stay, and the next run begins a campaign",
         ) from None  # fmt: skip
+
+
+def _entries(rows: Any) -> list[Entry]:
+    if not isinstance(rows, list):
+        raise TypeError("its entries are no list")
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: Mapping[str, Any]) -> Entry:
+    """A row of the file; ValueError if the lab does not write such. Paths lead nowhere else."""
+    given = {field.name: row[field.name] for field in fields(Entry) if field.name in row}
+    given["left_out"] = tuple(map(str, given.get("left_out", ())))
+    entry = Entry(**given)
+    for field in fields(Entry):
+        value, usual = getattr(entry, field.name), field.default
+        kinds = (
+            (int, float) if isinstance(usual, float) else str if usual is MISSING else type(usual)
+        )
+        if not isinstance(value, kinds):
+            raise TypeError(f"{field.name} of a study is {value!r}")
+    if entry.state not in index.STATES:
+        raise ValueError(f"a study has the state '{entry.state}'")
+    record, page, log = (
+        path if index.is_below(path) else "" for path in (entry.record, entry.report, entry.log)
+    )
+    return replace(entry, record=record, report=page, log=log)
+
+
+def _is_record(folder: Path, record: str) -> bool:
+    """Whether it is a folder below `folder` that no link leads to."""
+    parts = Path(record).parts
+    ways = (folder.joinpath(*parts[: n + 1]) for n in range(len(parts)))
+    return bool(parts) and index.is_below(record) and all(map(disk.is_folder, ways))
 
 
 def measure(
@@ -256,7 +286,7 @@ def rewritten(campaign: Campaign) -> Iterator[Path]:
     """Write every report of a campaign anew, and its page; gives their paths."""
     for number, entry in enumerate(campaign.entries):
         path = campaign.folder / entry.record
-        if entry.record and path.is_dir():
+        if _is_record(campaign.folder, entry.record):
             findings, pages = pipeline.written(path)
             now = _found(findings, pages, path, campaign)
             if entry.state in DONE:  # what one that failed left behind decides nothing

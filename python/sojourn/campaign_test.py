@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -247,3 +248,55 @@ def test_the_state_is_that_of_the_studys_question_with_what_would_settle_the_res
     found = json.loads(capsys.readouterr().out)["state"]
     assert (found["word"], found["done"], found["of"]) == ("answered in part", 1, 3)
     assert found["settle"]["command"] == entry.settle
+
+
+def test_a_campaign_of_somebody_else_leads_nowhere_but_into_its_folder(
+    lab: Lab, tmp_path: Path
+) -> None:
+    """The proof of the finding: links that run scripts, and a record from elsewhere."""
+    del lab
+    only, results, other = many(tmp_path, "good"), tmp_path / "results", tmp_path / "other"
+    assert sojourn("run", only, results=results) in {Exit.OK, Exit.VIOLATED}
+    assert sojourn("run", only, results=other) in {Exit.OK, Exit.VIOLATED}
+    file = results / campaign.FILE
+    table = json.loads(file.read_text(encoding="utf-8"))
+    (entry,) = table["entries"]
+    foreign = json.loads((other / campaign.FILE).read_text(encoding="utf-8"))["entries"][0]
+    (results / "link").symlink_to(other / Path(foreign["record"]).parts[0])
+    rest = "/".join(Path(foreign["record"]).parts[1:])
+    before = {p: p.read_bytes() for p in other.rglob("*") if p.is_file()}
+    for bad in (
+        "javascript:alert(1)", "JavaScript:alert(1)", "\tjavascript:alert(1)", "//evil.example/x",
+        "data:text/html,x", str(other), "../other", f"../other/{foreign['record']}", f"link/{rest}",
+        "https://evil.example", "\\\\evil\\x", "java\nscript:alert(1)",
+    ):  # fmt: skip
+        forged = {**entry, "report": bad, "log": bad, "record": bad}
+        file.write_text(json.dumps({**table, "entries": [forged]}), encoding="utf-8")
+        assert main(["report", "--all", "--results", str(results)]) == Exit.OK
+        page = (results / "index.html").read_text(encoding="utf-8")
+        for address in re.findall(r'href="([^"]*)"', page):
+            assert re.fullmatch(r"#\w+|data:,|[\w.~/%-]+", address), address
+            assert not address.startswith(("/", ".."))
+        assert {p: p.read_bytes() for p in other.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"entries": [3]}, {"entries": [{}]}, {"entries": {}}, {"identity": 3}, {"entries": None},
+        {"entries": [{"study": "a", "question": "?", "state": "new"}]},
+        {"entries": [{"study": "a", "question": "?", "points": "many"}]},
+        {"entries": [{"study": 3, "question": "?"}]},
+        {"entries": [{"study": "a", "question": "?", "left_out": 3}]},
+    ],
+)  # fmt: skip
+def test_a_campaign_that_is_damaged_is_a_fault_of_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object]
+) -> None:
+    whole = {"schema": "sojourn.campaign/1", "identity": {}, "command": "", "started": "",
+             "entries": []}  # fmt: skip
+    (tmp_path / campaign.FILE).write_text(json.dumps({**whole, **change}), encoding="utf-8")
+    assert main(["report", "--all", "--results", str(tmp_path)]) == Exit.FAILED
+    said = capsys.readouterr().err
+    assert "the campaign cannot be read" in said
+    assert "unforeseen" not in said

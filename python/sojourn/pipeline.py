@@ -170,6 +170,7 @@ def manifest(
 ) -> dict[str, Any]:
     """What is known of the machine before anything runs (M25), what disturbs it first."""
     beside = [(f"measured at the same time as {other.text}", "measure alone")] if other else []
+    beside += [(why, "measure on the host itself")] if (why := run.unseen()) else []
     known = [(found.what, found.mend) for found in host.doctor(facts).findings]
     return {
         "command": command,
@@ -200,9 +201,16 @@ def failed(point: Point, folder: Path, fault: RunFault) -> Outcome:
     )
 
 
-def written(path: Path) -> tuple[Findings, Sequence[Path]]:
-    """Write a record's report, complete or not; needs no machine."""
+def written(path: Path, out: Path | None = None) -> tuple[Findings, Sequence[Path]]:
+    """Write a record's report, complete or not; needs no machine.
+
+    Args:
+        path: of the record.
+        out: folder for the report; None: the record's own, which then keeps the answer as well.
+    """
     findings = findings_of(path)
+    if out is not None:
+        return findings, report.write(findings, out)
     pages = report.write(findings, path)
     store.keep_answer(path, str(findings.verdict), findings.answer, findings.state.text)
     return findings, pages

@@ -1,10 +1,14 @@
 //! Files that appear whole or not at all: written beside their place, then renamed into it.
 //!
+//! What stands beside has a random name and is new (`O_EXCL`, `O_NOFOLLOW`), because others may be
+//! able to write into the folder: a link that they put there is never followed.
+//!
 //! Only a regular file is replaced. A device or a pipe is written into, for root could otherwise
 //! turn `/dev/null` into a file; of a symbolic link the target is replaced and not the link.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -17,21 +21,64 @@ pub fn write_whole(
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), Fault> {
     let (place, is_special) = place_of(path);
-    let mut beside = place.as_os_str().to_owned();
-    beside.push(".part");
     let written = if is_special {
-        open(&place).and_then(|file| finish(file, fill))
+        open(&place).and_then(|file| finish(file, fill)).map(drop)
     } else {
-        let whole = File::create(&beside).and_then(|file| finish(file, fill));
-        whole.and_then(|()| fs::rename(&beside, &place))
+        replace(&place, fill)
     };
     written.map_err(|error| {
-        // What was written of it is of no use; the fault matters more than this.
-        let _ = fs::remove_file(&beside);
         let fix =
             "free space on the disk, or name a file in a folder that exists and may be written";
         Fault::failed(format!("{what} cannot be written: {error}"), path.display().to_string(), fix)
     })
+}
+
+/// Opens an empty file at `path` for what is written while a run goes on. What was there before is
+/// replaced, a device or a pipe is written into.
+pub fn begin(path: &Path) -> io::Result<File> {
+    let (place, is_special) = place_of(path);
+    if is_special {
+        return open(&place);
+    }
+    match fs::remove_file(&place) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => fresh(&place),
+    }
+}
+
+/// Writes a new file, brings it to the disk, and gives it the name `place`.
+fn replace(
+    place: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let folder = match place.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let beside = folder.join(format!(".{:016x}.part", unguessable()));
+    let written = fresh(&beside)
+        .and_then(|file| finish(file, fill))
+        .and_then(|file| file.sync_all())
+        .and_then(|()| fs::rename(&beside, place));
+    if written.is_err() {
+        // What was written of it is of no use; the fault matters more than this.
+        let _ = fs::remove_file(&beside);
+    }
+    written?;
+    match File::open(folder) {
+        Ok(folder) => folder.sync_all(),
+        Err(_) => Ok(()), // it may be written but not be read: then the kernel syncs it in its time
+    }
+}
+
+/// A file that was not there.
+fn fresh(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(path)
+}
+
+/// A number that others cannot foresee: the standard library draws the keys of its hashes so.
+fn unguessable() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 /// Writes `text` to standard output, or what stands for it, at once.
@@ -76,10 +123,13 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
 
-fn finish(file: File, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+fn finish(
+    file: File,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<File> {
     let mut out = BufWriter::new(file);
     fill(&mut out)?;
-    out.flush()
+    out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
 #[cfg(test)]
@@ -134,6 +184,27 @@ mod tests {
         write_whole(&link, "the result", |out| out.write_all(b"new")).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&real).unwrap(), b"new");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_link_that_was_planted_beside_is_not_written_through() {
+        let folder = folder("planted");
+        let victim = folder.join("victim");
+        fs::write(&victim, "kept").unwrap();
+        for name in ["out.part", ".out.part", "begun"] {
+            std::os::unix::fs::symlink(folder.join("made by us"), folder.join(name)).unwrap();
+        }
+        write_whole(&folder.join("out"), "the result", |out| out.write_all(b"new")).unwrap();
+        begin(&folder.join("begun")).unwrap().write_all(b"new").unwrap();
+        assert!(!folder.join("made by us").exists());
+        assert_eq!(fs::read(folder.join("out")).unwrap(), b"new");
+        assert_eq!(fs::read(folder.join("begun")).unwrap(), b"new");
+        assert_eq!(fs::read(&victim).unwrap(), b"kept");
+        assert!(fresh(&victim).is_err(), "what is there is never opened");
+        let mut names = [unguessable(), unguessable(), unguessable()];
+        names.sort_unstable();
+        assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -1,7 +1,6 @@
 //! The program: samples at an interval until a signal ends it, a line of JSON each.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use clap::Parser;
 use serde_json::json;
 use sojourn_base::clock::{Clock, Monotonic, process_cpu_ns, thread_cpu_ns};
 use sojourn_base::units::parse_ns;
-use sojourn_base::{Exit, Fault};
+use sojourn_base::{Exit, Fault, files};
 
 use crate::sample::Sampler;
 
@@ -72,7 +71,7 @@ pub fn main(
             return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
         }
     };
-    let written = File::create(&args.json).and_then(|file| {
+    let written = files::begin(&args.json).and_then(|file| {
         let mut file = BufWriter::with_capacity(BUFFER_BYTES, file);
         record(&args, wait, &mut file)?;
         file.flush()

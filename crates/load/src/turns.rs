@@ -9,6 +9,7 @@
 //! One that ends leaves the ring. Of one that was killed or stopped the turn is taken after [`LOST_NS`].
 
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU32;
@@ -59,7 +60,8 @@ impl Turns {
             Fault::failed(what, "turns", "name a file in a folder that can be written")
         };
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(path);
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.custom_flags(libc::O_NOFOLLOW).open(path);
         let file = file.map_err(cannot)?;
         file.set_len((RINGS * size_of::<Ring>()) as u64).map_err(cannot)?;
         let base = map(&file).map_err(cannot)?;

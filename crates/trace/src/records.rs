@@ -14,7 +14,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use sojourn_base::Fault;
+use sojourn_base::{Fault, files};
 
 use crate::counts::Thread;
 use crate::record::Record;
@@ -50,7 +50,7 @@ impl Writer {
                 .build();
             let schema = Arc::new(parse_message_type(&columns())?);
             let file =
-                SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
+                SerializedFileWriter::new(files::begin(path)?, schema, Arc::new(properties))?;
             Ok(Open { path: path.into(), file, rows: Vec::new(), error: None })
         };
         open().map(|open| Self(Some(open))).map_err(|error| fault(path, &error))

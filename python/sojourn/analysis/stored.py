@@ -39,7 +39,8 @@ from sojourn.samples import (
 from sojourn.samples.read import HLOG, HOST, LOAD, PROBE, RAW, probe_result
 from sojourn.samples.traced import folded, trace_result
 from sojourn.spec import Study
-from sojourn.store.record import Record
+from sojourn.store import files
+from sojourn.store.record import OF_RECORD, Record
 
 SERVICE = "service.json"
 NO_SHIELD = "none"
@@ -52,6 +53,11 @@ def given(record: Record) -> StudyData:
     Raises:
         StoreFault: a file is missing, damaged, or of a newer version.
     """
+    with files.readable(record.path, OF_RECORD):
+        return _given(record)
+
+
+def _given(record: Record) -> StudyData:
     outcomes = record.outcomes()
     manifest = record.manifest
     served = _served(record, outcomes)

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
 from sojourn.analysis import alone, times
 from sojourn.analysis.data import Alone, Measured
 from sojourn.analysis.independence import Batched
@@ -87,8 +88,9 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], result: LoadR
         "series": found.series,
         "resources": None if used is None else resources.packed(used),
     }
-    with contextlib.suppress(StoreFault):
-        files.write_text(folder / NAME, json.dumps(table))
+    if disk.is_own(folder):  # to look at a record of somebody else changes nothing in it
+        with contextlib.suppress(StoreFault):
+            files.write_text(folder / NAME, json.dumps(table))
     return Measured(
         outcome=measured.outcome,
         sojourn=times.Packed(hdr, lost=measured.sojourn.lost, at=str(folder / NAME)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -83,7 +84,15 @@ app.add_typer(models_cmd.app)
 _top.__doc__ = ABOUT
 
 
+def _speak_any_text() -> None:
+    """A terminal may lack a letter of the lab's own, such as µ or ≤: it then gets another."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    _speak_any_text()
     return guarded(lambda: app(args=given, prog_name="sojourn", standalone_mode=False))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sojourn.cli.options import RESULTS, AsJson, RecordArgument, Results
 from sojourn.cli.plain import put, put_json, put_page
+from sojourn.errors import SpecFault
 
 
 def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJson = False) -> None:
@@ -37,6 +39,12 @@ def write(
     every: Annotated[
         bool, typer.Option("--all", help="Of every study of a campaign, and the page of them all.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write into this folder, which is made, and not into the record."
+        ),
+    ] = None,
     results: Results = RESULTS,
 ) -> None:
     """Write the report of a record anew: HTML, and every figure as SVG, PDF and CSV.
@@ -47,14 +55,25 @@ def write(
     Examples:
       sojourn report
       sojourn report --all --results campaign
+      sojourn report --out /tmp/report
       sojourn report results/latency_vs_load/host/20260101T120000Z-a1b2
     """
     from sojourn import campaign, pipeline, store
+    from sojourn.store import files
 
+    if every and out is not None:
+        raise SpecFault(
+            "--out is for one report, --all writes many",
+            at="sojourn report",
+            fix="give one of both",
+        )
     if every:
         for page in campaign.rewritten(campaign.read(results)):
             put(str(page))
         return
-    _, pages = pipeline.written(store.resolve(results, name))
+    if out is not None:
+        with files.disk_faults(out):
+            out.mkdir(parents=True, exist_ok=True)
+    _, pages = pipeline.written(store.resolve(results, name), out)
     for page in pages:
         put(str(page))

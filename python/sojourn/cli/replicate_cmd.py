@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from sojourn import disk
 from sojourn.cli.draw import escape, to_stderr, to_stdout
 from sojourn.cli.models_show import end, print_table
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
@@ -214,10 +215,8 @@ def _page(
 
 
 def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        disk.write_text(path, text)
     except OSError as error:
         raise StoreFault(
             f"it cannot be written: {error.strerror or error}", at=str(path),

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import csv
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sojourn.cli.draw import escape, new_table, to_stdout
+from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
 from sojourn.visible import visible
+
+if TYPE_CHECKING:
+    from sojourn.errors import Fault
 
 Statement = Annotated[
     str, typer.Argument(metavar="QUERY", help="SQL, as DuckDB understands it.", show_default=False)
@@ -19,6 +24,10 @@ Statement = Annotated[
 AsCsv = Annotated[
     bool, typer.Option("--csv", rich_help_panel=OUTPUT_PANEL, help="Write CSV to stdout.")
 ]
+
+
+def _left_out(path: Path, fault: Fault) -> None:
+    say(f"left out: {path}: {fault.what}")
 
 
 def sql(
@@ -41,7 +50,7 @@ def sql(
     """
     from sojourn import store
 
-    names, rows = store.query(results, query)
+    names, rows = store.query(results, query, on_fault=_left_out)
     if as_json:
         put_json([dict(zip(names, row, strict=True)) for row in rows])
     elif as_csv:

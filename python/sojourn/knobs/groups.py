@@ -27,6 +27,7 @@ from typing import Any
 from sojourn.host import writable
 from sojourn.host.tree import Tree
 from sojourn.host.writable import AS_ROOT
+from sojourn.knobs import known
 from sojourn.knobs.knob import Asked, Lack, Turned
 from sojourn.places import proc
 from sojourn.places.ledger import Undone
@@ -326,15 +327,18 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
     tree = Tree(Path(str(facts["root"])))
     if HANDED in facts:
         path, controller = map(str, facts[HANDED])
+        known.check(path, tree)
         if controller not in (tree.text(path) or "").split():
             return None
         why = _unhand(tree, path, controller)
         return Undone(
             what=f"controller {controller} in {path}", how=why or "taken back", is_done=not why
         )
-    folder = str(facts["folder"])
+    folder, home = str(facts["folder"]), str(facts["home"])
     if not posixpath.basename(folder).startswith(PREFIX) or not tree.exists(folder):
         return None
-    is_done = remove(tree, folder, str(facts["home"]))
+    known.check(folder, tree)
+    known.check(home, tree)
+    is_done = remove(tree, folder, home)
     how = "removed" if is_done else "cannot be removed: something runs in it; run as root"
     return Undone(what=f"control group {folder}", how=how, is_done=is_done)

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 from sojourn.errors import HostFault
 from sojourn.host import writable
 from sojourn.host.tree import Tree, as_int
+from sojourn.knobs import known
 from sojourn.knobs.groups import PREFIX, write
 from sojourn.knobs.knob import Asked, Felt, Knob, Lack, Turned
 from sojourn.knobs.limit import NONE
@@ -231,7 +232,10 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
     tree, folder = Tree(Path(str(facts["root"]))), str(facts["folder"])
     if not posixpath.basename(folder).startswith(PREFIX) or not tree.exists(folder):
         return None
-    why = remove(tree, folder, str(facts["home"]))
+    home = str(facts["home"])
+    known.check(folder, tree)
+    known.check(home, tree)
+    why = remove(tree, folder, home)
     how = f"cannot be removed: {why}" if why else "removed"
     return Undone(what=f"resource group {folder}", how=how, is_done=not why)
 

@@ -58,7 +58,13 @@ class Setting:
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Setting:
         """The setting whose `as_json` is `table`; TypeError if it is none."""
-        return cls(**table)
+        made = cls(**table)
+        texts = (made.kind, made.what, made.old, made.new, made.path)
+        numbers = (made.pid, made.tid, made.start_ticks)
+        is_one = all(isinstance(t, str) for t in texts) and all(type(n) is int for n in numbers)
+        if not is_one or made.kind not in WAYS:
+            raise TypeError(f"this is no setting: {dict(table)}")
+        return made
 
 
 class Way(NamedTuple):

@@ -14,7 +14,6 @@ counts whose CPUs were busy least. Both fitted and held-out loads are treated so
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn import disk
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.samples import decode
 
@@ -77,7 +77,7 @@ def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
         else:
             with path.open(newline="", encoding="utf-8") as file:
                 found = [_of_row(row) for row in csv.DictReader(file)]
-    except (OSError, ValueError, KeyError, TypeError, StoreFault) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, StoreFault) as error:
         raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
     if not found:
         raise SpecFault("there are no points", at=str(path), fix=_FIX)
@@ -89,8 +89,8 @@ def read_peak(path: Path) -> float | None:
     files = sorted((path / "points").glob("*-peak-*/load.json")) if path.is_dir() else []
     whole = [file for file in files if file.with_name("outcome.parquet").exists()]
     try:
-        found = [json.loads(file.read_text(encoding="utf-8"))["achieved_rps"] for file in whole]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        found = [disk.read_json(file)["achieved_rps"] for file in whole]
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise SpecFault(f"cannot read the peak: {error!r}", at=str(path), fix=_FIX) from None
     return float(median(found)) if found else None
 
@@ -154,7 +154,7 @@ def _results(folder: Path) -> list[Mapping[str, Any]]:
         files = [file for file in found if file.with_name("outcome.parquet").exists()]
     else:
         files = sorted(folder.glob("*.json"))
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return [disk.read_json(file) for file in files]
 
 
 def _of_result(result: Mapping[str, Any]) -> Measured:

@@ -127,7 +127,11 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
     name, program = str(facts["name"]), str(facts["program"])
     traces, shared = (tuple(map(Path, facts.get(key, ()))) for key in ("traces", "shared"))
     left = Remains(name, program, traces, shared)
-    if not re.fullmatch(NAME, name) or not left.are_there:
+    if not re.fullmatch(NAME, name):
+        return None
+    if any(RUN not in path.parents or ".." in path.parts for path in (*traces, *shared)):
+        raise ValueError(f"no runtime of containers has its files in {(*traces, *shared)}")
+    if not left.are_there:
         return None
     what = f"container {name}"
     try:

@@ -17,6 +17,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from sojourn import disk
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # a pipe would wait for its peer
 
@@ -57,8 +59,7 @@ def keep(path: Path, to: Path) -> None:
     """Copy a file to the lab's own folder, unless it is empty; OSError if it cannot be had."""
     with os.fdopen(opened(path, os.O_RDONLY), "rb") as file:
         if os.fstat(file.fileno()).st_size:
-            with to.open("wb") as copy:
-                shutil.copyfileobj(file, copy)
+            disk.write_whole(to, lambda copy: shutil.copyfileobj(file, copy))
 
 
 def remove(path: Path) -> None:

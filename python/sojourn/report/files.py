@@ -8,6 +8,7 @@ from pathlib import Path
 
 import vl_convert
 
+from sojourn import disk
 from sojourn.analysis.findings import Findings
 from sojourn.errors import StoreFault
 from sojourn.report import explore, figures, page, volume
@@ -70,15 +71,12 @@ def _numbers(figure: Figure) -> Iterator[tuple[str, bytes]]:
 
 
 def _replace(path: Path, content: bytes) -> Path:
-    part = path.with_name(f".{path.name}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(path)
+        disk.write_whole(path, lambda file: file.write(content), is_made=True)
     except OSError as error:
         raise StoreFault(
             f"the report cannot be written: {error.strerror or error}",
             at=str(path),
-            fix="make room or name a folder that can be written, then run `sojourn report` again",
+            fix="make room, or name another folder: `sojourn report --out DIR`",
         ) from error
     return path

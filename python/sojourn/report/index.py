@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from urllib.parse import quote
 
 from sojourn.analysis import findings
 from sojourn.analysis.findings import State
@@ -99,6 +101,21 @@ def answer(entries: Sequence[Entry]) -> str:
     return f"{'; '.join([text, *rest])}."
 
 
+def link(path: str) -> str:
+    """A file below the page's folder as a link may name it; "" for any other.
+
+    >>> link("a b/host/r1/report.html"), link("javascript:alert(1)"), link("../secret")
+    ('a%20b/host/r1/report.html', 'javascript%3Aalert%281%29', '')
+    """
+    return quote(path) if is_below(path) else ""
+
+
+def is_below(path: str) -> bool:
+    """Whether a path leads to something below the folder that it is relative to."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts
+
+
 def html(entries: Sequence[Entry], *, profile: str, command: str, started: str) -> str:
     """The page, complete in itself but for the reports that it links to.
 
@@ -111,7 +128,7 @@ def html(entries: Sequence[Entry], *, profile: str, command: str, started: str) 
     return page.rendered(
         "index.html.j2",
         [],
-        entries=entries,
+        entries=[replace(one, report=link(one.report), log=link(one.log)) for one in entries],
         answer=answer(entries),
         states=STATES,
         profile=profile,

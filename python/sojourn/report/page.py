@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import vl_convert
@@ -42,6 +44,7 @@ from sojourn.report.draw.lookup import slug
 from sojourn.report.openings.opening import HEADLINE_MAX
 
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPTS = ("page.js", "explore.js")
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"
 CSV_ROWS = 5_000  # of a figure's CSV in the page; a longer one lies beside it
 ROWS = 60  # of a figure's table on the page; the CSV has all
@@ -121,12 +124,25 @@ def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> s
         .render(
             payload=_trusted(_script_json({f.name: _payload(f) for f in figures if f.chart})),
             library=_trusted(_library()),
+            policy=_policy(),
             light=_trusted(palette.style(palette.THEMES["light"])),
             dark=_trusted(palette.style(palette.THEMES["dark"])),
             version=sojourn.__version__,
             vega_lite=VEGA_LITE,
             **values,
         )
+    )
+
+
+@functools.cache
+def _policy() -> str:
+    """What a page may do: run the lab's own scripts, each known by its hash, and fetch nothing."""
+    own = (_library(), *((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS))
+    digests = (base64.b64encode(sha256(text.encode()).digest()).decode() for text in own)
+    scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 
 

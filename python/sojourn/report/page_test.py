@@ -1,3 +1,5 @@
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -10,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sojourn.analysis.findings import Findings
-from sojourn.report import figures, headline, page, testing, tiles
+from sojourn.models.replicate import CATALOGUE
+from sojourn.report import figures, headline, index, page, replicas, testing, tiles
 from sojourn.report.draw.palette import THEMES
 
 CHROMIUM = (
@@ -195,6 +198,53 @@ def test_a_browser_draws_every_figure(html: str, tmp_path: Path) -> None:
     assert parsed.of("html")[0].get("data-drawn") == "all"
     assert not [attrs for _, attrs in parsed.tags if attrs.get("class") == "failed"]
     assert len(parsed.of("svg")) == 18
+
+
+STRANGE = """<script>document.body.dataset.ran = "inline"</script>
+<img src="x:" onerror="document.body.dataset.ran = 'handler'">
+<img src="http://127.0.0.1:9/secret"><svg onload="document.body.dataset.ran = 'svg'"></svg>
+<a id="go" href="javascript:document.body.dataset.ran = 'link'">x</a>"""
+
+
+def kinds_of_pages() -> dict[str, str]:
+    """Every page that the lab writes."""
+    entry = index.Entry(study="a", question="?", state="answered", report="a/report.html")
+    return {
+        "report": built(testing.findings()),
+        "index": index.html([entry], profile="", command="x", started="y"),
+        "replicas": replicas.html([], CATALOGUE, command="x", made="y"),
+    }
+
+
+def test_every_page_forbids_what_is_not_the_labs_own() -> None:
+    for name, html in kinds_of_pages().items():
+        parsed = Parsed(html)
+        policy = next(
+            str(attrs["content"])
+            for attrs in parsed.of("meta")
+            if attrs.get("http-equiv") == "Content-Security-Policy"
+        )
+        rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+        assert rules["default-src"] == "'none'", name
+        assert "unsafe" not in rules["script-src"]
+        assert rules["base-uri"] == rules["form-action"] == "'none'"
+        assert html.index("http-equiv") < html.index("<script") if "<script" in html else True
+        for text in re.findall(r"<script>(.*?)</script>", html, re.DOTALL):
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in rules["script-src"], name
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+@pytest.mark.parametrize("name", ["report", "index", "replicas"])
+def test_a_browser_runs_nothing_that_got_into_a_page(tmp_path: Path, name: str) -> None:
+    """As if a text had not been escaped: the policy is there for the day on which that happens."""
+    html = kinds_of_pages()[name]
+    file = tmp_path / "page.html"
+    file.write_text(html.replace("<main>", f"<main>{STRANGE}"), "utf-8")
+    assert "data-ran" not in dict(rendered(file).of("body")[0])
+    open_to_all = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", html)
+    file.write_text(open_to_all.replace("<main>", f"<main>{STRANGE}"), "utf-8")
+    assert "data-ran" in dict(rendered(file).of("body")[0]), "without the policy it would run"
 
 
 PROBE = """<script>addEventListener("load", () => setTimeout(() => {

@@ -9,7 +9,7 @@ from sojourn.run.ready import Patience, Ready, ready
 from sojourn.run.restore import restore
 from sojourn.run.session import Session
 from sojourn.run.signals import Interrupted
-from sojourn.run.turn import Holder, taken
+from sojourn.run.turn import Holder, taken, unseen
 from sojourn.run.watch import Event, Show
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "ready",
     "restore",
     "taken",
+    "unseen",
 ]

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
 from sojourn.actors import clients
 from sojourn.actors.clients import Job, logs, numbered, probing, turns
 from sojourn.actors.clients.probing import Probe
 from sojourn.errors import Fault
 from sojourn.places.process import Ledger
-from sojourn.run import generator, record
+from sojourn.run import generator
 from sojourn.run.generator import Files, Watcher
 
 PROBE = "probe"
@@ -99,7 +100,7 @@ def _merged(
     if len(parts) == 1:
         return results[0]
     merged = clients.merged(list(results), load.job)
-    record.write_json(load.files.result, merged)
+    disk.keep_json(load.files.result, merged, indent=1)
     _join(load.job, tuple(job for job, _ in parts))
     return merged
 

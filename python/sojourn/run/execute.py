@@ -19,13 +19,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from sojourn import actors, units
+from sojourn import actors, disk, units
 from sojourn.actors import Role
 from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.errors import Fault, RunFault
 from sojourn.knobs import Offered
 from sojourn.plan import Phase, Point, questions
-from sojourn.run import clients, grouping, record
+from sojourn.run import clients, grouping
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.grouping import Companions
@@ -228,7 +228,7 @@ def _scene(
             yield scene
     finally:
         if scene.seen:
-            record.write_json(folder / "host.json", {"schema": HOST_SCHEMA, **scene.seen})
+            disk.keep_json(folder / "host.json", {"schema": HOST_SCHEMA, **scene.seen}, indent=1)
 
 
 def job(
@@ -279,7 +279,7 @@ def _keep(folders: Sequence[Path], state: str, started: float, fault: Fault | No
         table["fault"] = {"what": fault.what, "at": fault.at, "fix": fault.fix}
     try:
         for folder in folders:
-            record.write_json(folder / "run.json", table)
+            disk.keep_json(folder / "run.json", table, indent=1)
     except RunFault:
         if state == "done":  # a full disk is the fault then; else it must not hide the first one
             raise

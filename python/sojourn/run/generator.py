@@ -21,12 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sojourn import programs, units
+from sojourn import disk, programs, units
 from sojourn.errors import Exit, Fault, RunFault, SpecFault
 from sojourn.host.tree import cpu_list
 from sojourn.places import process
 from sojourn.places.process import Ended, Ledger, Process
-from sojourn.run import record, signals, unprivileged
+from sojourn.run import signals, unprivileged
 from sojourn.run.unprivileged import Run
 from sojourn.run.watch import Deadline
 from sojourn.services import secret
@@ -148,7 +148,7 @@ def _start(
 ) -> tuple[Process, Run]:
     program = programs.find(PROGRAM)
     how = unprivileged.run(job, files.result, program)
-    record.write_json(files.job, {"schema": JOB_SCHEMA, **how.job})
+    disk.keep_json(files.job, {"schema": JOB_SCHEMA, **how.job}, indent=1)
     files.result.unlink(missing_ok=True)
     with signals.deaf():
         started = process.start(
@@ -289,8 +289,11 @@ class _Started:
             self._ended = ended
 
     def _log(self, line: bytes) -> None:
-        with self.files.log.open("ab") as log:
-            log.write(line)
+        try:
+            with disk.append(self.files.log) as log:
+                log.write(line)
+        except OSError as error:
+            raise disk.disk_fault(error, self.files.log) from None
 
     def end(self) -> None:
         """End it, if it has not ended: the server is gone, or a signal ends the lab."""

@@ -82,13 +82,13 @@ def test_whom_a_killed_lab_left_stopped_goes_on(parent: int, tmp_path: Path) -> 
     held.look()
     held.stop()
     until(lambda: states(parent) == {"T"})
-    path = journal.path  # as if it had been killed: nothing is crossed out, and nobody holds it
+    journal.close()  # as if it had been killed: nothing is crossed out, and nobody holds it
+    path = journal.path
     path.write_text(path.read_text().replace(f'"pid": {os.getpid()}', '"pid": 1', 1))
     (undone,) = restore(state)
     assert undone.how == "goes on again"
     until(lambda: "T" not in states(parent))
     assert restore(state) == ()
-    journal.close()
 
 
 def test_a_number_that_was_used_again_is_never_signalled(parent: int) -> None:

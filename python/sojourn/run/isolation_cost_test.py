@@ -184,11 +184,11 @@ def test_a_lab_that_was_killed_at_either_level_is_undone(
     mechanism.act(1)
     mechanism.act(which)
     assert os.sched_getaffinity(sleeper) != home
-    path = journal.path  # as if it had been killed: nothing is crossed out, and nobody holds it
+    journal.close()  # as if it had been killed: nothing is crossed out, and nobody holds it
+    path = journal.path
     path.write_text(path.read_text().replace(f'"pid": {os.getpid()}', '"pid": 1', 1))
     restore(state)
     assert os.sched_getaffinity(sleeper) == home
-    journal.close()
 
 
 def test_threads_change_and_have_their_own_back(facts: host.Facts, sleeper: int) -> None:

@@ -3,7 +3,7 @@
 One file per lab that runs, one JSON object a line, written through to the disk before the lab goes
 on. A lab that ends well leaves no file. A file whose lab is dead is what `restore` works on.
 
-    ~/.local/state/sojourn/lab-4711-88032.jsonl       (SOJOURN_STATE names another folder)
+    ~/.local/state/sojourn/lab-4711-88032-5e0c.jsonl    (SOJOURN_STATE names another folder)
         {"event": "lab", "pid": 4711, "start_ticks": 88032, "boot": "…"}
         {"event": "folder", "entry": 1, "path": "/tmp/sojourn-x1"}
         {"event": "process", "entry": 2, "what": "memcached", "pid": 4720, "start_ticks": 88101}
@@ -11,60 +11,44 @@ on. A lab that ends well leaves no file. A file whose lab is dead is what `resto
         {"event": "netns", "entry": 4, "name": "sojourn-1a2b3c"}
         {"event": "link", "entry": 5, "name": "sojourn-1a2b3cb", "mac": "02:…"}
         {"event": "undone", "entry": 2}
+
+A lab holds a lock on its file for as long as it lives. The kernel keeps the lock, so a lab in
+another container that shares the folder sees it too, whatever process numbers mean there. What a
+journal says is done, so only the user's own folder and files are read (`run.left`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
 import json
 import os
-import tempfile
+import secrets
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import time
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 
+from sojourn.disk import disk_fault
 from sojourn.errors import RunFault
 from sojourn.places import proc
-from sojourn.run.record import disk_fault
+from sojourn.run.left import Entry, Left, read
+from sojourn.run.state import STATE, boot_id, elsewhere, own_folder, state_folder
 
-STATE = "SOJOURN_STATE"
+__all__ = ["STATE", "Entry", "Journal", "Left", "boot_id", "read", "state_folder"]
 
-
-def state_folder() -> Path:
-    """Where journals are kept: by user, and not in a folder that a reboot or a cleaner empties."""
-    named = os.environ.get(STATE)
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_STATE_HOME")
-    home = Path(base) if base else Path("~/.local/state").expanduser()
-    return home / "sojourn"
-
-
-def boot_id() -> str:
-    """Names this boot: process numbers of another one mean nothing."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One line of the journal: something to be undone."""
-
-    number: int
-    kind: str
-    facts: Mapping[str, Any]
+LOCK_S_MAX = 5.0  # somebody who looks at an empty file holds it for a moment
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Journal:
     """The journal of this lab; a `places.ledger.Book`."""
 
-    def __init__(self, path: Path, file: IO[str]) -> None:
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
         self.path = path
         self._file = file
-        self._count = 0
+        self._count = self._size = 0
         self._open: set[int] = set()
         self._lock = threading.RLock()  # a thread may turn knobs while load runs
 
@@ -78,17 +62,17 @@ class Journal:
         folder = folder or state_folder()
         me = proc.stat(os.getpid())
         ticks = me.start_ticks if me else 0
-        path = folder / f"lab-{os.getpid()}-{ticks}.jsonl"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            journal = cls(path, path.open("a", encoding="utf-8"))
+            with own_folder(folder, is_made=True) as place:
+                name, handle = _made(place, f"lab-{os.getpid()}-{ticks}")
+                journal = cls(folder / name, os.fdopen(handle, "wb", buffering=0))
+                journal._begin(place, ticks)
         except OSError as error:
             raise RunFault(
                 f"the journal cannot be written: {error.strerror}",
-                at=str(path),
-                fix=f"set {STATE} to a folder that can, such as {STATE}={tempfile.gettempdir()}",
+                at=str(folder),
+                fix=elsewhere(),
             ) from None
-        journal._write(event="lab", pid=os.getpid(), start_ticks=ticks, boot=boot_id())
         return journal
 
     def note(self, kind: str, /, **facts: object) -> int:
@@ -124,67 +108,51 @@ class Journal:
         if not self._open:
             self.path.unlink(missing_ok=True)
 
+    def _begin(self, place: int, ticks: int) -> None:
+        try:
+            self._write(event="lab", pid=os.getpid(), start_ticks=ticks, boot=boot_id())
+            os.fsync(place)  # a file without a name in its folder would be lost with the power
+        except BaseException:
+            self.close()
+            raise
+
     def _write(self, **line: object) -> None:
+        """Write a line through to the disk, or nothing of it: half of one would spoil the next."""
+        handle, text = self._file.fileno(), json.dumps(line).encode() + b"\n"
         try:
-            self._file.write(json.dumps(line) + "\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            while text:
+                text = text[os.write(handle, text) :]
+            os.fsync(handle)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, self._size)
             raise disk_fault(error, self.path) from None
+        self._size = os.fstat(handle).st_size
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """A journal read back: whose it is and what is still to be undone, last first."""
-
-    path: Path
-    lab: Mapping[str, Any]
-    entries: tuple[Entry, ...]
-
-    @property
-    def is_of_this_boot(self) -> bool:
-        """Whether its process numbers can still mean what they meant."""
-        return self.lab.get("boot") == boot_id()
-
-    @property
-    def is_in_use(self) -> bool:
-        """Whether its lab is still running."""
-        seen = proc.stat(int(self.lab.get("pid", 0)))
-        return (
-            self.is_of_this_boot
-            and seen is not None
-            and seen.state != "Z"
-            and seen.start_ticks == self.lab.get("start_ticks")
-        )
+def _made(place: int, start: str) -> tuple[str, int]:
+    """A new journal in an opened folder, locked: its name and descriptor."""
+    until = time.monotonic() + LOCK_S_MAX
+    while True:
+        name = f"{start}-{secrets.token_hex(2)}.jsonl"
+        handle = os.open(name, _NEW, 0o600, dir_fd=place)
+        if _is_locked(handle, until) and os.fstat(handle).st_nlink:
+            return name, handle
+        os.close(handle)  # `restore` came between, and took it for one that a dead lab left empty
+        if time.monotonic() > until:
+            raise OSError(errno.EAGAIN, "it is locked by somebody else again and again")
 
 
-def read(folder: Path) -> tuple[Left, ...]:
-    """All journals of a folder."""
-    return tuple(_left(path) for path in sorted(folder.glob("lab-*.jsonl")))
-
-
-def _left(path: Path) -> Left:
-    lines = list(_lines(path))
-    undone = {line["entry"] for line in lines if line["event"] == "undone"}
-    entries = tuple(
-        Entry(number=line["entry"], kind=line["event"], facts=line)
-        for line in reversed(lines)
-        if line["event"] not in ("lab", "undone") and line["entry"] not in undone
-    )
-    lab = next((line for line in lines if line["event"] == "lab"), {})
-    return Left(path=path, lab=lab, entries=entries)
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Whole lines; the last one may have been cut off by a crash."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return
-    for line in text.splitlines():
+def _is_locked(handle: int, until: float) -> bool:
+    """Lock it for as long as this program lives; whether that was possible in time."""
+    while True:
         try:
-            table = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(table, dict) and "event" in table:
-            yield table
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
+        except OSError:  # a file system without locks: the process number is all there is
+            return True
+        else:
+            return True

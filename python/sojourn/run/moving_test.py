@@ -149,13 +149,13 @@ def test_kill_9_between_change_and_restore(root: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-c", KILLED, str(root), str(state)]
     assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
     assert texts(root)["/proc/irq/24/smp_affinity_list"] == "0"
-    (undone,) = restore(state)
+    (undone,) = restore(state, Tree(root))
     assert undone.is_done
     assert undone.what == "CPUs of 5 tasks and interrupts"
     assert texts(root)["/proc/irq/24/smp_affinity_list"] == "0-1"
     assert texts(root)["/sys/devices/virtual/workqueue/cpumask"] == "3"
     assert list(state.iterdir()) == []
-    assert restore(state) == ()
+    assert restore(state, Tree(root)) == ()
 
 
 def test_what_somebody_else_has_set_since_is_theirs(root: Path, notes: Journal) -> None:

@@ -14,62 +14,101 @@ from pathlib import Path
 
 from sojourn import knobs, places
 from sojourn.host.tree import Tree
-from sojourn.knobs import settings
+from sojourn.knobs import known, settings
 from sojourn.knobs.settings import Setting
 from sojourn.places import halt, proc
 from sojourn.places.ledger import Undo, Undone
-from sojourn.run import journal, moving, work
-from sojourn.run.journal import Entry, Left
+from sojourn.run import left, moving, state, work
+from sojourn.run.left import Entry, Left
 
 GONE_S_MAX = 5.0
+MACHINE = Tree()
 
 
-def restore(folder: Path | None = None) -> tuple[Undone, ...]:
+def restore(folder: Path | None = None, tree: Tree = MACHINE) -> tuple[Undone, ...]:
     """Undo everything that dead labs have left, newest first.
 
+    Args:
+        folder: of the journals; None: the user's own.
+        tree: the machine; an entry about another one is passed over.
+
     Returns:
-        What was found; empty if nothing was left.
+        What was found, and what was passed over; empty if nothing was left.
+
+    Raises:
+        RunFault: others may put files into the folder.
     """
     done: list[Undone] = []
-    for left in journal.read(folder or journal.state_folder()):
-        if left.is_in_use:
-            continue
-        undone = _undone(left)
-        done += [u for u in undone if u is not None]
-        if all(u is None or u.is_done for u in undone):
-            with contextlib.suppress(OSError):
-                left.path.unlink(missing_ok=True)
+    for path in left.paths(folder or state.state_folder()):
+        with left.held(path) as one:
+            if one is None or one.is_in_use:
+                continue
+            undone = [*_undone(one, tree), *_passed_over(one)]
+            done += [u for u in undone if u is not None]
+            if all(u is None or u.is_done for u in undone):
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
     return tuple(done)
 
 
-def _undone(left: Left) -> list[Undone | None]:
-    """What became of each entry that can be undone; None: nothing of it is there.
+def _undone(found: Left, tree: Tree) -> list[Undone | None]:
+    """What became of each entry; None: nothing of it is there.
 
     What was in the way of a newer entry may go with an older one, as a group does that was handed a
     controller. So what could not be undone is tried once more when all others were.
     """
-    entries = [entry for entry in left.entries if entry.kind in UNDO]
-    first = [UNDO[entry.kind](entry, left) for entry in entries]
+    first = [_one(entry, found, tree) for entry in found.entries]
     return [
-        UNDO[entry.kind](entry, left) if undone and not undone.is_done else undone
-        for entry, undone in zip(entries, first, strict=True)
+        _one(entry, found, tree) if undone and not undone.is_done else undone
+        for entry, undone in zip(found.entries, first, strict=True)
     ]
 
 
-def _process(entry: Entry, left: Left) -> Undone | None:
-    what, pid = str(entry.facts["what"]), int(entry.facts["pid"])
-    found = proc.members(pid, int(entry.facts["start_ticks"])) if left.is_of_this_boot else ()
-    if not found:
+def _one(entry: Entry, found: Left, tree: Tree) -> Undone | None:
+    """What became of one entry; one that no lab of this version writes is passed over."""
+    try:
+        if entry.kind not in UNDO:
+            raise ValueError("its kind is unknown")  # noqa: TRY301
+        if entry.facts.get("root", str(tree.root)) != str(tree.root):
+            raise ValueError("it is about another machine")  # noqa: TRY301
+        return UNDO[entry.kind](entry, found)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        return _passed(found, f"entry {entry.number}, '{entry.kind}': {error}")
+
+
+def _passed_over(found: Left) -> list[Undone]:
+    return [_passed(found, why) for why in found.bad]
+
+
+def _passed(found: Left, why: str) -> Undone:
+    """What was not obeyed stays in the file, until somebody has looked at it."""
+    how = f"passed over: {why}; see who wrote it, then remove the file"
+    return Undone(what=f"journal {found.path}", how=how, is_done=False)
+
+
+def _process(entry: Entry, found: Left) -> Undone | None:
+    what, pid = str(entry.facts["what"]), _whole(entry.facts["pid"])
+    ticks = _whole(entry.facts["start_ticks"])
+    members = proc.members(pid, ticks) if found.is_of_this_boot else ()
+    if not members:
         return None
-    is_done = proc.end(found, within_s=GONE_S_MAX)
-    names = f"{what} ({', '.join(str(member.pid) for member in found)})"
+    is_done = proc.end(members, within_s=GONE_S_MAX)
+    names = f"{what} ({', '.join(str(member.pid) for member in members)})"
     how = "killed" if is_done else "cannot be killed: it hangs in the kernel"
     return Undone(what=names, how=how, is_done=is_done)
 
 
-def _folder(entry: Entry, left: Left) -> Undone | None:
-    del left
+def _whole(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is no whole number")
+    return value
+
+
+def _folder(entry: Entry, found: Left) -> Undone | None:
+    del found
     path = Path(str(entry.facts["path"]))
+    if not path.is_absolute():
+        raise ValueError(f"'{path}' is no whole path")
     was_there = path.exists()
     is_done = work.undo(path)
     if not was_there or (is_done and path.exists()):
@@ -78,12 +117,14 @@ def _folder(entry: Entry, left: Left) -> Undone | None:
     return Undone(what=f"working files {path}", how=how, is_done=is_done)
 
 
-def _settings(entry: Entry, left: Left) -> Undone | None:
+def _settings(entry: Entry, found: Left) -> Undone | None:
     """What knobs have set, and CPUs that were cleared for a server; a new boot has its own."""
-    if not left.is_of_this_boot:
+    if not found.is_of_this_boot:
         return None
     tree = Tree(Path(str(entry.facts["root"])))
     noted = [Setting.from_json(table) for table in entry.facts["settings"]]
+    for path in filter(None, (setting.path for setting in noted)):
+        known.check(path, tree)
     changed = [s for s in noted if s.old != s.new and settings.read(s, tree) == s.new]
     stuck = moving.restore(noted, int(entry.facts["at_ticks"]), tree)
     if not changed and not stuck:
@@ -108,7 +149,7 @@ def _names(changed: Sequence[Setting]) -> str:
 
 def _of_this_boot(undo: Undo) -> Callable[[Entry, Left], Undone | None]:
     """What stands in memory is gone with the boot that it was made on."""
-    return lambda entry, left: undo(entry.facts) if left.is_of_this_boot else None
+    return lambda entry, found: undo(entry.facts) if found.is_of_this_boot else None
 
 
 #: How each kind of entry is undone; None: nothing was left of it. Places and knobs bring their own.

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import host, services
+from sojourn import disk, host, services
 from sojourn.errors import RunFault
 from sojourn.places.users import User
 from sojourn.plan import Phase, Point
 from sojourn.plan.questions import together
-from sojourn.run import record, session, signals, work
+from sojourn.run import session, signals, work
 from sojourn.run.execute import job as job_of
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -47,14 +47,14 @@ def point(**given: object) -> Point:
 
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record.write_json(tmp_path / "a.json", {"n": 1})
+    disk.keep_json(tmp_path / "a.json", {"n": 1})
 
     def full(fd: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(RunFault, match="disk is full"):
-        record.write_json(tmp_path / "a.json", {"n": 2})
+        disk.keep_json(tmp_path / "a.json", {"n": 2})
     assert json.loads((tmp_path / "a.json").read_text()) == {"n": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 

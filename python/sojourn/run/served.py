@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
 from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.errors import RunFault
 from sojourn.host.shared import KINDS_OF_CPU
 from sojourn.knobs import Offered
 from sojourn.places import theirs
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.run import grouping, record, shielded, signals, work
+from sojourn.run import grouping, shielded, signals, work
 from sojourn.run.begin import begin, let_know
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -82,7 +83,7 @@ class Served(Actor):
         try:
             table["setup"] += self._audit()
         finally:
-            record.write_json(stage.folder / "service.json", table)
+            disk.keep_json(stage.folder / "service.json", table, indent=1)
             self._stage = None
         self._among({})
 

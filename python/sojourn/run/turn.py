@@ -7,19 +7,26 @@ start) is for the message only and decides nothing: anybody may have written it.
 The folder is chosen by what it is, not by what this user may do there, so that all users meet at
 one file. It is world-writable, so the file is opened without following links, and must be a plain
 file of one name.
+
+A container has folders of its own. So the holder also binds an abstract socket name, which all
+share that share a network. Who shares neither cannot be seen; the record then says so (`unseen`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
 import os
+import socket
 import stat
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +34,8 @@ from sojourn.errors import RunFault
 from sojourn.run.watch import Deadline, Event, Show
 from sojourn.units import show_s
 
-FOLDERS = (Path("/run/lock"), Path("/tmp"))  # noqa: S108 - see `_is_safe`
+STANDARD = (Path("/run/lock"), Path("/tmp"))  # noqa: S108 - see `_is_safe`
+FOLDERS = STANDARD
 NAME = "sojourn.lock"
 SHARED = stat.S_ISVTX | stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 OVERFLOW_UID = 65534  # in a user namespace, root of the machine looks like this
@@ -35,6 +43,9 @@ TRIES = 10  # to open a file that others make and remove meanwhile
 LOOK_S = 0.5
 TEXT_MAX = 4096
 NAME_MAX = 80
+ELSEWHERE = "a study that does not share this folder, as in another container"
+HOST_PIDS = 0xEFFFFFFC  # inode of the first namespace of processes, in every kernel
+CREDENTIALS = struct.Struct("iII")  # pid (0: not of this namespace), uid, gid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,27 +92,35 @@ def taken(
     """
     handle = _open()
     if handle is None:  # no folder that users share: nobody could be met there either
-        show(Event(step="turn", text="no folder for a lock of the machine; nothing is locked"))
-        yield None
-        return
-    try:
-        other = _wait(handle, show, wait_s=wait_s, is_forced=is_forced)
-        if other is None:
+        text = "no folder for a lock of the machine; nothing is locked but a name"
+        show(Event(step="turn", text=text))
+    with contextlib.ExitStack() as stack:
+        if handle is not None:
+            stack.callback(os.close, handle)
+        address = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        other = _wait(handle, address, show, wait_s=wait_s, is_forced=is_forced)
+        if other is None and handle is not None:
             _put(handle, {"pid": os.getpid(), "study": study, "began_s": round(time.time())})
-        try:
-            yield other
-        finally:
-            if other is None:
-                os.ftruncate(handle, 0)
-    finally:
-        os.close(handle)
+            stack.callback(os.ftruncate, handle, 0)
+        yield other
 
 
-def _wait(handle: int, show: Show, *, wait_s: float, is_forced: bool) -> Holder | None:
+def unseen() -> str:
+    """Why others on this host may measure at the same time without being seen; "" if not so."""
+    try:
+        if Path("/proc/self/ns/pid").stat().st_ino == HOST_PIDS:
+            return ""
+    except OSError:
+        return ""
+    return "in a container: others on this host cannot be seen, nor whether they measure as well"
+
+
+def _wait(
+    handle: int | None, address: socket.socket, show: Show, *, wait_s: float, is_forced: bool
+) -> Holder | None:
     deadline = Deadline(wait_s)
     told: Holder | None = None
-    while not _lock(handle):
-        holder = _holder(handle)
+    while (holder := _met(handle, address)) is not None:
         if is_forced:
             show(Event(step="turn", text=f"at the same time as {holder.text}: both are disturbed"))
             return holder
@@ -113,6 +132,45 @@ def _wait(handle: int, show: Show, *, wait_s: float, is_forced: bool) -> Holder 
             told = holder
         time.sleep(min(LOOK_S, deadline.left_s))
     return None
+
+
+def _met(handle: int | None, address: socket.socket) -> Holder | None:
+    """Who holds the machine; None: this program does, from now on."""
+    if handle is not None and not _lock(handle):
+        return _holder(handle)
+    try:
+        address.bind(_name())
+        address.listen(1)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:  # no such names here; the file is all there is
+            return None
+        if handle is not None:
+            fcntl.flock(handle, fcntl.LOCK_UN)
+        return _listening()
+    return None
+
+
+def _name() -> str:
+    """An abstract name, which all in this network share that share no folder.
+
+    >>> _name().startswith(chr(0))
+    True
+    """
+    folders = "".join(map(str, FOLDERS)).encode()
+    own = "" if FOLDERS == STANDARD else f":{blake2b(folders, digest_size=8).hexdigest()}"
+    return f"\0{NAME}{own}"
+
+
+def _listening() -> Holder:
+    """Who holds the abstract name, as far as the kernel says."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.setblocking(False)  # noqa: FBT003 - the library's
+        try:
+            asking.connect(_name())
+            found = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+        except OSError:  # it has just gone, or is asked by many
+            return Holder(study=ELSEWHERE)
+    return Holder(pid=CREDENTIALS.unpack(found)[0], study=ELSEWHERE)
 
 
 def _refusal(holder: Holder, waited_s: float) -> RunFault:

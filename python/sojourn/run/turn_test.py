@@ -134,3 +134,52 @@ def test_only_a_folder_that_all_share_is_taken(
     with turn.taken("alone", show) as other:
         assert other is None
     assert "nothing is locked" in said[0]
+
+
+NAMED = """
+import socket, sys, time
+name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+name.bind(sys.argv[1].replace("@", chr(0)))
+name.listen(1)
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_lab_that_shares_no_folder_is_met_by_the_name_of_the_network(
+    folder: Path, show: Callable[[Event], None], said: list[str]
+) -> None:
+    """As two containers with the host's network do, each with a /run/lock of its own."""
+    words = [sys.executable, "-I", "-S", "-c", NAMED, turn._name().replace("\0", "@")]
+    with subprocess.Popen(words, text=True, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(RunFault, match=f"process {other.pid}") as fault:
+            turn.taken("mine", show).__enter__()
+        assert "--force" in fault.value.fix
+        with turn.taken("mine", show, is_forced=True) as beside:
+            assert beside is not None
+            assert beside.pid == other.pid
+        assert "both are disturbed" in said[-1]
+        other.kill()
+    with turn.taken("mine", show) as beside:
+        assert beside is None
+    assert (folder / turn.NAME).read_text() == ""
+
+
+def test_where_no_folder_is_shared_the_name_alone_holds(
+    tmp_path: Path, show: Callable[[Event], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn, "FOLDERS", (tmp_path / "none",))
+    with turn.taken("first", show) as other:
+        assert other is None
+        with pytest.raises(RunFault, match="two studies at once"):
+            turn.taken("second", show).__enter__()
+
+
+def test_the_record_says_where_others_cannot_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Path("/proc/self/ns/pid").stat().st_ino
+    monkeypatch.setattr(turn, "HOST_PIDS", here)
+    assert turn.unseen() == ""
+    monkeypatch.setattr(turn, "HOST_PIDS", here + 1)
+    assert turn.unseen().startswith("in a container: others on this host cannot be seen")

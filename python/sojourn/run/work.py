@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sojourn.disk import disk_fault
 from sojourn.errors import HostFault
 from sojourn.places import theirs, users
 from sojourn.places.users import User
 from sojourn.run.journal import Journal
-from sojourn.run.record import disk_fault
 from sojourn.services import Service
 
 PREFIX = "sojourn-"

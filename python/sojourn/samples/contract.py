@@ -6,13 +6,13 @@ a newer major version is refused, for its known keys may mean something else.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.plan.points import Verdict
 from sojourn.samples import histogram
@@ -20,6 +20,7 @@ from sojourn.samples.histogram import Histogram
 
 RESULT = "sojourn.load.result"
 RESULT_MAJOR = 1
+OF_POINT = "remove this point's folder and run the study again: it resumes there"
 
 
 T = TypeVar("T", bound=BaseModel)
@@ -210,15 +211,22 @@ def table_of(form: type[T], path: Path, name: str, major: int, *, what: str) -> 
         raise StoreFault(
             f"the {what} does not follow its contract: {where}: {first['msg'].lower()}",
             at=str(path),
-            fix="remove this point's folder and run the study again: it resumes there",
+            fix=OF_POINT,
         ) from None
 
 
-def read_json(path: Path) -> Mapping[str, Any]:
-    """One JSON object from a file of the lab; StoreFault if it is not there or none."""
-    fix = "remove this point's folder and run the study again: it resumes there"
+def read_json(path: Path, *, fix: str = OF_POINT) -> Mapping[str, Any]:
+    """One JSON object from a file of the lab.
+
+    Args:
+        path: of the file.
+        fix: what to do where it cannot be read; the default speaks of a point's own file.
+
+    Raises:
+        StoreFault: it is not there, no plain file, too large, too deep, or no object.
+    """
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        table = disk.read_json(path)
     except OSError as error:
         raise StoreFault(f"cannot read: {error.strerror}", at=str(path), fix=fix) from None
     except ValueError as error:

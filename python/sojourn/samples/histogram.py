@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hdrh.codec import HdrHistogramEncoder
@@ -20,6 +21,8 @@ from sojourn.errors import StoreFault
 _COMPRESSED = 0x1C849304
 _WORD_BITS = 0xF0  # of a cookie: the width of its counters
 _HEADER_BYTES = 8  # cookie and length
+_FIGURES_MAX = 4  # of the lab's own: 3
+_PLAIN_BYTES = 9 * 2**20  # as many as the counters of that take, uncompressed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +67,10 @@ def decode(text: str | bytes, *, at: str) -> Histogram:
         raw = base64.b64decode(text, validate=True)
         cookie = int.from_bytes(raw[:4], "big")
         is_compressed = (cookie ^ _COMPRESSED) & ~_WORD_BITS == 0
-        packed = raw[_HEADER_BYTES:] if is_compressed else zlib.compress(raw, 1)
+        packed = _bounded(raw[_HEADER_BYTES:]) if is_compressed else zlib.compress(raw, 1)
         payload = HdrHistogramEncoder.decode(packed, b64_wrap=False)
         head = payload.payload
-        shape = HdrHistogram(
-            head.lowest_trackable_value, head.highest_trackable_value, head.significant_figures
-        )
+        shape = _shape(head)
         payload.init_counts(shape.counts_len)
         counts = np.ctypeslib.as_array(payload.counts).astype(np.int64)
     except Exception as error:  # noqa: BLE001 - the library raises a dozen unrelated kinds
@@ -81,6 +82,24 @@ def decode(text: str | bytes, *, at: str) -> Histogram:
     index = np.flatnonzero(counts)
     lo, hi = _edges(index, shape)
     return Histogram(lo_ns=lo, hi_ns=hi, count=counts[index])
+
+
+def _shape(head: Any) -> HdrHistogram:
+    """An empty histogram as the header has it; ValueError if it would be too large."""
+    if head.significant_figures > _FIGURES_MAX:
+        raise ValueError(f"it has {head.significant_figures} significant figures")
+    return HdrHistogram(
+        head.lowest_trackable_value, head.highest_trackable_value, head.significant_figures
+    )
+
+
+def _bounded(packed: bytes) -> bytes:
+    """The same, if it is no longer than any histogram when it is unpacked; else ValueError."""
+    opened = zlib.decompressobj()
+    opened.decompress(packed, _PLAIN_BYTES)
+    if opened.unconsumed_tail:
+        raise ValueError("it is larger than any histogram")
+    return packed
 
 
 def _edges(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.samples import histogram
 from sojourn.samples.histogram import Histogram
@@ -34,15 +35,16 @@ class Interval:
 def intervals(path: Path) -> tuple[Interval, ...]:
     """The log in order; empty if none was kept. StoreFault if a line is damaged."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = disk.read_text(path, most=BYTES).splitlines()
     except FileNotFoundError:
         return ()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise StoreFault(f"cannot read: {error}", at=str(path), fix=_FIX) from None
     wanted = ((n, line) for n, line in enumerate(lines, 1) if line and line[0] not in '#"')
     return tuple(_interval(line, f"{path}:{number}") for number, line in wanted)
 
 
+BYTES = 256 * 1024**2  # a line a second, of some kilobytes
 _FIX = "remove the file: only the course over time is lost"
 
 

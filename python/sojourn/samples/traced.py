@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.plan.points import Verdict
 from sojourn.samples.contract import Table, table_of
 
 FORM, MAJOR, TRACE = "sojourn.trace.result", 1, "trace.json"
 FOLDED = "tail.folded"
+BYTES = 64 * 1024**2  # of the stacks
 _NEXT = re.compile(r"\n(?=(?:p[0-9.]+|others);)")  # a stack begins: not within a thread's name
 _TIME = re.compile(r" ([0-9]+(?:\.[0-9]+)?)\Z")
 # What no line and no XML may hold.
@@ -231,8 +233,9 @@ def folded(folder: Path) -> Folded:
     if not at.is_file():
         return ()
     try:
-        text = at.read_bytes().decode("utf-8", errors="replace").strip("\n")
-    except OSError as error:
+        raw = disk.read_bytes(at, most=BYTES)
+        text = raw.decode("utf-8", errors="replace").strip("\n")
+    except (OSError, ValueError) as error:
         raise _damaged(at, str(error)) from None
     if text and not any(map(_TIME.search, text.splitlines())):
         raise _damaged(at, "none of them has a time")

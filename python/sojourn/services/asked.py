@@ -246,7 +246,8 @@ def _memcache(where: Where) -> Proof:
         )
     if not heard.startswith(b"VERSION "):
         raise _other(where, f"version is answered with {_shown(heard)}")
-    return Proof(facts=(("version", heard.decode("ascii", "replace").split()[1]),))
+    version = heard.decode("ascii", "replace").removeprefix("VERSION ").strip()
+    return Proof(facts=(("version", version.partition(" ")[0] or "not said"),))
 
 
 def _postgres(where: Where) -> Proof:

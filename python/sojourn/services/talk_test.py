@@ -238,6 +238,12 @@ def test_nobody_and_no_such_name_are_told_apart() -> None:
         Asked().prove(Where(scheme="http", host="no-such-host.invalid", port=80))
 
 
+@pytest.mark.parametrize("reply", [b"VERSION \r\n", b"VERSION  \r\n", b"VERSION \xff\r\n"])
+def test_a_version_that_says_nothing_is_no_fault(serve: Callable[..., Where], reply: bytes) -> None:
+    proof = Asked().prove(serve(lambda _: reply, "memcache"))
+    assert dict(proof.facts)["version"]
+
+
 def test_the_length_of_the_first_replies_is_that_of_all(serve: Callable[..., Where]) -> None:
     at = serve(web)
     proof = Asked().prove(at)

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sojourn import disk
 from sojourn.errors import SpecFault
 from sojourn.spec import factors, kinds, vary
 from sojourn.spec.faults import Key, Mistake, mistakes, near, place, together
@@ -23,6 +24,8 @@ from sojourn.spec.where import line_by_label, line_of
 
 STUDIES = Path(__file__).parents[1] / "studies"
 DEFAULT_PROFILE = "standard"
+STUDY_BYTES = 1024**2  # of a record's study, which may have come by mail
+DEPTH, TOO_DEEP = 32, "tables and lists lie within each other too deep"
 BY_PROFILE = "profiles"  # a table of what a study sets otherwise in one of them
 OF_PROFILE = ("run", "aa")  # that may differ
 RETIRED_SEARCH = ("probe_max_s", "rounds", "confidence", "climb")  # until one model took all runs
@@ -54,7 +57,7 @@ def load(
             mistakes, those of the command line first, then in file order.
     """
     path = find(study)
-    text = _read(path)
+    text = _read_kept(path) if is_own and path.parent != STUDIES else _read(path)
     table = _parse(text, path)
     if is_own:
         _leave_out_retired(table)
@@ -151,13 +154,42 @@ def _read(path: Path) -> str:
         ) from None
 
 
+def _read_kept(path: Path) -> str:
+    """The study of a record, which somebody else may have sent."""
+    try:
+        return disk.read_text(path, most=STUDY_BYTES)
+    except (OSError, ValueError) as error:
+        raise SpecFault(
+            f"the study of the record cannot be read: {error}",
+            at=str(path),
+            fix="ask for the record again where it was measured",
+        ) from None
+
+
 def _parse(text: str, path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = str(error) if isinstance(error, ValueError) else TOO_DEEP
         raise SpecFault(
-            f"this is not TOML: {error}", at=str(path), fix="mend the line; see https://toml.io"
+            f"this is not TOML: {why}", at=str(path), fix="mend the line; see https://toml.io"
         ) from None
+    if _is_deep(table):
+        raise SpecFault(
+            f"this is no study: {TOO_DEEP}", at=str(path), fix="see `sojourn init` for a study"
+        )
+    return table
+
+
+def _is_deep(table: object) -> bool:
+    """Whether tables and lists lie within each other deeper than any study has them."""
+    level: list[Any] = [table]
+    for _ in range(DEPTH):
+        parts = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [inner for part in parts for inner in part if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _leave_out_retired(table: dict[str, Any]) -> None:

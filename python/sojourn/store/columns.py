@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.plan import older
 from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
@@ -21,6 +21,8 @@ from sojourn.samples.read import LOAD, older_clusters
 
 # Version 2: a point has a setting, and its key says no more than that.
 FORM, MAJOR, OLDEST = "sojourn.outcome", 2, 1
+VALUES = 10_000_000  # of a list in one row: sizes of clusters of misses
+TABLE_BYTES = 256 * 1024**2
 
 _MISSES = pa.struct(
     [("requests", pa.int64()), ("over", pa.int64()), ("clusters", pa.list_(pa.int64()))]
@@ -108,10 +110,8 @@ def rows(path: Path) -> pa.Table:
         StoreFault: the file is damaged or of a newer version.
     """
     try:
-        # A file handle of its own: for a path pyarrow starts a data set and a pool of threads.
-        with path.open("rb") as handle:
-            table = pq.ParquetFile(handle).read(use_threads=False)
-    except (OSError, pa.ArrowException) as error:
+        table = disk.read_columns(path, rows=1, values=VALUES, most=TABLE_BYTES)
+    except (OSError, pa.ArrowException, ValueError) as error:
         raise StoreFault(f"cannot read: {error}", at=str(path), fix=_FIX) from None
     _check_version(table.schema.metadata or {}, path)
     return table
@@ -133,7 +133,7 @@ _FIX = "remove this point's folder and run the study again: it resumes there"
 
 
 def _check_version(metadata: Mapping[bytes, bytes], path: Path) -> None:
-    name, _, version = metadata.get(b"schema", b"").decode().partition("/")
+    name, _, version = metadata.get(b"schema", b"").decode(errors="replace").partition("/")
     if name != FORM or version.partition(".")[0] not in map(str, range(OLDEST, MAJOR + 1)):
         raise StoreFault(
             f"the outcome has form '{name}/{version}', this program reads {FORM}/{MAJOR}",

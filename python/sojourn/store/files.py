@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from sojourn.errors import StoreFault
+from sojourn import disk
+from sojourn.errors import Fault, StoreFault
 
+#: What Python raises at values that nobody wrote down.
+DAMAGE = (
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
+    MemoryError,
+)  # fmt: skip
 SPARE_BYTES = 256 * 1024**2  # a long point at high load writes some 100 MB
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Have `write` fill a file beside `path`, bring it to disk, and rename it into place."""
-    part = path.with_name(f".{path.name}.part")
+def write_whole(path: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    """Have `fill` write a new file, bring it to disk, and give it the name `path`.
+
+    Raises:
+        StoreFault: it cannot be written; what was there before is unchanged.
+    """
     with disk_faults(path):
-        write(part)
-        _sync(part)
-        part.replace(path)
-        _sync(path.parent)
+        disk.write_whole(path, fill, is_made=True)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text (UTF-8) through a file beside it that then takes its name."""
-    write_whole(path, lambda part: _put(part, text))
-
-
-def _put(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    """Write a text (UTF-8) in the same way."""
+    write_whole(path, lambda file: file.write(text.encode()))
 
 
 @contextmanager
@@ -55,6 +49,21 @@ def disk_faults(path: Path) -> Iterator[None]:
             if is_full
             else "choose a folder you may write to with --results DIR",
         ) from None
+
+
+@contextmanager
+def readable(path: Path, fix: str) -> Iterator[None]:
+    """Turn what a damaged or forged file raises where it is taken apart into a StoreFault.
+
+    A record may have come from anywhere, so any value in it may be of any type.
+    """
+    try:
+        yield
+    except Fault:
+        raise
+    except (*DAMAGE, OSError) as error:
+        what = f"it cannot be read: {type(error).__name__}: {error}"
+        raise StoreFault(what, at=str(path), fix=fix) from error
 
 
 def check_space(folder: Path, *, spare_bytes: int = SPARE_BYTES) -> None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sojourn import __version__, spec
+from sojourn import __version__, disk, spec
 from sojourn.errors import Fault, StoreFault
 from sojourn.plan.left_out import LeftOut
 from sojourn.spec import Study
@@ -73,6 +73,7 @@ def open_record(
     home = results.absolute() / study.name / plain(machine or platform.node() or "host")
     with files.disk_faults(home):
         home.mkdir(parents=True, exist_ok=True)
+    _check_links(home)
     about = manifest or {}
     if resume and (path := _unfinished(home, study, about, skipped)):
         record = OpenRecord(path, lock.take(path))
@@ -86,6 +87,21 @@ def open_record(
     return record
 
 
+def _check_links(home: Path) -> None:
+    """Refuse a way to the records that somebody else has laid.
+
+    Raises:
+        StoreFault: one of its folders is a link that belongs to another user.
+    """
+    for folder in (home, home.parent):
+        if folder.is_symlink() and not disk.is_own(folder):
+            raise StoreFault(
+                f"this folder is a link that user {folder.lstat().st_uid} has made",
+                at=str(folder),
+                fix="remove the link, or give another folder with --results DIR",
+            )
+
+
 def plain(name: str) -> str:
     """A name that is safe as a folder's."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "host"
@@ -97,6 +113,8 @@ def _unfinished(
     text = spec.to_toml(study)
     still = {(one.service, one.levels) for one in skipped}
     for path in sorted(home.iterdir(), reverse=True):
+        if path.is_symlink():  # it lies, and counts, elsewhere
+            continue
         if (path / MANIFEST).is_file() and (path / STUDY).is_file():
             record = Record(path)  # a newer version is refused here, not overwritten
             is_ours = record.study_file == text and _is_same(record.manifest, about)

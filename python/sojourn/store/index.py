@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.store import columns, files
 
@@ -24,6 +25,7 @@ NAME, POINTS, OUTCOME = "outcomes.parquet", "points", "outcome.parquet"
 FORM = "sojourn.outcomes/1"
 AT, BYTES, CHANGED = "_at", "_bytes", "_changed_ns"  # beside each row: whose it is
 _BESIDE = pa.schema([(AT, pa.string()), (BYTES, pa.int64()), (CHANGED, pa.int64())])
+ROWS = 1_000_000  # more points have no record
 WRITE_EVERY = 256  # points; so many are read one by one after a run was killed
 
 
@@ -38,12 +40,29 @@ class Kept:
 
 
 def present(path: Path) -> list[Kept]:
-    """The points of a record that count, in the order in which they were made."""
+    """The points of a record that count, in the order in which they were made.
+
+    Raises:
+        StoreFault: a link leads out of the record.
+    """
+    if (path / POINTS).is_symlink():
+        raise _linked(path / POINTS)
     try:
         with os.scandir(path / POINTS) as entries:
-            return sorted(kept for entry in entries if (kept := _kept(entry.path, entry.name)))
+            every = list(entries)
     except FileNotFoundError:
         return []
+    if links := [entry.path for entry in every if entry.is_symlink()]:
+        raise _linked(Path(links[0]))
+    return sorted(kept for entry in every if (kept := _kept(entry.path, entry.name)))
+
+
+def _linked(path: Path) -> StoreFault:
+    return StoreFault(
+        "this is a link, which is not followed out of a record",
+        at=str(path),
+        fix="remove the link, or put what it leads to in its place",
+    )
 
 
 def number(name: str) -> int:
@@ -54,7 +73,7 @@ def number(name: str) -> int:
 
 def _kept(folder: str, name: str) -> Kept | None:
     try:
-        found = os.stat(f"{folder}/{OUTCOME}")  # noqa: PTH116 - ten thousand times
+        found = os.lstat(f"{folder}/{OUTCOME}")
     except OSError:  # in flight when its run was killed, or no folder
         return None
     return Kept(number(name), name, found.st_size, found.st_mtime_ns)
@@ -129,8 +148,8 @@ def _copied(path: Path) -> pa.Table:
     """The copy; empty if there is none, it is damaged, or another version wrote it."""
     empty = pa.unify_schemas([columns.SCHEMA, _BESIDE]).empty_table().replace_schema_metadata(None)
     try:
-        table = pq.read_table(path / NAME)
-    except (OSError, pa.ArrowException):
+        table = disk.read_columns(path / NAME, rows=ROWS, values=columns.VALUES)
+    except (OSError, pa.ArrowException, ValueError):
         return empty
     metadata = table.schema.metadata or {}
     if metadata.get(b"schema", b"").decode(errors="replace") != FORM:
@@ -151,7 +170,7 @@ def _keys(table: pa.Table) -> Iterator[Kept]:
 def write(path: Path, table: pa.Table) -> None:
     """Replace the copy; `table` is as `rows` gives it."""
     marked = table.replace_schema_metadata({"schema": FORM})
-    files.write_whole(path / NAME, lambda part: pq.write_table(marked, part))
+    files.write_whole(path / NAME, lambda file: pq.write_table(marked, file))
 
 
 @dataclass(slots=True)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from sojourn.errors import Fault
 from sojourn.samples.read import RAW
+from sojourn.store import files
 from sojourn.store.find import records
 from sojourn.store.index import OUTCOME, POINTS
 from sojourn.store.lock import is_live
-from sojourn.store.record import Record
+from sojourn.store.record import OF_RECORD, Record
 
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system
 
@@ -68,11 +69,12 @@ def _listed(path: Path) -> Listed:
     started = profile = verdict = answered = ""
     is_complete = False
     try:
-        record = Record(path)
-        started, profile = str(record.manifest.get("started", "")), record.study.run.profile
-        said = record.answer
-        verdict, answered = str(said.get("verdict", "")), str(said.get("state", ""))
-        is_complete = record.is_complete
+        with files.readable(path, OF_RECORD):
+            record = Record(path)
+            started, profile = str(record.manifest.get("started", "")), record.study.run.profile
+            said = record.answer
+            verdict, answered = str(said.get("verdict", "")), str(said.get("state", ""))
+            is_complete = record.is_complete
     except Fault as fault:
         state = f"unreadable: {fault.what}"
     else:

@@ -12,13 +12,15 @@ import os
 from pathlib import Path
 from typing import IO
 
+from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.store.files import disk_faults
 
 NAME = "lock"
+BYTES = 4096  # it says who holds it, and no more
 
 
-def take(folder: Path) -> IO[str]:
+def take(folder: Path) -> IO[bytes]:
     """Lock a record's folder; close the file to unlock.
 
     Raises:
@@ -26,16 +28,18 @@ def take(folder: Path) -> IO[str]:
     """
     path = folder / NAME
     with disk_faults(path):
-        handle = path.open("a+", encoding="utf-8")
+        handle = disk.append(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         handle.close()
         fix = "wait for it to end, or stop it; two runs at once would disturb each other"
         raise busy(folder, fix) from None
-    handle.truncate(0)
-    json.dump({"pid": os.getpid(), "started_ticks": started_ticks(os.getpid())}, handle)
-    handle.flush()
+    who = {"pid": os.getpid(), "started_ticks": started_ticks(os.getpid())}
+    with disk_faults(path):
+        handle.truncate(0)
+        handle.write(json.dumps(who).encode())
+        handle.flush()
     return handle
 
 
@@ -48,15 +52,12 @@ def busy(folder: Path, fix: str) -> StoreFault:
 
 def is_live(folder: Path) -> bool:
     """Whether a live process writes into this record."""
-    path = folder / NAME
-    if not path.exists():
-        return False
     try:
-        with path.open("r", encoding="utf-8") as handle:
+        with disk.reader(folder / NAME, most=BYTES) as handle:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:
+    except (OSError, ValueError):  # none, or none of the lab's
         return False
     return False
 
@@ -72,7 +73,7 @@ def started_ticks(pid: int) -> int | None:
 
 def _owner(path: Path) -> str:
     try:
-        pid = int(json.loads(path.read_text(encoding="utf-8"))["pid"])
-    except (OSError, ValueError, KeyError, TypeError):
+        pid = int(disk.read_json(path, most=BYTES)["pid"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return "another process"
     return f"process {pid}"

@@ -32,13 +32,13 @@ from typing import IO, Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sojourn import spec
+from sojourn import disk, spec
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, left_out
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Point
 from sojourn.samples import check_version, read_json
-from sojourn.spec import Study
+from sojourn.spec import STUDY_BYTES, Study
 from sojourn.store import columns, files, index
 from sojourn.store.index import OUTCOME, POINTS
 
@@ -47,6 +47,8 @@ STUDY, MANIFEST, COMPLETE = "study.toml", "manifest.json", "complete.json"
 ANSWER, LEFT_OUT = "answer.json", "left_out.json"
 NAME_MAX = 120  # of a key in a folder's name; its number alone tells folders apart
 SERVICE = "service.json"
+ANEW = "remove this file: the next run writes it anew"
+OF_RECORD = "the record is lost without this file: take it from a copy, or measure with --new"
 
 
 class Record:
@@ -54,14 +56,14 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         """Open for reading; StoreFault if it is none, or of a newer version."""
-        if not (path / MANIFEST).is_file():
+        if not disk.is_plain(path / MANIFEST):
             raise StoreFault(
                 "this is no record of a study", at=str(path), fix="see `sojourn ls` for records"
             )
         self.path = path
-        self.manifest: Mapping[str, Any] = read_json(path / MANIFEST)
-        check_version(self.manifest, FORM, MAJOR, at=path / MANIFEST)
-        self.study: Study = spec.load(path / STUDY, is_own=True)
+        self.manifest: Mapping[str, Any] = _manifest(path / MANIFEST)
+        with files.readable(path / STUDY, OF_RECORD):
+            self.study: Study = spec.load(path / STUDY, is_own=True)
 
     @property
     def is_complete(self) -> bool:
@@ -72,7 +74,7 @@ class Record:
     def answer(self) -> Mapping[str, Any]:
         """`verdict`, `answer`, `state` of its newest report; empty if there was none."""
         path = self.path / ANSWER
-        return read_json(path) if path.is_file() else {}
+        return read_json(path, fix=ANEW) if path.is_file() else {}
 
     @property
     def skipped(self) -> tuple[LeftOut, ...]:
@@ -88,7 +90,7 @@ class Record:
     @property
     def study_file(self) -> str:
         """Text of the resolved study, in TOML."""
-        return (self.path / STUDY).read_text(encoding="utf-8")
+        return disk.read_text(self.path / STUDY, most=STUDY_BYTES)
 
     @property
     def services(self) -> Mapping[str, Mapping[str, Any]]:
@@ -101,18 +103,26 @@ class Record:
         return found
 
     def outcomes(self) -> Sequence[Outcome]:
-        """All points that were measured to the end, in order."""
-        return _outcomes(self.path, index.rows(self.path))
+        """All points that were measured to the end, in order; StoreFault if one is damaged."""
+        with files.readable(self.path, OF_RECORD):
+            return _outcomes(self.path, index.rows(self.path))
 
     def folder_of(self, outcome: Outcome) -> Path:
-        """Where the files of a point lie."""
-        return self.path / outcome.folder
+        """Where the files of a point lie; StoreFault if it names a folder elsewhere."""
+        names = Path(outcome.folder).parts
+        if len(names) != 2 or names[0] != POINTS or names[1] == "..":
+            raise StoreFault(
+                f"a point names the folder '{outcome.folder}', which is none of its record",
+                at=str(self.path),
+                fix="remove the record, or ask for it again where it was measured",
+            )
+        return self.path / POINTS / names[1]
 
 
 class OpenRecord(Record):
     """A record that is being written; a context manager that holds its lock."""
 
-    def __init__(self, path: Path, handle: IO[str]) -> None:
+    def __init__(self, path: Path, handle: IO[bytes]) -> None:
         super().__init__(path)
         self._lock = handle
         table = index.renewed(path)
@@ -144,7 +154,7 @@ class OpenRecord(Record):
         self._number += 1  # nobody else makes folders here: the record is locked
         folder = self.path / POINTS / f"{self._number:04d}-{_plain(point.key)}"
         with files.disk_faults(folder):
-            folder.mkdir()
+            disk.make_folder(folder)
         files.write_text(folder / "point.json", codec.dumps(point))
         return folder
 
@@ -157,7 +167,7 @@ class OpenRecord(Record):
         folder = self.path / POINTS / folder.name if not folder.is_absolute() else folder
         kept = replace(outcome, folder=str(Path(POINTS) / folder.name))
         table = columns.to_table(kept)
-        files.write_whole(folder / OUTCOME, lambda part: pq.write_table(table, part))
+        files.write_whole(folder / OUTCOME, lambda file: pq.write_table(table, file))
         self._outcomes.append(kept)
         self._index.add(table, folder.name)
         return kept
@@ -176,6 +186,15 @@ class OpenRecord(Record):
         files.write_text(self.path / COMPLETE, _text(table))
 
 
+def _manifest(file: Path) -> Mapping[str, Any]:
+    """What a record says of itself; StoreFault if it cannot be read."""
+    table = read_json(file, fix=OF_RECORD)
+    check_version(table, FORM, MAJOR, at=file)
+    if not isinstance(table.get("environment") or {}, dict):
+        raise StoreFault("the file is damaged: no environment", at=str(file), fix=OF_RECORD)
+    return table
+
+
 def keep_left_out(path: Path, left: Iterable[LeftOut]) -> None:
     """Keep which combinations of levels have no answer, and why."""
     rows = [one.table for one in left]
@@ -192,7 +211,7 @@ def left_out_of(path: Path) -> tuple[LeftOut, ...]:
     file = path / LEFT_OUT
     if not file.is_file():
         return ()
-    table = read_json(file)
+    table = read_json(file, fix=ANEW)
     check_version(table, "sojourn.left_out", 1, at=file)
     try:
         return tuple(map(LeftOut.of, table["rows"]))
@@ -200,7 +219,7 @@ def left_out_of(path: Path) -> tuple[LeftOut, ...]:
         raise StoreFault(
             f"what was left out cannot be read: {error!r}",
             at=str(file),
-            fix="remove this file: the next run writes it anew",
+            fix=ANEW,
         ) from None
 
 

@@ -12,21 +12,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
-from sojourn.errors import SpecFault, StoreFault
-from sojourn.host.usage.resource import BY_NAME
-from sojourn.plan.setting import LOAD, RATE, Level, is_factor, level_of, level_text
-from sojourn.samples import resources
-from sojourn.store import index
+from sojourn.errors import SpecFault
+from sojourn.plan.setting import LOAD, RATE, Level, level_of, level_text
+from sojourn.store import gather
 from sojourn.store.columns import SCHEMA, as_kept, setting_of
-from sojourn.store.find import read, records
-from sojourn.store.record import left_out_of
+from sojourn.store.gather import FROM
 
 EXAMPLE = 'try: sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes"'
 ONLY_READS = "`sojourn sql` only reads: write a SELECT; --json and --csv give what it finds"
@@ -38,56 +34,37 @@ ALONE = {
 NO_FILES, LOCKED = "enable_external_access = false", "lock_configuration = true"
 READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 _MEASURED = SCHEMA.names[SCHEMA.names.index("verdict") : SCHEMA.names.index("setting")]
-_FROM = ("study", "machine", "record")
-_BESIDE = [index.AT, index.BYTES, index.CHANGED]
-_LEFT = pa.schema(
-    [
-        *(pa.field(name, pa.string()) for name in (*_FROM, "service", "state")),
-        pa.field("levels", SCHEMA.field("setting").type),
-        *(pa.field(name, pa.string()) for name in ("reason", "mend")),
-    ]
-)
 _SAYS = ("_row", "key", "phase", "fraction", "point_rps")  # the setting, where none is kept
 _OLDER = pa.schema([("_row", pa.int64()), ("older", SCHEMA.field("setting").type)])
 
-
 USED = "resources"  # a table of its own, read from a file a point: only where it is asked for
-_USED = pa.schema(
-    [
-        *((name, pa.string()) for name in _FROM),
-        ("key", pa.string()),
-        ("service", pa.string()),
-        ("resource", pa.string()),
-        ("unit", pa.string()),
-        ("samples", pa.int64()),
-        ("median", pa.float64()),
-        ("max", pa.float64()),
-        ("capacity", pa.float64()),
-    ]
-)
 
 
-def connect(results: Path, *, has_resources: bool = False) -> duckdb.DuckDBPyConnection:
-    """A closed database in memory with what the results folder holds now.
+def connect(
+    found: Sequence[gather.Part], *, has_resources: bool = False
+) -> duckdb.DuckDBPyConnection:
+    """A closed database in memory with what the records hold now.
 
     `study`, `machine` and `record` say where a row comes from; times are in ns.
 
     Args:
-        results: the folder.
-        has_resources: with the table `resources`, for which a file of every point is read.
+        found: of the records.
+        has_resources: with the table `resources`.
     """
     base = duckdb.connect(":memory:", config=ALONE)
-    base.register("unanswered", _left_out(results))
+    left = pa.concat_tables([gather.LEFT.empty_table(), *(part.left for part in found)])
+    base.register("unanswered", left)
     base.execute("CREATE TABLE left_out AS SELECT * FROM unanswered")
     base.unregister("unanswered")
     if has_resources:
-        base.register("used", _used(results))
+        used = pa.concat_tables([gather.USED.empty_table(), *(part.used for part in found)])
+        base.register("used", used)
         base.execute("CREATE TABLE resources AS SELECT * FROM used")
         base.unregister("used")
-    base.register("files", _files(results))
+    base.register("files", gather.files_of(found))
     _keep_with_settings(base)
     base.execute(f"SET {NO_FILES}")  # from here on texts of the records become part of statements
-    columns = ", ".join(_columns(base, results))
+    columns = ", ".join(_columns(base))
     base.execute(f"CREATE TABLE outcomes AS SELECT {columns} FROM kept")  # noqa: S608
     base.execute("DROP TABLE kept")
     is_there = {name for name, *_ in base.execute("DESCRIBE outcomes").fetchall()}
@@ -95,59 +72,6 @@ def connect(results: Path, *, has_resources: bool = False) -> duckdb.DuckDBPyCon
     base.execute(f"CREATE VIEW points AS SELECT * EXCLUDE ({measured}) FROM outcomes")  # noqa: S608
     base.execute(f"SET {LOCKED}")
     return base
-
-
-def _left_out(results: Path) -> pa.Table:
-    """Combinations of levels without an answer, of all records: state, reason and mend."""
-    rows = [
-        {**dict(zip(_FROM, path.parts[-len(_FROM) :], strict=True)), **one.table,
-         "levels": as_kept(one.levels)}
-        for path in records(results)
-        for one in left_out_of(path)
-    ]  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=_LEFT)
-
-
-def _used(results: Path) -> pa.Table:
-    """A row for each resource of each point: median and most of the samples of its measured part.
-
-    Raises:
-        StoreFault: a file is damaged, or of a newer version.
-    """
-    found = []
-    for path in records(results):
-        home = dict(zip(_FROM, path.parts[-len(_FROM) :], strict=True))
-        for row in index.rows(path).select(["key", "service", index.AT]).to_pylist():
-            own = resources.read(path / index.POINTS / row[index.AT])
-            for name, values in zip(own.names, own.values, strict=True) if own else ():
-                told = values[~np.isnan(values)]
-                if own is not None and len(told):
-                    found.append(
-                        home
-                        | {
-                            "key": row["key"],
-                            "service": row["service"],
-                            "resource": name,
-                            "unit": BY_NAME[name].unit,
-                            "samples": len(told),
-                            "median": float(f"{np.median(told):.6g}"),
-                            "max": float(f"{told.max():.6g}"),
-                            "capacity": own.capacity.get(name),
-                        }
-                    )
-    return pa.Table.from_pylist(found, schema=_USED)
-
-
-def _files(results: Path) -> pa.Table:
-    """The rows of all records as their files have them, with what says where they come from."""
-    form = pa.schema([*SCHEMA, *(pa.field(name, pa.string()) for name in _FROM)])
-    parts = [form.empty_table()]
-    for path in records(results):
-        table = index.rows(path)
-        for name, value in zip(_FROM, path.parts[-len(_FROM) :], strict=True):
-            table = table.append_column(name, pa.repeat(pa.scalar(value), len(table)))
-        parts.append(table.drop_columns(_BESIDE))
-    return pa.concat_tables(parts, promote_options="default")
 
 
 def _keep_with_settings(base: duckdb.DuckDBPyConnection) -> None:
@@ -161,22 +85,22 @@ def _keep_with_settings(base: duckdb.DuckDBPyConnection) -> None:
     older = [{"_row": row["_row"], "older": as_kept(setting_of(row))} for row in found]
     base.register("olders", pa.Table.from_pylist(older, schema=_OLDER))
     base.execute(
-        f"CREATE TABLE kept AS SELECT {', '.join(_FROM)}, "  # noqa: S608
-        f"* EXCLUDE ({', '.join((*_FROM, '_row', 'setting', 'older'))}), "
+        f"CREATE TABLE kept AS SELECT {', '.join(FROM)}, "  # noqa: S608
+        f"* EXCLUDE ({', '.join((*FROM, '_row', 'setting', 'older'))}), "
         "coalesce(setting, older) AS setting FROM numbered LEFT JOIN olders USING (_row)"
     )
     base.execute("DROP TABLE numbered")
     base.unregister("olders")
 
 
-def _columns(base: duckdb.DuckDBPyConnection, results: Path) -> Iterator[str]:
+def _columns(base: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """What `outcomes` is made of: all that is kept, and each factor by its name."""
     levels: dict[str, list[Level]] = defaultdict(list, {LOAD: [], RATE: []})
     pairs = base.execute(
         "SELECT DISTINCT e.key, e.value FROM (SELECT unnest(map_entries(setting)) AS e FROM kept)"
     ).fetchall()
     for factor, text in sorted(pairs):
-        levels[factor].append(_level(factor, text, results))
+        levels[factor].append(level_of(text))
     yield "*"
     taken = {name.lower() for name, *_ in base.execute("DESCRIBE kept").fetchall()}
     for factor, seen in levels.items():
@@ -185,24 +109,6 @@ def _columns(base: duckdb.DuckDBPyConnection, results: Path) -> Iterator[str]:
             name = f"setting.{name}"
         taken.add(name.lower())
         yield f'{_column(factor, seen)} AS "{name}"'
-
-
-def _level(factor: str, text: str, results: Path) -> Level:
-    """A level as it is kept; its factor's name may be part of a statement after this.
-
-    Raises:
-        StoreFault: the lab has written neither.
-    """
-    try:
-        if is_factor(factor):
-            return level_of(text)
-    except ValueError:
-        pass
-    raise StoreFault(
-        f"the setting {factor!r} = {text!r} of a point cannot be read",
-        at=str(results),
-        fix="take the record that holds it out of the folder; it was damaged or not written here",
-    )
 
 
 def _column(factor: str, seen: list[Level]) -> str:
@@ -221,18 +127,26 @@ def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def query(results: Path, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
+def query(
+    results: Path, statement: str, *, on_fault: gather.OnFault | None = None
+) -> tuple[list[str], list[tuple[object, ...]]]:
     """Column names and rows.
+
+    Args:
+        results: folder of the records.
+        statement: in SQL.
+        on_fault: is given each record that cannot be read, which is then left out; None: it is
+            raised.
 
     Raises:
         SpecFault: the statement is wrong, changes something, or wants files.
-        StoreFault: a record is damaged, or of a newer version.
+        StoreFault: a record is damaged, or of a newer version, and there is no `on_fault`.
     """
     if not statement.strip():
         raise SpecFault("the query is empty", at="sojourn sql", fix=EXAMPLE)
-    for path in records(results):
-        read(path)  # a newer version is refused, as everywhere
-    base = connect(results, has_resources=USED in statement.lower())
+    has_resources = USED in statement.lower()
+    found = list(gather.parts(results, on_fault, has_resources=has_resources))
+    base = connect(found, has_resources=has_resources)
     try:
         if any(part.type not in READING for part in base.extract_statements(statement)):
             raise SpecFault("the query changes something", at="sojourn sql", fix=ONLY_READS)

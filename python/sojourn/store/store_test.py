@@ -223,7 +223,7 @@ def test_a_full_disk_is_named_and_leaves_no_half_file(
     path = tmp_path / "x.json"
     files.write_text(path, "old")
 
-    def full(_: Path) -> None:
+    def full(_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(StoreFault, match="disk is full") as caught:
@@ -278,3 +278,41 @@ def test_manifest_keeps_what_it_is_given_but_not_over_its_own_keys(
     with store.open(tmp_path, study, manifest=given) as record:
         assert record.manifest["environment"] == {"kernel": "6"}
         assert record.manifest["schema"] == "sojourn.record/1"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives links away: needs root")
+def test_a_way_to_the_records_that_somebody_else_laid_is_not_gone(
+    study: Study, tmp_path: Path
+) -> None:
+    """As with `sudo sojourn run` in a folder that another user may fill."""
+    results, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    results.mkdir()
+    (results / study.name).symlink_to(elsewhere)
+    os.lchown(results / study.name, 65534, 65534)
+    with pytest.raises(StoreFault, match="link that user 65534 has made"):
+        store.open(results, study)
+    os.lchown(results / study.name, 0, 0)
+    with store.open(results, study) as record:
+        assert record.path.is_relative_to(results)
+
+
+def test_a_lock_that_was_planted_is_not_written_through_and_holds_up_nobody(
+    study: Study, tmp_path: Path
+) -> None:
+    with store.open(tmp_path / "results", study) as record:
+        measure(record, study, 1)
+    victim, lock = tmp_path / "victim", record.path / "lock"
+    victim.write_text("kept")
+    lock.unlink()
+    lock.symlink_to(victim)
+    with pytest.raises(StoreFault, match="cannot write"):
+        store.open(tmp_path / "results", study)
+    lock.unlink()
+    lock.hardlink_to(victim)
+    with pytest.raises(StoreFault, match="not a plain file"):
+        store.open(tmp_path / "results", study)
+    assert victim.read_text() == "kept"
+    lock.unlink()
+    os.mkfifo(lock)
+    assert not store.is_live(record.path)  # and does not wait for whoever writes into it

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use sojourn_base::Fault;
+use sojourn_base::{Fault, files};
 use sojourn_base::span::{Span, Times};
 use sojourn_base::units::NS_PER_S;
 
@@ -43,7 +43,7 @@ impl Seconds {
     /// Writes to a new file at `path`; the measured part is planned to be [from, to), ns.
     pub fn create(path: &Path, measured: (u64, u64)) -> Result<Self, Fault> {
         let name = path.display().to_string();
-        let file = File::create(path).map_err(|error| fault(&name, &error))?;
+        let file = files::begin(path).map_err(|error| fault(&name, &error))?;
         Ok(Self { file, path: name, measured, next: 0, open: BTreeMap::new(), fault: None })
     }
 

@@ -136,7 +136,7 @@ fn way(name: &str) -> Result<Does, Fault> {
 /// A file of one worker's blocks, that nobody else finds once it is open.
 fn block(folder: &Path, name: &str) -> Result<File, Fault> {
     let path = folder.join(format!("planted-{}-{name}", std::process::id()));
-    let opened = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
+    let opened = OpenOptions::new().write(true).create_new(true).open(&path);
     opened.and_then(|file| fs::remove_file(&path).map(|()| file)).map_err(|error| {
         let fix = "give a folder on a disk, with 4 MB for each worker";
         Fault::failed(format!("nothing can be written: {error}"), path.display().to_string(), fix)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.actors.clients import hdr
+
+ROWS = 64_000_000  # as many requests as a run keeps at most
 
 
 def merge_hlog(parts: Sequence[Path], into: Path) -> None:
@@ -30,7 +33,7 @@ def merge_hlog(parts: Sequence[Path], into: Path) -> None:
                 order.append((tag, start, length))
             slices.setdefault((tag, start, length), []).append(text.strip())
     lines = [_line(key, slices[key]) for key in sorted(order, key=lambda key: float(key[1]))]
-    into.write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
+    disk.keep_text(into, "\n".join([*head, *lines]) + "\n")
 
 
 def _line(key: tuple[str, str, str], texts: Sequence[str]) -> str:
@@ -51,8 +54,9 @@ def merge_raw(parts: Sequence[Path], into: Path) -> None:
 
     tables, first = [], 0
     for path in parts:
-        table = pq.read_table(path)
+        table = disk.read_columns(path, rows=ROWS, values=ROWS)
         threads = pc.add(table["thread"], pa.scalar(first, table["thread"].type))
         tables.append(table.set_column(table.column_names.index("thread"), "thread", threads))
         first = max(first, (pc.max(threads).as_py() or 0) + 1)
-    pq.write_table(pa.concat_tables(tables).sort_by("intended_ns"), into, compression="zstd")
+    whole = pa.concat_tables(tables).sort_by("intended_ns")
+    disk.keep_whole(into, lambda file: pq.write_table(whole, file, compression="zstd"))

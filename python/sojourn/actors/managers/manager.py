@@ -9,13 +9,12 @@ What was decided stands in `decisions.json` beside the point.
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, TypeAlias
 
+from sojourn import disk
 from sojourn.actors.actor import Actor, Role, Stage, Window
 from sojourn.knobs import Knob
 
@@ -74,14 +73,10 @@ class Manager(Actor):
             for name, level in self._before.items():
                 stack.callback(self._stage.knobs[name].apply, level)
         table = {"schema": "sojourn.decisions/1", "manager": self.name, "periods": self._said}
-        _write(self._stage.folder / FILE, table)
+        disk.keep_json(self._stage.folder / FILE, table, indent=1)
 
     def saw(self) -> Mapping[str, Any]:
         """How often it was asked, and how often it changed something."""
         changed = sum(bool(period["changes"]) for period in self._said)
         counts = {"periods": len(self._said), "changed": changed}
         return {"manager": {"kind": self.name, **counts}}
-
-
-def _write(path: Path, table: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

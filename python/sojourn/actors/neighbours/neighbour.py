@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import time
@@ -13,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sojourn import programs
+from sojourn import disk, programs
 from sojourn.actors.actor import Actor, Role, Stage, Window
 from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours import core, progress
@@ -230,9 +229,7 @@ class Neighbour(Actor):
             ],
         }
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task
-        (self._stage.folder / PROGRESS.format(self._mark)).write_text(
-            json.dumps(table) + "\n", encoding="utf-8"
-        )
+        disk.keep_json(self._stage.folder / PROGRESS.format(self._mark), table)
 
     def _end(self, cpu: int, task: Process) -> None:
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task

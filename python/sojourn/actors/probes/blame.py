@@ -11,7 +11,6 @@ what it reads costs the same in every state.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
 import time
@@ -19,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from sojourn import disk
 from sojourn.actors import suspects
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
@@ -213,8 +213,7 @@ def _threads(pids: Sequence[int]) -> Iterator[tuple[int, str]]:
 
 
 def _keep(stage: Stage, table: Mapping[str, Any]) -> None:
-    text = json.dumps({"schema": FORM, **table}) + "\n"
-    (stage.folder / FILE).write_text(text, encoding="utf-8")
+    disk.keep_json(stage.folder / FILE, {"schema": FORM, **table})
 
 
 def build(spec: ServiceSpec, point: Point) -> Look | Blame | None:

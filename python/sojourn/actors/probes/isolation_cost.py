@@ -7,7 +7,6 @@ CPUs like all of it. What is changed is noted in the lab's journal before, and p
 
 from __future__ import annotations
 
-import json
 import resource
 import threading
 import time
@@ -15,6 +14,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from sojourn import disk
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.cost import KINDS, Given, timing
 from sojourn.actors.cost.timing import Timed
@@ -141,7 +141,7 @@ class IsolationCost(Actor):
             **self._table,
             "mechanisms": [one.as_json() for one in self._every],
         }
-        (self._stage.folder / FILE).write_text(json.dumps(table) + "\n", encoding="utf-8")
+        disk.keep_json(self._stage.folder / FILE, table)
 
     def saw(self) -> Mapping[str, Any]:
         """Which were applied, and how often."""

@@ -7,10 +7,10 @@ let go meanwhile, so that those of the stand-ins fit beside them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from sojourn import disk
 from sojourn.actors import property as what
 from sojourn.actors.actor import Actor, Role, Running, Stage
 from sojourn.actors.kind import ProbeKind
@@ -49,7 +49,7 @@ class Properties(Actor):
             table = {"schema": FORM, **what.measured(given)}
         finally:
             _let(services, offered)
-        (stage.folder / FILE).write_text(json.dumps(table) + "\n", encoding="utf-8")
+        disk.keep_json(stage.folder / FILE, table)
         self._done = True
 
     def leave(self) -> None:

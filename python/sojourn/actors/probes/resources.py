@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn import programs
+from sojourn import disk, programs
 from sojourn.actors.actor import Actor, Role, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.host import Facts, usage
@@ -89,7 +89,7 @@ class Resources(Actor):
         live = self._stage.services[self._stage.point.service]
         table["capacity"] |= sent_most(live.knobs, table["interfaces"])
         table["measured_unix_ns"] = _measured(folder / "load.json")
-        (folder / NAME).write_text(json.dumps(table), encoding="utf-8")
+        disk.keep_json(folder / NAME, table)
         (folder / RECORD).unlink(missing_ok=True)  # the rates are kept
         with contextlib.suppress(OSError):
             if not (folder / LOG).stat().st_size:

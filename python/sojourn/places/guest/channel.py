@@ -13,6 +13,8 @@ from pathlib import Path
 
 NAME = "agent"  # QEMU puts .in and .out behind it, as it sees them
 PART = 65_536
+LINE_BYTES_MAX = 65_536
+DATA_BYTES_MAX = 64 * 1024**2
 
 
 class Channel:
@@ -50,13 +52,17 @@ class Channel:
         """The next whole line; None if there is none within the time."""
         end = time.monotonic() + within_s
         while b"\n" not in self._heard:
+            if len(self._heard) > LINE_BYTES_MAX:  # the agent says no such line: it is another
+                self._heard = b""
             if not self._read(max(0.0, end - time.monotonic())):
                 return None
         line, _, self._heard = self._heard.partition(b"\n")
         return line.decode("utf-8", "replace").rstrip("\r")
 
     def data(self, size: int, within_s: float) -> bytes | None:
-        """The next bytes as they are; None if they do not come within the time."""
+        """The next bytes as they are; None if they do not come in time, or are too many to keep."""
+        if size > DATA_BYTES_MAX:
+            return None
         end = time.monotonic() + within_s
         while len(self._heard) < size:
             if not self._read(max(0.0, end - time.monotonic())):

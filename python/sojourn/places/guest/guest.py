@@ -24,8 +24,14 @@ from sojourn.places.task import Task
 BOOT_S_MAX = 120.0  # translated, on two CPUs that others use as well
 ANSWER_S_MAX = 10.0
 FILE_BYTES_MAX = 1 << 20
+DIGITS_MAX, LACKS_MAX, TASKS_MAX = 16, 100, 100_000  # of what a guest says: it is not ours
 OUT_OF_MEMORY = "Out of memory: Killed process"
 BY_SIGNAL = 128  # a shell's status of a program that a signal ended, less the signal
+
+
+def _whole(text: str) -> int | None:
+    """A number that the guest says, which may be any text; None if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < DIGITS_MAX else None
 
 
 class Guest(Process):
@@ -110,11 +116,13 @@ class Guest(Process):
 
     def tasks(self) -> tuple[Task, ...]:
         """Threads of the service, as the guest numbers them; none: the agent did not answer."""
-        found = []
+        found: list[Task] = []
         for line in self._ask("tasks", "task", until="tasks"):
             head, _, command = line.partition("\t")
-            pid, tid, name = head.split(" ", 2)
-            found.append(Task(pid=int(pid), tid=int(tid), name=name, command=command.strip()))
+            pid, tid, name = (*head.split(" ", 2), "", "", "")[:3]
+            process, thread = _whole(pid), _whole(tid)
+            if process is not None and thread is not None and len(found) < TASKS_MAX:
+                found.append(Task(pid=process, tid=thread, name=name, command=command.strip()))
         return tuple(found)
 
     def pin(self, tid: int, vcpu: int) -> bool:
@@ -151,9 +159,8 @@ class Guest(Process):
         if verb == "up":
             self.booted_s = time.monotonic() - self._began
         elif verb == "lacks":
-            self._lacks.append(rest)
-        elif verb == "exited" and rest.isdigit():
-            status = int(rest)
+            self._lacks = [*self._lacks, rest][:LACKS_MAX]
+        elif verb == "exited" and (status := _whole(rest)) is not None:
             self._status = status if status <= BY_SIGNAL else BY_SIGNAL - status
         elif verb == "file":
             self._bring(*rest.partition(" ")[::2])
@@ -162,7 +169,8 @@ class Guest(Process):
 
     def _bring(self, size: str, name: str) -> None:
         """Keep a file that the service has left new in its working folder, under its own name."""
-        data = self._channel.data(int(size), ANSWER_S_MAX) if size.isdigit() else None
+        length = _whole(size)
+        data = None if length is None else self._channel.data(length, ANSWER_S_MAX)
         plain = PurePosixPath(name)
         is_own = len(plain.parts) == 1 and name not in {".", ".."}
         path = self._work / name

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sojourn.places.guest import guest as guests
-from sojourn.places.guest.channel import Channel
-from sojourn.places.guest.guest import Guest
+from sojourn.places.guest.channel import DATA_BYTES_MAX, LINE_BYTES_MAX, Channel
+from sojourn.places.guest.guest import LACKS_MAX, Guest
 from sojourn.places.guest.qemu import CONSOLE
 from sojourn.places.guest.testing import ENDED, FakeQemu
 
@@ -187,3 +187,39 @@ def test_an_agent_that_is_gone_answers_nothing(
     monkeypatch.setattr(guests, "ANSWER_S_MAX", 0.05)
     assert guest.tasks() == ()
     assert not guest.owner(80)
+
+
+def test_a_guest_that_says_nonsense_takes_no_memory_and_ends_nothing(
+    guest: Guest, agent: Agent, tmp_path: Path
+) -> None:
+    """What runs in a guest is the service's, which may be anybody's."""
+    agent.say("file 99999999999 x", "file " + "9" * 5000 + " x", "exited " + "9" * 5000)
+    agent.say("exited ²", *(f"lacks {n}" for n in range(300)))
+    assert guest.poll() is None
+    assert len(guest._lacks) == LACKS_MAX
+    answered = agent.answer("task", "task 1", "task a b c\td", "task 7 8 name\tx y", "tasks")
+    assert [(task.pid, task.tid) for task in guest.tasks()] == [(7, 8)]
+    answered.join(20)
+    assert not (tmp_path / "work" / "x").exists()
+
+
+def test_a_line_without_an_end_is_let_go(tmp_path: Path) -> None:
+    heard = Channel(tmp_path)
+    agent = Agent(tmp_path)
+
+    def shout() -> None:
+        for _ in range(64):
+            os.write(agent._out, bytes(b"x" * 65_536))
+        agent.say("", "up")
+
+    thread = threading.Thread(target=shout)
+    thread.start()
+    most = 0
+    while (line := heard.line(20)) != "up":
+        most = max(most, len(heard._heard))
+        assert line is not None
+    thread.join(20)
+    assert most <= 2 * LINE_BYTES_MAX
+    assert heard.data(DATA_BYTES_MAX + 1, 20) is None, "without waiting for it"
+    agent.close()
+    heard.close()

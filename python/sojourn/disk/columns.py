@@ -1,0 +1,100 @@
+"""Parquet files that somebody else may have made, held against bounds before they are read.
+
+A file of some kilobytes may stand for gigabytes: many rows that are alike, one row with a list of
+millions, or one long text that a million rows repeat. So what the file says of itself is looked at
+first, and rows are read in portions whose sum is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sojourn.disk.foreign import reader
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+FILE_BYTES = 2 * 1024**3
+TABLE_BYTES = 2 * 1024**3  # in memory
+PORTION_BYTES = 64 * 1024**2
+_ROWS = 65_536  # of a portion
+_CHUNKS = 100_000  # columns of all groups of rows
+_THRIFT = 1_000_000  # entries of a list, and bytes of a text, of the file's own description
+
+
+def read_columns(
+    path: Path,
+    *,
+    rows: int,
+    values: int,
+    columns: Sequence[str] | None = None,
+    most: int = TABLE_BYTES,
+) -> pa.Table:
+    """Read a Parquet file.
+
+    Args:
+        path: of the file.
+        rows: as many it may have.
+        values: as many a column may have, elements of lists counted.
+        columns: to be read; None: all.
+        most: bytes that the table may take in memory.
+
+    Raises:
+        OSError, ValueError, pyarrow.ArrowException: it cannot be read, or is beyond a bound.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - commands that read no record start without it
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    # A file handle of its own: for a path pyarrow starts a data set and a pool of threads.
+    with reader(path, most=FILE_BYTES) as handle:
+        file = pq.ParquetFile(
+            handle, thrift_string_size_limit=_THRIFT, thrift_container_size_limit=_THRIFT
+        )
+        portion = _portion(file, rows=rows, values=values, most=most)
+        if columns is not None:
+            names = set(file.schema_arrow.names)
+            if lacking := [name for name in columns if name not in names]:
+                raise ValueError(f"it has no column '{lacking[0]}'")
+        parts, size = [], 0
+        for batch in file.iter_batches(portion, columns=columns, use_threads=False):
+            size += batch.nbytes
+            if size > most:
+                raise ValueError(f"it takes more than {most} bytes of memory")
+            parts.append(batch)
+        schema, metadata = file.schema_arrow, file.schema_arrow.metadata
+        if columns is not None:
+            schema = pa.schema([schema.field(n) for n in schema.names if n in set(columns)])
+    table = pa.Table.from_batches(parts, parts[0].schema if parts else schema)
+    return table.replace_schema_metadata(metadata)
+
+
+def _portion(file: pq.ParquetFile, *, rows: int, values: int, most: int) -> int:
+    """Rows that can be read at once, by what the file says of itself; ValueError beyond a bound."""
+    about = file.metadata
+    if about.num_rows > rows:
+        raise ValueError(f"it has {about.num_rows} rows, at most {rows} are read")
+    if about.num_row_groups * about.num_columns > _CHUNKS:
+        raise ValueError(f"it has more than {_CHUNKS} pieces of columns")
+    total, widest = 0, 1
+    for group in range(about.num_row_groups):
+        inner = about.row_group(group)
+        for at in range(about.num_columns):
+            column = inner.column(at)
+            if column.num_values > values:
+                raise ValueError(
+                    f"a column has {column.num_values} values, at most {values} are read"
+                )
+            total += column.total_uncompressed_size
+            if column.physical_type == "BYTE_ARRAY":  # each row may repeat the whole of it
+                widest = max(widest, column.total_uncompressed_size)
+                repeated = (
+                    column.num_values / max(1, inner.num_rows) * column.total_uncompressed_size
+                )
+                if repeated > most:
+                    raise ValueError("a text in it is repeated too often in one row")
+    if total > most:
+        raise ValueError(f"it holds {total} bytes, at most {most} are read")
+    return max(1, min(_ROWS, PORTION_BYTES // widest))

@@ -1,0 +1,107 @@
+"""Files that somebody else may have made: plain ones only, of bounded size and depth.
+
+A link would show what lies elsewhere, a pipe would wait for ever, a large or deep file would take
+all memory. None of them is read; what is wrong is raised as OSError or ValueError, and the caller
+says what the file was for.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+from pathlib import Path
+from typing import IO, Any
+
+from sojourn.disk.way import folder
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+JSON_BYTES = 256 * 1024**2  # a result of an hour has some 60 MB, by the windows of its misses
+DEPTH = 64  # of lists and objects within each other; the lab's own files have about eight
+PARTS = 2_000_000  # lists and objects of one file; each takes 60 bytes of memory or more
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_STRING = re.compile(rb'"[^"]*"')
+_BRACKETS = b'[]{}"'
+_OTHERS = bytes(sorted(set(range(256)) - set(_BRACKETS)))
+
+
+def opened(path: Path) -> int:
+    """Open a plain file to be read; the caller closes the descriptor.
+
+    Raises:
+        OSError: it cannot be opened; ELOOP: a link is in the way; EINVAL: it is no plain file.
+    """
+    try:
+        with folder(path.parent) as place:
+            handle = os.open(path.name, _READ, dir_fd=place)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "a link is in the way", str(path)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return handle
+
+
+def is_plain(path: Path) -> bool:
+    """Whether there is a plain file of this name, and no link."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def reader(path: Path, *, most: int) -> IO[bytes]:
+    """Open a plain file of at most `most` bytes.
+
+    Raises:
+        OSError: it cannot be opened.
+        ValueError: it is larger.
+    """
+    file = os.fdopen(opened(path), "rb")
+    size = os.fstat(file.fileno()).st_size
+    if size > most:
+        file.close()
+        raise ValueError(f"it has {size} bytes, at most {most} are read")
+    return file
+
+
+def read_bytes(path: Path, *, most: int) -> bytes:
+    """The contents of such a file; OSError and ValueError as `reader` raises them."""
+    with reader(path, most=most) as file:
+        found = file.read(most + 1)
+    if len(found) > most:  # it grew meanwhile
+        raise ValueError(f"it has more than {most} bytes")
+    return found
+
+
+def read_text(path: Path, *, most: int) -> str:
+    """The same as text (UTF-8)."""
+    return read_bytes(path, most=most).decode()
+
+
+def read_json(path: Path, *, most: int = JSON_BYTES) -> Any:
+    """What a JSON file holds; ValueError if it is none, too large, or too deep."""
+    raw = read_bytes(path, most=most)
+    if depth_of(raw) > DEPTH:
+        raise ValueError(f"it is deeper than {DEPTH} lists and objects within each other")
+    return json.loads(raw)
+
+
+def depth_of(raw: bytes) -> int:
+    r"""How deep lists and objects lie within each other; ValueError if there are too many.
+
+    >>> depth_of(b'{"a[": [[1], "\\"[["]}')
+    3
+    """
+    if raw.count(b"[") + raw.count(b"{") > PARTS:
+        raise ValueError(f"it has more than {PARTS} lists and objects")
+    plain = _ESCAPED.sub(b"", raw) if b"\\" in raw else raw
+    deepest = depth = 0
+    for byte in _STRING.sub(b"", plain.translate(None, _OTHERS)):
+        depth += 1 if byte in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest

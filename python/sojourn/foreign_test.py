@@ -1,0 +1,351 @@
+"""Records that somebody else has sent: looking at one writes nowhere, shows nothing from elsewhere.
+
+Each test plants what an attacker would into a record that a simulated lab has measured, and calls
+the program as a person does.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sojourn import report, store
+from sojourn.cli.app import main
+from sojourn.errors import Exit, StoreFault
+from sojourn.samples import raw_sojourn_ns
+from sojourn.testing import Lab, installed
+
+STUDY = """schema = "sojourn.study/1"
+name = "{name}"
+question = "What is asked of {name}?"
+aa = false
+[run]
+measure_s = 0.2
+repeats = 1
+fractions = [0.2, 0.5]
+peak_s = 0.2
+peak_repeats = 1
+[[services]]
+kind = "memcached"
+measure = ["sweep"]
+[services.qos]
+q = 0.99
+bound = "1ms"
+"""
+KEY = "ssh-ed25519 AAAA attacker"
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    return installed(monkeypatch, tmp_path_factory.mktemp("locks"), pages=True)
+
+
+@pytest.fixture
+def record(lab: Lab, tmp_path: Path) -> Path:
+    """A record that came by mail: two points, its summaries not made yet."""
+    return measured(tmp_path, "plain")
+
+
+def measured(folder: Path, name: str) -> Path:
+    study = folder / f"{name}.toml"
+    study.write_text(STUDY.format(name=name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "write", lambda _findings, path: [path / "report.html"])
+        code = main(["run", str(study), "--results", str(folder / "results")])
+    assert code in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
+    (path,) = (folder / "results" / name).glob("*/*")
+    for made in path.glob("points/*/summary.json"):
+        made.unlink()
+    return path
+
+
+def points(record: Path) -> list[Path]:
+    return sorted((record / "points").iterdir())
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_report_writes_through_no_link_that_was_planted(record: Path, tmp_path: Path) -> None:
+    """The first proof of the finding: a page that holds a key became an authorised one."""
+    keys = tmp_path / "authorized_keys"
+    study = record / "study.toml"
+    asked = json.dumps(f"how much?\n{KEY}\n")
+    study.write_text(study.read_text().replace('"What is asked of plain?"', asked))
+    own = ["report.html", "report.txt", "answer.json", "report.html.part", "lock"]
+    for name in [*own, *(f".{name}.part" for name in own)]:
+        (record / name).unlink(missing_ok=True)
+        (record / name).symlink_to(keys)
+    for point in points(record):
+        for name in ("summary.json", ".summary.json.part"):
+            (point / name).symlink_to(keys)
+    assert main(["report", str(record)]) == Exit.OK
+    assert not keys.exists()
+    assert KEY in (record / "report.html").read_text()
+    assert not (record / "report.html").is_symlink()
+
+
+@pytest.mark.parametrize("folder", ["figures", "points"])
+def test_a_report_follows_no_folder_that_is_a_link(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if (record / folder).exists():
+        (record / folder).rename(elsewhere)
+    else:
+        elsewhere.mkdir()
+    (record / folder).symlink_to(elsewhere)
+    before = tree(elsewhere)
+    assert main(["report", str(record)]) == Exit.FAILED
+    assert "link" in capsys.readouterr().err
+    assert tree(elsewhere) == before
+
+
+def test_to_show_a_record_of_somebody_else_changes_nothing_in_it(
+    record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    before = tree(record)
+    assert main(["show", str(record)]) in {Exit.OK, Exit.VIOLATED}
+    assert tree(record) == before
+    monkeypatch.undo()
+
+
+def test_a_point_is_only_ever_one_of_its_own_record(
+    lab: Lab, record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = measured(tmp_path, "other")
+    for path in other.glob("points/*/service.json"):
+        path.write_text(path.read_text().replace("few", "hunter2"))
+    for point, foreign in zip(points(record), points(other), strict=True):
+        table = pq.read_table(point / "outcome.parquet")
+        at = table.schema.get_field_index("folder")
+        for text in (str(foreign), f"../../../../other/{foreign}", "points/..", "points/a/b"):
+            forged = table.set_column(at, "folder", pa.array([text]))
+            pq.write_table(forged, point / "outcome.parquet")
+            (record / "outcomes.parquet").unlink(missing_ok=True)
+            main(["report", str(record)])
+            page = record / "report.html"
+            assert not page.exists() or "hunter2" not in page.read_text()
+    assert "none of its record" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("name", ["load.json", "service.json", "raw.parquet", "outcome.parquet"])
+def test_no_file_of_a_point_is_a_link_that_is_read(
+    record: Path, capsys: pytest.CaptureFixture[str], name: str, tmp_path: Path
+) -> None:
+    point = points(record)[-1]
+    shutil.move(point / name, tmp_path / name)
+    (point / name).symlink_to(tmp_path / name)
+    (record / "outcomes.parquet").unlink(missing_ok=True)
+    assert main(["show", str(record)]) == Exit.FAILED
+    said = capsys.readouterr().err
+    assert "link" in said
+    assert "unforeseen" not in said
+
+
+def bomb(point: Path) -> None:
+    table = pq.read_table(point / "outcome.parquet")
+    pq.write_table(pa.concat_tables([table] * 200_000).combine_chunks(), point / "outcome.parquet")
+
+
+def long_list(point: Path) -> None:
+    table = pq.read_table(point / "outcome.parquet")
+    size = 20_000_000
+    offsets = pa.array([0, size], pa.int32())
+    clusters = pa.ListArray.from_arrays(offsets, pa.repeat(pa.scalar(0, pa.int64()), size))
+    at = table.schema.get_field_index("clusters")
+    pq.write_table(table.set_column(at, "clusters", clusters), point / "outcome.parquet")
+
+
+def swollen(point: Path) -> None:
+    """A histogram of some kilobytes that is a gigabyte when it is unpacked."""
+    head = struct.pack(">IIIIQQd", 0x1C849303 | 0x10, 0, 0, 3, 1, 3_600_000_000_000, 1.0)
+    squeezed = zlib.compressobj(9)
+    packed = squeezed.compress(head) + b"".join(
+        squeezed.compress(bytes(2**20)) for _ in range(1024)
+    )
+    packed += squeezed.flush()
+    text = base64.b64encode(struct.pack(">II", 0x1C849304 | 0x10, len(packed)) + packed).decode()
+    table = json.loads((point / "load.json").read_text())
+    table["sojourn_ns"]["hdr"] = text
+    (point / "load.json").write_text(json.dumps(table))
+
+
+def deep(point: Path) -> None:
+    (point / "load.json").write_text("[" * 200_000)
+
+
+def pipe(point: Path) -> None:
+    (point / "load.json").unlink()
+    os.mkfifo(point / "load.json")
+
+
+@pytest.mark.parametrize("damage", [bomb, long_list, swollen, deep, pipe])
+def test_a_point_that_would_take_all_memory_or_for_ever_is_named(
+    record: Path, damage: Callable[[Path], None]
+) -> None:
+    """In a process of its own, which may take no more memory than looking at a record does."""
+    damage(points(record)[-1])
+    (record / "outcomes.parquet").unlink(missing_ok=True)
+    done = looked("show", str(record), most=1_000_000_000)
+    assert done.returncode == Exit.FAILED, done.stderr
+    assert "unforeseen" not in done.stderr
+    assert points(record)[-1].name in "".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("name", ["outcome.parquet", "outcomes.parquet", "raw.parquet"])
+def test_a_byte_that_flipped_is_a_fault_of_its_file_at_most(record: Path, name: str) -> None:
+    """Names, texts and numbers of Parquet, one byte after the other."""
+    path = record / name if name == "outcomes.parquet" else points(record)[-1] / name
+    sound = path.read_bytes()
+    rng = random.Random(7)  # noqa: S311 - no secret
+    ends = [*range(len(sound) - 400, len(sound)), *range(4, 400)]  # names, and the first texts
+    outcomes: Counter[str] = Counter()
+    for at in sorted({*rng.sample(ends, 300), *rng.sample(range(len(sound)), 100)}):
+        flipped = bytearray(sound)
+        flipped[at] ^= rng.choice([0x80, 0xFF, 1])
+        path.write_bytes(flipped)
+        if name == "outcome.parquet":
+            (record / "outcomes.parquet").unlink(missing_ok=True)
+        try:
+            store.read(record).outcomes()
+            if name == "raw.parquet":
+                raw_sojourn_ns(path)
+        except StoreFault:
+            outcomes["fault"] += 1
+        else:
+            outcomes["fine"] += 1
+    assert outcomes["fine"]
+    assert outcomes["fault"] or name == "outcomes.parquet", "a copy that is damaged is not used"
+
+
+def looked(*words: str, most: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own, with at most so many bytes of data."""
+
+    def bound() -> None:
+        if most:
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "sojourn", *words],
+        capture_output=True, text=True, encoding="utf-8", errors="replace", check=False,
+        timeout=300, preexec_fn=bound, env={**os.environ, **env},
+    )  # fmt: skip
+
+
+DAMAGED = {
+    "manifest.json": [
+        "[" * 200_000,
+        '{"schema": "sojourn.record/1", "environment": [1]}',
+        "[]",
+        "\xff",
+    ],
+    "study.toml": ["run = 3", "a = " + "[" * 100_000, "a." * 5_000 + "a = 1", "a = " + "9" * 5_000],
+    "answer.json": ["[" * 200_000, "[]"],
+    "left_out.json": ['{"schema": "sojourn.left_out/1", "rows": [3]}', "{"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, texts in DAMAGED.items() for text in texts]
+)
+def test_one_record_that_cannot_be_read_keeps_nobody_from_the_others(
+    record: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    results = record.parents[2]
+    measured(results.parent, "sound")
+    (record / name).write_text(text, encoding="latin-1")
+    capsys.readouterr()
+    assert main(["ls", "--results", str(results)]) == Exit.OK
+    assert "sound" in capsys.readouterr().out
+    statement = "select distinct study from outcomes"
+    assert main(["sql", statement, "--csv", "--results", str(results)]) == Exit.OK
+    said = capsys.readouterr()
+    assert "sound" in said.out
+    is_left_out = "plain" not in said.out
+    assert is_left_out == ("left out: " in said.err)
+    assert is_left_out or name == "answer.json"
+    assert main(["show", "sound", "--results", str(results)]) in {Exit.OK, Exit.VIOLATED}
+    code = main(["show", str(record)])
+    assert "unforeseen" not in capsys.readouterr().err
+    assert code in {Exit.OK, Exit.VIOLATED, Exit.USAGE, Exit.FAILED}
+
+
+@pytest.mark.parametrize("pair", [("a b", "1"), ("load", "zz zz"), ("load", None)])
+def test_one_forged_setting_keeps_nobody_from_the_others(
+    lab: Lab,
+    record: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    pair: tuple[str, str],
+) -> None:
+    measured(tmp_path, "sound")
+    path = points(record)[0] / "outcome.parquet"
+    table = pq.read_table(path)
+    at = table.schema.get_field_index("setting")
+    forged = pa.array([[pair, pair]], type=table.schema.field("setting").type)
+    pq.write_table(table.set_column(at, table.schema.field(at), forged), path)
+    (record / "outcomes.parquet").unlink(missing_ok=True)
+    capsys.readouterr()
+    statement = "select distinct study from outcomes"
+    assert main(["sql", statement, "--csv", "--results", str(tmp_path / "results")]) == Exit.OK
+    said = capsys.readouterr()
+    assert said.out.split() == ["study", "sound"]
+    assert f"left out: {record}" in "".join(said.err.split("\n"))
+
+
+def test_what_is_said_of_a_damaged_manifest_is_of_the_record_not_of_a_point(
+    record: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (record / "manifest.json").write_text("{")
+    assert main(["show", str(record)]) == Exit.FAILED
+    said = " ".join(capsys.readouterr().err.split())
+    assert "this point's folder" not in said
+    assert "the record is lost without this file" in said
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_a_terminal_of_few_letters_is_spoken_to(record: Path, encoding: str) -> None:
+    done = looked("show", str(record), PYTHONIOENCODING=encoding)
+    assert done.returncode in {Exit.OK, Exit.VIOLATED}, done.stderr
+    assert "plain" in done.stdout
+
+
+def test_a_report_can_be_written_beside_a_medium_that_cannot(
+    record: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "new" / "report"
+    before = tree(record)
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)  # as on a medium that cannot be written
+    assert main(["report", str(record), "--out", str(out)]) == Exit.OK
+    assert tree(record) == before
+    assert str(out / "report.html") in capsys.readouterr().out
+    assert (out / "report.html").is_file()
+    assert list((out / "figures").glob("*.svg"))
+    assert main(["report", "--all", "--out", str(out)]) == Exit.USAGE

@@ -1,0 +1,184 @@
+"""Journals read back: whose they are, and what in them is still to be undone.
+
+A journal is obeyed, so it is read with suspicion: only a plain file of one name that belongs to
+this user and that nobody else may write. A line that does not have the lab's form is passed over
+and reported, because it may come from another version of the lab, or from nobody's lab at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn import disk
+from sojourn.places import proc
+from sojourn.run import state
+
+BYTES = 64 * 1024**2
+DEPTH = 16  # of lists and objects in a line
+FRESH_S = 60.0  # an empty file that is younger belongs to a lab that begins just now
+_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the journal: something to be undone."""
+
+    number: int
+    kind: str
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A journal read back.
+
+    Attributes:
+        lab: the process that wrote it.
+        entries: what is still to be undone, last first.
+        bad: why it, or a line of it, was passed over.
+        is_locked: its lab holds it.
+    """
+
+    path: Path
+    lab: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+    bad: tuple[str, ...] = ()
+    is_locked: bool = False
+
+    @property
+    def is_of_this_boot(self) -> bool:
+        """Whether its process numbers can still mean what they meant."""
+        return self.lab.get("boot") == state.boot_id()
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether its lab is still running: it holds the lock, or its process is there."""
+        if self.is_locked:
+            return True
+        pid = self.lab.get("pid")
+        seen = proc.stat(pid) if isinstance(pid, int) else None
+        return (
+            self.is_of_this_boot
+            and seen is not None
+            and seen.state != "Z"
+            and seen.start_ticks == self.lab.get("start_ticks")
+        )
+
+
+def read(folder: Path) -> tuple[Left, ...]:
+    """All journals of a folder as they are now; none where there is no folder.
+
+    Raises:
+        RunFault: others may put files into the folder.
+    """
+    found = []
+    for path in paths(folder):
+        with held(path) as left:
+            if left is not None:
+                found.append(left)
+    return tuple(found)
+
+
+def paths(folder: Path) -> tuple[Path, ...]:
+    """The files of a folder that are named like journals; RunFault if it is not the user's own."""
+    try:
+        with state.own_folder(folder) as place:
+            names = sorted(os.listdir(place))  # noqa: PTH208 - of an open folder
+    except OSError:
+        return ()
+    return tuple(folder / n for n in names if n.startswith("lab-") and n.endswith(".jsonl"))
+
+
+@contextmanager
+def held(path: Path) -> Iterator[Left | None]:
+    """A journal, locked while it is looked at if its lab is dead; None: it is gone.
+
+    Two that restore at the same time do not undo the same entry twice.
+    """
+    try:
+        with state.own_folder(path.parent) as place:
+            handle = os.open(path.name, _OPEN, dir_fd=place)
+    except FileNotFoundError:
+        yield None
+        return
+    except OSError as error:
+        yield _unread(path, error.strerror or "it cannot be opened")
+        return
+    try:
+        yield _looked(path, handle)
+    finally:
+        os.close(handle)
+
+
+def _looked(path: Path, handle: int) -> Left | None:
+    if why := _doubt(os.fstat(handle)):
+        return _unread(path, why)
+    is_locked = False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        is_locked = True
+    except OSError:  # a file system without locks
+        is_locked = False
+    found = os.fstat(handle)
+    if not found.st_nlink:  # another `restore` was faster
+        return None
+    if not found.st_size and time.time() - found.st_mtime < FRESH_S:
+        is_locked = True
+    return _left(path, os.pread(handle, BYTES, 0), is_locked=is_locked)
+
+
+def _doubt(found: os.stat_result) -> str:
+    """Why a file cannot be a journal of this user; "" if it can."""
+    if not stat.S_ISREG(found.st_mode):
+        return "it is no plain file"
+    if found.st_uid != os.geteuid():
+        return f"it belongs to user {found.st_uid}"
+    if found.st_nlink != 1:
+        return f"it has {found.st_nlink} names"
+    if found.st_mode & state.OTHERS:
+        return "others may write it"
+    return "it is too large" if found.st_size > BYTES else ""
+
+
+def _unread(path: Path, why: str) -> Left:
+    return Left(path=path, lab={}, entries=(), bad=(why,))
+
+
+def _left(path: Path, raw: bytes, *, is_locked: bool) -> Left:
+    lines: list[dict[str, Any]] = []
+    bad: list[str] = []
+    for number, text in enumerate(raw.split(b"\n")[:-1], 1):  # a crash may have cut off the last
+        try:
+            lines.append(_line(text))
+        except ValueError as error:
+            bad.append(f"line {number}: {error}")
+    undone = {line["entry"] for line in lines if line["event"] == "undone"}
+    entries = tuple(
+        Entry(number=line["entry"], kind=line["event"], facts=line)
+        for line in reversed(lines)
+        if line["event"] not in ("lab", "undone") and line["entry"] not in undone
+    )
+    lab = next((line for line in lines if line["event"] == "lab"), {})
+    return Left(path=path, lab=lab, entries=entries, bad=tuple(bad), is_locked=is_locked)
+
+
+def _line(text: bytes) -> dict[str, Any]:
+    """One line; ValueError if the lab does not write such."""
+    if disk.depth_of(text) > DEPTH:
+        raise ValueError(f"it is deeper than {DEPTH}")
+    table = json.loads(text)
+    if not isinstance(table, dict) or not isinstance(table.get("event"), str):
+        raise ValueError("it names no event")  # noqa: TRY004 - as what json raises
+    if table["event"] != "lab" and type(table.get("entry")) is not int:
+        raise ValueError("it has no number")
+    return table

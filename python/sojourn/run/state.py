@@ -1,0 +1,80 @@
+"""Where journals lie: a folder that is the user's own, into which nobody else can put a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sojourn.errors import RunFault
+
+STATE = "SOJOURN_STATE"
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def state_folder() -> Path:
+    """Where journals are kept: by user, and not in a folder that a reboot or a cleaner empties."""
+    named = os.environ.get(STATE)
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else _home() / ".local/state") / "sojourn"
+
+
+def _home() -> Path:
+    """The user's own home: `sudo` may leave HOME at that of somebody else."""
+    home = Path("~").expanduser()
+    with contextlib.suppress(OSError, KeyError):
+        if home.stat().st_uid != os.geteuid():
+            return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    return home
+
+
+@contextmanager
+def own_folder(folder: Path, *, is_made: bool = False) -> Iterator[int]:
+    """An open handle of the journals' folder, into which nobody else may put a file.
+
+    Raises:
+        RunFault: it belongs to somebody else, or others may write into it.
+        OSError: it is not there, or cannot be made.
+    """
+    if is_made:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(folder, _FOLDER)
+    try:
+        found = os.fstat(handle)
+        if found.st_uid != os.geteuid():
+            raise RunFault(
+                f"the journals' folder belongs to user {found.st_uid}, and a journal is obeyed",
+                at=str(folder),
+                fix=elsewhere(),
+            )
+        if found.st_mode & OTHERS:
+            raise RunFault(
+                "others may write into the journals' folder, and a journal is obeyed",
+                at=str(folder),
+                fix=f"look what is in it, then: chmod 700 {folder}; or {elsewhere()}",
+            )
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def elsewhere() -> str:
+    """Advice to choose a folder that is the user's own; never one that all users share."""
+    own = os.environ.get("XDG_RUNTIME_DIR") or pwd.getpwuid(os.geteuid()).pw_dir
+    example = "/var/lib/sojourn" if os.geteuid() == 0 else f"{own}/sojourn-state"
+    return f"set {STATE} to a folder of your own, such as {STATE}={example}"
+
+
+def boot_id() -> str:
+    """Names this boot: process numbers of another one mean nothing."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

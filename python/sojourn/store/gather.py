@@ -1,0 +1,148 @@
+"""What the records of a results folder give to the tables of `sojourn sql`, each record checked.
+
+A record may have come from anywhere. One that is damaged, or forged, is left out and named, so that
+it keeps nobody from the others; what is given on has the lab's own columns and settings only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from sojourn.errors import Fault, StoreFault
+from sojourn.host.usage.resource import BY_NAME
+from sojourn.samples import resources
+from sojourn.store import files, index
+from sojourn.store.columns import SCHEMA, as_kept, setting_of
+from sojourn.store.find import read
+from sojourn.store.listing import own
+from sojourn.store.record import OF_RECORD, left_out_of
+
+FROM = ("study", "machine", "record")
+_BESIDE = [index.AT, index.BYTES, index.CHANGED]
+_SETTING = ("key", "phase", "fraction", "point_rps", "setting")
+LEFT = pa.schema(
+    [
+        *(pa.field(name, pa.string()) for name in (*FROM, "service", "state")),
+        pa.field("levels", SCHEMA.field("setting").type),
+        *(pa.field(name, pa.string()) for name in ("reason", "mend")),
+    ]
+)
+USED = pa.schema(
+    [
+        *((name, pa.string()) for name in FROM),
+        ("key", pa.string()),
+        ("service", pa.string()),
+        ("resource", pa.string()),
+        ("unit", pa.string()),
+        ("samples", pa.int64()),
+        ("median", pa.float64()),
+        ("max", pa.float64()),
+        ("capacity", pa.float64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one record gives to the tables: where it comes from, and its rows."""
+
+    home: Mapping[str, str]
+    rows: pa.Table
+    left: pa.Table
+    used: pa.Table
+
+
+OnFault: TypeAlias = Callable[[Path, Fault], None]
+
+
+def parts(
+    results: Path, on_fault: OnFault | None, *, has_resources: bool = False
+) -> Iterator[Part]:
+    """What each record of a folder gives; one that cannot be read is handed to `on_fault`.
+
+    Raises:
+        Fault: a record cannot be read, and there is no `on_fault`.
+    """
+    for path in own(results):
+        try:
+            with files.readable(path, OF_RECORD):
+                yield _part(path, has_resources=has_resources)
+        except Fault as fault:
+            if on_fault is None:
+                raise
+            on_fault(path, fault)
+
+
+def _part(path: Path, *, has_resources: bool) -> Part:
+    """One record, all of it checked: texts of it become part of statements after this."""
+    read(path)  # a newer version is refused, as everywhere
+    table = index.rows(path)
+    for row in table.select(list(_SETTING)).to_pylist():
+        try:
+            setting_of(row)
+        except ValueError as error:
+            raise StoreFault(
+                f"the setting of a point cannot be read: {error}",
+                at=str(path),
+                fix="take the record out of the folder; it was damaged or not written here",
+            ) from None
+    home = dict(zip(FROM, path.parts[-len(FROM) :], strict=True))
+    try:
+        own_columns = table.select([*SCHEMA.names, *_BESIDE])
+        rows = pa.concat_tables([SCHEMA.empty_table(), own_columns], promote_options="default")
+    except pa.ArrowException as error:
+        raise StoreFault(
+            f"its outcomes are not of the lab's form: {error}", at=str(path), fix=OF_RECORD
+        ) from None
+    left = [{**home, **one.table, "levels": as_kept(one.levels)} for one in left_out_of(path)]
+    used = list(_used(path, table, home)) if has_resources else []
+    return Part(
+        home=home,
+        rows=rows,
+        left=pa.Table.from_pylist(left, schema=LEFT),
+        used=pa.Table.from_pylist(used, schema=USED),
+    )
+
+
+def _used(path: Path, table: pa.Table, home: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """A row for each resource of each point: median and most of the samples of its measured part.
+
+    Raises:
+        StoreFault: a file is damaged, or of a newer version.
+    """
+    for row in table.select(["key", "service", index.AT]).to_pylist():
+        samples = resources.read(path / index.POINTS / row[index.AT])
+        if samples is None:
+            continue
+        for name, values in zip(samples.names, samples.values, strict=True):
+            told = values[~np.isnan(values)]
+            if len(told):
+                yield {
+                    **home,
+                    "key": row["key"],
+                    "service": row["service"],
+                    "resource": name,
+                    "unit": BY_NAME[name].unit,
+                    "samples": len(told),
+                    "median": float(f"{np.median(told):.6g}"),
+                    "max": float(f"{told.max():.6g}"),
+                    "capacity": samples.capacity.get(name),
+                }
+
+
+def files_of(found: Sequence[Part]) -> pa.Table:
+    """The rows of all records as their files have them, with what says where they come from."""
+    form = pa.schema([*SCHEMA, *(pa.field(name, pa.string()) for name in FROM)])
+    tables = [form.empty_table()]
+    for part in found:
+        table = part.rows
+        for name in FROM:
+            table = table.append_column(name, pa.repeat(pa.scalar(part.home[name]), len(table)))
+        tables.append(table.drop_columns(_BESIDE))
+    return pa.concat_tables(tables, promote_options="default")

@@ -1,0 +1,103 @@
+"""The n-th write, fsync, open or rename fails, for every n of a small study: what remains is true.
+
+The machine is simulated, the files are real. `pytest -s` prints a table of what became of each.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.errors import Exit
+
+pytestmark = pytest.mark.e2e
+
+HERE = Path(__file__).parent
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+LENGTH = 3 * 8 + 4096
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if COMPILER is None:
+        pytest.skip("needs a C compiler")
+    made = tmp_path_factory.mktemp("shim") / "faults.so"
+    words = [COMPILER, "-shared", "-fPIC", "-O1", "-o", str(made), str(HERE / "faults.c"), "-ldl"]
+    subprocess.run(words, check=True)
+    return made
+
+
+def lines(shim: Path, folder: Path, error: int, every: int) -> list[dict[str, Any]]:
+    """What became of each n; the first is without a fault."""
+    shared = folder / "shared"
+    shared.write_bytes(bytes(LENGTH))
+    env = {
+        **os.environ, "LD_PRELOAD": str(shim), "FAULT_FILE": str(shared),
+        "FAULT_BELOW": str(folder / "results"), "PYTHONPATH": os.pathsep.join(sys.path),
+        "SOJOURN_STATE": str(folder / "state"), "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+    words = [sys.executable, str(HERE / "faults.py"), "simulated", str(folder), str(error)]
+    done = subprocess.run(
+        [*words, str(every)], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def whole(points: dict[str, Any]) -> set[str]:
+    """The points that were measured, whichever try it was."""
+    return {key.partition("~")[0] for key, (_, requests, _) in points.items() if requests}
+
+
+def agrees(found: dict[str, Any], sound: dict[str, Any], what: str) -> None:
+    """A point is as it would have been, or unknown without a number, or a later try."""
+    for key, outcome in found.items():
+        is_failed = outcome == ["unknown", 0, None]
+        assert is_failed or "~" in key or outcome == sound[key], f"{what}\n{key}: {outcome}"
+
+
+@pytest.mark.parametrize(
+    ("error", "every"), [(errno.ENOSPC, 1), (errno.EIO, 3)], ids=["full disk", "broken disk"]
+)
+def test_whatever_call_fails_nothing_is_told_that_is_not_so_and_it_goes_on(
+    shim: Path, tmp_path: Path, error: int, every: int
+) -> None:
+    sound, *each = lines(shim, tmp_path, error, every)
+    assert sound["code"] in {Exit.OK, Exit.VIOLATED}
+    assert sound["calls"] > 20
+    assert sound["left"]["parts"] == []
+    table: Counter[tuple[str, int]] = Counter()
+    for one in each:
+        what = f"n = {one['n']}: {one['call']}: {one['err']}"
+        table[one["call"].partition(" ")[0], one["code"]] += 1
+        assert one["call"], "the call was not reached"
+        assert one["code"] in {sound["code"], Exit.FAILED, Exit.UNKNOWN}, what
+        assert "unforeseen" not in one["err"], what
+        assert "Traceback" not in one["err"], what
+        if one["code"] == Exit.FAILED:
+            assert "fix:" in one["err"], what
+        kept = one["left"]
+        assert kept["parts"] == [], what
+        agrees(kept["points"], sound["left"]["points"], what)
+        if one["code"] == sound["code"]:
+            assert whole(kept["points"]) >= whole(sound["left"]["points"]), what
+            assert kept["complete"][-1:] == [True], what
+        assert one["again"] == sound["code"], f"{what}\n{one['again_err']}"
+        agrees(one["then"]["points"], sound["left"]["points"], what)
+        assert whole(one["then"]["points"]) >= whole(sound["left"]["points"]), what
+        assert True in one["then"]["complete"], what
+        assert one["then"]["page"], what
+        assert one["then"]["parts"] == [], what
+    told = [f"errno {errno.errorcode[error]}, {sound['calls']} calls, each {every}.:"]
+    told += [f"  {call:<10} exit {code}: {n}" for (call, code), n in sorted(table.items())]
+    sys.stdout.write("\n".join(["", *told, ""]))
+    assert any(code == Exit.FAILED for _, code in table), "nothing failed: the faults do not reach"
