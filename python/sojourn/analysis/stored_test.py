@@ -14,7 +14,7 @@ from hdrh.histogram import HdrHistogram
 from sojourn import samples, store
 from sojourn.analysis import stored
 from sojourn.analysis.findings import Findings
-from sojourn.analysis.stored import _lateness, _measured, given
+from sojourn.analysis.stored import _measured, given
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, study_of
 from sojourn.plan.next import next_point
@@ -101,14 +101,6 @@ def test_a_point_that_failed_may_have_left_anything(tmp_path: Path) -> None:
     (kept.folder_of(last) / "load.json").write_text("{")
     failed = replace(last, requests=0, reasons=("the server died",))
     assert _measured(kept.folder_of(last), failed).sojourn.n == 0
-
-
-def test_how_late_replies_were_picked_up_is_kept_for_each_quantile_that_is_known() -> None:
-    known = {"mean": 1.0, "p50": 2, "p90": 3, "p95": 4, "p99": 5, "p999": None}
-    lag = SimpleNamespace(**known)
-    late = SimpleNamespace(lateness_ns=7, pick_up_ns=lag)
-    assert _lateness(late) == {None: 1.0, 0.5: 2, 0.9: 3, 0.95: 4, 0.99: 5}  # type: ignore[arg-type]
-    assert _lateness(SimpleNamespace(lateness_ns=None, pick_up_ns=lag)) == {}  # type: ignore[arg-type]
 
 
 def outcome(phase: Phase = Phase.SWEEP, requests: int = 100) -> Outcome:

@@ -128,6 +128,12 @@ def test_late_sends_add_at_most_the_latest_send_and_the_longest_poll_gap(tmp_pat
     (tmp_path / "load.json").write_text(json.dumps(late), encoding="utf-8")
     result = samples.load_result(tmp_path / "load.json")
     assert lateness.added_ns(result) == {None: 3.05e5, 1.0: 3.05e5}
+    bounded = {**late, "lateness_ns": 1.0, "pick_up_ns": made.span([1e4] * 99 + [3e5])}
+    (tmp_path / "load.json").write_text(json.dumps(bounded), encoding="utf-8")
+    known = lateness.added_ns(samples.load_result(tmp_path / "load.json"))
+    assert known is not None
+    assert known[0.5] == pytest.approx(1e4, rel=1e-2), "the lag of each quantile by itself"
+    assert known[0.999] == pytest.approx(3e5, rel=1e-2)
 
 
 @pytest.mark.parametrize(
