@@ -29,9 +29,8 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         into.mkdir(parents=True)
         (into / "file").write_text("kept")
 
-    def offered(deb: Deb, at: Path) -> Offer:
-        del at
-        return Offer(deb=deb, bytes=49_146_196, sha256="", options=())
+    def offered(deb: Deb) -> Offer:
+        return Offer(deb=deb, bytes=49_146_196, kind="", sum="", options=())
 
     thing = Part(
         name="thing", about="a thing", version="7", debs=(Deb(package="web"),), make=make,

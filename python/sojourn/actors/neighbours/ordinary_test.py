@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ SELF = ("/bin/sh", "-c", "cat /proc/self/status; pwd")
 
 
 def test_it_has_no_right_left_and_is_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ordinary.sys, "prefix", "/usr")
-    monkeypatch.setattr(ordinary.sys, "executable", "/bin/sh")  # the lab's may be closed to others
+    monkeypatch.setattr(sys, "prefix", "/usr")
+    monkeypatch.setattr(sys, "executable", "/bin/sh")  # the lab's may be closed to others
     words = given_up(SELF, [Path("/bin/sh")])
     if words == SELF:
         pytest.skip("needs root, and the right to change users")
@@ -35,8 +36,8 @@ def test_what_only_root_can_reach_is_run_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(users, "beside_user", lambda: User("uid-61185", 61_185, 61_185))
-    monkeypatch.setattr(ordinary.sys, "prefix", "/usr")
-    monkeypatch.setattr(ordinary.sys, "executable", "/bin/sh")
+    monkeypatch.setattr(sys, "prefix", "/usr")
+    monkeypatch.setattr(sys, "executable", "/bin/sh")
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     (closed / "program").touch(mode=0o755)
