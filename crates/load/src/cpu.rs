@@ -3,54 +3,31 @@
 use std::mem;
 
 use sojourn_base::Fault;
+use sojourn_base::cpus::{CPUS_MAX, CpuSet};
 
 /// Whether this process may run on `cpu`.
 pub fn may_run_on(cpu: usize) -> bool {
-    // SAFETY: a zeroed cpu_set_t is an empty set, and the kernel fills at most its size.
-    let allowed = unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        if libc::sched_getaffinity(0, mem::size_of_val(&set), &raw mut set) != 0 {
-            return true; // cannot be known: pinning will tell
-        }
-        set
-    };
-    // SAFETY: the set is valid; the caller's number is below its size.
-    cpu < libc::CPU_SETSIZE as usize && unsafe { libc::CPU_ISSET(cpu, &allowed) }
+    // Where it cannot be known, pinning will tell.
+    cpu < CPUS_MAX && CpuSet::of(0).is_none_or(|allowed| allowed.has(cpu))
 }
 
 /// Pins the calling thread to `cpu`.
 pub fn pin(cpu: usize) -> Result<(), Fault> {
-    // SAFETY: a zeroed cpu_set_t is an empty set; `cpu` was checked by `may_run_on`.
-    let failed = unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) != 0
-    };
-    if failed {
-        return Err(Fault::failed(
-            format!("cannot pin a thread to CPU {cpu}: {}", std::io::Error::last_os_error()),
+    CpuSet::new(&[cpu]).take().map_err(|error| {
+        Fault::failed(
+            format!("cannot pin a thread to CPU {cpu}: {error}"),
             "cpus",
             "choose CPUs that `taskset -cp $$` lists",
-        ));
-    }
-    Ok(())
+        )
+    })
 }
 
 /// Keeps the calling thread off `cpus`, if it may run on any other; where that cannot be had it stays.
 pub fn keep_off(cpus: &[usize]) {
-    // SAFETY: a zeroed cpu_set_t is an empty set, the kernel fills at most its size, and the numbers
-    // are below its size (see `list`). Failure changes nothing.
-    unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        if libc::sched_getaffinity(0, mem::size_of_val(&set), &raw mut set) != 0 {
-            return;
-        }
-        for &cpu in cpus {
-            libc::CPU_CLR(cpu, &mut set);
-        }
-        if libc::CPU_COUNT(&set) > 0 {
-            libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set);
-        }
+    if let Some(left) = CpuSet::of(0).map(|allowed| allowed.without(cpus))
+        && !left.is_empty()
+    {
+        let _ = left.take(); // it stays where it was
     }
 }
 
@@ -117,7 +94,7 @@ pub fn list(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let first: usize = first.trim().parse().map_err(|_| wrong())?;
         let last: usize = last.trim().parse().map_err(|_| wrong())?;
-        if first > last || last >= libc::CPU_SETSIZE as usize {
+        if first > last || last >= CPUS_MAX {
             return Err(wrong());
         }
         cpus.extend(first..=last);

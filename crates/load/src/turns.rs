@@ -6,10 +6,11 @@
 //! has the turn does what is due, for some microseconds at most, gives the turn to the next in the ring and
 //! sleeps until it comes back (`futex(2)`). One of them is ready to run at any time, as if a single client spun there.
 //!
-//! One that ends leaves the ring. Of one that was killed or stopped the turn is taken after [`LOST_NS`].
+//! One that ends leaves the ring. Of one that was killed or stopped the turn is taken after [`LOST_NS`]. Where
+//! the file is cut short, each goes on as if it were alone ([`lost`]).
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU32;
@@ -20,8 +21,12 @@ use sojourn_base::clock::{Clock, Monotonic};
 
 use crate::cpu;
 
+mod lost;
+
 /// Rings in a file, one for each CPU.
-const RINGS: usize = libc::CPU_SETSIZE as usize;
+const RINGS: usize = sojourn_base::cpus::CPUS_MAX;
+/// Length of the file.
+const BYTES: usize = RINGS * size_of::<Ring>();
 /// Members that a ring has room for.
 const SEATS: u32 = 32;
 /// How long who has more to do keeps the turn, ns: who waits for it sends late by so much, and each time it
@@ -44,6 +49,7 @@ struct Ring {
 pub struct Turns {
     ring: NonNull<Ring>,
     base: NonNull<libc::c_void>,
+    guard: Option<lost::Guard>,
     seat: Option<u32>,
     /// When the turn came.
     since_ns: u64,
@@ -59,15 +65,12 @@ impl Turns {
             let what = format!("cannot share turns by {}: {error}", path.display());
             Fault::failed(what, "turns", "name a file in a folder that can be written")
         };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.custom_flags(libc::O_NOFOLLOW).open(path);
-        let file = file.map_err(cannot)?;
-        file.set_len((RINGS * size_of::<Ring>()) as u64).map_err(cannot)?;
+        let file = open(path).map_err(cannot)?;
         let base = map(&file).map_err(cannot)?;
+        let guard = Some(lost::Guard::new(base.as_ptr(), BYTES));
         // SAFETY: the mapping holds `RINGS` rings, zeroed or in use, and the index is below that.
         let ring = unsafe { base.cast::<Ring>().add(cpu % RINGS) };
-        Ok(Self { ring, base, seat: None, since_ns: 0, lost_ns: LOST_NS })
+        Ok(Self { ring, base, guard, seat: None, since_ns: 0, lost_ns: LOST_NS })
     }
 
     /// Takes a seat and waits for the turn. Where all seats are taken the kernel orders this one.
@@ -184,14 +187,29 @@ impl Turns {
 impl Drop for Turns {
     fn drop(&mut self) {
         self.leave();
+        self.guard = None; // first: what is mapped there next is not ours to replace
         // SAFETY: as mapped in `map`; nothing points into it any more.
-        unsafe { libc::munmap(self.base.as_ptr(), RINGS * size_of::<Ring>()) };
+        unsafe { libc::munmap(self.base.as_ptr(), BYTES) };
     }
+}
+
+/// Opens a file of rings, or makes one. No link is followed, and no other file is grown or written into.
+fn open(path: &Path) -> Result<File, std::io::Error> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let found = file.metadata()?;
+    let is_ours = found.is_file() && found.nlink() == 1 && [0, BYTES as u64].contains(&found.len());
+    if !is_ours {
+        return Err(std::io::Error::other("there is something else"));
+    }
+    file.set_len(BYTES as u64)?;
+    Ok(file)
 }
 
 fn map(file: &File) -> Result<NonNull<libc::c_void>, std::io::Error> {
     use std::os::fd::AsRawFd;
-    let (length, rights) = (RINGS * size_of::<Ring>(), libc::PROT_READ | libc::PROT_WRITE);
+    let (length, rights) = (BYTES, libc::PROT_READ | libc::PROT_WRITE);
     // SAFETY: a new mapping of an open file of that length.
     let base = unsafe {
         libc::mmap(ptr::null_mut(), length, rights, libc::MAP_SHARED, file.as_raw_fd(), 0)
@@ -300,5 +318,39 @@ mod tests {
         second.leave();
         lost.pass(false);
         assert_eq!(lost.ring().members.load(Acquire), 0b01, "it is in the ring again");
+    }
+
+    #[test]
+    fn one_whose_file_is_cut_short_goes_on_alone() {
+        let place = Place::of("cut");
+        let mut one = Turns::open(&place.0, 3).unwrap();
+        one.enter();
+        let other = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let mut other = Turns::open(&place.0, 3).unwrap();
+                other.enter(); // waits for its turn, and finds the file gone meanwhile
+                (0..3).for_each(|_| other.pass(false));
+                other.ring().members.load(Acquire)
+            });
+            while one.ring().members.load(Acquire) != 0b11 {
+                std::thread::yield_now();
+            }
+            File::options().write(true).open(&place.0).unwrap().set_len(0).unwrap();
+            other.join().unwrap()
+        });
+        (0..3).for_each(|_| one.pass(false));
+        assert_eq!(one.ring().members.load(Acquire), 1, "nobody else is in its ring");
+        assert_eq!(other, 1 << 1, "nor in that of the other");
+    }
+
+    #[test]
+    fn no_other_file_is_taken_for_one_of_rings() {
+        let (place, link) = (Place::of("other"), Place::of("link"));
+        std::fs::write(&place.0, "mine").unwrap();
+        std::os::unix::fs::symlink("/dev/null", &link.0).unwrap();
+        for path in [&place.0, &link.0, Path::new("/dev/null")] {
+            assert_eq!(Turns::open(path, 0).unwrap_err().at, "turns");
+        }
+        assert_eq!(std::fs::read(&place.0).unwrap(), b"mine");
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::mem;
 use std::os::unix::fs::FileExt;
+
+use sojourn_base::cpus::CpuSet;
 
 use super::FOLLOWED_MAX;
 use super::ledger::Reading;
@@ -75,16 +76,7 @@ fn parent(pid: u32) -> Option<u32> {
 }
 
 fn may_run(tid: u32, cpu: usize) -> bool {
-    // SAFETY: a zeroed cpu_set_t is an empty set, and the kernel fills at most its size.
-    let allowed = unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        if libc::sched_getaffinity(tid as libc::pid_t, mem::size_of_val(&set), &raw mut set) != 0 {
-            return false; // it has ended
-        }
-        set
-    };
-    // SAFETY: the set is valid; the number is checked to be below its size.
-    cpu < libc::CPU_SETSIZE as usize && unsafe { libc::CPU_ISSET(cpu, &allowed) }
+    CpuSet::of(tid as i32).is_some_and(|allowed| allowed.has(cpu)) // else it has ended
 }
 
 /// Reads the threads that are followed; at a look all of them, and follows those that were busy

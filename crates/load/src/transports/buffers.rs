@@ -74,7 +74,7 @@ impl Buffers {
     #[inline]
     pub(super) fn give_back(&mut self, buffer: u16) {
         let slot = usize::from(self.tail & (self.count - 1));
-        let start = self.bytes[usize::from(buffer) * self.size..].as_ptr();
+        let start = self.bytes[usize::from(buffer) * self.size..].as_mut_ptr();
         // SAFETY: `slot` is below `count`, for which there is room; the kernel does not read this
         // entry before the tail that covers it is published.
         let entry = unsafe { &mut *self.entries.start.as_ptr().add(slot) };

@@ -14,6 +14,9 @@ use io_uring::{IoUring, squeue};
 
 use super::Patience;
 
+/// How often the kernel may take nothing before a submission is given up; one entry makes room else.
+const REFUSED_MAX: u32 = 1000;
+
 pub(super) struct Ring {
     /// The ring itself.
     pub uring: IoUring,
@@ -47,17 +50,25 @@ impl Ring {
         self.queued > 0
     }
 
-    /// Queues a submission; hands over what is queued where there is no room.
+    /// Queues a submission; hands over what is queued where there is no room. False: the kernel takes
+    /// nothing any more, as where its completions have overflowed and are not read meanwhile.
     ///
     /// # Safety
     /// What the entry points to must stay where it is until its completion has come.
     #[inline]
-    pub(super) unsafe fn queue(&mut self, entry: &squeue::Entry) {
+    #[must_use]
+    pub(super) unsafe fn queue(&mut self, entry: &squeue::Entry) -> bool {
+        let mut refused = 0;
         // SAFETY: as above.
         while unsafe { self.uring.submission().push(entry) }.is_err() {
+            if refused == REFUSED_MAX {
+                return false;
+            }
+            refused += 1;
             self.enter();
         }
         self.queued += 1;
+        true
     }
 
     /// Enters the kernel: hands over what is queued, does deferred work.

@@ -114,7 +114,9 @@ impl Uring {
         let data = self.user_data(RECEIVE, connection);
         let entry = opcode::RecvMulti::new(Fixed(connection), GROUP).build().user_data(data);
         // SAFETY: it points to nothing.
-        unsafe { self.ring.queue(&entry) };
+        if !unsafe { self.ring.queue(&entry) } {
+            self.breaks(connection);
+        }
     }
 
     /// Queues a send of `piece`, which stays where it is until it was sent.
@@ -130,7 +132,9 @@ impl Uring {
             .user_data(data);
         // SAFETY: the bytes are owned by the connection's outbox, which does not move or reuse them
         // before they were sent.
-        unsafe { self.ring.queue(&entry) };
+        if !unsafe { self.ring.queue(&entry) } {
+            self.breaks(connection);
+        }
     }
 
     fn user_data(&self, what: u64, connection: u32) -> u64 {
@@ -161,11 +165,15 @@ impl Uring {
                 }
             }
             Err(_) if self.ends.datagrams => {} // lost, as it would be in any queue
-            Err(_) => {
-                if !self.broken.contains(&connection) {
-                    self.broken.push(connection);
-                }
-            }
+            Err(_) => self.breaks(connection),
+        }
+    }
+
+    /// Notes a connection that can send no more, to be told of by the next poll.
+    #[cold]
+    fn breaks(&mut self, connection: u32) {
+        if !self.broken.contains(&connection) {
+            self.broken.push(connection);
         }
     }
 
