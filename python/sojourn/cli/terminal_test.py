@@ -183,3 +183,18 @@ def test_the_name_of_a_process_is_shown_as_letters_in_one_line(called: tuple[int
     assert mine, "it used a CPU"
     assert CONTROLS.search(mine[0].text) is None
     assert "\n" not in mine[0].text
+
+
+def test_a_fault_that_is_at_no_key_of_the_study_is_told_by_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A secret in a study is refused before anything is started, and not repeated."""
+    study = tmp_path / "own.toml"
+    study.write_text(
+        'name = "own"\nquestion = "?"\n[[services]]\nkind = "command"\nmeasure = ["sweep"]\n'
+        'params.argv = "sh {port}"\nparams.environment = "API_KEY=hunter2"\n'
+    )
+    assert main(["check", str(study)]) == Exit.USAGE
+    seen = capsys.readouterr()
+    assert "API_KEY looks like a secret" in seen.err
+    assert "hunter2" not in seen.out + seen.err

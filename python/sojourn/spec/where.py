@@ -45,9 +45,10 @@ def line_by_label(text: str, dotted: str, labels: Sequence[str]) -> int | None:
     lines = {_flat(known): number for known, number in _lines(text).items()}
     if factor := lines.get(_flat(("factors", dotted))):
         return factor
-    table, label, *rest = dotted.split(".")
-    if table != "services" or label not in labels or not rest:
-        return None
+    table, *more = dotted.split(".")
+    if table != "services" or len(more) < 2 or more[0] not in labels:
+        return None  # such as "service command, environment"
+    label, *rest = more
     path: Key = (table, labels.index(label), *rest)
     while len(path) > 2:  # the whole service is not where one of its keys is missing
         if line := lines.get(_flat(path)):
