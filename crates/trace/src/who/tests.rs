@@ -49,6 +49,15 @@ fn whoever_ran_long_comes_before_whoever_ran_much() {
 }
 
 #[test]
+fn the_name_of_a_task_is_letters_in_one_line() {
+    let evil = task("\x1b]0;OWN\x07\n\u{202e}", 10, 40_000_000, (8, 39_000_000));
+    let result = result("6.18".into(), Seen { tasks: vec![evil], ..seen() });
+    let page = text::page(&result);
+    assert!(!page.contains(|c: char| c == '\u{202e}' || (c.is_control() && c != '\n')), "{page:?}");
+    assert_eq!(page.matches("\\x1b]0;OWN\\x07\\x0a\\u202e").count(), 2, "{page}");
+}
+
+#[test]
 fn nobody_is_a_sentence_too() {
     let result = result("6.18".into(), Seen { tasks: vec![], ..seen() });
     assert!(
