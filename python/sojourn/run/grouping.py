@@ -24,6 +24,7 @@ from sojourn.host.tree import Tree, as_int
 from sojourn.knobs import Asked, Turned, groups
 from sojourn.knobs.grouped import USER
 from sojourn.knobs.groups import Group
+from sojourn.places.foreign import Foreign
 from sojourn.places.ledger import Book
 from sojourn.places.process import Process
 from sojourn.run.live import RunningService
@@ -89,7 +90,10 @@ def facts(live: RunningService) -> dict[str, Any]:
     """How a service is grouped now, as `service.json` has it."""
     pid = live.process.pid if live.process else None
     found = grouping.read(Tree(), pid).as_json() if pid else {}
-    return {"asked": live.groups, **found, "refused": live.ungrouped}
+    why = live.ungrouped
+    if isinstance(live.process, Foreign) and live.groups != SESSION:
+        why = "it runs already, and stays where it is"
+    return {"asked": live.groups, **found, "refused": why}
 
 
 def said(grouped: Mapping[str, Any]) -> str:
