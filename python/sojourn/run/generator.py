@@ -87,7 +87,7 @@ class Watcher:
         return ()
 
     def started(self, nth: int, generator: Process) -> None:
-        """That generator has started."""
+        """A generator of that load has started; its first process opened its session."""
 
     def second(self, line: Mapping[str, Any]) -> None:
         """A line of progress, every `every_s` and at the end; raises if the run cannot go on."""

@@ -126,7 +126,7 @@ class Companions:
     """Clients and neighbours of one scene, and how each was grouped."""
 
     def __init__(self, how: str, book: Book, *, tree: Tree | None = None) -> None:
-        """Nobody is there yet."""
+        """No client or neighbour is there yet."""
         self._how = how
         self._book = book
         self._tree = tree or Tree()
