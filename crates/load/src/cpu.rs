@@ -11,13 +11,23 @@ pub fn may_run_on(cpu: usize) -> bool {
     cpu < CPUS_MAX && CpuSet::of(0).is_none_or(|allowed| allowed.has(cpu))
 }
 
+/// Whether this process is given `cpu` when it asks for it: `taskset` and `isolcpus` keep it from none,
+/// a cpuset does. Asked in a thread, with which it ends.
+pub fn may_be_had(cpu: usize) -> bool {
+    if may_run_on(cpu) {
+        return true;
+    }
+    let asked = std::thread::Builder::new().spawn(move || pin(cpu).is_ok());
+    asked.is_ok_and(|thread| thread.join().unwrap_or(false))
+}
+
 /// Pins the calling thread to `cpu`.
 pub fn pin(cpu: usize) -> Result<(), Fault> {
     CpuSet::new(&[cpu]).take().map_err(|error| {
         Fault::failed(
             format!("cannot pin a thread to CPU {cpu}: {error}"),
             "cpus",
-            "choose CPUs that `taskset -cp $$` lists",
+            "choose CPUs that are online and that the cpuset allows (`cpuset.cpus.effective`)",
         )
     })
 }
@@ -73,11 +83,11 @@ pub fn give_way() {
 /// The CPUs of `1` or `1,3-5`; refuses those that this process may not use. `key` names the list.
 pub fn usable(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
     let cpus = list(key, text)?;
-    if let Some(cpu) = cpus.iter().find(|&&cpu| !may_run_on(cpu)) {
+    if let Some(cpu) = cpus.iter().find(|&&cpu| !may_be_had(cpu)) {
         return Err(Fault::usage(
             format!("this process may not run on CPU {cpu}"),
             key,
-            "choose CPUs that exist and that taskset or a cpuset allows (see `taskset -cp $$`)",
+            "choose CPUs that are online and that the cpuset allows (`cpuset.cpus.effective`)",
         ));
     }
     Ok(cpus)

@@ -1,12 +1,13 @@
 //! What this machine has: caches, free memory, room on a disk; and the footprints that follow.
 
+use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sojourn_base::Fault;
 
-/// Where the kernel describes the caches of the first CPU.
-pub const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
+/// Where the kernel describes the caches of each CPU.
+const CPUS: &str = "/sys/devices/system/cpu";
 /// Nobody takes a larger part of a last-level cache by himself: a virtual machine may read the
 /// host's whole cache, 260 MB, of which it owns a share that it cannot know.
 pub const LLC_BYTES_MAX: u64 = 64 << 20;
@@ -62,13 +63,63 @@ fn kernel_size(text: &str) -> Option<u64> {
     text[..text.len() - 1].parse::<u64>().ok().map(|n| n * scale)
 }
 
+/// Where the kernel describes the caches of the CPU that the caller runs on: CPUs may be unlike.
+fn own_caches() -> PathBuf {
+    // SAFETY: it takes nothing and touches no memory; below zero it has failed.
+    let cpu = unsafe { libc::sched_getcpu() }.max(0);
+    Path::new(CPUS).join(format!("cpu{cpu}/cache"))
+}
+
+/// How much an antagonist on a cache touches, and why that much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    /// Bytes.
+    pub bytes: u64,
+    why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    Asked,
+    Told,
+    Capped(u64),
+    Assumed,
+}
+
+impl Footprint {
+    /// As asked, or the cache's size as `told`, capped; `usual` where the kernel does not tell.
+    fn of(asked: Option<u64>, told: Option<u64>, usual: u64, most: u64) -> Self {
+        match (asked, told) {
+            (Some(bytes), _) => Self { bytes, why: Why::Asked },
+            (None, Some(size)) if size > most => Self { bytes: most, why: Why::Capped(size) },
+            (None, Some(bytes)) => Self { bytes, why: Why::Told },
+            (None, None) => Self { bytes: usual.min(most), why: Why::Assumed },
+        }
+    }
+}
+
+impl fmt::Display for Footprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "footprint {} KiB", self.bytes >> 10)?;
+        match self.why {
+            Why::Asked | Why::Told => Ok(()),
+            Why::Capped(size) => write!(f, " of a cache of {} KiB", size >> 10),
+            Why::Assumed => {
+                write!(f, ", assumed: the kernel tells no size of this cache; give size")
+            }
+        }
+    }
+}
+
 /// The footprint of an antagonist on a cache: as asked, or the cache's size, capped.
-pub fn footprint(asked: Option<u64>, cache: Cache, usual: u64) -> Result<u64, Fault> {
-    let size = asked.unwrap_or_else(|| {
-        let told = cache_bytes(Path::new(CACHES), cache).unwrap_or(usual);
-        if cache == Cache::Last { told.min(LLC_BYTES_MAX).min(available_bytes() / 4) } else { told }
-    });
-    fits(size)
+pub fn footprint(asked: Option<u64>, cache: Cache, usual: u64) -> Result<Footprint, Fault> {
+    let most = match cache {
+        Cache::Last => LLC_BYTES_MAX.min(available_bytes() / 4),
+        _ => u64::MAX,
+    };
+    let found = Footprint::of(asked, cache_bytes(&own_caches(), cache), usual, most);
+    fits(found.bytes)?;
+    Ok(found)
 }
 
 /// `size`, if half of the available memory takes it.
@@ -144,6 +195,20 @@ mod tests {
         let fault = fits(u64::MAX >> 1).unwrap_err();
         assert!(fault.what.contains("available") && fault.exit == 2, "{fault}");
         assert_eq!(available_in("MemFree: 1 kB\nMemAvailable:   8 kB\n"), Some(8192));
-        assert!(footprint(None, Cache::Last, 1 << 20).unwrap() <= LLC_BYTES_MAX);
+        assert!(footprint(None, Cache::Last, 1 << 20).unwrap().bytes <= LLC_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_size_that_is_only_assumed_says_so() {
+        let text = |asked, told, most| Footprint::of(asked, told, 16 << 20, most).to_string();
+        assert_eq!(text(Some(1 << 20), None, u64::MAX), "footprint 1024 KiB");
+        assert_eq!(text(None, Some(32 << 10), u64::MAX), "footprint 32 KiB");
+        assert_eq!(
+            text(None, Some(260 << 20), 64 << 20),
+            "footprint 65536 KiB of a cache of 266240 KiB"
+        );
+        let assumed = text(None, None, u64::MAX);
+        assert!(assumed.starts_with("footprint 16384 KiB, assumed"), "{assumed}");
+        assert_eq!(Footprint::of(None, None, 16 << 20, 1 << 20).bytes, 1 << 20);
     }
 }

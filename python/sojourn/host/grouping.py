@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sojourn.host.tree import Tree
+from sojourn.host.tree import Tree, as_int
 
 ENABLED = "/proc/sys/kernel/sched_autogroup_enabled"
 BY_GROUP, BY_SESSION, BY_NOTHING = "control group", "session", "nothing"
@@ -48,16 +48,20 @@ class Grouping:
 def read(tree: Tree, pid: int | None = None) -> Grouping:
     """Read how a process is grouped; None: this one."""
     at = f"/proc/{pid or 'self'}"
-    group = _group(tree.text(f"{at}/cgroup") or "")
-    auto = (tree.text(f"{at}/autogroup") or "").lstrip("/")
-    is_on = tree.text(ENABLED) == "1" and bool(auto)
     fields = (tree.text(f"{at}/stat") or "").rpartition(")")[2].split()
-    session = fields[SESSION] if len(fields) > SESSION else ""
+    session = as_int(fields[SESSION]) if len(fields) > SESSION else None
+    return of(tree, tree.text(f"{at}/cgroup") or "", tree.text(f"{at}/autogroup") or "", session)
+
+
+def of(tree: Tree, cgroup: str, autogroup: str, session: int | None) -> Grouping:
+    """How a process is grouped, by its own /proc/PID/cgroup and /proc/PID/autogroup."""
+    group, auto = _group(cgroup), autogroup.strip().lstrip("/")
+    is_on = tree.text(ENABLED) == "1" and bool(auto)
     return Grouping(
         by=BY_GROUP if group not in {"/", ""} else BY_SESSION if is_on else BY_NOTHING,
         cgroup=group,
         autogroup=auto,
-        session=int(session) if session.isascii() and session.isdigit() else None,
+        session=session,
     )
 
 

@@ -136,16 +136,27 @@ def lacking(asked: Asked, controller: str) -> Lack | None:
     )
 
 
-def join(
-    on: Turned, controller: str, user: str, *, prepare: Callable[[Group], None] | None = None
+def join(on: Turned, controller: str, user: str) -> Group:
+    """Make the service's group, if it has none yet, and move all of it in; as `hold`."""
+    held = hold(on, controller, user)
+    try:
+        move_in(held, on.leader)
+    except OSError:
+        leave(on, held, user)
+        raise
+    return held
+
+
+def hold(
+    on: Turned, controller: str, user: str, prepare: Callable[[Group], None] | None = None
 ) -> Group:
-    """Make the service's group, if it has none yet, and move all of it in.
+    """Make a service's group, if it has none yet; nothing is moved.
 
     Args:
-        on: what is moved.
+        on: whose group it is; below that of its leader, where the hierarchy wants that.
         controller: such as "cpu".
         user: the knob that holds it from now on.
-        prepare: sets the group up before anything is moved in, where it is made here.
+        prepare: sets up a group that is made here.
 
     Raises:
         OSError: the kernel refuses; nothing is left of it.
@@ -164,7 +175,6 @@ def join(
     try:
         if prepare and is_new:
             prepare(held)
-        move_in(held, on.leader)
     except OSError:
         leave(on, held, user)
         raise

@@ -79,13 +79,19 @@ def signal_name(number: int) -> str:
 
 
 class Process:
-    """A program that runs under a warden, until it is stopped."""
+    """A program that runs under a warden, until it is stopped.
+
+    Attributes:
+        pid: its first process, which opened its session.
+        grouped: its own /proc/PID/cgroup and /proc/PID/autogroup as it began.
+    """
 
     def __init__(
         self, what: str, warden: subprocess.Popen[bytes], lab: socket.socket, ledger: Ledger
     ) -> None:
         self.what = what
         self.pid = 0
+        self.grouped = ("", "")
         self._warden = warden
         self._socket = lab
         self._heard = b""
@@ -106,6 +112,9 @@ class Process:
                 fix="try it by hand: the command stands in service.json or beside job.json",
             )
         self.pid = int(str(words["pid"]))
+        grouped = words.get("grouped")
+        if isinstance(grouped, list) and len(grouped) == 2:
+            self.grouped = (str(grouped[0]), str(grouped[1]))
         self._start_ticks = int(str(words["start_ticks"]))
         self._entry = self._ledger.started(self.what, self.pid, self._start_ticks)
 

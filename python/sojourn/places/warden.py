@@ -10,10 +10,10 @@ it reaches one process (NGINX's workers would stay) and only the one whose paren
                              └ parent-death signal: if somebody kills the warden
 
 Spoken on the socket, a line each: the lab says what to start; the warden says
-`{"event": "started" | "failed" | "exited", …}`, the lab a signal's number. When the server started
-is the warden's to say: the lab may hear of it when the server has already ended and been reaped.
-The warden signals only what it has not reaped, so a number that was given to another process
-meanwhile is never hit.
+`{"event": "started" | "failed" | "exited", …}`, the lab a signal's number. How the server is
+grouped it reads itself, before it is one. When it started is the warden's to say: the lab may hear
+of it when the server has already ended and been reaped. The warden signals only what it has not
+reaped, so a number that was given to another process meanwhile is never hit.
 
 The warden is started for a moment of a server's life, and costs nothing while it waits in `select`.
 """
@@ -57,11 +57,11 @@ def main(fd: int) -> None:
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    pid, error = start(spec)
+    pid, error, grouped = start(spec)
     if error:
         say(lab, event="failed", error=error)
         return
-    say(lab, event="started", pid=pid, start_ticks=start_ticks(pid))
+    say(lab, event="started", pid=pid, start_ticks=start_ticks(pid), grouped=grouped)
     watch(lab, wake_r, pid)
     # The leader is dead but not reaped: its number, and so its group's, cannot be given away yet.
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -90,8 +90,8 @@ def asked(lab: socket.socket) -> dict[str, Any] | None:
     return spec
 
 
-def start(spec: dict[str, Any]) -> tuple[int, str]:
-    """Fork and exec; return the process and, if it could not be started, why."""
+def start(spec: dict[str, Any]) -> tuple[int, str, list[str]]:
+    """Fork and exec; return the process, why it could not be started, and how it is grouped."""
     told_r, told_w = os.pipe2(os.O_CLOEXEC)
     warden = os.getpid()
     pid = os.fork()
@@ -99,10 +99,10 @@ def start(spec: dict[str, Any]) -> tuple[int, str]:
         become(spec, warden, told_w)
     os.close(told_w)
     with os.fdopen(told_r, encoding="utf-8") as told:
-        error = told.read()  # empty: the pipe closed on exec
+        grouped, _, error = told.read().rpartition("\n")  # no error: the pipe closed on exec
     if error:
         os.waitpid(pid, 0)
-    return pid, error
+    return pid, error, json.loads(grouped or "[]")
 
 
 def start_ticks(pid: int) -> int:
@@ -145,6 +145,8 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
         # Python ignores these two, and what is ignored stays ignored over exec.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        # Said before it runs: afterwards it may keep the lab from its CPU until it has ended.
+        os.write(told_w, json.dumps([own("cgroup"), own("autogroup")]).encode() + b"\n")
         step = f"run {spec['argv'][0]}"
         os.execve(spec["argv"][0], spec["argv"], spec["environment"])  # noqa: S606
     except OSError as error:
@@ -183,6 +185,15 @@ def checked(result: int) -> None:
     """OSError where a call of the C library failed."""
     if result != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def own(name: str) -> str:
+    """A file of this process in /proc; "": the kernel has none."""
+    try:
+        with open(f"/proc/self/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return ""
 
 
 def enter_group(folder: str) -> None:

@@ -24,6 +24,7 @@ from sojourn.actors import Role
 from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.errors import Fault, RunFault
 from sojourn.knobs import Offered
+from sojourn.places.process import Process
 from sojourn.plan import Phase, Point, questions
 from sojourn.run import clients, grouping
 from sojourn.run.clients import Load
@@ -66,9 +67,13 @@ class _Watcher(Watcher):
     def every_s(self) -> float:
         return min(self._every_s, self._scene.every_s)
 
-    def started(self, nth: int, pid: int) -> None:
+    def groups(self, nth: int) -> Sequence[Path]:
         del nth
-        self._scene.admit(grouping.CLIENT, pid)
+        return self._scene.groups(grouping.CLIENT)
+
+    def started(self, nth: int, generator: Process) -> None:
+        del nth
+        self._scene.admit(grouping.CLIENT, generator)
 
     def sources(self) -> list[int]:
         process = self._live.process
@@ -119,8 +124,11 @@ class _All(Watcher):
         for watcher in self._each:
             watcher.look()
 
-    def started(self, nth: int, pid: int) -> None:
-        self._each[nth].started(nth, pid)
+    def groups(self, nth: int) -> Sequence[Path]:
+        return self._each[nth].groups(nth)
+
+    def started(self, nth: int, generator: Process) -> None:
+        self._each[nth].started(nth, generator)
 
     def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
         self._each[0].heard(self._each[nth].label, line)

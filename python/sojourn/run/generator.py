@@ -81,8 +81,13 @@ class Watcher:
     def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
         """What the generators of one of several loads said last, summed up; before `second`."""
 
-    def started(self, nth: int, pid: int) -> None:
-        """A generator of one of several loads has started: the first process of its session."""
+    def groups(self, nth: int) -> Sequence[Path]:
+        """Folders of control groups in which a generator of one of several loads is to start."""
+        del nth
+        return ()
+
+    def started(self, nth: int, generator: Process) -> None:
+        """A generator of that load has started; its first process opened its session."""
 
     def second(self, line: Mapping[str, Any]) -> None:
         """A line of progress, every `every_s` and at the end; raises if the run cannot go on."""
@@ -131,8 +136,10 @@ def together(
     started: list[_Started] = []
     try:
         for nth, (job, files) in enumerate(parts):
-            started.append(_Started(job, files, *_start(job, files, ledger, watcher.every_s)))
-            watcher.started(owners[nth] if owners else nth, started[-1].generator.pid)
+            owner = owners[nth] if owners else nth
+            made = _start(job, files, ledger, watcher.every_s, watcher.groups(owner))
+            started.append(_Started(job, files, *made))
+            watcher.started(owner, made[0])
         _follow(started, watcher, deadline, owners or range(len(parts)))
     finally:
         for one in started:
@@ -144,7 +151,7 @@ def together(
 
 
 def _start(
-    job: Mapping[str, Any], files: Files, ledger: Ledger, every_s: float
+    job: Mapping[str, Any], files: Files, ledger: Ledger, every_s: float, groups: Sequence[Path]
 ) -> tuple[Process, Run]:
     program = programs.find(PROGRAM)
     how = unprivileged.run(job, files.result, program)
@@ -167,6 +174,7 @@ def _start(
             has_stderr_pipe=True,
             is_first=True,
             variables=_secrets(job),
+            groups=groups,
         )
     return started, how
 

@@ -5,13 +5,14 @@
     shared   one control group for all of them
     nested   service and client in one, each neighbour in one of its own
 
-A service is put into its group once, when its life begins; clients and neighbours when they start.
+A service is put into its group once, when its life begins; clients and neighbours start in theirs.
 What is in force is read back of every party and kept with the run. "own" is what a run has where
 nothing else is asked for: if the machine refuses, the run goes on by session and says so.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,9 @@ from sojourn.host.tree import Tree, as_int
 from sojourn.knobs import Asked, Turned, groups
 from sojourn.knobs.grouped import USER
 from sojourn.knobs.groups import Group
+from sojourn.places.foreign import Foreign
 from sojourn.places.ledger import Book
+from sojourn.places.process import Process
 from sojourn.run.live import RunningService
 from sojourn.spec import Study
 
@@ -87,7 +90,10 @@ def facts(live: RunningService) -> dict[str, Any]:
     """How a service is grouped now, as `service.json` has it."""
     pid = live.process.pid if live.process else None
     found = grouping.read(Tree(), pid).as_json() if pid else {}
-    return {"asked": live.groups, **found, "refused": live.ungrouped}
+    why = live.ungrouped
+    if isinstance(live.process, Foreign) and live.groups != SESSION:
+        why = "it runs already, and stays where it is"
+    return {"asked": live.groups, **found, "refused": why}
 
 
 def said(grouped: Mapping[str, Any]) -> str:
@@ -120,48 +126,52 @@ class Companions:
     """Clients and neighbours of one scene, and how each was grouped."""
 
     def __init__(self, how: str, book: Book, *, tree: Tree | None = None) -> None:
-        """Nobody is there yet."""
+        """No client or neighbour is there yet."""
         self._how = how
         self._book = book
         self._tree = tree or Tree()
         self._made: dict[str, tuple[Turned, Group]] = {}
         self._seen: dict[str, dict[str, Any]] = {}
+        self._refused: dict[str, str] = {}
 
-    def admit(self, party: str, leader: int, live: RunningService | None) -> Mapping[str, Any]:
-        """Put a program that has just started, with all that came of it, where it belongs.
+    def place(self, party: str, live: RunningService | None) -> tuple[Path, ...]:
+        """Folders of the groups in which a program is to start; () where it stays with the lab.
 
         Args:
             party: `CLIENT`, or a neighbour's name.
-            leader: first process of its session.
             live: the service that it is beside.
+        """
+        self._refused.pop(party, None)
+        try:
+            group = self._group(party, group_of(live) if live else None)
+        except OSError as error:
+            self._refused[party] = error.strerror or str(error)
+            return ()
+        return (Path(group.folder),) if group else ()
+
+    def admit(self, party: str, started: Process) -> Mapping[str, Any]:
+        """Note how a program is grouped, as it read that itself when it began.
 
         Returns:
             How every party is grouped now, as `host.json` has it.
         """
-        why = ""
-        try:
-            self._put(party, leader, group_of(live) if live else None)
-        except OSError as error:
-            why = error.strerror or str(error)
-        found = grouping.read(self._tree, leader)
-        self._seen[party] = {**found.as_json(), **({"refused": why} if why else {})}
+        found = grouping.of(self._tree, *started.grouped, started.pid).as_json()
+        why = self._refused.get(party, "")
+        self._seen[party] = {**found, **({"refused": why} if why else {})}
         return {"asked": self._how, **self._seen}
 
-    def _put(self, party: str, leader: int, services: Group | None) -> None:
+    def _group(self, party: str, services: Group | None) -> Group | None:
         if self._how == SESSION:
-            return
-        is_with_service = self._how == SHARED or (self._how == NESTED and party == CLIENT)
-        if is_with_service:
+            return None
+        if self._how == SHARED or (self._how == NESTED and party == CLIENT):
             if services is None:
                 raise OSError(0, "the service has no group of the lab's to share")
-            groups.move_in(services, leader)
-            return
-        if party in self._made:
-            groups.move_in(self._made[party][1], leader)
-            return
-        on = Turned(label=party, leader=leader, book=self._book, tree=self._tree)
-        prepare = _first if party == CLIENT else None
-        self._made[party] = on, groups.join(on, CONTROLLER, USER, prepare=prepare)
+            return services
+        if party not in self._made:
+            on = Turned(label=party, leader=os.getpid(), book=self._book, tree=self._tree)
+            prepare = _first if party == CLIENT else None
+            self._made[party] = on, groups.hold(on, CONTROLLER, USER, prepare)
+        return self._made[party][1]
 
     def leave(self) -> None:
         """Remove the groups that were made here; whoever was in them has ended."""

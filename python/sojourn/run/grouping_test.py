@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,30 +15,29 @@ from sojourn.host import grouping as read
 from sojourn.host.tree import Tree
 from sojourn.knobs import KINDS, Asked, Turned, groups
 from sojourn.knobs.testing import MemoryBook, put
+from sojourn.places import process
+from sojourn.places.process import Process
 from sojourn.run import grouping
 from sojourn.run.grouping import CLIENT, NESTED, OWN, SESSION, SHARED, Companions
 from sojourn.run.scene_test import study
 from sojourn.run.shield import Wish
 
 NEIGHBOUR = "spin:server"
-SLEEP = "import time; print('up', flush=True); time.sleep(600)"
-Start = Callable[[], int]
+Start = Callable[..., Process]
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
-    """Starts programs in sessions of their own; they are killed at the end."""
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts programs as the lab does, in sessions of their own; they are killed at the end."""
     with ExitStack() as running:
 
-        def begin() -> int:
-            words = [sys.executable, "-I", "-S", "-c", SLEEP]
-            one = running.enter_context(
-                subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
-            )
-            running.callback(one.kill)
-            assert one.stdout is not None
-            assert one.stdout.readline() == "up\n"
-            return one.pid
+        def begin(folders: Sequence[Path] = ()) -> Process:
+            one = process.start(
+                "x", ["/bin/sleep", "600"], cwd=tmp_path, ledger=MemoryBook(),
+                log=tmp_path / "log", groups=folders,
+            )  # fmt: skip
+            running.callback(one.stop)
+            return one
 
         yield begin
 
@@ -72,16 +69,16 @@ def test_each_party_is_where_it_was_asked_to_be_and_nothing_is_left(
     how: str, start: Start, book: MemoryBook
 ) -> None:
     needs_groups()
-    live, beside = service(start(), book, how), Companions(how, book)
-    client, first, second = start(), start(), start()
+    live, beside = service(start().pid, book, how), Companions(how, book)
     grouping.begin(live)
     assert not live.ungrouped
-    beside.admit(CLIENT, client, live)
-    beside.admit(NEIGHBOUR, first, live)
-    told = beside.admit(NEIGHBOUR, second, live)
-    at = {pid: group(pid) for pid in (live.turned.leader, client, first, second)}
-    mine, its, theirs = at[live.turned.leader], at[client], at[first]
-    assert at[second] == theirs, "one neighbour is one party"
+    client, first, second = (start(beside.place(p, live)) for p in (CLIENT, NEIGHBOUR, NEIGHBOUR))
+    beside.admit(CLIENT, client)
+    beside.admit(NEIGHBOUR, first)
+    told = beside.admit(NEIGHBOUR, second)
+    at = {pid: group(pid) for pid in (live.turned.leader, client.pid, first.pid, second.pid)}
+    mine, its, theirs = at[live.turned.leader], at[client.pid], at[first.pid]
+    assert at[second.pid] == theirs, "one neighbour is one party"
     apart = {OWN: {mine, its, theirs}, NESTED: {mine, theirs}, SHARED: {mine}}.get(how, {group()})
     assert {*at.values()} == apart
     assert len(apart) == {OWN: 3, NESTED: 2}.get(how, 1)
@@ -102,8 +99,8 @@ def test_a_client_of_its_own_goes_before_others_by_the_weight_of_its_group(
     start: Start, book: MemoryBook
 ) -> None:
     needs_groups()
-    beside, pid = Companions(OWN, book), start()
-    beside.admit(CLIENT, pid, None)
+    beside = Companions(OWN, book)
+    pid = start(beside.place(CLIENT, None)).pid
     found = groups.find(Tree(), "cpu")
     assert found is not None
     name, text = grouping.FIRST[found.version]
@@ -114,7 +111,7 @@ def test_a_client_of_its_own_goes_before_others_by_the_weight_of_its_group(
 
 def test_what_a_knob_limits_is_the_same_group(start: Start, book: MemoryBook) -> None:
     needs_groups()
-    live = service(start(), book, OWN)
+    live = service(start().pid, book, OWN)
     grouping.begin(live)
     at = group(live.turned.leader)
     weight = KINDS["cpu_weight"].build(live.turned)
@@ -137,8 +134,9 @@ def test_what_a_knob_limits_is_the_same_group(start: Start, book: MemoryBook) ->
 
 def test_nothing_is_shared_where_the_service_has_no_group(start: Start, book: MemoryBook) -> None:
     for how in (SHARED, NESTED):
-        told = Companions(how, book).admit(CLIENT, start(), None)
-        assert "no group" in told[CLIENT]["refused"]
+        beside = Companions(how, book)
+        assert beside.place(CLIENT, None) == ()
+        assert "no group" in beside.admit(CLIENT, start())[CLIENT]["refused"]
     assert not book.open
 
 
@@ -146,7 +144,7 @@ def test_real_time_stays_out_of_groups_that_would_refuse_it(
     start: Start, book: MemoryBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grouping, "_has_budgets", lambda _tree: True)
-    pid = start()
+    pid = start().pid
     for more in ({"refused": ""}, {"levels": {"policy": "fifo:1"}}, {"levels": {"rt_quota": "x"}}):
         live = service(pid, book, OWN, **more)
         grouping.begin(live)

@@ -157,6 +157,9 @@ class Scene:
         is_first: bool = False,
     ) -> Process:
         """Start a program in the point's folder, noted so that it never outlives the lab."""
+        newest = self._entered[-1] if self._entered else None
+        is_neighbour = newest is not None and newest.role is Role.NEIGHBOUR
+        party = str(getattr(newest, "text", what)) if is_neighbour else ""
         with signals.deaf():
             made = process.start(
                 what,
@@ -167,22 +170,24 @@ class Scene:
                 cpus=cpus,
                 has_stderr_pipe=has_stderr_pipe,
                 is_first=is_first,
+                groups=self.groups(party) if party else (),
             )
-        newest = self._entered[-1] if self._entered else None
-        if newest is not None and newest.role is Role.NEIGHBOUR:
-            self.admit(getattr(newest, "text", newest.name), made.pid)
+        if party:
+            self.admit(party, made)
         return made
 
-    def admit(self, party: str, leader: int) -> None:
-        """Put a program that is beside the service into its group; kept as `host.json` has it."""
+    def groups(self, party: str) -> tuple[Path, ...]:
+        """Control groups in which a client or neighbour of this scene is to start."""
         if self._companions is None:
-            return
+            return ()
         live = self.services.get(self.point.service)
         with signals.deaf():
-            found = self._companions.admit(
-                party, leader, live if isinstance(live, RunningService) else None
-            )
-        self._seen["groups"] = dict(found)
+            return self._companions.place(party, live if isinstance(live, RunningService) else None)
+
+    def admit(self, party: str, started: Process) -> None:
+        """Keep how a client or neighbour that has just started is grouped, for `host.json`."""
+        if self._companions is not None:
+            self._seen["groups"] = dict(self._companions.admit(party, started))
 
     def end(
         self,
