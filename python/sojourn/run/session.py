@@ -24,7 +24,7 @@ from sojourn.host.placement import confine, joined, lay_out
 from sojourn.places import users
 from sojourn.plan import Point, questions
 from sojourn.plan.questions import Question
-from sojourn.run import placed, restore, shield, signals, work
+from sojourn.run import placed, restore, shield, signals, waits, work
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -82,8 +82,12 @@ def _whole(value: object, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
-def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Placement]:
+def settle(
+    spec: ServiceSpec, study: Study, facts: Facts, *, is_asked: bool = True
+) -> tuple[Service, Placement]:
     """Fit a service to this machine; nothing is started.
+
+    One that runs already is asked three times, unless `is_asked` says that it is left alone.
 
     Raises:
         SpecFault, HostFault: it cannot be had here.
@@ -105,7 +109,8 @@ def settle(spec: ServiceSpec, study: Study, facts: Facts) -> tuple[Service, Plac
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
     service = services.build(spec.kind, params, allowance)
     placed.check(spec, service, facts)
-    service = service.met(spec.load)
+    if is_asked or not service.is_foreign:
+        service = service.met(spec.load, waits.of_study(spec))
     placed.check_pin(spec, service, where)
     return service, where
 
