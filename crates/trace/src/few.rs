@@ -18,7 +18,7 @@ struct Together {
     about: &'static str,
 }
 
-const TOGETHER: [Together; 4] = [
+const TOGETHER: [Together; 5] = [
     Together {
         carrier: "batch_wait",
         name: "thread_busy+batch_wait",
@@ -42,6 +42,13 @@ const TOGETHER: [Together; 4] = [
         name: "application+reply_wait",
         alias: "libevent+application",
         about: "the same if its thread read or answered others in between: mostly it waits for them",
+    },
+    Together {
+        carrier: "wait_upstream",
+        name: "wait_upstream+wait_sleep",
+        alias: "waiting",
+        about: "its thread sleeps in epoll, poll, or on a socket or pipe: for another service, process or thread, or \
+                for a time that it gave to epoll or poll",
     },
 ];
 

@@ -14,8 +14,8 @@ pub mod row {
     pub const BYTES_IN: usize = 24;
     pub const BYTES_OUT: usize = 32;
     pub const STAGE_NS: usize = 40;
-    pub const HIST: usize = 216;
-    pub const SIZE: usize = 84696;
+    pub const HIST: usize = 264;
+    pub const SIZE: usize = 107784;
 }
 
 /// `struct thread`.
@@ -30,39 +30,54 @@ pub mod thread {
     pub const EARLY_WAKING_NS: usize = 40;
     pub const RUNQ_NS: usize = 48;
     pub const STOPPED_NS: usize = 56;
-    pub const SEED: usize = 64;
-    pub const SEEN_NS: usize = 72;
-    pub const RUN_NS: usize = 80;
-    pub const SWITCHED_IN_NS: usize = 88;
-    pub const WAKE_NS: usize = 96;
-    pub const IN: usize = 104;
-    pub const ON_NS: usize = 128;
-    pub const OFFS_N: usize = 136;
-    pub const IS_WORKER: usize = 140;
-    pub const CLASS: usize = 144;
-    pub const IN_CALL: usize = 148;
-    pub const DID_READ: usize = 152;
-    pub const AFTER_READ: usize = 156;
-    pub const ARGUMENT: usize = 160;
-    pub const IS_CORKED: usize = 164;
-    pub const LOOKS: usize = 168;
-    pub const OPEN_NS: usize = 176;
-    pub const READS: usize = 184;
-    pub const ENTER: usize = 192;
-    pub const EXIT: usize = 216;
-    pub const WAIT_ENTER: usize = 240;
-    pub const WAIT_EXIT: usize = 264;
-    pub const PARK_EXIT: usize = 288;
-    pub const WRITE_EXIT: usize = 312;
-    pub const SERVE_EXIT: usize = 336;
-    pub const CORK_ENTER: usize = 360;
-    pub const SENT_NS: usize = 384;
-    pub const REQUESTS: usize = 392;
-    pub const TOTAL_SUM_NS: usize = 400;
-    pub const QUEUE_SUM_NS: usize = 408;
-    pub const SCHED_SUM_NS: usize = 416;
-    pub const OFFS: usize = 424;
-    pub const SIZE: usize = 1216;
+    pub const SLEPT_NS: usize = 64;
+    pub const SEED: usize = 72;
+    pub const SEEN_NS: usize = 80;
+    pub const RUN_NS: usize = 88;
+    pub const SWITCHED_IN_NS: usize = 96;
+    pub const WAKE_NS: usize = 104;
+    pub const IN: usize = 112;
+    pub const ON_NS: usize = 144;
+    pub const LOOP_RUNQ_NS: usize = 152;
+    pub const WOKEN_NS: usize = 160;
+    pub const SLEPT: usize = 168;
+    pub const SLEEPS: usize = 232;
+    pub const SLEEPS_N: usize = 360;
+    pub const SLEPT_ON: usize = 364;
+    pub const OFFS_N: usize = 368;
+    pub const IS_WORKER: usize = 372;
+    pub const CLASS: usize = 376;
+    pub const IN_CALL: usize = 380;
+    pub const SLEEPS_ON: usize = 384;
+    pub const DID_SLEEP: usize = 388;
+    pub const IS_TIMED_OUT: usize = 392;
+    pub const IS_HOLDING: usize = 396;
+    pub const DID_READ: usize = 400;
+    pub const AFTER_READ: usize = 404;
+    pub const ARGUMENT: usize = 408;
+    pub const IS_CORKED: usize = 412;
+    pub const LOOKS: usize = 416;
+    pub const OPEN_NS: usize = 424;
+    pub const READS: usize = 432;
+    pub const ENTER: usize = 440;
+    pub const EXIT: usize = 472;
+    pub const WAIT_ENTER: usize = 504;
+    pub const WAIT_EXIT: usize = 536;
+    pub const PARK_EXIT: usize = 568;
+    pub const WRITE_EXIT: usize = 600;
+    pub const SERVE_EXIT: usize = 632;
+    pub const CORK_ENTER: usize = 664;
+    pub const TOOK: usize = 696;
+    pub const TOOK_WOKEN_NS: usize = 728;
+    pub const TOOK_ON: usize = 736;
+    pub const TOOK_SLEPT: usize = 744;
+    pub const SENT_NS: usize = 808;
+    pub const REQUESTS: usize = 816;
+    pub const TOTAL_SUM_NS: usize = 824;
+    pub const QUEUE_SUM_NS: usize = 832;
+    pub const SCHED_SUM_NS: usize = 840;
+    pub const OFFS: usize = 848;
+    pub const SIZE: usize = 1664;
 }
 
 /// `struct tally`.
@@ -71,7 +86,7 @@ pub mod tally {
     pub const SAMPLES: usize = 8;
     pub const TOTALS: usize = 48;
     pub const THREADS: usize = 30784;
-    pub const SIZE: usize = 1275968;
+    pub const SIZE: usize = 1734720;
 }
 
 /// `struct peek`.
@@ -96,12 +111,14 @@ pub mod conn_line {
 pub mod settings {
     pub const PORTS: usize = 0;
     pub const SYSCALL_CLASS: usize = 8192;
-    pub const FULL_RECORDS: usize = 8704;
-    pub const HAS_RX_STAMPS: usize = 8705;
-    pub const IS_FEW: usize = 8706;
-    pub const PAD: usize = 8707;
-    pub const SAMPLE_BELOW: usize = 8708;
-    pub const SIZE: usize = 8712;
+    pub const NATIVE: usize = 8704;
+    pub const FULL_RECORDS: usize = 9824;
+    pub const HAS_RX_STAMPS: usize = 9825;
+    pub const IS_FEW: usize = 9826;
+    pub const PAD: usize = 9827;
+    pub const SAMPLE_BELOW: usize = 9828;
+    pub const PID_NS: usize = 9832;
+    pub const SIZE: usize = 9840;
 }
 
 /// `struct control`.
@@ -135,8 +152,8 @@ pub mod record {
     pub const WHY: usize = 50;
     pub const SEQ: usize = 52;
     pub const STAGE_NS: usize = 56;
-    pub const TEXT: usize = 232;
-    pub const SIZE: usize = 280;
+    pub const TEXT: usize = 280;
+    pub const SIZE: usize = 328;
 }
 
 /// `struct told`.

@@ -22,6 +22,7 @@ pub mod how;
 pub mod jackknife;
 mod layout;
 pub mod parts;
+pub mod pidns;
 pub mod reasons;
 pub mod record;
 pub mod refusal;
@@ -40,6 +41,10 @@ pub mod records;
 
 #[cfg(feature = "bpf")]
 mod attach;
+#[cfg(feature = "bpf")]
+mod calls;
+#[cfg(feature = "bpf")]
+mod compat;
 #[cfg(feature = "bpf")]
 mod control;
 #[cfg(feature = "bpf")]

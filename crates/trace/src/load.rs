@@ -1,5 +1,7 @@
 //! From the object file to programs in the kernel: rights, what this kernel has, settings.
 
+use std::path::Path;
+
 use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::{Map, MapCore as _, Object, ObjectBuilder, OpenObject, ProgramMut};
 use sojourn_base::Fault;
@@ -9,59 +11,11 @@ use crate::how::{How, Options};
 use crate::kernel::refused;
 use crate::layout::settings;
 use crate::target::Target;
-use crate::{kernel, refusal};
+use crate::{calls, compat, kernel, pidns, refusal};
 
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
 
 const MAX_CPUS: usize = 512;
-
-/// Classes of system calls: `enum sys_class` in `bpf/shapes.h`.
-const CLASSES: &[(u8, &[libc::c_long])] = &[
-    (1, WAIT),
-    (2 | HAS_BUFFER, &[libc::SYS_read, libc::SYS_recvfrom]),
-    (2 | HAS_IOVEC, &[libc::SYS_readv]),
-    (2 | HAS_MSGHDR, &[libc::SYS_recvmsg]),
-    (2, &[libc::SYS_recvmmsg, libc::SYS_splice]),
-    (
-        3,
-        &[
-            libc::SYS_write,
-            libc::SYS_writev,
-            libc::SYS_sendto,
-            libc::SYS_sendmsg,
-            libc::SYS_sendmmsg,
-            libc::SYS_sendfile,
-        ],
-    ),
-    (4, OPEN),
-    (5, &[libc::SYS_futex]),
-    (6, &[libc::SYS_setsockopt]),
-];
-/// Of reads, what their second argument is: `SYS_HAS_…` of `bpf/shapes.h`.
-const HAS_BUFFER: u8 = 0x40;
-const HAS_IOVEC: u8 = 0x80;
-const HAS_MSGHDR: u8 = 0xc0;
-
-/// Calls in which a thread has nothing to do.
-#[cfg(target_arch = "x86_64")]
-pub const WAIT: &[libc::c_long] = &[
-    libc::SYS_epoll_wait,
-    libc::SYS_epoll_pwait,
-    libc::SYS_epoll_pwait2,
-    libc::SYS_poll,
-    libc::SYS_ppoll,
-    libc::SYS_select,
-    libc::SYS_pselect6,
-];
-/// Calls in which a thread has nothing to do.
-#[cfg(not(target_arch = "x86_64"))]
-pub const WAIT: &[libc::c_long] =
-    &[libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2, libc::SYS_ppoll, libc::SYS_pselect6];
-
-#[cfg(target_arch = "x86_64")]
-const OPEN: &[libc::c_long] = &[libc::SYS_open, libc::SYS_openat, libc::SYS_openat2];
-#[cfg(not(target_arch = "x86_64"))]
-const OPEN: &[libc::c_long] = &[libc::SYS_openat, libc::SYS_openat2];
 
 /// Loads the object in `bytes` for `target`; and whether it does without hooks on system calls.
 pub fn object(
@@ -72,12 +26,13 @@ pub fn object(
 ) -> Result<(Object, bool), Fault> {
     let mut object = open(bytes).map_err(refused)?;
     let is_few = choose_programs(&mut object, options)?;
+    let pid_ns = pidns::of(Path::new("/proc"))?;
     for mut map in object.maps_mut() {
         match map.name().to_str() {
             Some("ring") => map.set_max_entries(options.ring_bytes).map_err(refused)?,
             Some("texts") if options.blame.is_none() => map.set_max_entries(1).map_err(refused)?,
             Some(name) if name.starts_with(".rodata.set") => {
-                let bytes = settings_of(target, options, (has_stamps, is_few));
+                let bytes = settings_of(target, options, (has_stamps, is_few), pid_ns);
                 map.set_initial_value(&bytes).map_err(refused)?;
             }
             _ => {}
@@ -173,18 +128,22 @@ fn choose_programs(object: &mut OpenObject, options: Options) -> Result<bool, Fa
 }
 
 /// The kernel's `struct settings`.
-fn settings_of(target: &Target, options: Options, (has_stamps, is_few): (bool, bool)) -> Vec<u8> {
+fn settings_of(
+    target: &Target,
+    options: Options,
+    (has_stamps, is_few): (bool, bool),
+    pid_ns: u32,
+) -> Vec<u8> {
     let mut bytes = vec![0; settings::SIZE];
     for port in &target.ports {
         let at = settings::PORTS + 8 * usize::from(port >> 6);
         let word = u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         bytes[at..at + 8].copy_from_slice(&(word | 1 << (port & 63)).to_ne_bytes());
     }
-    for (class, numbers) in CLASSES {
-        for number in *numbers {
-            bytes[settings::SYSCALL_CLASS + *number as usize] = *class;
-        }
-    }
+    bytes[settings::SYSCALL_CLASS..][..calls::MAX].copy_from_slice(&calls::classes());
+    let native: Vec<u8> = compat::native().iter().flat_map(|n| n.to_ne_bytes()).collect();
+    bytes[settings::NATIVE..][..native.len()].copy_from_slice(&native);
+    bytes[settings::PID_NS..][..4].copy_from_slice(&pid_ns.to_ne_bytes());
     bytes[settings::FULL_RECORDS] = u8::from(options.is_full);
     bytes[settings::HAS_RX_STAMPS] = u8::from(has_stamps);
     bytes[settings::IS_FEW] = u8::from(is_few);

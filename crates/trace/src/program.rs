@@ -250,7 +250,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         unmatched_share: verdict::unmatched_share(counts),
         cut_off: summary::by_reason(counts, &[Weight::InFlight]),
         dropped: counts.weighing(Weight::Dropped),
-        notes: summary::by_reason(counts, &[Weight::Note, Weight::Defect]),
+        notes: summary::by_reason(counts, &[Weight::Note, Weight::Fact, Weight::Defect]),
         verdict: verdict::judge(counts, (residual.share, tail.residual.share), bounds, failures),
         answer: summary::answer(&tail),
         total: summary::total_times(&all, &counts.totals),

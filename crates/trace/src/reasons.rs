@@ -11,6 +11,8 @@ pub enum Weight {
     InFlight,
     /// A detail of a matched request is missing; it went to the residual or to a neighbour stage.
     Note,
+    /// Something was seen, and nothing is missing; one count need not be one request.
+    Fact,
     /// Of a matched request time stands in the wrong stage.
     Split,
     /// A record did not fit the ring.
@@ -34,10 +36,10 @@ const fn reason(name: &'static str, weight: Weight, about: &'static str) -> Reas
     Reason { name, about, weight }
 }
 
-use Weight::{Defect, Dropped, InFlight, Note, Split, Unmatched};
+use Weight::{Defect, Dropped, Fact, InFlight, Note, Split, Unmatched};
 
 /// All reasons, by the number the kernel counts them under.
-pub const REASONS: [Reason; 25] = [
+pub const REASONS: [Reason; 26] = [
     reason("began_before", InFlight, "its bytes arrived before the trace began"),
     reason("no_segment", Unmatched, "bytes were read whose arrival was not seen"),
     reason("segments_full", Unmatched, "more unread segments than are remembered: start unknown"),
@@ -65,16 +67,22 @@ pub const REASONS: [Reason; 25] = [
         Note,
         "first reply segment left outside a traced write: the rest is residual",
     ),
-    reason("retransmit", Note, "reply segments sent again; in no stage"),
+    reason("retransmit", Fact, "reply segments sent again; in no stage"),
     reason("late_reply", Note, "reply segments after the next request was read"),
-    reason("many_segments", Note, "requests whose bytes came in several segments"),
-    reason("wake_unseen", Note, "a thread ran again without a wake-up being seen"),
-    reason("switch_unseen", Note, "another task ran than the last switch said; put right then"),
+    reason("many_segments", Fact, "requests whose bytes came in several segments"),
+    reason("wake_unseen", Fact, "a thread ran again without a wake-up being seen"),
+    reason("switch_unseen", Fact, "another task ran than the last switch said; put right then"),
     reason("sum_mismatch", Defect, "stages do not add to the total"),
-    reason("worst_dropped", Note, "candidates for the worst list that found the ring full"),
+    reason("worst_dropped", Fact, "candidates for the worst list that found the ring full"),
     reason("record_dropped", Dropped, "records that found the ring full"),
-    reason("table_full", Note, "threads of the service beyond the table of 1023"),
+    reason("table_full", Fact, "threads of the service beyond the table of 1023"),
     reason("open_unsplit", Note, "thread served others in between: open stays in application"),
+    reason(
+        "io_uring",
+        Note,
+        "read or answered by io_uring, where no system call tells when: --sample 1/2 shows its stages (Linux 6.16 or \
+         later)",
+    ),
 ];
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub enum Cause {
     Imbalance,
     /// The request itself is worked on, by the service or by the kernel.
     Work,
+    /// Its thread sleeps: the service waits for another one, a disk, a lock, a timer or a page.
+    Waiting,
     /// Kept from outside: the process was stopped by a signal.
     Stopped,
     /// The rest of the request had not come yet: the client's time, or the network's.
@@ -49,8 +51,13 @@ const fn stage(
     Stage { name, alias, about, cause }
 }
 
+/// The papers have none of these.
+const fn wait(name: &'static str, about: &'static str) -> Stage {
+    stage(name, "waiting", Cause::Waiting, about)
+}
+
 /// How many there are, the residual included.
-pub const COUNT: usize = 22;
+pub const COUNT: usize = 28;
 /// Where the residual stands: last.
 pub const RESIDUAL: usize = COUNT - 1;
 
@@ -87,7 +94,8 @@ pub const STAGES: [Stage; COUNT] = [
         "client_wait",
         "client",
         Cause::Client,
-        "a part was read, and the rest had not come: a slow client, or a command without a reply before it",
+        "a part was read, and the rest had not come: a slow client, or a command without a reply before it; or the \
+         thread sleeps because the client has not taken what was sent",
     ),
     stage(
         "handover",
@@ -100,7 +108,7 @@ pub const STAGES: [Stage; COUNT] = [
         "application",
         "application",
         Cause::Work,
-        "read done -> write is entered, less open and reply_wait",
+        "read done -> write is entered, less open and all waits",
     ),
     stage(
         "reply_wait",
@@ -108,6 +116,19 @@ pub const STAGES: [Stage; COUNT] = [
         Cause::Queuing,
         "worked on, but its thread serves others before it writes the reply",
     ),
+    wait(
+        "wait_upstream",
+        "its thread sleeps in epoll, poll, or on a socket or pipe: for another service, process or thread, or for a \
+         timer among the descriptors of its loop (timerfd)",
+    ),
+    wait("wait_disk", "its thread sleeps on a file"),
+    wait("wait_lock", "its thread sleeps on a futex: a lock, or a queue between threads"),
+    wait(
+        "wait_sleep",
+        "its thread sleeps until a time: a pause, a timer, or a wait that timed out",
+    ),
+    wait("wait_fault", "its thread sleeps because a page is not in memory"),
+    wait("wait_other", "its thread sleeps on something else, such as a child process"),
     stage("write", "Send", Cause::Work, "write entered -> first reply segment at the device queue"),
     stage("drain", "Send", Cause::Work, "first -> last reply segment at the device queue"),
     stage("tx", "Send", Cause::Work, "last reply segment queued -> given to the driver"),

@@ -70,8 +70,8 @@ pub fn groups(row: &Row) -> Vec<Group> {
 
 /// Time by cause. Imbalance is taken out of queuing, where it was measured.
 pub fn causes(row: &Row) -> Vec<CauseShare> {
-    use Cause::{Client, Imbalance, Queuing, Residual, Scheduling, Stopped, Work};
-    [Queuing, Scheduling, Imbalance, Work, Stopped, Client, Residual]
+    use Cause::{Client, Imbalance, Queuing, Residual, Scheduling, Stopped, Waiting, Work};
+    [Queuing, Scheduling, Imbalance, Work, Waiting, Stopped, Client, Residual]
         .into_iter()
         .map(|cause| {
             let sum = STAGES.iter().zip(row.stage_ns).filter(|(stage, _)| stage.cause == cause);
@@ -245,6 +245,7 @@ pub fn cause_word(cause: Cause) -> &'static str {
         Cause::Scheduling => "scheduling",
         Cause::Imbalance => "imbalance",
         Cause::Work => "work",
+        Cause::Waiting => "waiting",
         Cause::Stopped => "stopped",
         Cause::Client => "waiting for the client",
         Cause::Residual => "residual",

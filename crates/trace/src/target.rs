@@ -3,8 +3,8 @@
 //! Takes the root of /proc as an argument, so that tests can fake it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sojourn_base::Fault;
 
@@ -48,6 +48,9 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
     let ports: Vec<u16> =
         if ports.is_empty() { found.into_iter().collect() } else { ports.to_vec() };
     if ports.is_empty() || !listens && !has_tcp(proc_root, &pids) {
+        for &member in &pids {
+            may_look_at(&proc_root.join(member.to_string()), member, &name)?;
+        }
         return Err(Fault::usage(
             format!("process {pid} ({name}) listens on no TCP port, nor do its children"),
             "--pid",
@@ -57,18 +60,23 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
     Ok(Target { pid, name, pids, ports })
 }
 
-/// Whose sockets these are is told by its open files, and those only to its owner.
+/// Whose sockets these are is told by its open files, and those only to its owner. In a user namespace
+/// root may list them, and read none.
 fn may_look_at(folder: &Path, pid: u32, name: &str) -> Result<(), Fault> {
-    match fs::read_dir(folder.join("fd")) {
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(Fault::usage(
-            format!(
-                "no right to see the open files of process {pid} ({name}): CAP_SYS_PTRACE missing"
-            ),
-            format!("/proc/{pid}/fd"),
-            "run as root, as the server's own user, or with cap_sys_ptrace",
-        )),
-        _ => Ok(()),
+    let is_refused =
+        |result: io::Error| (result.kind() == io::ErrorKind::PermissionDenied).then_some(());
+    let refused = match fs::read_dir(folder.join("fd")) {
+        Err(error) => is_refused(error),
+        Ok(files) => files.flatten().find_map(|file| is_refused(fs::read_link(file.path()).err()?)),
+    };
+    if refused.is_none() {
+        return Ok(());
     }
+    Err(Fault::usage(
+        format!("no right to see the open files of process {pid} ({name}): CAP_SYS_PTRACE missing"),
+        format!("/proc/{pid}/fd"),
+        "run as root (of the machine, not of a user namespace), as the server's own user, or with cap_sys_ptrace",
+    ))
 }
 
 /// Name of a process; `None` if there is none.

@@ -6,8 +6,12 @@ use sojourn_base::units::{show_count, show_ns};
 use sojourn_base::visible::in_line;
 
 use crate::culprit;
-use crate::result::{StageTimes, Times, TraceResult, VerdictWord};
+use crate::result::{CauseShare, StageTimes, Times, TraceResult, VerdictWord};
+use crate::stages::Cause;
 use crate::summary::cause_word;
+
+/// Smaller shares of the time are left out.
+const SHOWN: f64 = 0.0005;
 
 /// Writing to a string cannot fail.
 macro_rules! put {
@@ -97,13 +101,15 @@ fn label(stage: &StageTimes) -> String {
 }
 
 fn causes(page: &mut String, result: &TraceResult) {
-    let list = |causes: &[crate::result::CauseShare]| {
-        let word = |c: &crate::result::CauseShare| {
-            (c.share >= 0.0005).then(|| format!("{} {:.1} %", cause_word(c.cause), c.share * 100.0))
+    let list = |causes: &[CauseShare], stages: &[StageTimes]| {
+        let word = |c: &CauseShare| {
+            let word = format!("{} {:.1} %", cause_word(c.cause), c.share * 100.0);
+            let parts = if c.cause == Cause::Waiting { waits(stages) } else { String::new() };
+            (c.share >= SHOWN).then_some(word + &parts)
         };
         causes.iter().filter_map(word).collect::<Vec<_>>().join(", ")
     };
-    put!(page, "\ncauses, all requests: {}", list(&result.causes));
+    put!(page, "\ncauses, all requests: {}", list(&result.causes, &result.stages));
     for tail in &result.tails {
         put!(
             page,
@@ -111,10 +117,18 @@ fn causes(page: &mut String, result: &TraceResult) {
             tail.q * 100.0,
             show_ns(tail.from_ns as f64),
             tail.requests,
-            list(&tail.causes)
+            list(&tail.causes, &tail.stages)
         );
     }
     put!(page, "{}", result.answer);
+}
+
+/// For what requests wait: `(upstream 90.1, lock 2.0)`.
+fn waits(stages: &[StageTimes]) -> String {
+    let is_shown = |s: &&StageTimes| s.cause == Cause::Waiting && s.times.share >= SHOWN;
+    let what =
+        |s: &StageTimes| format!("{} {:.1}", s.name.replace("wait_", ""), s.times.share * 100.0);
+    format!(" ({})", stages.iter().filter(is_shown).map(what).collect::<Vec<_>>().join(", "))
 }
 
 fn threads(page: &mut String, result: &TraceResult) {

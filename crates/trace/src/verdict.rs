@@ -6,6 +6,8 @@ use crate::result::{Verdict, VerdictWord};
 
 /// Largest share of matched requests whose split between stages is wrong.
 const SPLIT_MAX: f64 = 0.01;
+/// Largest share of matched requests that lack the same detail: from here on it is no detail.
+const NOTE_MAX: f64 = 0.2;
 /// Largest share of reads with more than one request in them.
 const SEVERAL_MAX: f64 = 0.01;
 
@@ -74,6 +76,7 @@ pub fn judge(
             worst_reason(counts, Weight::Split)
         ));
     }
+    reasons.extend(notes(counts));
     let Reads { looked_into, several } = counts.reads;
     if several as f64 > SEVERAL_MAX * looked_into as f64 {
         reasons.push(format!(
@@ -93,6 +96,17 @@ pub fn judge(
         unmatched_max: bounds.unmatched_max,
         residual_max: bounds.residual_max,
     }
+}
+
+/// What so many requests lack that their stages are no longer those of the service.
+fn notes(counts: &Counts) -> impl Iterator<Item = String> {
+    let matched = counts.matched();
+    REASONS.iter().zip(&counts.reasons).filter_map(move |(reason, &n)| {
+        let is_many = reason.weight == Weight::Note && n as f64 > NOTE_MAX * matched as f64;
+        is_many.then(|| {
+            format!("stages of {n} of {matched} requests are incomplete: {}", reason.about)
+        })
+    })
 }
 
 fn worst_reason(counts: &Counts, weight: Weight) -> String {
@@ -127,6 +141,8 @@ mod tests {
             (counts(100, "sum_mismatch", 1), (0.0, 0.0), "add to"),
             (counts(0, "no_reply", 0), (0.0, 0.0), "load"),
             (counts(100, "preempt_history", 2), (0.0, 0.0), "stages of 2 of 100"),
+            (counts(100, "read_exit_lost", 100), (0.0, 0.0), "stages of 100 of 100"),
+            (counts(100, "io_uring", 21), (0.0, 0.0), "--sample"),
             (reads(100, 2), (0.0, 0.0), "pipelines"),
             (counts(100, "no_reply", 0), (0.06, 0.0), "no stage"),
             (counts(100, "no_reply", 0), (0.01, 0.06), "p99"),

@@ -57,9 +57,9 @@ pub struct WhoResult {
 pub struct WhoTask {
     /// Its name, as the kernel cuts it: 15 letters.
     pub name: String,
-    /// Thread id.
+    /// Thread id; 0: none here, for it is outside the PID namespace (the container) that was asked from.
     pub tid: u32,
-    /// Process id.
+    /// Process id; 0: the same.
     pub pid: u32,
     /// A thread of the kernel.
     pub is_kernel: bool,

@@ -116,7 +116,7 @@ fn blocking_reads_tell_the_run_queue_from_the_thread_too() {
 
 /// It waits for another service, say; the loop is woken late for what it waited for.
 #[test]
-fn a_wake_up_between_read_and_write_is_run_queue_delay_and_not_the_services_work() {
+fn a_sleep_between_read_and_write_is_waiting_and_its_wake_up_is_run_queue_delay() {
     let world = booked(
         "0 in 1; 1 enter 1 wait; 2 asleep 1; 10 ready 1 32; 10 waking 1; 12 in 1; 13 exit 1; \
          14 enter 1 read; 14 take 1 1 32; 15 exit 1; 20 enter 1 wait; 25 preempted 1; 30 in 1; 31 asleep 1; \
@@ -129,7 +129,8 @@ fn a_wake_up_between_read_and_write_is_run_queue_delay_and_not_the_services_work
             ("epoll_return", 1),
             ("dispatch", 1),
             ("read", 1),
-            ("application", 80),
+            ("application", 21),
+            ("wait_upstream", 59),
             ("write", 1),
         ],
     );
@@ -142,7 +143,8 @@ fn a_wake_up_between_parts_of_a_reply_is_run_queue_delay() {
         92 enter 1 write; 93 send 1 1 50; 94 exit 1;";
     let world = booked(&format!("{FIRST} {tail}"));
     assert_eq!(world.requests[0].bytes_out, 200);
-    assert_eq!(world.requests[0].stage("drain"), (40 - 17) + (60 - 40) + 3);
+    assert_eq!(world.requests[0].stage("drain"), (40 - 17) + 3);
+    assert_eq!(world.requests[0].stage("client_wait"), 60 - 40);
     assert_eq!(world.requests[0].stage("runq_delay"), 2 + 30);
 }
 

@@ -40,17 +40,16 @@ fn a_request_behind_another_waits_until_that_has_been_sent() {
 fn a_thread_that_is_kept_off_its_cpu_is_not_busy_meanwhile() {
     let second =
         "200 enter 1 read; 201 take 1 1 32; 202 exit 1; 203 enter 1 write; 206 send 1 1 100;";
-    for (wait, runq, stopped) in [
-        ("100 ready 1 32; 120 preempted 1; 180 in 1;", 60, 0),
-        ("110 enter 1 futex; 110 asleep 1; 120 ready 1 32; 130 waking 1; 170 in 1;", 40, 0),
-        ("100 ready 1 32; 110 stopped 1; 140 waking 1; 150 in 1;", 10, 30),
+    for (wait, runq, stopped, lock) in [
+        ("100 ready 1 32; 120 preempted 1; 180 in 1;", 60, 0, 0),
+        ("110 enter 1 futex; 110 asleep 1; 120 ready 1 32; 130 waking 1; 170 in 1;", 40, 0, 10),
+        ("100 ready 1 32; 110 stopped 1; 140 waking 1; 150 in 1;", 10, 30, 0),
     ] {
         let world = booked_by_few(&format!("{FIRST} {wait} {second}"));
         let ready = wait.split(' ').nth(if wait.starts_with("110") { 7 } else { 0 }).unwrap();
-        let read = 201 - ready.parse::<u64>().unwrap() - runq - stopped;
-        let stages =
-            [("runq_delay", runq), ("stopped", stopped), ("read", read), ("application", 5)];
-        world.assert(1, &stages);
+        let read = 201 - ready.parse::<u64>().unwrap() - runq - stopped - lock;
+        let off = [("runq_delay", runq), ("stopped", stopped), ("wait_lock", lock)];
+        world.assert(1, &[off.as_slice(), &[("read", read), ("application", 5)]].concat());
     }
 }
 
@@ -83,4 +82,38 @@ fn a_reply_that_no_thread_of_the_service_sends_is_residual() {
     let world = booked_by_few(&FIRST.replace("20 send 1 1 100", "20 send 0 1 100"));
     assert_eq!(world.requests[0].stage("residual"), 4);
     assert_eq!(world.reason("async_send"), 1);
+}
+
+/// It asks another service between its read and its reply.
+#[test]
+fn what_a_thread_sleeps_on_before_it_replies_is_waiting() {
+    for (call, asleep, stage) in [
+        ("recv", "asleep", "wait_upstream"),
+        ("wait", "asleep", "wait_upstream"),
+        ("read", "blocked", "wait_disk"),
+        ("futex", "asleep", "wait_lock"),
+        ("sleep", "asleep", "wait_sleep"),
+    ] {
+        let world = booked_by_few(&format!(
+            "0 in 1; 1 enter 1 wait; 2 asleep 1; 10 ready 1 32; 11 waking 1; 13 in 1; 14 exit 1; \
+             15 enter 1 read; 16 take 1 1 32; 17 exit 1; 20 enter 1 {call}; 21 {asleep} 1; 81 waking 1; 91 in 1; \
+             92 exit 1; 95 enter 1 write; 96 send 1 1 100; 97 exit 1;"
+        ));
+        let waits = [("wakeup", 1), ("runq_delay", 2 + 10), ("read", 3)];
+        world.assert(0, &[waits.as_slice(), &[("application", 10), (stage, 60)]].concat());
+    }
+}
+
+/// Its loop sleeps, and reads and answers another request meanwhile.
+#[test]
+fn a_loop_that_sleeps_between_read_and_reply_waits_for_another_service() {
+    let world = booked_by_few(
+        "0 in 1; 1 enter 1 wait; 2 asleep 1; 10 ready 1 32; 10 waking 1; 10 in 1; 10 exit 1; \
+         11 enter 1 read; 12 take 1 1 32; 12 exit 1; 13 enter 1 wait; 14 asleep 1; 24 ready 2 32; 24 waking 1; 24 in 1; \
+         25 take 1 2 32; 26 enter 1 write; 27 send 1 2 100; 28 exit 1; 29 enter 1 wait; 30 asleep 1; 70 waking 1; \
+         75 in 1; 80 enter 1 write; 81 send 1 1 100; 82 exit 1;",
+    );
+    // Awake for the other one from 24 to 30, and from 12 to 14 and 75 to 81 for itself: not told apart.
+    let stages = [("read", 2), ("reply_wait", 2 + 6 + 6), ("wait_upstream", 10 + 40)];
+    world.assert(0, &[stages.as_slice(), &[("runq_delay", 5)]].concat());
 }

@@ -88,9 +88,9 @@ fn paused(words: &[&str], stage: &str, mut client: impl FnMut(&Server) + Send) {
 }
 
 #[test]
-fn a_pause_between_read_and_write_is_application() {
+fn a_pause_between_read_and_write_is_waiting() {
     for words in [["1", ""].as_slice(), &["1", "handover"], &["1", "cork"]] {
-        paused(&words[..if words[1].is_empty() { 1 } else { 2 }], "application", |server| {
+        paused(&words[..if words[1].is_empty() { 1 } else { 2 }], "wait_sleep", |server| {
             let mut stream = server.connect();
             calls(&mut stream, Ask { app_us: PAUSE_US, ..Ask::default() }, 20);
         });
@@ -98,8 +98,8 @@ fn a_pause_between_read_and_write_is_application() {
 }
 
 #[test]
-fn a_pause_between_epoll_and_read_is_in_the_stage_that_ends_with_the_read() {
-    paused(&["1"], "read", |server| {
+fn a_pause_between_epoll_and_read_is_waiting() {
+    paused(&["1"], "wait_sleep", |server| {
         let mut stream = server.connect();
         for _ in 0..20 {
             Ask { next_us: PAUSE_US, ..Ask::default() }.call(&mut stream);

@@ -121,6 +121,20 @@ fn without_rights_the_missing_ones_are_named() {
     assert!(text.contains("CAP_BPF") && text.contains("exit 2"), "{text}");
 }
 
+/// Root of a user namespace may list the server's open files, and read none.
+#[test]
+fn in_a_user_namespace_a_server_is_not_said_to_have_no_port() {
+    let Some(_alone) = alone() else { return };
+    let server = echo::start(&["1"]);
+    let mut command = Command::new("unshare");
+    let text = traced_by(command.arg("-Ur").arg(std::env::current_exe().unwrap()), &server);
+    if text.is_empty() {
+        return support::say("skipped", "no user namespace can be had");
+    }
+    assert!(text.contains("no right to see the open files") && text.contains("exit 2"), "{text}");
+    assert!(!text.contains("no TCP port"), "{text}");
+}
+
 #[test]
 fn a_kernel_without_types_is_refused_with_the_option_it_lacks() {
     let Some(_alone) = alone() else { return };

@@ -1,4 +1,4 @@
-//! The same truth from `sojourn-serve`, whose service times are known: they are `application`.
+//! The same truth from `sojourn-serve`, whose service times are known: it waits for a timer in its loop.
 //!
 //! It answers on a timer and not where it read, so replies overtake one another; every request has
 //! a size of its own, and so has its reply, which proves which belongs to which.
@@ -51,12 +51,12 @@ fn call(stream: &mut TcpStream, size: usize) {
     receive(stream, size);
 }
 
-fn application(records: &[&Record]) -> u64 {
-    median(records.iter().map(|r| r.stage_ns[index("application")]).collect())
+fn slept(records: &[&Record]) -> u64 {
+    median(records.iter().map(|r| r.stage_ns[index("wait_upstream")]).collect())
 }
 
 #[test]
-fn a_known_service_time_is_application_and_nothing_else() {
+fn a_known_service_time_is_waiting_for_a_timer_and_nothing_else() {
     let Some(_alone) = alone() else { return };
     calmly(|| {
         let server = start(&format!("--service fixed:{PAUSE_US}us"));
@@ -65,7 +65,7 @@ fn a_known_service_time_is_application_and_nothing_else() {
             (0..20).for_each(|n| call(&mut stream, 20 + n));
         });
         assert_eq!(records.len(), 20, "{:?}", outcome.counts.reasons);
-        pause_in("application", &records.iter().collect::<Vec<_>>())
+        pause_in("wait_upstream", &records.iter().collect::<Vec<_>>())
     });
 }
 
@@ -79,11 +79,11 @@ fn two_known_service_times_are_told_apart() {
             (0..100).for_each(|n| call(&mut stream, 20 + n));
         });
         let (long, short) = split(&records);
-        let (longs, short) = (long.len(), application(&short));
+        let (longs, short) = (long.len(), slept(&short));
         assert!(longs >= 15, "{longs} of 100, 30 are expected");
         judge(longs <= 45, || format!("{longs} of 100, 30 are expected"))?;
         judge(short < PAUSE_NS / 20, || format!("{short} ns are short"))?;
-        pause_in("application", &long)
+        pause_in("wait_upstream", &long)
     });
 }
 
@@ -103,7 +103,7 @@ fn a_request_behind_another_waits_for_its_service_too() {
             }
         });
         let of = |size: u32| records.iter().filter(|r| r.bytes_in == size).collect::<Vec<_>>();
-        let (first, second) = (application(&of(100)), application(&of(200)));
+        let (first, second) = (slept(&of(100)), slept(&of(200)));
         assert!(first >= PAUSE_NS * 95 / 100, "{first} ns");
         judge(first < PAUSE_NS * 3 / 2, || format!("{first} ns"))?;
         // It was read 1 ms after the first, or later: by then less than the whole of it was left.
@@ -152,7 +152,7 @@ fn a_stop_is_a_stop_and_the_service_time_runs_on_in_it() {
         assert_eq!(paused.len(), 20);
         pause_in("stopped", &paused)?;
         // A service time counts from the kernel's stamp of the request, so it was over by then.
-        let served = application(&paused);
+        let served = slept(&paused);
         judge(served < 1_000_000, || format!("{served} ns"))
     });
 }

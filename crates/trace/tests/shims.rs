@@ -200,13 +200,18 @@ fn check(
     judge(elsewhere <= few && not_queued <= behind / 10 && wrong <= few, || told)
 }
 
+/// Where a pause is: in the stage that it lengthens, or, if the thread sleeps, with its reason.
+fn stage(how: &str, worked: &'static str) -> &'static str {
+    if how == "sleep" { "wait_sleep" } else { worked }
+}
+
 const MEMCACHED: Kind = Kind::Memcached { threads: 1 };
 
 #[test]
 fn memcached_before_read() {
     let Some(_alone) = alone() else { return };
     for how in ["sleep", "spin"] {
-        every_pause_is_found(MEMCACHED, "read", how, |_| "dispatch");
+        every_pause_is_found(MEMCACHED, "read", how, |_| stage(how, "dispatch"));
     }
 }
 
@@ -214,7 +219,7 @@ fn memcached_before_read() {
 fn memcached_before_write() {
     let Some(_alone) = alone() else { return };
     for how in ["sleep", "spin"] {
-        every_pause_is_found(MEMCACHED, "write", how, |_| "application");
+        every_pause_is_found(MEMCACHED, "write", how, |_| stage(how, "application"));
     }
 }
 
@@ -222,7 +227,7 @@ fn memcached_before_write() {
 fn redis_before_read() {
     let Some(_alone) = alone() else { return };
     for how in ["sleep", "spin"] {
-        every_pause_is_found(Kind::Redis, "read", how, |_| "dispatch");
+        every_pause_is_found(Kind::Redis, "read", how, |_| stage(how, "dispatch"));
     }
 }
 
@@ -230,7 +235,7 @@ fn redis_before_read() {
 fn redis_before_write() {
     let Some(_alone) = alone() else { return };
     for how in ["sleep", "spin"] {
-        every_pause_is_found(Kind::Redis, "write", how, |_| "application");
+        every_pause_is_found(Kind::Redis, "write", how, |_| stage(how, "application"));
     }
 }
 
@@ -240,7 +245,7 @@ const NGINX: Kind = Kind::Nginx { workers: 2, is_corked: false };
 fn nginx_before_read() {
     let Some(_alone) = alone() else { return };
     for how in ["sleep", "spin"] {
-        every_pause_is_found(NGINX, "read", how, |_| "dispatch");
+        every_pause_is_found(NGINX, "read", how, |_| stage(how, "dispatch"));
     }
 }
 
@@ -251,7 +256,7 @@ fn nginx_before_write() {
     for how in ["sleep", "spin"] {
         let is_file = |pause: &Pause| pause.call == 3;
         every_pause_is_found(NGINX, "write", how, |pause| {
-            if is_file(pause) { "drain" } else { "application" }
+            stage(how, if is_file(pause) { "drain" } else { "application" })
         });
     }
 }
@@ -261,5 +266,7 @@ fn nginx_before_write() {
 fn nginx_before_corked_write() {
     let Some(_alone) = alone() else { return };
     let kind = Kind::Nginx { workers: 2, is_corked: true };
-    every_pause_is_found(kind, "write", "sleep", |_| "write");
+    for how in ["sleep", "spin"] {
+        every_pause_is_found(kind, "write", how, |_| stage(how, "write"));
+    }
 }

@@ -163,7 +163,7 @@ fn a_known_delay_stands_in_its_stage() {
         log.check(&records);
         clean(&outcome)?;
         let rest: Vec<u64> =
-            records.iter().map(|r| r.total_ns - r.stage_ns[index("application")]).collect();
+            records.iter().map(|r| r.total_ns - r.stage_ns[index("wait_sleep")]).collect();
         judge(median(rest.clone()) < 1_000_000, || format!("{} ns elsewhere", median(rest)))?;
         // Replies that are written once the hooks are off do not cut the last request of a window off.
         let (cut_off, windows) =

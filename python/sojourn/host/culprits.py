@@ -35,7 +35,7 @@ class Culprit:
 
     Attributes:
         name: of the thread, as the kernel cuts it (15 letters).
-        tid: thread id; pid: process id.
+        tid: thread id; pid: process id; 0: it has none in the container that was looked from.
         runs: times it was put on one of the CPUs.
         run_ns: CPU time there.
         share: of the CPUs' time, 0 to 1.
@@ -60,9 +60,9 @@ class Culprit:
         """Its name, how often it ran longer than 0.3 ms, and its share of the time, for people."""
         most = "" if self.is_exact else "at most "
         longest = "" if self.longest_ns is None else f", longest {self.longest_ns / 1e6:.3g} ms"
-        name = in_line(self.name)
+        name, where = in_line(self.name), self.tid or "outside this container"
         return (
-            f"{name} ({self.tid}): {most}{self.long_runs_per_s:.3g} runs over 0.3 ms per "
+            f"{name} ({where}): {most}{self.long_runs_per_s:.3g} runs over 0.3 ms per "
             f"second{longest}, {self.share:.2%} of the time"
         )
 

@@ -124,6 +124,7 @@ static __always_inline void remember_thread(struct segment *seg, u32 slot)
 		return;
 	seg->runq_ns = then.runq_ns;
 	seg->stopped_ns = then.stopped_ns;
+	seg->slept_ns = then.slept_ns;
 }
 
 /* A connection that was not known before this segment. What came before it and has not been read is

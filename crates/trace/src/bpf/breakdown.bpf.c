@@ -16,6 +16,8 @@
 #include "state.h"
 #include "window.h"
 #include "sample.h"
+#include "pids.h"
+#include "compat.h"
 #include "calls.h"
 #include "threads.h"
 #include "aggregate.h"

@@ -3,11 +3,17 @@
 #ifndef SOJOURN_CALLS_H
 #define SOJOURN_CALLS_H
 
-static __always_inline u32 class_of(long id)
+/* What the call of `task` with the number `id` is: its entry in `syscall_class`. */
+static __always_inline u32 class_of(struct task_struct *task, struct pt_regs *regs, long id)
 {
+	bool is_other = is_foreign(task, id);
 	u64 index = id;
+	u32 class;
 
-	return is_below(&index, MAX_SYSCALL) ? settings.syscall_class[index] : SYS_OTHER;
+	if (is_other)
+		index = native_of(settings.native, regs, id);
+	class = is_below(&index, MAX_SYSCALL) ? settings.syscall_class[index] : SYS_OTHER;
+	return is_other ? class & (SYS_HAS_BUFFER - 1) : class;	/* its arguments are elsewhere */
 }
 
 static __always_inline long syscall_of(struct pt_regs *regs)
@@ -19,12 +25,13 @@ static __always_inline long syscall_of(struct pt_regs *regs)
 #endif
 }
 
-/* The system call that a task is in, -1: none. */
-static __always_inline long call_of(struct task_struct *task)
+/* What the system call is that a task is in; NO_CALL: it is in none. */
+static __always_inline u32 class_in(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	long id = regs ? syscall_of(regs) : -1;
 
-	return regs ? syscall_of(regs) : -1;
+	return id < 0 ? NO_CALL : class_of(task, regs, id);
 }
 
 static __always_inline u64 second_argument(struct pt_regs *regs)
@@ -34,14 +41,6 @@ static __always_inline u64 second_argument(struct pt_regs *regs)
 #else
 	return regs->regs[1];
 #endif
-}
-
-static __always_inline void set_class(struct thread *t, long id)
-{
-	u32 class = class_of(id);
-
-	t->class = class & (SYS_HAS_BUFFER - 1);
-	t->argument = class & SYS_HAS_MSGHDR;
 }
 
 /* Where a read puts its bytes, 0 if that cannot be told. */

@@ -14,16 +14,19 @@
 #include <bpf/bpf_tracing.h>
 #include "bounds.h"
 #include "culprit.h"
+#include "pids.h"
+#include "compat.h"
 #include "culprit_tell.h"
 
 /* Slot of a thread of the service, 0 if it is none. */
-static __noinline int slot_for(u32 tid, u32 tgid)
+static __noinline int slot_for(u32 tid, struct task_struct *task)
 {
-	u32 slot = culprit_slots[wrapped(tid, TIDS)], key = tgid;
+	u32 slot = culprit_slots[wrapped(tid, TIDS)], tgid;
 
 	if (slot && thread_at(slot)->tid == tid)
 		return slot;
-	if (!bpf_map_lookup_elem(&tgids, &key))
+	tgid = tgid_of(task);
+	if (!bpf_map_lookup_elem(&tgids, &tgid))
 		return 0;
 	slot = 1 + __sync_fetch_and_add(&culprit_counts.threads_n, 1);
 	if (slot >= MAX_THREADS)
@@ -91,8 +94,8 @@ static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct
 	}
 	run->from_ns = cpu->in_ns;
 	run->to_ns = now_ns;
-	run->tid = task->pid;
-	run->tgid = task->tgid;
+	run->tid = tid_of(task);
+	run->tgid = tgid_of(task);
 	run->flags = (task->flags & PF_KTHREAD ? RUN_IS_KERNEL : 0) | (slot ? RUN_IS_OWN : 0);
 	run->is_told = 0;
 	bpf_probe_read_kernel(run->comm, sizeof(run->comm), &task->comm);
@@ -126,6 +129,20 @@ static __always_inline void begins_to_wait(struct culprit_thread *t)
 	__sync_fetch_and_add(&culprit_counts.waiting, 1);
 }
 
+/* The call is one of another ABI: its number as the kernel's own, and where its first argument is. */
+static __always_inline void read_foreign_call(struct culprit_thread *t, struct pt_regs *regs)
+{
+	long call = t->call;
+
+	t->call = native_of(culprit_settings.native, regs, call);
+#if defined(__TARGET_ARCH_x86)
+	if (call == SOCKETCALL)
+		t->argument = ~0ULL;	/* in the process's memory */
+	else if (!(call & X32_BIT))
+		t->argument = (u32)regs->bx;
+#endif
+}
+
 static __always_inline void read_call(struct culprit_thread *t, struct task_struct *task)
 {
 	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(task);
@@ -138,6 +155,8 @@ static __always_inline void read_call(struct culprit_thread *t, struct task_stru
 	t->call = regs->syscallno;
 	t->argument = regs->orig_x0;
 #endif
+	if (t->call >= 0 && is_foreign(task, t->call))
+		read_foreign_call(t, (struct pt_regs *)regs);
 	call = (u32)t->call;
 	t->is_idle = 0;
 	t->has_file = 0;
@@ -276,19 +295,22 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(culprit_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct culprit_cpu *cpu = here();
-	u32 out = prev->pid, in = next->pid, from = cpu->slot, to = 0;
-	bool is_told = cpu->is_known && cpu->tid == out;	/* now and then the kernel leaves one out */
+	u32 out, in, from = cpu->slot, to = 0;
+	bool is_told;
 	u64 now_ns;
 
 	if (!culprit_control.is_enabled)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
+	out = tid_of(prev);
+	in = tid_of(next);
+	is_told = cpu->is_known && cpu->tid == out;	/* now and then the kernel leaves one out */
 	if (!is_told)
-		from = out ? slot_for(out, prev->tgid) : 0;
+		from = out ? slot_for(out, prev) : 0;
 	if (is_told && out)
 		remember(cpu, prev, from, now_ns);
 	if (in)
-		to = slot_for(in, next->tgid);
+		to = slot_for(in, next);
 	cpu->tid = in;
 	cpu->slot = to;
 	cpu->in_ns = now_ns;
@@ -305,10 +327,10 @@ int BPF_PROG(culprit_switch, bool preempt, struct task_struct *prev, struct task
 SEC("tp_btf/sched_waking")
 int BPF_PROG(culprit_waking, struct task_struct *p)
 {
-	u32 tid = p->pid, slot = culprit_slots[wrapped(tid, TIDS)];
+	u32 tid = tid_of(p), slot = culprit_slots[wrapped(tid, TIDS)];
 	struct culprit_thread *t = thread_at(slot);
 	struct culprit_cpu *cpu;
-	u64 now_ns, id;
+	u64 now_ns;
 
 	if (!slot || t->tid != tid || !culprit_control.is_enabled)
 		return 0;
@@ -325,9 +347,8 @@ int BPF_PROG(culprit_waking, struct task_struct *p)
 			begins_to_wait(t);
 	}
 	cpu = here();
-	id = bpf_get_current_pid_tgid();
-	t->waker_tid = id;
-	t->waker_tgid = id >> 32;
+	t->waker_tid = tid_here();
+	t->waker_tgid = tgid_here();
 	t->waker_is_irq = cpu->softirq_ns || cpu->irq_ns;
 	bpf_get_current_comm(t->waker, sizeof(t->waker));
 	return 0;
@@ -337,7 +358,7 @@ int BPF_PROG(culprit_waking, struct task_struct *p)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(culprit_exit, struct task_struct *p)
 {
-	u32 tid = p->pid, slot = culprit_slots[wrapped(tid, TIDS)];
+	u32 tid = tid_of(p), slot = culprit_slots[wrapped(tid, TIDS)];
 
 	if (slot && thread_at(slot)->tid == tid)
 		culprit_slots[wrapped(tid, TIDS)] = 0;

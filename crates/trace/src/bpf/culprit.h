@@ -12,6 +12,7 @@
 #define MAX_THREADS 1024	/* slot 0 means "none" */
 #define TIDS 65536
 #define MAX_SYSCALL 512
+#define OTHER_ABI 560		/* numbers of calls of another ABI: see compat.h */
 #define HISTORY 64		/* runs remembered per CPU; power of 2 */
 #define VECTORS 16		/* softIRQ vectors, and HARD_IRQ */
 #define HARD_IRQ 10
@@ -98,11 +99,18 @@ struct culprit_settings {
 	u64 floor_ns;		/* shorter waits and sleeps are not told */
 	u64 irq_ns;		/* time in interrupts is told in pieces of this */
 	u8 call_class[MAX_SYSCALL];
+	u16 native[OTHER_ABI];
+	u32 pid_ns;		/* whose numbers are meant: see pids.h */
 };
 
 const volatile struct culprit_settings culprit_settings SEC(".rodata.culprit");
 struct culprit_control culprit_control SEC(".data.culprit");
 struct culprit_counts culprit_counts SEC(".bss.culprit");
+
+static __always_inline u32 pid_ns(void)
+{
+	return culprit_settings.pid_ns;
+}
 
 struct culprit_cpu culprit_cpus[MAX_CPUS];
 struct culprit_thread culprit_threads[MAX_THREADS];

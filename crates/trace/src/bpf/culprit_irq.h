@@ -24,10 +24,11 @@ static __always_inline void tell_irqs(u32 vector, struct irq_sum *sum)
 static __always_inline int book_irq(struct culprit_cpu *cpu, u32 vector, u32 number, u64 from_ns, u64 now_ns, u64 ns)
 {
 	struct irq_sum *sum = &cpu->sums[wrapped(vector, VECTORS)];
-	u32 tid = bpf_get_current_pid_tgid();
+	u32 tid;
 
 	if (!culprit_control.is_enabled || now_ns > cpu->served_ns + SERVED_NS)
 		return 0;
+	tid = tid_here();
 	if (sum->ns && (sum->tid != tid || sum->number != number || now_ns > sum->from_ns + SPREAD_NS)) {
 		if (sum->ns >= culprit_settings.irq_ns / 4)
 			tell_irqs(vector, sum);

@@ -11,6 +11,7 @@
  *                  came before, until the bytes had been read
  *   ST_APP         holds handover and open too
  *   ST_REPLY_WAIT  holds all from read to write of a request if its thread read or answered others in between
+ *   ST_WAIT_UPSTREAM  holds the part of wait_sleep that is a time given to epoll_wait or poll
  *
  * (`src/few.rs` names them so.) What a thread sleeps in is known from its registers when it goes to sleep.
  * Of requests that are not in the sample only two things are known: that a read took bytes, counted
@@ -32,7 +33,7 @@ static __always_inline void few_read(struct thread *t, u32 bytes)
 	if (t->looks++ % LOOK_EVERY)
 		return;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	argument = class_of(syscall_of(regs)) & SYS_HAS_MSGHDR;
+	argument = class_of(task, regs, syscall_of(regs)) & SYS_HAS_MSGHDR;
 	if (argument)
 		look_into(t->looks / LOOK_EVERY, argument, second_argument(regs), bytes);
 }
@@ -50,11 +51,14 @@ static __always_inline void few_extend(struct conn *c, struct thread *t, u32 slo
 			if (seg->thread == slot) {
 				req->at.runq_ns = seg->runq_ns;
 				req->at.stopped_ns = seg->stopped_ns;
+				req->at.slept_ns = seg->slept_ns;
 			}
 			book_wait(req, t);
 		} else {
 			advance(req->stage_ns, ST_BODY, &req->at, &t->enter);
 		}
+		name_last_wait(req->stage_ns, t, 0, false);
+		remember_sleeps(req, t);
 	}
 	take(c, copied_seq);
 }
@@ -64,7 +68,6 @@ static __noinline int few_reply_begins(struct request *req, u32 slot, u64 now_ns
 {
 	struct thread *t = thread_at(slot);
 	enum stage stage = ST_APP;
-	struct stamp now;
 
 	req->state = REPLYING;
 	if (!slot || slot != req->writer || !req->send.ns) {
@@ -78,10 +81,15 @@ static __noinline int few_reply_begins(struct request *req, u32 slot, u64 now_ns
 		stamp_at(t, req->at.ns, &req->at);
 	else if (req->others)
 		stage = ST_REPLY_WAIT;
+	if (stage == ST_REPLY_WAIT)
+		book_loop(req, t);
 	advance_awake(req->stage_ns, stage, &req->at, t);
 	advance(req->stage_ns, stage, &req->at, &req->send);
-	now = stamp_of(t, now_ns);
-	advance(req->stage_ns, ST_WRITE, &req->at, &now);
+	if (slot == req->thread)
+		name_waits(req->stage_ns, t, req->slept);
+	else
+		name_last_wait(req->stage_ns, t, 0, false);
+	book_sending(req->stage_ns, ST_WRITE, &req->at, t, now_ns);
 	req->queued = req->at;
 	return 0;
 }

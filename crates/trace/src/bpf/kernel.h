@@ -47,6 +47,7 @@ enum {
 };
 
 #define TASK_RUNNING 0
+#define TASK_UNINTERRUPTIBLE 0x02
 #define TASK_STOPPED_OR_TRACED 0x0c /* __TASK_STOPPED | __TASK_TRACED */
 #define TCP_ESTABLISHED 1
 #define TCP_CLOSE 7
@@ -54,11 +55,42 @@ enum {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct pid_namespace;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];	/* as many as `level` says, and one */
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct thread_info {
+#if defined(__TARGET_ARCH_x86)
+	u32 status;
+#else
+	unsigned long flags;
+#endif
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
 	int pid;
 	int tgid;
+	struct pid *thread_pid;
+	struct task_struct *group_leader;
 	int on_cpu;
 	void *stack;
 	u64 start_time;	/* CLOCK_MONOTONIC */
@@ -106,12 +138,15 @@ struct sk_buff {
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
 	unsigned long orig_ax;
+	unsigned long bx;
 	unsigned long si;
 #else
 	u64 regs[31];
 	int syscallno;
 #endif
 };
+
+#define PF_IO_WORKER 0x10	/* of io_uring's own threads */
 
 struct seq_file;
 

@@ -7,22 +7,23 @@
 static __always_inline u64 seed_of(struct task_struct *task, const struct thread *t)
 {
 	u64 seed = control.epoch << 32;
-	u32 state = task->__state, class;
-	long call;
+	u32 state = task->__state, class, number;
 
 	if (task->on_cpu)	/* about to sleep, or just gone to: which one, cannot be told */
 		return state == TASK_RUNNING ? seed | ON_CPU << SEED_KIND_AT : 0;
-	call = call_of(task);
-	class = call >= 0 ? class_of(call) : SYS_OTHER;
-	if (call >= 0)
+	class = class_in(task);
+	number = class & SYS_CLASS;
+	if (class != NO_CALL)
 		seed |= SEED_IN_CALL | (class & SEED_CLASS);
+	else
+		number = SYS_OTHER;
 	if (state & TASK_STOPPED_OR_TRACED)
 		return seed | OFF_STOPPED << SEED_KIND_AT;
-	if (state == TASK_RUNNING && class != SYS_WAIT)
+	if (state == TASK_RUNNING && number != SYS_WAIT)
 		return seed | OFF_PREEMPTED << SEED_KIND_AT;
 	if (state == TASK_RUNNING)
 		seed |= SEED_WOKEN;
-	else if (class == SYS_WAIT && t->is_worker)
+	else if (number == SYS_WAIT && t->is_worker)
 		seed |= SEED_IDLE;
 	return seed | OFF_ASLEEP << SEED_KIND_AT;
 }
@@ -54,13 +55,13 @@ int on_task(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	tid = task->pid;
-	tgid = task->tgid;
+	tid = tid_of(task);
+	tgid = tgid_of(task);
 	if (!bpf_map_lookup_elem(&tgids, &tgid))
 		return 0;
 	if (control.look == LOOK_ENROL) {
 		if (tally.threads_n < MAX_THREADS / 2)	/* the rest is for those that run */
-			slot_for(tid, tgid);
+			slot_for(tid, task);
 		return 0;
 	}
 	slot = slot_of[wrapped(tid, TIDS)];

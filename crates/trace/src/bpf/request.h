@@ -4,30 +4,43 @@
  * extend), a reply leaves (reply_begins, reply_goes_on), the next read closes it (finish).
  *
  * Every stage ends where the next begins: `advance` moves one cursor forward and books the way to a
- * stage, less the time the thread was kept off its CPU, which is booked as run-queue delay or as
- * stopped. So the stages of a request add to its total by construction; `finish` checks it.
+ * stage, less the time the thread was kept off its CPU, which is booked as run-queue delay, as
+ * stopped, or as waiting (see wait.h). So the stages of a request add to its total by construction;
+ * `finish` checks it.
  */
 #ifndef SOJOURN_REQUEST_H
 #define SOJOURN_REQUEST_H
 
+/* Is the request what the thread works on in this stage? If it sleeps then, the request waits. */
+static __always_inline bool is_worked_on(enum stage stage)
+{
+	return stage == ST_DISPATCH || stage == ST_READ || stage == ST_BODY || stage == ST_APP ||
+	       stage == ST_WRITE || stage == ST_DRAIN;
+}
+
 static __always_inline void advance(u64 *stage_ns, enum stage stage, struct stamp *cur, const struct stamp *to)
 {
-	u64 way_ns, runq_ns, stopped_ns;
+	u64 way_ns, runq_ns, stopped_ns, slept_ns = 0;
 
 	if (to->ns <= cur->ns)
 		return;
 	way_ns = to->ns - cur->ns;
 	runq_ns = to->runq_ns > cur->runq_ns ? to->runq_ns - cur->runq_ns : 0;
 	stopped_ns = to->stopped_ns > cur->stopped_ns ? to->stopped_ns - cur->stopped_ns : 0;
-	if (runq_ns | stopped_ns) {
+	if (is_worked_on(stage) && to->slept_ns > cur->slept_ns)
+		slept_ns = to->slept_ns - cur->slept_ns;
+	if (runq_ns | stopped_ns | slept_ns) {
 		if (runq_ns > way_ns)
 			runq_ns = way_ns;
 		if (stopped_ns > way_ns - runq_ns)
 			stopped_ns = way_ns - runq_ns;
+		if (slept_ns > way_ns - runq_ns - stopped_ns)
+			slept_ns = way_ns - runq_ns - stopped_ns;
 		stage_ns[ST_RUNQ] += runq_ns;
 		stage_ns[ST_STOPPED] += stopped_ns;
+		stage_ns[ST_WAIT_OTHER] += slept_ns;	/* until it is told on what */
 	}
-	stage_ns[stage] += way_ns - runq_ns - stopped_ns;
+	stage_ns[stage] += way_ns - runq_ns - stopped_ns - slept_ns;
 	*cur = *to;
 }
 
@@ -129,6 +142,8 @@ static __always_inline void advance_awake(u64 *stage_ns, enum stage stage, struc
 	advance_to(stage_ns, ST_RUNQ, cur, t->in.ns);
 }
 
+#include "wait.h"
+
 /* Books the request's last read up to its exit, as the first one or as one of the later ones. */
 static __always_inline void book_read(struct request *req)
 {
@@ -184,9 +199,12 @@ static __always_inline void extend(struct conn *c, struct thread *t, u32 slot, u
 			if (seg->thread == slot) {
 				req->at.runq_ns = seg->runq_ns;
 				req->at.stopped_ns = seg->stopped_ns;
+				req->at.slept_ns = seg->slept_ns;
 			}
 			book_wait(req, t);
 		}
+		name_last_wait(req->stage_ns, t, 0, false);
+		remember_sleeps(req, t);
 	}
 	take(c, copied_seq);
 }
@@ -211,6 +229,7 @@ static __always_inline void book_arrival(struct request *req, const struct segme
 		cur.ns = seg->ready_ns;
 		cur.runq_ns = seg->runq_ns;
 		cur.stopped_ns = seg->stopped_ns;
+		cur.slept_ns = seg->slept_ns;
 	} else if (t->offs_n && t->offs[wrapped(t->offs_n - 1, OFFS)].to_ns > seg->ready_ns)
 		stamp_at(t, seg->ready_ns, &cur);
 	else
@@ -270,7 +289,10 @@ static __noinline int begin(struct conn *c, struct thread *t, u32 slot, u32 copi
 	req->queued.ns = 0;
 	req->send.ns = 0;
 	req->sent_ns = 0;
+	req->is_ring = !settings.is_few && is_ring(t);
 	book_arrival(req, seg, t);
+	name_last_wait(req->stage_ns, t, 0, false);
+	remember_sleeps(req, t);
 	queue_ns = req->stage_ns[ST_BUSY] + req->stage_ns[ST_BATCH];
 	/* Others' idleness: less the while in which this thread itself had not been woken yet. Alone,
 	 * all idleness is its own, also before it heard of the connection. */
@@ -294,16 +316,23 @@ static __always_inline void book_application(struct request *req, struct thread 
 	u64 before_ns = req->stage_ns[ST_APP], open_ns = t->open_ns - req->open_ns;
 	struct read_exit *e = exit_at(req->thread, req->last_read_no);
 	bool is_last_read = t->reads == req->last_read_no + 1;
+	bool has_others = !is_last_read || t->sent_ns > e->at.ns;
 
 	/* Redis reads all that are ready, and writes all replies when it has: a reply waits for the
-	 * others of its batch, those read after it and those written before it. Not so if the thread
-	 * went to sleep in between: what it waited for then is the service's own affair. */
-	if ((!is_last_read || t->sent_ns > e->at.ns) && t->wait_enter.ns < e->at.ns) {
+	 * others of its batch, those read after it and those written before it. If the thread went to
+	 * sleep in between, the request waited for what its loop waited for: see book_loop. */
+	if (has_others && t->wait_enter.ns < e->at.ns) {
 		advance(req->stage_ns, ST_APP, &req->at, &e->next);
 		advance(req->stage_ns, ST_REPLY_WAIT, &req->at, &t->serve_exit);
+	} else if (has_others && e->let_go.ns) {
+		advance(req->stage_ns, ST_APP, &req->at, &e->let_go);
+		book_loop(req, t);
 	}
 	advance_awake(req->stage_ns, ST_APP, &req->at, t);
 	advance(req->stage_ns, ST_APP, &req->at, begin_of_reply(t));
+	if (!has_others)
+		book_late_wakes(req, t, &e->at, before_ns);
+	name_waits(req->stage_ns, t, req->slept);
 	if (!open_ns)
 		return;
 	if (!is_last_read) {
@@ -320,14 +349,36 @@ static __always_inline void book_application(struct request *req, struct thread 
 static __always_inline void book_handover(struct request *req, struct thread *t)
 {
 	struct stamp taken = t->park_exit.ns > t->write_exit.ns ? t->park_exit : t->write_exit;
-	u64 ns = req->at.ns;
+	u64 ns = req->at.ns, before_ns = req->stage_ns[ST_HANDOVER], woken_ns = 0;
+	bool is_first_sleep = t->took.ns > ns;
+	u32 on = t->slept_on;
 
+	if (is_first_sleep) {
+		taken = t->took;
+		woken_ns = t->took_woken_ns;
+		on = t->took_on;
+	} else if (t->park_exit.ns > t->write_exit.ns) {
+		woken_ns = t->woken_ns;
+	}
 	stamp_at(t, ns, &req->at);
 	if (t->in.ns <= taken.ns)
 		advance_awake(req->stage_ns, ST_HANDOVER, &req->at, t);
 	advance(req->stage_ns, ST_HANDOVER, &req->at, &taken);
+	before_ns = req->stage_ns[ST_HANDOVER] - before_ns;
+	book_readers_sleep(req, ns, woken_ns, before_ns, on == WAIT_EVENT ? t : 0);
 	advance_awake(req->stage_ns, ST_APP, &req->at, t);
 	advance(req->stage_ns, ST_APP, &req->at, begin_of_reply(t));
+	if (is_first_sleep)
+		name_waits(req->stage_ns, t, t->took_slept);
+	else
+		name_last_wait(req->stage_ns, t, 0, false);
+}
+
+static __noinline bool sends_by_ring(void)
+{
+	u32 slot = slot_here(this_cpu());
+
+	return slot && is_ring(thread_at(slot));
 }
 
 /* The first data segment of the reply is at the device queue. `slot`: the thread whose write call
@@ -335,16 +386,15 @@ static __always_inline void book_handover(struct request *req, struct thread *t)
 static __noinline int reply_begins(struct request *req, u32 slot, u64 now_ns)
 {
 	struct thread *t = thread_at(slot);
-	struct stamp now;
 
 	req->state = REPLYING;
 	req->writer = slot;
 	book_read(req);
 	if (req->is_exit_lost) {
-		count(NOTE_READ_EXIT_LOST);
+		count(req->is_ring ? NOTE_IO_URING : NOTE_READ_EXIT_LOST);
 		slot = 0;
 	} else if (!slot) {
-		count(NOTE_ASYNC_SEND);
+		count(sends_by_ring() ? NOTE_IO_URING : NOTE_ASYNC_SEND);
 	}
 	if (!slot) {
 		advance_to(req->stage_ns, ST_RESIDUAL, &req->at, now_ns);
@@ -356,8 +406,7 @@ static __noinline int reply_begins(struct request *req, u32 slot, u64 now_ns)
 	else
 		book_handover(req, t);
 	t->is_corked = 0;
-	now = stamp_of(t, now_ns);
-	advance(req->stage_ns, ST_WRITE, &req->at, &now);
+	book_sending(req->stage_ns, ST_WRITE, &req->at, t, now_ns);
 	req->queued = req->at;
 	return 0;
 }
@@ -366,12 +415,9 @@ static __noinline int reply_begins(struct request *req, u32 slot, u64 now_ns)
 static __always_inline void reply_goes_on(struct request *req, u32 slot, u64 now_ns)
 {
 	struct thread *t = thread_at(req->writer);
-	struct stamp now;
 
 	if (slot && slot == req->writer) {
-		advance_awake(req->stage_ns, ST_DRAIN, &req->queued, t);
-		now = stamp_of(t, now_ns);
-		advance(req->stage_ns, ST_DRAIN, &req->queued, &now);
+		book_sending(req->stage_ns, ST_DRAIN, &req->queued, t, now_ns);
 	} else {
 		advance_to(req->stage_ns, ST_DRAIN, &req->queued, now_ns);
 		if (req->writer)

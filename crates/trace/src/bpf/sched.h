@@ -6,7 +6,7 @@
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
 {
-	u32 tid = p->pid, slot = slot_of[wrapped(tid, TIDS)];
+	u32 tid = tid_of(p), slot = slot_of[wrapped(tid, TIDS)];
 	struct thread *t = thread_at(slot);
 	u64 now_ns;
 
@@ -30,15 +30,17 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct cpu *cpu = this_cpu();
-	u32 out = prev->pid, in = next->pid, from = cpu->slot, to = 0;
+	u32 out, in, from = cpu->slot, to = 0;
 	u64 now_ns;
 
 	if (!control.is_enabled)
 		return 0;
+	out = tid_of(prev);
+	in = tid_of(next);
 	if (!cpu->is_known || cpu->tid != out)
-		from = out ? slot_for(out, prev->tgid) : 0;
+		from = out ? slot_for(out, prev) : 0;
 	if (in)
-		to = slot_for(in, next->tgid);
+		to = slot_for(in, next);
 	cpu->tid = in;
 	cpu->slot = to;
 	cpu->is_known = 1;
@@ -72,7 +74,7 @@ int BPF_PROG(on_switched, bool is_switch)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	u32 from = parent->tgid, to = child->tgid, one = 1;
+	u32 from = tgid_of(parent), to = tgid_of(child), one = 1;
 
 	if (from != to && bpf_map_lookup_elem(&tgids, &from))
 		bpf_map_update_elem(&tgids, &to, &one, BPF_ANY);
@@ -83,7 +85,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
 {
-	u32 tid = p->pid, slot = slot_of[wrapped(tid, TIDS)];
+	u32 tid = tid_of(p), slot = slot_of[wrapped(tid, TIDS)];
 
 	if (slot && thread_at(slot)->tid == tid) {
 		slot_of[wrapped(tid, TIDS)] = 0;

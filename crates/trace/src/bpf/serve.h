@@ -18,6 +18,27 @@ static __noinline int keep_text(u32 slot, u64 number, u32 argument, u64 address,
 	return 0;
 }
 
+/* The thread turns from what it read last: to its loop, or to another request. */
+static __always_inline void let_go(struct thread *t, u32 slot)
+{
+	exit_at(slot, t->reads - 1)->let_go = t->enter;
+	t->is_holding = 0;
+}
+
+/* A call in which a thread waits for something to do has ended. On a socket it waits for an answer. */
+static __always_inline void parked(struct thread *t)
+{
+	if (t->sleeps_on == WAIT_SOCKET)
+		return;
+	t->park_exit = t->exit;
+	if (!t->did_sleep || t->took.ns)
+		return;
+	t->took = t->exit;
+	t->took_woken_ns = t->woken_ns;
+	t->took_on = t->slept_on;
+	__builtin_memcpy(t->took_slept, t->slept, sizeof(t->took_slept));
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
@@ -38,8 +59,11 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 		t->serve_exit = t->enter;
 		t->after_read = 0;
 	}
-	set_class(t, id);
+	take_class(t, class_of(bpf_get_current_task_btf(), regs, id));
 	t->in_call = 1;
+	t->did_sleep = 0;
+	if (t->is_holding && t->class == SYS_WAIT)
+		let_go(t, slot);
 	if (t->class == SYS_CORK && !t->is_corked) {
 		t->is_corked = 1;
 		t->cork_enter = t->enter;
@@ -67,22 +91,27 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	t = thread_at(slot);
 	if (!t->in_call)	/* entered before the trace began */
-		set_class(t, syscall_of(regs));
+		take_class(t, class_of(bpf_get_current_task_btf(), regs, syscall_of(regs)));
 	t->in_call = 0;
 	t->exit = stamp_of(t, bpf_ktime_get_ns());
 	switch (t->class) {
 	case SYS_WAIT:
+		t->is_timed_out = !ret;
 		t->wait_exit = t->exit;
-		t->park_exit = t->exit;
 		t->serve_exit = t->exit;
+		parked(t);
 		break;
 	case SYS_READ:
 		if (!t->did_read) {
-			t->park_exit = t->exit;
+			parked(t);
 			break;
 		}
+		if (t->is_holding)
+			let_go(t, slot);
+		t->is_holding = 1;
 		e = exit_at(slot, t->reads);
 		e->at = t->exit;
+		e->let_go.ns = 0;
 		e->tag = exit_tag(slot, t->reads);
 		t->reads++;
 		if (t->argument && t->reads % PEEK_EVERY == 1)
@@ -97,13 +126,15 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	case SYS_CORK:
 		t->serve_exit = t->exit;
 		t->write_exit = t->exit;
+		if (t->sent_ns > t->enter.ns)
+			t->took.ns = 0;
 		break;
 	case SYS_PARK:
-		t->park_exit = t->exit;
+		parked(t);
 		break;
 	case SYS_OPEN:
 		t->open_ns += t->exit.ns - t->enter.ns - (t->exit.runq_ns - t->enter.runq_ns) -
-			      (t->exit.stopped_ns - t->enter.stopped_ns);
+			      (t->exit.stopped_ns - t->enter.stopped_ns) - (t->exit.slept_ns - t->enter.slept_ns);
 		break;
 	}
 	return 0;

@@ -24,8 +24,15 @@ enum stage {
 	ST_CLIENT_WAIT,	/* the rest of the request had not come yet; then for the thread, as at first */
 	ST_HANDOVER,	/* end of read -> another thread takes over */
 	ST_OPEN,	/* openat and its like */
-	ST_APP,		/* the service's own work: read done -> write is entered, less open and reply wait */
+	ST_APP,		/* the service's own work: read done -> write is entered, less open and all waits */
 	ST_REPLY_WAIT,	/* worked on, but the thread serves others before it writes the reply */
+	/* The thread sleeps, and has a request to work on. On what: */
+	ST_WAIT_UPSTREAM,	/* a socket or pipe, or an event of its loop: another service, process or thread */
+	ST_WAIT_DISK,		/* a file */
+	ST_WAIT_LOCK,		/* a futex: a lock, or a queue between threads */
+	ST_WAIT_SLEEP,		/* time alone: a sleep, or a wait that timed out */
+	ST_WAIT_FAULT,		/* a page that is not in memory */
+	ST_WAIT_OTHER,		/* anything else */
 	ST_WRITE,	/* write entered -> first data segment of the reply at the device queue */
 	ST_DRAIN,	/* first -> last data segment of the reply at the device queue */
 	ST_TX,		/* last segment queued -> last segment given to the driver */
@@ -63,11 +70,16 @@ enum reason {
 	NOTE_RECORD_DROPPED,	/* full records that found the ring full */
 	NOTE_TABLE_FULL,	/* service threads beyond MAX_THREADS */
 	NOTE_OPEN_UNSPLIT,	/* thread served others in between: open stays in application */
+	NOTE_IO_URING,		/* read or answered by io_uring: no call says when */
 	REASONS
 };
 
-enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK, SYS_CORK };
-/* Above the class: what the second argument of a read is, so that the bytes can be looked at. */
+enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK, SYS_CORK, SYS_URING };
+#define SYS_CLASS 0x07
+/* Above the class: what a thread that sleeps in the call sleeps on, an enum wait. */
+#define SYS_SLEEP_AT 3
+#define SYS_SLEEP 0x07
+/* Above that: what the second argument of a read is, so that the bytes can be looked at. */
 #define SYS_HAS_BUFFER 0x40	/* where they go */
 #define SYS_HAS_IOVEC 0x80	/* the address of that, as the first field of a struct iovec */
 #define SYS_HAS_MSGHDR 0xc0	/* a struct msghdr, which has the struct iovec's address */
@@ -75,10 +87,26 @@ enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK, S
 
 #define MAX_CPUS 512
 #define MAX_THREADS 1024	/* slot 0 means "none" */
+/* What a thread sleeps on. */
+enum wait {
+	WAIT_OTHER,
+	WAIT_EVENT,	/* epoll_wait and its like: whatever its loop waits for */
+	WAIT_SOCKET,	/* a socket or a pipe */
+	WAIT_DISK,
+	WAIT_LOCK,
+	WAIT_SLEEP,
+	WAIT_FAULT,	/* in no call */
+	WAIT_CLIENT,	/* the rest of what the present call reads of a request */
+	WAITS
+};
+#define WAIT_FILE WAIT_CLIENT	/* of a call: a disk if the sleep cannot be interrupted, else a socket or pipe */
+
 #define MAX_SYSCALL 512
+#define OTHER_ABI 560
 #define PORT_WORDS 1024
 #define SEGMENTS 16		/* unread segments remembered per connection; power of 2 */
 #define OFFS 32			/* off-CPU intervals remembered per thread; power of 2 */
+#define SLEEPS 8		/* sleeps remembered per thread; power of 2 */
 #define EXITS_LOG 10		/* read exits remembered per thread: 1024. Redis reads all that are ready first */
 #define EXITS (1 << EXITS_LOG)
 #define EXIT_THREADS 64		/* beyond as many, threads share the place; power of 2 */
@@ -108,6 +136,12 @@ struct stamp {
 	u64 ns;
 	u64 runq_ns;
 	u64 stopped_ns;
+	u64 slept_ns;
+};
+
+struct slept {
+	u64 from_ns;
+	u64 to_ns;
 };
 
 struct off {
@@ -119,6 +153,7 @@ struct off {
 struct read_exit {
 	struct stamp at;
 	struct stamp next;	/* entry of the next system call: until then the thread worked on this */
+	struct stamp let_go;	/* entry of the next epoll_wait, or of the next read of a request; 0: none yet */
 	u64 tag;		/* of which thread, and of which of its reads */
 };
 
@@ -140,6 +175,7 @@ struct thread {
 	u64 runq_ns;		/* sums so far */
 	u64 stopped_ns;
 
+	u64 slept_ns;		/* until it was woken */
 	u64 seed;		/* what it did when the window began, until then */
 	u64 seen_ns;		/* history starts here */
 	u64 run_ns;		/* time on CPU, service or not */
@@ -147,11 +183,21 @@ struct thread {
 	u64 wake_ns;		/* the last time it slept in epoll_wait: woken, switched to, running */
 	struct stamp in;
 	u64 on_ns;
+	u64 loop_runq_ns;	/* from woken in epoll_wait to running; not in runq_ns */
+	u64 woken_ns;		/* end of its last sleep */
+	u64 slept[WAITS];	/* slept_ns by enum wait */
+	struct slept sleeps[SLEEPS];
+	u32 sleeps_n;
+	u32 slept_on;		/* enum wait of its present or last sleep */
 	u32 offs_n;
 	u32 is_worker;		/* has served a request */
 
 	u32 class;		/* enum sys_class of the system call it is in */
 	u32 in_call;
+	u32 sleeps_on;		/* enum wait of that call */
+	u32 did_sleep;		/* in it */
+	u32 is_timed_out;	/* its last epoll_wait brought nothing; not known to few hooks */
+	u32 is_holding;		/* it has not turned from the request that it read last */
 	u32 did_read;		/* the present call took request bytes */
 	u32 after_read;		/* the last system call took request bytes */
 	u32 argument;		/* SYS_HAS_ of the present call */
@@ -168,6 +214,10 @@ struct thread {
 	struct stamp serve_exit;	/* end of what came before in a batch: a write's exit, or of what was
 				 * read the entry of the next call */
 	struct stamp cork_enter;	/* first setsockopt since a request was read */
+	struct stamp took;	/* end of its first sleep since it sent a reply; 0: none yet */
+	u64 took_woken_ns;
+	u64 took_on;		/* what that sleep was on */
+	u64 took_slept[WAITS];	/* `slept` then */
 	u64 sent_ns;		/* last reply segment that a call of this thread brought to a device queue */
 	u64 requests;
 	u64 total_sum_ns;
@@ -191,6 +241,7 @@ struct segment {
 	u64 thread;		/* slot of the connection's last request, and what that thread had */
 	u64 runq_ns;		/* been kept off its CPU when this came */
 	u64 stopped_ns;
+	u64 slept_ns;
 };
 
 enum state { IDLE, READING, REPLYING, LOST /* goes on, and has been counted as unmatched */ };
@@ -206,11 +257,15 @@ struct request {
 	u32 is_body;		/* its first read is booked */
 	u32 is_exit_lost;	/* the end of a read was no longer remembered */
 	u32 others;		/* few hooks only: its thread read or answered others before this one */
+	u32 is_ring;		/* read by io_uring */
+	u32 pad;
 	u64 start_ns;
 	u64 read_no;		/* its first read, of its thread */
 	u64 last_read_no;
 	u64 open_ns;
 	u64 imbalance_ns;
+	u64 loop_runq_ns;	/* of its thread, at its last read */
+	u64 slept[WAITS];	/* the same */
 	struct stamp at;	/* booked up to here */
 	struct stamp queued;	/* last reply segment at the device queue */
 	struct stamp send;	/* first time that bytes of the reply were given to TCP; few hooks only */
@@ -288,12 +343,14 @@ struct conn_line {
 /* Fixed when the object is loaded. */
 struct settings {
 	u64 ports[PORT_WORDS];	/* bit per local TCP port that is traced */
-	u8 syscall_class[MAX_SYSCALL];	/* enum sys_class */
+	u8 syscall_class[MAX_SYSCALL];	/* enum sys_class, and what stands above it */
+	u16 native[OTHER_ABI];		/* numbers of calls of another ABI: see compat.h */
 	u8 full_records;		/* every request goes through the ring */
 	u8 has_rx_stamps;		/* the kernel stamps received packets */
 	u8 is_few;			/* system calls have no hook: see few.h */
 	u8 pad;
 	u32 sample_below;		/* flows whose hash lies below are in the sample; 0: all are */
+	u32 pid_ns;			/* whose numbers are meant: see pids.h */
 };
 
 /* Written by user space while the trace runs. */

@@ -211,6 +211,20 @@ static __always_inline bool after(u32 a, u32 b)
 	return (s32)(a - b) > 0;
 }
 
+/* Whose numbers of processes are meant: see pids.h. */
+static __always_inline u32 pid_ns(void)
+{
+	return settings.pid_ns;
+}
+
+/* The call that a thread is in, by its entry in `syscall_class`. */
+static __always_inline void take_class(struct thread *t, u32 class)
+{
+	t->class = class & SYS_CLASS;
+	t->sleeps_on = class >> SYS_SLEEP_AT & SYS_SLEEP;
+	t->argument = class & SYS_HAS_MSGHDR;
+}
+
 /* The state of a connection, 0 if nothing is known of it in this window. */
 static __always_inline struct conn *conn_of(struct sock *sk)
 {

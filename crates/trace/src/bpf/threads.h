@@ -4,13 +4,14 @@
 #define SOJOURN_THREADS_H
 
 /* Slot of a service thread, 0 if it is none. New threads of a traced process get one here. */
-static __noinline u32 slot_for(u32 tid, u32 tgid)
+static __noinline u32 slot_for(u32 tid, struct task_struct *task)
 {
-	u32 slot = slot_of[wrapped(tid, TIDS)], key = tgid;
+	u32 slot = slot_of[wrapped(tid, TIDS)], tgid;
 
 	if (slot && thread_at(slot)->tid == tid)
 		return slot;
-	if (!bpf_map_lookup_elem(&tgids, &key))
+	tgid = tgid_of(task);
+	if (!bpf_map_lookup_elem(&tgids, &tgid))
 		return 0;
 	slot = 1 + __sync_fetch_and_add(&tally.threads_n, 1);
 	if (slot >= MAX_THREADS) {
@@ -25,7 +26,9 @@ static __noinline u32 slot_for(u32 tid, u32 tgid)
 
 static __always_inline struct stamp stamp_of(const struct thread *t, u64 ns)
 {
-	struct stamp s = { .ns = ns, .runq_ns = t->runq_ns, .stopped_ns = t->stopped_ns };
+	struct stamp s = {
+		.ns = ns, .runq_ns = t->runq_ns, .stopped_ns = t->stopped_ns, .slept_ns = t->slept_ns,
+	};
 
 	return s;
 }
@@ -38,11 +41,14 @@ static __always_inline struct stamp stamp_from_afar(const struct thread *t, u64 
 
 	if (t->off_kind == ON_CPU)	/* and nothing is read of what its system calls write all the time */
 		return s;
-	if (t->off_kind == OFF_STOPPED) {
+	if (t->off_kind != OFF_PREEMPTED) {
 		u64 until_ns = woken_ns ? woken_ns : ns;
+		u64 off_ns = until_ns > from_ns ? until_ns - from_ns : 0;
 
-		if (until_ns > from_ns)
-			s.stopped_ns += until_ns - from_ns;
+		if (t->off_kind == OFF_STOPPED)
+			s.stopped_ns += off_ns;
+		else
+			s.slept_ns += off_ns;
 	}
 	if (t->off_kind != OFF_PREEMPTED)
 		from_ns = t->in_call && t->class == SYS_WAIT ? 0 : woken_ns;
@@ -51,12 +57,29 @@ static __always_inline struct stamp stamp_from_afar(const struct thread *t, u64 
 	return s;
 }
 
+/* How long the thread has slept since `ns`, as far as its sleeps are remembered. */
+static __noinline u64 slept_since(const struct thread *t, u64 ns)
+{
+	u64 sum_ns = 0;
+	u32 n = t->sleeps_n;
+
+	for (u32 i = 1; i <= SLEEPS; i++) {
+		const struct slept *slept = &t->sleeps[wrapped(n - i, SLEEPS)];
+
+		if (i > n || slept->to_ns <= ns)
+			break;
+		sum_ns += slept->to_ns - (slept->from_ns > ns ? slept->from_ns : ns);
+	}
+	return sum_ns;
+}
+
 /* What `stamp_of` would have given at a time gone by: the thread's sums less what was added since. */
 static __noinline int stamp_at(const struct thread *t, u64 ns, struct stamp *s)
 {
 	u32 n = t->offs_n;
 
 	*s = stamp_of(t, ns);
+	s->slept_ns -= slept_since(t, ns);
 	for (u32 i = 1; i <= OFFS; i++) {
 		const struct off *off = &t->offs[wrapped(n - i, OFFS)];
 		u64 from_ns;
@@ -88,6 +111,41 @@ static __always_inline void add_off(struct thread *t, u64 from_ns, u64 to_ns, bo
 		t->stopped_ns += to_ns - from_ns;
 	else
 		t->runq_ns += to_ns - from_ns;
+}
+
+/* What a thread sleeps on that leaves its CPU now: its call tells; outside of calls it is a page. */
+static __always_inline u32 sleep_of(const struct thread *t, struct task_struct *task)
+{
+	u32 class, on = t->sleeps_on;
+
+	if (!t->in_call) {
+		class = class_in(task);		/* entered before the hooks looked, or none */
+		if (class == NO_CALL)
+			return WAIT_FAULT;
+		on = class >> SYS_SLEEP_AT & SYS_SLEEP;
+	}
+	if (on == WAIT_FILE)
+		on = task->__state & TASK_UNINTERRUPTIBLE ? WAIT_DISK : WAIT_SOCKET;
+	return on == WAIT_SOCKET && t->did_read && !settings.is_few ? WAIT_CLIENT : on;
+}
+
+/* It slept until then. */
+static __always_inline void add_sleep(struct thread *t, u64 to_ns)
+{
+	u64 from_ns = t->off_ns, on = t->slept_on;
+	struct slept *slept;
+
+	t->did_sleep = 1;
+	t->woken_ns = to_ns;
+	if (to_ns <= from_ns)
+		return;
+	slept = &t->sleeps[wrapped(t->sleeps_n, SLEEPS)];
+	slept->from_ns = from_ns;
+	slept->to_ns = to_ns;
+	t->sleeps_n++;
+	t->slept_ns += to_ns - from_ns;
+	if (is_below(&on, WAITS))
+		t->slept[on] += to_ns - from_ns;
 }
 
 static __always_inline u64 idle_time(u64 now_ns)
@@ -131,12 +189,12 @@ static __always_inline void add_run(struct thread *t, u64 now_ns)
 /* Where system calls have no hook, the one that the thread sleeps in is told by its registers. */
 static __always_inline void note_call(struct thread *t, struct task_struct *task, u64 now_ns)
 {
-	long call = call_of(task);
+	u32 class = class_in(task);
 
 	if (!t->seen_ns)
 		t->seen_ns = now_ns;
-	t->in_call = call >= 0;
-	set_class(t, call);
+	t->in_call = class != NO_CALL;
+	take_class(t, t->in_call ? class : SYS_OTHER);
 	if (t->in_call && t->class == SYS_WAIT)
 		t->wait_enter = stamp_of(t, now_ns);
 }
@@ -156,6 +214,7 @@ static __always_inline void switch_out(struct thread *t, struct task_struct *tas
 		t->off_kind = OFF_ASLEEP;
 		if (settings.is_few)
 			note_call(t, task, now_ns);
+		t->slept_on = sleep_of(t, task);
 		if (t->is_worker && t->in_call && t->class == SYS_WAIT)
 			idle_begins(t, now_ns);
 	}
@@ -188,10 +247,12 @@ static __always_inline void switch_in(struct thread *t, u64 now_ns)
 			count(NOTE_WAKE_UNSEEN);
 			woken_ns = now_ns;
 		}
+		add_sleep(t, woken_ns);
 		if (t->in_call && t->class == SYS_WAIT) {
 			t->wake_ns = woken_ns;
 			t->in = stamp_of(t, now_ns);
 			t->on_ns = 0;
+			t->loop_runq_ns += now_ns - woken_ns;
 		} else {
 			add_off(t, woken_ns, now_ns, false);
 		}
@@ -203,13 +264,13 @@ static __always_inline void switch_in(struct thread *t, u64 now_ns)
 
 /* Another task runs here than the last switch said: tracing began in between, or the kernel did not
  * tell (seen about once a second on a busy CPU of 6.18, without a miss being counted). */
-static __noinline int resync(struct cpu *cpu, u64 id)
+static __noinline int resync(struct cpu *cpu, u32 tid)
 {
 	u32 was = cpu->slot;
 	struct thread *t;
 
-	cpu->slot = slot_for((u32)id, id >> 32);
-	cpu->tid = (u32)id;
+	cpu->slot = slot_for(tid, bpf_get_current_task_btf());
+	cpu->tid = tid;
 	if (cpu->is_known && (was | cpu->slot))
 		count(NOTE_SWITCH_UNSEEN);
 	cpu->is_known = 1;
@@ -222,11 +283,25 @@ static __noinline int resync(struct cpu *cpu, u64 id)
 /* The service thread that runs on this CPU, 0 if another task does. */
 static __always_inline u32 slot_here(struct cpu *cpu)
 {
-	u64 id = bpf_get_current_pid_tgid();
+	u32 tid = tid_here();
 
-	if (!cpu->is_known || cpu->tid != (u32)id)
-		resync(cpu, id);
+	if (!cpu->is_known || cpu->tid != tid)
+		resync(cpu, tid);
 	return cpu->slot;
+}
+
+/* Is it io_uring by which the thread that is current reads or sends now? */
+static __always_inline bool is_ring(const struct thread *t)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 class;
+
+	if (task->flags & PF_IO_WORKER)
+		return true;
+	if (t->in_call)
+		return t->class == SYS_URING;
+	class = class_in(task);
+	return class != NO_CALL && (class & SYS_CLASS) == SYS_URING;
 }
 
 #endif

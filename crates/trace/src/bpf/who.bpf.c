@@ -21,6 +21,7 @@
 struct who_settings {
 	u64 cpus[MAX_CPUS / 64];	/* bit per CPU that is looked at */
 	u64 long_ns;			/* a run longer than this is a long one */
+	u64 pid_ns;			/* whose numbers are meant: see pids.h */
 };
 
 /* Written by user space: when the look began and ended, ns; 0: not yet. */
@@ -32,6 +33,13 @@ struct who_control {
 const volatile struct who_settings who_settings SEC(".rodata.who");
 struct who_control who_control SEC(".data.who");
 struct who_cpu who_cpus[MAX_CPUS] SEC(".bss.who");
+
+static __always_inline u32 pid_ns(void)
+{
+	return who_settings.pid_ns;
+}
+
+#include "pids.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);	/* thread id -> its runs */
@@ -63,7 +71,7 @@ static __always_inline struct who_task *entry_of(struct task_struct *task, u32 t
 
 	if (entry)
 		return entry;
-	fresh.pid = task->tgid;
+	fresh.pid = tgid_of(task);
 	fresh.is_kernel = !!(task->flags & PF_KTHREAD);
 	bpf_probe_read_kernel(fresh.name, sizeof(fresh.name), &task->comm);
 	bpf_map_update_elem(&who_tasks, &tid, &fresh, BPF_NOEXIST);
@@ -73,13 +81,14 @@ static __always_inline struct who_task *entry_of(struct task_struct *task, u32 t
 /* A run of `task` ends. */
 static __always_inline void book(struct who_cpu *cpu, struct task_struct *task, u64 run_ns)
 {
-	u32 tid = task->pid, tgid = task->tgid;
+	u32 tid = tid_of(task), tgid;
 	struct who_task *entry;
 
 	if (!tid) {
 		cpu->idle_ns += run_ns;
 		return;
 	}
+	tgid = tgid_of(task);
 	if (bpf_map_lookup_elem(&who_left_out, &tgid)) {
 		cpu->left_out_ns += run_ns;
 		return;
@@ -114,12 +123,12 @@ int BPF_PROG(who_switch, bool preempt, struct task_struct *prev, struct task_str
 		from_ns = cpu->in_ns > started_ns ? cpu->in_ns : started_ns;
 		if (now_ns < from_ns)
 			from_ns = now_ns;
-		if (cpu->is_known && cpu->tid != prev->pid)
+		if (cpu->is_known && cpu->tid != tid_of(prev))
 			cpu->unseen_ns += now_ns - from_ns;
 		else
 			book(cpu, prev, now_ns - from_ns);
 	}
-	cpu->tid = next->pid;
+	cpu->tid = tid_of(next);
 	cpu->in_ns = now_ns;
 	cpu->is_known = 1;
 	return 0;
@@ -133,7 +142,7 @@ int who_sample(void *ctx)
 
 	if (!cpu || cpu->is_known)
 		return 0;
-	cpu->tid = (u32)bpf_get_current_pid_tgid();
+	cpu->tid = tid_here();
 	cpu->is_known = 1;
 	return 0;
 }

@@ -17,7 +17,7 @@
 #define SOJOURN_WINDOW_H
 
 /* A seed is one word, written and taken whole: epoch, and below it */
-#define SEED_CLASS 0xff		/* enum sys_class with SYS_HAS_ */
+#define SEED_CLASS 0xff		/* enum sys_class with all that stands above it */
 #define SEED_KIND_AT 8		/* enum off_kind */
 #define SEED_IN_CALL 0x1000
 #define SEED_IDLE 0x2000	/* counted in idle_workers */
@@ -43,8 +43,7 @@ static __noinline int see(struct thread *t)
 	seed = __sync_lock_test_and_set(&t->seed, 0);
 	if (!is_seed(seed))
 		seed = 0;
-	t->class = seed & (SYS_HAS_BUFFER - 1);
-	t->argument = seed & SYS_HAS_MSGHDR;
+	take_class(t, seed & SEED_CLASS);
 	t->in_call = !!(seed & SEED_IN_CALL);
 	t->is_idle = !!(seed & SEED_IDLE);
 	t->did_read = 0;
@@ -57,6 +56,9 @@ static __noinline int see(struct thread *t)
 	t->wake_ns = 0;
 	t->in.ns = 0;
 	t->on_ns = 0;
+	t->is_holding = 0;
+	t->took.ns = 0;
+	t->did_sleep = 0;
 	if (!seed)
 		return 0;
 	t->seen_ns = seen_ns;
@@ -64,6 +66,7 @@ static __noinline int see(struct thread *t)
 	if (seed & SEED_WOKEN)
 		t->waking_ns = seen_ns;
 	t->off_kind = seed >> SEED_KIND_AT & 3;
+	t->slept_on = !t->in_call ? WAIT_FAULT : t->sleeps_on == WAIT_FILE ? WAIT_SOCKET : t->sleeps_on;
 	if (t->off_kind == ON_CPU)
 		t->switched_in_ns = seen_ns;
 	return 0;
@@ -91,6 +94,7 @@ static __always_inline bool unseen_stamp(const struct thread *t, u64 ns, struct 
 	s->ns = ns;
 	s->runq_ns = t->runq_ns + (kind == OFF_PREEMPTED ? since_ns : 0);
 	s->stopped_ns = t->stopped_ns + (kind == OFF_STOPPED ? since_ns : 0);
+	s->slept_ns = t->slept_ns + (kind == OFF_ASLEEP ? since_ns : 0);
 	return true;
 }
 

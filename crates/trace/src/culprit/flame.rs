@@ -80,6 +80,7 @@ pub fn path_of_stage(root: &str, stage: usize) -> String {
         ("runq_delay", _) => (WAITS, NOBODY),
         (name, Cause::Queuing | Cause::Imbalance) => (QUEUED, name),
         (name, Cause::Work) => (WORKS, name),
+        (name, Cause::Waiting) => (SLEEPS, name),
         (name, _) => (OTHER, name),
     };
     push(&mut path, kind);

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::flame::{Folded, path_of_piece, path_of_stage};
 use super::pieces::{Index, Piece};
-use super::suspect::{Suspect, WaitKind};
+use super::suspect::{Suspect, WaitKind, wait_stage};
 use crate::record::Record;
 use crate::stages::{COUNT, RESIDUAL, STAGES};
 
@@ -84,7 +84,7 @@ pub fn cut<'a>(record: &Record, index: &Index<'a>) -> Cut<'a> {
     let mut pieces = pieces_of(record, index);
     let mut rest = record.stage_ns;
     for piece in &mut pieces {
-        piece.ns = take_off(&mut rest, piece.ns, piece.is_runq);
+        piece.ns = take_off(&mut rest, piece.ns, stage_of(piece));
     }
     pieces.retain(|piece| piece.ns > 0);
     Cut { pieces, rest }
@@ -113,12 +113,22 @@ fn pieces_of<'a>(record: &Record, index: &Index<'a>) -> Vec<Piece<'a>> {
     pieces
 }
 
-/// Takes `ns` out of the stages, and answers how much was there to take. Waiting for a CPU stands in a
-/// stage of its own; anything else lies in a stage at least as long, so in the longest.
-fn take_off(rest: &mut [u64; COUNT], ns: u64, is_runq: bool) -> u64 {
+/// The stage that a piece stands in, if it has one of its own.
+fn stage_of(piece: &Piece<'_>) -> Option<usize> {
+    match &piece.suspect {
+        _ if piece.is_runq => Some(runq()),
+        Suspect::Wait { kind, .. } => Some(named(wait_stage(*kind))),
+        _ => None,
+    }
+}
+
+/// Takes `ns` out of the stages, and answers how much was there to take. Waiting for a CPU, and what a
+/// thread sleeps on with the request, stand in stages of their own; anything else lies in a stage at
+/// least as long, so in the longest.
+fn take_off(rest: &mut [u64; COUNT], ns: u64, own: Option<usize>) -> u64 {
     let mut left_ns = ns;
-    if is_runq {
-        left_ns -= take(&mut rest[runq()], left_ns);
+    if let Some(own) = own {
+        left_ns -= take(&mut rest[own], left_ns);
     }
     while left_ns > 0 {
         let others = (0..COUNT).filter(|&stage| stage != runq());

@@ -16,6 +16,7 @@ use super::sentence;
 use super::suspect::Suspect;
 use crate::counts::Thread;
 use crate::parts::VerdictWord;
+use crate::pidns;
 
 /// Suspects listed, and threads of each.
 const LISTED: usize = 24;
@@ -82,7 +83,8 @@ pub struct SuspectShare {
     pub is_own: bool,
     /// Name of the thread that ended a sleep, if known.
     pub waker: Option<String>,
-    /// Threads it was, or those that ended the sleep; the one with the most time first, at most 8.
+    /// Threads it was, or those that ended the sleep; the one with the most time first, at most 8. Without
+    /// those outside the PID namespace (the container) that was traced from, which have no number there.
     pub tids: Vec<u32>,
     /// Per request of the tail.
     pub tail_mean_ns: f64,
@@ -211,7 +213,8 @@ fn written(
 fn suspect_share(weighed: &Weighed, tail: &Group) -> SuspectShare {
     let none = Detail::default();
     let detail = tail.details.get(&weighed.suspect).unwrap_or(&none);
-    let mut tids: Vec<(u64, u32)> = detail.tids.iter().map(|(tid, ns)| (*ns, *tid)).collect();
+    let known = detail.tids.iter().filter(|(tid, _)| !pidns::is_outside(**tid));
+    let mut tids: Vec<(u64, u32)> = known.map(|(tid, ns)| (*ns, *tid)).collect();
     tids.sort_unstable_by(|a, b| b.cmp(a));
     let requests = tail.requests().max(1) as f64;
     let mut did: Vec<(String, f64)> =

@@ -152,6 +152,7 @@ fn wait_words(kind: WaitKind, what: &str, waker: &str) -> String {
 
 fn stage_words(stage: usize) -> String {
     let what = match STAGES[stage].cause {
+        Cause::Waiting => return wait_stage_words(STAGES[stage].name).into(),
         Cause::Queuing => "queuing behind other requests",
         Cause::Scheduling => "scheduling",
         Cause::Client => "waiting for the client",
@@ -160,6 +161,30 @@ fn stage_words(stage: usize) -> String {
         Cause::Work | Cause::Imbalance => "work",
     };
     format!("{what} ({})", STAGES[stage].name)
+}
+
+/// What a request waits for, where no sleep of its thread was told: one in `epoll_wait`, or a short one.
+fn wait_stage_words(name: &str) -> &'static str {
+    match name {
+        "wait_upstream" => "waiting for another service, process or thread (wait_upstream)",
+        "wait_disk" => "waiting for the disk (wait_disk)",
+        "wait_lock" => "waiting for a lock or queue (wait_lock)",
+        "wait_sleep" => "waiting for a timer (wait_sleep)",
+        "wait_fault" => "waiting for pages (wait_fault)",
+        _ => "waiting for something else (wait_other)",
+    }
+}
+
+/// The stage that holds what a thread slept on that.
+pub fn wait_stage(kind: WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Futex => "wait_lock",
+        WaitKind::BlockIo => "wait_disk",
+        WaitKind::PageFault => "wait_fault",
+        WaitKind::Pipe | WaitKind::Socket => "wait_upstream",
+        WaitKind::Sleep => "wait_sleep",
+        WaitKind::Other => "wait_other",
+    }
 }
 
 const S_IFMT: u32 = 0o170_000;

@@ -134,6 +134,33 @@ fn named(blame: &Blame) -> Vec<String> {
 
 fn nothing(_: u64, _: &mut Seen) {}
 
+/// A proxy: nothing is told of a loop that sleeps, so the stage itself says what it waits for.
+#[test]
+fn a_tail_that_waits_for_another_service_says_so_and_blames_nobody_here() {
+    let slow = |at_ns, _: &mut Seen| {
+        request(at_ns, &[("application", 40 * US), ("wait_upstream", 5 * MS), ("tx", 10 * US)])
+    };
+    let blamed = Scene::new(slow, nothing).blamed();
+    assert!(named(&blamed.blame).is_empty());
+    let answer = &blamed.blame.answer;
+    assert!(answer.contains("100 % of it waiting for another service"), "{answer}");
+    assert!(blamed.tail.keys().any(|path| path == "worker;sleeps;wait_upstream"), "{blamed:?}");
+}
+
+/// A sleep that was told stands in its own stage, though another one is longer.
+#[test]
+fn what_a_thread_slept_on_is_taken_out_of_the_wait_for_it() {
+    let mut seen = Seen::default();
+    let mut slept = off(OffKind::Asleep, 100 * US, 2 * MS, 0);
+    slept.call = u32::try_from(libc::SYS_futex).ok();
+    seen.offs.push(slept);
+    let stages = [("thread_busy", 5 * MS), ("wait_lock", 2 * MS)];
+    let record = request(0, &stages);
+    let index = Index::new(&seen, [SERVICE]);
+    let rest = cut(&record, &index).rest;
+    assert_eq!((rest[stage("thread_busy")], rest[stage("wait_lock")]), (5 * MS, 0));
+}
+
 /// Preempted for 4 ms, of which `xz` had the CPU for 3.9.
 fn behind_xz(at_ns: u64, seen: &mut Seen) -> Record {
     seen.offs.push(preempted(at_ns + 20 * US, 4 * MS));

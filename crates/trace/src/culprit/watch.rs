@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::rc::Rc;
 
 use libbpf_rs::btf::types::Typedef;
@@ -18,7 +19,7 @@ use crate::kernel::refused;
 use crate::layout::{culprit_control as control, culprit_counts as counts};
 use crate::parts::Hook;
 use crate::shared::Shared;
-use crate::{bins, kernel, load};
+use crate::{bins, calls, compat, kernel, load, pidns};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/culprit.bpf.o"));
 
@@ -38,7 +39,6 @@ const HARDIRQ: &str = "time in interrupts counts for the task they strike";
 /// Classes of system calls: `enum call_class` in `bpf/culprit.h`.
 const IDLE: u8 = 1;
 const HAS_FILE: u8 = 2;
-const MAX_SYSCALL: usize = 512;
 /// Calls whose first argument is a file.
 const FILES: &[libc::c_long] = &[
     libc::SYS_read,
@@ -214,9 +214,12 @@ pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault>
 fn object(bytes: &[u8], tgids: Option<&Map<'_>>) -> Result<Object, Fault> {
     kernel::listen_to_libbpf();
     let mut object = load::open(bytes).map_err(refused)?;
+    let pid_ns = pidns::of(Path::new("/proc"))?;
     for mut map in object.maps_mut() {
         match (map.name().to_str(), tgids) {
-            (Some(".rodata.culprit"), _) => map.set_initial_value(&settings()).map_err(refused)?,
+            (Some(".rodata.culprit"), _) => {
+                map.set_initial_value(&settings(pid_ns)).map_err(refused)?;
+            }
             (Some("tgids"), Some(shared)) => map.reuse_fd(shared.as_fd()).map_err(refused)?,
             _ => {}
         }
@@ -234,14 +237,17 @@ fn object(bytes: &[u8], tgids: Option<&Map<'_>>) -> Result<Object, Fault> {
 }
 
 /// The kernel's `struct culprit_settings`.
-fn settings() -> Vec<u8> {
-    let mut classes = [0_u8; MAX_SYSCALL];
-    for (calls, class) in [(FILES, HAS_FILE), (load::WAIT, IDLE)] {
+fn settings(pid_ns: u32) -> Vec<u8> {
+    let mut classes = [0_u8; calls::MAX];
+    for (calls, class) in [(FILES, HAS_FILE), (calls::WAIT, IDLE)] {
         for &call in calls {
             classes[call as usize] = class;
         }
     }
     let mut bytes: Vec<u8> = [FLOOR_NS, IRQ_NS].iter().flat_map(|w| w.to_ne_bytes()).collect();
     bytes.extend(classes);
+    bytes.extend(compat::native().iter().flat_map(|n| n.to_ne_bytes()));
+    bytes.extend(pid_ns.to_ne_bytes());
+    bytes.extend([0; 4]); // the struct's end
     bytes
 }

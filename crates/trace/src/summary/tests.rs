@@ -50,3 +50,18 @@ fn nothing_measured_is_no_number() {
     let tail = tail(&Counts::default(), 0.99);
     assert_eq!((tail.requests, tail.total.p99_ns, tail.total.mean_ns), (0, None, None));
 }
+
+#[test]
+fn a_thread_that_sleeps_with_a_request_waits_and_does_not_work() {
+    let at = |name: &str| STAGES.iter().position(|stage| stage.name == name).unwrap();
+    let mut stage_ns = [0; COUNT];
+    stage_ns[at("application")] = 200;
+    stage_ns[at("wait_upstream")] = 700;
+    stage_ns[at("wait_lock")] = 100;
+    let mut row = Row::default();
+    row.add(&Record { stage_ns, ..record(1000) });
+    let list = causes(&row);
+    let of = |cause| list.iter().find(|c| c.cause == cause).unwrap().share;
+    assert_eq!((of(Cause::Waiting), of(Cause::Work)), (0.8, 0.2));
+    assert_eq!(groups(&row).iter().find(|g| g.name == "waiting").unwrap().share, 0.8);
+}

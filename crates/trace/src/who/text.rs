@@ -22,11 +22,16 @@ pub fn answer(seen: &Seen) -> String {
     format!(
         "{head}: {} ({}) ran over {} ms {} times, up to {}",
         in_line(&worst.name),
-        worst.tid,
+        number(worst.tid),
         LONG_NS as f64 / 1e6,
         worst.long_runs,
         show_ns(worst.longest_ns as f64)
     )
+}
+
+/// Of a thread or process, if it has one here.
+fn number(number: u32) -> String {
+    if number == 0 { "outside".into() } else { number.to_string() }
 }
 
 /// The whole result as a page of text for people.
@@ -38,12 +43,12 @@ pub fn page(result: &WhoResult) -> String {
         "task", "thread", "process", "runs", "share", ">0.3 ms /s", "longest"
     );
     for task in result.tasks.iter().take(TASKS_MAX) {
-        let process = if task.is_kernel { "kernel".into() } else { task.pid.to_string() };
+        let process = if task.is_kernel { "kernel".into() } else { number(task.pid) };
         let _ = writeln!(
             page,
             "{:16}{:>9}{process:>9}{:>8}{:>6.2} %{:>12.1}{:>10}",
             in_line(&task.name),
-            task.tid,
+            number(task.tid),
             task.runs,
             task.share * 100.0,
             task.long_runs_per_s,

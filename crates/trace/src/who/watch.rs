@@ -1,6 +1,7 @@
 //! One look: load, attach, wait, read, detach.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::{LONG_NS, MAX_CPUS, Seen, WhoTask};
 use crate::bytes::{u32_at, u64_at};
 use crate::kernel::refused;
 use crate::layout::{who_cpu, who_task};
-use crate::{kernel, load};
+use crate::{kernel, load, pidns};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/who.bpf.o"));
 
@@ -59,8 +60,16 @@ pub fn run(
     std::thread::sleep(SETTLE);
     seen.duration_ns = ended_ns - started_ns;
     read(&object, (started_ns, ended_ns), left_out, &mut seen)?;
+    seen.tasks.iter_mut().for_each(show_numbers);
     drop(attached);
     Ok(seen)
+}
+
+/// Whoever is outside this PID namespace has no number here.
+fn show_numbers(task: &mut WhoTask) {
+    for number in [&mut task.tid, &mut task.pid] {
+        *number = if pidns::is_outside(*number) { 0 } else { *number };
+    }
 }
 
 /// Loads the object in `bytes`, ours or one that another compiler made, and nothing else.
@@ -71,11 +80,12 @@ pub fn check_loads(bytes: &[u8]) -> Result<(), Fault> {
 fn object(bytes: &[u8], cpus: &[u32]) -> Result<Object, Fault> {
     kernel::listen_to_libbpf();
     let mut object = load::open(bytes).map_err(refused)?;
-    let mut words = [0_u64; MAX_CPUS / 64 + 1];
+    let mut words = [0_u64; MAX_CPUS / 64 + 2];
     for &cpu in cpus {
         words[cpu as usize / 64] |= 1 << (cpu % 64);
     }
     words[MAX_CPUS / 64] = LONG_NS;
+    words[MAX_CPUS / 64 + 1] = u64::from(pidns::of(Path::new("/proc"))?);
     let settings: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     for mut map in object.maps_mut() {
         if map.name().to_str() == Some(".rodata.who") {
@@ -172,8 +182,9 @@ fn close(tid: u32, in_ns: u64, (started_ns, ended_ns): (u64, u64), out: &[u32], 
         let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
         let is_kernel =
             pid.is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}/exe")).exists());
+        let name = if pidns::is_outside(tid) { "(outside)" } else { name.trim_end() };
         let mut task = WhoTask {
-            name: name.trim_end().to_owned(),
+            name: name.to_owned(),
             tid,
             pid: pid.unwrap_or(tid),
             is_kernel,

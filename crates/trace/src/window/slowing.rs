@@ -78,7 +78,11 @@ fn longer(causes: &[CauseShare], ratio: f64, wait_ratio: Option<f64>) -> Option<
         untraced += match cause.cause {
             Cause::Queuing | Cause::Imbalance => cause.share / wait_ratio?,
             Cause::Work => cause.share / ratio,
-            Cause::Scheduling | Cause::Stopped | Cause::Client | Cause::Residual => cause.share,
+            Cause::Scheduling
+            | Cause::Waiting
+            | Cause::Stopped
+            | Cause::Client
+            | Cause::Residual => cause.share,
         };
     }
     Some(if all > 0.0 { all / untraced } else { 1.0 })

@@ -6,7 +6,9 @@
  * Standard input holds events, one to a line: TIME in us, VERB, and
  *
  *   in T, preempted T, asleep T, stopped T, waking T     thread T, which has CPU T to itself
- *   enter T CALL, exit T                                 wait read write open futex cork other
+ *   blocked T          asleep, and no signal can wake it: on a disk, if on a file
+ *   enter T CALL       wait read write open futex cork other recv sleep ring; old: write of 32 bits
+ *   exit T, timeout T  the call brings something, or nothing
  *   ready C BYTES      a segment reaches connection C, all at once
  *   late C BYTES       the same, but out of the backlog of a socket that was in use
  *   take T C BYTES     the read that T is in copies them
@@ -22,19 +24,26 @@
 
 #include "breakdown.bpf.c"
 
+#define SLEEP(on) (WAIT_##on << SYS_SLEEP_AT)
+enum { OLD_WRITE = 2 };	/* as if read were meant, by the kernel's own numbers */
 enum { THREADS = 8, CONNS = 400, PID = 1000, HOG = 9000, HEADER = 34 };
 
 const volatile struct settings settings = {
 	.ports = { [0 ... PORT_WORDS - 1] = ~0ULL },
-	.syscall_class = { [1] = SYS_WAIT, [2] = SYS_READ, [3] = SYS_WRITE, [4] = SYS_OPEN,
-			   [5] = SYS_PARK, [6] = SYS_CORK },
+	.syscall_class = { [1] = SYS_WAIT | SLEEP(EVENT), [2] = SYS_READ | SLEEP(FILE),
+			   [3] = SYS_WRITE | SLEEP(FILE), [4] = SYS_OPEN | SLEEP(DISK),
+			   [5] = SYS_PARK | SLEEP(LOCK), [6] = SYS_CORK,
+			   [7] = SYS_READ | SLEEP(SOCKET), [8] = SYS_OTHER | SLEEP(SLEEP),
+			   [9] = SYS_URING | SLEEP(SOCKET) },
+	.native = { [OLD_WRITE] = 3 },
 	.full_records = 1,
 #ifdef FEW
 	.is_few = 1,
 	.sample_below = ~0U,	/* every flow */
 #endif
 };
-static const char *const calls[] = { "other", "wait", "read", "write", "open", "futex", "cork" };
+static const char *const calls[] = { "other", "wait", "read", "write", "open", "futex", "cork", "recv",
+				     "sleep", "ring" };
 
 struct world_sock {
 	struct sock sk;		/* first: the hooks are given its address */
@@ -178,20 +187,29 @@ static void switch_to(u32 thread, bool is_in, u32 state)
 		on_switch(0, task, &hog);
 }
 
-static void call(u32 thread, const char *name, bool is_exit)
+static void enter(u32 thread, const char *name)
 {
-	static struct sock nobodys = { .__sk_common.skc_num = 80 };
-	bool is_write = is_exit && regs[thread].orig_ax == SYS_WRITE;
+	bool is_old = !strcmp(name, "old");
 
-	for (u32 i = 0; !is_exit && i < sizeof(calls) / sizeof(*calls); i++)
+	for (u32 i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (!strcmp(calls[i], name))
 			regs[thread].orig_ax = i;
-	if (settings.is_few && is_write)
-		on_send_end(&nobodys);
-	else if (!settings.is_few && is_exit)
-		on_sys_exit(&regs[thread], 0);
-	else if (!settings.is_few)
+	if (is_old)
+		regs[thread].orig_ax = OLD_WRITE;
+	tasks[thread].thread_info.status = is_old ? TS_COMPAT : 0;
+	if (!settings.is_few)
 		on_sys_enter(&regs[thread], regs[thread].orig_ax);
+}
+
+static void leave_call(u32 thread, long answer)
+{
+	static struct sock nobodys = { .__sk_common.skc_num = 80 };
+
+	if (!settings.is_few)
+		on_sys_exit(&regs[thread], answer);
+	else if (regs[thread].orig_ax == 3)
+		on_send_end(&nobodys);
+	regs[thread].orig_ax = -1;
 }
 
 static int event(const char *verb, u32 n, const char *word, u32 conn, u32 bytes)
@@ -204,12 +222,16 @@ static int event(const char *verb, u32 n, const char *word, u32 conn, u32 bytes)
 		switch_to(n, 0, 0);
 	else if (is("asleep"))
 		switch_to(n, 0, 1);
+	else if (is("blocked"))
+		switch_to(n, 0, TASK_UNINTERRUPTIBLE);
 	else if (is("stopped"))
 		switch_to(n, 0, 4);
 	else if (is("waking"))
 		on_waking(&tasks[n]);
-	else if (is("enter") || is("exit"))
-		call(n, word, is("exit"));
+	else if (is("enter"))
+		enter(n, word);
+	else if (is("exit") || is("timeout"))
+		leave_call(n, is("exit"));
 	else if (is("ready") || is("late"))
 		ready(&socks[n], conn, is("late"));
 	else if (is("take")) {

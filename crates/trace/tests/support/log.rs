@@ -81,7 +81,7 @@ impl Log {
             assert!(end_ns <= call.done_ns.saturating_add(CLOCKS_NS), "ended after: {}", told());
             let stage = |name: &str| record.stage_ns[index(name)];
             let app_ns = u64::from(call.app_us) * 1000;
-            assert!(stage("application") >= app_ns * 95 / 100, "{}", told());
+            assert!(stage("wait_sleep") >= app_ns * 95 / 100, "{}", told());
             late += usize::from(record.start_ns > call.sent_ns + SENT_NS);
         }
         late

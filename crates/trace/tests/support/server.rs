@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -19,6 +20,11 @@ impl Server {
         let path = std::env::current_exe().unwrap();
         let path = path.parent().unwrap().parent().unwrap().join(program);
         assert!(path.exists(), "build it first: make build, cargo build --examples ({program})");
+        Self::start_at(&path, words, port_of)
+    }
+
+    /// The same of a program by its path.
+    pub fn start_at(path: &Path, words: &[&str], port_of: impl FnOnce(&str) -> u16) -> Self {
         let mut child = Held::start(Command::new(path).args(words).stdout(Stdio::piped()));
         let mut line = String::new();
         BufReader::new(child.child().stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

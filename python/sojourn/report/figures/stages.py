@@ -28,6 +28,7 @@ PARTS = {
     "EPoll": ("queuing delay", "stage-wait-0"), "libevent": ("queuing delay", "stage-wait-1"),
     "Read": ("system call", "stage-call-0"), "Open": ("system call", "stage-call-1"),
     "Send": ("system call", "stage-call-2"), "application": ("user", "stage-user"),
+    "waiting": ("for others", "stage-wait-2"),
     "client": ("not sent yet", "stage-rest-0"), "stopped": ("signal", "stage-rest-1"),
     "residual": ("not explained", "stage-rest-2"),
 }  # fmt: skip
@@ -64,7 +65,9 @@ def _bars(service: ServiceFinding, found: Breakdown) -> Figure:
             "Two bars for each condition: all requests, and those at and above p99. Mean time per"
             " stage as a share of their mean total, which stands above each bar. The stages, in the"
             " papers' words (L12, C8, C9), are coloured by what takes the time (C10): interrupts,"
-            " queuing delay, system calls, the service itself; they add to the total, and what no"
+            " queuing delay, system calls, the service itself; `waiting`, which the papers do not"
+            " have, is the time in which the thread sleeps between read and reply, for another"
+            " service, a disk, a lock, a timer or a page. They add to the total, and what no"
             " stage explains is `residual`. From the first segment received to the last one sent,"
             " in the server's kernel, while it is traced: the client and its own kernel are not in"
             " it. `?`: in doubt, see the reasons."

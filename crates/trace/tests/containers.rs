@@ -1,0 +1,137 @@
+//! In a PID namespace, as in a container, processes have other numbers than in the kernel's count.
+//!
+//! Each test runs again as the first process of a namespace of its own (`unshare -pf --mount-proc`).
+
+#![allow(clippy::unwrap_used)] // a test that cannot start has failed
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use sojourn_trace::session::{self, Options};
+use sojourn_trace::who::watch;
+use sojourn_trace::{pidns, target};
+use support::child::bound;
+use support::echo::{self, Ask};
+use support::server::Server;
+use support::{Sets, Started, account, alone, say, trace};
+
+const INSIDE: &str = "SOJOURN_INSIDE";
+
+/// Runs the test of that name as process 1 of a namespace, or does nothing if this is it.
+fn is_inside(name: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-pf", "--mount-proc"]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture"]).env(INSIDE, "1");
+    let done = bound(&mut command, libc::SIGKILL).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+    if said.contains("unshare failed") {
+        say("skipped", "no PID namespace can be had");
+        return false;
+    }
+    assert!(done.status.success() && said.contains("1 passed"), "{said}");
+    false
+}
+
+fn is_thread_of(server: &Server, tid: u32) -> bool {
+    Path::new(&format!("/proc/{}/task/{tid}", server.pid())).exists()
+}
+
+#[test]
+fn requests_are_matched_and_threads_have_the_numbers_of_the_namespace() {
+    let Some(_alone) = alone() else { return };
+    if !is_inside("requests_are_matched_and_threads_have_the_numbers_of_the_namespace") {
+        return;
+    }
+    assert_eq!(std::process::id(), 1);
+    assert_ne!(pidns::of(Path::new("/proc")).unwrap(), 0);
+    let server = echo::start(&["2"]);
+    let (outcome, records) = trace(server.pid(), || {
+        let mut streams = [server.connect(), server.connect()];
+        for n in 0..40 {
+            Ask { app_us: 1000, ..Ask::default() }.call(&mut streams[n % 2]);
+        }
+    });
+    assert_eq!(records.len(), 40, "{:?}", outcome.counts.reasons);
+    let served = outcome.counts.threads.iter().filter(|thread| thread.requests > 0);
+    let served: Vec<u32> = served.map(|thread| thread.tid).collect();
+    assert_eq!(served.len(), 2);
+    assert!(served.iter().all(|&tid| is_thread_of(&server, tid)), "{served:?}");
+}
+
+/// Keeps the server busy until it is dropped, and for a while at least.
+fn busy(server: &Server, over: &AtomicBool) {
+    let mut stream = server.connect();
+    while !over.load(Ordering::Relaxed) {
+        Ask { after_us: 2000, ..Ask::default() }.call(&mut stream);
+    }
+}
+
+#[test]
+fn a_process_that_is_left_out_is_left_out_and_others_have_numbers_or_none() {
+    let Some(_alone) = alone() else { return };
+    if !is_inside("a_process_that_is_left_out_is_left_out_and_others_have_numbers_or_none") {
+        return;
+    }
+    let server = echo::start(&["1"]);
+    let cpus: Vec<u32> = (0..sojourn_trace::kernel::cpus() as u32).collect();
+    let over = AtomicBool::new(false);
+    let before = account::of(server.pid());
+    let seen = thread::scope(|scope| {
+        scope.spawn(|| busy(&server, &over));
+        let _over = Sets(&over);
+        let never = AtomicBool::new(false);
+        watch::run(&cpus, &[server.pid()], 1_000_000_000, &never, &mut || ()).unwrap()
+    });
+    let ran_ns = account::of(server.pid()).since(before).ran_ns;
+    assert!(seen.left_out_ns > ran_ns / 2, "{} of {ran_ns} ns left out", seen.left_out_ns);
+    for task in &seen.tasks {
+        assert!(!is_thread_of(&server, task.tid), "the server is no other: {task:?}");
+        let is_here = Path::new(&format!("/proc/{}", task.pid)).exists();
+        assert!(task.tid == 0 || is_here || task.pid == 0, "{task:?}");
+    }
+}
+
+#[test]
+fn culprits_have_the_numbers_of_the_namespace_or_none() {
+    let Some(_alone) = alone() else { return };
+    if !is_inside("culprits_have_the_numbers_of_the_namespace_or_none") {
+        return;
+    }
+    let server = echo::start(&["1"]);
+    let target = target::find(Path::new("/proc"), server.pid(), &[]).unwrap();
+    let options = Options {
+        duration_ns: 60_000_000_000,
+        ring_bytes: 16 << 20,
+        blame: Some(0.9),
+        ..Options::default()
+    };
+    let (stop, started) = (AtomicBool::new(false), Started::default());
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ends = Sets(&stop);
+            let mut stream = server.connect();
+            for n in 0..400 {
+                let app_us = if n % 10 == 0 { 4000 } else { 0 };
+                Ask { app_us, ..Ask::default() }.call(&mut stream);
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let _over = Sets(&started.over);
+        session::run(&target, options, &stop, &mut || (), &mut |_| ()).unwrap()
+    });
+    let blame = outcome.blamed.unwrap().blame;
+    assert!(blame.tail_requests >= 20, "{blame:?}");
+    let sleep = blame.suspects.iter().find(|suspect| suspect.kind == "sleep");
+    assert!(sleep.is_some_and(|suspect| suspect.share > 0.5), "{blame:?}");
+    let threads = |tid: u32| Path::new(&format!("/proc/{tid}")).exists();
+    let tids = blame.suspects.iter().flat_map(|suspect| &suspect.tids);
+    tids.for_each(|&tid| assert!(threads(tid), "{tid}: {blame:?}"));
+}

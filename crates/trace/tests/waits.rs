@@ -1,0 +1,159 @@
+//! What a request waits for while its thread sleeps is found, with its length, and is no work.
+//!
+//! The server is `examples/waits.rs`. That a wait is at least as long as it was made holds on every
+//! machine; that nothing else took time, on a calm one only. See `support/calm.rs`.
+
+#![allow(clippy::unwrap_used)] // a test that cannot start has failed
+
+mod support;
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use sojourn_trace::how::How;
+use sojourn_trace::record::Record;
+use sojourn_trace::session::Options;
+use sojourn_trace::stages::{Cause, STAGES};
+use support::calm::{Judged, calmly, judge};
+use support::echo::Ask;
+use support::server::Server;
+use support::{PAUSE_NS, PAUSE_US, alone, index, median, trace_with};
+
+const REQUESTS: usize = 20;
+
+/// All hooks, or those of a sample of all flows.
+fn ways() -> [Options; 2] {
+    let few = Options { how: How::Sample { one_in: 1, seed: 5 }, ..Options::default() };
+    [Options { how: How::All, ..Options::default() }, few]
+}
+
+/// A service that takes as long as it is asked to, in this process, which is not traced; its port.
+fn upstream() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let answer = |mut stream: TcpStream| {
+        let mut request = [0; 32];
+        stream.set_nodelay(true).unwrap();
+        while stream.read_exact(&mut request).is_ok() {
+            let us = u32::from_le_bytes(request[8..12].try_into().unwrap());
+            thread::sleep(Duration::from_micros(u64::from(us)));
+            if stream.write_all(b"r").is_err() {
+                return;
+            }
+        }
+    };
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || answer(stream));
+        }
+    });
+    port.to_string()
+}
+
+fn start(words: &[&str]) -> Server {
+    Server::start("examples/waits", words, |line| line.trim().parse().unwrap())
+}
+
+const ASK: Ask = Ask { app_us: PAUSE_US, next_us: 0, reply_bytes: 1, writes: 0, after_us: 0 };
+
+/// One request after the other, or two at a time.
+fn calls(server: &Server, at_once: usize) {
+    let mut streams: Vec<TcpStream> = (0..at_once).map(|_| server.connect()).collect();
+    for _ in 0..REQUESTS {
+        streams.iter_mut().for_each(|stream| ASK.send(stream));
+        streams.iter_mut().for_each(|stream| ASK.receive(stream));
+    }
+}
+
+fn sum_of(record: &Record, cause: Cause) -> u64 {
+    let is_it = |stage: usize| STAGES[stage].cause == cause;
+    (0..STAGES.len()).filter(|&stage| is_it(stage)).map(|stage| record.stage_ns[stage]).sum()
+}
+
+/// Each waits in `stage`, and for nothing else; and works for a small part of the time.
+fn waits_in(stage: &str, records: &[Record], what: &str) -> Judged {
+    let waited = |r: &Record| r.stage_ns[index(stage)];
+    let all = records.len();
+    let long = records.iter().filter(|r| waited(r) >= PAUSE_NS * 95 / 100).count();
+    assert!(long >= all * 9 / 10, "{what}: {long} of {all} in {stage}: {records:?}");
+    let work = median(records.iter().map(|r| sum_of(r, Cause::Work)).collect());
+    let other = median(records.iter().map(|r| sum_of(r, Cause::Waiting) - waited(r)).collect());
+    let rest = median(records.iter().map(|r| r.total_ns - waited(r)).collect());
+    let said =
+        || format!("{what}: work {work} ns, other waits {other} ns, all but {stage} {rest} ns");
+    judge(work < PAUSE_NS / 10 && other < PAUSE_NS / 10 && rest < PAUSE_NS / 4, said)
+}
+
+/// A server of that KIND, by both ways to trace, which book the wait in these stages.
+fn planted_in(words: &[&str], at_once: usize, stages: [&str; 2]) {
+    let Some(_alone) = alone() else { return };
+    for options in ways() {
+        calmly(|| {
+            let server = start(words);
+            let (outcome, records) = trace_with(options, server.pid(), || calls(&server, at_once));
+            assert_eq!(records.len(), at_once * REQUESTS, "{:?}", outcome.counts.reasons);
+            let stage = stages[usize::from(outcome.is_few)];
+            waits_in(stage, &records, &format!("{words:?}, few: {}", outcome.is_few))
+        });
+    }
+}
+
+fn planted(words: &[&str], at_once: usize, stage: &str) {
+    planted_in(words, at_once, [stage; 2]);
+}
+
+#[test]
+fn a_server_that_calls_another_waits_for_it() {
+    planted(&["call", &upstream()], 1, "wait_upstream");
+}
+
+#[test]
+fn a_server_that_polls_another_waits_for_it() {
+    planted(&["poll", &upstream()], 1, "wait_upstream");
+}
+
+#[test]
+fn a_proxy_waits_for_its_upstream_whatever_else_it_serves() {
+    for at_once in [1, 8] {
+        planted(&["loop", &upstream()], at_once, "wait_upstream");
+    }
+}
+
+#[test]
+fn a_pool_waits_for_the_upstream_that_its_workers_ask() {
+    planted(&["pool", &upstream()], 2, "wait_upstream");
+}
+
+#[test]
+fn a_lock_that_another_thread_holds_is_waited_for() {
+    planted(&["lock"], 1, "wait_lock");
+}
+
+/// Without hooks on calls it is not known what a loop was woken for: both have one name there.
+#[test]
+fn a_time_that_a_loop_waits_for_is_a_pause() {
+    planted_in(&["timer"], 1, ["wait_sleep", "wait_upstream"]);
+}
+
+/// How long a page takes is the disk's to decide: most of the time is its.
+#[test]
+fn pages_that_are_not_in_memory_are_waited_for() {
+    let Some(_alone) = alone() else { return };
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pages-{}", std::process::id()));
+    fs::write(&file, vec![7; 1 << 20]).unwrap();
+    assert!(Command::new("sync").arg(&file).status().unwrap().success());
+    calmly(|| {
+        let server = start(&["fault", file.to_str().unwrap()]);
+        let way = Options { how: How::All, ..Options::default() };
+        let (_, records) = trace_with(way, server.pid(), || calls(&server, 1));
+        let sum = |of: &dyn Fn(&Record) -> u64| records.iter().map(of).sum::<u64>();
+        let (faults, total) = (sum(&|r| r.stage_ns[index("wait_fault")]), sum(&|r| r.total_ns));
+        judge(faults * 2 > total, || format!("{faults} of {total} ns are faults: {:?}", records[1]))
+    });
+    fs::remove_file(&file).unwrap();
+}
