@@ -137,7 +137,7 @@ def try_(
     from sojourn.report import glance
     from sojourn.run.signals import ending_in_order
 
-    with ending_in_order(), Ticker(at.where.url, is_quiet=quiet) as ticker:
+    with ending_in_order(), Ticker(at.where.url, is_filled=preload, is_quiet=quiet) as ticker:
         found = pipeline.glance(study, ticker, patience=patience(wait, None, is_forced=force))
     service = found.services[0]
     following = shlex.join(["sojourn", "init", target])

@@ -22,15 +22,17 @@ TOLD = ("turn", "restore")  # steps that are worth a line of their own
 class Ticker:
     """A `pipeline.Watcher` for half a minute; a context manager."""
 
-    def __init__(self, what: str, *, is_quiet: bool = False) -> None:
-        """`what`: the target that is loaded."""
+    def __init__(self, what: str, *, is_filled: bool = False, is_quiet: bool = False) -> None:
+        """Show what happens to `what`, the target, which `is_filled` with items first."""
         self._what = what
+        self._is_filled = is_filled
         self._is_quiet = is_quiet
         self._console = to_stderr()
         self._now = ""
 
     def __enter__(self) -> Self:
-        self._say(f"loading {self._what} for about half a minute; ^C stops, nothing is kept")
+        kept = "the items that are set stay" if self._is_filled else "nothing is kept"
+        self._say(f"loading {self._what} for about half a minute; ^C stops, {kept}")
         return self
 
     def __exit__(
