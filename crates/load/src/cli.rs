@@ -26,8 +26,8 @@ pub use requests::{ContentArgs, ReplyArgs};
 #[derive(Parser, Debug, Default)]
 #[command(name = "sojourn-load", version, after_help = examples::EXAMPLES, max_term_width = 100)]
 pub struct Args {
-    /// Where requests go: memcache://HOST:PORT, memcache+udp://, http://HOST:PORT/, https://, resp://,
-    /// postgres://USER@HOST:PORT/DATABASE, echo://, or null: (no network); a unix socket:
+    /// Where requests go: memcache://HOST:PORT, memcache+udp://, http://HOST:PORT/, https://, resp:// (or
+    /// redis://USER@HOST:PORT/DATABASE), postgres://USER@HOST:PORT/DATABASE, echo://, or null: (no network); a unix socket:
     /// SCHEME://unix:/SOCKET, http://unix:/SOCKET:/PATH
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
@@ -163,12 +163,17 @@ pub struct ClientArgs {
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Verdict")]
 pub struct VerdictArgs {
-    /// QoS quantile, such as 0.99; needs --qos-bound [none]
+    /// QoS quantile, such as 0.99; needs --qos-bound. The bound is decided by the error of the sample, 5 %
+    /// on either side: p99 needs 563 requests or more [none]
     #[arg(long, value_name = "Q", allow_hyphen_values = true)]
     pub qos_quantile: Option<f64>,
     /// QoS bound on the time from due to done; needs --qos-quantile [none]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub qos_bound: Option<String>,
+    /// One of several runs that are judged together: verdict and quantiles are those of its own sample,
+    /// without its error
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub pooled: Option<bool>,
     /// A request is timely if sent within this of being due; auto: 50us, or 1 % of the bound if that
     /// is more, and the TIME of sleep:TIME [auto]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -194,7 +199,8 @@ pub struct OutputArgs {
     /// Write the result as JSON, beside the table; -: to stdout, instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write one HdrHistogram a second
+    /// Write an HdrHistogram interval log: a fortieth of the run each, at most a second; requests in outages
+    /// too with Tag=all
     #[arg(long, value_name = "FILE")]
     pub hlog: Option<String>,
     /// Write each second while the run goes on, as a line of JSON: what a kill leaves
@@ -343,6 +349,7 @@ impl Args {
         put(&mut job.wait, client.wait.as_ref());
         put(&mut job.qos_quantile, verdict.qos_quantile.as_ref());
         put(&mut job.qos_bound, verdict.qos_bound.as_ref());
+        put(&mut job.pooled, verdict.pooled.as_ref());
         put(&mut job.timely_within, verdict.timely_within.as_ref());
         put(&mut job.outage_over, verdict.outage_over.as_ref());
         put(&mut job.excluded_share_max, verdict.excluded_share_max.as_ref());

@@ -93,6 +93,21 @@ pub fn usable(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
     Ok(cpus)
 }
 
+/// The CPUs of `1` or `1,3-5`; refuses those that this machine has not. `key` names the list.
+pub fn present(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
+    let cpus = list(key, text)?;
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let known = list(key, online.trim()).unwrap_or_default();
+    match cpus.iter().find(|&&cpu| !known.is_empty() && !known.contains(&cpu)) {
+        Some(cpu) => Err(Fault::usage(
+            format!("this machine has no CPU {cpu} that is online"),
+            key,
+            format!("choose of these: {}", online.trim()),
+        )),
+        None => Ok(cpus),
+    }
+}
+
 /// The CPUs of `1` or `1,3-5`; `key` names the list.
 pub fn list(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
     let wrong = || {

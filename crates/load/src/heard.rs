@@ -24,10 +24,20 @@ pub fn looks_like(target: &Target, heard: &[u8]) -> Option<String> {
         "" => Some(format!(
             "the server on {place} looks like one of {name}, which is not spoken here"
         )),
-        own if own == target.scheme.name => None,
+        own if own == spoken(target) => None,
         other => {
             Some(format!("the server on {place} looks like one of {name}: ask {other}://{place}"))
         }
+    }
+}
+
+/// The first name of the target's protocol.
+fn spoken(target: &Target) -> &'static str {
+    match target.scheme.name {
+        "redis" | "valkey" | "rediss" | "valkeys" => "resp",
+        "postgresql" => "postgres",
+        "memcache+udp" => "memcache",
+        own => own,
     }
 }
 
@@ -42,6 +52,7 @@ fn named(target: &Target, heard: &[u8]) -> Option<(&'static str, &'static str)> 
     Some(match *scheme {
         "http" if is_secured => (name, "https"),
         "https" if is_call => (name, "grpcs"),
+        "https" if spoken(target) == "resp" => (name, "rediss"),
         "https" if target.scheme.name == "h2c" => (name, "h2"),
         other => (name, other),
     })
@@ -68,6 +79,7 @@ mod tests {
         assert!(of("http://h:1/", b"\0\0\x12\x04\0\0\0\0\0\0\x03").ends_with("ask h2c://h:1"));
         assert!(of("http://h:1/", b"\0\0\x13\x04\0\0\0\0\0\0\x03").is_empty());
         assert!(of("http://h:1/", b"HTTP/1.1 400 Bad").is_empty(), "its own");
+        assert!(of("redis://h:1", b"-ERR max number of clients").is_empty(), "its own");
         assert!(of("http://h:1/", b"SSH-2.0").contains("SSH, which is not spoken here"));
     }
 }

@@ -8,8 +8,6 @@ use std::fmt::{self, Debug, Display, Formatter};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use socket2::Socket;
-
 /// How far a greeting has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -61,9 +59,13 @@ impl Greeting {
     }
 
     /// That of one connection; `None`: requests may follow at once.
+    pub(crate) fn hello(&self) -> Option<Box<dyn Hello>> {
+        self.0.as_ref().map(|begin| begin())
+    }
+
+    /// The same as a talk on a socket.
     pub(crate) fn begin(&self) -> Option<Talk> {
-        let begin = self.0.as_ref()?;
-        Some(Talk { hello: begin(), out: Vec::new(), said: None })
+        Some(Talk { hello: self.hello()?, out: Vec::new(), said: None })
     }
 }
 
@@ -83,7 +85,7 @@ pub(crate) struct Talk {
 
 impl Talk {
     /// Goes on as far as `socket` lets it; an error of the kind `WouldBlock` means later.
-    pub(crate) fn go_on(&mut self, mut socket: &Socket) -> io::Result<()> {
+    pub(crate) fn go_on(&mut self, mut socket: impl Read + Write) -> io::Result<()> {
         let mut bytes = [0; 4096];
         let mut said = match self.said {
             None => self.hello.say(&[], &mut self.out),

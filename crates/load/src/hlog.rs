@@ -4,9 +4,12 @@
 //! `Tag=all`, every request. A request belongs to the slice in which it was due.
 //! A slice is a fortieth of the run, and at most a second: enough of them to see a trend, a cold start
 //! and how requests depend on each other without any raw request, also in a run of two seconds.
-//! Values are ns. A
+//! Values are ns; the largest of a line is in ms, because readers take histograms for ns and show so. A
 //! failed request is written as one hour, the largest value there is, because it must lie above
 //! every other: the format knows no infinity.
+//!
+//! The first line names the version of the format and the last of the head its columns: `HdrHistogram_c`
+//! reads no log without them. Source: HdrHistogram, `HistogramLogWriter`.
 
 use std::io::{self, Write};
 use std::iter::Peekable;
@@ -26,6 +29,38 @@ use crate::outage::Windows;
 use crate::schedule;
 use crate::slices::{empty, slice_ns, sojourn_or_hour_ns};
 
+const VERSION: &str = "#[Histogram log format version 1.3]\n";
+const COLUMNS: &str =
+    "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+/// Of a largest value, so that it is in ms.
+const NS_PER_MS: f64 = 1e6;
+
+/// Puts the columns' names before the first line that is no comment: the library has no call for it.
+struct Headed<W> {
+    out: W,
+    is_begun: bool,
+    is_line_begun: bool,
+}
+
+impl<W: Write> Write for Headed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_begun && !self.is_line_begun && bytes.first().is_some_and(|&byte| byte != b'#')
+        {
+            self.out.write_all(COLUMNS.as_bytes())?;
+            self.is_begun = true;
+        }
+        let written = self.out.write(bytes)?;
+        if let Some(last) = bytes[..written].last() {
+            self.is_line_begun = *last != b'\n';
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// Writes the log of `run` to `path`.
 pub fn write(run: &Measurement, path: &Path) -> Result<(), Fault> {
     let windows = excluded::windows(run)?;
@@ -40,13 +75,15 @@ fn log(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let started = SystemTime::UNIX_EPOCH + Duration::from_nanos(run.started_unix_ns);
+    out.write_all(VERSION.as_bytes())?;
+    let mut out = Headed { out, is_begun: false, is_line_begun: false };
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
-        .add_comment("sojourn times, ns; failed requests as one hour; Tag=all: outages included")
+        .add_comment("[sojourn times, ns; failed requests as one hour; Tag=all: outages included]")
         .with_start_time(started)
         .with_base_time(started)
-        .with_max_value_divisor(1.0)
-        .begin_log_with(out, &mut serializer)?;
+        .with_max_value_divisor(NS_PER_MS)
+        .begin_log_with(&mut out, &mut serializer)?;
     let tag = Tag::new("all");
     if let Some(slices) = run.long.as_ref().and_then(|found| found.slices.as_ref()) {
         for (index, start_ns) in (0..).zip((from_ns..to_ns).step_by(slices.length_ns() as usize)) {
@@ -123,6 +160,29 @@ mod tests {
                 ))
             })
             .collect()
+    }
+
+    /// As the C library reads the head: comments, of which one names the version, and a line of columns,
+    /// with which the head ends; then nothing but intervals.
+    #[test]
+    fn readers_that_go_by_the_head_find_it() {
+        let run = fake::run(fake::job(), 0, 2_000_000);
+        let mut text = Vec::new();
+        let measured = run.measured(&schedule::timetable(&run.job).unwrap());
+        log(&run, &Windows::default(), measured, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("#[Histogram log format version 1.3]"));
+        let head: Vec<&str> = lines.by_ref().take_while(|line| line.starts_with('#')).collect();
+        assert!(head.iter().any(|line| line.starts_with("#[StartTime: ")), "{head:?}");
+        assert_eq!(text.matches(COLUMNS).count(), 1);
+        assert_eq!(text.lines().nth(head.len() + 1), Some(COLUMNS.trim_end()));
+        let longest_ms: f64 = lines
+            .map(|line| line.trim_start_matches("Tag=all,").split(',').nth(2).unwrap())
+            .map(|most| most.parse::<f64>().unwrap())
+            .fold(0.0, f64::max);
+        let longest_ns = summarise(&run).unwrap().sojourn_ns.max.unwrap() as f64;
+        assert!((longest_ms * 1e6 / longest_ns - 1.0).abs() < 2e-3, "{longest_ms} {longest_ns}");
     }
 
     #[test]

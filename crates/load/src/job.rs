@@ -23,6 +23,7 @@ pub struct Job {
     pub schema: String,
     /// `memcache://HOST:PORT`, `memcache+udp://…`, `http://HOST:PORT/`, `https://…`, `h2://…` (HTTP/2
     /// over TLS), `h2c://…` (without), `grpc://HOST:PORT/PACKAGE.SERVICE/METHOD`, `grpcs://…`, `resp://…`, `echo://…`, `null:`.
+    /// RESP is `redis://` and `valkey://` too: `redis://USER@HOST:PORT/DATABASE`.
     /// Of `memcache` several, `HOST:PORT,HOST:PORT`: each holds the keys that hash to it. A unix socket:
     /// `memcache://unix:/SOCKET`, `resp://unix:/SOCKET`, `http://unix:/SOCKET:/PATH`. Of PostgreSQL:
     /// `postgres://USER@HOST:PORT/DATABASE`, `postgres://USER@unix:/SOCKET:/DATABASE`.
@@ -98,9 +99,10 @@ pub struct Job {
     pub body: String,
     /// HTTP and gRPC: file that each request carries as it is; empty: none.
     pub body_file: String,
-    /// PostgreSQL: queries; `{}` or `{item}` in one is replaced by a number below `items`.
+    /// PostgreSQL: queries; `{}` or `{item}` in one is replaced by a number below `items`; `{}` within quotes
+    /// or a comment is not, and `{{}}` is `{}` as it is.
     pub query: Vec<String>,
-    /// HTTP: `basic:` or `bearer:`, PostgreSQL: `password:`; and where the secret is: `file:PATH` or
+    /// HTTP: `basic:` or `bearer:`, PostgreSQL and RESP: `password:`; and where the secret is: `file:PATH` or
     /// `env:NAME`. Empty: none.
     pub auth: String,
     /// TLS: certificates of issuers, or of the server itself, in PEM; empty: those that this machine
@@ -160,6 +162,9 @@ pub struct Job {
     pub qos_quantile: f64,
     /// `QoS` bound on the sojourn time; empty: none.
     pub qos_bound: String,
+    /// One of several runs that are judged together: its verdict is that of its own quantile, without the
+    /// error of its sample, and all its quantiles are given, however few requests carry them.
+    pub pooled: bool,
     /// A gap between two polls longer than this is an outage of the instrument (METHOD M27); so is one from
     /// 0.2 ms on for most of which a thread that spins, apart from `server_cpus`, waited for its CPU.
     pub outage_over: String,
@@ -241,6 +246,7 @@ impl Default for Job {
             timely_within: "auto".into(),
             qos_quantile: 0.0,
             qos_bound: String::new(),
+            pooled: false,
             outage_over: "1ms".into(),
             excluded_share_max: 0.5,
             disturbed_share_max: 0.5,

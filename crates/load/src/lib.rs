@@ -6,7 +6,9 @@
 pub mod address;
 pub mod begin;
 pub mod bodies;
+mod carried;
 pub mod cli;
+mod complaints;
 pub mod content;
 pub mod cpu;
 pub mod cpu_time;
@@ -31,6 +33,8 @@ pub mod preload;
 pub mod program;
 pub mod progress;
 pub mod protocols;
+pub mod qos_sample;
+mod quantiles;
 pub mod raw;
 pub mod request;
 pub mod resolve;

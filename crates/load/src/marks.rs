@@ -189,6 +189,11 @@ pub struct ThreadMeasurement {
     pub used_up_ns: Option<u64>,
     /// Connections that ended unannounced, or on what was not asked for.
     pub broke: u64,
+    /// Connections that the server closed each time that they were opened, and that never answered a
+    /// request as they should: without any reply, and with one.
+    pub refused: (u64, u64),
+    /// What the server said on one of them beside any request; empty: nothing.
+    pub refusal: Vec<u8>,
     /// The first bytes that the server sent, a few dozen at most; empty if it sent none.
     pub heard: Vec<u8>,
     /// What its TLS handshakes came to; `None` without TLS.

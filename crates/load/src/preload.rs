@@ -1,26 +1,30 @@
 //! Every item set once before the run, then read back: a run never starts on a server that lost some.
 //!
 //! Requests go in batches on one blocking connection, a few ahead of the replies: this is
-//! not measured, only quick.
+//! not measured, only quick. Over TLS the greeting follows the handshake.
 
 use std::io::{self, Read, Write};
-use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use rustls::{ClientConnection, StreamOwned};
 use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_workload::plan::Op;
 
 use crate::address::Address;
+use crate::complaints;
+use crate::hello::Greeting;
 use crate::marks::Outcome;
 use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply};
 use crate::resolve::Resolved;
 use crate::shards::Shards;
 use crate::target::{Carrier, Target};
+use crate::told::Told;
 use crate::transports::sockets;
+use crate::transports::tls::Secure;
 
 /// How long one batch may take.
 const BATCH_WITHIN: Duration = Duration::from_secs(5);
@@ -38,7 +42,7 @@ pub fn preload(resolved: &Resolved, stop: &AtomicBool) -> Result<(), Fault> {
     let Some(set) = protocols::kind_of(&target).operation("set") else { return Ok(()) };
     let shards = Shards::new(target.servers(), resolved.job.items);
     for (addresses, shard) in target.addresses()?.into_iter().zip(0..) {
-        let mut pipe = Pipe::open(addresses, &target, protocol.as_ref(), &resolved.sources)?;
+        let mut pipe = Pipe::open(addresses, &target, protocol.as_ref(), resolved)?;
         let items = match shards.count() {
             1 => Items::First(resolved.job.items as u32),
             _ => Items::These(shards.items_of(shard).collect()),
@@ -58,26 +62,31 @@ fn fill(
 ) -> Result<(), Fault> {
     let items = which.count();
     let refused = pipe.ask_all(set, which, stop)?;
-    if let Some((item, reply)) = refused.first {
-        return Err(Fault::failed(
-            format!("the server did not store {} of {items} items", refused.count),
-            format!("{}, item {item}: {:?}", resolved.job.target, reply.outcome),
-            "raise the server's memory or item size limit (memcached -m, -I), or ask for less",
-        ));
+    let at = |(item, reply): (u32, Reply)| {
+        format!("{}, item {item}: {}", resolved.job.target, reply.outcome.name())
+    };
+    if let Some(first) = refused.first {
+        let what = format!("the server did not store {} of {items} items", refused.count);
+        let fix =
+            "raise the server's memory or item size limit (memcached -m, -I), or ask for less";
+        return Err(pipe.told(what, at(first), fix));
     }
     let lost = pipe.ask_all(GET, which, stop)?;
-    if let Some((item, reply)) = lost.first {
-        return Err(Fault::failed(
-            format!("the server lost {} of {items} items after it had stored them", lost.count),
-            format!("{}, item {item}: {:?}", resolved.job.target, reply.outcome),
-            "raise the server's memory (memcached -m, redis maxmemory), or ask for fewer --items",
-        ));
+    if let Some(first) = lost.first {
+        let what =
+            format!("the server lost {} of {items} items after it had stored them", lost.count);
+        let fix =
+            "raise the server's memory (memcached -m, redis maxmemory), or ask for fewer --items";
+        return Err(pipe.told(what, at(first), fix));
     }
     Ok(())
 }
 
-/// Datagrams may be lost, so items are always set over TCP, on the same port.
+/// Datagrams may be lost, so items are always set over a stream, on the same port.
 fn over_stream(target: &Target) -> Target {
+    if !target.is_datagram() {
+        return target.clone();
+    }
     let mut schemes = protocols::kind_of(target).schemes.iter();
     let stream = schemes.find(|scheme| scheme.carrier == Carrier::Stream);
     Target { scheme: stream.unwrap_or(target.scheme), ..target.clone() }
@@ -114,8 +123,39 @@ struct Failed {
     first: Option<(u32, Reply)>,
 }
 
+/// A connection that waits.
+enum Stream {
+    Plain(Socket),
+    Secured(Box<StreamOwned<ClientConnection, Socket>>),
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.read(buffer),
+            Self::Secured(session) => session.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write(bytes),
+            Self::Secured(session) => session.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(socket) => socket.flush(),
+            Self::Secured(session) => session.flush(),
+        }
+    }
+}
+
 struct Pipe<'a> {
-    stream: Socket,
+    stream: Stream,
     protocol: &'a dyn Protocol,
     decoder: Box<dyn Decoder>,
     target: &'a Target,
@@ -128,18 +168,49 @@ impl<'a> Pipe<'a> {
         addresses: Vec<Address>,
         target: &'a Target,
         protocol: &'a dyn Protocol,
-        sources: &[IpAddr],
+        resolved: &Resolved,
     ) -> Result<Self, Fault> {
-        let stream =
-            sockets::connect(&mut [addresses], false, sources, 1, &protocol.hello())?.remove(0);
-        stream
+        let is_plain = resolved.secure.is_none();
+        let hello = if is_plain { protocol.hello() } else { Greeting::default() };
+        let mut servers = [addresses];
+        let socket = sockets::connect(&mut servers, false, &resolved.sources, 1, &hello)?.remove(0);
+        socket
             .set_nonblocking(false)
-            .and_then(|()| stream.set_read_timeout(Some(BATCH_WITHIN)))
-            .and_then(|()| stream.set_write_timeout(Some(BATCH_WITHIN)))
-            .map_err(|error| broken(&error, target))?;
+            .and_then(|()| socket.set_read_timeout(Some(BATCH_WITHIN)))
+            .and_then(|()| socket.set_write_timeout(Some(BATCH_WITHIN)))
+            .map_err(|error| unready(&error, target))?;
+        let stream = match &resolved.secure {
+            None => Stream::Plain(socket),
+            Some(secure) => secured(socket, secure, protocol, (target, &servers[0][0]))?,
+        };
         let decoder = protocol.decoder();
         let buffer = vec![0; 256 * 1024];
         Ok(Self { stream, protocol, decoder, target, out: Vec::new(), buffer })
+    }
+
+    /// The fault `what` in the server's own words, where it has said any; `fix` where it has not.
+    fn told(&self, what: String, at: String, fix: &str) -> Fault {
+        let heard = self.protocol.told().map(Told::heard).unwrap_or_default();
+        let Some(words) = heard.complaints.first() else { return Fault::failed(what, at, fix) };
+        let fix =
+            complaints::fix(words).unwrap_or("look its words up in the server's documentation");
+        Fault::failed(format!("{what}: it says {words}"), at, fix)
+    }
+
+    /// The fault of a connection that is of no use any more.
+    fn broken(&self, error: &io::Error) -> Fault {
+        let what = match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                format!("the server did not answer all of them within {} s", BATCH_WITHIN.as_secs())
+            }
+            io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::BrokenPipe => "the server closed the connection".into(),
+            _ => error.to_string(),
+        };
+        let fix = "check that the server runs, speaks the target's protocol and may be written to";
+        let what = format!("the items could not be preloaded: {what}");
+        self.told(what, self.target.place(), fix)
     }
 
     /// Asks `op` of all items; answers which replies were no hits.
@@ -165,7 +236,8 @@ impl<'a> Pipe<'a> {
             self.protocol.encode(Asked { op, item, id: item }, &mut self.out);
             next += 1;
         }
-        self.stream.write_all(&self.out).map_err(|error| broken(&error, self.target))?;
+        let sent = self.stream.write_all(&self.out).and_then(|()| self.stream.flush());
+        sent.map_err(|error| self.broken(&error))?;
         Ok(next)
     }
 
@@ -180,11 +252,11 @@ impl<'a> Pipe<'a> {
         let read = loop {
             match self.stream.read(&mut self.buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => break other.map_err(|error| broken(&error, self.target))?,
+                other => break other.map_err(|error| self.broken(&error))?,
             }
         };
         if read == 0 {
-            return Err(broken(&io::ErrorKind::UnexpectedEof.into(), self.target));
+            return Err(self.broken(&io::ErrorKind::UnexpectedEof.into()));
         }
         let mut bytes = &self.buffer[..read];
         while !bytes.is_empty() && open.start < open.end {
@@ -195,7 +267,7 @@ impl<'a> Pipe<'a> {
             open.start += 1;
             if reply.outcome == Outcome::Garbled {
                 let error = io::Error::new(io::ErrorKind::InvalidData, "an unknown reply");
-                return Err(broken(&error, self.target));
+                return Err(self.broken(&error));
             }
             if reply.outcome != Outcome::Hit {
                 failed.count += 1;
@@ -206,17 +278,26 @@ impl<'a> Pipe<'a> {
     }
 }
 
-fn broken(error: &io::Error, target: &Target) -> Fault {
-    let what = match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            format!("the server did not answer within {} s", BATCH_WITHIN.as_secs())
-        }
-        io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),
-        _ => error.to_string(),
-    };
-    Fault::failed(
-        format!("the items could not be preloaded: {what}"),
-        target.place(),
-        "check that the server runs, speaks the target's protocol and may be written to",
-    )
+/// The same over TLS, greeted.
+fn secured(
+    socket: Socket,
+    secure: &Secure,
+    protocol: &dyn Protocol,
+    (target, address): (&Target, &Address),
+) -> Result<Stream, Fault> {
+    let session = secure.session().map_err(|error| unready(&io::Error::other(error), target))?;
+    let mut stream = StreamOwned::new(session, socket);
+    while stream.conn.is_handshaking() {
+        let shaken = stream.conn.complete_io(&mut stream.sock);
+        shaken.map_err(|error| unready(&error, target))?;
+    }
+    if let Some(mut talk) = protocol.hello().begin() {
+        talk.go_on(&mut stream).map_err(|error| sockets::not_greeted(&error, address))?;
+    }
+    Ok(Stream::Secured(Box::new(stream)))
+}
+
+fn unready(error: &io::Error, target: &Target) -> Fault {
+    let what = format!("the items could not be preloaded: {error}");
+    Fault::failed(what, target.place(), "see whether the server closes connections at once")
 }

@@ -162,8 +162,8 @@ pub fn resolve(mut job: Job) -> Result<Resolved, Fault> {
     }
     let sources = sources_of(&job)?;
     let cpus = cpu::usable("cpus", &job.cpus)?;
-    let instrument_cpus = cpu::list("instrument_cpus", &job.instrument_cpus)?;
-    let server_cpus = cpu::list("server_cpus", &job.server_cpus)?;
+    let instrument_cpus = cpu::present("instrument_cpus", &job.instrument_cpus)?;
+    let server_cpus = cpu::present("server_cpus", &job.server_cpus)?;
     if job.server_pid > 0 && server_cpus.is_empty() {
         return Err(Fault::usage(
             format!("server_pid is {} and its CPUs are not known", job.server_pid),

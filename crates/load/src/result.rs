@@ -14,6 +14,7 @@ pub use sessions::Sessions;
 
 use crate::job::Job;
 use crate::misses::MissWindows;
+use crate::qos_sample::QosSample;
 use crate::stops::ServerStops;
 
 /// Version of the result's form.
@@ -92,6 +93,12 @@ pub struct RunResult {
     pub upper_bounds: bool,
     /// What the reader should know and what decides nothing.
     pub notes: Vec<String>,
+    /// How the sample decides on the `QoS` bound; `null` without one, and where nothing counts.
+    #[serde(default)]
+    pub qos: Option<QosSample>,
+    /// Quantiles that are `null` because too few requests carry them, and why: `sojourn_ns.p99`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, String>,
     /// done − intended: what a user waits. Requests in outages of the instrument and in the recovery
     /// from them are excluded here and in the spans below; never by latency, only by the log.
     pub sojourn_ns: Span,

@@ -32,7 +32,7 @@ use crate::sentinel::Sentinels;
 use crate::server_watch::ServerWatch;
 use crate::shards::Shards;
 use crate::told::Told;
-use crate::transports::{Ends, sockets, tls};
+use crate::transports::{Ends, greeted, sockets, tls};
 use crate::turns::Turns;
 use crate::{begin, cpu, schedule};
 
@@ -88,12 +88,18 @@ pub fn prepare(
         .map(|(plan, thread)| {
             let probes = u32::from(thread == 0 && probe.is_some());
             let count = resolved.connections_of(thread) + probes;
-            Ok((plan, connect(resolved, &mut servers, count, &protocol.hello())?))
+            let hello = on_sockets(resolved, protocol.as_ref());
+            Ok((plan, connect(resolved, &mut servers, count, &hello)?))
         })
         .collect::<Result<Vec<_>, Fault>>()?;
     let live = threads.iter().map(|_| Arc::new(Live::new(Arc::clone(stop)))).collect();
     let addresses = servers.iter().flatten().map(Address::to_string).collect();
     Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, ring, addresses, live })
+}
+
+/// What is said on plain sockets: over TLS the greeting follows the handshake.
+fn on_sockets(resolved: &Resolved, protocol: &dyn Protocol) -> Greeting {
+    if resolved.secure.is_some() { Greeting::default() } else { protocol.hello() }
 }
 
 fn connect(
@@ -300,11 +306,15 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         request_bytes_max: protocol.request_bytes_max(),
         depth: resolved.job.depth,
         says_more: protocol.interleaves(),
-        greeting: protocol.hello(),
+        greeting: on_sockets(resolved, protocol.as_ref()),
     };
     let count = ends.connections;
     let mut transport = match &resolved.secure {
-        Some(secure) => tls::open(resolved.transport, ends, secure, &resolved.target.place())?,
+        Some(secure) => {
+            let place = resolved.target.place();
+            let secured = tls::open(resolved.transport, ends, secure, &place)?;
+            greeted::open(secured, count, protocol.hello(), &place)?
+        }
         None => (resolved.transport.open)(ends)?,
     };
     let mut decoders = Vec::new();

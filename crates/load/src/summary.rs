@@ -4,9 +4,12 @@
 mod parts;
 mod peak;
 
+use std::collections::BTreeMap;
+
 use sojourn_base::Fault;
 use sojourn_base::span::Times;
 
+use crate::carried;
 use crate::excluded;
 use crate::marks::{Outcome, ThreadMeasurement};
 use crate::measurement::Measurement;
@@ -48,10 +51,11 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         (from_ns, to_ns),
     );
     let stopped = (outages, server_stops.clone());
-    let evidence = selfcheck::Evidence::gather(run, &timetable, &windows, &all, stopped)?;
+    let mut evidence = selfcheck::Evidence::gather(run, &timetable, &windows, &all, stopped)?;
+    evidence.misses = miss_windows.take();
     let judgement = selfcheck::judge(&evidence);
     let peak = peak::Peak::of(run, hits_within(run, from_ns, to_ns), (from_ns, to_ns))?;
-    Ok(RunResult {
+    let mut result = RunResult {
         schema: SCHEMA.into(),
         program: format!("sojourn-load {}", env!("CARGO_PKG_VERSION")),
         job: run.job.clone(),
@@ -72,6 +76,8 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         lateness_ns: judgement.lateness_ns,
         upper_bounds: judgement.upper_bounds,
         notes: judgement.notes.into_iter().chain(peak.note()).collect(),
+        qos: judgement.qos,
+        refused: BTreeMap::new(),
         sojourn_ns: all.sojourn.span(),
         sojourn_all_ns: all.sojourn_all.span(),
         undisturbed_ns: undisturbed,
@@ -81,14 +87,18 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
         pick_up_ns: all.pick_up.span(),
         probe_sojourn_ns: probe(run),
         sessions: parts::sessions(run, &all, (from_ns, to_ns))?,
-        windows: miss_windows,
+        windows: evidence.misses.filter(|_| !run.job.find_max),
         server_stops,
         threads: thread_shares(run, &tallies, &all, to_ns - from_ns),
         tls: Tls::of(run.threads.iter().filter_map(|thread| thread.tls.clone())),
         cost: cost(run, (from_ns, to_ns)),
         outages: evidence.outages,
         checks: evidence.checks,
-    })
+    };
+    if !run.job.pooled {
+        carried::withhold(&mut result);
+    }
+    Ok(result)
 }
 
 /// One tally per thread over the requests due in [from, to).

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use sojourn_base::span::Span;
 use sojourn_base::units::{parse_ns, show_count, show_ns};
 
+use crate::quantiles::refused;
 use crate::result::{RunResult, Verdict};
 
 /// Columns of the page.
@@ -24,6 +25,8 @@ pub fn table(result: &RunResult) -> String {
     text
 }
 
+/// What stands for a quantile without its data.
+const NONE: &str = "–";
 /// Columns of the labels.
 const LABEL: usize = 11;
 
@@ -82,23 +85,42 @@ fn latencies(text: &mut String, result: &RunResult) {
     ];
     for (name, span) in spans {
         if let Some(span) = span {
-            row(text, name, &cells(span));
+            row(text, name, &cells(span, result.job.pooled));
         }
+    }
+    let missing: Vec<&str> = ["p50", "p90", "p95", "p99", "p999"]
+        .iter()
+        .filter_map(|name| result.refused.get(&format!("sojourn_ns.{name}")))
+        .map(|why| why.split(',').next().unwrap_or(why))
+        .collect();
+    if !missing.is_empty() {
+        line(text, NONE, &missing.join(", "));
     }
     text.push('\n');
 }
 
-fn cells(span: &Span) -> Vec<String> {
-    let whole = |ns: Option<u64>| ns.map(|ns| ns as f64);
-    let quantiles = [span.p50, span.p90, span.p95, span.p99, span.p999];
-    let mut values = vec![span.mean];
-    values.extend(quantiles.map(whole));
-    values.push(whole(span.max));
-    let infinite = if span.count == 0 { "-" } else { "inf" };
-    values
-        .into_iter()
-        .map(|value| format!("{:>9}", value.map_or_else(|| infinite.into(), show_ns)))
-        .collect()
+/// Mean, quantiles and maximum; `–` where too few requests carry a quantile, `inf` where lost ones decide.
+fn cells(span: &Span, is_pooled: bool) -> Vec<String> {
+    let Span { count, p50, p90, p95, p99, p999, .. } = *span;
+    let given = |value: Option<f64>, is_carried: bool| match value {
+        Some(ns) => show_ns(ns),
+        None if is_carried && count > 0 => "inf".into(),
+        None => NONE.into(),
+    };
+    let quantile = |(q, ns): (f64, Option<u64>)| {
+        given(ns.map(|ns| ns as f64), is_pooled || refused(q, count).is_none())
+    };
+    let quantiles = [(0.5, p50), (0.9, p90), (0.95, p95), (0.99, p99), (0.999, p999)];
+    let mut cells = vec![given(span.mean, true)];
+    cells.extend(quantiles.map(quantile));
+    cells.push(given(span.max.map(|ns| ns as f64), true));
+    cells.iter().map(|cell| format!("{cell:>9}")).collect()
+}
+
+/// A quantile of a span for a sentence; see [`cells`].
+fn told(span: &Span, q: f64, ns: Option<u64>) -> String {
+    let none = if refused(q, span.count).is_some() { NONE } else { "inf" };
+    ns.map_or_else(|| none.into(), |ns| show_ns(ns as f64))
 }
 
 fn errors(text: &mut String, result: &RunResult) {
@@ -143,7 +165,7 @@ fn replies(text: &mut String, result: &RunResult) {
 /// What users of sessions saw.
 fn sessions(text: &mut String, result: &RunResult) {
     let Some(seen) = &result.sessions else { return };
-    let p95 = |span: &Span| span.p95.map_or_else(|| "inf".into(), |ns| show_ns(ns as f64));
+    let p95 = |span: &Span| told(span, 0.95, span.p95);
     let words = format!(
         "{:.3} under way; p95 of play lists {}, of chunks {}; {} of {} chunks late, {} lost; {} a \
          session without a picture",
@@ -168,7 +190,7 @@ fn checks(text: &mut String, result: &RunResult) {
             "{} within {}; own lag p99 {}; waited for a connection {}",
             percent(result.timely_ratio),
             within,
-            result.pick_up_ns.p99.map_or("inf".into(), |ns| show_ns(ns as f64)),
+            told(&result.pick_up_ns, 0.99, result.pick_up_ns.p99),
             percent(checks.waited_share)
         );
         line(text, "timely", &timely);

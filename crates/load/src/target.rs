@@ -80,6 +80,10 @@ impl Target {
         };
         let port = scheme.port;
         if scheme.carrier == Carrier::Nothing {
+            if !rest.is_empty() && rest != "//" {
+                let what = format!("{name} reaches no server, and '{rest}' follows it");
+                return Err(Fault::usage(what, "", format!("write {name}: and no more")));
+            }
             return Ok(Self {
                 scheme,
                 user: String::new(),

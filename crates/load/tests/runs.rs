@@ -10,6 +10,7 @@ mod postgres;
 mod replies;
 mod server;
 mod sessions;
+mod stores;
 mod tls;
 mod unix;
 

@@ -9,5 +9,6 @@ pub mod dist;
 pub mod plan;
 pub mod popularity;
 pub mod rate;
+pub mod replay;
 pub mod schedule;
 pub mod sessions;

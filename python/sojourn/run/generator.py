@@ -154,7 +154,8 @@ def _start(
 ) -> tuple[Process, Run]:
     program = programs.find(PROGRAM)
     how = unprivileged.run(job, files.result, program)
-    disk.keep_json(files.job, {"schema": JOB_SCHEMA, **how.job}, indent=1)
+    # A study puts its runs together, so each gives its own quantile's verdict (M28).
+    disk.keep_json(files.job, {"schema": JOB_SCHEMA, "pooled": True, **how.job}, indent=1)
     files.result.unlink(missing_ok=True)
     with signals.deaf():
         started = process.start(

@@ -81,7 +81,7 @@ def test_a_result_is_read_whatever_its_verdict(fake: Fake, tmp_path: Path, statu
     fake(f"json.dump({{'rate': job['rate']}}, open(result, 'w')); sys.exit({status})")
     assert run(tmp_path) == {"rate": "1000"}
     kept = json.loads((tmp_path / "load.job.json").read_text())
-    assert kept["schema"] == "sojourn.load.job/1"
+    assert (kept["schema"], kept["pooled"]) == ("sojourn.load.job/1", True)
 
 
 def test_it_may_run_on_its_own_cpus_where_the_lab_keeps_itself_to_others(

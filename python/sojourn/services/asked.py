@@ -28,6 +28,7 @@ PATIENCE = 10.0  # of a request under load: so many times as long as a reply of 
 BOUNDS = 2.0  # of a first reply: so many times as long as the study's bound
 UNSTRETCHED_S = 0.3  # replies that take longer need points that last longer
 STRETCH_MAX = 20.0
+WANTS_PASSWORD = (b"-NOAUTH", b"-DENIED", b"-NOPERM", b"-WRONGPASS")  # of RESP
 #: Keys of the generator's job that ask for something else than one GET of one path.
 OTHERWISE = ("paths", "paths_file", "method", "body", "body_file", "header", "auth", "allow_empty")
 KEYS = ("memcache", "memcache+udp", "resp")  # schemes that have items
@@ -148,7 +149,8 @@ class Asked:
                 return talk.greets_in_http2(where, within_s)
             if where.scheme in FIRST_WORDS:
                 words, replies = FIRST_WORDS[where.scheme]
-                return talk.say(where, words, within_s).startswith(replies)
+                locked = () if self.is_plain else WANTS_PASSWORD  # the generator has it
+                return talk.say(where, words, within_s).startswith((*replies, *locked))
             if where.scheme == "memcache+udp":
                 return True  # the generator alone tells
             talk.connected(where, within_s).close()
@@ -167,7 +169,7 @@ class Asked:
             return Proof()
         reach(where)
         judge: Callable[[Where], Proof] | None = {
-            **dict.fromkeys(HTTP, self._http), **dict.fromkeys(GRPC, _grpc), "resp": _resp,
+            **dict.fromkeys(HTTP, self._http), **dict.fromkeys(GRPC, _grpc), "resp": self._resp,
             "memcache": _memcache, POSTGRES: _postgres,
         }.get(where.scheme)  # fmt: skip
         return judge(where) if judge else Proof()
@@ -206,6 +208,20 @@ class Asked:
             return _exactly(lengths[0], f"as the first {TRIES} had")
         text = f"{_span(lengths)}: they differ, so any length counts"
         return Proof(facts=(("replies", text),))
+
+    def _resp(self, where: Where) -> Proof:
+        heard = talk.say(where, talk.PING)
+        if heard.startswith(WANTS_PASSWORD):
+            if not self.is_plain:
+                return Proof(facts=(("password", "asked for, and given by the generator"),))
+            raise RefusedError(
+                f"{where.url} wants a password: {_shown(heard)}",
+                'say where it is in [services.load]: auth = "password:file:PATH" or '
+                '"password:env:NAME"; or measure one without requirepass, on a port of its own',
+            )
+        if not heard.startswith(b"+PONG"):
+            raise _other(where, f"PING is answered with {_shown(heard)}")
+        return Proof()
 
     def _reply(self, where: Where) -> talk.Got:
         try:
@@ -274,18 +290,6 @@ def _grpc(where: Where) -> Proof:
     if not is_there:
         raise _other(where, "it does not greet in HTTP/2")
     return Proof(facts=(("calls", "status and message of each are checked by the generator"),))
-
-
-def _resp(where: Where) -> Proof:
-    heard = talk.say(where, talk.PING)
-    if heard.startswith((b"-NOAUTH", b"-DENIED", b"-NOPERM", b"-WRONGPASS")):
-        raise RefusedError(
-            f"{where.url} wants a password: {_shown(heard)}",
-            "the generator does not log in: measure one without requirepass, on a port of its own",
-        )
-    if not heard.startswith(b"+PONG"):
-        raise _other(where, f"PING is answered with {_shown(heard)}")
-    return Proof()
 
 
 def _memcache(where: Where) -> Proof:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import socket
@@ -271,6 +272,27 @@ def test_nobody_and_no_such_name_are_told_apart() -> None:
 def test_a_version_that_says_nothing_is_no_fault(serve: Callable[..., Where], reply: bytes) -> None:
     proof = Asked().prove(serve(lambda _: reply, "memcache"))
     assert dict(proof.facts)["version"]
+
+
+def test_a_redis_whose_password_the_generator_has_is_taken_as_it_is(
+    serve: Callable[..., Where],
+) -> None:
+    at, proof = serve(locked, "resp"), Asked(is_plain=False)
+    assert "given by the generator" in dict(proof.prove(at).facts)["password"]
+    assert proof.answers(at, 5.0)
+    assert not Asked().answers(at, 5.0)
+    with pytest.raises(RefusedError, match=r"PING is answered|not speak RESP"):
+        proof.prove(serve(memcached, "resp"))
+
+
+def test_a_machine_without_a_local_port_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connected(at: Where, within_s: float = 1.0) -> socket.socket:
+        raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
+
+    monkeypatch.setattr(talk, "connected", connected)
+    with pytest.raises(RefusedError, match="no local port left") as caught:
+        Asked().prove(Where(scheme="http", host=ports.HOST, port=80))
+    assert "TIME_WAIT" in caught.value.fix
 
 
 def test_the_length_of_the_first_replies_is_that_of_all(serve: Callable[..., Where]) -> None:

@@ -6,13 +6,13 @@ Examples:
   50 000 requests/s for 30 s, Poisson arrivals, 64 connections; a table on the terminal:
     sojourn-load memcache://127.0.0.1:11211 --preload --rate 50k --duration 30s --connections 64
 
-  The same as JSON, and one histogram a second:
+  The same as JSON, and histograms by the second (HdrHistogram's log format):
     sojourn-load memcache://127.0.0.1:11211 --rate 50k --json out.json --hlog out.hlog
 
   A run of an hour, each second on disk when it is over:
     sojourn-load memcache://127.0.0.1:11211 --rate 50k --duration 1h --seconds out.jsonl
 
-  Does p99 stay below 500 µs? Exit code 0: yes, 1: no, 3: cannot be told:
+  Does p99 stay below 500 µs? Exit code 0: yes, 1: no, 3: cannot be told, as from fewer than 563 requests:
     sojourn-load http://127.0.0.1:8080/index.html --rate 20k --qos-quantile 0.99 --qos-bound 500us
 
   How much fits at most (closed loop), the client on CPU 1:
@@ -29,6 +29,13 @@ Examples:
   Rows of a database by their numbers, the password in a file:
     sojourn-load postgres://me@127.0.0.1/shop --auth password:file:secret --items 100000 \\
       --query 'SELECT name FROM goods WHERE id = {}' --rate 2k
+
+  Database 2 of a Redis that wants a password, filled first:
+    sojourn-load redis://127.0.0.1:6379/2 --auth password:file:secret --preload --rate 20k
+
+  An access log again, at its own times:
+    sojourn-load http://127.0.0.1:8080/ --paths-file access.log --popularity order \\
+      --arrivals trace:access.log --warmup 0s
 
   Calls of gRPC on four connections, 50 in flight on each at most; the message as JSON:
     sojourn-load grpc://127.0.0.1:50051/helloworld.Greeter/SayHello --rate 5k --connections 4 \\

@@ -51,11 +51,11 @@ pub struct ContentArgs {
     /// HTTP, gRPC: file that each request carries as it is [none]
     #[arg(long, value_name = "FILE")]
     pub body_file: Option<String>,
-    /// PostgreSQL: what is asked for, with {} or {item} as a number below --items; may be given several
-    /// times [SELECT 1]
+    /// PostgreSQL: what is asked for, with {} or {item} as a number below --items ({} not within quotes, {{}}
+    /// is {} as it is); may be given several times [SELECT 1]
     #[arg(long, value_name = "SQL", allow_hyphen_values = true)]
     pub query: Option<Vec<String>>,
-    /// Who asks. HTTP: basic: or bearer:, PostgreSQL: password:, and file:PATH or env:NAME behind it;
+    /// Who asks. HTTP: basic: or bearer:, PostgreSQL and RESP: password:, and file:PATH or env:NAME behind it;
     /// basic reads USER:PASSWORD there, bearer a token, and none is ever shown [none]
     #[arg(long, value_name = "WHERE")]
     pub auth: Option<String>,

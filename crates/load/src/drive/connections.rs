@@ -26,6 +26,8 @@ struct Connection {
     /// Most requests in flight: `depth`, or fewer where the server lets no more be.
     limit: u32,
     open: bool,
+    /// It has answered a request as it should since it was opened.
+    has_hit: bool,
     /// Never picked: somebody uses it for a purpose of its own.
     aside: bool,
     /// When the first byte of the reply being read came, ns; 0: none yet.
@@ -89,6 +91,7 @@ impl Connections {
                 len: 0,
                 limit: depth,
                 open: false,
+                has_hit: false,
                 aside: false,
                 first_byte_ns: 0,
                 heard_ns: 0,
@@ -288,7 +291,7 @@ impl Connections {
 
     fn ready(&mut self, connection: u32, now_ns: u64) {
         let it = &mut self.each[connection as usize];
-        it.open = true;
+        (it.open, it.has_hit) = (true, false);
         (it.first_byte_ns, it.heard_ns) = (0, now_ns);
         it.limit = told_by(it.decoder.as_mut()).min(self.depth);
         if self.is_listed(connection) {
@@ -372,6 +375,17 @@ impl Connections {
     pub(super) fn interleaved(&mut self, connection: u32) -> Option<&mut dyn Interleaved> {
         let it = &mut self.each[connection as usize];
         if it.open { it.decoder.interleaved() } else { None }
+    }
+
+    /// A request on `connection` was answered as it should be.
+    #[inline]
+    pub(super) fn hit(&mut self, connection: u32) {
+        self.each[connection as usize].has_hit = true;
+    }
+
+    /// Whether one was since it was opened.
+    pub(super) fn has_hit(&self, connection: u32) -> bool {
+        self.each[connection as usize].has_hit
     }
 
     /// Bytes came on `connection`.

@@ -338,6 +338,7 @@ impl Drive {
             let now_ns = clock.now_ns().saturating_sub(times.start_ns);
             match event {
                 Event::Bytes(connection, bytes) => {
+                    let was_idle = connections.oldest(connection).is_none();
                     let after = if interleaves {
                         owing.add(connection);
                         let seen = (bytes, now_ns);
@@ -348,6 +349,9 @@ impl Drive {
                     if after == After::GoOn {
                         reopener.served(connection, bytes);
                     } else {
+                        if after == After::Broken && was_idle {
+                            reopener.judge(connections, connection, bytes, now_ns);
+                        }
                         if after == After::Agreed && returns_rest {
                             again.give_back_all(connections, connection, now_ns, marks);
                         }
@@ -364,6 +368,7 @@ impl Drive {
                     }
                 }
                 Event::Closed(connection) => {
+                    reopener.judge(connections, connection, &[], now_ns);
                     lose(connections, connection, now_ns, marks, live);
                     reopener.closed(connection, now_ns, false);
                 }
@@ -426,8 +431,12 @@ impl Drive {
     fn finish(mut self) -> ThreadMeasurement {
         let probe_sojourn_ns = self.probe_times();
         let no_room_ns = if self.pick().is_none() { self.now() } else { 0 };
-        let Self { watch, transport, stopped_ns, used_up_ns, reopener, overdue, again, .. } = self;
+        let refused = self.reopener.refused(&self.connections);
+        let Self { watch, transport, stopped_ns, used_up_ns, overdue, again, .. } = self;
+        let mut reopener = self.reopener;
         let mut run = ThreadMeasurement {
+            refused,
+            refusal: reopener.take_refusal(),
             probe_sojourn_ns,
             stopped_ns,
             reconnects: reopener.reconnects(),

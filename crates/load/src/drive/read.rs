@@ -52,6 +52,9 @@ pub(super) fn read(
             live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
             connections.pop(connection, now_ns);
             has_ended = true;
+            if reply.outcome == Outcome::Hit {
+                connections.hit(connection);
+            }
             if reply.outcome == Outcome::Garbled {
                 return After::Broken;
             }
@@ -85,6 +88,9 @@ pub(super) fn ended(
     marks.reply_bytes[request] = reply.body_bytes;
     live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
     connections.closed(connection); // it has no room for the next request
+    if reply.outcome == Outcome::Hit {
+        connections.hit(connection);
+    }
     connections.pop(connection, now_ns);
     true
 }

@@ -14,6 +14,10 @@ const HELD_NS: u64 = 1_000_000_000;
 const HOPELESS_NS: u64 = 5_000_000_000;
 /// Bytes kept of what the server said first.
 const HEARD_BYTES: usize = 32;
+/// One that ends sooner was refused, also where nothing was asked and nothing said on it.
+const AT_ONCE_NS: u64 = 100_000_000;
+/// Bytes kept of what the server says when it refuses a connection: a line.
+const REFUSAL_BYTES: usize = 200;
 /// Between two looks at a connection that is being opened.
 const LOOK_NS: u64 = 50_000;
 
@@ -24,6 +28,10 @@ struct Broken {
     pause_ns: u64,
     opened_ns: u64,
     has_served: bool,
+    /// It ended before at once, and has never answered a request as it should.
+    is_refused: bool,
+    /// The same of one on which something came in reply.
+    is_answered: bool,
 }
 
 /// Which connections are down, and when each is tried again.
@@ -40,6 +48,7 @@ pub(super) struct Reopener {
     out_of_ports: u64,
     overlong: u64,
     heard: Vec<u8>,
+    refusal: Vec<u8>,
 }
 
 impl Reopener {
@@ -56,6 +65,7 @@ impl Reopener {
             out_of_ports: 0,
             overlong: 0,
             heard: Vec::with_capacity(HEARD_BYTES),
+            refusal: Vec::with_capacity(REFUSAL_BYTES),
         }
     }
 
@@ -118,6 +128,47 @@ impl Reopener {
         if self.heard.is_empty() {
             self.heard.extend(bytes.iter().take(HEARD_BYTES));
         }
+    }
+
+    /// `connection` is about to end after `bytes`, and what is in flight on it with it: was it refused?
+    ///
+    /// So is one that ends soon after it was opened without a right answer, if it was asked or told
+    /// something, or ends at once. One that was idle until then had no chance to answer.
+    #[cold]
+    pub(super) fn judge(
+        &mut self,
+        connections: &Connections,
+        connection: u32,
+        bytes: &[u8],
+        now_ns: u64,
+    ) {
+        let it = &mut self.each[connection as usize];
+        if connections.has_hit(connection) {
+            (it.is_refused, it.is_answered) = (false, false);
+            return;
+        }
+        let lived_ns = now_ns.saturating_sub(it.opened_ns);
+        let was_asked = connections.oldest(connection).is_some();
+        let is_spoken = was_asked || it.has_served || !bytes.is_empty();
+        if lived_ns < AT_ONCE_NS || (lived_ns < HELD_NS && is_spoken) {
+            it.is_refused |= !it.has_served;
+            it.is_answered |= it.has_served;
+        }
+        if self.refusal.is_empty() && !was_asked {
+            self.refusal.extend(bytes.iter().take(REFUSAL_BYTES));
+        }
+    }
+
+    /// How many connections were refused each time that they were opened: without a reply, and with one.
+    pub(super) fn refused(&self, connections: &Connections) -> (u64, u64) {
+        let each = || self.each.iter().zip(0..).filter(|(_, nth)| !connections.has_hit(*nth));
+        let count = |is_it: fn(&Broken) -> bool| each().filter(|(it, _)| is_it(it)).count() as u64;
+        (count(|it| it.is_refused && !it.is_answered), count(|it| it.is_answered))
+    }
+
+    /// What the server said beside any request before it closed one.
+    pub(super) fn take_refusal(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.refusal)
     }
 
     /// `connection` broke, and the transport knows it. If the server had said that it would close

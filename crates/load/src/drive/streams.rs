@@ -195,6 +195,9 @@ pub(super) fn read(
             marks.reply_bytes[request] = reply.body_bytes;
             live.done(now_ns.saturating_sub(plan.intended_ns[request]), reply.outcome);
             connections.take(connection, request as u32, now_ns);
+            if reply.outcome == Outcome::Hit {
+                connections.hit(connection);
+            }
         }
     }
     while let Some(request) = connections.interleaved(connection).and_then(|it| it.returned()) {

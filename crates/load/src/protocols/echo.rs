@@ -127,6 +127,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         source: "",
     },
     schemes: &[Scheme::stream("echo", 7007)],
+    has_path: false,
     build,
     ..PLAIN
 };

@@ -19,6 +19,7 @@ use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind};
 use crate::content::{Content, KEY_MAX};
 use crate::job::Job;
 use crate::target::{Carrier, Scheme, Target};
+use crate::told::Told;
 use reader::Reader;
 
 pub(super) const SET: Op = Op(1);
@@ -30,6 +31,7 @@ struct Memcache {
     content: Arc<Content>,
     keys_per_multiget: u32,
     is_meta: bool,
+    told: Arc<Told>,
 }
 
 impl Protocol for Memcache {
@@ -51,7 +53,8 @@ impl Protocol for Memcache {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Reader::new(Arc::clone(&self.content), self.keys_per_multiget, self.is_meta))
+        let (content, told) = (Arc::clone(&self.content), Arc::clone(&self.told));
+        Box::new(Reader::new(content, self.keys_per_multiget, self.is_meta, told))
     }
 
     fn request_bytes_max(&self) -> usize {
@@ -60,6 +63,10 @@ impl Protocol for Memcache {
         let get = if self.is_meta { meta::get_bytes_max(keys) } else { plain };
         let set = 64 + KEY_MAX + self.content.value_len_max() as usize;
         get.max(set)
+    }
+
+    fn told(&self) -> Option<&Told> {
+        Some(&self.told)
     }
 }
 
@@ -162,6 +169,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         Operation { name: "multiget", share: "multiget_share" },
     ],
     shards: true,
+    has_path: false,
     options: &[META],
     build,
     ..PLAIN
@@ -196,5 +204,6 @@ fn build(job: &Job, target: &Target, content: &Arc<Content>) -> Result<Arc<dyn P
             return Err(Fault::usage(what, "option meta", "give true or false"));
         }
     };
-    Ok(Arc::new(Memcache { content: Arc::clone(content), keys_per_multiget, is_meta }))
+    let (content, told) = (Arc::clone(content), Arc::default());
+    Ok(Arc::new(Memcache { content, keys_per_multiget, is_meta, told }))
 }

@@ -168,6 +168,8 @@ pub struct ProtocolKind {
     pub is_opaque: bool,
     /// Whether a target may name who asks.
     pub has_user: bool,
+    /// Whether a target may name something on the server: a path, a method, a database.
+    pub has_path: bool,
     /// Keys of the job that only some protocols read, of which this is one.
     pub wishes: &'static [&'static str],
     /// Most requests in flight on a connection where the job does not say.
@@ -196,6 +198,7 @@ pub const PLAIN: ProtocolKind = ProtocolKind {
     shards: false,
     is_opaque: false,
     has_user: false,
+    has_path: true,
     wishes: &[],
     depth: 1,
     options: &[],
@@ -285,6 +288,12 @@ impl ProtocolKind {
         if !target.user.is_empty() && !self.has_user {
             let what = format!("{} has no user in its target", target.scheme.name);
             let fix = if self.wishes.contains(&"auth") { "give --auth" } else { "leave it out" };
+            return Err(Fault::usage(what, "target", fix));
+        }
+        if !self.has_path && target.path != "/" {
+            let what =
+                format!("{} has no use for '{}' in its target", target.scheme.name, target.path);
+            let fix = format!("leave it out: {}://{}", target.scheme.name, target.place());
             return Err(Fault::usage(what, "target", fix));
         }
         let unknown = job.option.keys().find(|key| !self.options.contains(&key.as_str()));

@@ -57,6 +57,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     depth: 1,
     is_opaque: false,
     has_user: false,
+    has_path: true, // it has none to be refused: nothing may follow the name
     wishes: &[],
     options: &[],
     settle: |_, _| Ok(()),

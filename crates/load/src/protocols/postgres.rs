@@ -7,6 +7,7 @@
 
 mod greeting;
 mod message;
+mod places;
 mod proof;
 mod reader;
 mod statement;
@@ -33,7 +34,6 @@ use statement::Statement;
 const PREPARED: &str = "prepared";
 /// Who asks where the target names nobody, as the server's own superuser is called.
 const USER: &str = "postgres";
-const AUTH: &str = "write password:file:PATH or password:env:NAME; the password alone stands there";
 
 struct Postgres {
     /// Queries that are the same for all items.
@@ -100,7 +100,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
             Param {
                 name: "query",
                 unit: "",
-                about: "what is asked for, any number of them; {} and {item} are a number below items",
+                about: "what is asked for, any number of them; {} and {item} are a number below items, {} not within quotes; {{}} is {} as it is",
                 default: "SELECT 1",
                 range: "",
             },
@@ -185,21 +185,7 @@ fn database(target: &Target, user: &str) -> Result<String, Fault> {
 }
 
 fn password(auth: &str) -> Result<Option<Password>, Fault> {
-    if auth.is_empty() {
-        return Ok(None);
-    }
-    let words: Vec<&str> = auth.splitn(3, ':').collect();
-    let ["password", place, name] = words[..] else {
-        let what = "auth is not password:PLACE:NAME"; // it may hold a secret: it is not shown
-        return Err(Fault::usage(what, "auth", AUTH));
-    };
-    let text = secret::read(place, name, AUTH)?;
-    let text = text.trim_end_matches(['\r', '\n']);
-    if text.is_empty() || text.contains('\0') {
-        let what = format!("what {place}:{name} holds is no password");
-        return Err(Fault::usage(what, "auth", AUTH));
-    }
-    Ok(Some(Password::of(text)))
+    Ok(secret::password(auth)?.map(|text| Password::of(&text)))
 }
 
 fn is_prepared(job: &Job) -> Result<bool, Fault> {
@@ -226,7 +212,7 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
     let all = all.collect::<Result<Vec<_>, Fault>>()?;
     let is_prepared = is_prepared(job)?;
     let user = if target.user.is_empty() { USER } else { &target.user };
-    let told = Arc::new(Told::default());
+    let told = Arc::new(Told::of_rows());
     let login = Login {
         user: user.into(),
         database: database(target, user)?,

@@ -1,7 +1,10 @@
 //! RESP, as Redis speaks it: `GET`, `SET` and `MGET`.
 //!
 //! A reply is one of `+text`, `-error`, `$length` with as many bytes and a line's end, and `$-1` or
-//! `_` for what is not there; that of an MGET is `*count` and as many of the last three. Source: redis.io, "Redis serialization protocol specification".
+//! `_` for what is not there; that of an MGET is `*count` and as many of the last three. The text of an
+//! error is kept, the first of each kind. Source: redis.io, "Redis serialization protocol specification".
+
+mod greeting;
 
 use std::sync::Arc;
 
@@ -13,9 +16,11 @@ use super::line::{Found, Lines, number, push_number};
 use super::memcache::{keys_per_multiget, nth_key};
 use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind, Step};
 use crate::content::{Content, KEY_MAX};
+use crate::hello::Greeting;
 use crate::job::Job;
 use crate::marks::Outcome;
 use crate::target::{Scheme, Target};
+use crate::told::Told;
 
 const SET: Op = Op(1);
 const MULTIGET: Op = Op(2);
@@ -25,6 +30,8 @@ const LINE_MAX: usize = 512; // an error's text
 struct Resp {
     content: Arc<Content>,
     keys_per_multiget: u32,
+    greeting: Greeting,
+    told: Arc<Told>,
 }
 
 impl Protocol for Resp {
@@ -53,6 +60,7 @@ impl Protocol for Resp {
         Box::new(Reader {
             content: Arc::clone(&self.content),
             keys_per_multiget: self.keys_per_multiget,
+            told: Arc::clone(&self.told),
             lines: Lines::new(LINE_MAX),
             body: None,
             several: Several::default(),
@@ -62,6 +70,14 @@ impl Protocol for Resp {
     fn request_bytes_max(&self) -> usize {
         let multiget = 32 + (KEY_MAX + 8) * self.keys_per_multiget as usize;
         multiget.max(64 + KEY_MAX + self.content.value_len_max() as usize)
+    }
+
+    fn hello(&self) -> Greeting {
+        self.greeting.clone()
+    }
+
+    fn told(&self) -> Option<&Told> {
+        Some(&self.told)
     }
 }
 
@@ -88,6 +104,7 @@ impl Resp {
 struct Reader {
     content: Arc<Content>,
     keys_per_multiget: u32,
+    told: Arc<Told>,
     lines: Lines,
     body: Option<Body>,
     several: Several,
@@ -175,7 +192,10 @@ impl Reader {
                 self.several.left = self.keys_per_multiget;
                 None
             }
-            [b'-', ..] => Some(Outcome::Status),
+            [b'-', ..] => {
+                self.told.refused(line);
+                Some(Outcome::Status)
+            }
             _ => Some(Outcome::Garbled),
         };
         self.lines.clear();
@@ -194,7 +214,10 @@ impl Reader {
             let ended = match (asked.op, line) {
                 (SET, b"+OK") => Some(Outcome::Hit),
                 (GET, b"$-1" | b"_") => Some(Outcome::Miss),
-                (_, [b'-', ..]) => Some(Outcome::Status),
+                (_, [b'-', ..]) => {
+                    self.told.refused(line);
+                    Some(Outcome::Status)
+                }
                 (GET, [b'$', len @ ..]) => match number(len) {
                     Some(len) => {
                         let is_right = len == self.content.value_len(asked.item);
@@ -242,7 +265,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     kind: Kind {
         name: "resp",
         about: "RESP, as Redis and Valkey speak it: GET, SET and MGET; every value is checked; depth is its pipeline",
-        usage: "resp://HOST:PORT or resp://unix:/SOCKET",
+        usage: "resp://HOST:PORT/DATABASE, redis:// or valkey:// (over TLS rediss://, valkeys://), of a user USER@HOST; of a unix socket resp://unix:/SOCKET:/DATABASE",
         params: &[
             Param {
                 name: "items",
@@ -286,11 +309,26 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
                 default: "10",
                 range: "1..1000",
             },
+            Param {
+                name: "auth",
+                unit: "",
+                about: "password:, and where it is: file:PATH or env:NAME; of the target's user, or the server's own",
+                default: "",
+                range: "",
+            },
         ],
         needs: &[],
         source: "redis.io, RESP specification",
     },
-    schemes: &[Scheme::stream("resp", 6379)],
+    schemes: &[
+        Scheme::stream("resp", 6379),
+        Scheme::stream("redis", 6379),
+        Scheme::stream("valkey", 6379),
+        Scheme::secured("rediss", 6379, ""),
+        Scheme::secured("valkeys", 6379, ""),
+    ],
+    has_user: true,
+    wishes: &["auth"],
     operations: &[
         Operation { name: "get", share: "" },
         Operation { name: "set", share: "set_share" },
@@ -300,7 +338,9 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     ..PLAIN
 };
 
-fn build(job: &Job, _: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
+fn build(job: &Job, target: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let keys_per_multiget = keys_per_multiget(job)?;
-    Ok(Arc::new(Resp { content: Arc::clone(content), keys_per_multiget }))
+    let told = Arc::new(Told::default());
+    let greeting = greeting::greeting(job, target, &told)?;
+    Ok(Arc::new(Resp { content: Arc::clone(content), keys_per_multiget, greeting, told }))
 }

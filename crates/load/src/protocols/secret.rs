@@ -27,3 +27,25 @@ pub(super) fn read_of(key: &str, place: &str, name: &str, fix: &str) -> Result<S
         _ => Err(Fault::usage(format!("{key} names neither a file nor a variable"), key, fix)),
     }
 }
+
+const PASSWORD: &str =
+    "write password:file:PATH or password:env:NAME; the password alone stands there";
+
+/// The password that `auth` names, `password:PLACE:NAME`; `None` where it names nothing.
+pub(super) fn password(auth: &str) -> Result<Option<String>, Fault> {
+    if auth.is_empty() {
+        return Ok(None);
+    }
+    let words: Vec<&str> = auth.splitn(3, ':').collect();
+    let ["password", place, name] = words[..] else {
+        let what = "auth is not password:PLACE:NAME"; // it may hold a secret: it is not shown
+        return Err(Fault::usage(what, "auth", PASSWORD));
+    };
+    let text = read(place, name, PASSWORD)?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() || text.contains('\0') {
+        let what = format!("what {place}:{name} holds is no password");
+        return Err(Fault::usage(what, "auth", PASSWORD));
+    }
+    Ok(Some(text.into()))
+}

@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use super::{Asked, Decoder, Protocol, Step};
+use crate::told::Told;
 
 const HEADER: usize = 8;
 
@@ -39,6 +40,10 @@ impl Protocol for Udp {
 
     fn request_bytes_max(&self) -> usize {
         HEADER + self.inner.request_bytes_max()
+    }
+
+    fn told(&self) -> Option<&Told> {
+        self.inner.told()
     }
 }
 

@@ -63,7 +63,7 @@ impl Replies {
             bytes_mean: is_any.then(|| bodies.bytes as f64 / bodies.count as f64),
             bytes_min: is_any.then_some(bodies.min.into()),
             bytes_max: is_any.then_some(bodies.max.into()),
-            rows: told.map(|told| told.rows),
+            rows: told.and_then(|told| told.rows),
             empty: bodies.empty,
             changed: bodies.are_followed().then_some(bodies.changed),
             statuses: statuses.clone(),

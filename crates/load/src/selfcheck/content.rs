@@ -5,6 +5,7 @@
 //! expectations, most of which are held against a sample ([`crate::sampled`]).
 
 use super::{Check, Evidence};
+use crate::complaints;
 use crate::result::Replies;
 use crate::tally::share;
 
@@ -87,8 +88,11 @@ pub(super) fn notes(evidence: &Evidence) -> Vec<String> {
     let sample = replies.checked_every.filter(|_| replies.failed.is_empty()).map(|every| {
         format!("{} replies checked, one in {every}: all as expected", replies.checked)
     });
-    let refused = (!evidence.complaints.is_empty())
-        .then(|| format!("the server says {}", evidence.complaints.join("; ")));
+    let refused = (!evidence.complaints.is_empty()).then(|| {
+        let each: Vec<String> =
+            evidence.complaints.iter().map(|text| complaints::with_fix(text)).collect();
+        format!("the server says {}", each.join("; "))
+    });
     let statuses = (!replies.statuses.is_empty()).then(|| {
         let said = replies.statuses.iter().map(|(name, count)| format!("{count} × {name}"));
         format!("no success, warm-up included: {}", said.collect::<Vec<_>>().join(", "))

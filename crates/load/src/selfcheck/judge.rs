@@ -24,11 +24,18 @@
 //! bound and that cannot be told, and the result says that it is an upper bound.
 //!
 //! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
+//!
+//! All this is about the quantile of the sample. Last comes the sample's own error ([`bound`]): what it
+//! cannot tell is `unknown`, unless the run is one of several that are judged together (`pooled`).
 
 use sojourn_base::units::{parse_ns, show_ns};
+use sojourn_workload::arrivals;
 
-use super::{CHECKS, Check, Evidence, content, lag, lost, protocol, steal, timely};
+use super::{
+    CHECKS, Check, Evidence, bound, connections, content, lag, lost, protocol, steal, timely,
+};
 use crate::job::Job;
+use crate::qos_sample::QosSample;
 use crate::result::{Checks, Outages, Verdict};
 use crate::transports::sockets::NO_PORT;
 
@@ -45,6 +52,8 @@ const ALLOWANCE_LITTLE: f64 = 1.05;
 const SENDING: [&str; 2] = [lag::CHECK.name, timely::CHECK.name];
 /// Checks that say why nobody answers.
 const EXPLAIN_SILENCE: [&str; 2] = [lost::CHECK.name, protocol::CHECK.name];
+/// The same where it takes no connection.
+const EXPLAIN_REFUSAL: [&str; 2] = [lost::CHECK.name, connections::CHECK.name];
 
 /// What the checks and the `QoS` target came to.
 #[derive(Debug)]
@@ -61,16 +70,27 @@ pub struct Judgement {
     pub upper_bounds: bool,
     /// What the reader should know and what decides nothing.
     pub notes: Vec<String>,
+    /// How the sample decides on the `QoS` bound; `None` without one.
+    pub qos: Option<QosSample>,
 }
 
-/// Asks every check, then the `QoS` target.
+/// Asks every check, then the `QoS` target, then whether the sample is large enough to tell.
 pub fn judge(evidence: &Evidence) -> Judgement {
+    let mut judged = by_quantile(evidence);
+    bound::decide(evidence, &mut judged);
+    judged
+}
+
+/// What the sample's quantile says, as if it had no error.
+fn by_quantile(evidence: &Evidence) -> Judgement {
     let mut failed: Vec<(&Check, String)> = CHECKS
         .iter()
         .filter(|check| check.in_closed_loop || !evidence.job.find_max)
         .filter_map(|check| Some((check, (check.failed)(evidence)?)))
         .collect();
-    if failed.iter().any(|(check, _)| check.name == protocol::CHECK.name) {
+    if connections::are_all_refused(evidence) {
+        failed.retain(|(check, _)| EXPLAIN_REFUSAL.contains(&check.name));
+    } else if failed.iter().any(|(check, _)| check.name == protocol::CHECK.name) {
         failed.retain(|(check, _)| EXPLAIN_SILENCE.contains(&check.name)); // the rest follows from it
     }
     let is_only_late = failed.iter().all(|(check, _)| check.is_lateness);
@@ -101,11 +121,11 @@ pub fn judge(evidence: &Evidence) -> Judgement {
     reasons.extend(violation);
     let notes = notes(evidence, !lateness.is_empty() && lateness_ns.is_none());
     let upper_bounds = is_late || is_loose(evidence);
-    Judgement { verdict, reasons, lateness, lateness_ns, upper_bounds, notes }
+    Judgement { verdict, reasons, lateness, lateness_ns, upper_bounds, notes, qos: None }
 }
 
 /// Whether so much was excluded that quantiles are upper bounds.
-fn is_loose(evidence: &Evidence) -> bool {
+pub(super) fn is_loose(evidence: &Evidence) -> bool {
     evidence.outages.allowance > ALLOWANCE_LITTLE && !evidence.job.find_max
 }
 
@@ -117,13 +137,13 @@ fn exceeds(evidence: &Evidence, lag_ns: u64) -> bool {
     evidence.qos_bound_ns.is_some_and(|bound_ns| found.is_none_or(|ns| ns as f64 > most(bound_ns)))
 }
 
-fn is_server_busy(evidence: &Evidence) -> bool {
+pub(super) fn is_server_busy(evidence: &Evidence) -> bool {
     evidence.checks.server_idle_share.is_some_and(|idle| idle <= IDLE_MAX)
         && steal::excess(evidence).is_none()
 }
 
 /// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the
-/// sample is large enough to say so is the analysis' decision (METHOD M10 intervals of quantiles, M12 a bound as a test).
+/// sample is large enough to say so is for [`bound`].
 fn violation(evidence: &Evidence) -> Option<String> {
     let (q, bound_ns) = (evidence.job.qos_quantile, evidence.qos_bound_ns?);
     let found = evidence.sojourn.quantile(q);
@@ -189,7 +209,14 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
         ));
     }
     notes.extend(lag::note(evidence).filter(|_| !is_late));
+    notes.extend(replay(&evidence.job));
     notes
+}
+
+/// What is to be known of arrivals that a file brings along; a file that is gone says nothing.
+fn replay(job: &Job) -> Option<String> {
+    let is_planned = !job.find_max && job.arrivals.starts_with("trace:");
+    is_planned.then(|| arrivals::parse(&job.arrivals, 1.0).ok()?.note()).flatten()
 }
 
 /// What became of connections: the server's doing, and seldom what was meant to be measured.

@@ -5,6 +5,8 @@
 //! and says nothing, or why the result is unknown and what would mend it. `CHECKS` is the table.
 //! `unknown` beats the rest; only a valid run is held against its `QoS` target.
 
+mod bound;
+mod connections;
 mod content;
 mod counts;
 mod cpu;
@@ -36,6 +38,7 @@ pub use lost::LOST;
 use crate::job::Job;
 use crate::marks::{Outcome, Overrun};
 use crate::measurement::Measurement;
+use crate::misses::MissWindows;
 use crate::outage::Windows;
 use crate::protocols;
 use crate::resolve::qos_bound_ns;
@@ -64,6 +67,7 @@ pub const CHECKS: &[Check] = &[
     lost::CHECK,
     overrun::CHECK,
     protocol::CHECK,
+    connections::CHECK,
     requests::CHECK,
     used_up::CHECK,
     outage_log::CHECK,
@@ -92,12 +96,18 @@ pub struct Evidence {
     pub overrun: Option<Overrun>,
     /// How often no connection could be opened for want of a local port.
     pub out_of_ports: u64,
+    /// Connections that the server closed each time before they answered, and what it said on one.
+    pub refused: u64,
+    /// See `refused`; empty: nothing.
+    pub refusal: Vec<u8>,
     /// When a closed loop had sent all of its plan, and the length of the load, ns; `None`: it never had.
     pub used_up_ns: Option<(u64, u64)>,
     /// ε of the timely ratio, ns.
     pub timely_within_ns: u64,
     /// `QoS` bound, ns; `None` without a target.
     pub qos_bound_ns: Option<u64>,
+    /// Requests and misses of the bound by windows; `None` without a target.
+    pub misses: Option<MissWindows>,
     /// Requests asked for: the integral of the rate over the measured part as it was.
     pub asked: f64,
     /// Variance of the planned number of requests over its mean.
@@ -194,10 +204,15 @@ impl Evidence {
             timely_within_ns: parse_ns(&run.job.timely_within)
                 .map_err(|fault| fault.within("timely_within"))?,
             qos_bound_ns: qos_bound_ns(&run.job)?,
+            misses: None,
             job: run.job.clone(),
             was_lost: run.was_lost,
             overrun: run.overrun(),
             out_of_ports: run.threads.iter().map(|thread| thread.out_of_ports).sum(),
+            refused: connections::refused(run),
+            refusal: run.threads.iter().fold(Vec::new(), |first, thread| {
+                if first.is_empty() { thread.refusal.clone() } else { first }
+            }),
             used_up_ns: used_up_ns
                 .map(|after_ns| (after_ns, timetable.warmup_ns + timetable.measured_ns)),
             asked,

@@ -5,6 +5,7 @@
 //! any more. A miss or a wrong body means that the run measured something else.
 
 use super::{Check, Evidence};
+use crate::complaints;
 use crate::protocols;
 use crate::tally::share;
 
@@ -53,9 +54,11 @@ fn failed(evidence: &Evidence) -> Option<String> {
 /// web.
 fn wrong_how(evidence: &Evidence) -> String {
     if !protocols::kind_of_job(&evidence.job).is_ok_and(|kind| kind.is_opaque) {
-        return "were misses or had a wrong body (see errors); preload the items, and check items, \
-                value_size, paths and expect_bytes"
-            .into();
+        return format!(
+            "were misses or had a wrong body (see errors{}); preload the items, and check items, value_size, \
+             paths and expect_bytes",
+            complaint(evidence).unwrap_or_default()
+        );
     }
     format!(
         "were not what was asked for (see errors{}); check the target and its paths, and \
@@ -93,8 +96,13 @@ fn said(evidence: &Evidence) -> String {
 
 /// The server's own words, or the statuses that it gave.
 fn refusal(evidence: &Evidence) -> Option<String> {
-    let complaint = evidence.complaints.first().map(|it| format!("; the server says {it}"));
-    complaint.or_else(|| statuses(evidence))
+    complaint(evidence).or_else(|| statuses(evidence))
+}
+
+/// What the server says of it in its own words, and what would mend that.
+fn complaint(evidence: &Evidence) -> Option<String> {
+    let first = evidence.complaints.first()?;
+    Some(format!("; the server says {}", complaints::with_fix(first)))
 }
 
 /// What the first reply began with, to stand behind "see errors"; a status and why, as a rule.
@@ -188,7 +196,8 @@ mod tests {
         let result = lost(300, fake::job());
         assert_eq!(result.verdict, Verdict::Unknown);
         assert!(result.reasons[0].starts_with("replies: 1.5 % of requests failed"));
-        let with_bound = |q| Job { qos_quantile: q, qos_bound: "20ms".into(), ..fake::job() };
+        let with_bound =
+            |q| Job { qos_quantile: q, qos_bound: "20ms".into(), pooled: true, ..fake::job() };
         assert_eq!(lost(300, with_bound(0.99)).verdict, Verdict::Violated);
         assert_eq!(lost(300, with_bound(0.9)).verdict, Verdict::Holds, "it allows for 10 %");
     }

@@ -15,14 +15,14 @@ use crate::tally::{Tally, share};
 /// Outages listed in a result.
 const LISTED_MAX: usize = 1000;
 
-/// Counts the requests due in [from, to) that lie in none of the outage windows `out`; `None`
-/// without a `QoS` bound, and for a closed loop, in which nothing is due.
+/// Counts the requests due in [from, to) that lie in none of the outage windows `out`, those of a
+/// closed loop when they were sent; `None` without a `QoS` bound.
 pub(super) fn misses(
     run: &Measurement,
     out: &Windows,
     (from_ns, to_ns): (u64, u64),
 ) -> Result<Option<MissWindows>, Fault> {
-    let Some(bound_ns) = qos_bound_ns(&run.job)?.filter(|_| !run.job.find_max) else {
+    let Some(bound_ns) = qos_bound_ns(&run.job)? else {
         return Ok(None);
     };
     if let Some(found) = &run.long {

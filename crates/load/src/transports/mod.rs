@@ -6,6 +6,7 @@
 
 mod buffers;
 mod epoll;
+pub mod greeted;
 mod null;
 mod outbox;
 mod ring;

@@ -173,6 +173,10 @@ impl Way {
             Ok(()) => Ok(socket),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
             Err(error) if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => Err(Reopen::NoPort),
+            // So UDP says that no port is free.
+            Err(error) if self.datagrams && error.raw_os_error() == Some(libc::EAGAIN) => {
+                Err(Reopen::NoPort)
+            }
             Err(_) => Err(Reopen::Refused),
         }
     }
@@ -232,7 +236,8 @@ fn greet(mut talk: Talk, socket: &Socket, within: Duration) -> io::Result<()> {
     socket.set_nonblocking(true)
 }
 
-fn not_greeted(error: &io::Error, address: &Address) -> Fault {
+/// The fault of a greeting that failed.
+pub(crate) fn not_greeted(error: &io::Error, address: &Address) -> Fault {
     if let Some(why) = error.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>()) {
         return Fault::failed(format!("{address}: {}", why.what), "target", why.fix.clone());
     }

@@ -29,8 +29,11 @@ pub fn file(name: &str) -> String {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name).display().to_string()
 }
 
-/// A mirror over TLS with the certificate `name`, which closes each connection after `most` replies.
-fn secured(name: &str, most: u64, before: impl Fn() + Send + Sync + 'static) -> u16 {
+/// Hands each connection, shaken hands on with the certificate `name`, to `serve`; its port.
+pub fn listen_secured(
+    name: &str,
+    serve: impl Fn(StreamOwned<ServerConnection, TcpStream>) + Send + Sync + 'static,
+) -> u16 {
     let certificate = CertificateDer::from_pem_file(file(name)).unwrap();
     let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -44,8 +47,13 @@ fn secured(name: &str, most: u64, before: impl Fn() + Send + Sync + 'static) -> 
     let config = Arc::new(config);
     listen(move |stream: TcpStream| {
         let session = ServerConnection::new(Arc::clone(&config)).unwrap();
-        mirror(StreamOwned::new(session, stream), most, &before);
+        serve(StreamOwned::new(session, stream));
     })
+}
+
+/// A mirror over TLS with the certificate `name`, which closes each connection after `most` replies.
+fn secured(name: &str, most: u64, before: impl Fn() + Send + Sync + 'static) -> u16 {
+    listen_secured(name, move |stream| mirror(stream, most, &before))
 }
 
 #[test]

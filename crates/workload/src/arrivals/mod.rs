@@ -40,6 +40,11 @@ pub trait ArrivalProcess: Debug + Send {
     fn own_rate_rps(&self) -> Option<f64> {
         None
     }
+
+    /// What a reader of results should know of it; `None`: nothing.
+    fn note(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A boxed process, as `parse` builds it.

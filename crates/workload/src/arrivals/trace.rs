@@ -8,6 +8,9 @@
 //! 12.000018                 500
 //! ```
 //!
+//! Without a first line that says it, numbers since 1970 (in s, ms, µs or ns by their size) and dates are
+//! times too, and so are those of an access log (see [`crate::replay`], also for times of whole seconds).
+//!
 //! What follows a number on its line, such as a path, is not read here. Timestamps ascend; only their
 //! differences count. Empty lines and lines that begin with `#` are skipped. The trace brings its own
 //! rate, which replaces the job's; `trace:FILE,speed=2` goes twice as fast, and `trace:FILE,scaled`
@@ -22,6 +25,7 @@ use sojourn_base::kind::{Kind, Param};
 use sojourn_base::rng::Rng;
 
 use super::{ArrivalKind, ArrivalProcess, Process};
+use crate::replay;
 
 const USAGE: &str = "trace:FILE[,scaled|,speed=N]";
 
@@ -31,6 +35,7 @@ struct Trace {
     gaps: Arc<[f64]>,
     next: usize,
     own_rate_rps: Option<f64>,
+    note: Option<String>,
 }
 
 impl ArrivalProcess for Trace {
@@ -46,6 +51,17 @@ impl ArrivalProcess for Trace {
     fn own_rate_rps(&self) -> Option<f64> {
         self.own_rate_rps
     }
+    fn note(&self) -> Option<String> {
+        self.note.clone()
+    }
+}
+
+/// What a file says of arrivals.
+#[derive(Debug, Default, PartialEq)]
+struct Read {
+    /// ns: at least one, and not all 0.
+    gaps_ns: Vec<f64>,
+    note: Option<String>,
 }
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
@@ -57,7 +73,7 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
             Param {
                 name: "file",
                 unit: "",
-                about: "first line timestamp_s or gap_ns, then one number a line",
+                about: "first line timestamp_s or gap_ns, then one number a line; or times since 1970, dates, or an access log",
                 default: "",
                 range: "",
             },
@@ -99,13 +115,14 @@ fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
         let fix = "name a text file that exists and may be read";
         Fault::usage(format!("the trace cannot be read: {error}"), file, fix)
     })?;
-    let gaps_ns = read(&lines).map_err(|fault| fault.within(file))?;
+    let Read { gaps_ns, note } = read(&lines, file).map_err(|fault| fault.within(file))?;
     let mean_ns = gaps_ns.iter().sum::<f64>() / gaps_ns.len() as f64;
     let gaps = gaps_ns.iter().map(|gap| gap / mean_ns).collect();
     Ok(Box::new(Trace {
         gaps,
         next: 0,
         own_rate_rps: (!is_scaled).then_some(1e9 * speed / mean_ns),
+        note,
     }))
 }
 
@@ -115,54 +132,87 @@ fn speed_of(text: &str) -> Result<f64, Fault> {
     })
 }
 
-/// The gaps in a trace, ns: at least one, and not all 0. Faults name the line.
-fn read<'a>(text: &'a str) -> Result<Vec<f64>, Fault> {
-    let lines = text
-        .lines()
-        .zip(1..)
-        .map(|(line, number)| (line.trim(), number))
-        .filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
-    let first_word = |line: &'a str| line.split_whitespace().next().unwrap_or(line);
-    let mut lines = lines.map(|(line, number)| (first_word(line), number));
-    let head = lines.next();
-    let mut numbers = Vec::new();
-    for (line, number) in lines {
-        match line.parse::<f64>() {
-            Ok(value) if value.is_finite() && value >= 0.0 => numbers.push((value, number)),
-            _ => return Err(wrong(format!("'{line}' is no number of 0 or more"), number)),
-        }
-    }
-    let gaps = match head {
-        Some(("gap_ns", _)) => numbers.into_iter().map(|(gap, _)| gap).collect(),
-        Some(("timestamp_s", _)) => differences(&numbers)?,
-        Some((line, number)) => {
-            return Err(wrong(format!("the first line is '{line}'"), number));
-        }
-        None => return Err(wrong("the file is empty".into(), 1)),
+/// What `text` of `file` says; faults name the line.
+fn read(text: &str, file: &str) -> Result<Read, Fault> {
+    let found = match replay::access(text) {
+        Some(log) => of_access(log)?,
+        None => of_columns(text, file)?,
     };
-    if gaps.iter().sum::<f64>() <= 0.0 {
+    if found.gaps_ns.iter().sum::<f64>() <= 0.0 {
         return Err(wrong("there is no gap above 0 in it".into(), 1));
     }
-    Ok(gaps)
+    Ok(found)
 }
 
-fn differences(stamps_s: &[(f64, usize)]) -> Result<Vec<f64>, Fault> {
-    let mut gaps = vec![0.0]; // before the first arrival: see below
-    gaps.reserve(stamps_s.len());
-    for pair in stamps_s.windows(2) {
-        let ((before, _), (now, number)) = (pair[0], pair[1]);
-        if now < before {
-            return Err(wrong(format!("{now} comes after {before}"), number));
-        }
-        gaps.push((now - before) * 1e9);
+fn of_access(log: Result<replay::Access<'_>, usize>) -> Result<Read, Fault> {
+    let log = log.map_err(|number| {
+        let fix = "leave out lines that are of no access log, as with `grep '\\['`";
+        Fault::usage("there is no time in brackets", format!("line {number}"), fix)
+    })?;
+    let mut stamps_ns: Vec<i64> = log.entries.iter().map(|entry| entry.at_ns).collect();
+    let mut read = of_stamps(&mut stamps_ns);
+    if log.left_out > 0 {
+        let left = format!("{} lines of the log have no request and were left out", log.left_out);
+        read.note = Some(read.note.map_or(left.clone(), |note| format!("{note}; {left}")));
     }
-    gaps[0] = gaps.iter().sum::<f64>() / (gaps.len() - 1).max(1) as f64;
-    Ok(gaps)
+    Ok(read)
+}
+
+fn of_columns(text: &str, file: &str) -> Result<Read, Fault> {
+    let mut lines = replay::lines(text);
+    let Some((head, _)) = lines.next() else { return Err(wrong("the file is empty".into(), 1)) };
+    let word = head.split_whitespace().next().unwrap_or(head);
+    if word == "gap_ns" {
+        let gaps_ns =
+            lines.map(|(line, number)| gap(line, number)).collect::<Result<_, Fault>>()?;
+        return Ok(Read { gaps_ns, note: None });
+    }
+    if word != "timestamp_s" && !replay::is_self_evident(head) {
+        return Err(wrong(format!("the first line is '{word}'"), 1));
+    }
+    let mut stamps_ns = Vec::new();
+    for (line, number) in replay::lines(text).skip(usize::from(word == "timestamp_s")) {
+        let word = || line.split_whitespace().next().unwrap_or(line);
+        let now_ns = replay::time(line).ok_or_else(|| {
+            wrong(format!("'{}' is no number of 0 or more, and no date", word()), number)
+        })?;
+        if stamps_ns.last().is_some_and(|&before| now_ns < before) {
+            let what = format!("'{}' lies before the time of the line ahead of it", word());
+            let fix = format!(
+                "bring the lines into the order of time: sort -s -n {file} (of dates: sort -s)"
+            );
+            return Err(Fault::usage(what, format!("line {number}"), fix));
+        }
+        stamps_ns.push(now_ns);
+    }
+    Ok(of_stamps(&mut stamps_ns))
+}
+
+/// From times that ascend.
+fn of_stamps(stamps_ns: &mut [i64]) -> Read {
+    let note = replay::spread(stamps_ns).map(|unit_ns| {
+        format!(
+            "times of the log are of {}, so each request lies at random within its own, the same in every \
+             run",
+            sojourn_base::units::show_ns(unit_ns as f64)
+        )
+    });
+    let mut gaps_ns = vec![0.0]; // before the first arrival: see below
+    gaps_ns.extend(stamps_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64));
+    gaps_ns[0] = gaps_ns.iter().sum::<f64>() / (gaps_ns.len() - 1).max(1) as f64;
+    Read { gaps_ns, note }
+}
+
+fn gap(line: &str, number: usize) -> Result<f64, Fault> {
+    let word = line.split_whitespace().next().unwrap_or(line);
+    let gap = word.parse().ok().filter(|gap: &f64| gap.is_finite() && *gap >= 0.0);
+    gap.ok_or_else(|| wrong(format!("'{word}' is no number of 0 or more"), number))
 }
 
 fn wrong(what: String, line: usize) -> Fault {
     let fix = "begin the file with a line timestamp_s or gap_ns, then one ascending time in s, or \
-               one gap in ns, a line";
+               one gap in ns, a line; access logs, dates and times since 1970 are read as they are, and \
+               docs/howto/http.md has an awk line for others";
     Fault::usage(what, format!("line {line}"), fix)
 }
 
@@ -170,13 +220,59 @@ fn wrong(what: String, line: usize) -> Fault {
 mod tests {
     use super::*;
 
+    fn gaps(text: &str) -> Vec<f64> {
+        read(text, "f").unwrap().gaps_ns
+    }
+
     #[test]
     fn stamps_and_gaps_say_the_same() {
-        let stamps = read("timestamp_s\n# night\n10.0\n\n10.5\n12.0\n").unwrap();
+        let stamps = gaps("timestamp_s\n# night\n10.0\n\n10.5\n12.0\n");
         assert_eq!(stamps, [1e9, 0.5e9, 1.5e9]);
-        assert_eq!(read("gap_ns\n100\n200\n").unwrap(), [100.0, 200.0]);
-        let log = read("timestamp_s path\n10 /a\n10.5 /b c\n12\t/a\n").unwrap();
+        assert_eq!(gaps("gap_ns\n100\n200\n"), [100.0, 200.0]);
+        let log = gaps("timestamp_s path\n10 /a\n10.5 /b c\n12\t/a\n");
         assert_eq!(log, stamps, "what stands behind the times is somebody else's");
+    }
+
+    #[test]
+    fn times_need_no_first_line_where_they_say_what_they_are() {
+        let wanted = [1e9, 0.5e9, 1.5e9];
+        for text in [
+            "1716890400.0 /a\n1716890400.5 /b\n1716890402.0\n",
+            "\u{feff}timestamp_s\r\n1716890400000\r\n1716890400500 /b\r\n1716890402000\r\n",
+            "2024-05-28T10:00:00Z /a\n2024-05-28T12:00:00.5+02:00 /b\n2024-05-28 10:00:02 /c\n",
+        ] {
+            assert_eq!(gaps(text), wanted, "{text}");
+        }
+        let line = |second: &str| {
+            format!("h - - [28/May/2024:10:00:{second} +0000] \"GET / HTTP/1.1\" 200 5")
+        };
+        let log = [
+            line("02"),
+            line("00"),
+            line("00.5"),
+            "h - - [28/May/2024:10:00:01 +0000] \"-\" 400 0".into(),
+        ];
+        let found = read(&log.join("\n"), "f").unwrap();
+        assert_eq!(found.gaps_ns, wanted, "servers write a line when its request is over");
+        assert_eq!(
+            found.note.as_deref(),
+            Some("1 lines of the log have no request and were left out")
+        );
+    }
+
+    #[test]
+    fn whole_seconds_are_spread_and_the_log_is_as_long_as_it_says() {
+        let text: String = (0..3).map(|s| format!("{}\n", 1_716_890_400 + s).repeat(100)).collect();
+        let found = read(&text, "f").unwrap();
+        assert!(found.note.unwrap().contains("are of 1 s"), "the result says so");
+        let (all, none) =
+            (found.gaps_ns.len() as f64, found.gaps_ns.iter().filter(|&&ns| ns == 0.0).count());
+        let length_s = found.gaps_ns.iter().sum::<f64>() / 1e9;
+        assert!(
+            (2.8..3.2).contains(&length_s) && none == 0,
+            "{all} in {length_s} s, {none} at once"
+        );
+        assert_eq!(read("timestamp_s\n1\n2\n5\n", "f").unwrap().note, None);
     }
 
     #[test]
@@ -190,10 +286,14 @@ mod tests {
             ("gap_ns\n5\n-1\n", "line 3"),
             ("timestamp_s\n2\n\n1\n", "line 4"),
             ("gap_ns\nNaN\n", "line 2"),
+            ("timestamp_s\n", "line 1"),
+            ("1716890400\nx\n", "line 2"),
         ];
         for (text, at) in wrong {
-            assert_eq!(read(text).unwrap_err().at, at, "{text:?}");
+            assert_eq!(read(text, "f").unwrap_err().at, at, "{text:?}");
         }
+        let unsorted = read("timestamp_s\n2\n1\n", "my.log").unwrap_err();
+        assert!(unsorted.fix.contains("sort -s -n my.log"), "{unsorted}");
         assert!(build("/no/such/file", 1.0).unwrap_err().at.contains("/no/such/file"));
         for both in ["f,speed=2,scaled", "f,scaled,speed=2"] {
             let fault = build(both, 1.0).unwrap_err();

@@ -39,7 +39,8 @@ def merge_hlog(parts: Sequence[Path], into: Path) -> None:
 def _line(key: tuple[str, str, str], texts: Sequence[str]) -> str:
     tag, start, length = key
     total = hdr.added(texts)
-    words = (start, length, f"{float(total.get_max_value()):.3f}", total.encode().decode())
+    # The largest in ms, as the generator writes it.
+    words = (start, length, f"{total.get_max_value() / 1e6:.3f}", total.encode().decode())
     return ",".join((*((tag,) if tag else ()), *words))
 
 

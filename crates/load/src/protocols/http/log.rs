@@ -6,11 +6,13 @@
 //! 12.000018   /search?q=a
 //! ```
 //!
-//! A first line without a path is a heading; empty lines and lines that begin with `#` are skipped.
+//! A first line without a path is a heading; empty lines and lines that begin with `#` are skipped. Of an
+//! access log the path is that of each request, in the order of time, as `trace:FILE` reads it.
 
 use std::collections::HashMap;
 
 use sojourn_base::Fault;
+use sojourn_workload::replay;
 
 use crate::job::Job;
 use crate::target::Target;
@@ -37,20 +39,27 @@ impl Log {
     fn of(text: &str) -> Result<Self, Fault> {
         let mut log = Self::default();
         let mut known = HashMap::new();
+        let mut add = |path| {
+            let nth = *known.entry(path).or_insert_with(|| {
+                log.paths.push(String::from(path));
+                log.paths.len() as u32 - 1
+            });
+            log.lines.push(nth);
+        };
+        if let Some(access) = replay::access(text) {
+            let access = access.map_err(|number| {
+                let what = "there is no time in brackets";
+                let fix = "leave out lines that are of no access log, as with `grep '\\['`";
+                Fault::usage(what, format!("line {number}"), fix)
+            })?;
+            access.entries.iter().for_each(|entry| add(entry.path));
+            return log.filled();
+        }
         let mut is_first = true;
-        for (line, number) in text.lines().map(str::trim).zip(1..) {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
+        for (line, number) in replay::lines(text) {
             let path = line.split_whitespace().next_back().filter(|word| word.starts_with('/'));
             match path {
-                Some(path) => {
-                    let nth = *known.entry(path).or_insert_with(|| {
-                        log.paths.push(path.into());
-                        log.paths.len() as u32 - 1
-                    });
-                    log.lines.push(nth);
-                }
+                Some(path) => add(path),
                 None if is_first => {}
                 None => {
                     let what = format!("'{line}' ends in no path");
@@ -60,11 +69,15 @@ impl Log {
             }
             is_first = false;
         }
-        if log.lines.is_empty() {
+        log.filled()
+    }
+
+    fn filled(self) -> Result<Self, Fault> {
+        if self.lines.is_empty() {
             let fix = "end each line in a path that begins with /";
             return Err(Fault::usage("there is no path in it", "", fix));
         }
-        Ok(log)
+        Ok(self)
     }
 }
 
@@ -87,6 +100,12 @@ mod tests {
         let log = Log::of(text).unwrap();
         assert_eq!((log.paths, log.lines), (vec!["/a".into(), "/b?c=d".into()], vec![0, 1, 0]));
         assert_eq!(Log::of("/a\n/b\n").unwrap().lines, [0, 1], "no heading");
+        let access = "h - - [28/May/2024:10:00:02 +0000] \"GET /b HTTP/1.1\" 200 5\n\
+                      h - - [28/May/2024:10:00:01 +0000] \"POST /a HTTP/1.1\" 200 5 \"/x\" \"-\"\n\
+                      h - - [28/May/2024:10:00:01 +0000] \"-\" 400 0\n";
+        let log = Log::of(access).unwrap();
+        assert_eq!((log.paths, log.lines), (vec!["/a".into(), "/b".into()], vec![0, 1]));
+        assert_eq!(Log::of("\u{feff}/a\r\n/b\r\n").unwrap().lines, [0, 1], "a mark, no heading");
         assert_eq!(Log::of("/a\n1.0\n").unwrap_err().at, "line 2");
         assert!(Log::of("timestamp_s\n").unwrap_err().what.contains("no path"));
     }

@@ -7,6 +7,7 @@ use crate::content::{Content, KEY_MAX};
 use crate::marks::Outcome;
 use crate::protocols::line::{Found, Lines, number};
 use crate::protocols::{Asked, Decoder, Step};
+use crate::told::Told;
 
 const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
 
@@ -31,6 +32,7 @@ pub(super) struct Reader {
     content: Arc<Content>,
     keys_per_multiget: u32,
     is_meta: bool,
+    told: Arc<Told>,
     lines: Lines,
     reply: Partial,
 }
@@ -68,9 +70,14 @@ impl Decoder for Reader {
 }
 
 impl Reader {
-    pub(super) fn new(content: Arc<Content>, keys_per_multiget: u32, is_meta: bool) -> Self {
+    pub(super) fn new(
+        content: Arc<Content>,
+        keys_per_multiget: u32,
+        is_meta: bool,
+        told: Arc<Told>,
+    ) -> Self {
         let (lines, reply) = (Lines::new(LINE_MAX), Partial::default());
-        Self { content, keys_per_multiget, is_meta, lines, reply }
+        Self { content, keys_per_multiget, is_meta, told, lines, reply }
     }
 
     /// Bytes used, and the outcome if the reply ended with this line.
@@ -100,6 +107,9 @@ impl Reader {
             (_, line) if is_error(line) => Some(Outcome::Status),
             _ => Some(Outcome::Garbled),
         };
+        if outcome == Some(Outcome::Status) {
+            self.told.refused(line);
+        }
         self.lines.clear();
         (used, outcome)
     }

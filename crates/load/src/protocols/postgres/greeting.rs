@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::message::{Complaint, HEAD, body_len, push, push_sized, push_text};
 use super::proof::{self, MECHANISM, Password, Scram};
 use super::statement::Statement;
+use crate::complaints;
 use crate::hello::{Hello, Refusal, Said};
 use crate::told::Told;
 
@@ -232,6 +233,7 @@ impl Greet {
     fn refused(&self, complaint: &Complaint) -> Refusal {
         let Login { user, database, .. } = &*self.login;
         let fix = match complaint.code.as_str() {
+            "42P05" | "26000" => complaints::fix(&complaint.text).unwrap_or(CHECK).into(),
             "28P01" => format!("check the password of user {user}: {AUTH}"),
             "28000" => format!(
                 "name a user that may come in, as in postgres://USER@HOST/DATABASE (it was {user}), or let \
@@ -240,14 +242,14 @@ impl Greet {
             "3D000" => {
                 format!("make it (createdb {database}), or name another: postgres://HOST/DATABASE")
             }
-            "53300" => "raise the server's max_connections, or use fewer --connections".into(),
+            "53300" => complaints::fix(&complaint.text).unwrap_or(CHECK).into(),
             "57P03" => "wait until the server has started".into(),
             _ if self.is_preparing => {
                 "try the query with psql; several commands in one go as text: \
                                        --option prepared=false"
                     .into()
             }
-            _ => CHECK.into(),
+            _ => complaints::fix(&complaint.text).unwrap_or(CHECK).into(),
         };
         Refusal { what: format!("the server says {}", complaint.text), fix }
     }

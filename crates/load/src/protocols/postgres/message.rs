@@ -2,6 +2,8 @@
 //!
 //! Source: PostgreSQL documentation, "Message Formats".
 
+use crate::complaints;
+
 /// Type and length.
 pub(super) const HEAD: usize = 5;
 /// Longest text of a complaint that is shown, bytes.
@@ -55,7 +57,7 @@ impl Complaint {
         let (severity, code) = (field(b'S'), field(b'C'));
         let words: Vec<String> = field(b'M').split_whitespace().map(String::from).collect();
         let text: String = format!("{severity} {code}: {}", words.join(" "));
-        Self { code, text: text.chars().take(TEXT_MAX).collect() }
+        Self { code, text: complaints::escaped(&text).chars().take(TEXT_MAX).collect() }
     }
 }
 

@@ -3,10 +3,9 @@
 use sojourn_base::Fault;
 
 use super::message::{push, push_text};
+use super::places;
 use crate::protocols::line::push_number;
 
-/// What stands for the item's number.
-const ITEM: [&str; 2] = ["{}", "{item}"];
 /// Longest query, bytes.
 const QUERY_MAX: usize = 1 << 20;
 /// Digits of the largest item.
@@ -29,9 +28,7 @@ impl Statement {
         if query.trim().is_empty() || query.contains('\0') || query.len() > QUERY_MAX {
             return Err(Fault::usage("a query is empty, too long or no text", "query", fix));
         }
-        let whole = query.replace(ITEM[1], ITEM[0]);
-        let pieces = whole.split(ITEM[0]).map(String::from).collect();
-        Ok(Self { pieces, name: format!("s{nth}") })
+        Ok(Self { pieces: places::pieces(query), name: format!("s{nth}") })
     }
 
     /// Whether the number is part of it.
@@ -46,7 +43,7 @@ impl Statement {
 
     /// For people.
     pub(super) fn text(&self) -> String {
-        self.pieces.join(ITEM[0])
+        self.pieces.join("{}")
     }
 
     /// Appends the simple query for item `number`.
@@ -130,6 +127,16 @@ mod tests {
         let bind = bytes(|out| plain.push_bind(7, out));
         assert!(bind.starts_with(b"B\0\0\0\x0e\0s0\0\0\0\0\0\0\0E"));
         assert_eq!(bytes(|out| plain.push_query(7, out)), b"Q\0\0\0\x0dSELECT 1\0");
+    }
+
+    #[test]
+    fn braces_that_are_part_of_the_language_stay() {
+        let json = Statement::of(0, "SELECT doc || '{}'::jsonb FROM t WHERE id = {}").unwrap();
+        assert_eq!(
+            bytes(|out| json.push_query(7, out))[5..],
+            *b"SELECT doc || '{}'::jsonb FROM t WHERE id = 7\0"
+        );
+        assert!(!Statement::of(0, "SELECT '{}'::jsonb").unwrap().is_numbered());
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn rows_are_counted_and_what_touches_nothing_is_empty() {
         let (protocol, reply) = one(|_| (), bytes);
         let reply = reply.unwrap();
         assert_eq!(reply.outcome, Outcome::Hit);
-        (reply.body_bytes, protocol.told().unwrap().heard().rows)
+        (reply.body_bytes, protocol.told().unwrap().heard().rows.unwrap())
     };
     assert_eq!(of(&bound(&[row(&[Some("ab"), None]), row(&[])], "SELECT 2")), (2, 2));
     assert_eq!(of(&bound(&[], "SELECT 0")), (0, 0));
@@ -311,7 +311,7 @@ fn what_a_server_refuses_is_told_with_what_would_mend_it() {
     // Prepared, but the number stands where no parameter can.
     let welcome = [auth(0, b""), ready()].concat();
     let none = [welcome.clone(), message(b'1', b""), message(b't', b"\0\0")].concat();
-    let (what, fix) = refused(greet(None, Some("SELECT 'user-{}'")), &none);
+    let (what, fix) = refused(greet(None, Some("SELECT 'user-{item}'")), &none);
     assert!(what.contains("has 0 parameters") && fix.contains("prepared=false"), "{what}: {fix}");
     let wrong = [welcome, error("42601", "syntax error")].concat();
     assert!(refused(greet(None, Some("SELEC")), &wrong).1.contains("psql"));

@@ -199,5 +199,5 @@ fn only_http_has_methods_bodies_and_expectations() {
     assert_eq!(at(&|_| ()), None);
     assert_eq!(at(&|job: &mut Job| job.method = "POST".into()), Some("method".into()));
     assert_eq!(at(&|job: &mut Job| job.expect_regex = "x".into()), Some("expect_regex".into()));
-    assert_eq!(at(&|job: &mut Job| job.auth = "basic:env:X".into()), Some("auth".into()));
+    assert_eq!(at(&|job: &mut Job| job.body = "x".into()), Some("body".into()));
 }

@@ -1,4 +1,4 @@
-//! What lateness, stops and steal leave of a verdict.
+//! What lateness, stops and steal leave of a verdict: of the quantile, as in a run that is one of several.
 
 use crate::cpu_time::Shares;
 use crate::job::Job;
@@ -9,7 +9,7 @@ use crate::summary::summarise;
 /// Sent 200 µs late, with ε = 50 µs, answered within 30 µs more.
 fn late(bound: &str, server_idle: Option<f64>) -> RunResult {
     let (q, bound) = (if bound.is_empty() { 0.0 } else { 0.99 }, bound.into());
-    let job = Job { qos_quantile: q, qos_bound: bound, ..fake::job() };
+    let job = Job { qos_quantile: q, qos_bound: bound, pooled: true, ..fake::job() };
     let mut run = fake::run(job, 200_000, 30_000);
     run.server_cpus = server_idle.map(|idle| Shares { steal: 0.0, idle });
     summarise(&run).unwrap()
@@ -42,7 +42,7 @@ fn lateness_can_violate_a_target_unless_the_server_was_busy_all_the_time() {
 fn stolen_time_cannot_violate_a_target_and_cannot_help_it_to_hold() {
     let stolen = |bound: &str, steal| {
         let (q, bound) = (if bound.is_empty() { 0.0 } else { 0.99 }, bound.into());
-        let job = Job { qos_quantile: q, qos_bound: bound, ..fake::job() };
+        let job = Job { qos_quantile: q, qos_bound: bound, pooled: true, ..fake::job() };
         let mut run = fake::run(job, 0, 30_000);
         run.server_cpus = Some(Shares { steal, idle: 0.0 });
         summarise(&run).unwrap()
@@ -65,7 +65,7 @@ fn without_a_target_lateness_is_unknown() {
 /// Sent 20 µs late, which is no more than ε; the p99 is some 100 µs, so it is too much of it.
 fn lagging(bound: &str) -> RunResult {
     let (q, bound) = (if bound.is_empty() { 0.0 } else { 0.99 }, bound.into());
-    let job = Job { qos_quantile: q, qos_bound: bound, ..fake::job() };
+    let job = Job { qos_quantile: q, qos_bound: bound, pooled: true, ..fake::job() };
     summarise(&fake::run(job, 20_000, 30_000)).unwrap()
 }
 
@@ -93,7 +93,7 @@ fn a_bound_that_is_missed_by_more_than_the_lag_is_violated_and_by_less_unknown()
 #[test]
 fn a_bound_that_is_missed_by_more_than_the_greatest_lag_is_violated_whatever_was_timely() {
     let late = |bound: &str| {
-        let job = Job { qos_quantile: 0.5, qos_bound: bound.into(), ..fake::job() };
+        let job = Job { qos_quantile: 0.5, qos_bound: bound.into(), pooled: true, ..fake::job() };
         summarise(&fake::run(job, 60_000, 300_000)).unwrap()
     };
     let p50_ns = late("20ms").sojourn_ns.p50.unwrap();
@@ -115,7 +115,7 @@ fn a_lag_that_is_most_of_what_was_measured_is_said_and_one_beyond_epsilon_is_unk
 
 #[test]
 fn other_failed_checks_are_not_forgiven_beside_lateness() {
-    let job = Job { qos_quantile: 0.99, qos_bound: "20ms".into(), ..fake::job() };
+    let job = Job { qos_quantile: 0.99, qos_bound: "20ms".into(), pooled: true, ..fake::job() };
     let mut run = fake::run(job, 200_000, 30_000);
     run.threads[0].outages_unlisted = 1;
     let result = summarise(&run).unwrap();
@@ -127,7 +127,7 @@ fn other_failed_checks_are_not_forgiven_beside_lateness() {
 fn stopped(bound_ns: u64, share: f64) -> RunResult {
     let (q, bound) = (if bound_ns > 0 { 0.99 } else { 0.0 }, format!("{bound_ns}ns"));
     let bound = if bound_ns > 0 { bound } else { String::new() };
-    let job = Job { qos_quantile: q, qos_bound: bound, ..fake::job() };
+    let job = Job { qos_quantile: q, qos_bound: bound, pooled: true, ..fake::job() };
     let mut run = fake::run(job, 0, 30_000);
     let length_ns = (2e9 * share) as u64;
     run.threads[0].outages.push(crate::marks::Outage { start_ns: 200_000_000, length_ns });

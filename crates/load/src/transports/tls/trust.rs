@@ -9,7 +9,9 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
 use sojourn_base::Fault;
 
 use super::client::Client;
@@ -71,6 +73,11 @@ impl Secure {
         self.client.was_asked()
     }
 
+    /// A session of its own, for a connection that is not measured.
+    pub fn session(&self) -> Result<ClientConnection, Error> {
+        ClientConnection::new(self.config.clone(), self.name.clone())
+    }
+
     /// Whether the server has to agree on the protocol: HTTP/1.1 may be spoken without, HTTP/2 may not.
     /// Source: RFC 9113, 3.2.
     pub(super) fn must_agree(&self) -> bool {
@@ -88,7 +95,7 @@ fn refuse_wishes(job: &Job, target: &Target) -> Result<(), Fault> {
     ];
     let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
     let what = format!("{} is not secured by TLS, and has no {key}", target.scheme.name);
-    Err(Fault::usage(what, key, "leave it out, or use a target of https, h2 or grpcs"))
+    Err(Fault::usage(what, key, "leave it out, or use a target of https, h2, grpcs or rediss"))
 }
 
 fn name(job: &Job, target: &Target) -> Result<ServerName<'static>, Fault> {

@@ -1,0 +1,232 @@
+//! Logs that are replayed: when each request came, and what it asked for.
+//!
+//! Read are a column of times, in s, ms, µs or ns since 1970 or since anything, or of dates; and access
+//! logs in the common or combined format, of which each line has a time and a request. Lines of an access
+//! log without a request (`"-"`, noise on a TLS port) are left out, here and wherever its paths are read,
+//! and the rest is brought into the order of time: servers write a line when its request is over.
+//!
+//! A log of whole seconds, or of any other unit, says that a request came within that unit and not when.
+//! Where two of its times are the same, each is drawn anew, evenly within its unit, in the order of the
+//! log and the same in every run: so a Poisson process lies within a second of which only the count is
+//! known. To leave them at its beginning would make a burst of every second.
+
+use sojourn_base::rng::{RngExt as _, stream};
+
+mod date;
+
+/// Largest time that is meant in s, in ms and in µs: 5138-11-16 in each of them.
+const UNITS: [(f64, f64); 3] = [(1e11, 1e9), (1e14, 1e6), (1e17, 1e3)];
+/// Smallest number that is a time since 1970 where the file does not say what its numbers are: 1973.
+const EPOCH_MIN: f64 = 1e8;
+const METHODS: [&str; 9] =
+    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+
+/// One line of an access log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// When it came, ns since 1970.
+    pub at_ns: i64,
+    /// What it asked for; begins with a slash.
+    pub path: &'a str,
+}
+
+/// An access log.
+#[derive(Debug, Default)]
+pub struct Access<'a> {
+    /// Its requests in the order of time.
+    pub entries: Vec<Entry<'a>>,
+    /// Lines that have none.
+    pub left_out: usize,
+}
+
+/// `text` without the mark that some editors begin a file with.
+pub fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Lines that say something, and their numbers.
+pub fn lines(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let lines = unmarked(text).lines().zip(1..).map(|(line, number)| (line.trim(), number));
+    lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The access log that `text` is; `None`: its first line is of none. The error is the number of a line that
+/// has no time.
+pub fn access(text: &str) -> Option<Result<Access<'_>, usize>> {
+    let (first, _) = lines(text).next()?;
+    time_of_line(first)?;
+    Some(read_access(text))
+}
+
+fn read_access(text: &str) -> Result<Access<'_>, usize> {
+    let mut log = Access::default();
+    for (line, number) in lines(text) {
+        let at_ns = time_of_line(line).ok_or(number)?;
+        match path(line) {
+            Some(path) => log.entries.push(Entry { at_ns, path }),
+            None => log.left_out += 1,
+        }
+    }
+    log.entries.sort_by_key(|entry| entry.at_ns); // stable: equal times keep the log's order
+    Ok(log)
+}
+
+/// The time in brackets, `[10/Oct/2000:13:55:36 -0700]`, before a quoted request.
+fn time_of_line(line: &str) -> Option<i64> {
+    let begin = line.find('[')? + 1;
+    let end = begin + line[begin..].find(']')?;
+    line[end..].find('"')?;
+    date::of_log(&line[begin..end])
+}
+
+/// What the quoted request behind the time asks for.
+fn path(line: &str) -> Option<&str> {
+    let request = line[line.find(']')?..].split('"').nth(1)?;
+    let (method, rest) = request.split_once(' ')?;
+    let target = rest.rsplit_once(' ').map_or(rest, |(target, _)| target);
+    let path = match target.split_once("://") {
+        Some((_, rest)) if !target.starts_with('/') => &rest[rest.find('/')?..],
+        _ => target,
+    };
+    (METHODS.contains(&method) && path.starts_with('/') && !path.contains(char::is_whitespace))
+        .then_some(path)
+}
+
+/// The time that a line begins with, ns: a number, whose size says its unit, or a date.
+pub fn time(line: &str) -> Option<i64> {
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    if let Some(ns) = number(first) {
+        return Some(ns);
+    }
+    date::of_iso(first).or_else(|| date::of_iso(&format!("{first}T{}", words.next()?)))
+}
+
+/// Whether a file may begin with such a line and not say what its numbers are.
+pub fn is_self_evident(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let is_epoch = first.parse::<f64>().is_ok_and(|number| number >= EPOCH_MIN);
+    is_epoch || (first.parse::<f64>().is_err() && time(line).is_some())
+}
+
+/// A number of s, ms, µs or ns as ns; digits are not rounded.
+fn number(text: &str) -> Option<i64> {
+    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)?;
+    let ns = UNITS.iter().find(|(most, _)| value < *most).map_or(1.0, |(_, ns)| *ns) as i64;
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let is_plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_plain(whole) || !is_plain(part) || part.len() > 18 {
+        return Some((value * ns as f64) as i64); // 1e3
+    }
+    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let scale = 10_i128.pow(part.len() as u32);
+    let part: i128 = if part.is_empty() { 0 } else { part.parse().ok()? };
+    whole.checked_mul(ns)?.checked_add((part * i128::from(ns) / scale) as i64)
+}
+
+/// Draws times anew within their unit where it is too coarse for them; the unit, ns, if so.
+pub fn spread(stamps_ns: &mut [i64]) -> Option<i64> {
+    let unit_ns = unit(stamps_ns)?;
+    let mut from = 0;
+    while from < stamps_ns.len() {
+        let at_ns = stamps_ns[from];
+        let count = stamps_ns[from..].iter().take_while(|&&ns| ns == at_ns).count();
+        let mut rng = stream(at_ns as u64, "replay", count as u64);
+        let group = &mut stamps_ns[from..from + count];
+        group.iter_mut().for_each(|ns| *ns = at_ns + rng.random_range(0..unit_ns));
+        group.sort_unstable();
+        from += count;
+    }
+    Some(unit_ns)
+}
+
+/// The power of ten, ns, of which all times are multiples, 1 s at most; `None` where no two are the same.
+fn unit(stamps_ns: &[i64]) -> Option<i64> {
+    if stamps_ns.windows(2).all(|pair| pair[0] != pair[1]) {
+        return None;
+    }
+    let units = (1..=9).rev().map(|digits| 10_i64.pow(digits));
+    units.into_iter().find(|unit| stamps_ns.iter().all(|ns| ns % unit == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMBINED: &str = r#"10.0.0.1 - - [28/May/2024:12:00:01 +0200] "GET /b?c=d HTTP/1.1" 200 5 "-" "x [y]"
+10.0.0.1 - me [28/May/2024:12:00:00 +0200] "POST /a HTTP/2.0" 201 5
+10.0.0.2 - - [28/May/2024:12:00:01 +0200] "-" 408 0 "-" "-"
+10.0.0.2 - - [28/May/2024:12:00:01 +0200] "\x16\x03\x01" 400 0
+h - - [28/May/2024:12:00:02 +0200] "GET http://other/c HTTP/1.1" 200 5
+"#;
+
+    #[test]
+    fn an_access_log_is_its_requests_in_the_order_of_time() {
+        let text = format!("\u{feff}# from nginx\r\n{}", COMBINED.replace('\n', "\r\n"));
+        let log = access(&text).unwrap().unwrap();
+        let noon = 1_716_890_400_000_000_000; // 2024-05-28T10:00:00Z, `date -d … +%s`
+        let found: Vec<_> = log.entries.iter().map(|it| (it.at_ns - noon, it.path)).collect();
+        assert_eq!(found, [(0, "/a"), (1_000_000_000, "/b?c=d"), (2_000_000_000, "/c")]);
+        assert_eq!(log.left_out, 2);
+        let torn = format!("{COMBINED}nothing\n");
+        assert_eq!(access(&torn).unwrap().unwrap_err(), 6);
+        for other in ["timestamp_s\n1\n", "/a\n/b\n", "1.5 /a[1]\n", ""] {
+            assert!(access(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn times_are_numbers_of_any_unit_or_dates() {
+        let at = 1_716_890_400_123_000_000;
+        for line in [
+            "1716890400.123 /a",
+            "1716890400123",
+            "1716890400123000 /a",
+            "1716890400123000000",
+            "2024-05-28T10:00:00.123Z",
+            "2024-05-28T12:00:00,123+02:00 /a",
+            "2024-05-28 10:00:00.123 /a",
+            "2024-05-28T05:00:00.123-0500",
+        ] {
+            assert_eq!(time(line), Some(at), "{line}");
+            assert!(is_self_evident(line), "{line}");
+        }
+        assert_eq!(
+            (time("12.000018 /x"), time("0"), time(".5")),
+            (Some(12_000_018_000), Some(0), Some(500_000_000))
+        );
+        assert!(!is_self_evident("12.5"), "of what, it must say");
+        for line in ["x", "-1", "NaN", "2024-13-28T10:00:00Z", "2024-05-28", ""] {
+            assert_eq!(time(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn times_of_a_coarse_unit_are_spread_within_it_and_keep_their_order() {
+        let second = 1_000_000_000;
+        let whole: Vec<i64> = (0..3000).map(|nth| 7 * second + nth / 100 * second).collect();
+        let mut once = whole.clone();
+        assert_eq!(spread(&mut once), Some(second));
+        assert!(once.windows(2).all(|pair| pair[0] <= pair[1]));
+        assert!(once.iter().zip(&whole).all(|(ns, was)| ns / second == was / second));
+        let mut again = whole.clone();
+        spread(&mut again);
+        assert_eq!(once, again, "the same in every run");
+        // Evenly over the unit: a tenth of all in each tenth, within five sigma.
+        for tenth in 0..10 {
+            let within =
+                once.iter().filter(|&&ns| ns % second * 10 / second == tenth).count() as f64;
+            assert!(
+                (within - 300.0).abs() < 5.0 * (3000.0_f64 * 0.1 * 0.9).sqrt(),
+                "{tenth}: {within}"
+            );
+        }
+        let mut ms = vec![5_000_000, 5_000_000, 7_000_000];
+        assert_eq!(spread(&mut ms), Some(1_000_000), "the unit is found");
+        let mut exact = vec![second, 2 * second, 5 * second];
+        assert_eq!(spread(&mut exact), None, "no two are the same");
+        assert_eq!(exact, [second, 2 * second, 5 * second]);
+        let mut fine = vec![11, 11, 12];
+        assert_eq!(spread(&mut fine), None, "to the ns");
+    }
+}
