@@ -1,11 +1,11 @@
 """What tracing does to the tail that a user of the service sees: ways to trace in turn, and none.
 
-One memcached of one thread at 40,000 requests a second, about half of its CPU. In every round each way
-runs once, in random order: the tracer starts beside the load and ends with it. What counts is the
-client's own log, as it is: no run is left out, for a tracer that stops the client is felt too. Each
-way is set against "none" of the same round; the answer is the median ratio, with its quartiles.
+One memcached of one thread at 40,000 requests a second, about half of its CPU. In every round each
+way runs once, in random order: the tracer starts beside the load and ends with it. What counts is
+the client's own log, as it is: no run is left out, for a tracer that stops the client is felt too.
+Each way is set against "none" of the same round; the answer is the median ratio, with quartiles.
 
-Needs root, memcached and the programs (`cargo build --release -p sojourn-tools --features bpf`, or `--bin`).
+Needs root, memcached and the programs (`cargo build --release -p sojourn-tools --features bpf`).
 
     .venv/bin/python bench/trace/tail.py [--rounds 20] [--seconds 12] [--bin target/release]
 """
@@ -34,18 +34,21 @@ WAYS: dict[str, list[str] | None] = {
     "sample": ["--sample", "1/64"],
     "all": ["--all"],
 }
-SEEN = ("mean_ns", "p99_ns", "p99.9_ns")
-RATE = 40_000
+SEEN = ("mean", "p99", "p999")  # ns
+RATE = 40_000  # requests/s
 BEFORE_S = 1.0  # the tracer begins so long before requests count
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def run(args: argparse.Namespace, words: list[str] | None) -> dict[str, float]:
     """One run: the client's times in ns, with the tracer of these words or with none."""
-    with tempfile.TemporaryDirectory(prefix="sojourn-tail-") as name, servers.started("memcache", 0) as (pid, port):
+    with (
+        tempfile.TemporaryDirectory(prefix="sojourn-tail-") as name,
+        servers.started("memcache", 0) as (pid, port),
+    ):
         kept = Path(name) / "load"
-        load = f"memcache://127.0.0.1:{port} --preload --items 1000 --rate {RATE} --connections 64"
-        load += f" --wait sleep --warmup {BEFORE_S + 1}s --duration {args.seconds}s --json {kept}"
+        load = f"memcache://127.0.0.1:{port} --preload --items 1000 --rate {args.rate}"
+        load += f" --connections 64 --wait sleep --warmup {BEFORE_S + 1}s --duration {args.seconds}s --json {kept}"
         client = subprocess.Popen([str(args.bin / "sojourn-load"), *load.split()], **QUIET)
         time.sleep(BEFORE_S)
         tracer = None
@@ -55,30 +58,32 @@ def run(args: argparse.Namespace, words: list[str] | None) -> dict[str, float]:
         client.wait(timeout=args.seconds + 60)
         if tracer is not None:
             tracer.wait(timeout=60)
-        latency = json.loads(kept.read_text())["latency"]
-    quantiles = {float(q["q"]): q["ns"] for q in latency["quantiles"]}
-    return {"mean_ns": latency["mean_ns"], "p99_ns": quantiles[0.99], "p99.9_ns": quantiles[0.999]}
+        times = json.loads(kept.read_text())["sojourn_ns"]
+    if any(times[seen] is None for seen in SEEN):
+        raise SystemExit("requests were lost: the machine is too busy for this load")
+    return {seen: float(times[seen]) for seen in SEEN}
 
 
 def summary(rounds: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
-    """Median and quartiles of each way over none of the same round."""
+    """Median of each way, ns, and the quartiles of what it is over none of the same round."""
     found: dict[str, Any] = {}
     for way in WAYS:
-        found[way] = {
-            seen: {
+        found[way] = {}
+        for seen in SEEN:
+            ratios = [r[way][seen] / r["none"][seen] for r in rounds]
+            found[way][seen] = {
                 "median_ns": statistics.median(r[way][seen] for r in rounds),
-                "over_none": statistics.quantiles([r[way][seen] / r["none"][seen] for r in rounds], n=4)
-                if len(rounds) > 1
-                else [r[way][seen] / r["none"][seen] for r in rounds],
+                "over_none": statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios,
             }
-            for seen in SEEN
-        }
     return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rate", type=int, default=RATE)
     parser.add_argument("--seconds", type=int, default=12)
     parser.add_argument("--bin", type=Path, default=HERE.parent.parent / "target/release")
     parser.add_argument("--out", type=Path, default=None)
@@ -87,7 +92,7 @@ def main() -> None:
     for number in range(args.rounds):
         ways = order.sample(list(WAYS), len(WAYS))
         rounds.append({way: run(args, WAYS[way]) for way in ways})
-        print(number, {way: round(rounds[-1][way]["p99_ns"] / 1e3) for way in WAYS}, flush=True)
+        print(number, {way: round(rounds[-1][way]["p99"] / 1e3) for way in WAYS}, flush=True)
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     told = {"when": when, "kernel": os.uname().release, "load_1min": os.getloadavg()[0]}
     out = args.out or HERE / "runs" / f"tail-{when}-vm.json"

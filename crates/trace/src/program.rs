@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
+use sojourn_base::visible::in_line;
 use sojourn_base::{Exit, Fault, files};
 use sojourn_base::visible::in_line;
 

@@ -176,3 +176,15 @@ fn a_ring_that_reads_or_answers_is_named() {
         assert_eq!((world.reason("async_send"), world.reason("read_exit_lost")), (0, 0));
     }
 }
+
+/// The worker comes from another request and does not sleep before it takes this one.
+#[test]
+fn a_worker_that_is_awake_when_a_request_is_read_waits_for_nothing_but_what_it_asks() {
+    let world = booked(
+        "0 in 2; 1 enter 2 other; 2 exit 2; 3 in 1; 4 enter 1 wait; 5 asleep 1; 10 ready 1 32; 10 waking 1; 10 in 1; \
+         10 exit 1; 11 enter 1 read; 11 take 1 1 32; 12 exit 1; 20 enter 2 recv; 21 asleep 2; 81 waking 2; 83 in 2; \
+         84 exit 2; 90 enter 2 write; 91 send 2 1 100;",
+    );
+    let served = [("dispatch", 1), ("read", 1), ("application", 16), ("write", 1)];
+    world.assert(0, &[served.as_slice(), &[("wait_upstream", 60), ("runq_delay", 2)]].concat());
+}

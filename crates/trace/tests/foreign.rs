@@ -1,4 +1,4 @@
-//! Servers that do not read and write as others do: with the calls of a 32-bit process, and by io_uring.
+//! Servers that do not read and write as others do: with the calls of a 32-bit process, and by `io_uring`.
 
 #![allow(clippy::unwrap_used)] // a test that cannot start has failed
 

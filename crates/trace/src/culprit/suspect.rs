@@ -166,7 +166,7 @@ fn stage_words(stage: usize) -> String {
 /// What a request waits for, where no sleep of its thread was told: one in `epoll_wait`, or a short one.
 fn wait_stage_words(name: &str) -> &'static str {
     match name {
-        "wait_upstream" => "waiting for another service, process or thread (wait_upstream)",
+        "wait_upstream" => "waiting for an upstream (wait_upstream)",
         "wait_disk" => "waiting for the disk (wait_disk)",
         "wait_lock" => "waiting for a lock or queue (wait_lock)",
         "wait_sleep" => "waiting for a timer (wait_sleep)",

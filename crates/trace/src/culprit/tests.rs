@@ -136,14 +136,14 @@ fn nothing(_: u64, _: &mut Seen) {}
 
 /// A proxy: nothing is told of a loop that sleeps, so the stage itself says what it waits for.
 #[test]
-fn a_tail_that_waits_for_another_service_says_so_and_blames_nobody_here() {
+fn a_tail_that_waits_for_an_upstream_says_so_and_blames_nobody_here() {
     let slow = |at_ns, _: &mut Seen| {
         request(at_ns, &[("application", 40 * US), ("wait_upstream", 5 * MS), ("tx", 10 * US)])
     };
     let blamed = Scene::new(slow, nothing).blamed();
     assert!(named(&blamed.blame).is_empty());
     let answer = &blamed.blame.answer;
-    assert!(answer.contains("100 % of it waiting for another service"), "{answer}");
+    assert!(answer.contains("100 % of it waiting for an upstream"), "{answer}");
     assert!(blamed.tail.keys().any(|path| path == "worker;sleeps;wait_upstream"), "{blamed:?}");
 }
 
