@@ -26,10 +26,9 @@ from sojourn.errors import Exit, Fault, RunFault, SpecFault
 from sojourn.host.tree import cpu_list
 from sojourn.places import process
 from sojourn.places.process import Ended, Ledger, Process
-from sojourn.run import signals, unprivileged
+from sojourn.run import environment, signals, unprivileged
 from sojourn.run.unprivileged import Run
 from sojourn.run.watch import Deadline
-from sojourn.services import secret
 
 PROGRAM = "sojourn-load"
 JOB_SCHEMA = "sojourn.load.job/1"
@@ -173,16 +172,10 @@ def _start(
             cpus=_cpus(job),
             has_stderr_pipe=True,
             is_first=True,
-            variables=_secrets(job),
+            variables=environment.of(job),
             groups=groups,
         )
     return started, how
-
-
-def _secrets(job: Mapping[str, Any]) -> Mapping[str, str]:
-    """The variables that a job names, such as `bearer:env:NAME`; it has their names alone."""
-    headers = job.get("header") or ()
-    return secret.named_in([str(job.get("auth", "")), *map(str, headers)])
 
 
 def _cpus(job: Mapping[str, Any]) -> tuple[int, ...]:
@@ -209,8 +202,9 @@ def check(job: Mapping[str, Any], *, at: str) -> None:
     text = json.dumps({"schema": JOB_SCHEMA, **job})
     try:
         ended = subprocess.run(
-            words, input=text, capture_output=True, text=True, timeout=CHECK_S_MAX, check=False
-        )
+            words, input=text, capture_output=True, text=True, timeout=CHECK_S_MAX, check=False,
+            env={**process.environment(), **environment.of(job)},
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         fix = "see whether it runs by hand: sojourn-load --version"
         raise RunFault(f"{PROGRAM} could not check the job: {error}", at=at, fix=fix) from None

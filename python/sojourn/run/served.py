@@ -60,7 +60,7 @@ class Served(Actor):
         self._stage, self._last = stage, stage.folder
         try:
             if not self._has_begun:
-                begin(self.live, self._journal, stage.folder, self._show, dict(self._spec.load))
+                begin(self.live, self._journal, stage.folder, self._show, self._spec.job)
                 self._has_begun = True
             self._among(self.live.offered)
             shielded.renew(self.live)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
@@ -22,6 +22,24 @@ Table = Annotated[
     BeforeValidator(_with_tuples),
     AfterValidator(lambda table: MappingProxyType(dict(table))),
     PlainSerializer(dict),
+]
+
+
+def _frozen(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    within = {k: _frozen(v) if isinstance(v, Mapping) else v for k, v in table.items()}
+    return MappingProxyType(within)
+
+
+def _thawed(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: _thawed(v) if isinstance(v, Mapping) else v for k, v in table.items()}
+
+
+#: The same, where a value may be a table: the `option` of the generator's job.
+TableOfTables = Annotated[
+    Mapping[str, Scalar | tuple[Scalar, ...] | Mapping[str, Scalar]],
+    BeforeValidator(_with_tuples),
+    AfterValidator(_frozen),
+    PlainSerializer(_thawed),
 ]
 
 

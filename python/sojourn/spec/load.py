@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from sojourn import disk
 from sojourn.errors import SpecFault
-from sojourn.spec import factors, kinds, vary
+from sojourn.spec import factors, files, kinds, vary
 from sojourn.spec.faults import Key, Mistake, mistakes, near, place, together
 from sojourn.spec.models import Study
 from sojourn.spec.profiles import PROFILES
@@ -73,6 +73,7 @@ def load(
     in_file = partial(place, text=text, path=path)
     faults.extend(vary.apply(table, varied, overrides, origin, in_file))
     _of_profile(table, profile, in_file, origin, faults)
+    files.resolve({} if is_own else table, path.parent, origin)  # a record's names hold anywhere
     resolved = _with_profile(table, profile, text, path, faults)
     parsed: Study | None = None
     found: list[Mistake] = []

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from sojourn import units
 from sojourn.spec import keys, rates
-from sojourn.spec.base import Model, Table
+from sojourn.spec.base import Model, Table, TableOfTables
 from sojourn.spec.blame import Blame
 from sojourn.spec.design import Combination, Design, Factors
 from sojourn.spec.levels import level_text
@@ -220,8 +220,9 @@ class ServiceSpec(Model):
     """QoS target; needed for "max_load"."""
     params: Table = Field(default_factory=lambda: MappingProxyType({}))
     """Parameters of the kind; `sojourn kinds KIND` lists them."""
-    load: Table = Field(default_factory=lambda: MappingProxyType({}))
-    """Keys of the generator's job, such as connections = 64."""
+    load: TableOfTables = Field(default_factory=lambda: MappingProxyType({}))
+    """Keys of the generator's job, such as connections = 64. A relative name of a file is one in
+    the folder of the study's file."""
     place: str = "local"
     """Where it runs, as `sojourn kinds places` lists them; the client is always outside."""
     axis: Literal["own", "local"] = "own"
@@ -272,6 +273,14 @@ class ServiceSpec(Model):
         if found and found[2] and int(found[2]) < int(found[1]):
             raise ValueError(f"{found[1]} cores have as many CPUs at least, not {found[2]}")
         return text
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """`load` as plain values: what the study gives of the generator's job."""
+        return {
+            key: list(v) if isinstance(v, tuple) else dict(v) if isinstance(v, Mapping) else v
+            for key, v in self.load.items()
+        }
 
     @property
     def layout(self) -> Layout | None:
