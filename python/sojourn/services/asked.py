@@ -8,24 +8,31 @@ as a success later: an empty page is answered fastest of all.
 from __future__ import annotations
 
 import http.client
-import socket
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any, Self
 
-from sojourn.places import ports
 from sojourn.services import talk
 from sojourn.services.kind import Json
 from sojourn.services.params import Param, Value
+from sojourn.services.reach import UNREACHED, RefusedError, is_here, reach, unreached
 from sojourn.services.where import GRPC, HTTP, HTTP2, PORTS, POSTGRES, SECURED, Where
+from sojourn.units import NS_PER_S, show_ns
 
 LEARN = -1  # of `expect_bytes`: as long as the first replies
 TRIES = 3
-REPLY_S = 5.0
-NAMED_MAX = 8
+REPLY_S = talk.USUAL_S
+PATIENCE = 10.0  # of a request under load: so many times as long as a reply of a service at rest
+BOUNDS = 2.0  # of a first reply: so many times as long as the study's bound
+UNSTRETCHED_S = 0.3  # replies that take longer need points that last longer
+STRETCH_MAX = 20.0
 #: Keys of the generator's job that ask for something else than one GET of one path.
 OTHERWISE = ("paths", "paths_file", "method", "body", "body_file", "header", "auth", "allow_empty")
 KEYS = ("memcache", "memcache+udp", "resp")  # schemes that have items
+
+__all__ = ["PARAMS", "Asked", "Proof", "RefusedError", "is_here", "is_plain", "of"]
 
 PARAMS = (
     Param(
@@ -64,25 +71,33 @@ FIRST_WORDS: Mapping[str, tuple[bytes, tuple[bytes, ...]]] = {
 }
 
 
-class RefusedError(Exception):
-    """It is not as it must be: what is wrong, and how to mend it."""
-
-    def __init__(self, what: str, fix: str) -> None:
-        super().__init__(what)
-        self.what, self.fix = what, fix
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """What the first replies showed.
 
     Attributes:
         bytes: length of a right reply; 0: any length is.
+        typical_s: how long a reply took, s: the middle one; 0: nothing that takes time was asked.
         facts: for people.
     """
 
     bytes: int = 0
+    typical_s: float = 0.0
     facts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def reply_s(self) -> float:
+        """How long a request may take under load, s; 0: no longer than those of others."""
+        return PATIENCE * self.typical_s
+
+    @property
+    def stretch(self) -> float:
+        """How many times as long as usual a point must last for some replies to come in it.
+
+        >>> [Proof(typical_s=s).stretch for s in (0.01, 3.0, 100.0)]
+        [1.0, 10.0, 20.0]
+        """
+        return min(STRETCH_MAX, max(1.0, math.ceil(self.typical_s / UNSTRETCHED_S)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +108,7 @@ class Asked:
         expect_bytes: as the study has it.
         is_preloaded: the items are set first.
         is_plain: HTTP: nothing but GETs of one path, whose replies can be compared.
+        bound_s: of the QoS target, s; 0: there is none, or it is measured.
     """
 
     expect_bytes: int = LEARN
@@ -101,6 +117,16 @@ class Asked:
     value_bytes: int = 200
     is_preloaded: bool = False
     is_plain: bool = True
+    bound_s: float = 0.0
+
+    @property
+    def within_s(self) -> float:
+        """How long the first replies may take, s."""
+        return max(REPLY_S, BOUNDS * self.bound_s)
+
+    def met(self, load: Mapping[str, Any], bound_s: float) -> Self:
+        """The same, knowing what the study asks for otherwise, and its bound."""
+        return replace(self, is_plain=is_plain(load), bound_s=bound_s)
 
     def job(self, scheme: str, proof: Proof) -> Mapping[str, Json]:
         """Keys of the generator's job."""
@@ -139,7 +165,7 @@ class Asked:
         """
         if where.scheme == "memcache+udp":
             return Proof()
-        _reach(where)
+        reach(where)
         judge: Callable[[Where], Proof] | None = {
             **dict.fromkeys(HTTP, self._http), **dict.fromkeys(GRPC, _grpc), "resp": _resp,
             "memcache": _memcache, POSTGRES: _postgres,
@@ -148,6 +174,14 @@ class Asked:
 
     def _http(self, where: Where) -> Proof:
         found = [self._reply(where) for _ in range(TRIES)]
+        typical_s = median(one.took_s for one in found)
+        slow = f"take about {show_ns(typical_s * NS_PER_S)} each"
+        facts = (("replies", slow),) if typical_s > UNSTRETCHED_S else ()
+        proof = self._judged(where, found)
+        return replace(proof, typical_s=typical_s, facts=(*proof.facts, *facts))
+
+    def _judged(self, where: Where, found: Sequence[talk.Got]) -> Proof:
+        """What the lengths of the first replies say; RefusedError where they are not right."""
         if not self.is_plain:
             spoken = "HTTP/2" if where.scheme in HTTP2 else "HTTP/1"
             return Proof(
@@ -175,12 +209,29 @@ class Asked:
 
     def _reply(self, where: Where) -> talk.Got:
         try:
-            got = talk.get(where, where.path, REPLY_S)
+            got = talk.get(where, where.path, self.within_s)
         except (http.client.HTTPException, OSError) as error:
-            raise _other(where, str(error) or type(error).__name__) from None
+            raise self._unanswered(where, error) from None
         if self.is_plain:
             _judge(where, got)
         return got
+
+    def _unanswered(self, where: Where, error: Exception) -> RefusedError:
+        """It took a connection, and no reply came."""
+        if isinstance(error, OSError) and error.errno in UNREACHED:
+            return unreached(where, error)
+        if not isinstance(error, TimeoutError):
+            return _other(where, str(error) or type(error).__name__)
+        name, heard = talk.recognise(where)
+        if heard and name != _wanted(where):
+            return _other(where, "it gives no reply")
+        why = str(error)
+        late = why if "does not end" in why else f"has not answered within {self.within_s:g} s"
+        return RefusedError(
+            f"{where.url} {late}",
+            'if it takes so long, say how long it may: --bound 30s, in a study bound = "30s"; '
+            "else see the server's own log",
+        )
 
 
 def _exactly(length: int, why: str) -> Proof:
@@ -198,8 +249,8 @@ def _judge(where: Where, got: talk.Got) -> None:
         wants = f" ({got.wants})" if got.wants else ""
         raise RefusedError(
             f"{at} wants to know who asks: status {got.status}{wants}",
-            'say what it wants in [services.load]: auth = "basic:env:NAME", "bearer:file:PATH", '
-            'or header = ["NAME: VALUE"]; or let it serve this path without',
+            "say who asks: --auth basic:env:NAME or bearer:file:PATH, in a study's [services.load] "
+            'auth = "basic:env:NAME" or header = ["NAME: VALUE"]; or serve this path without',
         )
     if 300 <= got.status < 400:
         raise RefusedError(
@@ -258,13 +309,17 @@ def _postgres(where: Where) -> Proof:
     return Proof()
 
 
+def _wanted(where: Where) -> str:
+    """What a target is asked in, as `talk` names it."""
+    plain = {"http": talk.HTTP, **dict.fromkeys(HTTP2, "http2")}.get(where.scheme, where.scheme)
+    return talk.TLS if where.scheme in SECURED else plain
+
+
 def _other(where: Where, why: str) -> RefusedError:
     """It is there, and does not speak what it should: say what it looks like."""
     name, heard = talk.recognise(where)
-    is_new = where.scheme in HTTP2
-    plain = {"http": talk.HTTP, **dict.fromkeys(HTTP2, "http2")}.get(where.scheme, where.scheme)
-    wanted = talk.TLS if where.scheme in SECURED else plain
-    asked = "HTTP/2 over TLS" if is_new and wanted == talk.TLS else talk.NAMES.get(wanted, plain)
+    is_new, wanted = where.scheme in HTTP2, _wanted(where)
+    asked = "HTTP/2 over TLS" if is_new and wanted == talk.TLS else talk.NAMES.get(wanted, wanted)
     if not name:
         said = f"begins with {_shown(heard)}" if heard else "is silence"
         return RefusedError(
@@ -284,68 +339,6 @@ def _other(where: Where, why: str) -> RefusedError:
     return RefusedError(
         f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
     )
-
-
-def _reach(where: Where) -> None:
-    """Connect once; RefusedError says why that is not possible."""
-    try:
-        talk.connected(where).close()
-    except socket.gaierror:
-        what, fix = f"the name '{where.host}' stands for no address", "check the spelling"
-        raise RefusedError(what, fix) from None
-    except TimeoutError:
-        raise RefusedError(
-            f"{where.authority} does not take a connection within {talk.CONNECT_S:g} s",
-            "does a firewall stand before it? Is it the right machine?",
-        ) from None
-    except OSError as error:
-        why = "nothing listens" if isinstance(error, ConnectionRefusedError) else error.strerror
-        raise RefusedError(f"{where.authority}: {why}", _listening(where)) from None
-
-
-def _listening(where: Where) -> str:
-    """How to mend a port at which nobody is."""
-    if where.socket is not None:
-        return "start the server, or give the path of its socket"
-    here = ports.listening()
-    named = ", ".join(map(str, here[:NAMED_MAX])) + (", …" if len(here) > NAMED_MAX else "")
-    more = f"; ports that listen here: {named}" if here and is_here(where) else ""
-    return f"start the server, or give its port{more}"
-
-
-def is_here(where: Where) -> bool:
-    """Whether it is on this machine: a unix socket, or an address that one can bind to."""
-    if where.socket is not None:
-        return True
-    try:
-        found = socket.getaddrinfo(where.host, 0, type=socket.SOCK_STREAM)
-    except OSError:
-        return False
-    for family, kind, number, _, address in found:
-        try:
-            with socket.socket(family, kind, number) as probe:
-                probe.bind(address)
-        except OSError:
-            continue
-        return True
-    return False
-
-
-def reachable(where: Where) -> Where:
-    """The same under the address that answers, where the first that its name stands for does not.
-
-    `localhost` is often `::1` first, and the server on 127.0.0.1 alone; the generator takes the
-    first.
-    """
-    if where.socket is not None or where.others:
-        return where
-    try:
-        found = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)
-        with talk.connected(where) as connection:
-            reached = str(connection.getpeername()[0])
-    except OSError:
-        return where
-    return where if reached == found[0][4][0] else where.at(reached)
 
 
 def of(got: Mapping[str, Value], load: Mapping[str, Any], *, is_preloaded: bool) -> Asked:

@@ -167,9 +167,14 @@ class Command(Service):
         """As the study says; a few by default touch every connection."""
         return self.warm
 
-    def met(self, load: Mapping[str, Any]) -> Self:
-        """The same, knowing whether all its replies are of one path."""
-        return replace(self, asked=replace(self.asked, is_plain=asked.is_plain(load)))
+    @property
+    def reply_s(self) -> float:
+        """How long a request may take, as the first replies of the first start show it."""
+        return self.proof.reply_s
+
+    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
+        """The same, knowing whether all its replies are of one path, and how long they may take."""
+        return replace(self, asked=self.asked.met(load, bound_s))
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
         """Those whose name, or command line, is that of a worker."""

@@ -126,15 +126,20 @@ class External(Service):
         """As the study says; none by itself."""
         return self.warm
 
-    def met(self, load: Mapping[str, Any]) -> Self:
+    @property
+    def reply_s(self) -> float:
+        """How long a request may take, as the first replies show it."""
+        return self.proof.reply_s
+
+    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
         """The same after it was asked three times.
 
         Raises:
             HostFault: it is not there, or does not answer as it should; nothing was measured yet.
         """
-        told = replace(self.asked, is_plain=asked.is_plain(load))
+        told = self.asked.met(load, bound_s)
         try:
-            at = asked.reachable(self.where if self.where.scheme else _guessed(self.where))
+            at = self.where if self.where.scheme else _guessed(self.where)
             return replace(self, where=at, asked=told, proof=told.prove(at))
         except RefusedError as refused:
             raise HostFault(refused.what, at=AT, fix=refused.fix) from None

@@ -10,7 +10,9 @@ Source: RFC 9113, RFC 7541.
 from __future__ import annotations
 
 import http.client
+import math
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -35,7 +37,9 @@ class Frame:
     payload: bytes
 
 
-def ask(connection: socket.socket, authority: str, path: str, *, scheme: str) -> tuple[int, bytes]:
+def ask(
+    connection: socket.socket, authority: str, path: str, *, scheme: str, whole_s: float = math.inf
+) -> tuple[int, bytes]:
     """GET a path on a fresh connection, which must not be used after it.
 
     Args:
@@ -43,6 +47,7 @@ def ask(connection: socket.socket, authority: str, path: str, *, scheme: str) ->
         authority: host and port, as the server is to hear them.
         path: with its query.
         scheme: `http` or `https`.
+        whole_s: how long the reply may take to its end, s.
 
     Returns:
         The status, and the body as it came.
@@ -50,12 +55,13 @@ def ask(connection: socket.socket, authority: str, path: str, *, scheme: str) ->
     Raises:
         http.client.HTTPException: what came back is not HTTP/2, or no reply.
         OSError: it hung up or is silent.
+        TimeoutError: its reply does not end in that time.
     """
     fields = {":method": "GET", ":scheme": scheme, ":authority": authority, ":path": path}
     block = b"".join(map(_field, fields, fields.values())) + _field("user-agent", "sojourn")
     connection.sendall(opening() + frame(HEADERS, END_STREAM | END_HEADERS, 1, block))
     status, body = 0, b""
-    for got in frames(connection):
+    for got in frames(connection, whole_s):
         if got.kind == SETTINGS and not got.flags & ACK:
             connection.sendall(frame(SETTINGS, ACK, 0, b""))
         if got.kind == GOAWAY or (got.kind == RST_STREAM and got.stream == 1):
@@ -99,23 +105,29 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
     return len(payload).to_bytes(3) + bytes([kind, flags]) + stream.to_bytes(4) + payload
 
 
-def frames(connection: socket.socket) -> Iterator[Frame]:
-    """What the server says, frame by frame; the first has to be its settings."""
-    is_first = True
-    while len(head := _exactly(connection, 9)) == 9:
+def frames(connection: socket.socket, whole_s: float = math.inf) -> Iterator[Frame]:
+    """What the server says, frame by frame; the first has to be its settings.
+
+    Raises:
+        TimeoutError: the last one did not end in `whole_s`.
+    """
+    is_first, until_s = True, time.monotonic() + whole_s
+    while len(head := _exactly(connection, 9, until_s)) == 9:
         length, kind, flags = int.from_bytes(head[:3]), head[3], head[4]
         if length > FRAME_MAX or (is_first and kind != SETTINGS):
             raise http.client.HTTPException(f"it is not HTTP/2: {head!r}")
         is_first = False
         stream = int.from_bytes(head[5:]) & WINDOW_MAX
-        yield Frame(kind, flags, stream, _exactly(connection, length))
+        yield Frame(kind, flags, stream, _exactly(connection, length, until_s))
 
 
-def _exactly(connection: socket.socket, count: int) -> bytes:
-    """So many bytes; fewer if the connection ended."""
+def _exactly(connection: socket.socket, count: int, until_s: float) -> bytes:
+    """So many bytes; fewer if the connection ended, TimeoutError if they do not come in time."""
     got = b""
     while len(got) < count and (part := connection.recv(count - len(got))):
         got += part
+        if time.monotonic() > until_s:
+            raise TimeoutError("a reply that does not end")
     return got
 
 

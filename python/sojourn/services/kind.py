@@ -86,16 +86,17 @@ class Service(ABC):
         """Whether it runs already: nothing of it is started, pinned, shielded or ended."""
         return False
 
-    def met(self, load: Mapping[str, Any]) -> Self:
+    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
         """The same after a look at what the study asks of it, and at what runs already.
 
         Args:
             load: keys of the generator's job that the study gives.
+            bound_s: of the study's QoS target, s; 0: there is none, or it is measured.
 
         Raises:
             HostFault: what runs already does not answer as it should.
         """
-        del load
+        del load, bound_s
         return self
 
     def process(self) -> Foreign | None:

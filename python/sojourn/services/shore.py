@@ -167,8 +167,9 @@ class Shore(Service):
         """The generator's target: the database at the address, asked by a user who may not much."""
         return f"postgres://{USER}@{address}/{DATABASE}"
 
-    def met(self, load: Mapping[str, Any]) -> Self:
+    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
         """The same; SpecFault if the study asks for other connections than it has threads."""
+        del bound_s
         asked = load.get("connections", self.threads)
         if asked != self.threads:
             raise SpecFault(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -127,6 +129,11 @@ def status(line: str, *headers: str) -> Replies:
         ("h2://h", "h2://h:443/"),
         ("grpc://h/a.B/C", "grpc://h:50051/a.B/C"),
         ("grpc://unix:/run/a:/a.B/C", "grpc://unix:/run/a:/a.B/C"),
+        ("http://unix:/run/a:/b#c", "http://unix:/run/a:/b"),
+        ("redis://h/2", "resp://h:6379/2"),
+        ("redis://h/", "resp://h:6379"),
+        ("memcache://h/foo?timeout=3", "memcache://h:11211/foo?timeout=3"),
+        ("http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]:80/"),
     ],
 )
 def test_targets_are_read_as_people_type_them(text: str, url: str) -> None:
@@ -153,6 +160,8 @@ def test_a_socket_and_a_bare_port_say_no_protocol() -> None:
         ("http://h:x/", "'x' is no port"),
         ("http://::1:80/", "brackets"),
         ("http://me:secret@h/", "password"),
+        ("redis://:secret@h", "password"),
+        ("memcache://h,g:0", "'0' is no port"),
         ("postgres://me:secret@h/shop", "a password does not stand in it"),
     ],
 )
@@ -161,6 +170,26 @@ def test_what_is_no_target_is_refused_with_one_that_is(text: str, why: str) -> N
         where.parse(text, at="here")
     assert caught.value.at == "here"
     assert caught.value.fix
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("http://h/", "h"),
+        ("http://h:8080/", "h:8080"),
+        ("https://h/", "h"),
+        ("https://h:80/", "h:80"),
+        ("h2c://h/", "h"),
+        ("h2://h:443/", "h"),
+        ("http://[::1]/", "[::1]"),
+        ("http://[fe80::1%25eth0]:81/", "[fe80::1]:81"),
+        ("grpc://h/a.B/C", "h:50051"),
+        ("http://unix:/run/a:/b", "localhost"),
+    ],
+)
+def test_a_request_names_its_host_without_the_usual_port_and_zone(text: str, named: str) -> None:
+    assert where.parse(text, at="t").named == named
 
 
 def test_a_database_is_named_with_who_asks_and_a_password_is_not_shown() -> None:
@@ -313,10 +342,16 @@ def test_a_process_or_group_that_is_not_there_is_refused(tmp_path: Path) -> None
     assert [member.pid for member in its.members()] == [os.getpid()]
 
 
-def test_a_name_whose_first_address_does_not_answer_is_given_by_the_one_that_does(
-    serve: Callable[..., Where], monkeypatch: pytest.MonkeyPatch
+def test_a_name_is_reached_at_any_of_its_addresses_and_stays_the_name_that_was_typed(
+    monkeypatch: pytest.MonkeyPatch, serve: Callable[..., Where]
 ) -> None:
-    at = serve(web)
+    heard: list[bytes] = []
+
+    def hears(words: bytes) -> bytes:
+        heard.append(words)
+        return web(words)
+
+    at = serve(hears)
     plain = socket.getaddrinfo
     infos = [
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, at.port))
@@ -327,9 +362,60 @@ def test_a_name_whose_first_address_does_not_answer_is_given_by_the_one_that_doe
         "getaddrinfo",
         lambda host, *a, **k: infos if host == "two" else plain(host, *a, **k),
     )
-    assert asked.reachable(at.at("two")).host == ports.HOST
-    infos.reverse()
-    assert asked.reachable(at.at("two")).host == "two"
+    for _ in range(2):
+        met = external.build({"target": f"http://two:{at.port}/"}, ROOM).met({})
+        assert met.target(ports.Address("", 0)) == f"http://two:{at.port}/"
+        assert f"\r\nHost: two:{at.port}\r\n".encode() in heard[-1]
+        infos.reverse()
+
+
+INTERIM = b"HTTP/1.1 %d Wait\r\nLink: </a.css>; rel=preload\r\n\r\n"
+
+
+@pytest.mark.parametrize("statuses", [(100,), (102,), (103,), (103, 103, 100), (199, 102)])
+def test_interim_replies_are_passed_over(serve: Serve, statuses: tuple[int, ...]) -> None:
+    early = b"".join(INTERIM % status for status in statuses)
+    at = serve(lambda heard: early + web(heard))
+    assert Asked().prove(at).bytes == 5
+    assert Asked().answers(at, 1.0)
+    closed = serve(lambda _: early + b"HTTP/1.1 200 OK\r\n\r\nhello")  # ends with the connection
+    assert talk.get(closed, "/", 1.0).body_bytes == 5
+
+
+def test_a_change_of_protocol_is_no_interim_reply(serve: Serve) -> None:
+    with pytest.raises(RefusedError, match="status 101"):
+        Asked().prove(serve(lambda heard: INTERIM % 101 + web(heard)))
+
+
+@pytest.mark.parametrize("part", [INTERIM % 100, INTERIM % 103, b"HTTP/1.1 200 OK\r\nA: b\r\n"])
+def test_heads_without_an_end_are_not_waited_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, part: bytes
+) -> None:
+    monkeypatch.setattr(talk, "WHOLE_S", 0.0)
+    with pytest.raises((TimeoutError, http.client.HTTPException)):
+        talk.get(serve(lambda _: part * 50_000), "/", 5.0)
+
+
+def test_a_slow_service_is_waited_for_as_long_as_its_bound_says(
+    monkeypatch: pytest.MonkeyPatch, serve: Serve
+) -> None:
+    monkeypatch.setattr(asked, "REPLY_S", 0.2)
+
+    def slow(heard: bytes) -> bytes:
+        time.sleep(0.5)
+        return web(heard)
+
+    at = serve(slow)
+    with pytest.raises(RefusedError, match=r"has not answered within 0\.2 s") as caught:
+        Asked().prove(at)
+    assert "--bound" in caught.value.fix
+    proof = Asked().met({}, 10.0).prove(at)
+    assert proof.typical_s >= 0.5
+    assert proof.reply_s >= 5.0
+    assert proof.stretch >= 2.0
+    assert "take about" in str(proof.facts)
+    made = external.build({"target": at.url}, ROOM).met({}, 10.0)
+    assert made.reply_s >= 5.0
 
 
 def test_a_reply_without_an_end_is_not_waited_for(

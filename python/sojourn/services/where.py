@@ -22,6 +22,8 @@ PORTS = {
     "http": 80, "https": 443, "h2c": 80, "h2": 443, "grpc": 50051, "grpcs": 443, "memcache": 11211,
     "memcache+udp": 11211, "resp": 6379, "postgres": 5432,
 }  # fmt: skip
+#: Ports that a URL may leave out, and that no Host names (RFC 9110, 4.2 and 7.2).
+USUAL = {"http": 80, "h2c": 80, "https": 443, "h2": 443, "grpcs": 443}
 #: What pages are asked in; the second half in HTTP/2.
 HTTP = ("http", "https", "h2c", "h2")
 GRPC = ("grpc", "grpcs")
@@ -43,7 +45,7 @@ class Where:
         scheme: of the generator's target; "": not told.
         host: name or address, without brackets; "" for a unix socket.
         port: 0 for a unix socket.
-        path: what follows, for HTTP and gRPC, or names a database.
+        path: what follows; it names a database, or a page; "/": nothing was said.
         socket: the unix socket; None: it listens on a port.
         others: further servers that share the keys, as they were typed: `,host:port`.
         user: who asks a database; "": the generator's own choice.
@@ -66,9 +68,25 @@ class Where:
         return f"{host}:{self.port}{self.others}"
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        """Names or addresses of all its servers; none for a unix socket."""
+        others = (_split(one, 1, one, "target")[0] for one in self.others.split(",") if one)
+        return (self.host, *others) if self.host else ()
+
+    @property
+    def named(self) -> str:
+        """What a request says whom it asks: `Host`, `:authority`; without zone and usual port."""
+        if self.socket is not None:
+            return "localhost"
+        host = self.host.partition("%")[0] if ":" in self.host else self.host
+        host = f"[{host}]" if ":" in host else host
+        return host if self.port == USUAL.get(self.scheme) else f"{host}:{self.port}"
+
+    @property
     def url(self) -> str:
         """As the generator's target has it."""
-        path = self.path if self.scheme in (*HTTP, *GRPC, POSTGRES) else ""
+        is_said = self.path != "/" or self.scheme in (*HTTP, *GRPC, POSTGRES)
+        path = self.path if is_said else ""
         user = f"{self.user}@" if self.user else ""
         if self.socket is not None:
             return f"{self.scheme}://{user}unix:{self.socket}{f':{path}' if path else ''}"
@@ -109,6 +127,7 @@ def parse(text: str, *, at: str) -> Where:
         raise _wrong(text, "it is empty" if not text else "it has a space in it", at)
     if found := _UNIX.fullmatch(text) or re.fullmatch(r"(/.+)", text):
         return Where(scheme="", socket=Path(found[1]))
+    text = text.partition("#")[0]  # a fragment is for who reads the page: RFC 9110, 4.2.5
     scheme, rest = "", text
     if found := _URL.fullmatch(text):
         scheme, rest = found[1].lower(), found[2]
@@ -117,13 +136,15 @@ def parse(text: str, *, at: str) -> Where:
     if scheme and (found := _UNIX.fullmatch(rest)):
         socket, _, path = found[1].partition(":")
         return Where(scheme=scheme, socket=Path(socket), path=path or "/", user=user)
-    cut = min((rest.find(mark) for mark in "/?#" if mark in rest), default=len(rest))
-    authority, path = rest[:cut], rest[cut:].partition("#")[0]
+    cut = min((rest.find(mark) for mark in "/?" if mark in rest), default=len(rest))
+    authority, path = rest[:cut], rest[cut:]
     if "@" in authority:
-        why = "a name and password do not stand in it"
-        raise _wrong(text, why, at, fix="leave them out; what the server wants is said by load")
+        fix = 'leave it out, and say in [services.load] where it is: auth = "basic:env:NAME"'
+        raise _wrong(_hidden(text), "a name or password does not stand in it", at, fix=fix)
     first, comma, others = authority.partition(",")
     host, port = _split(first, PORTS.get(scheme, 0), text, at)
+    for other in filter(None, others.split(",")):
+        _split(other, PORTS.get(scheme, 0), text, at)
     path = path if path.startswith("/") else f"/{path}"
     others = f"{comma}{others}"
     return Where(scheme=scheme, host=host, port=port, path=path, others=others, user=user)
@@ -135,10 +156,20 @@ def _who(text: str, rest: str, at: str) -> tuple[str, str]:
     if not mark or "/" in before:
         return "", rest
     if ":" in before:
-        text = text.replace(before, before.partition(":")[0] + ":…", 1)
         fix = 'leave it out, and say in [services.load]: auth = "password:file:PATH"'
-        raise _wrong(text, "a password does not stand in it", at, fix=fix)
+        raise _wrong(_hidden(text), "a password does not stand in it", at, fix=fix)
     return before, behind
+
+
+def _hidden(text: str) -> str:
+    """A target without the password before its host, for messages.
+
+    >>> _hidden("redis://:secret@h"), _hidden("http://me:secret@h/")
+    ('redis://:…@h', 'http://me:…@h/')
+    """
+    before, mark, behind = text.rpartition("@")
+    scheme, slashes, who = before.rpartition("//")
+    return f"{scheme}{slashes}{who.partition(':')[0]}:…{mark}{behind}"
 
 
 def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
@@ -147,6 +178,7 @@ def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
     if not found:
         raise _wrong(text, f"'{authority}' is no HOST:PORT; an IPv6 address has brackets", at)
     host, port = found[1] or found[3] or "", found[2] if found[1] else found[4]
+    host = host.replace("%25", "%", 1) if found[1] else host  # a zone in a URL: RFC 6874
     if not host:
         raise _wrong(text, "it names no host", at)
     if port is None and not default:
