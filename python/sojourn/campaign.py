@@ -75,7 +75,12 @@ class Planned:
 
 
 def survey(
-    names: Sequence[str], facts: Facts, *, profile: str | None = None, sets: Sequence[str] = ()
+    names: Sequence[str],
+    facts: Facts,
+    *,
+    profile: str | None = None,
+    sets: Sequence[str] = (),
+    may: Callable[[str, Study], bool] = lambda *_: False,
 ) -> Iterator[Planned]:
     """Each study with what it would measure here; all are read before the first is told.
 
@@ -84,6 +89,7 @@ def survey(
         facts: of the machine.
         profile: of all; None: each has its own.
         sets: `key=value` for every study.
+        may: says of each study by its name whether it may ask services of other machines.
 
     Raises:
         SpecFault: one of them is wrong.
@@ -91,11 +97,13 @@ def survey(
     known = [
         spec.load(name, profile=profile, overrides=sets, asks=questions.mistakes) for name in names
     ]
-    return (_planned(name, study, facts) for name, study in zip(names, known, strict=True))
+    allowed = [may(name, study) for name, study in zip(names, known, strict=True)]
+    each = zip(names, known, allowed, strict=True)
+    return (_planned(name, study, facts, asks_others=asks) for name, study, asks in each)
 
 
-def _planned(name: str, study: Study, facts: Facts) -> Planned:
-    held = run.hold(study, facts)
+def _planned(name: str, study: Study, facts: Facts, *, asks_others: bool) -> Planned:
+    held = run.hold(study, facts, asks_others=asks_others)
     here = left_out.without(study, held.skipped)
     fault: Fault | None = next(iter(held.faults), None)
     if held.is_empty and fault is None:
@@ -385,7 +393,8 @@ def _within(folder: Path, path: Path) -> str:
 
 def _command_of(one: Planned, campaign: Campaign) -> str:
     """The command that measures this study alone."""
-    parts = ["sojourn", "run", one.name]
+    is_elsewhere = not all(target.is_here for target in run.targets(one.whole))
+    parts = ["sojourn", "run", one.name, *(["--yes"] if is_elsewhere else [])]
     profile = campaign.identity["profile"]
     parts += ["--profile", str(profile)] if profile else []
     for text in campaign.identity["sets"]:

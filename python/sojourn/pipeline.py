@@ -74,15 +74,21 @@ def run_study(
         return Done(path=path, findings=findings, pages=tuple(pages))
 
 
-def glance(study: Study, watcher: Watcher, *, patience: run.Patience = PATIENCE) -> Findings:
-    """Measure a study and keep nothing: what it found is all that is left of it."""
+def glance(
+    study: Study, watcher: Watcher, *, patience: run.Patience = PATIENCE, length_s: float = GLANCE_S
+) -> Findings:
+    """Measure a study and keep nothing: what it found is all that is left of it.
+
+    No point is begun when `length_s` are over. A fault names no file of it, because all are gone.
+    """
     with (
         run.taken(
             study.name, watcher.event, wait_s=patience.turn_s, is_forced=patience.is_forced
         ) as other,
         tempfile.TemporaryDirectory(prefix="sojourn-") as name,
+        run.without_files_of(Path(name)),
     ):
-        path = _measured(study, Path(name), watcher, patience, other, is_brief=True)
+        path = _measured(study, Path(name), watcher, patience, other, brief_s=length_s)
         return findings_of(path)
 
 
@@ -95,12 +101,14 @@ def _measured(
     *,
     resume: bool = False,
     command: str = "",
-    is_brief: bool = False,
+    brief_s: float | None = None,
 ) -> Path:
     """Measure what is not measured yet; returns the record's folder.
 
-    A brief one is looked at once and thrown away: the machine is not described for later readers.
+    A brief one (of `brief_s`) is looked at once and thrown away: the machine is not described for
+    later readers.
     """
+    is_brief = brief_s is not None
     facts = host.read(sample_s=0.0) if is_brief else host.read()
     skipped = run.check(study, facts)  # refuses what this machine cannot do, before it starts
     here = left_out.without(study, skipped)
@@ -112,7 +120,7 @@ def _measured(
         run.Session(facts, show=watcher.event, whole=here) as session,
     ):
         watcher.opened(record, facts)
-        measure(here, record, session, watcher, length_s=GLANCE_S if is_brief else math.inf)
+        measure(here, record, session, watcher, length_s=math.inf if brief_s is None else brief_s)
         store.keep_left_out(record.path, [*skipped, *failures.given_up(here, record.outcomes())])
         record.finish()
         return record.path
@@ -138,13 +146,15 @@ def measure(
     end_s = time.monotonic() + length_s
     streak, last = failures.Streak(study, record.outcomes()), None
     planner = plan.Planner(study)
+    gone = record.path if length_s < math.inf else None
     while time.monotonic() < end_s and (point := planner.next(record.outcomes())):
         watcher.began(point, record.outcomes())
         folders = [record.folder(member) for member in point.all]
         began_s = time.monotonic()
         try:
             under = design.study_of(study, point)
-            run.execute(under, point, folders[0], session, folders[1:])
+            with run.without_files_of(gone):
+                run.execute(under, point, folders[0], session, folders[1:])
             outcomes = [samples.read(folder) for folder in folders]
         except RunFault as fault:
             whole = zip(point.all, folders, strict=True)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn.cli import consent
 from sojourn.cli.draw import escape, new_table, to_stderr, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import RESULTS
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sojourn.plan.difference import Shown
     from sojourn.report.index import Entry
     from sojourn.run import Patience
+    from sojourn.spec import Study
 
 _COLORS = {
     "answered": "green", "answered in part": "green", "failed": "red", "skipped": "yellow",
@@ -71,10 +73,27 @@ def chosen(
     return list(dict.fromkeys(named)) or spec.names()
 
 
-def _surveyed(names: Sequence[str], profile: str | None, sets: Sequence[str]) -> Iterator[Planned]:
+def _surveyed(
+    names: Sequence[str], profile: str | None, sets: Sequence[str], *, is_agreed: bool | None = None
+) -> Iterator[Planned]:
+    """Each study with what it would measure here.
+
+    Args:
+        names: of studies, or paths of files.
+        profile: of all; None: each has its own.
+        sets: `key=value` for every study.
+        is_agreed: whether they may load other machines; None: they are only looked at.
+    """
     from sojourn import campaign, host
 
-    return campaign.survey(names, host.read(), profile=profile, sets=sets)
+    def may(name: str, study: Study) -> bool:
+        if is_agreed is None:
+            consent.say_asked(study)
+        else:
+            consent.agreed(name, study, is_agreed=is_agreed)
+        return bool(is_agreed)
+
+    return campaign.survey(names, host.read(), profile=profile, sets=sets, may=may)
 
 
 def plan(
@@ -150,7 +169,7 @@ def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_
 def run(
     names: Sequence[str], *, profile: str | None, sets: Sequence[str], results: Path,
     patience: Patience, is_new: bool, as_json: bool, is_quiet: bool, only: Sequence[str],
-    within: str | None,
+    within: str | None, is_agreed: bool,
 ) -> int:  # fmt: skip
     """Measure study after study; gives the exit code."""
     from sojourn import campaign
@@ -160,13 +179,13 @@ def run(
     asked_s = _within_s(within)
     show = _Show(is_quiet=is_quiet)
     show.line(f"looking at {len(names)} studies")
-    found = list(_surveyed(names, profile, sets))
+    found = list(_surveyed(names, profile, sets, is_agreed=is_agreed))
     with running.taken(
         "all studies", lambda event: say(event.text), wait_s=patience.turn_s,
         is_forced=patience.is_forced,
     ):  # fmt: skip
         pass  # who measures now is told before anything is written
-    command = _command(only, profile, sets, results)
+    command = _command(only, profile, sets, results, is_agreed=is_agreed)
     identity = {"studies": list(names), "profile": profile, "sets": list(sets)}
     going = campaign.opened(results, found, identity=identity, command=command, is_new=is_new)
     done = sum(entry.state in campaign.DONE for entry in going.entries)
@@ -358,8 +377,10 @@ def _shows(one: Planned, results: Path) -> Sequence[Shown]:
     return difference.shown(one.study, one.ahead, scatter(one.study, results)[0])
 
 
-def _command(only: Sequence[str], profile: str | None, sets: Sequence[str], results: Path) -> str:
-    parts = ["sojourn", "run", "--all"]
+def _command(
+    only: Sequence[str], profile: str | None, sets: Sequence[str], results: Path, *, is_agreed: bool
+) -> str:
+    parts = ["sojourn", "run", "--all", *(["--yes"] if is_agreed else [])]
     parts += ["--only", ",".join(only)] if only else []
     parts += ["--profile", profile] if profile else []
     for text in sets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn.cli import credentials
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.patience import Force, Wait, patience
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sojourn.services.external import External
     from sojourn.spec import Study
 
+FIRST_S = 15.0  # how long a bound `init` takes for possible: it is not told one
 _LOAD, _SERVICE = "Load", "Service"
 _EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
 
@@ -97,6 +100,9 @@ def try_(
     connections: Connections = 16,
     preload: Preload = False,
     any_length: AnyLength = False,
+    insecure: credentials.Insecure = False,
+    ca_file: credentials.CaFile = "",
+    auth: credentials.Auth = "",
     yes: Yes = False,
     wait: Wait = "0s",
     force: Force = False,
@@ -107,7 +113,8 @@ def try_(
 
     First it is asked three times: is it there, does it speak what the target says, does it want a
     password? Then it is loaded as far as it goes, and the load is looked for that keeps the tail
-    within the bound. With --rates it gets these loads and no more. Nothing of it is changed.
+    within the bound. With --rates it gets these loads and no more. Nothing of it is changed. Where
+    its replies take seconds, all lasts up to 20 times as long, and says so.
 
     \b
     Exit codes: 0 answered, 1 no load meets the bound, 2 the target is wrong or does not answer as
@@ -120,9 +127,10 @@ def try_(
       sojourn try redis://localhost:6379 --preload
       sojourn try localhost:8080 --rates 500,1k,2k
     """
+    given = credentials.given(insecure=insecure, ca_file=ca_file, auth=auth)
     study = _study(
         {"target": target, "preload": preload, **({"expect_bytes": 0} if any_length else {})},
-        {"connections": connections}, q=quantile, bound=bound, rates=rates,
+        {"connections": connections, **given}, q=quantile, bound=bound, rates=rates,
     )  # fmt: skip
     at = _met(target, study, is_filled=preload)
     if not (yes or rates or _is_here(at)):
@@ -137,10 +145,14 @@ def try_(
     from sojourn.report import glance
     from sojourn.run.signals import ending_in_order
 
-    with ending_in_order(), Ticker(at.where.url, is_quiet=quiet) as ticker:
-        found = pipeline.glance(study, ticker, patience=patience(wait, None, is_forced=force))
+    study, length_s = _stretched(study, at.proof.stretch), pipeline.GLANCE_S * at.proof.stretch
+    ticker = Ticker(at.where.url, is_quiet=quiet, length_s=length_s, is_filled=preload)
+    with ending_in_order(), ticker:
+        found = pipeline.glance(
+            study, ticker, patience=patience(wait, None, is_forced=force), length_s=length_s
+        )
     service = found.services[0]
-    following = shlex.join(["sojourn", "init", target])
+    following = shlex.join(["sojourn", "init", target, *credentials.words(given)])
     if as_json:
         said = {"sentence": glance.sentence(service, at.where.url), "next": following}
         put_json({**said, **plain(flat(found))})
@@ -170,19 +182,26 @@ def _study(
         raise SpecFault(what, at=at, fix=fix) from None
 
 
+def _stretched(study: Study, stretch: float) -> Study:
+    """The same, lasting as long as its service needs."""
+    services = tuple(one.model_copy(update={"stretch": stretch}) for one in study.services)
+    return study.model_copy(update={"services": services})
+
+
 def _met(target: str, study: Study, *, is_filled: bool) -> External:
     """The service, asked three times, before anything else is loaded or locked.
 
     Raises:
         SpecFault, HostFault: it is not there, or not as it should be.
     """
+    from sojourn.run import waits
     from sojourn.services import asked, external
     from sojourn.services.kind import Allowance
 
     spec = study.services[0]
     allowance = Allowance(cpus=1, memory_bytes=0)
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
-    service = external.build(params, allowance).met(spec.load)
+    service = external.build(params, allowance).met(spec.load, waits.of_study(spec))
     assert isinstance(service, external.External)  # noqa: S101  # what it builds
     if service.where.scheme in asked.KEYS and not is_filled:
         raise SpecFault(
@@ -218,7 +237,13 @@ Over = Annotated[bool, typer.Option("--force", help="Write over a file that is t
 
 
 def init(
-    target: MaybeTarget = None, command: Command = "", out: Out = "", force: Over = False
+    target: MaybeTarget = None,
+    command: Command = "",
+    insecure: credentials.Insecure = False,
+    ca_file: credentials.CaFile = "",
+    auth: credentials.Auth = "",
+    out: Out = "",
+    force: Over = False,
 ) -> None:
     """Write a study about a service of your own, with every key that matters explained.
 
@@ -229,6 +254,7 @@ def init(
       sojourn init http://localhost:8080/
       sojourn init --command "python3 app.py --port {port}" -o app.toml
     """
+    from sojourn.services.asked import KEYS
     from sojourn.spec import own
 
     if bool(target) == bool(command):
@@ -238,17 +264,21 @@ def init(
             fix="give http://localhost:8080/, or --command 'python3 app.py --port {port}'",
         )
     facts: tuple[tuple[str, str], ...] = ()
-    has_items = False
+    has_items, stretch = False, 1.0
+    given = credentials.given(insecure=insecure, ca_file=ca_file, auth=auth)
     name = own.name_of(Path(shlex.split(command)[0]).name if command else target or "")
     if out and out != "-":
         name = own.name_of(Path(out).stem)
     if target:
-        facts, has_items, target = _asked(target)
+        service = _asked(target, given)
+        facts, target, stretch = _facts(service), service.where.url, service.proof.stretch
+        has_items = service.where.scheme in KEYS
     else:
         _check_command(command)
     text = own.written(
-        name=name, target=target or "", command=command, has_items=has_items, facts=facts
-    )
+        name=name, target=target or "", command=command, has_items=has_items, facts=facts,
+        stretch=stretch, load={key: json.dumps(value) for key, value in given.items()},
+    )  # fmt: skip
     if out == "-":
         put(text, has_end=False)
         return
@@ -266,17 +296,24 @@ def init(
     say(f"next: sojourn plan {path} --profile quick, then sojourn run {path} --profile quick")
 
 
-def _asked(target: str) -> tuple[tuple[tuple[str, str], ...], bool, str]:
-    """What a service said when it was asked, whether it holds items, and its target with scheme."""
-    from sojourn.services import asked, external
-    from sojourn.services.kind import RUNS_ON, Allowance
+def _asked(target: str, given: Mapping[str, str | bool]) -> External:
+    """A service that was asked three times, with what was given for it."""
+    from sojourn.services import external
+    from sojourn.services.kind import Allowance
 
-    service = external.build({"target": target}, Allowance(cpus=1, memory_bytes=0)).met({})
+    allowance = Allowance(cpus=1, memory_bytes=0)
+    service = external.build({"target": target}, allowance).met(given, FIRST_S)
     assert isinstance(service, external.External)  # noqa: S101  # what it builds
+    return service
+
+
+def _facts(service: External) -> tuple[tuple[str, str], ...]:
+    """What it said when it was asked, and where its processes are."""
+    from sojourn.services.kind import RUNS_ON
+
     seen = service.process()
     its = [("processes", f"the first is {seen.pid}")] if seen else []
-    facts = [(what, how) for what, how in service.setup if what not in {RUNS_ON, "target"}]
-    return (*facts, *its), service.where.scheme in asked.KEYS, service.where.url
+    return (*(row for row in service.setup if row[0] not in {RUNS_ON, "target"}), *its)
 
 
 def _check_command(command: str) -> None:

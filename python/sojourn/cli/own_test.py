@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import spec, testing
+from sojourn import run, spec, testing
 from sojourn.cli.app import main
-from sojourn.errors import Exit
+from sojourn.errors import Exit, RunFault
+from sojourn.plan import Point
 from sojourn.services import asked
 from sojourn.spec import Study, own
 
@@ -106,6 +107,69 @@ def test_another_machine_is_not_loaded_as_far_as_it_goes_unasked(
     assert main(["try", web]) == Exit.USAGE
     assert "--yes" in capsys.readouterr().err
     assert not lab.points
+
+
+def test_what_says_how_to_ask_goes_to_the_generator_and_into_the_next_command(
+    lab: testing.Lab, web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    del lab
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ca.pem").touch()
+    (tmp_path / "tok").write_text("abc")
+    options = ["--ca-file", "ca.pem", "--auth", "bearer:file:tok"]
+    main(["try", f"http://{web}/", "--rates", "2k", *options])
+    out = capsys.readouterr().out
+    there = f"--ca-file {tmp_path}/ca.pem --auth bearer:file:{tmp_path}/tok"
+    assert out.rstrip().endswith(f"next: sojourn init http://{web}/ {there}")
+    assert main(["init", f"http://{web}/", "--insecure", *options, "-o", "own.toml"]) == Exit.OK
+    load = written(tmp_path / "own.toml").services[0].load
+    assert load["insecure"] is True
+    assert load["ca_file"] == f"{tmp_path}/ca.pem"
+    assert load["auth"] == f"bearer:file:{tmp_path}/tok"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--ca-file", "no.pem"), ("--auth", "bearer:file:no")]
+)
+def test_a_file_that_is_not_there_is_told_by_its_option(
+    lab: testing.Lab, web: str, option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["try", web, option, value]) == Exit.USAGE
+    err = capsys.readouterr().err
+    assert "cannot be read" in err
+    assert f"at: {option}" in err
+    assert not lab.points
+
+
+def test_a_fault_names_no_file_that_is_gone(
+    lab: testing.Lab, web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def fails(_study: Study, _point: Point, folder: Path, *_: object) -> None:
+        raise RunFault(
+            "sojourn-load: no secure connection", at=f"target ({folder}/load.job.json)",
+            fix=f"see {folder}/load.log: take any with --insecure",
+        )  # fmt: skip
+
+    del lab
+    monkeypatch.setattr(run, "execute", fails)
+    assert main(["try", f"http://{web}/", "--rates", "2k"]) == Exit.FAILED
+    seen = capsys.readouterr()
+    assert "its log: take any with --insecure" in seen.err
+    assert "load.job.json" not in seen.err + seen.out
+    assert str(tmp_path) not in seen.err + seen.out
+
+
+def test_a_service_of_seconds_is_given_time(
+    lab: testing.Lab, web: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(asked, "UNSTRETCHED_S", 1e-6)  # as if these replies took long
+    main(["try", web, "--rates", "2k"])
+    assert "for about 10 min" in capsys.readouterr().err
+    assert {point.measure_s for point in lab.points} == {own.QUICK["measure_s"] * 20}  # type: ignore[operator]
+    text = own.written(name="x", target="http://h:1/", command="", has_items=False, stretch=10.0)
+    assert "\nstretch = 10 #" in text
 
 
 def written(path: Path) -> Study:

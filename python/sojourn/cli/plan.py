@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sojourn.cli import all_studies
+from sojourn.cli import all_studies, consent
 from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.faults import say, tell
 from sojourn.cli.options import (
@@ -44,8 +44,10 @@ def check(
 ) -> None:
     """Check a study and print it in full, every default written out.
 
-    Nothing is started. All that is wrong is named, with its line and how to mend it. With --all it
-    is said of each study what this machine can measure, and what it would take for the rest.
+    Nothing is started. All that is wrong is named, with its line and how to mend it. A service that
+    runs on this machine is asked three times, and that is said; other machines are asked nothing.
+    With --all it is said of each study what this machine can measure, and what it would take for
+    the rest.
 
     \b
     Examples:
@@ -146,7 +148,8 @@ def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequ
     from sojourn import host, run, spec
 
     wrong = []
-    held = run.hold(asked, host.read())
+    consent.say_asked(asked)
+    held = run.hold(asked, host.read(), asks_others=False)
     for fault in held.faults:
         fault.at = spec.located(asked, study, fault.at, overrides=sets, varied=vary)
         if isinstance(fault, SpecFault):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli import all_studies
+from sojourn.cli import all_studies, consent
 from sojourn.cli.faults import say
 from sojourn.cli.options import (
     OUTPUT_PANEL,
@@ -59,6 +59,7 @@ def run(
     vary: Vary = None,
     shield: Shield = None,
     no_shield: NoShield = False,
+    yes: consent.Yes = False,
     new: New = False,
     wait: Wait = "0s",
     calm_s: CalmS = None,
@@ -71,6 +72,10 @@ def run(
 
     Stopped by ^C or killed, it loses at most the point in flight; the same command goes on.
     One study at a time is measured on a machine, and only after a look at who else uses the CPUs.
+
+    A study is a program: it runs the commands in it as you, sends the files that it names, and
+    changes what its knobs say. Before a file that does not come with the lab is run, all that is
+    said on stderr. It loads another machine only with --yes.
 
     \b
     Exit codes: 0 the QoS target holds, 1 it is violated, 2 the study or command line is wrong,
@@ -107,18 +112,19 @@ def run(
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
         return all_studies.run(
             names, profile=profile, sets=sets, results=results, patience=waits, is_new=new,
-            as_json=as_json, is_quiet=quiet, only=only or (), within=within,
+            as_json=as_json, is_quiet=quiet, only=only or (), within=within, is_agreed=yes,
         )  # fmt: skip
     if within is not None:
         raise SpecFault("--within is for --all", at="--within", fix="add --all, or leave it out")
     asked = spec.load(  # a mistake is told at once
         study, profile=profile, overrides=sets, varied=vary or (), asks=questions.mistakes
     )
+    consent.agreed(study, asked, is_agreed=yes)
     from sojourn import pipeline
     from sojourn.cli.live import Display
     from sojourn.run.signals import ending_in_order
 
-    command = _command(study, profile, sets, vary or [], results)
+    command = _command(study, profile, sets, vary or [], results, is_agreed=yes)
     display = Display(asked, is_quiet=quiet)
     try:
         with ending_in_order(), display:
@@ -173,9 +179,10 @@ def _say_lost(findings: Findings) -> None:
 
 
 def _command(
-    study: str, profile: str | None, sets: list[str], varied: list[str], results: Path
-) -> str:
-    parts = ["sojourn", "run", study]
+    study: str, profile: str | None, sets: list[str], varied: list[str], results: Path,
+    *, is_agreed: bool,
+) -> str:  # fmt: skip
+    parts = ["sojourn", "run", study, *(["--yes"] if is_agreed else [])]
     parts += ["--profile", profile] if profile else []
     for text in sets:
         parts += ["--set", text]

@@ -13,24 +13,36 @@ from sojourn import host, run, store
 from sojourn.cli.draw import to_stderr
 from sojourn.cli.words import point_words
 from sojourn.plan import Outcome, Point
-from sojourn.units import show_count, show_ns
+from sojourn.units import show_count, show_ns, show_s
 from sojourn.visible import in_line
 
+HALF_S = 30.0
 TOLD = ("turn", "restore")  # steps that are worth a line of their own
 
 
 class Ticker:
     """A `pipeline.Watcher` for half a minute; a context manager."""
 
-    def __init__(self, what: str, *, is_quiet: bool = False) -> None:
-        """`what`: the target that is loaded."""
-        self._what = what
+    def __init__(
+        self, what: str, *, is_quiet: bool = False, length_s: float = 30.0, is_filled: bool = False
+    ) -> None:
+        """Nothing is shown yet.
+
+        Args:
+            what: the target that is loaded.
+            is_quiet: show nothing.
+            length_s: how long it takes, about.
+            is_filled: keys are set first, which stay.
+        """
+        self._what, self._length_s, self._is_filled = what, length_s, is_filled
         self._is_quiet = is_quiet
         self._console = to_stderr()
         self._now = ""
 
     def __enter__(self) -> Self:
-        self._say(f"loading {self._what} for about half a minute; ^C stops, nothing is kept")
+        length = "half a minute" if self._length_s <= HALF_S else show_s(self._length_s)
+        kept = "the keys that are set stay in it" if self._is_filled else "nothing is kept"
+        self._say(f"loading {self._what} for about {length}; ^C stops, {kept}")
         return self
 
     def __exit__(

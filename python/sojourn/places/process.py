@@ -266,7 +266,7 @@ def start(
                 stdin=into,
                 stdout=out,
                 stderr=subprocess.PIPE if has_stderr_pipe else out,
-                env={**environment(), **more},
+                env=environment(),
                 pass_fds=[its.fileno()],
                 start_new_session=True,  # ^C on the terminal is the lab's to answer
             )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from sojourn.places.ledger import Undone
+from sojourn.run.consent import Target, effects, refuse_others, targets
 from sojourn.run.execute import execute
+from sojourn.run.gone import without_files_of
 from sojourn.run.preview import Held, check, hold, mistakes, nothing_left
 from sojourn.run.ready import Patience, Ready, ready
 from sojourn.run.restore import restore
@@ -21,14 +23,19 @@ __all__ = [
     "Ready",
     "Session",
     "Show",
+    "Target",
     "Undone",
     "check",
+    "effects",
     "execute",
     "hold",
     "mistakes",
     "nothing_left",
     "ready",
+    "refuse_others",
     "restore",
     "taken",
+    "targets",
     "unseen",
+    "without_files_of",
 ]

@@ -28,6 +28,7 @@ from sojourn.spec import Pin
 from sojourn.visible import in_line
 
 SETTLE_S_MAX = 60.0
+ANSWER_S = 0.5  # for the first request of a server that starts; a slow one gets more
 PORT_TRIES = 5
 PORTS = 1 << 16
 Step: TypeAlias = tuple[str, str, Callable[[], None]]
@@ -179,16 +180,19 @@ def _is_ready(live: RunningService) -> bool:
     """
     assert live.process is not None  # noqa: S101  # just launched
     within_s = max(live.place.start_s_max, live.service.start_s)
-    deadline = Deadline(within_s)
+    deadline, wait_s = Deadline(within_s), ANSWER_S
     while not deadline.is_over:
         died = live.fault("before it answered")
         if died is not None:
             if not live.service.wanted_port and not all(map(live.place.is_free, _ports(live))):
                 return False
             raise died
-        if live.service.answers(live.address, 0.5):
+        began = time.monotonic()
+        if live.service.answers(live.address, wait_s):
             pids = [member.pid for member in proc.session(live.process.pid)]
             return all(live.place.owner(port, pids) is not None for port in _ports(live))
+        if time.monotonic() - began >= wait_s:  # it takes connections, and more time to reply
+            wait_s = max(ANSWER_S, min(2 * wait_s, deadline.left_s))
         time.sleep(0.005)
     raise RunFault(
         f"{live.label} did not answer within {within_s:.0f} s of its start",

@@ -25,6 +25,7 @@ from sojourn.errors import Fault
 from sojourn.places.process import Ledger
 from sojourn.run import generator
 from sojourn.run.generator import Files, Watcher
+from sojourn.run.gone import without_files_of
 
 PROBE = "probe"
 AHEAD_S = (0.4, 2.0, 10.0)  # for processes to start; a machine that is busy gets a second chance
@@ -82,7 +83,10 @@ def together(
     if len(flat) == 1:
         return [generator.run(*flat[0], ledger, watcher)]
     owners = [nth for nth, (own, probes) in enumerate(parts) for _ in (*own, *probes)]
-    with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="sojourn-") as folder,
+        without_files_of(Path(folder)),
+    ):
         jobs = turns.taken([job for job, _ in flat], Path(folder, "turns"))
         flat = [(job, own) for job, (_, own) in zip(jobs, flat, strict=True)]
         results = iter(_at_one_instant(flat, ledger, watcher, owners))

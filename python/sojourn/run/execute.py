@@ -26,7 +26,7 @@ from sojourn.errors import Fault, RunFault
 from sojourn.knobs import Offered
 from sojourn.places.process import Process
 from sojourn.plan import Phase, Point, questions
-from sojourn.run import clients, grouping
+from sojourn.run import clients, grouping, waits
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.grouping import Companions
@@ -39,7 +39,6 @@ from sojourn.spec import ServiceSpec, Study
 HOST_SCHEMA = "sojourn.host/1"
 STALL_S_MAX = 4.0  # without a single reply (a line of progress), before the server is asked
 RAW_MAX = 8_000_000  # of a point whose requests are looked at one by one
-TIMEOUT_NS_MIN = 1_000_000_000  # of a request in a study
 
 
 class _Watcher(Watcher):
@@ -90,18 +89,28 @@ class _Watcher(Watcher):
         )
         t_s, done = float(line.get("t_s", 0.0)), float(line.get("done_rps", 0.0))
         asked = int(line.get("in_flight", 0)) > 0 or float(line.get("sent_rps", 0.0)) > 0.0
-        waits = asked and done == 0.0  # requests that are given up are no longer in flight
-        self._silent_s = self._silent_s + max(0.0, t_s - self._last_t_s) if waits else 0.0
+        is_silent = asked and done == 0.0  # requests that are given up are no longer in flight
+        self._silent_s = self._silent_s + max(0.0, t_s - self._last_t_s) if is_silent else 0.0
         self._last_t_s = t_s
-        if self._silent_s >= STALL_S_MAX and not self._live.answers():
+        if (
+            self._silent_s >= max(STALL_S_MAX, self._live.service.reply_s)
+            and not self._live.answers()
+        ):
             raise RunFault(
                 f"{self._live.label} has not answered for {self._silent_s:.0f} s, and does not "
                 "answer a single request either",
                 at=f"{self._live.address}, {self._point.key}",
-                fix="see service.log in the point's folder; was the server stopped or starved?",
+                fix=f"see {_log(self._live)}; was the server stopped or starved?",
             )
         if not line.get("ended"):
             self._scene.second(line)
+
+
+def _log(live: RunningService) -> str:
+    """Where a server writes what went wrong, for people."""
+    return (
+        "the server's own log" if live.service.is_foreign else "service.log in the point's folder"
+    )
 
 
 class _All(Watcher):
@@ -244,12 +253,13 @@ def job(
 ) -> dict[str, Any]:
     """The generator's job: what follows from the machine, then the study, then the point."""
     raw_max = RAW_MAX if questions.kind_of(point.phase).is_raw else raw_max
+    reply_s = live.service.reply_s
     rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
     return {
         **live.client(),
         **live.watched(),
-        "timeout": _timeout(point, live.service.reply_s),
-        **{key: list(v) if isinstance(v, tuple) else v for key, v in spec.load.items()},
+        **waits.keys(spec, reply_s, bound_s=_bound_s(point)),
+        **spec.job,
         **rate,
         "duration": f"{point.measure_s:.10g}s",
         "warmup": f"{point.warmup_s:.10g}s",
@@ -265,16 +275,9 @@ def _probe(study: Study, point: Point, live: RunningService) -> Probe | None:
     return probe_of(study.probe, live.placement) if point.phase == Phase.SWEEP else None
 
 
-def _timeout(point: Point, reply_s: float) -> str:
-    """The generator's `timeout` at `point`, as text: ten times the bound, and a second at least.
-
-    A service that takes longer (`reply_s`) has that time.
-
-    Its own choice is ten times the bound alone. A study asks how far latency grows beyond it, and a
-    server that was stopped for some milliseconds shall not have to open all connections again.
-    """
-    bound_ns = units.parse_ns(str(dict(point.overrides).get("qos_bound") or "0s"))
-    return f"{max(TIMEOUT_NS_MIN, 10 * bound_ns, round(reply_s * 1e9))}ns"
+def _bound_s(point: Point) -> float:
+    """The QoS bound that a point's requests are held against, s; 0 without one."""
+    return units.parse_ns(str(dict(point.overrides).get("qos_bound") or "0s")) / units.NS_PER_S
 
 
 def _keep(folders: Sequence[Path], state: str, started: float, fault: Fault | None = None) -> None:

@@ -11,9 +11,11 @@ from sojourn.run import generator
 from sojourn.run.generator import Files
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
+from sojourn.run.waits import TIMEOUT_S_MIN
 from sojourn.run.watch import Deadline
 
 WARM_S_MAX = 60.0
+REPLIES = 5.0  # the first run of a slow service lasts this part of what a request may take
 
 
 def preload(
@@ -33,10 +35,12 @@ def _brief(duration: str) -> dict[str, Any]:
 def warm(live: RunningService, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
     """Ask as fast as it answers until the caches are as full as they get."""
     wanted, done = live.service.warm_requests, 0
-    deadline = Deadline(WARM_S_MAX)
-    length_s = 0.2
+    reply_s = live.service.reply_s
+    deadline = Deadline(max(WARM_S_MAX, REPLIES * reply_s))
+    length_s = max(0.2, reply_s / REPLIES)
+    late = {"timeout": f"{reply_s:.3f}s"} if reply_s > TIMEOUT_S_MIN else {}
     while done < wanted and not deadline.is_over:
-        job = {**live.client(), **client, "find_max": True, **_brief(f"{length_s:.3f}s")}
+        job = {**live.client(), **late, **client, "find_max": True, **_brief(f"{length_s:.3f}s")}
         got = generator.run(job, Files.named(folder, "warm"), journal)
         # All requests, those in outages of the client too: they have warmed the server as well.
         answered = int(got["sojourn_all_ns"]["count"]) - int(got["sojourn_all_ns"]["lost"])
@@ -44,7 +48,9 @@ def warm(live: RunningService, journal: Journal, folder: Path, client: Mapping[s
             raise RunFault(
                 f"{live.label} answered nothing while it was warmed: {got['errors']}",
                 at=str(folder / "warm.json"),
-                fix="see service.log and warm.log in the point's folder",
+                fix="see the server's own log"
+                if live.service.is_foreign
+                else "see service.log and warm.log in the point's folder",
             )
         done += answered
         rate = max(1, answered) / length_s

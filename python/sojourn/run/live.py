@@ -164,8 +164,8 @@ class RunningService:
         )
 
     def answers(self) -> bool:
-        """Whether it answers a request now."""
-        return self.service.answers(self.address, ANSWER_S_MAX)
+        """Whether it answers a request now, in the time that its requests may take."""
+        return self.service.answers(self.address, max(ANSWER_S_MAX, self.service.reply_s))
 
     def keep_log(self, folder: Path) -> None:
         """Copy its log into a point's folder, if it wrote anything."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sojourn.actors import clients
@@ -13,11 +14,11 @@ from sojourn.places import Address, ports
 from sojourn.plan import design, next_point
 from sojourn.plan.left_out import SKIPPED, LeftOut
 from sojourn.plan.setting import Setting
-from sojourn.run import generator
+from sojourn.run import consent, generator
 from sojourn.run.execute import job
 from sojourn.run.live import RunningService
 from sojourn.run.session import settle
-from sojourn.spec import Study
+from sojourn.spec import ServiceSpec, Study, files
 
 # What a job has of its point: it is known when the point is measured, and refused there.
 UNKNOWN_YET = {"rate": "1", "find_max": False, "hlog": ""}
@@ -61,8 +62,10 @@ def mistakes(study: Study, facts: Facts) -> Iterator[SpecFault | HostFault]:
     yield from hold(study, facts).faults
 
 
-def hold(study: Study, facts: Facts) -> Held:
+def hold(study: Study, facts: Facts, *, asks_others: bool = True) -> Held:
     """Hold each combination of levels against the machine, without starting anything.
+
+    Services that run already are asked three times; those of other machines only if `asks_others`.
 
     What is wrong anywhere refuses the study. What only this machine lacks refuses it too where
     nothing is varied; else the combinations that need it are skipped, and the others stay.
@@ -70,7 +73,8 @@ def hold(study: Study, facts: Facts) -> Held:
     faults: dict[str, SpecFault | HostFault] = {}
     skipped: list[LeftOut] = []
     every = design.studies(study)
-    found = _faults(every, facts, study)
+    look = _check if asks_others else partial(_check, asks_others=False)
+    found = _faults(every, facts, study, look)
     for (label, levels, _), fault in zip(every, found, strict=True):
         if fault is None:
             continue
@@ -101,7 +105,10 @@ def nothing_left(study: Study, skipped: Sequence[LeftOut]) -> SkippedFault:
 
 
 def _faults(
-    every: Sequence[tuple[str, Setting, Study]], facts: Facts, whole: Study
+    every: Sequence[tuple[str, Setting, Study]],
+    facts: Facts,
+    whole: Study,
+    look: Callable[[Study, Facts, Study], None],
 ) -> Iterator[SpecFault | HostFault | None]:
     """What is wrong with each combination; None if nothing is. Equal ones are looked at once."""
     seen: dict[str, SpecFault | HostFault | None] = {}
@@ -111,16 +118,18 @@ def _faults(
         if text not in seen:
             seen[text] = None
             try:
-                _check(alone, facts, whole)
+                look(alone, facts, whole)
             except (SpecFault, HostFault) as fault:
                 seen[text] = fault
         yield seen[text]
 
 
-def _check(alone: Study, facts: Facts, whole: Study) -> None:
+def _check(alone: Study, facts: Facts, whole: Study, *, asks_others: bool = True) -> None:
     """A study of one service, under one combination of the levels of a whole one."""
     spec = alone.services[0]
-    service, where = settle(spec, alone, facts, whole)
+    _check_files(spec)
+    is_asked = asks_others or all(target.is_here for target in consent.targets(alone))
+    service, where = settle(spec, alone, facts, whole, is_asked=is_asked)
     first = next_point(alone, [])
     assert first is not None  # noqa: S101  # a study without outcomes has a first point
     live = RunningService(
@@ -137,4 +146,16 @@ def _check(alone: Study, facts: Facts, whole: Study) -> None:
         parts = clients.chosen(spec.clients).share(given, spec.clients)
     except SpecFault as fault:
         raise SpecFault(fault.what, at=f"services.{spec.label}.{fault.at}", fix=fault.fix) from None
-    generator.check(parts[0], at=f"services.{spec.label}.load")
+    if not str(given["target"]).startswith("://"):  # nobody has asked yet what it speaks
+        generator.check(parts[0], at=f"services.{spec.label}.load")
+
+
+def _check_files(spec: ServiceSpec) -> None:
+    """Refuse a file that the generator is to read and cannot."""
+    for key, path in files.named(spec.load):
+        if why := files.unreadable(path):
+            raise SpecFault(
+                f"{path} cannot be read: {why}",
+                at=f"services.{spec.label}.load.{key}",
+                fix="give the name of a file; a relative one is in the folder of the study's file",
+            )

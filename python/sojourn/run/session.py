@@ -24,7 +24,7 @@ from sojourn.host.placement import confine, joined, labelled, lay_out, unpinned
 from sojourn.places import users
 from sojourn.plan import Point, design, questions
 from sojourn.plan.questions import Question
-from sojourn.run import grouping, placed, restore, shield, signals, work
+from sojourn.run import grouping, placed, restore, shield, signals, waits, work
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -113,7 +113,12 @@ def _whole(value: object, default: int) -> int:
 
 
 def settle(
-    spec: ServiceSpec, study: Study, facts: Facts, whole: Study | None = None
+    spec: ServiceSpec,
+    study: Study,
+    facts: Facts,
+    whole: Study | None = None,
+    *,
+    is_asked: bool = True,
 ) -> tuple[Service, Placement]:
     """Fit a service to this machine; nothing is started.
 
@@ -122,6 +127,7 @@ def settle(
         study: under the levels of the run.
         facts: of this machine.
         whole: the study with all its levels; None: this run stands alone.
+        is_asked: whether one that runs already is asked three times; else it is left alone.
 
     Raises:
         SpecFault, HostFault: it cannot be had here.
@@ -144,7 +150,8 @@ def settle(
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
     service = services.build(spec.kind, params, allowance)
     placed.check(spec, service, facts)
-    service = service.met(spec.load)
+    if is_asked or not service.is_foreign:
+        service = service.met(spec.load, waits.of_study(spec))
     placed.check_pin(spec, service, where)
     is_pinned = service.is_pinnable and spec.pin is not Pin.NONE
     return service, where if is_pinned else unpinned(where, facts.topology)

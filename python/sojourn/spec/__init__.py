@@ -1,6 +1,6 @@
 """TOML → frozen models: the question as it was asked, checked without a machine."""
 
-from sojourn.spec.load import STUDY_BYTES, find, load, located, names
+from sojourn.spec.load import STUDIES, STUDY_BYTES, find, load, located, names
 from sojourn.spec.models import (
     Check,
     MaxRps,
@@ -17,6 +17,7 @@ from sojourn.spec.write import to_toml
 
 __all__ = [
     "PROFILES",
+    "STUDIES",
     "STUDY_BYTES",
     "Check",
     "MaxRps",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sojourn.spec.models import Study
 
 #: The target of a service that nobody has given one: p99 within five times that of a low load.
 LOW_LOAD = {"rule": "low_load", "factor": 5.0}
+NOTHING: Mapping[str, str] = MappingProxyType({})
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 0.95)
 #: Half a minute has to answer on any machine: a client that is late by what such a service does not
 #: notice is on time.
@@ -78,8 +80,9 @@ def name_of(target: str) -> str:
 
 
 def written(
-    *, name: str, target: str, command: str, has_items: bool, facts: Sequence[tuple[str, str]] = ()
-) -> str:
+    *, name: str, target: str, command: str, has_items: bool,
+    facts: Sequence[tuple[str, str]] = (), stretch: float = 1.0, load: Mapping[str, str] = NOTHING,
+) -> str:  # fmt: skip
     """A commented study file about a service.
 
     Args:
@@ -88,6 +91,8 @@ def written(
         command: that starts it; "" where it runs.
         has_items: it is a key-value store.
         facts: what was found when it was asked.
+        stretch: how many times as long as usual everything has to last.
+        load: keys of the generator's job that were given, as TOML has their values.
     """
     who = command or target
     found = "".join(f"# {what}: {how}\n" for what, how in facts)
@@ -100,7 +105,8 @@ def written(
         argv=json.dumps(command, ensure_ascii=False),
         items=_ITEMS if has_items else _REPLIES,
         preload=_PRELOAD if has_items and not command else "",
-    ) + _TAIL  # fmt: skip
+        stretch=_STRETCH.format(stretch=stretch) if stretch > 1 else "",
+    ) + _TAIL + "".join(f"{key} = {value}\n" for key, value in load.items())  # fmt: skip
 
 
 def _plain(text: str) -> str:
@@ -132,7 +138,7 @@ _EXTERNAL = """
 [[services]]
 kind = "external" # it runs already: nothing of it is started, restarted, pinned or changed
 measure = ["sweep", "max_load"] # latency against load, and the highest load within the target
-
+{stretch}
 [services.params] # all of them: sojourn kinds external
 target = {target} # http://, memcache://, redis://, host:port or the path of a unix socket
 # pid = 1234      # its first process, where it is not the one that listens there
@@ -155,6 +161,9 @@ argv = {argv} # {{port}}, {{host}}, {{threads}} and {{work}} are put in
 # warm_requests = 2000 # for caches and compilers that warm up, before anything is measured
 {items}"""
 
+_STRETCH = """\
+stretch = {stretch:g} # times as long as usual: a reply takes so long that few come in a point
+"""
 _REPLIES = """\
 # expect_bytes = 0 # any reply counts; by default it must be as long as the first ones
 """

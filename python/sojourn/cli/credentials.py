@@ -1,0 +1,70 @@
+"""Options that say how a service of one's own is asked: what TLS believes, and who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sojourn.errors import SpecFault
+
+PANEL = "Service"
+
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", rich_help_panel=PANEL, help="TLS: believe any certificate."
+    ),
+]  # fmt: skip
+CaFile = Annotated[
+    str,
+    typer.Option(
+        "--ca-file", metavar="FILE", rich_help_panel=PANEL,
+        help="TLS: certificates of issuers, or of the server itself, in PEM.",
+        show_default="those that this machine trusts, or SSL_CERT_FILE",
+    ),
+]  # fmt: skip
+Auth = Annotated[
+    str,
+    typer.Option(
+        "--auth", metavar="SCHEME:PLACE", rich_help_panel=PANEL, show_default=False,
+        help="Who asks: basic:file:PATH, bearer:env:NAME, password:env:NAME. The secret is read "
+        "there, and shown nowhere.",
+    ),
+]  # fmt: skip
+
+
+def given(*, insecure: bool, ca_file: str, auth: str) -> dict[str, str | bool]:
+    """Keys of the generator's job for what was given; their files are there, in every folder.
+
+    Raises:
+        SpecFault: a file cannot be read.
+    """
+    from sojourn.spec import files
+
+    every: dict[str, str | bool] = {"insecure": insecure, "ca_file": ca_file, "auth": auth}
+    load = files.absolute({key: value for key, value in every.items() if value}, Path.cwd())
+    for key, path in files.named(load):
+        if why := files.unreadable(path):
+            fix = "give the name of a file that is there"
+            raise SpecFault(f"{path} cannot be read: {why}", at=option(key), fix=fix)
+    return load
+
+
+def words(load: Mapping[str, str | bool]) -> list[str]:
+    """The options that give these keys."""
+    found: list[str] = []
+    for key, value in load.items():
+        found += [option(key)] if value is True else [option(key), str(value)]
+    return found
+
+
+def option(key: str) -> str:
+    """The option that gives a key of the job.
+
+    >>> option("ca_file")
+    '--ca-file'
+    """
+    return f"--{key.replace('_', '-')}"
