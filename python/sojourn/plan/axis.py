@@ -101,7 +101,7 @@ def peak(service: ServiceSpec, outcomes: Sequence[Outcome]) -> Axis | None:
         rule=MaxRps.ACHIEVED_PEAK,
         runs=len(rates),
         is_valid=bool(valid),
-        reasons=() if valid else (*_failed(runs[-1]), *runs[-1].reasons),
+        reasons=() if valid else (*runs[-1].reasons, *_failed(runs[-1])),
     )
 
 

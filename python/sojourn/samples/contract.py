@@ -138,6 +138,16 @@ class Cost(Table):
     wait: str = ""
 
 
+class Replies(Table):
+    """What replies said.
+
+    Attributes:
+        statuses: what was no success, by name, such as "HTTP 503" or "GOAWAY".
+    """
+
+    statuses: dict[str, int] = Field(default_factory=dict)
+
+
 class LoadResult(Table):
     """One run of the generator, as it stands in `load.json`."""
 
@@ -151,6 +161,7 @@ class LoadResult(Table):
     requests: int
     errors: dict[str, int]
     reply_bytes: int
+    replies: Replies = Field(default_factory=Replies)
     timely_ratio: float
     outages: Outages
     verdict: Verdict

@@ -12,7 +12,7 @@ from sojourn.errors import StoreFault
 from sojourn.plan import codec, questions, traced
 from sojourn.plan.evidence import OVERLOAD
 from sojourn.plan.points import Misses, Outcome, Point, Verdict
-from sojourn.samples import clusters, dependence, lateness, raw
+from sojourn.samples import clusters, dependence, failed, lateness, raw
 from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
 from sojourn.samples.intervals import intervals
 
@@ -50,7 +50,7 @@ def read(folder: Path) -> Outcome:
     return Outcome(
         point=point,
         verdict=verdict,
-        reasons=reasons,
+        reasons=failed.reasons(result, reasons),
         offered_rps=result.offered_rps + (probe.offered_rps if probe else 0.0),
         achieved_rps=result.achieved_rps + (probe.achieved_rps if probe else 0.0),
         requests=span.count,

@@ -1,0 +1,45 @@
+"""Why requests failed: what is known of it stands before what the generator can only guess."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sojourn.samples import contract, failed, made
+
+GUESS = (
+    "replies: 100.0 % of replies were misses or had a wrong body (see errors); preload the items"
+)
+LAG = "lag: the client was late"
+
+
+def result(**more: Any) -> contract.LoadResult:
+    table = made.result([1e6] * 100, job={"expect_bytes": 10}, offered_rps=100, achieved_rps=100)
+    return contract.LoadResult.model_validate({**table, "requests": 100, **more})
+
+
+def test_replies_of_another_length_name_what_takes_any() -> None:
+    first, *rest = failed.reasons(result(errors={"length": 100}), (GUESS, LAG))
+    assert "100% of the replies were not 10 bytes long" in first
+    assert "--any-length" in first
+    assert "expect_bytes = 0" in first
+    assert rest == [LAG], "the guess about key-value stores is gone"
+
+
+def test_requests_lost_as_connections_ended_name_goaway() -> None:
+    found = failed.reasons(
+        result(errors={"closed": 2}, replies={"statuses": {"GOAWAY": 2}}), (GUESS,)
+    )
+    assert "GOAWAY" in found[0]
+    assert "keepalive_requests" in found[0]
+    assert found[1:] == (GUESS,)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"errors": {"length": 1}}, {"errors": {"status": 100}},
+     {"replies": {"statuses": {"GOAWAY": 1, "HTTP 503": 50}}}],
+)  # fmt: skip
+def test_nothing_is_said_of_what_is_rare_or_not_known(more: dict[str, Any]) -> None:
+    assert failed.reasons(result(**more), (GUESS, LAG)) == (GUESS, LAG)
