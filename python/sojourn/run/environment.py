@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from sojourn.spec import files
@@ -26,3 +27,9 @@ def of(job: Mapping[str, Any]) -> dict[str, str]:
         found[FOLDERS] = os.pathsep.join(map(os.path.abspath, named.split(os.pathsep)))
     secrets = {name: os.environ[name] for name in files.variables(job) if name in os.environ}
     return {**secrets, **found}
+
+
+def issuers() -> Iterator[Path]:
+    """The files and folders that these variables name."""
+    for name in (ISSUERS, FOLDERS):
+        yield from map(Path, filter(None, of({}).get(name, "").split(os.pathsep)))

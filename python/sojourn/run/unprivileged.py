@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
@@ -23,13 +22,12 @@ from typing import Any
 
 from sojourn.places import users
 from sojourn.places.users import User
+from sojourn.run import environment
+from sojourn.spec import files
 
 CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23  # include/uapi/linux/capability.h
 KEPT = (CAP_IPC_LOCK, CAP_SYS_NICE)
 WRITTEN = ("hlog", "raw", "seconds")  # keys of a job that name what is written beside the result
-READ = ("paths_file", "body_file", "ca_file", "expect_file")
-TRACE = re.compile(r"trace:([^,]+)")
-PLACED = re.compile(r"\bfile:(.+)")  # a secret's place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +100,9 @@ def _needs_no_root(job: Mapping[str, Any], home: Path, program: Path) -> bool:
 
 
 def _read(job: Mapping[str, Any]) -> Iterator[Path]:
-    """Files that a job names to be read."""
-    yield from (Path(job[key]) for key in READ if job.get(key))
-    yield from map(Path, TRACE.findall(str(job.get("arrivals", ""))))
-    for text in (job.get("auth", ""), *(job.get("header") or ())):
-        yield from map(Path, PLACED.findall(str(text)))
+    """Files that the generator reads for a job."""
+    yield from (path for _, path in files.named(job))
+    yield from environment.issuers()
 
 
 def _is_open(path: Path) -> bool:
