@@ -64,7 +64,9 @@ def given(*, insecure: bool, ca_file: str, cert: str, key: str, auth: str) -> di
     every: dict[str, str | bool] = {
         "insecure": insecure, "ca_file": ca_file, "cert": cert, "key": key, "auth": auth,
     }  # fmt: skip
-    load = files.absolute({name: value for name, value in every.items() if value}, Path.cwd())
+    load: dict[str, str | bool] = files.absolute(
+        {name: value for name, value in every.items() if value}, Path.cwd()
+    )
     for name, path in files.named(load):
         if why := files.unreadable(path):
             fix = "give the name of a file that is there"
