@@ -103,7 +103,10 @@ def survey(
 
 
 def _planned(name: str, study: Study, facts: Facts, *, asks_others: bool) -> Planned:
-    held = run.hold(study, facts, asks_others=asks_others)
+    if asks_others or all(target.is_here for target in run.targets(study)):
+        held = run.hold(study, facts)
+    else:
+        held = run.hold(study, facts, asks_others=False)
     here = left_out.without(study, held.skipped)
     fault: Fault | None = next(iter(held.faults), None)
     if held.is_empty and fault is None:

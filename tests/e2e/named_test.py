@@ -21,6 +21,8 @@ import pytest
 from sojourn import samples, spec
 from sojourn.errors import Exit
 from sojourn.plan import Point
+from sojourn.services import where
+from sojourn.services.asked import Asked, RefusedError
 from sojourn.spec import Study
 
 pytestmark = pytest.mark.e2e
@@ -213,6 +215,9 @@ class Server(http.server.ThreadingHTTPServer):
         pass
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain("cert.pem", "key.pem")
+if "strict" in sys.argv:
+    context.load_verify_locations("ca.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
 with Server(("127.0.0.1", 0), Pages) as server:
     print(server.server_port, flush=True)
     server.serve_forever()
@@ -220,9 +225,9 @@ with Server(("127.0.0.1", 0), Pages) as server:
 
 
 @pytest.fixture(name="secured")
-def _secured(certificate: Path) -> Iterator[int]:
-    """The port of a server with a certificate that nobody has signed."""
-    words = [sys.executable, "-c", SECURED]
+def _secured(certificate: Path, request: pytest.FixtureRequest) -> Iterator[int]:
+    """The port of a server whose issuer nobody knows; "strict": it wants to know its client."""
+    words = [sys.executable, "-c", SECURED, getattr(request, "param", "")]
     with subprocess.Popen(words, cwd=certificate, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         yield int(server.stdout.readline())
@@ -250,3 +255,17 @@ def test_a_certificate_that_is_not_believed_is_said_without_files_that_are_gone(
     assert "--insecure" in err
     assert "load.job.json" not in err
     assert "sojourn-" not in err.replace("sojourn-load", "")
+
+
+@pytest.mark.parametrize("secured", ["strict"], indirect=True)
+def test_a_server_that_wants_to_know_its_client_is_given_the_certificate(
+    secured: int, certificate: Path
+) -> None:
+    at = where.parse(f"https://localhost:{secured}/", at="target")
+    with pytest.raises(RefusedError, match="asks for the client's certificate") as caught:
+        Asked().prove(at)
+    assert "--cert FILE --key FILE" in caught.value.fix
+    load = {"cert": str(certificate / "cert.pem"), "key": str(certificate / "key.pem")}
+    known = Asked().met(load, 0.0)
+    assert known.prove(at).bytes == 5
+    assert known.answers(at, 5.0)

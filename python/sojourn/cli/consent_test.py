@@ -12,6 +12,7 @@ import pytest
 from sojourn import testing
 from sojourn.cli.app import main
 from sojourn.errors import Exit
+from sojourn.run import turn
 from sojourn.services import asked
 
 
@@ -43,6 +44,14 @@ def _heard() -> Iterator[tuple[str, list[str]]]:
 def _lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> testing.Lab:
     (tmp_path / "locks").mkdir()
     return testing.installed(monkeypatch, tmp_path / "locks")
+
+
+@pytest.fixture(name="alone")
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other lab of this machine is waited for."""
+    (tmp_path / "locks").mkdir(mode=0o1777)
+    (tmp_path / "locks").chmod(0o1777)
+    monkeypatch.setattr(turn, "FOLDERS", (tmp_path / "locks",))
 
 
 def written(folder: Path, target: str, load: str = "") -> str:
@@ -142,6 +151,7 @@ def test_words_of_a_file_do_not_reach_the_terminal_raw(
         ('paths_file = "."', "paths_file"),
     ],
 )
+@pytest.mark.usefixtures("alone")
 def test_a_file_that_is_not_there_is_told_before_a_record_is_begun(
     heard: tuple[str, list[str]], tmp_path: Path, load: str, key: str,
     capsys: pytest.CaptureFixture[str],

@@ -26,6 +26,20 @@ CaFile = Annotated[
         show_default="those that this machine trusts, or SSL_CERT_FILE",
     ),
 ]  # fmt: skip
+Cert = Annotated[
+    str,
+    typer.Option(
+        "--cert", metavar="FILE", rich_help_panel=PANEL, show_default=False,
+        help="TLS: the client's own certificate, in PEM, for a server that asks for one.",
+    ),
+]  # fmt: skip
+Key = Annotated[
+    str,
+    typer.Option(
+        "--key", metavar="FILE", rich_help_panel=PANEL, show_default=False,
+        help="TLS: the private key of --cert, in PEM.",
+    ),
+]  # fmt: skip
 Auth = Annotated[
     str,
     typer.Option(
@@ -36,20 +50,27 @@ Auth = Annotated[
 ]  # fmt: skip
 
 
-def given(*, insecure: bool, ca_file: str, auth: str) -> dict[str, str | bool]:
+def given(*, insecure: bool, ca_file: str, cert: str, key: str, auth: str) -> dict[str, str | bool]:
     """Keys of the generator's job for what was given; their files are there, in every folder.
 
     Raises:
-        SpecFault: a file cannot be read.
+        SpecFault: a file cannot be read, or a certificate has no key.
     """
     from sojourn.spec import files
 
-    every: dict[str, str | bool] = {"insecure": insecure, "ca_file": ca_file, "auth": auth}
-    load = files.absolute({key: value for key, value in every.items() if value}, Path.cwd())
-    for key, path in files.named(load):
+    if bool(cert) != bool(key):
+        fix = "give both: --cert FILE --key FILE"
+        raise SpecFault("a certificate is of no use without its key", at="--cert, --key", fix=fix)
+    every: dict[str, str | bool] = {
+        "insecure": insecure, "ca_file": ca_file, "cert": cert, "key": key, "auth": auth,
+    }  # fmt: skip
+    load: dict[str, str | bool] = files.absolute(
+        {name: value for name, value in every.items() if value}, Path.cwd()
+    )
+    for name, path in files.named(load):
         if why := files.unreadable(path):
             fix = "give the name of a file that is there"
-            raise SpecFault(f"{path} cannot be read: {why}", at=option(key), fix=fix)
+            raise SpecFault(f"{path} cannot be read: {why}", at=option(name), fix=fix)
     return load
 
 

@@ -102,6 +102,8 @@ def try_(
     any_length: AnyLength = False,
     insecure: credentials.Insecure = False,
     ca_file: credentials.CaFile = "",
+    cert: credentials.Cert = "",
+    key: credentials.Key = "",
     auth: credentials.Auth = "",
     yes: Yes = False,
     wait: Wait = "0s",
@@ -127,7 +129,7 @@ def try_(
       sojourn try redis://localhost:6379 --preload
       sojourn try localhost:8080 --rates 500,1k,2k
     """
-    given = credentials.given(insecure=insecure, ca_file=ca_file, auth=auth)
+    given = credentials.given(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
     study = _study(
         {"target": target, "preload": preload, **({"expect_bytes": 0} if any_length else {})},
         {"connections": connections, **given}, q=quantile, bound=bound, rates=rates,
@@ -241,6 +243,8 @@ def init(
     command: Command = "",
     insecure: credentials.Insecure = False,
     ca_file: credentials.CaFile = "",
+    cert: credentials.Cert = "",
+    key: credentials.Key = "",
     auth: credentials.Auth = "",
     out: Out = "",
     force: Over = False,
@@ -265,7 +269,7 @@ def init(
         )
     facts: tuple[tuple[str, str], ...] = ()
     has_items, stretch = False, 1.0
-    given = credentials.given(insecure=insecure, ca_file=ca_file, auth=auth)
+    given = credentials.given(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
     name = own.name_of(Path(shlex.split(command)[0]).name if command else target or "")
     if out and out != "-":
         name = own.name_of(Path(out).stem)

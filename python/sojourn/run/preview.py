@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sojourn.actors import clients
@@ -72,7 +73,8 @@ def hold(study: Study, facts: Facts, *, asks_others: bool = True) -> Held:
     faults: dict[str, SpecFault | HostFault] = {}
     skipped: list[LeftOut] = []
     every = design.studies(study)
-    found = _faults(every, facts, study, asks_others=asks_others)
+    look = _check if asks_others else partial(_check, asks_others=False)
+    found = _faults(every, facts, study, look)
     for (label, levels, _), fault in zip(every, found, strict=True):
         if fault is None:
             continue
@@ -103,7 +105,10 @@ def nothing_left(study: Study, skipped: Sequence[LeftOut]) -> SkippedFault:
 
 
 def _faults(
-    every: Sequence[tuple[str, Setting, Study]], facts: Facts, whole: Study, *, asks_others: bool
+    every: Sequence[tuple[str, Setting, Study]],
+    facts: Facts,
+    whole: Study,
+    look: Callable[[Study, Facts, Study], None],
 ) -> Iterator[SpecFault | HostFault | None]:
     """What is wrong with each combination; None if nothing is. Equal ones are looked at once."""
     seen: dict[str, SpecFault | HostFault | None] = {}
@@ -113,13 +118,13 @@ def _faults(
         if text not in seen:
             seen[text] = None
             try:
-                _check(alone, facts, whole, asks_others=asks_others)
+                look(alone, facts, whole)
             except (SpecFault, HostFault) as fault:
                 seen[text] = fault
         yield seen[text]
 
 
-def _check(alone: Study, facts: Facts, whole: Study, *, asks_others: bool) -> None:
+def _check(alone: Study, facts: Facts, whole: Study, *, asks_others: bool = True) -> None:
     """A study of one service, under one combination of the levels of a whole one."""
     spec = alone.services[0]
     _check_files(spec)

@@ -127,7 +127,7 @@ def settle(
         study: under the levels of the run.
         facts: of this machine.
         whole: the study with all its levels; None: this run stands alone.
-        is_asked: a service that runs already gets three requests; else it is left alone.
+        is_asked: whether one that runs already is asked three times; else it is left alone.
 
     Raises:
         SpecFault, HostFault: it cannot be had here.

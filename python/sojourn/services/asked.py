@@ -110,6 +110,7 @@ class Asked:
         is_preloaded: the items are set first.
         is_plain: HTTP: nothing but GETs of one path, whose replies can be compared.
         bound_s: of the QoS target, s; 0: there is none, or it is measured.
+        identity: files with the client's certificate and its key; (): it has none.
     """
 
     expect_bytes: int = LEARN
@@ -119,6 +120,7 @@ class Asked:
     is_preloaded: bool = False
     is_plain: bool = True
     bound_s: float = 0.0
+    identity: tuple[str, ...] = ()
 
     @property
     def within_s(self) -> float:
@@ -127,7 +129,8 @@ class Asked:
 
     def met(self, load: Mapping[str, Any], bound_s: float) -> Self:
         """The same, knowing what the study asks for otherwise, and its bound."""
-        return replace(self, is_plain=is_plain(load), bound_s=bound_s)
+        identity = tuple(str(load[name]) for name in ("cert", "key") if load.get(name))
+        return replace(self, is_plain=is_plain(load), bound_s=bound_s, identity=identity)
 
     def job(self, scheme: str, proof: Proof) -> Mapping[str, Json]:
         """Keys of the generator's job."""
@@ -141,6 +144,7 @@ class Asked:
 
     def answers(self, where: Where, within_s: float) -> bool:
         """Whether it answers a request now."""
+        where = replace(where, identity=self.identity)
         try:
             if where.scheme in HTTP:
                 got = talk.get(where, where.path, within_s)
@@ -165,6 +169,7 @@ class Asked:
             RefusedError: it is not there, speaks something else, wants a password, or answers with
                 an error or with nothing.
         """
+        where = replace(where, identity=self.identity)
         if where.scheme == "memcache+udp":
             return Proof()
         reach(where)
@@ -236,6 +241,12 @@ class Asked:
         """It took a connection, and no reply came."""
         if isinstance(error, OSError) and error.errno in UNREACHED:
             return unreached(where, error)
+        is_cut = where.scheme in SECURED and not isinstance(error, TimeoutError)
+        if is_cut and "certificate required" in f"{error} {talk.refusal(where)}":
+            return RefusedError(
+                f"{where.url} asks for the client's certificate",
+                "give one: --cert FILE --key FILE, in a study's [services.load] cert and key",
+            )
         if not isinstance(error, TimeoutError):
             return _other(where, str(error) or type(error).__name__)
         name, heard = talk.recognise(where)

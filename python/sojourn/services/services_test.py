@@ -42,6 +42,7 @@ NO_KIND = {
         "scaling",
         "asked",
         "talk",
+        "reach",
         "typed",
         "where",
         "words",

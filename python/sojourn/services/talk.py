@@ -14,7 +14,7 @@ import io
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -129,6 +129,25 @@ def recognise(where: Where) -> tuple[str, bytes]:
     return "", first
 
 
+def refusal(where: Where) -> str:
+    """How a server ends a TLS connection on which nothing was asked; "" if it leaves it open.
+
+    A client that it does not know has made its handshake by then, and may have written a request,
+    whose loss hides what the server said.
+    """
+    context = _context(http2.ALPN, "http/1.1", identity=where.identity)
+    try:
+        with (
+            connected(where) as made,
+            context.wrap_socket(made, server_hostname=where.host) as secured,
+        ):
+            secured.settimeout(ANSWERS_S)
+            secured.recv(1)
+    except OSError as error:
+        return str(error)
+    return ""
+
+
 def _client_hello() -> bytes:
     """The first bytes of a TLS connection."""
     into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -137,9 +156,11 @@ def _client_hello() -> bytes:
     return out.read()
 
 
-def _context(*protocols: str) -> ssl.SSLContext:
+def _context(*protocols: str, identity: Sequence[str] = ()) -> ssl.SSLContext:
     """One that trusts everybody: what is asked is whether it answers; the generator is strict."""
     context = ssl.create_default_context()
+    if identity:
+        context.load_cert_chain(*identity)
     if protocols:
         context.set_alpn_protocols(list(protocols))
     context.check_hostname = False
@@ -291,7 +312,9 @@ def _in_http2(where: Where, within_s: float) -> Iterator[socket.socket]:
     with contextlib.ExitStack() as stack:
         made = stack.enter_context(connected(where, within_s))
         if where.scheme in SECURED:
-            secured = _context(http2.ALPN).wrap_socket(made, server_hostname=where.host)
+            secured = _context(http2.ALPN, identity=where.identity).wrap_socket(
+                made, server_hostname=where.host
+            )
             made = stack.enter_context(secured)
             if secured.selected_alpn_protocol() != http2.ALPN:
                 why = "it does not agree on HTTP/2 over TLS (ALPN)"
@@ -308,7 +331,9 @@ def _asking(where: Where, within_s: float) -> Iterator[http.client.HTTPConnectio
     made.sock = connected(where, within_s)
     if where.scheme == "https":
         try:
-            made.sock = _context().wrap_socket(made.sock, server_hostname=where.host)
+            made.sock = _context(identity=where.identity).wrap_socket(
+                made.sock, server_hostname=where.host
+            )
         except OSError:
             made.sock.close()
             raise

@@ -49,6 +49,7 @@ class Where:
         socket: the unix socket; None: it listens on a port.
         others: further servers that share the keys, as they were typed: `,host:port`.
         user: who asks a database; "": the generator's own choice.
+        identity: files with the client's certificate and its key, for TLS; (): it has none.
     """
 
     scheme: str
@@ -58,6 +59,7 @@ class Where:
     socket: Path | None = None
     others: str = ""
     user: str = ""
+    identity: tuple[str, ...] = ()
 
     @property
     def authority(self) -> str:
