@@ -126,3 +126,22 @@ pub fn list(key: &str, text: &str) -> Result<Vec<usize>, Fault> {
     }
     Ok(cpus)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_that_taskset_keeps_from_a_thread_is_given_when_it_asks() {
+        let cpus: Vec<usize> = (0..1024).filter(|&cpu| may_be_had(cpu)).collect();
+        let &[first, second, ..] = &cpus[..] else { return println!("skipped: there is one CPU") };
+        let limited = std::thread::spawn(move || {
+            pin(first).unwrap();
+            assert!(may_be_had(second) && !may_run_on(second));
+            assert_eq!(usable("cpus", &second.to_string()).unwrap(), [second]);
+            assert!(may_run_on(first) && !may_run_on(second), "it stays where it was");
+            assert!(usable("cpus", "1000").is_err());
+        });
+        limited.join().unwrap();
+    }
+}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import programs
+from sojourn.host import writable
 from sojourn.host.facts import Facts
 from sojourn.host.writable import AS_ROOT, ON_HOST
 from sojourn.install import vm
@@ -54,7 +55,7 @@ def _open(facts: Facts, folder: str) -> tuple[bool, str, str]:
 
 
 GROUPS = "CPU and memory shares (cgroup)"
-CGROUP, CPUS = "/sys/fs/cgroup", "/sys"
+CGROUP, CPUS = writable.GROUPS, "/sys"
 NEEDS: tuple[_Need, ...] = (
     _Need(
         name="latency against load",

@@ -14,6 +14,7 @@ from sojourn.host.tree import Tree
 AS_ROOT = "run as root (sudo)"
 ON_HOST = "run on the host itself, or in a container that is started with --privileged"
 #: Where the knobs write.
+GROUPS = "/sys/fs/cgroup"
 PATHS = ("/proc/irq", "/proc/sys", "/sys", "/sys/fs/cgroup", "/sys/fs/resctrl")
 
 
@@ -62,8 +63,21 @@ def read_only(tree: Tree, path: str) -> str:
 
 
 def closed(tree: Tree) -> tuple[str, ...]:
-    """Which of `PATHS` are there and on a mount that is read-only, ascending."""
-    return tuple(sorted(p for p in PATHS if tree.exists(p) and read_only(tree, p)))
+    """Which of `PATHS` are there and on a mount that is read-only, ascending.
+
+    Control groups of version 1 are mounts of their own below a folder that says nothing of them.
+    """
+    found = {path for path in PATHS if tree.exists(path) and read_only(tree, path)}
+    groups = _mounts_of_groups(tree)
+    if groups and all(read_only(tree, mount) for mount in groups):
+        found.add(GROUPS)
+    return tuple(sorted(found))
+
+
+def _mounts_of_groups(tree: Tree) -> list[str]:
+    lines = (line.split() for line in (tree.text("/proc/self/mountinfo") or "").splitlines())
+    whole = (words for words in lines if len(words) > 5 and "-" in words[:-1])
+    return [_plain(w[4]) for w in whole if w[w.index("-") + 1] in {"cgroup", "cgroup2"}]
 
 
 def _asked(tree: Tree, path: str, mount: str) -> str:

@@ -14,6 +14,7 @@ from sojourn.host import testing, writable
 from sojourn.host.testing_hosts import MACHINES
 from sojourn.host.tree import Tree
 from sojourn.knobs import KINDS, Asked, busy_poll, thp
+from sojourn.knobs.testing import put
 
 CPU = "/sys/devices/system/cpu"
 #: Each knob that writes the kernel's files: level, and files that it needs, as they are now.
@@ -101,6 +102,17 @@ def test_the_innermost_and_latest_mount_decides(tmp_path: Path) -> None:
     assert writable.read_only(seen, "/with space/x") == "/with space"
     assert writable.read_only(seen, "/twice/x") == ""
     assert writable.read_only(seen, "/super") == "/super"
+
+
+def test_groups_of_version_1_are_closed_where_each_of_their_mounts_is(tmp_path: Path) -> None:
+    put(tmp_path, "/sys/fs/cgroup/cpu/cpu.shares", "1024")
+    lines = ["1 0 0:1 / /sys/fs/cgroup rw - tmpfs tmpfs rw",
+             "2 1 0:2 / /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu",
+             "3 1 0:3 / /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory"]  # fmt: skip
+    put(tmp_path, "/proc/self/mountinfo", "\n".join(lines))
+    assert writable.closed(Tree(tmp_path)) == ("/sys/fs/cgroup",)
+    put(tmp_path, "/proc/self/mountinfo", "\n".join(lines).replace("cpu ro", "cpu rw"))
+    assert writable.closed(Tree(tmp_path)) == ()
 
 
 @pytest.mark.parametrize("ability", ["CPU and memory shares (cgroup)", "containers"])
