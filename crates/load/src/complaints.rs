@@ -23,6 +23,9 @@ const CLUSTER: &str = "this is a node of a cluster, whose keys lie on other node
      measure a server that holds all keys";
 const CLIENTS: &str = "raise the server's maxclients, or use fewer --connections";
 
+const USERS: &str =
+    "this memcached wants a user (-Y or -S), and none can be given: start it without";
+
 /// What is known, the particular before the general.
 const KNOWN: &[(Known, &str)] = &[
     (First("NOAUTH"), PASSWORD),
@@ -68,15 +71,9 @@ const KNOWN: &[(Known, &str)] = &[
         "use a server that has the command, or ask for operations that it has",
     ),
     (Part("Too many open connections"), "raise memcached's -c, or use fewer --connections"),
-    (
-        Part("unauthenticated"),
-        "this memcached wants a user (-Y or -S), and none can be given: start it without",
-    ),
-    (
-        Part("authentication failure"),
-        "this memcached wants a user (-Y or -S), and none can be given: start it \
-      without",
-    ),
+    (Part("unauthenticated"), USERS),
+    (Part("authentication token"), USERS),
+    (Part("authentication failure"), USERS),
     (
         Part("object too large"),
         "raise the server's limit for one item (memcached -I), or ask for a smaller \

@@ -30,7 +30,7 @@ pub struct Entry<'a> {
     pub path: &'a str,
 }
 
-/// An access log.
+/// An access log: what was asked for, and how much of it could not be read.
 #[derive(Debug, Default)]
 pub struct Access<'a> {
     /// Its requests in the order of time.

@@ -48,9 +48,11 @@ fn words(evidence: &Evidence) -> Option<String> {
     own.or_else(told)
 }
 
-/// Whether the server took none at all: then nothing else about its replies is worth a word.
+/// Whether the server took none at all and says so: then nothing else about its replies is worth a word.
+/// One that closes without a word may speak another protocol.
 pub(super) fn are_all_refused(evidence: &Evidence) -> bool {
-    evidence.refused > 0 && evidence.refused >= u64::from(evidence.job.connections)
+    let is_all = evidence.refused > 0 && evidence.refused >= u64::from(evidence.job.connections);
+    is_all && words(evidence).is_some_and(|words| complaints::refuses_connections(&words))
 }
 
 #[cfg(test)]

@@ -65,6 +65,8 @@ def merged(results: Sequence[Result], job: Job) -> dict[str, Any]:
         "lateness_ns": _largest([result.get("lateness_ns") for result in results]),
         "upper_bounds": any(result.get("upper_bounds", False) for result in results),
         "notes": _told(results, "notes"),
+        "qos": None,  # of one process's sample; the lab judges all together
+        "refused": {},  # a run that is one of several gives every quantile
         **spans,
         "probe_sojourn_ns": _probe(results),
         "windows": _windows([result.get("windows") for result in results]),
