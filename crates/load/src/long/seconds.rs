@@ -10,9 +10,9 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use sojourn_base::{Fault, files};
 use sojourn_base::span::{Span, Times};
 use sojourn_base::units::NS_PER_S;
+use sojourn_base::{Fault, files};
 
 use crate::marks::Outcome;
 use crate::request::Request;
