@@ -253,3 +253,8 @@ def test_the_deadline_grows_with_what_is_asked() -> None:
     assert length_s_max({**JOB, "duration": "120s"}) >= short + 119
     assert length_s_max({**JOB, "preload": True, "items": 2_000_000}) >= short + 100
     assert length_s_max({**JOB, "rate": "ramp:1k..50k"}) > 1
+    usual = {key: value for key, value in JOB.items() if key != "drain"}
+    for job in (usual, {**usual, "drain": "auto"}, {**usual, "timeout": "1s"}):
+        assert length_s_max(job) == pytest.approx(short + 2)
+    assert length_s_max({**usual, "timeout": "10s"}) == pytest.approx(short + 10)
+    assert length_s_max({**usual, "timeout": "10s", "drain": "3s"}) == pytest.approx(short + 3)

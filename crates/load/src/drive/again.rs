@@ -2,7 +2,9 @@
 //!
 //! A server that goes away says which requests it leaves alone, and a client may send these again: over HTTP/2
 //! those above the last stream of GOAWAY (RFC 9113, 6.8), over HTTP/1.1 those behind a reply with
-//! `Connection: close` (RFC 9112, 9.6). Stopwatch and time-out of each run on from the first time.
+//! `Connection: close` (RFC 9112, 9.6), and of idempotent methods those on their way to a connection that
+//! the server ended while it idled (RFC 9112, 9.3.1), as browsers and Go's client do. Stopwatch and time-out of
+//! each run on from the first time.
 
 use std::collections::VecDeque;
 
@@ -51,6 +53,20 @@ impl Again {
         connections.closed(connection); // it has no room for others
         while let Some(newest) = connections.newest(connection) {
             self.give_back(connections, (connection, newest), now_ns, marks);
+        }
+    }
+
+    /// All that is in flight on `connection` comes back, unless a reply on it has begun.
+    #[cold]
+    pub(super) fn give_back_unbegun(
+        &mut self,
+        connections: &mut Connections,
+        connection: u32,
+        now_ns: u64,
+        marks: &mut MarksLanes,
+    ) {
+        if *connections.reading(connection).1 == 0 {
+            self.give_back_all(connections, connection, now_ns, marks);
         }
     }
 

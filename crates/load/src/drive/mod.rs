@@ -134,6 +134,8 @@ pub struct Drive {
     /// Requests that a server has not looked at, and whether those behind a reply that closes are some.
     again: Again,
     returns_rest: bool,
+    /// Whether those that a server's end of an idle connection has met may be sent again.
+    repeats: bool,
     reopener: Reopener,
     watch: Watch,
     clock: Monotonic,
@@ -219,6 +221,7 @@ impl Drive {
             free_ns: 0,
             again: Again::default(),
             returns_rest: protocol.leaves_alone_what_follows_the_last(),
+            repeats: protocol.may_repeat(),
             reopener: Reopener::new(sockets),
             watch,
             clock: Monotonic,
@@ -332,7 +335,7 @@ impl Drive {
         let mut found = 0;
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
         let (interleaves, owing, again) = (self.interleaves, &mut self.owing, &mut self.again);
-        let returns_rest = self.returns_rest;
+        let (returns_rest, repeats) = (self.returns_rest, self.repeats);
         transport.poll(patience, &mut |event| {
             found += 1;
             let now_ns = clock.now_ns().saturating_sub(times.start_ns);
@@ -369,6 +372,9 @@ impl Drive {
                 }
                 Event::Closed(connection) => {
                     reopener.judge(connections, connection, &[], now_ns);
+                    if repeats && reopener.has_served(connection) {
+                        again.give_back_unbegun(connections, connection, now_ns, marks);
+                    }
                     lose(connections, connection, now_ns, marks, live);
                     reopener.closed(connection, now_ns, false);
                 }

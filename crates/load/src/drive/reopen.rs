@@ -114,6 +114,12 @@ impl Reopener {
         self.heard
     }
 
+    /// Whether something that was asked for came on `connection` since it was opened.
+    #[cold]
+    pub(super) fn has_served(&self, connection: u32) -> bool {
+        self.each[connection as usize].has_served
+    }
+
     /// `bytes` were read on `connection`, and they were asked for.
     #[inline]
     pub(super) fn served(&mut self, connection: u32, bytes: &[u8]) {

@@ -34,12 +34,15 @@ pub(super) use reader::Wish;
 use requests::Form;
 use statuses::Statuses;
 
+/// Methods that do the same once and twice. Source: RFC 9110, 9.2.2.
+const IDEMPOTENT: [&str; 5] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"];
 pub(super) const ENCODING: &str = "accept_encoding";
 
 struct Http {
     paths: Paths<Form>,
     wish: Wish,
     said: Arc<Said>,
+    is_idempotent: bool,
 }
 
 impl Protocol for Http {
@@ -62,6 +65,10 @@ impl Protocol for Http {
 
     fn leaves_alone_what_follows_the_last(&self) -> bool {
         true // RFC 9112, 9.6
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.is_idempotent // RFC 9112, 9.3.1
     }
 
     fn said(&self) -> Option<&Said> {
@@ -233,5 +240,6 @@ fn encoding(job: &Job) -> Result<String, Fault> {
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let paths = Paths::of(job, |paths| requests::forms(job, target, paths))?;
     let wish = Wish::of(job, paths.bodies())?;
-    Ok(Arc::new(Http { paths, wish, said: Arc::new(Said::of(reader::words())) }))
+    let (said, method) = (Arc::new(Said::of(reader::words())), job.method.as_str());
+    Ok(Arc::new(Http { paths, wish, said, is_idempotent: IDEMPOTENT.contains(&method) }))
 }

@@ -100,6 +100,11 @@ pub trait Protocol: Send + Sync {
     fn leaves_alone_what_follows_the_last(&self) -> bool {
         false
     }
+    /// Whether all requests may be sent again if their connection ends before a reply begins: they do the
+    /// same once and twice, and a server may end a connection that idles while one is on its way.
+    fn may_repeat(&self) -> bool {
+        false
+    }
     /// What replies said that were no success, by name; `None`: that is not counted.
     fn said(&self) -> Option<&Said> {
         None

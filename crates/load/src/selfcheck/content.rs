@@ -108,8 +108,8 @@ fn sent_again(evidence: &Evidence) -> Option<String> {
     (times > 0).then(|| {
         format!(
             "{times} requests (warm-up included) were sent again on another connection, because the \
-             server went away before it had looked at them (GOAWAY or Connection: close; NGINX does so \
-             after keepalive_requests): their times count from when they were due"
+             server had ended theirs before it looked at them (GOAWAY, Connection: close, or one that idled; \
+             NGINX: keepalive_requests, keepalive_timeout): their times count from when they were due"
         )
     })
 }

@@ -130,6 +130,33 @@ fn requests_behind_a_reply_that_closes_are_sent_again() {
     }
 }
 
+/// A server that ends a connection as soon as it has answered twice: the next request on it is on its way.
+#[test]
+fn a_request_that_meets_the_end_of_a_connection_is_sent_again_if_that_does_no_harm() {
+    let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let port = mirror::listen(move |mut stream| {
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        for nth in 0..3 {
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            if nth < 2 && stream.write_all(whole.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    for transport in usable() {
+        let of = |method: &str| {
+            let method = method.into();
+            run(Job { method, ..mirror::job(format!("http://127.0.0.1:{port}/"), transport) })
+                .result
+        };
+        let (get, post) = (of("GET"), of("POST"));
+        assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
+        assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
+        assert!(post.errors["closed"] > post.requests / 4, "{transport}: {:?}", post.errors);
+        assert_eq!(post.checks.sent_again, 0, "{transport}: a POST may do harm twice");
+    }
+}
+
 /// What is said where no reply is complete: why, and not that another protocol is spoken.
 #[test]
 fn a_web_server_that_is_slow_or_breaks_off_is_named_as_that() {

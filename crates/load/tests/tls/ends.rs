@@ -119,10 +119,11 @@ fn a_connection_that_idles_until_the_server_ends_it_costs_no_request() {
         let (port, seen) = server(Some(Duration::from_millis(40)), answer_while_asked);
         let got = ask(port, transport);
         let (result, checks) = (&got.result, &got.result.checks);
-        let failed: u64 = result.errors.values().sum();
         assert!(checks.reconnects > 10, "{transport}: {checks:?}");
         assert!(seen.goodbyes.load(SeqCst) > 10, "{transport}: it waits for ours");
-        // One that is sent while the server ends its connection is lost, as it is without TLS.
+        // One that meets the end of a connection is sent again (RFC 9112, 9.3.1), unless that has never
+        // answered: it may be a server that answers nobody.
+        let failed: u64 = result.errors.values().sum();
         assert!(failed * 5 < result.requests, "{transport}: {:?}", result.errors);
         assert_eq!(checks.timed_out, 0, "{transport}: {checks:?}");
     }
