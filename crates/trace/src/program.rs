@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use sojourn_base::visible::in_line;
 use sojourn_base::{Exit, Fault, files};
-use sojourn_base::visible::in_line;
 
 use crate::cli::Args;
 use crate::culprit::result::Blamed;
