@@ -48,7 +48,8 @@ def run(args: argparse.Namespace, words: list[str] | None) -> dict[str, float]:
     ):
         kept = Path(name) / "load"
         load = f"memcache://127.0.0.1:{port} --preload --items 1000 --rate {args.rate}"
-        load += f" --connections 64 --wait sleep --warmup {BEFORE_S + 1}s --duration {args.seconds}s --json {kept}"
+        load += f" --connections 64 --wait sleep --warmup {BEFORE_S + 1}s"
+        load += f" --duration {args.seconds}s --json {kept}"
         client = subprocess.Popen([str(args.bin / "sojourn-load"), *load.split()], **QUIET)
         time.sleep(BEFORE_S)
         tracer = None

@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_number_of_a_task_outside_is_marked() {
-        assert!(!is_outside(77) && is_outside(77 | OUTSIDE));
+        assert!(!is_outside(77) && is_outside(OUTSIDE + 77));
         assert!(include_str!("bpf/pids.h").contains("#define OUTSIDE 0x80000000"));
     }
 }

@@ -65,8 +65,12 @@ const ASK: Ask = Ask { app_us: PAUSE_US, next_us: 0, reply_bytes: 1, writes: 0, 
 fn calls(server: &Server, at_once: usize) {
     let mut streams: Vec<TcpStream> = (0..at_once).map(|_| server.connect()).collect();
     for _ in 0..REQUESTS {
-        streams.iter_mut().for_each(|stream| ASK.send(stream));
-        streams.iter_mut().for_each(|stream| ASK.receive(stream));
+        for stream in &mut streams {
+            ASK.send(stream);
+        }
+        for stream in &mut streams {
+            ASK.receive(stream);
+        }
     }
 }
 
