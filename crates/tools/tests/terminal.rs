@@ -16,8 +16,10 @@ fn each_program_spells_out_what_would_control_a_terminal() {
         env!("CARGO_BIN_EXE_sojourn-serve"),
         env!("CARGO_BIN_EXE_sojourn-sim"),
     ];
-    programs.extend(option_env!("CARGO_BIN_EXE_sojourn-trace"));
-    programs.extend(option_env!("CARGO_BIN_EXE_sojourn-sched"));
+    let with_bpf =
+        [option_env!("CARGO_BIN_EXE_sojourn-trace"), option_env!("CARGO_BIN_EXE_sojourn-sched")];
+    // They have names here also where they are not built.
+    programs.extend(with_bpf.into_iter().flatten().filter(|_| cfg!(feature = "bpf")));
     for program in programs {
         for words in [&[EVIL][..], &["--job", EVIL], &["--check", EVIL]] {
             let done = Command::new(program).args(words).output().unwrap();
