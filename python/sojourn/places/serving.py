@@ -92,7 +92,8 @@ def _takers(
             if len(ends) >= PROBES or time.monotonic() > until or (found and not ends):
                 break
             time.sleep(0.01)
-    twins = {pid for pid in holders for taker in found if _is_twin(pid, taker)}
+    above = {one for taker in found for one in _ancestors(taker)}  # forks have their words as well
+    twins = {pid for pid in holders - above for taker in found if _is_twin(pid, taker)}
     return frozenset(found | twins)
 
 

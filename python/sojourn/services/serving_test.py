@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -70,8 +71,9 @@ elif how == "two":  # two programs take turns
     told["server"] = [start(TAKE, fd, "2"), start("# another\n" + TAKE, fd, "2")]
 elif how == "asleep":
     told["server"] = [start(LOOK), start("# another\n" + LOOK)]
-elif how == "ancestor":  # the lab is a job of the supervisor
-    told["server"] = start(TAKE, fd, "99")
+elif how in ("ancestor", "forked_ancestor"):  # the lab is a job of the supervisor
+    is_fork = how != "ancestor"
+    told["server"] = fork(lambda: take(99)) if is_fork else start(TAKE, fd, "99")
     lab = [sys.executable, "-c", sys.argv[3], str(told["port"])]
     told["seen"] = json.loads(subprocess.run(lab, stdout=subprocess.PIPE, check=True).stdout)
 print(json.dumps(told), flush=True)
@@ -102,6 +104,7 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Told]]:
             ))  # fmt: skip
             stack.callback(_end, one.pid)
             assert one.stdout is not None
+            assert select.select([one.stdout], [], [], 60.0)[0], "it said nothing"
             told: Told = json.loads(one.stdout.readline())
             return told
 
@@ -177,8 +180,9 @@ def test_where_it_cannot_be_seen_who_serves_it_is_said(run: Callable[..., Told],
     assert external.KIND.cpus({"target": at.authority}) == ()
 
 
-def test_who_started_the_lab_is_not_the_server(run: Callable[..., Told]) -> None:
-    told = run("ancestor", LAB)
+@pytest.mark.parametrize("how", ["ancestor", "forked_ancestor"])
+def test_who_started_the_lab_is_not_the_server(run: Callable[..., Told], how: str) -> None:
+    told = run(how, LAB)
     assert told["seen"] == [told["server"], [told["server"]], [told["self"]]]
 
 
