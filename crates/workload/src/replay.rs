@@ -133,7 +133,9 @@ pub fn spread(stamps_ns: &mut [i64]) -> Option<i64> {
         let count = stamps_ns[from..].iter().take_while(|&&ns| ns == at_ns).count();
         let mut rng = stream(at_ns as u64, "replay", count as u64);
         let group = &mut stamps_ns[from..from + count];
-        group.iter_mut().for_each(|ns| *ns = at_ns + rng.random_range(0..unit_ns));
+        for ns in group.iter_mut() {
+            *ns = at_ns + rng.random_range(0..unit_ns);
+        }
         group.sort_unstable();
         from += count;
     }

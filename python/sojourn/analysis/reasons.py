@@ -51,6 +51,7 @@ KINDS: Mapping[str, About] = {
     "overrun": About("run ended early", _SLOWER),
     "plan": About("plan used up", "raise requests_max"),
     "server lost": About("server was lost", "see service.log in the point's folder"),
+    "connections": About("connections refused", "ask for fewer, or raise the server's limit"),
     "protocol": About("no valid reply", _TARGET),
     "replies": About("wrong replies", _TARGET, has_share=True),
     "content": About("wrong reply bodies", _TARGET),

@@ -20,7 +20,7 @@ from sojourn.places import proc
 
 #: Files of the folder that are no kind: what kinds are made of, and helpers.
 NO_KIND = {
-    "__init__", "attr", "grouped", "groups", "htb", "knob", "limit", "machine", "ordered",
+    "__init__", "attr", "grouped", "groups", "htb", "knob", "known", "limit", "machine", "ordered",
     "priority", "probe", "resctrl", "scheduler", "settings", "testing",
 }  # fmt: skip
 SERVER = """

@@ -42,7 +42,7 @@ class Target:
 
     @property
     def text(self) -> str:
-        """Its target, for people."""
+        """The target with its place, as a person reads it."""
         return self.where.url if self.where.scheme else self.where.authority
 
 

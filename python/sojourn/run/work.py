@@ -10,13 +10,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sojourn.disk import disk_fault
 from sojourn.errors import HostFault
 from sojourn.places import theirs, users
 from sojourn.places.users import User
 from sojourn.run.journal import Journal
-from sojourn.services import Service
+
+if TYPE_CHECKING:
+    from sojourn.services import Service
 
 PREFIX = "sojourn-"
 NAME_BYTES = 8

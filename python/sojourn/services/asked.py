@@ -98,7 +98,7 @@ class Proof:
         >>> [Proof(typical_s=s).stretch for s in (0.01, 3.0, 100.0)]
         [1.0, 10.0, 20.0]
         """
-        return min(STRETCH_MAX, max(1.0, math.ceil(self.typical_s / UNSTRETCHED_S)))
+        return min(STRETCH_MAX, max(1.0, float(math.ceil(self.typical_s / UNSTRETCHED_S))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

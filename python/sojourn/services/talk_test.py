@@ -290,9 +290,9 @@ def test_a_machine_without_a_local_port_says_so(monkeypatch: pytest.MonkeyPatch)
         raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
 
     monkeypatch.setattr(talk, "connected", connected)
-    with pytest.raises(RefusedError, match="no local port left") as caught:
+    with pytest.raises(RefusedError, match="no local port is left") as caught:
         Asked().prove(Where(scheme="http", host=ports.HOST, port=80))
-    assert "TIME_WAIT" in caught.value.fix
+    assert "ip_local_port_range" in caught.value.fix
 
 
 def test_the_length_of_the_first_replies_is_that_of_all(serve: Callable[..., Where]) -> None:

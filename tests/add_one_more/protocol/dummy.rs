@@ -158,7 +158,7 @@ mod tests {
         });
         let job = job(&[("user", "anna")]);
         let protocol = super::super::build(&job, &super::super::target("dummy://h").unwrap());
-        let opened = sockets::connect(&[address.into()], false, &[], 1, &protocol.unwrap().hello());
+        let opened = sockets::connect(&mut [vec![address.into()]], false, &[], 1, &protocol.unwrap().hello());
         assert_eq!(&server.join().unwrap()[..], b"HELLO anna"[..10].as_ref());
         assert_eq!(opened.unwrap().len(), 1);
     }

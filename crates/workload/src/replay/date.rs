@@ -47,7 +47,7 @@ fn ns((year, month, day): (i64, i64, i64), clock: &str, zone: &str) -> Option<i6
     (seconds - offset_s(zone)?).checked_mul(NS_PER_S)?.checked_add(part_ns)
 }
 
-/// Seconds by which a zone is ahead: ``, `Z`, `+02:00`, `-0700`, `+02`.
+/// Seconds by which a zone is ahead: nothing, `Z`, `+02:00`, `-0700`, `+02`.
 fn offset_s(zone: &str) -> Option<i64> {
     let Some(ahead) = zone.strip_prefix('+').or_else(|| zone.strip_prefix('-')) else {
         return (zone.is_empty() || zone == "Z").then_some(0);
