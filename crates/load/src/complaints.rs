@@ -134,9 +134,10 @@ pub fn shown(line: &[u8]) -> String {
 /// `text` without letters that move a terminal's cursor or have no form.
 pub fn escaped(text: &str) -> String {
     text.chars().fold(String::new(), |mut shown, letter| {
-        match letter.is_control() || letter == char::REPLACEMENT_CHARACTER {
-            true => shown.extend(letter.escape_default()),
-            false => shown.push(letter),
+        if letter.is_control() || letter == char::REPLACEMENT_CHARACTER {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
         }
         shown
     })
@@ -155,7 +156,7 @@ pub fn kind(line: &[u8]) -> &[u8] {
 }
 
 fn has_words(line: &[u8], count: usize) -> bool {
-    line.iter().filter(|byte| **byte == b' ').count() >= count
+    line.split(|byte| *byte == b' ').count() > count
 }
 
 #[cfg(test)]

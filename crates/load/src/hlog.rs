@@ -9,7 +9,7 @@
 //! every other: the format knows no infinity.
 //!
 //! The first line names the version of the format and the last of the head its columns: `HdrHistogram_c`
-//! reads no log without them. Source: HdrHistogram, `HistogramLogWriter`.
+//! reads no log without them. Source: `HdrHistogram`, `HistogramLogWriter`.
 
 use std::io::{self, Write};
 use std::iter::Peekable;

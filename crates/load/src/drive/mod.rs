@@ -115,6 +115,7 @@ pub struct Setup {
 }
 
 /// One thread's run: its plan, its connections and what became of each request.
+#[expect(clippy::struct_excessive_bools)] // each is a fact of its own
 pub struct Drive {
     plan: PlanLanes,
     marks: MarksLanes,

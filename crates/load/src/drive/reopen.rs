@@ -22,6 +22,7 @@ const REFUSAL_BYTES: usize = 200;
 const LOOK_NS: u64 = 50_000;
 
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools)] // each is a fact of its own
 struct Broken {
     is_down: bool,
     next_try_ns: u64,

@@ -14,7 +14,7 @@ use super::{Connections, Live};
 use crate::heard;
 use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
 use crate::marks::Outcome;
-use crate::protocols::{Asked, Decoder};
+use crate::protocols::{Asked, Decoder, Interleaved};
 use crate::target::{Carrier, Target};
 use crate::transports::{Event, Patience, Transport};
 
@@ -200,7 +200,7 @@ pub(super) fn read(
             }
         }
     }
-    while let Some(request) = connections.interleaved(connection).and_then(|it| it.returned()) {
+    while let Some(request) = connections.interleaved(connection).and_then(Interleaved::returned) {
         again.give_back(connections, (connection, request), now_ns, marks);
     }
     if connections.heed_room(connection, now_ns) { After::Agreed } else { After::GoOn }

@@ -159,6 +159,7 @@ pub struct Operation {
 
 /// One entry of the table: all that the program knows of a protocol. A new one names what it has and
 /// takes the rest from [`PLAIN`].
+#[expect(clippy::struct_excessive_bools)] // each is a fact of its own
 pub struct ProtocolKind {
     /// Name, parameters, source.
     pub kind: Kind,

@@ -81,17 +81,14 @@ extern "C" fn on_bus(signal: libc::c_int, info: *mut libc::siginfo_t, more: *mut
     let before = BEFORE.get().filter(|it| it.sa_flags & libc::SA_SIGINFO != 0);
     // SAFETY: a handler that was installed with SA_SIGINFO is a function of this form.
     unsafe {
-        match before {
-            Some(it) => {
-                type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
-                let handler: Handler = std::mem::transmute(it.sa_sigaction as *const ());
-                handler(signal, info, more);
-            }
-            None => {
-                let mut usual: libc::sigaction = std::mem::zeroed();
-                usual.sa_sigaction = libc::SIG_DFL;
-                libc::sigaction(libc::SIGBUS, &raw const usual, ptr::null_mut());
-            }
+        if let Some(it) = before {
+            type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+            let handler: Handler = std::mem::transmute(it.sa_sigaction as *const ());
+            handler(signal, info, more);
+        } else {
+            let mut usual: libc::sigaction = std::mem::zeroed();
+            usual.sa_sigaction = libc::SIG_DFL;
+            libc::sigaction(libc::SIGBUS, &raw const usual, ptr::null_mut());
         }
     }
 }

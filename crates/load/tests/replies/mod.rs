@@ -162,7 +162,7 @@ fn a_request_that_meets_the_end_of_a_connection_is_sent_again_if_that_does_no_ha
 fn a_web_server_that_is_slow_or_breaks_off_is_named_as_that() {
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     for (reply, closes, part) in [
-        ("".into(), false, "raise timeout"),
+        (String::new(), false, "raise timeout"),
         (format!("{whole}hell"), false, "were not complete within"),
         (format!("{whole}hell"), true, "were cut off"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello".into(), false, "a Content-Length"),

@@ -141,8 +141,9 @@ fn step(chunk: Chunk, byte: u8) -> Chunk {
         (Chunk::Size(size, true) | Chunk::Extension(size) | Chunk::SizeEnd(size), b'\n') => {
             Chunk::Data(size)
         }
-        (Chunk::Size(size, true), b';' | b' ' | b'\t') => Chunk::Extension(size),
-        (Chunk::Extension(size), _) => Chunk::Extension(size),
+        (Chunk::Size(size, true), b';' | b' ' | b'\t') | (Chunk::Extension(size), _) => {
+            Chunk::Extension(size)
+        }
         (Chunk::DataEnd(false), b'\r') => Chunk::DataEnd(true),
         (Chunk::DataEnd(_), b'\n') => Chunk::Size(0, false),
         (Chunk::Trailer(0), b'\n') => Chunk::Complete,

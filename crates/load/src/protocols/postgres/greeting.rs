@@ -233,7 +233,7 @@ impl Greet {
     fn refused(&self, complaint: &Complaint) -> Refusal {
         let Login { user, database, .. } = &*self.login;
         let fix = match complaint.code.as_str() {
-            "42P05" | "26000" => complaints::fix(&complaint.text).unwrap_or(CHECK).into(),
+            "42P05" | "26000" | "53300" => complaints::fix(&complaint.text).unwrap_or(CHECK).into(),
             "28P01" => format!("check the password of user {user}: {AUTH}"),
             "28000" => format!(
                 "name a user that may come in, as in postgres://USER@HOST/DATABASE (it was {user}), or let \
@@ -242,7 +242,6 @@ impl Greet {
             "3D000" => {
                 format!("make it (createdb {database}), or name another: postgres://HOST/DATABASE")
             }
-            "53300" => complaints::fix(&complaint.text).unwrap_or(CHECK).into(),
             "57P03" => "wait until the server has started".into(),
             _ if self.is_preparing => {
                 "try the query with psql; several commands in one go as text: \

@@ -81,13 +81,10 @@ struct Greet {
 
 impl Hello for Greet {
     fn say(&mut self, mut heard: &[u8], out: &mut Vec<u8>) -> Said {
-        let mut answered = match self.answered {
-            Some(answered) => answered,
-            None => {
-                self.commands.iter().for_each(|command| out.extend_from_slice(command));
-                0
-            }
-        };
+        if self.answered.is_none() {
+            self.commands.iter().for_each(|command| out.extend_from_slice(command));
+        }
+        let mut answered = self.answered.unwrap_or(0);
         while answered < self.commands.len() && !heard.is_empty() {
             let (line, used) = match self.lines.find(heard) {
                 Found::Line(line, used) => (line.to_vec(), used),
