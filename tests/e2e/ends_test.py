@@ -80,9 +80,11 @@ def test_kill_9_of_the_lab_leaves_no_process(
         made.kill()
         made.wait(END_S_MAX)
         eventually(lambda: not any(map(is_alive, pids)), "a process outlived the lab")
-    (undone,) = run.restore(state)  # the working files: nobody was left to remove them
-    assert undone.is_done
-    assert "working files" in undone.what
+    undone = run.restore(state)  # nobody was left to remove the working files and the groups
+    assert all(one.is_done for one in undone), undone
+    files = [one for one in undone if "working files" in one.what]
+    assert len(files) == 1, undone
+    assert all("control group" in one.what for one in undone if one not in files), undone
     assert run.restore(state) == ()
 
 
@@ -153,4 +155,5 @@ def test_the_next_lab_clears_up_after_a_killed_one(
         made.wait(END_S_MAX)
     seen: list[str] = []
     with run.Session(host.read(sample_s=0), show=lambda e: seen.append(e.step), state=state):
-        assert seen == ["restore"]
+        assert seen  # the working files, and a group for each that was in one
+        assert set(seen) == {"restore"}
