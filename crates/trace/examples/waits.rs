@@ -15,7 +15,6 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -59,13 +58,13 @@ fn ask(port: &str, polls: bool) -> Wait {
 /// The other thread has the lock before this one asks for it.
 fn lock() -> Wait {
     let lock = Arc::new(Mutex::new(0_u64));
-    let is_held = Arc::new(AtomicBool::new(false));
     let (hold, held) = channel::<Duration>();
-    let (its_lock, its_flag) = (Arc::clone(&lock), Arc::clone(&is_held));
+    let (tell, told) = channel::<()>();
+    let its_lock = Arc::clone(&lock);
     let holder = move || {
         for length in held {
             let mut count = its_lock.lock().expect("nobody panics");
-            its_flag.store(true, Ordering::Release);
+            tell.send(()).expect("it lives");
             thread::sleep(length);
             *count += 1;
         }
@@ -73,9 +72,7 @@ fn lock() -> Wait {
     thread::Builder::new().name("holder".into()).spawn(holder).expect("a thread");
     Box::new(move |request| {
         hold.send(length(request)).expect("it lives");
-        while !is_held.swap(false, Ordering::Acquire) {
-            std::hint::spin_loop();
-        }
+        told.recv().expect("it lives"); // asleep on a futex, as in the lock
         *lock.lock().expect("nobody panics") += 1;
     })
 }
