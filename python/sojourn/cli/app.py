@@ -94,5 +94,10 @@ def _speak_any_text() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    _speak_any_text()
-    return guarded(lambda: app(args=given, prog_name="sojourn", standalone_mode=False))
+
+    def run() -> int | None:
+        _speak_any_text()  # writes what waits to be written, which may fail
+        code: int | None = app(args=given, prog_name="sojourn", standalone_mode=False)
+        return code
+
+    return guarded(run)
