@@ -10,7 +10,7 @@ offered under each grouping, in random order within a round:
 - by weight: the service's group has 1/16 to 16 times the neighbour's; the neighbour's is idle, or
   has a quota of half a CPU.
 
-It prints the median p99 of each, the share of its CPU that the neighbour kept, and keeps the rows.
+It prints the median p99 of each and the CPU that the neighbour had, and writes the rows.
 Groups are made below the mount of the cpu controller and removed at the end.
 """
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import random
 import statistics
@@ -87,7 +88,7 @@ ARMS = (
 
 def main() -> int:
     asked = arguments()
-    if not (MOUNT / "cpu.shares").parent.is_dir():
+    if not (MOUNT / "cpu.shares").exists():
         print(f"needs the cpu controller of control groups, version 1, at {MOUNT}", file=sys.stderr)
         return 2
     arms = [arm for arm in ARMS if asked.only in arm.name]
@@ -116,7 +117,10 @@ def arguments() -> argparse.Namespace:
 
 
 def measured(arm: Arm, asked: argparse.Namespace, seed: int) -> dict[str, Any]:
-    """One run under a grouping: p50, p99, what the neighbour kept, and the generator's verdict."""
+    """One run under a grouping: p50, p99, what the neighbour had, and the generator's verdict.
+
+    A quantile is None where so many requests were never answered.
+    """
     with contextlib.ExitStack() as stack:
         root = stack.enter_context(groups(arm))
         port, beside = free_port(), None
@@ -135,8 +139,7 @@ def measured(arm: Arm, asked: argparse.Namespace, seed: int) -> dict[str, Any]:
         result = json.loads(out.read_text())
     times = result["sojourn_ns"]
     return {
-        "p50_us": (times["p50"] or 0) / 1e3,
-        "p99_us": (times["p99"] or 0) / 1e3,
+        **{f"{q}_us": None if times[q] is None else times[q] / 1e3 for q in ("p50", "p99")},
         "neighbour": share,
         "verdict": result["verdict"],
         "reasons": result["reasons"],
@@ -215,14 +218,19 @@ def cpu_s(process: subprocess.Popen[bytes] | None) -> float:
     return int(spent_ns) / 1e9
 
 
+def as_number(value: float | None) -> float:
+    """A number for people: a time that never ended is infinite."""
+    return math.inf if value is None else value
+
+
 def line(row: dict[str, Any]) -> str:
-    times = f"p50 {row['p50_us']:7.0f} µs  p99 {row['p99_us']:7.0f} µs"
+    times = f"p50 {as_number(row['p50_us']):7.0f} µs  p99 {as_number(row['p99_us']):7.0f} µs"
     return f"{row['round']}  {row['arm']:34} {times}  neighbour {row['neighbour']:.2f} CPU"
 
 
 def table(arms: list[Arm], rows: list[dict[str, Any]]) -> str:
     def of(arm: Arm, key: str, how: Callable[[list[float]], float]) -> float:
-        return how([row[key] for row in rows if row["arm"] == arm.name])
+        return how([as_number(row[key]) for row in rows if row["arm"] == arm.name])
 
     head = "| grouping | p50, µs | p99, µs | min–max | neighbour, CPU |\n|---|---|---|---|---|"
     lines = [

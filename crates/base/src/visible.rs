@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// Whether a letter controls the terminal, or the order of others; tab and line feed are none.
-fn is_control(letter: char) -> bool {
+pub fn is_control(letter: char) -> bool {
     let is_turning = matches!(letter,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     is_turning || (letter.is_control() && letter != '\t' && letter != '\n')

@@ -2,6 +2,8 @@
 //!
 //! Words that are not known here are passed on all the same, escaped and cut to a length that a line takes.
 
+use sojourn_base::visible;
+
 /// Longest text that is shown, characters.
 const SHOWN_MAX: usize = 200;
 
@@ -22,7 +24,7 @@ const POOLER: &str = "a pooler that shares connections, such as PgBouncer in tra
 const CLUSTER: &str = "this is a node of a cluster, whose keys lie on other nodes too, and redirects are not followed: \
      measure a server that holds all keys";
 const CLIENTS: &str = "raise the server's maxclients, or use fewer --connections";
-
+const MAX_CONNECTIONS: &str = "raise the server's max_connections, or use fewer --connections";
 const USERS: &str =
     "this memcached wants a user (-Y or -S), and none can be given: start it without";
 
@@ -59,8 +61,6 @@ const KNOWN: &[(Known, &str)] = &[
     ),
     (First("BUSY"), "wait until the script that runs there has ended, or end it with SCRIPT KILL"),
     (First("WRONGTYPE"), "use another database: keys of these names hold something else"),
-    (Part("max number of clients"), CLIENTS),
-    (Part("max clients"), CLIENTS),
     (
         Part("DB index"),
         "name a database that the server has, redis://HOST/0 (databases in its configuration)",
@@ -70,7 +70,6 @@ const KNOWN: &[(Known, &str)] = &[
         Part("unknown command"),
         "use a server that has the command, or ask for operations that it has",
     ),
-    (Part("Too many open connections"), "raise memcached's -c, or use fewer --connections"),
     (Part("unauthenticated"), USERS),
     (Part("authentication token"), USERS),
     (Part("authentication failure"), USERS),
@@ -86,10 +85,17 @@ const KNOWN: &[(Known, &str)] = &[
     ),
     (Part("42P05"), POOLER),
     (Part("26000"), POOLER),
-    (Part("53300"), "raise the server's max_connections, or use fewer --connections"),
-    (Part("too many clients"), "raise the server's max_connections, or use fewer --connections"),
+];
+
+/// What servers say that take no more connections, and what helps.
+const FULL: &[(&str, &str)] = &[
+    ("max number of clients", CLIENTS),
+    ("max clients", CLIENTS),
+    ("Too many open connections", "raise memcached's -c, or use fewer --connections"),
+    ("53300", MAX_CONNECTIONS),
+    ("too many clients", MAX_CONNECTIONS),
     (
-        Part("no more connections allowed"),
+        "no more connections allowed",
         "raise the pooler's max_client_conn, or use fewer --connections",
     ),
 ];
@@ -101,7 +107,12 @@ pub fn fix(text: &str) -> Option<&'static str> {
         First(word) => bare.split(' ').next() == Some(word),
         Part(words) => bare.contains(words),
     };
-    KNOWN.iter().find(|(known, _)| is_it(known)).map(|(_, fix)| *fix)
+    KNOWN.iter().find(|(known, _)| is_it(known)).map(|(_, fix)| *fix).or_else(|| of_full(text))
+}
+
+/// What helps where `text` says that the server takes no more connections.
+fn of_full(text: &str) -> Option<&'static str> {
+    FULL.iter().find(|(words, _)| text.contains(words)).map(|(_, fix)| *fix)
 }
 
 /// The text and what would mend it, for a sentence.
@@ -111,14 +122,7 @@ pub fn with_fix(text: &str) -> String {
 
 /// Whether `text` says that the server takes no more connections.
 pub fn refuses_connections(text: &str) -> bool {
-    let parts = [
-        "max number of clients",
-        "max clients",
-        "Too many open connections",
-        "too many clients",
-        "53300",
-    ];
-    parts.iter().any(|part| text.contains(part))
+    of_full(text).is_some()
 }
 
 /// `line` as it is shown: in quotes, what is no plain character escaped.
@@ -131,10 +135,11 @@ pub fn shown(line: &[u8]) -> String {
     format!("\"{shown}\"")
 }
 
-/// `text` without letters that move a terminal's cursor or have no form.
+/// `text` with letters spelled out that control a terminal, turn the order of others, or have no form.
 pub fn escaped(text: &str) -> String {
     text.chars().fold(String::new(), |mut shown, letter| {
-        if letter.is_control() || letter == char::REPLACEMENT_CHARACTER {
+        let is_plain = !letter.is_control() && letter != char::REPLACEMENT_CHARACTER;
+        if !is_plain || visible::is_control(letter) {
             shown.extend(letter.escape_default());
         } else {
             shown.push(letter);
@@ -191,11 +196,14 @@ mod tests {
         assert_eq!(fix("-ERR value is 26 bytes too OOMy"), None);
         assert!(refuses_connections("-ERR max number of clients reached"));
         assert!(!refuses_connections("-OOM command not allowed"));
+        let pooler = "ERROR 08P01: no more connections allowed (max_client_conn)";
+        assert!(refuses_connections(pooler) && of(pooler).contains("max_client_conn"));
     }
 
     #[test]
     fn words_are_shown_as_they_came_and_escaped() {
         assert_eq!(shown(b"-MYERR caf\xc3\xa9 \x1b[31m\x00"), "\"-MYERR café \\u{1b}[31m\\u{0}\"");
+        assert_eq!(shown("a\u{202e}b\u{2066}".as_bytes()), "\"a\\u{202e}b\\u{2066}\"");
         let long = shown(&[b'x'; 1000]);
         assert!(long.chars().count() == SHOWN_MAX + 3 && long.ends_with("…\""), "{long}");
     }

@@ -21,6 +21,8 @@ OVERFLOW_UID = 65_534
 WANTED = 3  # for servers, for what is beside them, for clients
 CAP_SETUID = 7  # include/uapi/linux/capability.h
 CAP_SETGID = 6
+#: What others may do with a file or folder: bits of its mode.
+ENTER, READ = 0o001, 0o004
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,18 @@ def server_user(*, has_account: bool = False) -> User | None:
     # In a user namespace, root may lack the number: setuid would fail.
     is_mapped = found and _is_mapped("uid", found.uid) and _is_mapped("gid", found.gid)
     return found if is_mapped else None
+
+
+def is_open(path: Path, mode: int) -> bool:
+    """Whether others have all rights of `mode` to a path, and may enter all folders above it.
+
+    False where there is no such path.
+    """
+    try:
+        has = path.stat().st_mode & mode == mode
+        return has and all(part.stat().st_mode & ENTER for part in path.resolve().parents)
+    except OSError:
+        return False
 
 
 def beside_user() -> User | None:

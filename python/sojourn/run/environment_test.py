@@ -27,6 +27,16 @@ def test_the_variable_that_a_job_names_is_handed_on_and_no_other(
     assert environment.of({"auth": auth}) == {}, "the generator says that it is not set"
 
 
+def test_variables_that_are_not_set_or_only_look_named_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MINE", "abc")
+    for name in (environment.ISSUERS, environment.FOLDERS):
+        monkeypatch.delenv(name, raising=False)
+    header = ["X-Api-Key: env:MINE", "Cookie: env:SOJOURN_NOT_SET", "env: x"]
+    assert environment.of({"auth": "bearer:env:MINE", "header": header}) == {"MINE": "abc"}
+
+
 def test_issuers_are_those_of_the_folder_in_which_the_lab_was_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

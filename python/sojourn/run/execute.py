@@ -207,11 +207,8 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             asked = job(
                 service.live, scene.spec, scene.point, scene.folder, raw_max=study.run.raw_max
             )
-            if has_neighbour:
-                asked = {
-                    "disturbed_share_max": 1.0,
-                    **asked,
-                }  # what it takes is what is asked about
+            if has_neighbour:  # what it takes from the service is what the study asks about
+                asked = {"disturbed_share_max": 1.0, **asked}
             files = Files.named(scene.folder, "load")
             probe = _probe(study, scene.point, service.live)
             loads.append(Load(asked, scene.spec.clients, files, probe))

@@ -27,7 +27,9 @@ from sojourn.spec import files
 
 CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23  # include/uapi/linux/capability.h
 KEPT = (CAP_IPC_LOCK, CAP_SYS_NICE)
-WRITTEN = ("hlog", "raw", "seconds")  # keys of a job that name what is written beside the result
+TURNS = "turns"  # several clients share this file: whoever takes turns stays the lab's own user
+#: Keys of a job that name what is written beside the result.
+WRITTEN = tuple(key for key in files.WRITTEN if key != TURNS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,20 +97,13 @@ def _names(job: Mapping[str, Any], result: Path) -> list[str]:
 
 def _needs_no_root(job: Mapping[str, Any], home: Path, program: Path) -> bool:
     is_beside = all(Path(job[key]).parent == home for key in WRITTEN if job.get(key))
-    is_apart = "unix:" not in str(job.get("target", "")) and not job.get("turns")
-    return is_beside and is_apart and all(map(_is_open, (program, *_read(job))))
+    is_apart = "unix:" not in str(job.get("target", "")) and not job.get(TURNS)
+    reads = (program, *_read(job))
+    is_reached = all(path.is_absolute() and users.is_open(path, users.READ) for path in reads)
+    return is_beside and is_apart and is_reached
 
 
 def _read(job: Mapping[str, Any]) -> Iterator[Path]:
     """Files that the generator reads for a job."""
     yield from (path for _, path in files.named(job))
     yield from environment.issuers()
-
-
-def _is_open(path: Path) -> bool:
-    """Whether others may read it, by its full path, and enter all that lies above it."""
-    try:
-        may = path.is_absolute() and path.stat().st_mode & 0o004
-        return bool(may) and all(part.stat().st_mode & 0o001 for part in path.resolve().parents)
-    except OSError:
-        return False

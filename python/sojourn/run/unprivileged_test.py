@@ -22,7 +22,7 @@ from sojourn.run.generator_test import JOB, Notes
 
 PYTHON = next(
     (str(path) for path in (Path(sys.executable).resolve(), Path("/usr/bin/python3").resolve())
-     if unprivileged._is_open(path)),
+     if users.is_open(path, users.READ)),
     "",
 )  # fmt: skip
 SCRIPT = f"""#!{PYTHON} -IS

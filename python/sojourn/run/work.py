@@ -42,7 +42,7 @@ def base(user: User | None) -> Path:
     """
     first = Path(tempfile.gettempdir())
     for folder in (first, *map(Path, PLACES)):
-        if folder.is_dir() and os.access(folder, os.W_OK) and (not user or _is_open(folder)):
+        if folder.is_dir() and os.access(folder, os.W_OK) and _may_enter(folder, user):
             return folder
     raise HostFault(
         f"no folder for temporary files that user {user.name if user else ''} can enter",
@@ -77,7 +77,7 @@ def reachable(program: Path, folder: Path, user: User | None) -> Path:
 
     A checkout in root's own home is closed to the user that its servers run as.
     """
-    if user is None or _is_open(program):
+    if _may_enter(program, user):
         return program
     copy = folder / program.name
     with contextlib.suppress(FileExistsError):  # an earlier life of the service made it
@@ -131,6 +131,6 @@ def room(user: User | None) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _is_open(path: Path) -> bool:
-    """Whether others may enter a folder, or start a program, and all that lies above it."""
-    return all(part.stat().st_mode & 0o001 for part in (path, *path.parents))
+def _may_enter(path: Path, user: User | None) -> bool:
+    """Whether a user may enter a folder, or start a program; None: as the lab."""
+    return user is None or users.is_open(path, users.ENTER)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,12 +93,6 @@ def variables(words: Sequence[str], file: str, *, at: str) -> tuple[Variable, ..
 def shown(given: Sequence[Variable]) -> str:
     """Their names, for the record: no value stands there."""
     return " ".join(f"{one.name}={SHOWN}" for one in given)
-
-
-def named_in(texts: Sequence[str]) -> Mapping[str, str]:
-    """The variables of the lab's own environment that texts such as `bearer:env:NAME` name."""
-    names = (found[1] for text in texts for found in re.finditer(r"\benv:(\w+)", text))
-    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _of_study(word: str, at: str) -> Variable:

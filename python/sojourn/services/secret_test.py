@@ -95,9 +95,3 @@ def test_a_file_of_variables_that_cannot_be_read_is_named(tmp_path: Path) -> Non
     with pytest.raises(SpecFault, match="no NAME=VALUE") as caught:
         read(file=tmp_path / "some")
     assert HIDDEN not in caught.value.what
-
-
-def test_the_variables_that_a_job_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINE", HIDDEN)
-    texts = ["bearer:env:MINE", "X-Api-Key: env:MINE", "Cookie: env:SOJOURN_NOT_SET", "env: x"]
-    assert secret.named_in(texts) == {"MINE": HIDDEN}

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sojourn.errors import HostFault, SpecFault
+from sojourn.places import users
 from sojourn.services import asked
 from sojourn.services.params import Param, Value
 
@@ -74,7 +75,7 @@ PARAMS = (
     Param(
         name="user",
         about="who it runs as: self (whoever runs the lab), or nobody where the lab is root: a "
-        "user without rights, who is nobody else",
+        "user without rights, whom no account and no other process has",
         default=SELF,
         type=str,
         choices=(SELF, SERVERS),
@@ -137,7 +138,7 @@ def check_files(words: Sequence[str], folder: Path, *, is_open: bool) -> None:
             fix="give its full path, or install it; words of a shell need one: sh -c '…'",
         )
     named = [folder, Path(program), *(folder / word for word in words[1:] if "{" not in word)]
-    closed = [path for path in named if path.exists() and not _is_open(path)]
+    closed = [path for path in named if path.exists() and not _is_reached(path)]
     if closed and not is_open:
         raise HostFault(
             f"user {SERVERS} cannot reach {closed[0]}",
@@ -146,11 +147,9 @@ def check_files(words: Sequence[str], folder: Path, *, is_open: bool) -> None:
         )
 
 
-def _is_open(path: Path) -> bool:
+def _is_reached(path: Path) -> bool:
     """Whether others may read a file, or enter a folder, and all folders above it."""
-    own = 0o001 if path.is_dir() else 0o004
-    parents = path.resolve().parents
-    return bool(path.stat().st_mode & own) and all(p.stat().st_mode & 0o001 for p in parents)
+    return users.is_open(path, users.ENTER if path.is_dir() else users.READ)
 
 
 def ready(text: str) -> str:

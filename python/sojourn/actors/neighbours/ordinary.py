@@ -31,19 +31,10 @@ def given_up(argv: Sequence[str], needs: Iterable[Path], folder: str = "") -> tu
     user = users.beside_user()
     paths = (Path(sys.prefix), Path(sys.executable).resolve(), *needs)
     writes = (FOLDER, *([Path(folder)] if folder else ()))
-    can_run = all(_is_open(path, ENTERED) for path in paths)
-    if user is None or not can_run or not all(_is_open(path, WRITTEN) for path in writes):
+    can_run = all(users.is_open(path, ENTERED) for path in paths)
+    if user is None or not can_run or not all(users.is_open(path, WRITTEN) for path in writes):
         return tuple(argv)
     env = str(programs.find("env", fix="apt install coreutils"))
     setpriv = str(programs.find(starter.SETPRIV, fix="apt install util-linux"))
     who = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups", *starter.NO_RIGHTS)
     return (env, "-C", str(FOLDER), setpriv, *who, *argv)
-
-
-def _is_open(path: Path, mode: int) -> bool:
-    """Whether others have these rights to it, and may enter all that lies above it."""
-    try:
-        has = path.stat().st_mode & mode == mode
-        return has and all(part.stat().st_mode & 0o001 for part in path.resolve().parents)
-    except OSError:
-        return False
