@@ -23,25 +23,27 @@ const IN_FLIGHT: u32 = 5;
 /// Replies that one stream may hold; more teach nothing.
 const REPLIES_MAX: usize = 64;
 
-static PROTOCOLS: LazyLock<Vec<Arc<dyn Protocol>>> = LazyLock::new(|| {
+/// Protocols, and how many items a job of each can ask for.
+static PROTOCOLS: LazyLock<Vec<(Arc<dyn Protocol>, u32)>> = LazyLock::new(|| {
     TARGETS.iter().filter_map(|target| built(target)).collect()
 });
 
 /// A protocol set up for a job with few items; none where a name above is not a target any more.
-fn built(target: &str) -> Option<Arc<dyn Protocol>> {
+fn built(target: &str) -> Option<(Arc<dyn Protocol>, u32)> {
     let mut job = Job { target: target.into(), items: 50, ..Job::default() };
     let target = protocols::target(target).ok()?;
     let entry = protocols::kind_of(&target);
     (entry.settle)(&mut job, &target).ok()?;
-    protocols::build(&job, &target).ok()
+    let items = (entry.items)(&job).clamp(1, 50) as u32;
+    protocols::build(&job, &target).ok().map(|protocol| (protocol, items))
 }
 
 // The first byte chooses the protocol ('0' the first), the second how long a piece is.
 fuzz_target!(|input: &[u8]| {
     let [which, piece, bytes @ ..] = input else { return };
-    let protocol = &PROTOCOLS[usize::from(*which) % PROTOCOLS.len()];
+    let (protocol, items) = &PROTOCOLS[usize::from(*which) % PROTOCOLS.len()];
     let mut decoder = protocol.decoder();
-    let asked = |id: u32| Asked { id, item: id, ..Asked::default() };
+    let asked = |id: u32| Asked { id, item: id % items, ..Asked::default() };
     if let Some(it) = decoder.interleaved() {
         for id in 0..IN_FLIGHT {
             let mut message = Vec::new();
@@ -52,7 +54,7 @@ fuzz_target!(|input: &[u8]| {
     let mut replies = 0;
     for mut rest in bytes.chunks(usize::from(*piece).max(1)) {
         while !rest.is_empty() {
-            let step = decoder.read(asked(replies as u32 % 50), rest);
+            let step = decoder.read(asked(replies as u32), rest);
             assert!(step.used <= rest.len(), "more bytes than there are");
             assert!(step.used > 0 || step.reply.is_some(), "the decoder stands still");
             rest = &rest[step.used..];
@@ -69,6 +71,6 @@ fuzz_target!(|input: &[u8]| {
             it.say(&mut Vec::new());
         }
     }
-    decoder.ended(asked(replies as u32 % 50));
+    decoder.ended(asked(replies as u32));
     decoder.reset();
 });

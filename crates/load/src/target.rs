@@ -213,18 +213,21 @@ fn split_user(rest: &str) -> Result<(&str, &str), Fault> {
 
 /// `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
 fn split_port(authority: &str, default: u16) -> Option<(String, u16)> {
-    if let Some(bracketed) = authority.strip_prefix('[') {
-        let (host, rest) = bracketed.split_once(']')?;
-        let port = rest.strip_prefix(':').map_or(Some(default), |port| port.parse().ok())?;
-        let zone = host.split_once("%25").filter(|(_, zone)| !zone.is_empty()); // RFC 6874
-        let host = zone.map_or(host.into(), |(address, zone)| format!("{address}%{zone}"));
-        return Some((host, port));
-    }
-    let (host, port) = match authority.split_once(':') {
-        Some((host, port)) => (host, port.parse().ok()?),
-        None => (authority, default),
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(bracketed) => {
+            let (host, rest) = bracketed.split_once(']').filter(|(host, _)| host.contains(':'))?;
+            let zone = host.split_once("%25").filter(|(_, zone)| !zone.is_empty()); // RFC 6874
+            let host = zone.map_or(host.into(), |(address, zone)| format!("{address}%{zone}"));
+            let port = if rest.is_empty() { None } else { Some(rest.strip_prefix(':')?) };
+            (host, port)
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host.into(), Some(port)),
+            None => (authority.into(), None),
+        },
     };
-    (!host.is_empty() && port > 0).then(|| (host.into(), port))
+    let port = port.map_or(Some(default), |port| port.parse().ok())?;
+    (!host.is_empty() && port > 0).then_some((host, port))
 }
 
 fn wrong(text: &str) -> Fault {
@@ -334,6 +337,10 @@ mod tests {
             "http://:80/",
             "http://h:99999/",
             "memcache://h,",
+            "http://[]/",
+            "http://[h]/",
+            "http://[::1]8080/",
+            "http://[::1]:0/",
         ] {
             assert!(parse(text).unwrap_err().fix.contains("SCHEME"), "{text}");
         }
