@@ -123,11 +123,19 @@ def row(
 
 def words(one: dict[str, Any]) -> str:
     why = f" ({one['reasons'][0][:70]})" if one["reasons"] else ""
-    return (
-        f"{one['share']:4.0%} planted, {one['share_time']:5.1%} seen, {one['share_excluded']:4.0%} "
-        f"excluded, load {one['load']}: p99 {one['p99_of_theory']:.3f} of theory, "
-        f"{one['verdict']}{why}"
+    seen, excluded = (share_text(one[key]) for key in ("share_time", "share_excluded"))
+    ratio = (
+        "no p99" if one["p99_of_theory"] is None else f"p99 {one['p99_of_theory']:.3f} of theory"
     )
+    return (
+        f"{one['share']:4.0%} planted, {seen} seen, {excluded} excluded, load {one['load']}: "
+        f"{ratio}, {one['verdict']}{why}"
+    )
+
+
+def share_text(share: float | None) -> str:
+    """A run that broke off has no shares."""
+    return "   –" if share is None else f"{share:5.1%}"
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -137,7 +145,11 @@ def table(rows: list[dict[str, Any]]) -> str:
         cells = []
         for load in LOADS:
             mine = [r for r in rows if (r["share"], r["load"]) == (share, load)]
-            given = [r["p99_of_theory"] for r in mine if r["verdict"] != "unknown"]
+            given = [
+                r["p99_of_theory"]
+                for r in mine
+                if r["verdict"] != "unknown" and r["p99_of_theory"] is not None
+            ]
             middle = f"{statistics.median(given):.2f}" if given else "–"
             cells.append(f"{middle:>5} ({len(given)} of {len(mine)})".ljust(17))
         lines.append(f"{share:7.0%}  " + "  ".join(cells))
