@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sojourn import plan, spec, store
-from sojourn.analysis.stored import summarise
+from sojourn.record.load import summarise
 from sojourn.store import files
 
 sys.path.insert(0, str(Path(__file__).parent))

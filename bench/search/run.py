@@ -23,7 +23,7 @@ from sojourn import spec
 from sojourn.analysis.served import QUEUES, Queue, Served
 from sojourn.plan import next_point, progress
 from sojourn.plan.points import Outcome, Phase
-from sojourn.plan.questions.max_load import search_of
+from sojourn.questions.max_load.plan import search_of
 
 RUNS = Path(__file__).with_name("runs")
 LAST = (Phase.CONFIRM, Phase.SCHEDULED)

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import disk, pipeline, plan, run, spec, store
-from sojourn.analysis.findings import Findings
 from sojourn.errors import AbsentFault, Exit, Fault, HostFault, StoreFault
+from sojourn.findings.findings import Findings
 from sojourn.host import Facts
-from sojourn.plan import Rehearsal, left_out, questions
+from sojourn.plan import Rehearsal, left_out
+from sojourn.questions import plans
 from sojourn.report import index
 from sojourn.report.index import Entry
 from sojourn.run import Held
@@ -95,7 +96,7 @@ def survey(
         SpecFault: one of them is wrong.
     """
     known = [
-        spec.load(name, profile=profile, overrides=sets, asks=questions.mistakes) for name in names
+        spec.load(name, profile=profile, overrides=sets, asks=plans.mistakes) for name in names
     ]
     allowed = [may(name, study) for name, study in zip(names, known, strict=True)]
     each = zip(names, known, allowed, strict=True)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from sojourn import analysis, samples, store
-from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
-from sojourn.analysis.questions.check import rows_of
-from sojourn.analysis.stored import given
-from sojourn.analysis.traced_findings import Breakdown
+from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
 from sojourn.plan import Phase, Point, codec, next_point, traced
 from sojourn.plan.setting import Level, Setting
+from sojourn.questions.breakdown.findings import Breakdown
+from sojourn.questions.check.judge import rows_of
+from sojourn.record.load import given
 
 # What was said of a traced point before it named its neighbour and its connections.
 CONDITIONS = {

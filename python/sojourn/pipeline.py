@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sojourn import analysis, host, plan, report, run, samples, store
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.stored import given, summarise
 from sojourn.errors import Fault, RunFault
+from sojourn.findings.findings import Findings
 from sojourn.host import culprits
-from sojourn.models import order
 from sojourn.models.classify.section import with_classes
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
+from sojourn.questions.beside import simulated_order as order
+from sojourn.record.load import given, summarise
 from sojourn.spec import Study
 
 GLANCE_S = 30.0  # of measuring

@@ -23,9 +23,9 @@ from sojourn.host.tree import cpu_text
 from sojourn.knobs import Knob
 from sojourn.places import proc
 from sojourn.plan import Phase, Point
-from sojourn.plan.questions import blame
 from sojourn.plan.setting import Setting
-from sojourn.samples import blame as stopped
+from sojourn.questions.blame import files as stopped
+from sojourn.questions.blame import plan as blame
 from sojourn.samples import resources
 from sojourn.spec import Study
 from sojourn.spec.blame import Blame

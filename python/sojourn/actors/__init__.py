@@ -16,8 +16,8 @@ from sojourn.errors import SpecFault
 from sojourn.host import Facts, Placement
 from sojourn.places import halt
 from sojourn.plan import Point, traced
-from sojourn.plan.questions import blame
 from sojourn.plan.setting import NEIGHBOUR
+from sojourn.questions.blame import plan as blame
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.blame import parted
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from sojourn import analysis, spec
-from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import Effect, Findings
 from sojourn.analysis.study import _headlines
 from sojourn.analysis.testing import measured
+from sojourn.findings.findings import Effect, Findings
+from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Phase, Planner, Point, Verdict
 from sojourn.spec import Study
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import pace
-from sojourn.analysis.data import StudyData
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, run_study, study_of
+from sojourn.findings.measured import StudyData
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.samples.pace import Pace
 

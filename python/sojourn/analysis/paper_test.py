@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.analysis import paper, paper_stages
-from sojourn.analysis.answer_test import HOLDS, VIOLATED, load, memcached
-from sojourn.analysis.findings import Estimate, Line, LoadPoint, Qos, ServiceFinding
-from sojourn.analysis.traced_findings import Cost, Stages
+from sojourn.findings.answer_test import HOLDS, VIOLATED, load, memcached
+from sojourn.findings.findings import Line, LoadPoint, Qos, ServiceFinding
+from sojourn.papers import paper
+from sojourn.papers import stages as paper_stages
 from sojourn.plan import Verdict
+from sojourn.questions.breakdown.findings import Cost, Stages
+from sojourn.stats.interval import Estimate
 
 
 def p95(fraction: float, mean_ns: float | None, p95_ns: float | None) -> LoadPoint:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sojourn.analysis import paper_factors, quantity
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, run_study, study_of
+from sojourn.findings import quantity
+from sojourn.papers import factors as paper_factors
 
 
 @pytest.mark.parametrize(

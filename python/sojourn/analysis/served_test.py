@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn.analysis import queueing
 from sojourn.analysis.served import QUEUES, Queue, Served
 from sojourn.plan import Outcome, Phase, Point
 from sojourn.plan.simulated import play, search_of, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
+from sojourn.stats import queueing
 
 MM1, MD1, STALL, VAC, SLOW = QUEUES
 SEARCHES = 6

@@ -9,43 +9,38 @@ from dataclasses import replace
 import numpy as np
 
 from sojourn.analysis import (
-    answer,
+    aa_noise_floor,
     load_point,
-    lowess,
     lqos,
-    noise,
     overlay,
     pace,
-    paper,
-    paper_tailbench,
     probe_client,
-    questions,
-    resources,
+    resource_use,
     runs,
 )
-from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import (
-    Interval,
-    Line,
-    LoadPoint,
-    Qos,
-    ServiceFinding,
-)
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.section import Section
-from sojourn.analysis.words import load_share, percentile
+from sojourn.findings import answer
+from sojourn.findings.findings import Line, LoadPoint, Qos, ServiceFinding
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
 from sojourn.host import shared
+from sojourn.papers import paper
+from sojourn.papers import tailbench as paper_tailbench
 from sojourn.places.place import EMULATED
 from sojourn.plan import evidence
-from sojourn.plan import questions as plan_questions
 from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import Posterior
-from sojourn.plan.questions.max_load import search_of
 from sojourn.plan.search import border_of
+from sojourn.questions import answers
+from sojourn.questions import plans as plan_questions
+from sojourn.questions.max_load.plan import search_of
 from sojourn.services.kind import RUNS_ON
 from sojourn.spec import MaxRps, ServiceSpec
+from sojourn.stats import lowess
+from sojourn.stats.interval import Interval
+from sojourn.text.numbers import load_share, percentile
 
 TAIL = 0.99  # judged where there is no target
 #: What a placement may share that no other number of the run shows.
@@ -58,7 +53,7 @@ def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
     stands = progress(given.study, spec, [m.outcome for m in given.of(spec.label)])
     asked = plan_questions.asked(given.study, spec)
     names = {question.name for question in asked}
-    kinds = [kind for kind in questions.KINDS.values() if kind.name in names]
+    kinds = [kind for kind in answers.KINDS.values() if kind.name in names]
     found = common(given, spec, stands)
     for kind in kinds:
         found = kind.prepared(given, spec, found)
@@ -78,7 +73,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
     max_rps = axis.rps if axis else None
     capacity = None if axis and axis.rule is MaxRps.ASKED else max_rps
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
-    judged = [j for j in swept if not noise.is_twin(j)]
+    judged = [j for j in swept if not aa_noise_floor.is_twin(j)]
     said = _said(stands, [m.outcome for m in measured])
     points = _points(judged, qos, max_rps, said)
     q, probes = qos.q if qos else TAIL, probe_client.compare(swept)
@@ -102,10 +97,10 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
             *_doubts(replace(stands, next=None) if given.is_complete else stands, points),
             *probe_client.doubts(probes),
         ),
-        noise_floor=noise.floor(swept, q),
-        twins=tuple(j.run for j in swept if noise.is_twin(j)),
+        noise_floor=aa_noise_floor.floor(swept, q),
+        twins=tuple(j.run for j in swept if aa_noise_floor.is_twin(j)),
         probes=probes,
-        resources=resources.find(measured, spec.label, said),
+        resources=resource_use.find(measured, spec.label, said),
         kept=pace.kept(given, spec),
     )
 

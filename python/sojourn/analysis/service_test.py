@@ -7,20 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sojourn.analysis import load_point, lowess, runs, service
-from sojourn.analysis.answer_test import HOLDS, UNKNOWN, VIOLATED, estimate, load, memcached
-from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import Interval, Line, LoadPoint, MaxLoad, Qos
-from sojourn.analysis.questions import sweep
+from sojourn.analysis import load_point, runs, service
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.section import Section
 from sojourn.analysis.testing import ideal, measured, study_of
+from sojourn.findings.answer_test import HOLDS, UNKNOWN, VIOLATED, estimate, load, memcached
+from sojourn.findings.findings import Line, LoadPoint, MaxLoad, Qos
+from sojourn.findings.measured import Measured, StudyData
+from sojourn.findings.section import Section
 from sojourn.plan import Phase, Point, Verdict
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.decide import Decision
 from sojourn.plan.next import Progress
 from sojourn.plan.posterior import Posterior
+from sojourn.questions.sweep import judge as sweep
 from sojourn.spec import MaxRps, QosRule, ServiceSpec
+from sojourn.stats import lowess
+from sojourn.stats.interval import Interval
 
 AXIS = Axis(rps=10_000.0, lo_rps=9_000.0, hi_rps=11_000.0, rule=MaxRps.ACHIEVED_PEAK, runs=3,
             is_valid=True)  # fmt: skip

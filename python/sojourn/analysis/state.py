@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from sojourn.analysis import counted
+from sojourn.analysis.answer_kind import Answer, Rank
 from sojourn.analysis.counted import Counted
-from sojourn.analysis.findings import Findings, State
-from sojourn.analysis.questions import KINDS
-from sojourn.analysis.questions.question import Answer, Rank
+from sojourn.findings.findings import Findings, State
+from sojourn.questions import answers
 
 
 def of(found: Findings) -> State:
@@ -32,7 +32,7 @@ def leading(found: Findings) -> tuple[tuple[Answer, ...], Counted]:
     """The questions that speak for the study, none where its factors do, and their count."""
     by_rank: dict[int, list[tuple[tuple[Answer, ...], Counted]]] = defaultdict(list)
     missing = Counter(found.unanswered)
-    for name, kind in KINDS.items():
+    for name, kind in answers.KINDS.items():
         part = kind.counted(found)
         if missing[name]:
             part = counted.total([*filter(None, [part]), Counted(0, missing[name], "answers")])

@@ -7,18 +7,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sojourn.analysis import factors, more, point_row, questions, service, state
+from sojourn.analysis import factors, more, service, state
 from sojourn.analysis.combinations import Part, parts
-from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import Findings, ServiceFinding, State
-from sojourn.analysis.section import Section
-from sojourn.analysis.words import worst
+from sojourn.findings import point_row
+from sojourn.findings.findings import Findings, ServiceFinding, State
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
 from sojourn.host.shared import KINDS_OF_CPU
-from sojourn.plan import questions as planned
 from sojourn.plan.left_out import GIVEN_UP, SKIPPED
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
+from sojourn.questions import answers
+from sojourn.questions import plans as planned
 from sojourn.spec import ServiceSpec
+from sojourn.text.numbers import worst
 
 _KIND = re.compile(r"of kind (\d+)")
 GROUPS = "groups"  # of a run's facts
@@ -44,7 +46,7 @@ def study(given: StudyData) -> Findings:
     effects = factors.effects(given.study, asked, services)
     whole = (
         (kind.name, kind.whole(given) or kind.compared(given, asked, services))
-        for kind in questions.KINDS.values()
+        for kind in answers.KINDS.values()
     )
     sections = {name: section for name, section in whole if section}
     workers = [part.given.workers.get(part.spec.label) for part in asked]
@@ -188,6 +190,4 @@ def _missing(given: StudyData) -> str:
 
 def _is_part(spec: ServiceSpec) -> bool:
     """Whether a question takes the service for all it says of the study, not by itself."""
-    return any(
-        kind.name in spec.measure and kind.is_part(spec) for kind in questions.KINDS.values()
-    )
+    return any(kind.name in spec.measure and kind.is_part(spec) for kind in answers.KINDS.values())

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sojourn.analysis import KINDS, answer, oracle
-from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import CheckRow, Estimate, Findings, LoadPoint
-from sojourn.analysis.questions import check
-from sojourn.analysis.questions.check import rows_of
+from sojourn.analysis import KINDS
 from sojourn.analysis.service import headline
 from sojourn.analysis.study import GROUPS, study, unlike_cpus
 from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run_study, study_of
-from sojourn.analysis.times import merge
-from sojourn.analysis.traced_findings import Breakdown
-from sojourn.analysis.words import worst
+from sojourn.findings import answer
+from sojourn.findings.findings import CheckRow, Findings, LoadPoint
+from sojourn.findings.measured import Measured, StudyData
 from sojourn.host import shared
 from sojourn.plan.points import Phase, Verdict
+from sojourn.questions.breakdown.findings import Breakdown
+from sojourn.questions.check import judge as check
+from sojourn.questions.check import truth as oracle
+from sojourn.questions.check.judge import rows_of
+from sojourn.stats.interval import Estimate
+from sojourn.stats.times import merge
+from sojourn.text.numbers import worst
 
 LATE = "the client was late: 91 % timely, 97.5 % needed"
 
@@ -190,9 +194,11 @@ def test_the_null_service_shows_what_the_instrument_costs() -> None:
 
 
 def test_every_method_is_in_the_table() -> None:
-    folder = Path(__file__).parent
-    stated = {p.stem for p in folder.glob("*.py") if "\nMETHOD = Method(" in p.read_text()}
-    assert {kind.name for kind in KINDS} == stated
+    package = Path(__file__).parents[1]
+    folders = ("analysis", "findings", "papers", "stats")
+    texts = [path.read_text() for name in folders for path in (package / name).glob("*.py")]
+    named = re.compile(r'^METHOD = Method\(\s*name="(\w+)"', re.MULTILINE)
+    assert {kind.name for kind in KINDS} == {name for text in texts for name in named.findall(text)}
     assert all(kind.about and kind.ids and kind.source for kind in KINDS)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import workers
-from sojourn.analysis.data import StudyData
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, run_study, study_of
+from sojourn.findings.measured import StudyData
 from sojourn.plan.setting import level_text
 
 KEY = "services.memcached.params.threads"

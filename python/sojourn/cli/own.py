@@ -142,8 +142,8 @@ def try_(
             fix="say --yes if it is yours to load, or offer less: --rates 100,200",
         )
     from sojourn import pipeline
-    from sojourn.analysis.questions import flat
     from sojourn.cli.ticker import Ticker
+    from sojourn.questions.answers import flat
     from sojourn.report import glance
     from sojourn.run.signals import ending_in_order
 

@@ -56,7 +56,7 @@ def check(
       sojourn check latency_vs_load --profile full --set run.repeats=10 > mine.toml
     """
     from sojourn import spec
-    from sojourn.plan import questions
+    from sojourn.questions import plans as questions
 
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
@@ -101,7 +101,8 @@ def plan(
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
     from sojourn import spec
-    from sojourn.plan import difference, left_out, questions, rehearse
+    from sojourn.plan import difference, left_out, rehearse
+    from sojourn.questions import plans as questions
 
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
@@ -173,7 +174,7 @@ def _tell_all(faults: Sequence[SpecFault]) -> None:
 
 def show(study: Study, ahead: Rehearsal) -> None:
     """Print the points ahead by service and phase, and how long they take."""
-    from sojourn.plan import questions
+    from sojourn.questions import plans as questions
 
     console = to_stdout()
     console.print(f"[bold]{named(study.name)}[/] ({study.run.profile}): {escape(study.question)}")
@@ -218,7 +219,8 @@ def combinations(study: Study, ahead: Rehearsal) -> list[Share]:
 
     [] without factors.
     """
-    from sojourn.plan import design, joint, questions
+    from sojourn.plan import design, joint
+    from sojourn.questions import plans as questions
 
     walls: dict[tuple[bool, str, str], list[float]] = {}
     for point, wall_s in zip(ahead.points, ahead.walls_s, strict=True):

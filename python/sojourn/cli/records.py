@@ -24,7 +24,7 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
       sojourn show --json | jq '.services[].max_load.border.interval_rps'
     """
     from sojourn import pipeline, report, store
-    from sojourn.analysis.questions import flat
+    from sojourn.questions.answers import flat
 
     findings = pipeline.findings_of(store.resolve(results, name))
     if as_json:

@@ -6,8 +6,9 @@ from sojourn import spec
 from sojourn.cli import words
 from sojourn.plan import Point, Search, next_point
 from sojourn.plan.axis import Axis
-from sojourn.plan.questions import Known, sweep
+from sojourn.plan.question import Known
 from sojourn.plan.rehearse import imagine
+from sojourn.questions.sweep import plan as sweep
 from sojourn.spec import MaxRps
 
 

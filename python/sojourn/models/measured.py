@@ -15,14 +15,14 @@ from pathlib import Path
 
 from sojourn import store
 from sojourn.analysis import study
-from sojourn.analysis.cells import SharedCell
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.questions.colocation import Colocation, Shared
-from sojourn.analysis.stored import given
-from sojourn.analysis.words import load_share
 from sojourn.errors import SpecFault
+from sojourn.findings.findings import Findings
 from sojourn.models.colocation import ALONE, MEAN, Beside, Table
+from sojourn.questions.colocation.cells import SharedCell
+from sojourn.questions.colocation.judge import Colocation, Shared
+from sojourn.record.load import given
 from sojourn.spec.faults import near
+from sojourn.text.numbers import load_share
 
 LATEST_NS = 3.6e12  # of a request that never completed, as the generator's log has it
 

@@ -6,10 +6,11 @@ import math
 
 import pytest
 
-from sojourn.analysis.cells import SharedCell
-from sojourn.analysis.findings import Interval, Kept
+from sojourn.findings.findings import Kept
 from sojourn.models.measured import _row
 from sojourn.plan.points import Verdict
+from sojourn.questions.colocation.cells import SharedCell
+from sojourn.stats.interval import Interval
 
 
 def cell(asked_per_s: float | None) -> SharedCell:

@@ -19,11 +19,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sojourn.plan import axis as axes
-from sojourn.plan import make, questions
+from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
-from sojourn.plan.questions import max_load
 from sojourn.plan.setting import NEIGHBOUR, Level, Setting
 from sojourn.plan.traced import NOBODY
+from sojourn.questions import plans
+from sojourn.questions.max_load import plan as max_load
 from sojourn.spec import MaxRps, Study
 
 LOCAL = "local"  # the place and the axis
@@ -82,7 +83,7 @@ class Groups:
     def add(self, outcome: Outcome) -> str:
         """Put an outcome to its combination; its text, or "" where it is of no concern here."""
         point = outcome.point
-        if point.service != self._label or point.phase in questions.OF_ALL:
+        if point.service != self._label or point.phase in plans.OF_ALL:
             return ""
         text = own_levels(self._study, point).text
         if (group := self._own.get(text)) is None:
@@ -235,12 +236,12 @@ def turn(study: Study, group: Group, point: Point) -> Turn:
 
 def _rank(group: Group, phase: Phase) -> tuple[int, bool]:
     """Where a phase stands in the order of a service's: by question, an open number first."""
-    question = questions.of_phase(phase)
+    question = plans.of_phase(phase)
     if question is None:
         return -2, False  # the load axis
     is_axis = group.study.service(group.service).max_rps is MaxRps.QOS
     is_first = is_axis and question is max_load.KIND
-    number = -1 if is_first else list(questions.KINDS.values()).index(question)
+    number = -1 if is_first else list(plans.KINDS.values()).index(question)
     is_about = any(kind.is_about for kind in question.phases if kind.name == phase)
     return number, not is_about
 

@@ -12,9 +12,9 @@ from sojourn import spec
 from sojourn.errors import SpecFault
 from sojourn.plan import Phase, Planner, Point, design, next_point, progress
 from sojourn.plan.points import Outcome, Verdict
-from sojourn.plan.questions.max_load import search_of
 from sojourn.plan.rehearse import imagine, rehearse
 from sojourn.plan.simulated import Simulated, play
+from sojourn.questions.max_load.plan import search_of
 from sojourn.spec import Study
 
 THREADS, CONNECTIONS = "services.memcached.params.threads", "services.memcached.load.connections"

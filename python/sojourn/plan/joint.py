@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sojourn.errors import SpecFault
-from sojourn.plan import design, make, questions
+from sojourn.plan import design, make
 from sojourn.plan.points import Outcome, Point
-from sojourn.plan.questions import Known, Question
+from sojourn.plan.question import Known, Question
 from sojourn.plan.setting import Setting
+from sojourn.questions import plans
 from sojourn.spec import Study
 
 AND = " + "  # between labels of services at once, for people
@@ -65,7 +66,7 @@ def asked(study: Study) -> tuple[Joint, ...]:
     Raises:
         SpecFault: one of them is to run at a share of its max RPS, which nothing measures.
     """
-    for question in questions.KINDS.values():
+    for question in plans.KINDS.values():
         for label in question.members(study):
             _refuse(study, question, label)
     return tuple(
@@ -76,7 +77,7 @@ def asked(study: Study) -> tuple[Joint, ...]:
             Setting.of(levels),
             design.drawn_under(study, AND.join(labels), levels),
         )
-        for number, question in enumerate(questions.KINDS.values())
+        for number, question in enumerate(plans.KINDS.values())
         if (labels := question.members(study))
         for levels in study.combinations(*labels)
     )
@@ -85,7 +86,7 @@ def asked(study: Study) -> tuple[Joint, ...]:
 def _refuse(study: Study, question: Question, label: str) -> None:
     """SpecFault if a member never gets a load axis: there would be no point, and no word."""
     service = study.service(label)
-    if any(own.needs_axis for own in questions.asked(study, service)):
+    if any(own.needs_axis for own in plans.asked(study, service)):
         return
     what = ", ".join(service.measure) or "nothing"
     raise SpecFault(
@@ -99,7 +100,7 @@ def _refuse(study: Study, question: Question, label: str) -> None:
 def add(joints: Sequence[Joint], study: Study, outcome: Outcome) -> None:
     """Put an outcome to its question and combination; others are of no concern."""
     levels = design.levels_of(study, outcome.point)
-    question = questions.of_phase(outcome.point.phase)
+    question = plans.of_phase(outcome.point.phase)
     for one in joints:
         if one.question is question and one.levels == levels:
             one.outcomes.append(outcome)

@@ -16,12 +16,14 @@ from dataclasses import dataclass, replace
 from operator import is_
 
 from sojourn.plan import axis as axes
-from sojourn.plan import design, failures, joint, make, questions
+from sojourn.plan import design, failures, joint, make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Outcome, Point
-from sojourn.plan.questions import Known, max_load
+from sojourn.plan.question import Known
 from sojourn.plan.search import search
+from sojourn.questions import plans
+from sojourn.questions.max_load import plan as max_load
 from sojourn.spec import MaxRps, ServiceSpec, Study
 
 
@@ -126,7 +128,7 @@ class Planner:
         for outcome in outcomes[known:]:
             self._seen.append(outcome)
             self._failures.add(outcome)
-            if outcome.point.phase in questions.OF_ALL:
+            if outcome.point.phase in plans.OF_ALL:
                 joint.add(self._joints, self._study, outcome)
             elif groups := self._groups.get(outcome.point.service):
                 groups.add(outcome)
@@ -165,10 +167,10 @@ def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) ->
     mine = [
         o
         for o in outcomes
-        if o.point.service == service.label and o.point.phase not in questions.OF_ALL
+        if o.point.service == service.label and o.point.phase not in plans.OF_ALL
     ]
     left_s = study.run.budget_s - sum(o.wall_s for o in mine)
-    asked = questions.asked(study, service)
+    asked = plans.asked(study, service)
     now = Progress()
     for number, question in enumerate(asked):
         if question.needs_axis and now.axis is None:

@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 class Phase(str):
     """Why a point is measured: a name, one object for each.
 
-    The set is open, for every question has phases of its own (`plan.questions`); named here are
+    The set is open, for every question has phases of its own (`sojourn.questions`); named here are
     those that other packages speak of.
 
     >>> Phase("sweep") is Phase.SWEEP, Phase("mine") is Phase("mine")

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sojourn.plan import design, questions
+from sojourn.plan import design
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.setting import Setting
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
+from sojourn.questions import plans
 from sojourn.spec import Study
 
 CAPACITY_RPS = 100_000.0
@@ -81,7 +82,7 @@ def _in_pieces(outcome: Outcome) -> Outcome:
 
 def _for_which_it_stands(planner: Planner, point: Point, fresh_s: float) -> Sequence[Point]:
     """The points that its question counts for one."""
-    question = questions.of_phase(point.phase)
+    question = plans.of_phase(point.phase)
     if question is None or question.is_of_all:
         return [point]
     mine = planner.group(point)
@@ -89,7 +90,7 @@ def _for_which_it_stands(planner: Planner, point: Point, fresh_s: float) -> Sequ
 
 
 def _beside_s(point: Point) -> float:
-    question = questions.of_phase(point.phase)
+    question = plans.of_phase(point.phase)
     return 0.0 if question is None else question.beside_s(point)
 
 
@@ -98,7 +99,7 @@ def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:
     for label, levels, under in design.studies(study):
         mine = [p for p in points if p.service == label and design.levels_of(study, p) == levels]
         service = under.service(label)
-        for question in questions.asked(under, service):
+        for question in plans.asked(under, service):
             for text in question.shortfalls(under, service, mine):
                 yield f"{text} (under {levels.text})" if levels else text
 

@@ -13,10 +13,10 @@ from sojourn import spec
 from sojourn.plan import Outcome, Phase, Point, evidence
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
-from sojourn.plan.questions.isolation_cost import RESTARTS_S
 from sojourn.plan.rehearse import PIECES_MAX, _for_which_it_stands, imagine, rehearse
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
+from sojourn.questions.isolation_cost.plan import RESTARTS_S
 from sojourn.spec import Study
 
 POINT = Point(

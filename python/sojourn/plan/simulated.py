@@ -11,8 +11,8 @@ from typing import Any
 from sojourn import spec
 from sojourn.plan import next_point, progress
 from sojourn.plan.points import Outcome, Point, Verdict
-from sojourn.plan.questions.max_load import search_of as search_in
 from sojourn.plan.rehearse import imagine
+from sojourn.questions.max_load.plan import search_of as search_in
 from sojourn.spec import Study
 
 RUNS_MAX = 2_000

@@ -6,10 +6,11 @@ import json
 import re
 from dataclasses import replace
 
-from sojourn.analysis.findings import Effect, FactorFinding, Findings, Interval
+from sojourn.findings.findings import Effect, FactorFinding, Findings
 from sojourn.report import factors, headline, page, terminal, testing
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import factors as figure
+from sojourn.stats.interval import Interval
 
 KNOWN = Effect(
     what="p99 at 70 % load", is_time=True, base="1", level="2", ratio=1.8,

@@ -9,8 +9,8 @@ from pathlib import Path
 import vl_convert
 
 from sojourn import disk
-from sojourn.analysis.findings import Findings
 from sojourn.errors import StoreFault
+from sojourn.findings.findings import Findings
 from sojourn.report import explore, figures, page, volume
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure, sized

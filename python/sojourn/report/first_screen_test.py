@@ -10,13 +10,14 @@ from typing import cast
 
 import pytest
 
-from sojourn.analysis.findings import Findings, Interval
+from sojourn.findings.findings import Findings
 from sojourn.report import figures, headline, page, testing, testing_answers, text, tiles, write
 from sojourn.report.draw import limits
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import overview
 from sojourn.report.page_test import Parsed
 from sojourn.report.page_test import built as page_of
+from sojourn.stats.interval import Interval
 
 EVERY = {"realistic": testing.findings(), **testing.degenerate(), **testing.answers()}
 KEY = re.compile(r"\w+/(peak|sweep|search|confirm|check|scheduled|trace)/|/b\d+/|~\d\b")

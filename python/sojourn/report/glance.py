@@ -6,12 +6,12 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from sojourn.analysis.findings import LoadPoint, MaxLoad, Qos, ServiceFinding
 from sojourn.analysis.service import NOT_RESTARTED
+from sojourn.findings.findings import LoadPoint, MaxLoad, Qos, ServiceFinding
 from sojourn.plan.points import Verdict
+from sojourn.questions import shown
 from sojourn.report import people, show
 from sojourn.report.draw.lookup import of_point, tail_q
-from sojourn.report.sections import KINDS
 from sojourn.spec import MaxRps
 
 DOUBTS = 3
@@ -29,7 +29,7 @@ def text(service: ServiceFinding, *, target: str, command: str, width: int = 80)
         width: columns, at least 60.
     """
     lines = [*textwrap.wrap(sentence(service, target), width, break_on_hyphens=False), ""]
-    for kind in KINDS.values():
+    for kind in shown.KINDS.values():
         lines += kind.plot(service, width)
     for doubt in doubts(service):
         lines += textwrap.wrap(doubt, width, initial_indent="doubt: ", subsequent_indent="  ")

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 import vl_convert
 
-from sojourn.analysis.findings import Findings, LoadPoint, ServiceFinding
-from sojourn.analysis.point_row import PointRow
+from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
+from sojourn.findings.point_row import PointRow
+from sojourn.questions.check import selfcheck
 from sojourn.report import explore, figures, page, page_test, testing, volume
 from sojourn.report.draw.figure import VEGA_LITE, Figure
-from sojourn.report.figures import by_level, selfcheck
+from sojourn.report.figures import by_level
 from sojourn.report.files import pictures
 from sojourn.report.pack import unpacked
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.point_row import PointRow
+from sojourn.findings.findings import Findings
+from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import page_test, people, testing, text
 

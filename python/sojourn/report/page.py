@@ -15,10 +15,11 @@ from markupsafe import Markup, escape
 
 import sojourn
 from sojourn import units
-from sojourn.analysis import words
-from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.analysis.questions.check import rows_of
-from sojourn.analysis.traced_findings import Breakdown
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.questions import shown
+from sojourn.questions.breakdown import show as stages
+from sojourn.questions.breakdown.findings import Breakdown
+from sojourn.questions.check.judge import rows_of
 from sojourn.report import (
     crowd,
     doubts,
@@ -31,9 +32,7 @@ from sojourn.report import (
     pack,
     people,
     resources,
-    sections,
     show,
-    stages,
     state,
     tiles,
     volume,
@@ -42,6 +41,7 @@ from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
 from sojourn.report.openings.opening import HEADLINE_MAX
+from sojourn.text import numbers as words
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("page.js", "explore.js")
@@ -163,7 +163,7 @@ def _templates() -> Environment:
         "people": people,
         "labels": labels,
         "stages": stages,
-        "sections": tuple(sections.KINDS.values()),
+        "sections": tuple(shown.KINDS.values()),
         "Breakdown": Breakdown,
         "rows_of": rows_of,
         "percent": words.percent,

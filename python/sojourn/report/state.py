@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sojourn import units
 from sojourn.analysis import state
-from sojourn.analysis.findings import Findings, Settle
-from sojourn.report.sections import KINDS
+from sojourn.findings.findings import Findings, Settle
+from sojourn.questions import shown
 
 
 def state_line(findings: Findings) -> str:
@@ -24,5 +24,5 @@ def settle(findings: Findings) -> Settle | None:
     """What would settle what is open: the question's own command, else the longest of a service."""
     if (own := state.of(findings).settle) is not None:
         return own
-    every = (kind.settle(service) for service in findings.services for kind in KINDS.values())
+    every = (kind.settle(service) for service in findings.services for kind in shown.KINDS.values())
     return max((one for one in every if one), key=lambda one: one.seconds, default=None)

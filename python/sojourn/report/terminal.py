@@ -8,8 +8,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.plan.points import Verdict
+from sojourn.questions import shown
 from sojourn.report import (
     doubts,
     factors,
@@ -22,7 +23,6 @@ from sojourn.report import (
     state,
     tiles,
 )
-from sojourn.report.sections import KINDS
 from sojourn.visible import visible
 
 REASONS = 3
@@ -53,7 +53,7 @@ def text(findings: Findings, width: int = 80, *, color: bool = False, is_whole: 
 
 def _in_words(findings: Findings, width: int) -> Iterator[str]:
     """What questions about all services found, in the words of the analysis."""
-    found = [said for kind in KINDS.values() for said in kind.study_head(findings)]
+    found = [said for kind in shown.KINDS.values() for said in kind.study_head(findings)]
     if found:
         yield from ("", "in words ".ljust(width, "="))
         yield from (line for said in found for line in show.wrapped(said, width))
@@ -65,7 +65,7 @@ def _below(findings: Findings, width: int) -> Iterator[str]:
         yield from ("", *factors.lines(findings.factors, width))
     for service in findings.services:
         yield from ("", *_service(service, width))
-    for kind in KINDS.values():
+    for kind in shown.KINDS.values():
         if found := list(kind.study_table(findings, width)):
             yield from ("", *found)
 
@@ -84,7 +84,7 @@ def _head(findings: Findings, opening: openings.Opening, width: int) -> Iterator
 
 
 def _plainly(findings: Findings, lines: Sequence[str], width: int) -> Iterator[str]:
-    first = [kind for kind in KINDS.values() if kind.leads and findings.services]
+    first = [kind for kind in shown.KINDS.values() if kind.leads and findings.services]
     for kind in first:
         yield from (
             part for said in kind.study_head(findings) for part in textwrap.wrap(said, width)
@@ -93,7 +93,7 @@ def _plainly(findings: Findings, lines: Sequence[str], width: int) -> Iterator[s
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
-        for kind in (kind for kind in KINDS.values() if kind not in first):
+        for kind in (kind for kind in shown.KINDS.values() if kind not in first):
             for said in kind.study_head(findings):
                 yield from textwrap.wrap(said, width)
     if len(findings.services) != 1 or findings.sections:
@@ -112,9 +112,9 @@ def _left_out(findings: Findings, width: int) -> Iterator[str]:
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     yield f"{labels.called(service)} ".ljust(width, "=")
-    for kind in KINDS.values():
+    for kind in shown.KINDS.values():
         yield from kind.table(service, width)
-    for kind in KINDS.values():
+    for kind in shown.KINDS.values():
         yield from kind.plot(service, width)
     yield from textwrap.wrap(service.answer, width)
     yield from resources.lines(service, width)
@@ -132,7 +132,7 @@ def _doubted(findings: Findings, width: int) -> Iterator[str]:
     for service in findings.services if not findings.factors else ():
         own = people.doubts(service, has_runs=not findings.points)
         said += _doubts(own, width, of=f"{service.service}: ")
-    for kind in KINDS.values():
+    for kind in shown.KINDS.values():
         said += _doubts(kind.study_doubts(findings), width)
     said += [
         line for what, mend in findings.noise for line in _item(f"this host: {what}; {mend}", width)

@@ -7,18 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sojourn.analysis.findings import (
-    CheckRow,
-    Findings,
-    Interval,
-    Qos,
-    ServiceFinding,
-)
-from sojourn.analysis.questions.check import Checks
-from sojourn.analysis.words import worst
+from sojourn.findings.findings import CheckRow, Findings, Qos, ServiceFinding
 from sojourn.plan.points import Verdict
+from sojourn.questions.check.judge import Checks
 from sojourn.report import testing_answers
 from sojourn.report import testing_points as points_of
+from sojourn.stats.interval import Interval
+from sojourn.text.numbers import worst
 
 LATE = points_of.LATE
 FRACTIONS = tuple(round(0.1 * i, 1) for i in range(1, 11))

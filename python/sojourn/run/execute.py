@@ -25,7 +25,8 @@ from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.errors import Fault, RunFault
 from sojourn.knobs import Offered
 from sojourn.places.process import Process
-from sojourn.plan import Phase, Point, questions
+from sojourn.plan import Phase, Point
+from sojourn.questions import plans
 from sojourn.run import clients, grouping, waits
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher
@@ -249,7 +250,7 @@ def job(
     live: RunningService, spec: ServiceSpec, point: Point, folder: Path, *, raw_max: int
 ) -> dict[str, Any]:
     """The generator's job: what follows from the machine, then the study, then the point."""
-    raw_max = RAW_MAX if questions.kind_of(point.phase).is_raw else raw_max
+    raw_max = RAW_MAX if plans.kind_of(point.phase).is_raw else raw_max
     reply_s = live.service.reply_s
     rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
     return {

@@ -12,8 +12,8 @@ from sojourn.host.abilities import abilities
 from sojourn.host.tree import Tree, cpu_text
 from sojourn.knobs import Asked, KnobKind
 from sojourn.places import PlaceKind
-from sojourn.plan import questions
 from sojourn.plan.design import LOCAL
+from sojourn.questions import plans
 from sojourn.run.live import check_port
 from sojourn.services import Service
 from sojourn.spec import Pin, ServiceSpec
@@ -74,7 +74,7 @@ def _check_foreign(spec: ServiceSpec) -> None:
 
 def _turns(question: str) -> bool:
     """Whether what is asked turns knobs of the service."""
-    return any(kind.is_turned for kind in questions.KINDS[question].phases)
+    return any(kind.is_turned for kind in plans.KINDS[question].phases)
 
 
 def check_pin(spec: ServiceSpec, service: Service, where: Placement) -> None:

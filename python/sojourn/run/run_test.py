@@ -17,7 +17,7 @@ from sojourn import disk, host, services
 from sojourn.errors import RunFault
 from sojourn.places.users import User
 from sojourn.plan import Phase, Point
-from sojourn.plan.questions import together
+from sojourn.questions.together import plan as together
 from sojourn.run import session, signals, work
 from sojourn.run.execute import job as job_of
 from sojourn.run.journal import Journal

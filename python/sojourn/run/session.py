@@ -22,8 +22,9 @@ from sojourn import actors, places, services
 from sojourn.host import Facts, Placement, apart, place
 from sojourn.host.placement import confine, joined, labelled, lay_out, unpinned
 from sojourn.places import users
-from sojourn.plan import Point, design, questions
-from sojourn.plan.questions import Question
+from sojourn.plan import Point, design
+from sojourn.plan.question import Question
+from sojourn.questions import plans
 from sojourn.run import grouping, placed, restore, shield, signals, waits, work
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
@@ -235,7 +236,7 @@ class Session:
         if as_asked not in self._settled:
             self._settled[as_asked] = settle(spec, study, self.facts, self._whole)
         service, where = self._settled[as_asked]
-        asks = questions.of_phase(point.phase)
+        asks = plans.of_phase(point.phase)
         has_company = asks is not None and asks.is_of_all
         if asks is not None and has_company:
             where = company(study, self.facts, asks, self._whole)[spec.label]

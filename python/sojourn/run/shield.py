@@ -21,9 +21,10 @@ from sojourn.host import Placement
 from sojourn.host.tree import Tree
 from sojourn.knobs import priority
 from sojourn.places import proc
-from sojourn.plan import Phase, Point, questions, traced
+from sojourn.plan import Phase, Point, traced
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
+from sojourn.questions import plans
 from sojourn.services import Service
 from sojourn.spec import ServiceSpec, Study
 
@@ -114,7 +115,7 @@ def _not_ours(service: Service) -> str:
 
 def _unwanted(point: Point) -> str:
     """Why points of this phase are to have none; "" if they may."""
-    kind = questions.kind_of(point.phase)
+    kind = plans.kind_of(point.phase)
     if kind.is_bare:
         return "this run shows what the machine's own scheduling does"
     return "knobs are turned, and a priority would escape some of them" if kind.is_turned else ""

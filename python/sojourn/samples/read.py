@@ -9,9 +9,10 @@ from typing import Any
 
 from sojourn import units
 from sojourn.errors import StoreFault
-from sojourn.plan import codec, questions, traced
+from sojourn.plan import codec, traced
 from sojourn.plan.evidence import OVERLOAD
 from sojourn.plan.points import Misses, Outcome, Point, Verdict
+from sojourn.questions import plans
 from sojourn.samples import clusters, dependence, failed, lateness, raw
 from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
 from sojourn.samples.intervals import intervals
@@ -97,7 +98,7 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
         others: share of the time of the server's CPUs that other processes used, which are not
             there on purpose.
     """
-    kind = questions.kind_of(point.phase)
+    kind = plans.kind_of(point.phase)
     if kind.is_decided and _is_overrun(result):
         return Verdict.VIOLATED, result.reasons
     if lateness.added_ns(result) is None and not kind.is_decided:

@@ -12,14 +12,13 @@ from pydantic import TypeAdapter
 from sojourn import actors, knobs, places, programs
 from sojourn.actors import ActorKind
 from sojourn.actors.kind import NamedKind
-from sojourn.analysis import questions as answers
-from sojourn.analysis.findings import Findings
 from sojourn.errors import RunFault
+from sojourn.findings.findings import Findings
 from sojourn.knobs import KnobKind
 from sojourn.models.colocation import Table
 from sojourn.places import PlaceKind
-from sojourn.plan import questions
 from sojourn.plan.points import Outcome, Point
+from sojourn.questions import answers, plans
 from sojourn.samples.resources import ResourceFile
 from sojourn.services import KINDS, Param, ServiceKind
 from sojourn.spec import PROFILES, Study, kinds
@@ -107,7 +106,7 @@ def _study() -> dict[str, Any]:
         "it goes before the study's own value.",
     }  # fmt: skip
     measure = schema["$defs"]["ServiceSpec"]["properties"]["measure"]
-    measure["items"]["enum"] = [question.name for question in questions.KINDS.values()]
+    measure["items"]["enum"] = [question.name for question in plans.KINDS.values()]
     required = [key for key in schema["required"] if key != "run"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema,
             "required": required}  # fmt: skip

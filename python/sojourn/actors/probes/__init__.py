@@ -8,17 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn.actors.kind import ProbeKind
-from sojourn.actors.probes import (
-    blame,
-    culprits,
-    host,
-    isolation_cost,
-    null,
-    properties,
-    resources,
-    trace,
-)
+from sojourn.actors.probes import culprits, host, null, resources, trace
 from sojourn.kinds import table
+from sojourn.questions.blame import probe as blame
+from sojourn.questions.isolation_cost import probe as isolation_cost
+from sojourn.questions.scheduler_bakeoff import probe as properties
 
 #: Every kind of probe, in the order of entering.
 KINDS: Mapping[str, ProbeKind] = table(

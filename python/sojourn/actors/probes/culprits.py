@@ -17,8 +17,10 @@ from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.host import culprits
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
-from sojourn.plan import Point, questions
-from sojourn.plan.questions import blame, scheduler_bakeoff
+from sojourn.plan import Point
+from sojourn.questions import plans
+from sojourn.questions.blame import plan as blame
+from sojourn.questions.scheduler_bakeoff import plan as scheduler_bakeoff
 from sojourn.spec import ServiceSpec
 
 LOOK_S_MAX = 5.0
@@ -100,7 +102,7 @@ def _one(culprit: Culprit) -> dict[str, Any]:
 def build(spec: ServiceSpec, point: Point) -> Culprits | None:
     """For points as the machine schedules them: to look costs a little at every switch of tasks."""
     del spec
-    return bare(point) if questions.kind_of(point.phase).is_bare else None
+    return bare(point) if plans.kind_of(point.phase).is_bare else None
 
 
 def bare(point: Point) -> Culprits | None:

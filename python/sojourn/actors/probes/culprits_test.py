@@ -14,7 +14,8 @@ from sojourn.host import Placement
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
 from sojourn.plan import Phase, Point
-from sojourn.plan.questions import blame, scheduler_bakeoff
+from sojourn.questions.blame import plan as blame
+from sojourn.questions.scheduler_bakeoff import plan as scheduler_bakeoff
 from sojourn.spec import ServiceSpec
 
 WHERE = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=())

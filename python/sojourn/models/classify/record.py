@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.analysis import resources, service
+from sojourn.analysis import resource_use, service
 from sojourn.analysis.combinations import Part, parts
-from sojourn.analysis.data import Measured
-from sojourn.analysis.findings import MaxLoad, ServiceFinding
-from sojourn.analysis.stored import given
-from sojourn.analysis.times import Floats
+from sojourn.findings.findings import MaxLoad, ServiceFinding
+from sojourn.findings.measured import Measured
 from sojourn.host.usage.resource import NAME
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.judge import classify
@@ -35,8 +33,10 @@ from sojourn.models.classify.scenario import (
     Scenario,
 )
 from sojourn.plan.points import Phase
+from sojourn.record.load import given
 from sojourn.samples import resources as samples
 from sojourn.spec.levels import short
+from sojourn.stats.times import Floats
 from sojourn.store.record import Record
 
 #: Factors that make a scenario.
@@ -116,7 +116,7 @@ def _sampled(part: Part, found: ServiceFinding) -> tuple[str, list[Measured]]:
     """Which load it is whose samples are taken, and the runs at it."""
     mine = part.given.of(part.spec.label)
     if part.spec.qos is None:
-        full = [run for run in mine if resources.counts(run, (Phase.PEAK,))]
+        full = [run for run in mine if resource_use.counts(run, (Phase.PEAK,))]
         if full:
             return MOST, full
     if found.resources is None or not found.resources.sides:
@@ -125,7 +125,7 @@ def _sampled(part: Part, found: ServiceFinding) -> tuple[str, list[Measured]]:
     runs = [
         run
         for run in mine
-        if resources.counts(run) and side.lo_rps <= run.outcome.offered_rps <= side.hi_rps
+        if resource_use.counts(run) and side.lo_rps <= run.outcome.offered_rps <= side.hi_rps
     ]
     return side.what, runs
 

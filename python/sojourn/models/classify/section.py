@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.section import Section
+from sojourn.findings.findings import Findings
+from sojourn.findings.section import Section
 from sojourn.models.classify import published
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.published import Agreed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from sojourn.plan.questions.isolation_cost import IDLE, LOADED
+from sojourn.questions.isolation_cost.plan import IDLE, LOADED
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import TIME_LABEL, time_axis
 from sojourn.report.draw.figure import Sheet, Spec, finish

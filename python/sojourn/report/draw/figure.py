@@ -8,7 +8,7 @@ from typing import cast
 
 import altair as alt
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, Table, drawable
 

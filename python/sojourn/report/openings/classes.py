@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.models.classify import Class
 from sojourn.models.classify.published import Agreed
 from sojourn.models.classify.section import Classes as Found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Effect, FactorFinding, Findings
+from sojourn.findings.findings import Effect, FactorFinding, Findings
 from sojourn.report import labels, show
 from sojourn.report.draw.antagonists import WORSE
 from sojourn.report.figures.antagonists import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import ClassVar
 
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.report import show
 from sojourn.report.draw.table import Table
 

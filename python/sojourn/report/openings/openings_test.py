@@ -10,19 +10,13 @@ from tempfile import mkdtemp
 
 import pytest
 
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.questions import colocation_test
-from sojourn.plan.questions.qos_matrix_test import below
-from sojourn.report import (
-    beside_test,
-    doubts,
-    figures,
-    openings,
-    qos_matrix_test,
-    scheduler_bakeoff_test,
-    testing,
-    text,
-)
+from sojourn.findings.findings import Findings
+from sojourn.questions.beside import section_test as beside_test
+from sojourn.questions.colocation import judge_test as colocation_test
+from sojourn.questions.qos_matrix import section_test as qos_matrix_test
+from sojourn.questions.qos_matrix.plan_test import below
+from sojourn.questions.scheduler_bakeoff import section_test as scheduler_bakeoff_test
+from sojourn.report import doubts, figures, openings, testing, text
 from sojourn.report.openings import testing_openings
 from sojourn.report.openings.opening import HEADLINE_MAX, SENTENCES_MAX, WORDS_MAX, words
 from sojourn.report.page_test import Parsed, built

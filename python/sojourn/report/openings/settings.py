@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from sojourn import units
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.report import dot_rows, numbers, ratios, show
 from sojourn.report.figures import effects
 from sojourn.report.openings.opening import HEADLINE_MAX, Opening, Opens, sentence

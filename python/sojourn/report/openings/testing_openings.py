@@ -8,12 +8,14 @@ from functools import cache
 import numpy as np
 
 from sojourn import analysis, spec
-from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.testing import measured, mg1
-from sojourn.plan import next_point, questions
+from sojourn.analysis.testing import measured
+from sojourn.findings.findings import Findings
+from sojourn.findings.measured import Measured, StudyData
+from sojourn.plan import next_point
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import NEIGHBOUR
+from sojourn.questions import plans
+from sojourn.stats.testing import mg1
 
 CAPACITY_RPS = 10_000.0
 RUNS_MAX = 200
@@ -25,7 +27,7 @@ COSTS = {"cpu": 4.0, "membw": 2.5, "llc": 1.6, "network": 1.3}
 def interference() -> Findings:
     """The study with planted costs; what is not in `COSTS` costs nothing."""
     sets = ["run.repeats=3", "aa=false"]
-    study = spec.load("interference", profile="quick", overrides=sets, asks=questions.mistakes)
+    study = spec.load("interference", profile="quick", overrides=sets, asks=plans.mistakes)
     rng = np.random.default_rng(11)
     done: list[Measured] = []
     while point := next_point(study, [one.outcome for one in done]):
@@ -49,7 +51,7 @@ STOPPED = "client stopped: the client did not run for {} ms; use a quieter host"
 def unbelieved() -> Findings:
     """A study with factors of which every run was disturbed, each by a number of its own."""
     sets = ["run.fractions=[0.3,0.7]", "run.repeats=1", "aa=false"]
-    study = spec.load("key_size", profile="quick", overrides=sets, asks=questions.mistakes)
+    study = spec.load("key_size", profile="quick", overrides=sets, asks=plans.mistakes)
     rng = np.random.default_rng(7)
     done: list[Measured] = []
     while point := next_point(study, [one.outcome for one in done]):

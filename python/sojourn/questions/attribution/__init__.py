@@ -1,0 +1,1 @@
+"""Which factor explains a quantile: its contribution, with the other factors held."""

@@ -1,0 +1,1 @@
+"""How a setting fares beside a neighbour and alone."""

@@ -1,0 +1,1 @@
+"""Where the time of a request goes, by stage and by cause."""

@@ -1,0 +1,1 @@
+"""Whether the instrument measures what theory says."""

@@ -1,0 +1,1 @@
+"""How much of a neighbour fits beside a service at which load."""

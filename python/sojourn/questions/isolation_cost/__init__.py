@@ -1,0 +1,1 @@
+"""What it costs to apply and to lift each isolation mechanism."""

@@ -1,0 +1,1 @@
+"""The most load that fits within the target."""

@@ -1,0 +1,1 @@
+"""Nothing: a question that asks for no point."""

@@ -1,0 +1,1 @@
+"""Which pairs of services fit together within their targets."""

@@ -1,0 +1,1 @@
+"""Which scheduler settings do what they are for."""

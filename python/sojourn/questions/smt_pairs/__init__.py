@@ -1,0 +1,1 @@
+"""What two services cost each other on one core."""

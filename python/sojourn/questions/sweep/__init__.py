@@ -1,0 +1,1 @@
+"""How the tail grows with load."""

@@ -1,0 +1,1 @@
+"""Several services loaded at once."""

@@ -1,0 +1,1 @@
+"""What half of the load is like."""
