@@ -32,6 +32,7 @@ from scipy import stats
 from sojourn import store
 from sojourn.analysis import aa_noise_floor, runs
 from sojourn.plan import Phase
+from sojourn.questions import PLANS, readers
 from sojourn.record import load as stored
 from sojourn.stats.quantiles import estimate
 
@@ -90,7 +91,7 @@ def measure(asked: argparse.Namespace, results: Path) -> None:
 
 def pairs_of(record: store.Record) -> list[dict[str, Any]]:
     """Both runs of each pair that can be believed, with the interval of each quantile."""
-    given = stored.given(record)
+    given = stored.given(record, PLANS, readers())
     sweep = [m for m in given.measured if m.outcome.point.phase == Phase.SWEEP]
     judged = [runs.judge(m, None) for m in sweep]
     return [

@@ -47,8 +47,9 @@ def test_each_is_new_files_and_a_line_of_a_table_with_its_import(grown: Path) ->
     assert set(touched) == new | tables
     for one in wanted:
         per_table = {name for name, _, _ in one.lines}
-        is_folder = one.kind == "question"
-        assert (len(one.files), len(per_table)) == ((4, 3) if is_folder else (1, 1))
+        folders = {name.rpartition("/")[0] for _, name in one.files}
+        assert len(folders) == len(per_table) == 1
+        assert len(one.files) == (4 if one.kind == "question" else 1)
     for table in tables:
         added, deleted = touched[table]
         assert added <= 2, "the line, and the import"

@@ -2,8 +2,7 @@
 
 Each folder beside this file is one kind. Its `add.toml` says which new files come from there and
 which lines of a table change; `git diff --stat` of the copy says the rest. Adding one more is one
-new file and a line in a table, with its import (of a question: a folder and a line in each of three
-tables).
+new file and a line in a table, with its import (of a question: a folder of files).
 """
 
 from __future__ import annotations

@@ -235,11 +235,14 @@ def test_a_suspect_is_stopped_in_its_windows_and_runs_in_the_others(
     bare = lab.study("memcached", goals=("blame",))
     spec = bare.services[0].model_copy(update={"blame": Blame.model_validate(asked)})
     study = bare.model_copy(update={"services": (spec,)})
+    (kind,) = (kind for kind in blame.KIND.phases if kind.name is blame.PHASE)
     point = dataclasses.replace(
-        lab.point("memcached", name="blame", measure_s=5.5), phase=blame.PHASE
+        lab.point("memcached", name="blame", measure_s=5.5),
+        phase=blame.PHASE,
+        rules=dataclasses.replace(kind.rules, neighbours=blame.neighbours(study, spec)),
     )
     folder = measure(study, point)
-    found = stopped.read(folder, 0)
+    found = stopped.read(folder, samples.read(folder))
     assert found is not None
     assert found.file.failed == ""
     (suspect,) = found.file.suspects

@@ -14,6 +14,7 @@ from sojourn.analysis.testing import measured, memcached, run_study, study_of
 from sojourn.findings.findings import NoiseFloor
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
+from sojourn.testing_questions import answers
 
 Q = 0.99
 
@@ -92,7 +93,8 @@ def test_a_study_with_twins_has_the_same_loads_and_a_floor() -> None:
     twice = plain.model_copy(update={"aa": True})
     spec = plain.services[0]
     without, with_ = (
-        service.find(run_study(study, capacity_rps=5000.0), spec) for study in (plain, twice)
+        service.find(run_study(study, capacity_rps=5000.0), spec, answers())
+        for study in (plain, twice)
     )
     assert without.noise_floor is None
     assert with_.noise_floor is not None

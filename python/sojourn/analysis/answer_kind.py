@@ -35,6 +35,7 @@ class Answer(ABC):
         section: the type of what it gives.
         rank: whether its answer is that of the study.
         methods: by which it is answered, beside those common to all.
+        place: among those that speak for a service, ascending; of one place in the order of asking.
         longer: keys of the study of which four times as much halves its intervals.
     """
 
@@ -43,6 +44,7 @@ class Answer(ABC):
     rank: ClassVar[Rank] = Rank.STUDY
     methods: ClassVar[tuple[Method, ...]] = ()
     longer: ClassVar[tuple[str, ...]] = ("run.repeats",)
+    place: ClassVar[int] = 10
 
     @abstractmethod
     def answer(
@@ -119,3 +121,6 @@ class Answer(ABC):
     def study_json(self, section: Section | None) -> Mapping[str, object]:
         """What stands in the study's JSON of it."""
         return {self.name: section} if section else {}
+
+
+Answers = Mapping[str, Answer]  # by the question's name, in the order in which they speak

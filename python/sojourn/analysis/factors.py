@@ -110,12 +110,17 @@ def _factor(service: Combinations, key: str) -> FactorFinding:
     )
 
 
+def _is_searched(part: Part) -> bool:
+    """Whether the highest load within a target is asked of it."""
+    return part.spec.qos is not None and part.given.questions.axis_search in part.spec.measure
+
+
 def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_Told]:
     """Each number's effect, the one that is asked for most first."""
     unlike = _unlike(service, contrast)
     said, emulated = Saying(contrast, name), _emulated(service, contrast)
     floor = aa_noise_floor.pooled([f.noise_floor for f in service.found if f.noise_floor])
-    if any(part.spec.qos and "max_load" in part.spec.measure for part in service.parts):
+    if any(map(_is_searched, service.parts)):
         value, interval = combined(contrast, block_values.limits(service))
         reason = "" if interval else "how much load fits has no closed interval under some levels"
         number = Number(LIMIT, is_time=False, coverage=BORDER_LEVEL, doubt=emulated)

@@ -22,7 +22,6 @@ from sojourn.findings.findings import Effect, Findings, Settle
 from sojourn.findings.measured import StudyData
 from sojourn.plan import difference
 from sojourn.plan.points import Outcome, Phase
-from sojourn.questions import plans as plan_questions
 from sojourn.spec import Study
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN
 
@@ -52,7 +51,7 @@ def settle(given: StudyData, found: Findings, who: Sequence[Answer]) -> Settle |
     keys = dict.fromkeys(key for kind in who for key in kind.longer)
     times = {key: HALVES * _value(given.study, key) for key in keys}
     phases = {
-        phase.name for kind in who for phase in plan_questions.KINDS[kind.name].phases
+        phase.name for kind in who for phase in given.questions[kind.name].phases
     }  # fmt: skip
     mine = sum(o.wall_s for o in _outcomes(given) if o.point.phase in phases)
     whole = sum(o.wall_s for o in _outcomes(given))

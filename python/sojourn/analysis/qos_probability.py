@@ -30,6 +30,7 @@ from sojourn.plan import design
 from sojourn.plan.axis import Target
 from sojourn.plan.next import progress
 from sojourn.plan.points import Outcome, Verdict
+from sojourn.plan.questions import Questions
 from sojourn.spec import Study
 from sojourn.stats.method import Method
 from sojourn.text.numbers import percentile
@@ -62,7 +63,7 @@ class Standing:
 
 
 def of_service(
-    study: Study, label: str, outcomes: Sequence[Outcome]
+    study: Study, label: str, outcomes: Sequence[Outcome], questions: Questions
 ) -> Mapping[str, Target | None]:
     """The target of one service, with its bound, by the text of the levels that it feels.
 
@@ -70,12 +71,15 @@ def of_service(
         study: with its factors.
         label: of the service.
         outcomes: of all services; a bound may have to be measured first.
+        questions: all that may be asked.
     """
     groups = design.Groups(study, label)
     for outcome in outcomes:
         groups.add(outcome)
     return {
-        group.levels.text: progress(group.study, group.study.service(label), group.outcomes).target
+        group.levels.text: progress(
+            group.study, group.study.service(label), group.outcomes, questions
+        ).target
         for group in groups.all
     }
 

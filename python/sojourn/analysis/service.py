@@ -18,6 +18,7 @@ from sojourn.analysis import (
     resource_use,
     runs,
 )
+from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.runs import Judged
 from sojourn.findings import answer
 from sojourn.findings.findings import Line, LoadPoint, Qos, ServiceFinding
@@ -32,10 +33,7 @@ from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import Posterior
-from sojourn.plan.search import border_of
-from sojourn.questions import answers
-from sojourn.questions import plans as plan_questions
-from sojourn.questions.max_load.plan import search_of
+from sojourn.plan.search import Search, border_of
 from sojourn.services.kind import RUNS_ON
 from sojourn.spec import MaxRps, ServiceSpec
 from sojourn.stats import lowess
@@ -48,12 +46,13 @@ AGAINST = (shared.UNLIKE, shared.UNBALANCED)
 NOT_RESTARTED = "never restarted: what differs from one start to the next is not in the intervals"
 
 
-def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
-    """What the study found about one service."""
-    stands = progress(given.study, spec, [m.outcome for m in given.of(spec.label)])
-    asked = plan_questions.asked(given.study, spec)
+def find(given: StudyData, spec: ServiceSpec, answers: Answers) -> ServiceFinding:
+    """What the study found about one service; `answers`: how each question is answered."""
+    outcomes = [m.outcome for m in given.of(spec.label)]
+    stands = progress(given.study, spec, outcomes, given.questions)
+    asked = given.questions.asked(given.study, spec)
     names = {question.name for question in asked}
-    kinds = [kind for kind in answers.KINDS.values() if kind.name in names]
+    kinds = [kind for kind in answers.values() if kind.name in names]
     found = common(given, spec, stands)
     for kind in kinds:
         found = kind.prepared(given, spec, found)
@@ -74,7 +73,7 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
     capacity = None if axis and axis.rule is MaxRps.ASKED else max_rps
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
     judged = [j for j in swept if not aa_noise_floor.is_twin(j)]
-    said = _said(stands, [m.outcome for m in measured])
+    said = _said(stands, [m.outcome for m in measured], given.questions.search_of(stands))
     points = _points(judged, qos, max_rps, said)
     q, probes = qos.q if qos else TAIL, probe_client.compare(swept)
     smooth, crossing = _curves(judged, qos, q)
@@ -145,9 +144,9 @@ def _paper(found: ServiceFinding, spec: ServiceSpec, workers: int | None) -> tup
     return (*rows, *(row for section in found.sections.values() for row in section.paper))
 
 
-def _said(stands: Progress, outcomes: Sequence[Outcome]) -> Posterior | None:
+def _said(stands: Progress, outcomes: Sequence[Outcome], search: Search | None) -> Posterior | None:
     """What all runs of the service say about any load; None without a target or a run."""
-    if (search := search_of(stands)) is not None:
+    if search is not None:
         return search.posterior
     axis, target = stands.axis, stands.target
     if axis is None or target is None:

@@ -17,6 +17,7 @@ from sojourn.samples.dependence import of_run
 from sojourn.spec import PROFILES, Check, Qos, ServiceSpec, Study
 from sojourn.stats.testing import mg1, mmn
 from sojourn.stats.times import Floats, from_values
+from sojourn.testing_questions import PLANS
 
 
 def measured(
@@ -108,7 +109,7 @@ def run_study(
     rng = np.random.default_rng(seed)
     done: list[Measured] = []
     lives: dict[str, float] = {}
-    while point := next_point(study, [m.outcome for m in done]):
+    while point := next_point(study, [m.outcome for m in done], PLANS):
         if made := of_phase.get(point.phase):
             done += [Measured(outcome=made(member)) for member in point.all]
             continue
@@ -119,7 +120,7 @@ def run_study(
             done.append(_play(study, member, lives[life], rng))
     return StudyData(
         study=study, measured=tuple(done), workers={s.label: 1 for s in study.services},
-        started="2026-01-01T00:00:00Z", wall_s=sum(m.outcome.wall_s for m in done),
+        started="2026-01-01T00:00:00Z", wall_s=sum(m.outcome.wall_s for m in done), questions=PLANS
     )  # fmt: skip
 
 
@@ -175,7 +176,7 @@ def run_oracle(
     """
     rng = np.random.default_rng(seed)
     done: list[Measured] = []
-    while point := next_point(study, [m.outcome for m in done]):
+    while point := next_point(study, [m.outcome for m in done], PLANS):
         check = study.service(point.service).check
         assert check is not None  # noqa: S101 - the study is a selfcheck
         n = int((point.offered_rps or 0) * point.measure_s)
@@ -187,4 +188,4 @@ def run_oracle(
             times = mg1(rng, rho, n + warm, service=service)
         sojourn_ns = times[warm:] * check.service_s * 1e9 * slow + path_ns
         done.append(measured(point, sojourn_ns, seconds=int(point.measure_s)))
-    return StudyData(study=study, measured=tuple(done))
+    return StudyData(study=study, measured=tuple(done), questions=PLANS)

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
-from sojourn.questions.blame.files import Blamed
-from sojourn.questions.isolation_cost.files import Costs
-from sojourn.questions.scheduler_bakeoff.files import Properties
+from sojourn.plan.questions import Questions
 from sojourn.samples.pace import Pace
 from sojourn.samples.resources import Resources
 from sojourn.samples.traced import Folded, TraceResult
@@ -89,10 +87,8 @@ class Measured:
         others: (task, share of the CPUs' time) of those who ran there, neither service nor
             neighbour; None: nobody looked.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
-        costs: how long isolation mechanisms took to apply; None: nobody applied any.
         pace: how far the neighbour came with its own work; None: there was none, or it did not say.
-        properties: what a scheduler setting was seen to do; None: nobody looked.
-        blamed: what was stopped when, and the requests of each window; None: nobody was suspected.
+        own: what the question alone reads of its points, a value of its `files`; None: nothing.
         resources: what the service used meanwhile; None in a record from before that was kept.
         alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
     """
@@ -123,9 +119,7 @@ class Measured:
     worker_cpu_s: tuple[float, ...] = ()
     alone: Alone | None = None
     probe: Probe | None = None
-    costs: Costs | None = None
-    properties: Properties | None = None
-    blamed: Blamed | None = None
+    own: object = None
     resources: Resources | None = None
     pace: Pace | None = None
 
@@ -144,10 +138,12 @@ class StudyData:
         left_out: combinations of levels without an answer; `study` has them no more, but for those
             of which something was measured before they were given up.
         environment, noise, study_file, command: handed through to the findings.
+        questions: all that may be asked.
     """
 
     study: Study
     measured: tuple[Measured, ...]
+    questions: Questions
     setups: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     workers: Mapping[str, int] = field(default_factory=dict)
     started: str = ""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sojourn.questions.scheduler_bakeoff.properties import CONSERVES, NO, PREEMPTS, RESERVES, YES
-
+RESERVES, CONSERVES, PREEMPTS = "reservations", "work conserving", "preemption configurable"
+YES, NO = "yes", "no"
 DEFAULT, SHARES, REALTIME, QUOTA, BVT = "default", "shares", "real-time", "quota", "bvt"
 
 

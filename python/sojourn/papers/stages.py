@@ -3,9 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from sojourn.plan import traced
-from sojourn.questions.breakdown.findings import Stages
+
+
+class Column(Protocol):
+    """What a column of stages says that was measured here: times in ns."""
+
+    @property
+    def name(self) -> str:
+        """Of the condition."""
+
+    @property
+    def neighbour(self) -> str:
+        """Who was beside it."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there was one request at a time."""
+
+    @property
+    def fraction(self) -> float:
+        """Of max RPS."""
+
+    @property
+    def stages(self) -> Sequence[tuple[str, float]]:
+        """Mean time of each."""
+
+    @property
+    def mean_ns(self) -> float | None:
+        """Of the whole."""
+
+    @property
+    def residual_ns(self) -> float | None:
+        """What no stage has."""
+
 
 Row = tuple[str, str, str, str]
 Under = tuple[str, str, bool]  # for people; neighbour; whether there is one request at a time
@@ -51,7 +84,7 @@ TABLES: tuple[tuple[str, str, Mapping[str, tuple[str, ...]], Under, float | None
 )  # fmt: skip
 
 
-def rows(kind: str, columns: Sequence[Stages]) -> tuple[Row, ...]:
+def rows(kind: str, columns: Sequence[Column]) -> tuple[Row, ...]:
     """A row per column of the papers that was measured here too, at the nearest load."""
     found: list[Row] = []
     for service, source, names, under, load, values in TABLES:
@@ -67,7 +100,7 @@ def rows(kind: str, columns: Sequence[Stages]) -> tuple[Row, ...]:
     return tuple(found)
 
 
-def _nearest(columns: Sequence[Stages], under: Under, load: float | None) -> Stages | None:
+def _nearest(columns: Sequence[Column], under: Under, load: float | None) -> Column | None:
     """The measured column under the same; a load has to lie within 10 points of the paper's."""
     _, *wanted = under
     known = [c for c in columns if [c.neighbour, c.is_alone] == wanted and c.stages]
@@ -77,7 +110,7 @@ def _nearest(columns: Sequence[Stages], under: Under, load: float | None) -> Sta
     return near if near is not None and abs(near.fraction - load) <= 0.1 else None
 
 
-def _sum(column: Stages, parts: Sequence[str]) -> float:
+def _sum(column: Column, parts: Sequence[str]) -> float:
     """Run-queue delay in later stages is booked to EPoll: it is scheduling wherever it strikes."""
     return sum(ns for name, ns in column.stages if name in parts)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.points import Outcome, Phase, Point
+from sojourn.plan.points import Outcome, Phase, Point, Rules
+from sojourn.plan.search import Search
 from sojourn.plan.setting import Setting
 from sojourn.spec import ServiceSpec, Study
 
@@ -36,29 +37,23 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseKind:
-    """Why some of a question's points are measured.
+class PhaseKind(Rules):
+    """Why some of a question's points are measured, and what is to be known of each of them.
 
     Attributes:
         name: of the phase, as it stands in points and records.
         about: in a few words, for `sojourn plan`.
         is_about: how many points there are depends on what they show.
-        is_bare: lives without the shield, on a server's CPUs as the machine schedules them.
-        is_read: findings are made of their arrays (histograms, seconds), not of outcomes alone.
-        is_turned: knobs are turned while it lives, some of which a shield does not let.
-        is_raw: raw requests are kept, for each of them counts by when it was due.
-        is_decided: they ask only whether a load meets its target, which a late client or others
-            on the server's CPUs can make seem worse, never better.
     """
 
     name: Phase
     about: str
     is_about: bool = False
-    is_bare: bool = False
-    is_turned: bool = False
-    is_raw: bool = False
-    is_read: bool = False
-    is_decided: bool = False
+
+    @property
+    def rules(self) -> Rules:
+        """Those of its points."""
+        return Rules(**{one.name: getattr(self, one.name) for one in fields(Rules)})
 
 
 class Question(ABC):
@@ -73,6 +68,7 @@ class Question(ABC):
         is_alone: nothing else may be asked of the same service.
         is_of_all: a table of the study asks it of several services at once, not `measure` of one.
         is_of_one: it may be asked of one service of a study only.
+        gives_axis: its search is the load axis of a service with `max_rps = "qos"`.
     """
 
     name: ClassVar[str]
@@ -83,6 +79,7 @@ class Question(ABC):
     is_alone: ClassVar[bool] = False
     is_of_all: ClassVar[bool] = False
     is_of_one: ClassVar[bool] = False
+    gives_axis: ClassVar[bool] = False
 
     @abstractmethod
     def next_point(
@@ -133,6 +130,21 @@ class Question(ABC):
         """What it has found so far, for itself and for whoever reports; None: nothing to keep."""
         del study, service, outcomes
         return known.found.get(self.name)
+
+    def searched(self, known: Known) -> Search | None:
+        """The search for a highest load that it made; None: it made none."""
+        del known
+        return None
+
+    def neighbours(self, study: Study, service: ServiceSpec) -> tuple[str, ...]:
+        """Neighbours that its points may have beside those of the study, as a study names them."""
+        del study, service
+        return ()
+
+    def stops(self, service: ServiceSpec) -> tuple[str, ...]:
+        """Processes that are not the lab's and that it stops for a time, as a study names them."""
+        del service
+        return ()
 
     def kept_s(self, study: Study, service: ServiceSpec, known: Known) -> float:
         """Time that questions before it may not use up with repetitions, s."""

@@ -15,9 +15,9 @@ from statistics import median
 from sojourn.plan import design
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.plan.questions import Questions
 from sojourn.plan.setting import Setting
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
-from sojourn.questions import plans
 from sojourn.spec import Study
 
 CAPACITY_RPS = 100_000.0
@@ -46,19 +46,19 @@ class Rehearsal:
     is_cut: bool = False
 
 
-def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
+def rehearse(study: Study, questions: Questions, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
     """Go on from `outcomes` with the imagined service until the study is complete."""
     played = list(outcomes)
     points: list[Point] = []
     walls_s: list[float] = []
     around_s, restart_s = _overheads(outcomes)
     shield = "none" if study.run.shield == "none" else "priority"
-    planner, capacities = Planner(study), _capacities(study, outcomes)
+    planner, capacities = Planner(study, questions), _capacities(study, outcomes)
     while (point := planner.next(played)) and len(points) < POINTS_MAX:
-        for one in _for_which_it_stands(planner, point, around_s + restart_s):
+        for one in _for_which_it_stands(planner, questions, point, around_s + restart_s):
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
-            took_s = one.measure_s + one.warmup_s + more_s + _beside_s(one)
+            took_s = one.measure_s + one.warmup_s + more_s + _beside_s(one, questions)
             for member in one.all:
                 outcome = imagine(member, capacity_rps=_capacity(study, member, capacities))
                 played.append(replace(_in_pieces(outcome), wall_s=took_s, shield=shield))
@@ -70,7 +70,7 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
         wall_s=sum(walls_s),
         measure_s=measure_s,
         walls_s=tuple(walls_s),
-        shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points])),
+        shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points], questions)),
         is_cut=point is not None,
     )
 
@@ -80,26 +80,28 @@ def _in_pieces(outcome: Outcome) -> Outcome:
     return replace(outcome, correlation=max(1.0, (outcome.over_bound or 0) / PIECES_MAX))
 
 
-def _for_which_it_stands(planner: Planner, point: Point, fresh_s: float) -> Sequence[Point]:
+def _for_which_it_stands(
+    planner: Planner, questions: Questions, point: Point, fresh_s: float
+) -> Sequence[Point]:
     """The points that its question counts for one."""
-    question = plans.of_phase(point.phase)
+    question = questions.of_phase(point.phase)
     if question is None or question.is_of_all:
         return [point]
     mine = planner.group(point)
     return question.rehearsed(mine.study, point, mine.outcomes, fresh_s)
 
 
-def _beside_s(point: Point) -> float:
-    question = plans.of_phase(point.phase)
+def _beside_s(point: Point, questions: Questions) -> float:
+    question = questions.of_phase(point.phase)
     return 0.0 if question is None else question.beside_s(point)
 
 
-def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:
+def _shortfalls(study: Study, points: Sequence[Point], questions: Questions) -> Iterator[str]:
     """What cannot be answered, whatever the points will show."""
     for label, levels, under in design.studies(study):
         mine = [p for p in points if p.service == label and design.levels_of(study, p) == levels]
         service = under.service(label)
-        for question in plans.asked(under, service):
+        for question in questions.asked(under, service):
             for text in question.shortfalls(under, service, mine):
                 yield f"{text} (under {levels.text})" if levels else text
 

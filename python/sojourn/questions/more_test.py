@@ -16,8 +16,7 @@ from sojourn.plan import difference
 from sojourn.plan.points import Phase
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
-from sojourn.questions import plans as plan_questions
-from sojourn.questions.answers import KINDS
+from sojourn.questions import PLANS, answers
 from sojourn.questions.state_test import WHAT, effect, factor, study
 from sojourn.questions.testing_state import every
 from sojourn.stats import log_ratio_contrasts
@@ -27,7 +26,10 @@ from sojourn.stats.interval import Interval
 def given(name: str = "key_size", command: str = "") -> StudyData:
     of = spec.load(name, profile="quick")
     return StudyData(
-        study=of, measured=tuple(Measured(outcome=o) for o in play(of, imagine)), command=command
+        study=of,
+        measured=tuple(Measured(outcome=o) for o in play(of, imagine, PLANS)),
+        command=command,
+        questions=PLANS,
     )
 
 
@@ -100,15 +102,15 @@ def test_blocks_that_were_lost_are_asked_for_again() -> None:
     assert blocks == max(7, math.ceil(2 * more.blocks_wanted(half)))
 
 
-@pytest.mark.parametrize("name", sorted(set(KINDS) - {"max_load", "blame", "null"}))
+@pytest.mark.parametrize("name", sorted(set(answers()) - {"max_load", "blame", "null"}))
 def test_every_other_question_asks_for_four_times_as_much_of_a_key_that_there_is(name: str) -> None:
     found = every()[name].found
-    who, _ = state.leading(found)
+    who, _ = state.leading(found, answers())
     known = given()
     asked = more.settle(known, found, who)
     assert asked is not None
     assert [kind.name for kind in who] == [name]
-    assert all(name in plan_questions.KINDS for name in (kind.name for kind in who))
+    assert all(name in PLANS for name in (kind.name for kind in who))
     for text in asked.command.split(" --set ")[1:]:
         key, _, value = text.partition("=")
         run = known.study.run.model_dump()
@@ -122,7 +124,7 @@ def test_a_question_with_a_command_of_its_own_gives_that() -> None:
     own = Settle(command="sojourn run x --set run.search.budget_s=60", seconds=9.0, why="")
     service = replace(found.services[1], sections={"max_load": replace(most, settle=own)})
     found = replace(found, services=(*found.services[:1], service, *found.services[2:]))
-    assert more.settle(given(), found, state.leading(found)[0]) == own
+    assert more.settle(given(), found, state.leading(found, answers())[0]) == own
 
 
 def test_without_a_point_there_is_nothing_to_settle() -> None:

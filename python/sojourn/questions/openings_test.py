@@ -16,9 +16,9 @@ from sojourn.models.classify.section import Classes, is_asked
 from sojourn.questions import testing_openings as of
 from sojourn.questions.blame import figure as suspects
 from sojourn.questions.blame.suspects import CLEARED, GUILTY, UNDECIDED
+from sojourn.questions.opening_words_test import problems
 from sojourn.report import figures, openings
 from sojourn.report.files import pictures
-from sojourn.report.openings.openings_test import problems
 
 CASES: dict[str, tuple[str, Callable[[], Findings], str]] = {
     "settings": ("settings", of.settings, "gzip on: p99 2.0 times, max RPS 46 % lower"),
@@ -55,7 +55,7 @@ def test_a_question_opens_with_its_own_picture_and_short_plain_sentences(
 ) -> None:
     name, make, headline = CASES[case]
     found = make()
-    assert next(kind.name for kind in openings.KINDS.values() if kind.applies(found)) == name
+    assert next(kind.name for kind in openings.every() if kind.applies(found)) == name
     opening = openings.of(found, width)
     assert opening.headline == headline
     assert opening.sentences

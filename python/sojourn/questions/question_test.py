@@ -1,4 +1,4 @@
-"""A question is a folder, and a line in each table."""
+"""A question is a folder, and a line in the table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -19,9 +18,31 @@ from sojourn.analysis.answer_kind import Answer
 from sojourn.plan import Phase, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
-from sojourn.questions import answers, plans, shown
+from sojourn.questions import KINDS, PLANS, Kind, answers, parts
+from sojourn.report.section import Shown
 
 PACKAGE = Path(sojourn.__file__).parent
+
+KIND = '''
+"""What half of the load is like."""
+from sojourn.questions.dummy import plan
+from sojourn.questions.kind import Kind as Base
+
+
+class Dummy(Base):
+    plan = plan.KIND
+
+    def judge(self):
+        from sojourn.questions.dummy import judge
+        return judge.KIND
+
+    def section(self):
+        from sojourn.questions.dummy import section
+        return section.KIND
+
+
+KIND = Dummy()
+'''
 
 PLAN = """
 from sojourn.plan import make
@@ -125,18 +146,30 @@ print([str(p.phase) for p in lab.points], int(code), file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("table", [plans, answers, shown])
-def test_the_folders_and_each_table_have_the_same_names(table: ModuleType) -> None:
-    names = {path.parent.name for path in Path(__file__).parent.glob("*/plan.py")}
-    assert set(table.KINDS) == names
-    assert "null" in names
+def test_the_table_lists_the_folders() -> None:
+    folders = {path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")}
+    assert set(KINDS) == folders
+    assert "null" in folders
 
 
-def test_the_three_tables_have_the_same_names() -> None:
-    assert set(plans.KINDS) == set(answers.KINDS) == set(shown.KINDS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_part_is_one_of_its_kind_and_says_whose_it_is(kind: Kind) -> None:
+    judge, section = kind.judge(), kind.section()
+    assert isinstance(judge, Answer)
+    assert isinstance(section, Shown)
+    assert (judge.name, section.name) == (kind.name, kind.name)
+    assert all(phase.keeps in {"", kind.name} for phase in kind.plan.phases)
+    keeps = any(phase.keeps for phase in kind.plan.phases)
+    assert (kind.reader() is not None) == keeps
 
 
-@pytest.mark.parametrize("kind", answers.KINDS.values(), ids=answers.KINDS)
+def test_the_first_that_speaks_is_the_search_and_the_first_that_asks_the_sweep() -> None:
+    assert next(iter(PLANS)) == "sweep"
+    assert next(iter(answers())) == "max_load"
+    assert [one.name for one in parts().sections[:3]] == ["max_load", "colocation", "sweep"]
+
+
+@pytest.mark.parametrize("kind", answers().values(), ids=answers())
 def test_a_question_states_every_method_of_its_folder(kind: Answer) -> None:
     texts = [path.read_text() for path in (Path(__file__).parent / kind.name).glob("*.py")]
     stated = sum("\nMETHOD = Method(" in text for text in texts)
@@ -145,36 +178,33 @@ def test_a_question_states_every_method_of_its_folder(kind: Answer) -> None:
 
 def test_where_nothing_is_asked_the_load_axis_is_the_answer() -> None:
     sets = ['services.memcached.measure=["null"]', "run.peak_repeats=2"]
-    of = spec.load("max_load_memcached", profile="quick", overrides=sets, asks=plans.mistakes)
-    played = play(of, imagine)
+    of = spec.load("max_load_memcached", profile="quick", overrides=sets, asks=PLANS.mistakes)
+    played = play(of, imagine, PLANS)
     assert {outcome.point.phase for outcome in played} == {Phase.PEAK}
     measured = tuple(Measured(outcome=outcome) for outcome in played)
-    found = analysis.study(StudyData(study=of, measured=measured))
+    found = analysis.study(StudyData(study=of, measured=measured, questions=PLANS), answers())
     assert found.answer == "memcached: 100 % load is 100k requests/s (achieved peak)."
     assert found.verdict is Verdict.HOLDS
-    assert report.text(found).startswith("memcached 100k requests/s (100 % load, by achieved peak)")
-    started = analysis.study(StudyData(study=of, measured=measured[:1]))
+    assert report.text(found, parts()).startswith(
+        "memcached 100k requests/s (100 % load, by achieved peak)"
+    )
+    started = analysis.study(StudyData(study=of, measured=measured[:1], questions=PLANS), answers())
     assert started.verdict is Verdict.UNKNOWN
 
 
-def test_a_new_one_is_a_folder_and_a_line_in_each_table(tmp_path: Path) -> None:
+def test_a_new_one_is_a_folder_and_a_line_in_the_table(tmp_path: Path) -> None:
     copy = tmp_path / "sojourn"
     shutil.copytree(
         PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "golden", "*_test.py")
     )
     room = copy / "questions" / "dummy"
     room.mkdir()
-    (room / "__init__.py").touch()
-    for stem, text, table in (
-        ("plan", PLAN, "plans"), ("judge", ANALYSIS, "answers"), ("section", REPORT, "shown"),
-    ):  # fmt: skip
+    texts = (("__init__", KIND), ("plan", PLAN), ("judge", ANALYSIS), ("section", REPORT))
+    for stem, text in texts:
         (room / f"{stem}.py").write_text(text)
-        path = copy / "questions" / f"{table}.py"
-        last = f"    from sojourn.questions.together import {stem} as together\n"
-        lines = path.read_text().replace(last, f"{last}{last.replace('together', 'dummy')}")
-        path.write_text(
-            lines.replace("        null.KIND,\n", "        dummy.KIND,\n        null.KIND,\n")
-        )
+    table = copy / "questions" / "__init__.py"
+    lines = table.read_text().replace("    colocation,\n", "    colocation,\n    dummy,\n")
+    table.write_text(lines.replace("    null.KIND,\n", "    dummy.KIND,\n    null.KIND,\n"))
     (tmp_path / "halves.toml").write_text(STUDY)
     (tmp_path / "locks").mkdir()
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "80"}

@@ -12,6 +12,7 @@ from sojourn.findings.findings import Border, CheckRow, Findings, LoadPoint, Max
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
 from sojourn.plan.points import Verdict
+from sojourn.questions import PLANS, answers
 from sojourn.questions.attribution import judge as attribution
 from sojourn.questions.beside import judge as beside
 from sojourn.questions.beside.interference import Break, Number, Row
@@ -41,7 +42,9 @@ T = TypeVar("T")
 
 def blank() -> Findings:
     """A study that asks nothing, and of which nothing was measured."""
-    bare = analysis.study(StudyData(study=spec.load("max_load_memcached"), measured=()))
+    bare = analysis.study(
+        StudyData(study=spec.load("max_load_memcached"), measured=(), questions=PLANS), answers()
+    )
     return replace(bare, unanswered=())
 
 

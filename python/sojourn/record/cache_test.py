@@ -21,6 +21,7 @@ from sojourn.record import cache as summary
 from sojourn.record import load as stored
 from sojourn.record.load import given
 from sojourn.samples import made
+from sojourn.testing_questions import PLANS, answers, readers
 
 ASKED = study_of(memcached(measure=["sweep"]))
 
@@ -31,7 +32,7 @@ def path(tmp_path: Path) -> Path:
     rng = np.random.default_rng(1)
     with store.open(tmp_path, ASKED, machine="test") as record:
         for number in range(3):
-            point = next_point(ASKED, record.outcomes())
+            point = next_point(ASKED, record.outcomes(), PLANS)
             assert point is not None
             folder = record.folder(point)
             times = rng.exponential(90_000, 4_000) + 10_000
@@ -56,7 +57,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def read(path: Path) -> StudyData:
-    return given(store.read(path))
+    return given(store.read(path), PLANS, readers())
 
 
 def test_a_report_reads_no_log_twice_and_finds_the_same(path: Path, logs: list[Path]) -> None:
@@ -64,8 +65,8 @@ def test_a_report_reads_no_log_twice_and_finds_the_same(path: Path, logs: list[P
     assert len(logs) == 2  # a sweep's points; the peak has no log that findings are made of
     again = read(path)
     assert len(logs) == 2
-    assert study(again) == study(first)
-    run = study(again).services[0].points[0].runs[0]
+    assert study(again, answers()) == study(first, answers())
+    run = study(again, answers()).services[0].points[0].runs[0]
     assert len(run.series) == 40
 
 
@@ -118,11 +119,11 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(
     def refused(at: Path, text: str) -> None:
         raise StoreFault("read-only", at=str(at), fix="")
 
-    before = study(read(path))
+    before = study(read(path), answers())
     for kept in path.rglob(summary.NAME):
         kept.unlink()
     monkeypatch.setattr("sojourn.store.files.write_text", refused)
-    assert study(read(path)) == before
+    assert study(read(path), answers()) == before
     assert not list(path.rglob(summary.NAME))
 
 
@@ -130,9 +131,9 @@ def test_many_points_are_summarised_by_all_cpus(
     path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored, "TOGETHER", 2)
-    found = study(read(path))
+    found = study(read(path), answers())
     assert logs == []  # of this process
-    assert study(read(path)) == found
+    assert study(read(path), answers()) == found
     assert len(list(path.rglob(summary.NAME))) == 2
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sojourn.analysis import resource_use as use
@@ -19,13 +20,7 @@ from sojourn.findings.measured import Measured, Probe, Second, StudyData
 from sojourn.plan import design, failures, left_out
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Phase, Verdict
-from sojourn.questions import plans
-from sojourn.questions.blame import files as blame
-from sojourn.questions.blame import plan as blame_points
-from sojourn.questions.isolation_cost import files as costs
-from sojourn.questions.isolation_cost import plan as isolation_cost
-from sojourn.questions.scheduler_bakeoff import files as properties
-from sojourn.questions.scheduler_bakeoff import plan as scheduler_bakeoff
+from sojourn.plan.questions import Questions
 from sojourn.record import cache as summary
 from sojourn.samples import (
     Interval,
@@ -51,18 +46,28 @@ NO_SHIELD = "none"
 HOUR_NS = 3.6e12
 
 
-def given(record: Record) -> StudyData:
+#: What a question alone reads of a point's folder, by the question's name; None: nothing.
+Readers = Mapping[str, Callable[[Path, Outcome], object]]
+NO_READERS: Readers = MappingProxyType({})
+
+
+def given(record: Record, questions: Questions, readers: Readers = NO_READERS) -> StudyData:
     """Everything measured so far in a record.
+
+    Args:
+        record: on disk.
+        questions: all that may be asked.
+        readers: of the files that questions keep beside the load's.
 
     Raises:
         StoreFault: a file is missing, damaged, or of a newer version.
     """
     with files.readable(record.path, OF_RECORD):
-        return _given(record)
+        return _given(record, questions, readers)
 
 
-def _given(record: Record) -> StudyData:
-    outcomes = record.outcomes()
+def _given(record: Record, questions: Questions, readers: Readers) -> StudyData:
+    outcomes = [questions.known(outcome) for outcome in record.outcomes()]
     manifest = record.manifest
     served = _served(record, outcomes)
     points = [(record.folder_of(o), o, _asked(record.study, o)) for o in outcomes]
@@ -72,9 +77,13 @@ def _given(record: Record) -> StudyData:
         study=study,
         left_out=left,
         measured=tuple(
-            _with_strangers(known.get(point[0]) or _known(*point), point[0], study)
-            for point in points
+            _with_strangers(found, found_in, study)
+            for found_in, found in (
+                (point[0], known.get(point[0]) or _own(*point[:2], readers) or _known(*point))
+                for point in points
+            )
         ),
+        questions=questions,
         setups={label: _setup(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
         started=str(manifest.get("started", "")),
@@ -154,7 +163,7 @@ def _is_summarised(outcome: Outcome) -> bool:
 
     A point without requests failed, and what it left may be damaged.
     """
-    return outcome.requests > 0 and plans.kind_of(outcome.point.phase).is_read
+    return outcome.requests > 0 and outcome.point.rules.is_read
 
 
 def _asked(study: Study, outcome: Outcome) -> tuple[float, ...]:
@@ -172,6 +181,15 @@ def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
         measured = _measured(folder, outcome)
         found = summary.keep(folder, measured, asked, load_result(folder / LOAD))
     return _with_others(found, folder, outcome)
+
+
+def _own(folder: Path, outcome: Outcome, readers: Readers) -> Measured | None:
+    """A point whose question has files of its own beside the load's; None: it is like most."""
+    read = readers.get(outcome.point.rules.keeps)
+    if read is None or (own := read(folder, outcome)) is None:
+        return None
+    seen = _culprits(folder) if outcome.point.rules.is_bare else ()
+    return Measured(outcome=outcome, own=own, culprits=seen, pace=_pace(folder, outcome))
 
 
 def _with_others(found: Measured, folder: Path, outcome: Outcome) -> Measured:
@@ -192,10 +210,10 @@ def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[st
     found: dict[str, Mapping[str, Any]] = {}
     for is_bare in (False, True):
         for outcome in reversed(outcomes):
-            label, phase = outcome.point.service, outcome.point.phase
+            label = outcome.point.service
             path = record.folder_of(outcome) / SERVICE
             home = design.home(label, design.levels_of(record.study, outcome.point))
-            is_meant = plans.kind_of(phase).is_bare is is_bare
+            is_meant = outcome.point.rules.is_bare is is_bare
             if home not in found and is_meant and path.exists():
                 found[home] = read_json(path)
     return found
@@ -211,8 +229,10 @@ def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def _measured(folder: Path, outcome: Outcome) -> Measured:
     """All of a point that findings are made of, from its own files."""
-    if (special := _of_its_own(folder, outcome)) is not None:
-        return special
+    if outcome.point.phase is Phase.TRACE and outcome.requests:
+        return _traced(folder, outcome)
+    if outcome.point.rules.is_bare:
+        return Measured(outcome=outcome, culprits=_culprits(folder))
     if not _is_summarised(outcome):
         return Measured(outcome=outcome, resources=_used(folder, outcome))
     result = load_result(folder / LOAD)
@@ -238,23 +258,6 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
         worker_cpu_s=_workers(folder),
         resources=resources.read(folder),
     )
-
-
-def _of_its_own(folder: Path, outcome: Outcome) -> Measured | None:
-    """A point whose question reads files of its own beside the load's; None: it is like most."""
-    phase = outcome.point.phase
-    if phase is Phase.TRACE and outcome.requests:
-        return _traced(folder, outcome)
-    if phase is scheduler_bakeoff.PHASE:
-        return Measured(outcome=outcome, properties=properties.read(folder))
-    if phase is isolation_cost.PHASE:
-        return Measured(outcome=outcome, costs=costs.read(folder))
-    if phase in blame_points.PHASES and outcome.requests:
-        found = blame.read(folder, outcome.point.repeat)
-        return Measured(outcome=outcome, blamed=found, culprits=_culprits(folder))
-    if plans.kind_of(phase).is_bare:
-        return Measured(outcome=outcome, culprits=_culprits(folder))
-    return None
 
 
 def _workers(folder: Path) -> tuple[float, ...]:

@@ -20,6 +20,7 @@ from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.record import load as stored
 from sojourn.record.load import _measured, given
 from sojourn.samples.histogram import Histogram
+from sojourn.testing_questions import PLANS, answers, readers
 
 NO_SPAN = {
     "mean": None, "p50": None, "p90": None, "p95": None, "p99": None, "p999": None,
@@ -58,7 +59,7 @@ def record(tmp_path: Path, points: int) -> Path:
     rng = np.random.default_rng(1)
     with store.open(tmp_path, asked, machine="test", manifest=about) as kept:
         for _ in range(points):
-            planned = next_point(asked, kept.outcomes())
+            planned = next_point(asked, kept.outcomes(), PLANS)
             assert planned is not None
             folder = kept.folder(planned)
             times = [int(ns) for ns in rng.exponential(90_000, 2_000) + 10_000]
@@ -70,7 +71,7 @@ def record(tmp_path: Path, points: int) -> Path:
 
 
 def find(path: Path) -> Findings:
-    return study(given(store.read(path)))
+    return study(given(store.read(path), PLANS, readers()), answers())
 
 
 def test_what_was_written_is_found(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ one has to write nothing but what is particular to it: its answer in words is sh
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from sojourn.findings.findings import Findings, ServiceFinding, Settle
@@ -57,11 +59,13 @@ class Shown(ABC):  # a question may have nothing of its own to show
 
     Attributes:
         name: of the question, as in `sojourn.questions`.
-        template: of its part of a service on the page; "" for none.
+        template: of its part of a service on the page; "" for none. One in its own folder is
+            `NAME/FILE`.
         study_template: of its part of the page for the whole study; "" for none.
         study_link: (anchor, words) to that part.
         leads: where it has something of all services, that is said before any of them.
         figures: kinds of figures that are only about it.
+        place: in the order of showing, ascending; of one place in the order of asking.
     """
 
     name: ClassVar[str]
@@ -70,6 +74,12 @@ class Shown(ABC):  # a question may have nothing of its own to show
     study_link: ClassVar[tuple[str, str]] = ("", "")
     leads: ClassVar[bool] = False
     figures: ClassVar[tuple[Kind, ...]] = ()
+    place: ClassVar[int] = 10
+
+    @property
+    def folder(self) -> Path:
+        """Where its own templates are."""
+        return Path(inspect.getfile(type(self))).parent
 
     def number(self, service: ServiceFinding) -> Number | None:
         """What the tile shows; the first that has one is taken."""

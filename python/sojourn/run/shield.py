@@ -24,7 +24,6 @@ from sojourn.places import proc
 from sojourn.plan import Phase, Point, traced
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
-from sojourn.questions import plans
 from sojourn.services import Service
 from sojourn.spec import ServiceSpec, Study
 
@@ -115,10 +114,13 @@ def _not_ours(service: Service) -> str:
 
 def _unwanted(point: Point) -> str:
     """Why points of this phase are to have none; "" if they may."""
-    kind = plans.kind_of(point.phase)
-    if kind.is_bare:
+    if point.rules.is_bare:
         return "this run shows what the machine's own scheduling does"
-    return "knobs are turned, and a priority would escape some of them" if kind.is_turned else ""
+    return (
+        "knobs are turned, and a priority would escape some of them"
+        if point.rules.is_turned
+        else ""
+    )
 
 
 def _ordered(spec: ServiceSpec) -> str:

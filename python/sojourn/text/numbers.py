@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sojourn.plan.points import Verdict
-
 
 def percentile(q: float | None) -> str:
     """The word for a quantile; `mean` for None.
@@ -33,11 +29,3 @@ def load_share(share: float) -> str:
     ('70 %', '12.5 %', '90.1 %', '90.4 %')
     """
     return f"{100 * share:.4g} %"
-
-
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """`unknown` beats `violated` beats `holds`; nothing measured is unknown."""
-    for verdict in (Verdict.UNKNOWN, Verdict.VIOLATED):
-        if verdict in verdicts:
-            return verdict
-    return Verdict.HOLDS if verdicts else Verdict.UNKNOWN

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from sojourn.analysis import resource_use, service
+from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.combinations import Part, parts
 from sojourn.findings.findings import MaxLoad, ServiceFinding
-from sojourn.findings.measured import Measured
+from sojourn.findings.measured import Measured, StudyData
 from sojourn.host.usage.resource import NAME
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.judge import classify
@@ -33,7 +34,6 @@ from sojourn.models.classify.scenario import (
     Scenario,
 )
 from sojourn.plan.points import Phase
-from sojourn.record.load import given
 from sojourn.samples import resources as samples
 from sojourn.spec.levels import short
 from sojourn.stats.times import Floats
@@ -53,13 +53,17 @@ class _Placed:
     scenario: Scenario
 
 
-def classes(record: Record, *, memory_max: float | None = None) -> tuple[Class, ...]:
+def classes(
+    record: Record, given: StudyData, answers: Answers, *, memory_max: float | None = None
+) -> tuple[Class, ...]:
     """Every service of a record, under every combination of its other factors.
 
     Combinations that were measured in one scenario only are left out where others have more.
 
     Args:
         record: that is read; nothing is written.
+        given: its study and its points.
+        answers: how each question is answered.
         memory_max: bytes/s that memory can take, where that is known.
 
     Raises:
@@ -67,8 +71,9 @@ def classes(record: Record, *, memory_max: float | None = None) -> tuple[Class, 
     """
     groups: dict[str, list[_Placed]] = defaultdict(list)
     cores = _cores(record.manifest)
-    for part in parts(given(record)):
-        placed = _placed(record, part, cores, memory_max)
+    for part in parts(given):
+        known = service.find(part.given, part.spec, answers)
+        placed = _placed(record, part, known, cores, memory_max)
         if placed is not None:
             groups[placed.title].append(placed)
     found = {title: _distinct(group) for title, group in groups.items()}
@@ -87,11 +92,14 @@ def _cores(manifest: Mapping[str, Any]) -> Mapping[int, int]:
 
 
 def _placed(
-    record: Record, part: Part, cores: Mapping[int, int], memory_max: float | None
+    record: Record,
+    part: Part,
+    found: ServiceFinding,
+    cores: Mapping[int, int],
+    memory_max: float | None,
 ) -> _Placed | None:
     """One combination; None where no run of it has samples."""
     label = part.spec.label
-    found = service.find(part.given, part.spec)
     where, runs = _sampled(part, found)
     if not runs:
         return None

@@ -20,6 +20,7 @@ class Attribution(Opens):
     """Factors of two levels each, all combinations at one rate."""
 
     name = NAME
+    place = 80
 
     def applies(self, findings: Findings) -> bool:
         """Where the study asks for attribution."""

@@ -93,7 +93,7 @@ class AttributionShown(Shown):
 
     name = NAME
     template = ""
-    study_template = "attribution.html.j2"
+    study_template = "attribution/section.html.j2"
     study_link = (NAME, "which factor moves the tail")
     figures = (FIGURE,)
 

@@ -149,6 +149,7 @@ def _breaks(each: Sequence[Beside]) -> list[Record]:
 
 KIND = Kind(
     name="beside",
+    place=61,
     about="tail beside a neighbour under each setting, where it breaks, what is kept (L17, L18)",
     of_study=draw,
 )

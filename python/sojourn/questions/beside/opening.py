@@ -23,6 +23,7 @@ class BesideOpens(Opens):
     """One setting: what the neighbour costs. Several: which of them keep the tail."""
 
     name = "beside"
+    place = 30
 
     def applies(self, findings: Findings) -> bool:
         """Where a load was compared with the same one alone."""

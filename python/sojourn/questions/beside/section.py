@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from sojourn.findings.findings import Findings
+from sojourn.questions.beside import figure
 from sojourn.questions.beside.judge import (
     Beside,
     BesideSection,
@@ -36,6 +37,7 @@ class BesideShown(Shown):
     study_template = "study_tables.html.j2"
     study_link = (NAME, "Beside a neighbour")
     leads = True
+    figures = (figure.KIND,)
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """The answer, then what the simulator says, then why something is open."""

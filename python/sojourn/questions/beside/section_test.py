@@ -17,7 +17,7 @@ from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import next_point
 from sojourn.plan.points import Phase, Point, Verdict
 from sojourn.plan.setting import NEIGHBOUR, Setting
-from sojourn.questions import plans
+from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.beside import interference
 from sojourn.questions.beside.interference import Break, Number, Row
 from sojourn.questions.beside.judge import BesideSection, _kept
@@ -97,10 +97,10 @@ def played(name: str, policies: list[str]) -> Findings:
     sets = ["run.fractions=[0.1,0.3,0.6]", "run.repeats=1", "aa=false"]
     key = "services.memcached.knobs.policy"
     varied = [f"{key}={','.join(policies)}"] if policies else []
-    study = spec.load(name, profile="quick", overrides=sets, varied=varied, asks=plans.mistakes)
+    study = spec.load(name, profile="quick", overrides=sets, varied=varied, asks=PLANS.mistakes)
     rng = np.random.default_rng(5)
     done: list[Measured] = []
-    while point := next_point(study, [one.outcome for one in done]):
+    while point := next_point(study, [one.outcome for one in done], PLANS):
         if point.offered_rps is None:
             times = rng.exponential(16e9 / CAPACITY_RPS, 2_000)
             done.append(measured(point, times))
@@ -118,8 +118,8 @@ def played(name: str, policies: list[str]) -> Findings:
         )  # fmt: skip
         others = (("kworker", 0.02), ("tiny", 0.0001))
         done.append(replace(one, pace=did if is_beside else None, others=others))
-    given = StudyData(study=study, measured=tuple(done), workers={"memcached": 1})
-    return analysis.study(given)
+    given = StudyData(study=study, measured=tuple(done), workers={"memcached": 1}, questions=PLANS)
+    return analysis.study(given, answers())
 
 
 def test_of_one_setting_the_answer_is_what_a_request_takes_more() -> None:
@@ -147,14 +147,19 @@ def test_of_several_settings_the_answer_is_where_each_breaks() -> None:
     assert other.breaks.is_before(fifo.breaks)
     assert "other between 30 % and 60 % load" in found.answer
     assert '"fifo:1" not up to 60 % load' in found.answer or "fifo:1 not up to" in found.answer
-    said = text(found)
+    said = text(found, parts())
     assert said.startswith("FIFO keeps p95 up to 60 % load")
     assert "p95 between 30 % and 60 % load" in " ".join(said.split())
 
 
 def test_a_study_without_anybody_beside_has_no_such_section() -> None:
     study = spec.load("latency_vs_load", profile="quick")
-    assert analysis.study(StudyData(study=study, measured=())).section(BesideSection) is None
+    assert (
+        analysis.study(StudyData(study=study, measured=(), questions=PLANS), answers()).section(
+            BesideSection
+        )
+        is None
+    )
     assert Measured.__dataclass_fields__["others"].default is None
 
 

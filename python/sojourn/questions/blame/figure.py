@@ -168,6 +168,7 @@ def _words(one: Accused) -> str:
 
 KIND = Kind(
     name=NAME,
+    place=31,
     about="suspects ranked by what stopping them does to the tail (M22)",
     of_study=draw,
 )

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from sojourn.findings.measured import Measured
+from sojourn.plan.points import Outcome
 from sojourn.samples import raw
 from sojourn.samples.contract import Table, load_result, read_json, table_of
 from sojourn.samples.traced import TraceResult, trace_result
@@ -105,18 +107,19 @@ class Blamed:
     why: str = ""
 
 
-def read(folder: Path, repeat: int) -> Blamed | None:
+def read(folder: Path, outcome: Outcome) -> Blamed | None:
     """What was done at a point; None if nothing was.
 
     Args:
         folder: of the point.
-        repeat: block of the study that it belongs to.
+        outcome: of it; one without requests failed, and what it left may be damaged.
 
     Raises:
         StoreFault: a file is damaged, or of a newer version.
     """
-    if not (folder / FILE).exists():
+    if not outcome.requests or not (folder / FILE).exists():
         return None
+    repeat = outcome.point.repeat
     found = table_of(BlameFile, folder / FILE, FORM, MAJOR, what="log of stopped suspects")
     seen = read_json(folder / HOST) if (folder / HOST).exists() else {}
     return Blamed(
@@ -158,3 +161,8 @@ def cut(requests: tuple[Floats, Floats], table: WindowTable, zero_ns: int, repea
         length_s=(table.to_ns - table.from_ns) / 1e9,
         kept=table,
     )
+
+
+def of(measured: Measured) -> Blamed | None:
+    """Of a point as it was read: what was stopped at it; None if nothing was."""
+    return measured.own if isinstance(measured.own, Blamed) else None

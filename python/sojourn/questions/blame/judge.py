@@ -16,7 +16,7 @@ from sojourn.findings.section import Section
 from sojourn.plan import make
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
-from sojourn.questions.blame import randomisation
+from sojourn.questions.blame import files, randomisation
 from sojourn.questions.blame.files import Blamed, Window
 from sojourn.questions.blame.plan import LOOK, NAME, PHASE, State, states, suspects
 from sojourn.questions.blame.randomisation import Contrast
@@ -97,7 +97,7 @@ class BlameAnswer(Answer):
         bound_ns = float(qos.bound_ns or 0)
         section = Blames(q=qos.q, bound_ns=bound_ns, rate_rps=units.parse_count(asked.rate))
         believed = [m for m in mine if m.outcome.verdict is not Verdict.UNKNOWN]
-        windows = [w for m in believed if m.blamed for w in m.blamed.windows]
+        windows = [w for one in _kept(believed) for w in one.windows]
         reasons = tuple(_reasons(mine, stands, bound_ns))
         if not windows:
             text = f"{found.service}: who is to blame is unknown."
@@ -113,7 +113,7 @@ class BlameAnswer(Answer):
         section = replace(
             section,
             traced=tuple(_traced(looks)),
-            look_why=next((m.blamed.why for m in looks if m.blamed and m.blamed.why), ""),
+            look_why=next((one.why for one in _kept(looks) if one.why), ""),
             strangers=_strangers(looks),
         )
         section = replace(section, settle=_settle(section, given, spec, asked))
@@ -177,8 +177,12 @@ def _found(
     )
 
 
+def _kept(measured: Sequence[Measured]) -> list[Blamed]:
+    return [one for one in map(files.of, measured) if one is not None]
+
+
 def _traces(looks: Sequence[Measured]) -> list[Blamed]:
-    return [m.blamed for m in looks if m.blamed and m.blamed.trace and m.blamed.trace.blame]
+    return [one for one in _kept(looks) if one.trace and one.trace.blame]
 
 
 def _traced(looks: Sequence[Measured]) -> Iterator[tuple[str, float, bool]]:
@@ -190,7 +194,7 @@ def _traced(looks: Sequence[Measured]) -> Iterator[tuple[str, float, bool]]:
 
 def _strangers(looks: Sequence[Measured]) -> tuple[str, ...]:
     """Tasks with long runs on the service's CPUs that belong to nobody who was suspected."""
-    known = {c for m in looks if m.blamed for s in m.blamed.file.suspects for c in s.comms}
+    known = {c for one in _kept(looks) for s in one.file.suspects for c in s.comms}
     seen = (task for m in looks for task in m.culprits)
     return tuple(dict.fromkeys(task for task in seen if task not in known))
 
@@ -200,9 +204,9 @@ def _reasons(mine: Sequence[Measured], stands: Progress, bound_ns: float) -> Ite
         yield "the study was not finished: run it again, it resumes"
     if not bound_ns:
         yield "the target has no bound of its own: give services.qos.bound"
-    for one in mine:
-        if one.blamed and one.blamed.file.failed:
-            yield f"stopping suspects failed: {one.blamed.file.failed}"
+    for one in _kept(mine):
+        if one.file.failed:
+            yield f"stopping suspects failed: {one.file.failed}"
     if all(m.outcome.verdict is Verdict.UNKNOWN for m in mine):
         yield from dict.fromkeys(reason for m in mine for reason in m.outcome.reasons)
 

@@ -19,6 +19,7 @@ class Blame(Opens):
     """Suspects that were stopped by turns."""
 
     name = "blame"
+    place = 90
 
     def applies(self, findings: Findings) -> bool:
         """Where the study asks who is to blame."""

@@ -19,6 +19,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sojourn import units
 from sojourn.plan import make, traced
@@ -48,9 +49,14 @@ class Blame(Question):
     name = NAME
     about = "which neighbour makes it miss its target, on which resource, by stopping each"
     phases = (
-        PhaseKind(name=LOOK, about="whom the slowest requests wait for", is_bare=True),
+        PhaseKind(name=LOOK, about="whom the slowest requests wait for", is_bare=True, keeps=NAME),
         PhaseKind(
-            name=PHASE, about="each suspect stopped and not, in turn", is_bare=True, is_raw=True
+            name=PHASE,
+            about="each suspect stopped and not, in turn",
+            is_bare=True,
+            is_raw=True,
+            is_experiment=True,
+            keeps=NAME,
         ),
     )
     needs_axis = False
@@ -60,8 +66,18 @@ class Blame(Question):
     def next_point(
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
     ) -> Point | None:
-        """One look, then an experiment for each block of the study."""
+        """One look, then an experiment for each block of the study, beside every neighbour."""
         del known
+        point = self._next(study, service, outcomes)
+        if point is None:
+            return None
+        (kind,) = (kind for kind in self.phases if kind.name is point.phase)
+        rules = replace(kind.rules, neighbours=neighbours(study, service))
+        return replace(point, rules=rules)
+
+    def _next(
+        self, study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]
+    ) -> Point | None:
         asked = service.blame
         if asked is None:
             return None
@@ -78,6 +94,14 @@ class Blame(Question):
                 length_s = experiment_s(study, service, asked)
                 return make.point(study, cell, len(tried), measure_s=length_s, offered_rps=rps)
         return None
+
+    def neighbours(self, study: Study, service: ServiceSpec) -> tuple[str, ...]:
+        """Those that are started beside it."""
+        return neighbours(study, service)
+
+    def stops(self, service: ServiceSpec) -> tuple[str, ...]:
+        """Suspects that run already."""
+        return tuple(parted(service.blame.suspects)) if service.blame else ()
 
     def shortfalls(
         self, study: Study, service: ServiceSpec, points: Sequence[Point]

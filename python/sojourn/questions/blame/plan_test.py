@@ -11,7 +11,7 @@ from sojourn import spec
 from sojourn.errors import SpecFault
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
-from sojourn.questions import plans
+from sojourn.questions import PLANS
 from sojourn.questions.blame import plan
 from sojourn.questions.blame.plan import LOOK, PHASE
 from sojourn.spec import Study
@@ -20,7 +20,7 @@ KEY = "services.memcached.blame"
 
 
 def study(*sets: str, profile: str = "quick") -> Study:
-    return spec.load("blame", profile=profile, overrides=sets, asks=plans.mistakes)
+    return spec.load("blame", profile=profile, overrides=sets, asks=PLANS.mistakes)
 
 
 def test_every_block_has_every_state_once_in_an_order_of_its_own() -> None:
@@ -46,11 +46,13 @@ def test_the_least_p_value_survives_the_correction() -> None:
 
 def test_each_combination_is_looked_at_once_and_then_put_to_the_test() -> None:
     of = study("run.repeats=2")
-    phases = Counter((o.point.phase, o.point.setting["neighbour"]) for o in play(of, imagine))
+    phases = Counter(
+        (o.point.phase, o.point.setting["neighbour"]) for o in play(of, imagine, PLANS)
+    )
     levels = of.factors["neighbour"]
     assert phases == {(phase, level): 2 if phase is PHASE else 1
                       for phase in (LOOK, PHASE) for level in levels}  # fmt: skip
-    without = play(study(f"{KEY}.trace=false"), imagine)
+    without = play(study(f"{KEY}.trace=false"), imagine, PLANS)
     assert {o.point.phase for o in without} == {PHASE}
 
 
@@ -58,7 +60,7 @@ def test_the_experiment_is_as_long_as_its_windows() -> None:
     for blocks in (8, 16):
         of = study(f"{KEY}.blocks={blocks}", f"{KEY}.window=1s")
         of = of.model_copy(update={"factors": {}, "neighbour": "spin"})
-        (test,) = [o.point for o in play(of, imagine) if o.point.phase is PHASE]
+        (test,) = [o.point for o in play(of, imagine, PLANS) if o.point.phase is PHASE]
         assert test.measure_s == pytest.approx(
             plan.SPARE * blocks * 4 + plan.BEFORE_S
         )  # two suspects
@@ -85,6 +87,6 @@ def test_what_cannot_be_meant_is_refused_before_the_run(sets: list[str], said: s
 
 def test_a_window_without_a_tail_is_told_before_the_run() -> None:
     of = study(f"{KEY}.rate=100")
-    points = [o.point for o in play(of, imagine)]
+    points = [o.point for o in play(of, imagine, PLANS)]
     (said,) = plan.KIND.shortfalls(of, of.services[0], points)
     assert "--set services.memcached.blame.window=" in said

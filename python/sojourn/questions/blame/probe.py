@@ -24,12 +24,13 @@ from sojourn.actors.kind import ProbeKind
 from sojourn.actors.probes import trace
 from sojourn.errors import Fault
 from sojourn.host.tree import Tree
-from sojourn.places import proc
+from sojourn.places import halt, proc
 from sojourn.plan import Point
 from sojourn.questions.blame import stops
 from sojourn.questions.blame.plan import LOOK, PHASES, State, order, states
 from sojourn.questions.blame.stops import Counters, Served, Suspect, Use
 from sojourn.spec import ServiceSpec
+from sojourn.spec.blame import parted
 
 FILE, FORM = "blame.json", "sojourn.blame/1"
 TREE = Tree()
@@ -225,9 +226,21 @@ def build(spec: ServiceSpec, point: Point) -> Look | Blame | None:
     return Blame(window_s=spec.blame.window_ns / 1e9, settle_s=spec.blame.settle_ns / 1e9)
 
 
+def check_service(spec: ServiceSpec) -> None:
+    """Refuse suspects that cannot be stopped.
+
+    Raises:
+        HostFault, SpecFault: who it is, and why.
+    """
+    if spec.blame is not None:
+        halt.check(parted(spec.blame.suspects), at=f"services.{spec.label}.blame.suspects")
+
+
 KIND = ProbeKind(
     name="blame",
+    place=50,
     about="stops suspects by turns while load runs, and keeps a log of it",
     source="M17, M22",
     build=build,
+    check_service=check_service,
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import altair as alt
 
 from sojourn.findings.findings import ServiceFinding, Settle
+from sojourn.questions.blame import figure
 from sojourn.questions.blame.judge import Blames
 from sojourn.questions.blame.plan import NAME
 from sojourn.questions.blame.suspects import GUILTY, Row
@@ -201,8 +202,8 @@ class BlameShown(Shown):
     """Two tables: the comparisons, and what each suspect used and cost."""
 
     name = NAME
-    template = "blame.html.j2"
-    figures = (FIGURE,)
+    template = "blame/section.html.j2"
+    figures = (figure.KIND, FIGURE)
 
     def found(self, service: ServiceFinding) -> Blames | None:
         """The section, for the template."""

@@ -13,7 +13,7 @@ from sojourn.analysis import Measured, StudyData
 from sojourn.plan import Outcome, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
-from sojourn.questions import plans
+from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.blame.files import (
     Blamed,
     BlameFile,
@@ -51,7 +51,7 @@ def given(harm: float, *, verdict: Verdict = Verdict.HOLDS, spoil: int = 0) -> S
     """The study with two suspects; `spoil` windows have a fate of their own."""
     texts = f'["{XZ}", "{DISK}"]'
     sets = [f"services.memcached.blame.neighbours={texts}"]
-    of = spec.load("blame", profile="quick", overrides=sets, asks=plans.mistakes)
+    of = spec.load("blame", profile="quick", overrides=sets, asks=PLANS.mistakes)
     of = of.model_copy(update={"factors": {}})
     rng = np.random.default_rng(4)
     windows = [window(rng, block, stopped, harm) for block, stopped in order(2, BLOCKS, 3)]
@@ -64,13 +64,15 @@ def given(harm: float, *, verdict: Verdict = Verdict.HOLDS, spoil: int = 0) -> S
         if outcome.point.phase is not PHASE:
             return Measured(outcome=outcome, culprits=("kswapd0",))
         why = ("client late",) if verdict is Verdict.UNKNOWN else ()
-        return Measured(outcome=replace(outcome, verdict=verdict, reasons=why), blamed=blamed)
+        return Measured(outcome=replace(outcome, verdict=verdict, reasons=why), own=blamed)
 
-    return StudyData(study=of, measured=tuple(map(measured, play(of, imagine))))
+    return StudyData(
+        study=of, measured=tuple(map(measured, play(of, imagine, PLANS))), questions=PLANS
+    )
 
 
 def test_the_guilty_is_named_with_resource_and_interval_and_the_other_is_cleared() -> None:
-    found = analysis.study(given(20.0))
+    found = analysis.study(given(20.0), answers())
     assert found.verdict is Verdict.VIOLATED, found.reasons
     section = found.services[0].section(Blames)
     assert section is not None
@@ -82,20 +84,20 @@ def test_the_guilty_is_named_with_resource_and_interval_and_the_other_is_cleared
         found.answer,
     ), found.answer
     assert "Not suspected, but on its CPUs: kswapd0." in found.answer
-    text = report.text(found)
+    text = report.text(found, parts())
     assert "who is to blame" in text
     assert "all run against it stopped" in text
 
 
 def test_where_the_target_is_met_nobody_is_to_blame() -> None:
-    found = analysis.study(given(1.0))
+    found = analysis.study(given(1.0), answers())
     assert found.verdict is Verdict.HOLDS, found.reasons
     assert found.answer.startswith("memcached meets p99 ≤ 1 ms: p99 ")
     assert "because" not in found.answer
 
 
 def test_what_is_open_is_said_and_how_to_settle_it() -> None:
-    found = analysis.study(given(1.0, spoil=30))
+    found = analysis.study(given(1.0, spoil=30), answers())
     section = found.services[0].section(Blames)
     assert section is not None
     assert UNDECIDED in {row.word for row in section.rows}
@@ -104,14 +106,14 @@ def test_what_is_open_is_said_and_how_to_settle_it() -> None:
 
 
 def test_a_run_that_is_not_believed_gives_no_number() -> None:
-    found = analysis.study(given(20.0, verdict=Verdict.UNKNOWN))
+    found = analysis.study(given(20.0, verdict=Verdict.UNKNOWN), answers())
     assert found.verdict is Verdict.UNKNOWN
     assert found.answer.startswith("memcached: who is to blame is unknown.")
     assert any("client late" in reason for reason in found.reasons)
 
 
 def test_page_and_files_are_written(tmp_path: Path) -> None:
-    pages = report.write(analysis.study(given(20.0)), tmp_path)
+    pages = report.write(analysis.study(given(20.0), answers()), tmp_path, parts())
     page = next(path for path in pages if path.suffix == ".html").read_text(encoding="utf-8")
     assert "Each suspect, running and stopped" in page
     assert "The tail with each suspect and without it" in page

@@ -218,6 +218,7 @@ def _missing(found: Breakdown) -> str:
 
 KIND = Kind(
     name="stages",
+    place=91,
     about="stages of traced requests over load, for the mean and the tail (C10, L12, M21)",
     of_service=draw,
 )

@@ -216,6 +216,7 @@ def _drawn(boxes: list[Record], heads: list[Record], rows: int, title: str) -> S
 
 KIND = Kind(
     name="flame",
+    place=92,
     about="time by stack of the slowest requests beside the others (M21, L3)",
     of_service=draw,
 )

@@ -16,6 +16,7 @@ from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Outcome, Phase, traced
 from sojourn.plan.simulated import Simulated, play
+from sojourn.questions import PLANS, answers
 from sojourn.questions.breakdown import flame, show
 from sojourn.questions.breakdown.testing import (
     SENTENCE,
@@ -42,9 +43,11 @@ def found(
     sets = ["run.fractions=[0.1, 0.5, 0.9]", "run.repeats=1", "trace=true"]
     asked = spec.load(study, profile="quick", overrides=sets)
     service = asked.service("memcached")
-    runs = [o for o in play(asked, Simulated().measure) if o.point.service == service.label]
-    given = StudyData(study=asked, measured=tuple(_measured(run, of, wait) for run in runs))
-    return find(given, service)
+    runs = [o for o in play(asked, Simulated().measure, PLANS) if o.point.service == service.label]
+    given = StudyData(
+        study=asked, measured=tuple(_measured(run, of, wait) for run in runs), questions=PLANS
+    )
+    return find(given, service, answers())
 
 
 def _measured(outcome: Outcome, of: Callable[[], TraceResult], wait: str) -> Measured:

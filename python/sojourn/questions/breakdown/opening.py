@@ -20,6 +20,7 @@ class Breakdown(Opens):
     """Where the time of traced requests goes, by load."""
 
     name = "breakdown"
+    place = 100
 
     def applies(self, findings: Findings) -> bool:
         """Where requests were traced, and nothing else was asked first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sojourn.findings.findings import ServiceFinding
+from sojourn.questions.breakdown import figure, flame, stage_loads
 from sojourn.questions.breakdown import show as stages
 from sojourn.questions.breakdown.findings import Breakdown
 from sojourn.report import show
@@ -15,7 +16,13 @@ class BreakdownShown(Shown):
     """A table of stages; a number only where no other question has one."""
 
     name = "breakdown"
-    template = "stages.html.j2"
+    template = "breakdown/section.html.j2"
+    figures = (figure.KIND, flame.KIND, stage_loads.KIND)
+    stages = stages  # what the template says of them
+
+    def found(self, service: ServiceFinding) -> Breakdown | None:
+        """The section, for the template."""
+        return service.section(Breakdown)
 
     def number(self, service: ServiceFinding) -> Number | None:
         """How long a request takes in the server."""

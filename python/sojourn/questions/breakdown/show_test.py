@@ -10,6 +10,7 @@ from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Outcome, Phase, Verdict, traced
 from sojourn.plan.simulated import Simulated, play
+from sojourn.questions import PLANS, answers
 from sojourn.questions.breakdown import figure as figures
 from sojourn.questions.breakdown import show as report_stages
 from sojourn.questions.breakdown.findings import Breakdown
@@ -32,7 +33,7 @@ def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
     study = spec.load(
         "breakdown", profile="quick", overrides=["run.fractions=[0.1, 0.9]", "run.repeats=2"]
     )
-    points = [o for o in play(study, Simulated().measure) if o.point.service == "memcached"]
+    points = [o for o in play(study, Simulated().measure, PLANS) if o.point.service == "memcached"]
     given = StudyData(
         study=study,
         measured=tuple(
@@ -41,9 +42,10 @@ def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
             else Measured(outcome=o)
             for o in points
         ),
+        questions=PLANS,
     )
     service = study.service("memcached")
-    finding = find(given, service)
+    finding = find(given, service, answers())
     return finding, breakdown_of(finding)
 
 
@@ -89,15 +91,18 @@ def test_a_trace_that_does_not_believe_itself_gives_no_numbers() -> None:
 
 def test_where_only_the_client_doubts_itself_the_stages_are_shown_as_doubtful() -> None:
     study = spec.load("breakdown", profile="quick", overrides=["run.fractions=[0.9]"])
-    points = [o for o in play(study, Simulated().measure) if o.point.service == "memcached"]
+    points = [o for o in play(study, Simulated().measure, PLANS) if o.point.service == "memcached"]
     doubted = tuple(
         measured(replace(o, verdict=Verdict.UNKNOWN, reasons=("client stopped: a lot",)))
         if o.point.phase is Phase.TRACE
         else Measured(outcome=o)
         for o in points
     )
-    given, service = StudyData(study=study, measured=doubted), study.service("memcached")
-    finding = find(given, service)
+    given, service = (
+        StudyData(study=study, measured=doubted, questions=PLANS),
+        study.service("memcached"),
+    )
+    finding = find(given, service, answers())
     assert finding.verdict is Verdict.UNKNOWN
     for column in breakdown_of(finding).columns:
         assert column.verdict is Verdict.UNKNOWN

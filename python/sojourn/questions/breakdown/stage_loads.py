@@ -139,6 +139,7 @@ def _chart(records: Sequence[Record], found: dict[str, tuple[Stages, ...]], titl
 
 KIND = Kind(
     name="stage_loads",
+    place=32,
     about="stages of traced requests stacked by load, all services (C10, L12)",
     of_study=draw,
 )

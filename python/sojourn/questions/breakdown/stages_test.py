@@ -13,6 +13,7 @@ from sojourn.analysis.testing import study_of
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Outcome, Phase, Point, Verdict, traced
 from sojourn.plan.setting import Setting
+from sojourn.questions import PLANS
 from sojourn.questions.breakdown import stages
 from sojourn.questions.breakdown.findings import Cost, Gap, Stages
 from sojourn.questions.breakdown.testing import slowed
@@ -234,7 +235,9 @@ def test_each_setting_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPatc
     """Traced runs and their twins of one setting together; one that was not measured lacks."""
     monkeypatch.setattr(traced, "settings", lambda *_: (UNLOADED, LOADED))
     spec: Any = SimpleNamespace(label="s", measure=("breakdown",))
-    given = StudyData(study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)))
+    given = StudyData(
+        study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)), questions=PLANS
+    )
     found = stages.of_service(given, spec, "memcached", is_alone=True)
     assert [(c.name, c.cost.pairs) for c in found.columns] == [("90 % load", 1)]
     assert found.verdict is Verdict.UNKNOWN  # the other setting was asked for, too

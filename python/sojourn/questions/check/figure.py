@@ -134,6 +134,7 @@ def _chart(records: list[Record], title: str) -> Spec:
 
 KIND = Kind(
     name="checks",
+    place=172,
     about="measured over closed form per system, utilisation and quantity (M20)",
     of_study=draw,
 )

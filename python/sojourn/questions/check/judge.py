@@ -21,10 +21,9 @@ from sojourn.findings.findings import CheckRow, Findings, ServiceFinding
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
 from sojourn.plan.next import Progress
-from sojourn.plan.points import Verdict
+from sojourn.plan.points import Verdict, worst
 from sojourn.questions.check import truth
 from sojourn.spec import ServiceSpec
-from sojourn.text.numbers import worst
 
 NAME = "check"
 

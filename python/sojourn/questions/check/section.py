@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import CheckRow, Findings
 from sojourn.plan.points import Verdict
+from sojourn.questions.check import figure, selfcheck
 from sojourn.questions.check.judge import rows_of
 from sojourn.report import people, show
 from sojourn.report.section import Shown
@@ -16,8 +17,13 @@ class CheckShown(Shown):
 
     name = "check"
     template = ""
-    study_template = "checks.html.j2"
+    study_template = "check/section.html.j2"
     study_link = ("checks", "self-check against theory")
+    figures = (selfcheck.KIND, figure.KIND)
+
+    def rows(self, findings: Findings) -> tuple[CheckRow, ...]:
+        """The comparisons, for the template."""
+        return rows_of(findings)
 
     def study_words(self, findings: Findings) -> str:
         """How many quantities of the ideal queues came out as theory has them."""

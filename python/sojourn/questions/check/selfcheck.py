@@ -168,6 +168,7 @@ def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
 
 KIND = Kind(
     name="selfcheck",
+    place=171,
     about="timely ratio, send lag, pick-up, outages, excluded share and steal per run (M3, M27)",
     of_service=draw,
     is_detail=True,

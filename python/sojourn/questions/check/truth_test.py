@@ -13,6 +13,7 @@ from sojourn.analysis.study import study
 from sojourn.analysis.testing import ideal, measured, run_oracle, study_of
 from sojourn.findings.measured import Measured
 from sojourn.plan.points import Phase, Point, Verdict
+from sojourn.questions import answers
 from sojourn.questions.check import truth
 from sojourn.questions.check.judge import rows_of
 from sojourn.spec import Check, ServiceSpec
@@ -39,7 +40,7 @@ def test_the_golden_theory_of_the_method() -> None:
 
 def test_a_right_instrument_agrees_with_theory() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
-    found = study(run_oracle(asked, seed=4, path_ns=30_000))
+    found = study(run_oracle(asked, seed=4, path_ns=30_000), answers())
     assert len(rows_of(found)) == 12
     assert not [row for row in rows_of(found) if row.verdict is Verdict.VIOLATED]
     held = [row for row in rows_of(found) if row.verdict is Verdict.HOLDS]
@@ -54,12 +55,12 @@ def test_the_path_is_what_constant_service_shows() -> None:
     fixed = asked.services[1]
     assert fixed.check is not None
     assert truth.path(fixed.check, given.of(fixed.label)).ns == pytest.approx(12_000, rel=0.01)
-    assert len({row.reasons[-1] for row in rows_of(study(given))}) == 1
+    assert len({row.reasons[-1] for row in rows_of(study(given, answers()))}) == 1
 
 
 def test_an_instrument_that_is_a_quarter_slow_is_caught() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
-    found = study(run_oracle(asked, seed=4, slow=1.25))
+    found = study(run_oracle(asked, seed=4, slow=1.25), answers())
     assert found.verdict is not Verdict.HOLDS
     wrong = [row for row in rows_of(found) if row.verdict is Verdict.VIOLATED]
     assert len(wrong) >= 8
@@ -68,7 +69,7 @@ def test_an_instrument_that_is_a_quarter_slow_is_caught() -> None:
 
 def test_a_short_check_is_unknown_not_passed() -> None:
     asked = study_of(ideal("M/M/1", service_time="2ms", rho=(0.8, 0.9)), name="selfcheck")
-    found = study(run_oracle(asked, seed=5))
+    found = study(run_oracle(asked, seed=5), answers())
     assert {row.verdict for row in rows_of(found)} == {Verdict.UNKNOWN}
     assert found.verdict is Verdict.UNKNOWN
 

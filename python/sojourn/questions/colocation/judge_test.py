@@ -19,7 +19,7 @@ from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Planner
 from sojourn.plan.points import Point, Verdict
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.questions import plans
+from sojourn.questions import PLANS, answers
 from sojourn.questions.colocation.judge import Colocation, Rule
 from sojourn.samples.pace import Pace
 from sojourn.spec import Study, load
@@ -81,7 +81,7 @@ def played(
 ) -> StudyData:
     """The study as it would be measured, with planted tails and paces."""
     asked, done, rng = study_of(text), list[Measured](), np.random.default_rng(5)
-    planner = Planner(asked)
+    planner = Planner(asked, PLANS)
     while point := planner.next([one.outcome for one in done]):
         who, share = str(point.setting.get(NEIGHBOUR, "none")), point.fraction or 0.0
         rps = point.offered_rps or PEAK_RPS
@@ -96,7 +96,7 @@ def played(
             share_kept = kept_of(who, share) * (1 + noise * (point.repeat - 1))
             one = replace(one, pace=beside(share_kept))
         done.append(one)
-    return StudyData(study=asked, measured=tuple(done))
+    return StudyData(study=asked, measured=tuple(done), questions=PLANS)
 
 
 def beside(share: float) -> Pace:
@@ -117,7 +117,7 @@ def section_of(findings: Findings) -> Colocation:
 @cache
 def usual() -> Findings:
     """What is found where nothing goes wrong."""
-    return find(played())
+    return find(played(), answers())
 
 
 def _at_30(point: Point) -> bool:
@@ -127,7 +127,7 @@ def _at_30(point: Point) -> bool:
 @cache
 def bereft() -> Findings:
     """The same where the neighbour that shares by default always died at 30 % load."""
-    return find(played(died=_at_30))
+    return find(played(died=_at_30), answers())
 
 
 def rule_of(found: Colocation, setting: str) -> Rule:
@@ -174,7 +174,7 @@ def test_a_verdict_comes_out_each_way(
     tail_of: Tail, kept_of: Kept, noise: float, verdict: Verdict, said: str
 ) -> None:
     """Everything fits; the tail never does; the loss never does; and a loss that noise hides."""
-    findings = find(played(tail_of=tail_of, kept_of=kept_of, noise=noise, text=SMALL))
+    findings = find(played(tail_of=tail_of, kept_of=kept_of, noise=noise, text=SMALL), answers())
     found = section_of(findings)
     assert (findings.verdict, found.verdict) == (verdict, verdict)
     assert said in found.answer
@@ -198,7 +198,7 @@ def test_on_cpus_of_its_own_another_loss_may_be_and_the_share_of_them_is_told() 
     given = played(tail_of=lambda *_: FAST_NS, kept_of=lambda *_: 0.97, text=text)
     own = tuple(replace(m, pace=m.pace and replace(m.pace, core_share=0.25))
                 for m in given.measured)  # fmt: skip
-    found = section_of(find(replace(given, measured=own)))
+    found = section_of(find(replace(given, measured=own), answers()))
     alone, apart = found.shared
     assert (apart.place, apart.loss_max, apart.core_share) == ("separate CPUs", 0.1, 0.25)
     assert rule_of(found, "separate CPUs").load == 0.3
@@ -213,12 +213,12 @@ def test_without_a_target_or_its_table_it_is_refused_before_the_run(tmp_path: Pa
         head, _, tail_of = TEXT.partition(f"[services.{table}]")
         path.write_text(head + tail_of.partition("\n[")[1] + tail_of.partition("\n[")[2])
         with pytest.raises(SpecFault, match=rf"needs a \[services.{table}\] table"):
-            load(path, asks=plans.mistakes)
+            load(path, asks=PLANS.mistakes)
 
 
 def test_it_is_asked_of_one_service_of_a_study() -> None:
     one = {"measure": ["colocation"], "qos": {}, "colocation": {}}
-    assert not list(plans.mistakes([one, {"measure": ["sweep"]}]))
-    ((at, what, _),) = plans.mistakes([one, one])
+    assert not list(PLANS.mistakes([one, {"measure": ["sweep"]}]))
+    ((at, what, _),) = PLANS.mistakes([one, one])
     assert at == ("services", 1, "measure")
     assert "another service is asked for already" in what

@@ -22,6 +22,7 @@ class ColocationOpens(Opens):
     """The admission rule of each neighbour under each setting."""
 
     name = "colocation"
+    place = 40
 
     def applies(self, findings: Findings) -> bool:
         """Where a neighbour was measured at some load."""

@@ -153,8 +153,9 @@ class ColocationShown(Shown):
     """A part of the report for the whole study; each combination has its loads anyway."""
 
     name = NAME
+    place = 2
     template = ""
-    study_template = "colocation.html.j2"
+    study_template = "colocation/section.html.j2"
     study_link = (NAME, "co-location")
     leads = True
     figures = (FIGURE,)

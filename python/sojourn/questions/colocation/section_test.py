@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import SpecFault
-from sojourn.models import gains, measured
+from sojourn.models import colocation, gains
 from sojourn.models.colocation import MEAN, Table
 from sojourn.models.tco import Costs
-from sojourn.questions.colocation import section
+from sojourn.questions import parts
+from sojourn.questions.colocation import measured_table, section
 from sojourn.questions.colocation.judge_test import PEAK_RPS, bereft, usual
 from sojourn.report import page, terminal
 from sojourn.report.files import pictures
@@ -27,7 +28,7 @@ def test_page_and_text_have_rules_cells_and_gains_beside_the_papers() -> None:
     for said in ("Co-location", "What the job keeps of its pace alone", "Up to 30 % load",
                  "gain at 30 % load", "29 %", "17 %"):  # fmt: skip
         assert said in whole
-    text = terminal.text(findings, 100)
+    text = terminal.text(findings, parts(), 100)
     assert "beside cpu (same CPUs), which keeps 63 %" in text
     assert "L32, same CPUs, gain at 10 % load: " in text
     assert "paper: 52 %" in text
@@ -36,7 +37,7 @@ def test_page_and_text_have_rules_cells_and_gains_beside_the_papers() -> None:
 def test_a_record_gives_a_table_for_each_setting_with_the_cells_own_intervals(
     tmp_path: Path,
 ) -> None:
-    found = measured.tables(usual(), source="here")
+    found = measured_table.tables(usual(), source="here")
     assert [table.setting for table in found] == [
         "same CPUs", "same CPUs, neighbour's policy = idle",
     ]  # fmt: skip
@@ -69,15 +70,15 @@ def test_a_record_gives_a_table_for_each_setting_with_the_cells_own_intervals(
 
 
 def test_what_is_not_known_is_missing_and_settings_are_told_by_a_part() -> None:
-    found = measured.tables(bereft())
+    found = measured_table.tables(bereft())
     assert any("cpu at 30 % load: no throughput: " in why for why in found[0].missing)
     assert any("cpu at 30 % load: no tail: neighbour died" in why for why in found[0].missing)
     assert found[0].at(MEAN, 0.3) is None
     assert found[1].at(MEAN, 0.3) is not None
     plan = gains.admitted(found[0], Costs(), bound_ns=1e6)
     assert (plan.load, plan.load_lo) == (0.1, 0.1)  # no load above one that is not known counts
-    assert measured.chosen(found, "idle") is found[1]
-    assert measured.chosen(found, "same CPUs") is found[0]
+    assert colocation.chosen(found, "idle") is found[1]
+    assert colocation.chosen(found, "same CPUs") is found[0]
     with pytest.raises(SpecFault, match="no setting with 'fifo'") as caught:
-        measured.chosen(found, "fifo")
+        colocation.chosen(found, "fifo")
     assert "same CPUs" in caught.value.fix

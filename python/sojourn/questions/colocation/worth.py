@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from sojourn.errors import SpecFault
 from sojourn.findings.findings import Findings
-from sojourn.models import gains, measured
+from sojourn.models import gains
 from sojourn.models.colocation import Table
 from sojourn.models.tco import Costs
+from sojourn.questions.colocation import measured_table
 from sojourn.questions.colocation.judge import Colocation
 from sojourn.report import show
 from sojourn.report.draw.table import Record
@@ -16,13 +17,13 @@ from sojourn.report.draw.table import Record
 
 def tables(findings: Findings) -> tuple[Table, ...]:
     """Our tables, as `sojourn provision` reads them from the record."""
-    return measured.tables(findings)
+    return measured_table.tables(findings)
 
 
 def rows(findings: Findings) -> list[Record]:
     """L32's gain at each load and L34's by its rule, of each of our tables beside the papers'."""
     found = findings.section(Colocation)
-    return [row for table in tables(findings) for row in _worth(table, found)] if found else []
+    return [row for one in tables(findings) for row in _worth(one, found)] if found else []
 
 
 def _worth(table: Table, found: Colocation) -> Iterator[Record]:

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from sojourn.findings.measured import Measured
+from sojourn.plan.points import Outcome
 from sojourn.samples import raw
 from sojourn.samples.contract import Table, load_result, table_of
 
@@ -76,12 +78,13 @@ class Costs:
     changes: dict[str, tuple[Change, ...]]
 
 
-def read(folder: Path) -> Costs | None:
+def read(folder: Path, outcome: Outcome) -> Costs | None:
     """What was applied at a point; None if nothing was.
 
     Raises:
         StoreFault: a file is damaged, or of a newer version.
     """
+    del outcome
     if not (folder / FILE).exists():
         return None
     found = table_of(CostFile, folder / FILE, FORM, MAJOR, what="file of isolation costs")
@@ -117,3 +120,8 @@ def around(due_ns: Floats, sojourn_ns: Floats, at_ns: float) -> Change | None:
     edges = at_ns + WINDOW_NS * np.array([-1, 0, 1])
     first, middle, last = np.searchsorted(due_ns, edges)
     return Change(before=sojourn_ns[first:middle], after=sojourn_ns[middle:last])
+
+
+def of(measured: Measured) -> Costs | None:
+    """Of a point as it was read: what was applied at it; None if nothing was."""
+    return measured.own if isinstance(measured.own, Costs) else None

@@ -15,7 +15,7 @@ from sojourn.findings.section import Section
 from sojourn.plan import make
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
-from sojourn.questions.isolation_cost import costs
+from sojourn.questions.isolation_cost import costs, files
 from sojourn.questions.isolation_cost.costs import Cost, Felt
 from sojourn.questions.isolation_cost.files import Costs, CostTable
 from sojourn.questions.isolation_cost.plan import BUSY, HOSTS, IDLE, LOADED, NAME, share_of
@@ -113,7 +113,7 @@ class IsolationCostAnswer(Answer):
     ) -> IsolationCosts | None:
         """All blocks together; it decides only where nothing else is asked."""
         del found
-        points = [m.costs for m in given.of(spec.label) if m.costs is not None]
+        points = [one for one in map(files.of, given.of(spec.label)) if one is not None]
         if not points:
             return None
         by_name: dict[str, list[tuple[Costs, CostTable]]] = defaultdict(list)

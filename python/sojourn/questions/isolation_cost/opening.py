@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings
+from sojourn.questions.isolation_cost import bars
 from sojourn.questions.isolation_cost.costs import Cost
 from sojourn.questions.isolation_cost.judge import COLUMNS, TABLE_IV, IsolationCosts, Row
 from sojourn.questions.isolation_cost.plan import HOSTS, IDLE, LOADED, NAME
 from sojourn.report import dot_rows, numbers, show
-from sojourn.report.draw import bars
 from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
 
 EMPTY = "empty"  # the measurement of nothing
@@ -21,6 +21,7 @@ class IsolationCost(Opens):
     """Every mechanism that this machine has."""
 
     name = NAME
+    place = 70
 
     def applies(self, findings: Findings) -> bool:
         """Where any mechanism was applied."""

@@ -51,7 +51,11 @@ class IsolationCost(Question):
     about = "what one application of each isolation mechanism costs, and does to p99"
     phases = (
         PhaseKind(
-            name=PHASE, about="what applying each mechanism costs", is_turned=True, is_raw=True
+            name=PHASE,
+            about="what applying each mechanism costs",
+            is_turned=True,
+            is_raw=True,
+            keeps=NAME,
         ),
     )
 

@@ -177,6 +177,7 @@ def build(spec: ServiceSpec, point: Point) -> IsolationCost | None:
 
 KIND = ProbeKind(
     name="isolation_cost",
+    place=30,
     about="how long one application of each isolation mechanism takes",
     source="C19, M24",
     build=build,

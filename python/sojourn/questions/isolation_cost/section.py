@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import altair as alt
 
 from sojourn.findings.findings import ServiceFinding
+from sojourn.questions.isolation_cost import bars
 from sojourn.questions.isolation_cost.costs import Cost
 from sojourn.questions.isolation_cost.judge import COLUMNS, TABLE_IV, TOLD, IsolationCosts, Row
 from sojourn.questions.isolation_cost.plan import HOSTS, IDLE, NAME
 from sojourn.report import show
-from sojourn.report.draw import bars, marks
+from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records
@@ -220,7 +221,7 @@ class IsolationCostShown(Shown):
     """Three tables: ours, what p99 feels, the paper's."""
 
     name = NAME
-    template = "isolation_cost.html.j2"
+    template = "isolation_cost/section.html.j2"
     figures = (FIGURE,)
 
     def found(self, service: ServiceFinding) -> IsolationCosts | None:

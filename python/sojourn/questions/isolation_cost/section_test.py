@@ -14,7 +14,7 @@ from sojourn.analysis.testing import measured
 from sojourn.plan import Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
-from sojourn.questions import plans
+from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.isolation_cost import plan
 from sojourn.questions.isolation_cost.files import Change, CostFile, Costs, CostTable
 from sojourn.questions.isolation_cost.judge import TABLE_IV, IsolationCosts
@@ -43,19 +43,19 @@ def _costs(host: str, others: float) -> Costs:
 
 
 def _given(others: float) -> StudyData:
-    of = spec.load("isolation_cost", profile="quick", asks=plans.mistakes)
-    played = play(of, imagine)
+    of = spec.load("isolation_cost", profile="quick", asks=PLANS.mistakes)
+    played = play(of, imagine, PLANS)
     hosts = [o.point.setting.get(plan.HOST) for o in played]
     assert sorted(str(host) for host in hosts if host) == sorted(plan.HOSTS)
     every = (
-        Measured(outcome=o, costs=_costs(str(host), others) if host else None)
+        Measured(outcome=o, own=_costs(str(host), others) if host else None)
         for o, host in zip(played, hosts, strict=True)
     )
-    return StudyData(study=of, measured=tuple(every))
+    return StudyData(study=of, measured=tuple(every), questions=PLANS)
 
 
 def test_a_change_is_said_with_interval_host_and_paper() -> None:
-    found = analysis.study(_given(0.01))
+    found = analysis.study(_given(0.01), answers())
     assert found.verdict is Verdict.HOLDS, found.reasons
     assert found.answer.startswith("A change of cpu_quota takes 37.9 µs (37.7 to 38.1 µs, p99 ")
     assert "on the idle host" in found.answer
@@ -68,7 +68,7 @@ def test_a_change_is_said_with_interval_host_and_paper() -> None:
     assert rows["cpu_quota", "idle"]["applications"] == 1000
     assert rows["llc_ways", ""]["mend"] == "mount it"
     assert {one.mean_ns for one in TABLE_IV if one.column == "CPU"} == {6.5e6, 11.7e6}
-    text = report.text(found)
+    text = report.text(found, parts())
     assert "llc_ways: resctrl is missing; mount it" in text
     lines = [line for line in text.splitlines() if line.startswith("cpu_quota ")]
     times = {row["max"] for row in cost_rows(section) if row["mechanism"] == "cpu_quota"}
@@ -76,7 +76,7 @@ def test_a_change_is_said_with_interval_host_and_paper() -> None:
 
 
 def test_a_host_that_was_not_idle_is_said_and_the_numbers_stay() -> None:
-    found = analysis.study(_given(0.4))
+    found = analysis.study(_given(0.4), answers())
     assert found.verdict is Verdict.UNKNOWN
     assert any("was not idle: others used 40%" in reason for reason in found.reasons)
     assert "takes 37.9 µs" in found.answer
@@ -85,18 +85,18 @@ def test_a_host_that_was_not_idle_is_said_and_the_numbers_stay() -> None:
 def test_attribution_names_the_factor_that_moves_the_tail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quantile_regression, "SAMPLES", 100)
     sets = ["run.repeats=4", "run.measure_s=0.5"]
-    of = spec.load("attribution", profile="quick", overrides=sets, asks=plans.mistakes)
+    of = spec.load("attribution", profile="quick", overrides=sets, asks=PLANS.mistakes)
     key = "services.memcached.params.threads"
     rng, found = np.random.default_rng(1), []
-    for outcome in play(of, imagine):
+    for outcome in play(of, imagine, PLANS):
         times = 1 if outcome.point.setting[key] == 1 else math.exp(0.7)
         one = measured(outcome.point, rng.exponential(1e5 * times, 4000))
         found.append(replace(one, outcome=replace(one.outcome, verdict=Verdict.HOLDS)))
     assert len(found) == 4 * 8
-    done = analysis.study(StudyData(study=of, measured=tuple(found)))
+    done = analysis.study(StudyData(study=of, measured=tuple(found), questions=PLANS), answers())
     assert done.verdict is Verdict.HOLDS, done.reasons
     assert "p99 is moved by threads 1 → 2" in done.answer
-    assert "which factor moves the tail" in report.text(done)
-    few = analysis.study(StudyData(study=of, measured=tuple(found[:8])))
+    assert "which factor moves the tail" in report.text(done, parts())
+    few = analysis.study(StudyData(study=of, measured=tuple(found[:8]), questions=PLANS), answers())
     assert few.verdict is Verdict.UNKNOWN
     assert any("blocks have a believed run" in reason for reason in few.reasons)

@@ -18,6 +18,7 @@ class MaxLoadAnswer(Answer):
     """How much load fits, from all runs of the service together."""
 
     name = "max_load"
+    place = 1
     section = MaxLoad
     rank = Rank.SERVICE
     longer = ("run.search.budget_s",)

@@ -44,6 +44,11 @@ class MaxLoad(Question):
         ),
     )
     tables = ("qos",)
+    gives_axis = True
+
+    def searched(self, known: Known) -> Search | None:
+        """The search of a service; None if it was not begun."""
+        return search_of(known)
 
     def finds(
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]

@@ -19,6 +19,7 @@ class MaxLoadShown(Shown):
     """The search's answer first, for it has an interval."""
 
     name = "max_load"
+    place = 1
     template = ""
 
     def number(self, service: ServiceFinding) -> Number | None:

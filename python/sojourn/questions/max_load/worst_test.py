@@ -14,6 +14,7 @@ from sojourn.plan import Outcome, Phase, Point, Verdict, progress
 from sojourn.plan.points import Misses
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play, study
+from sojourn.questions import PLANS
 from sojourn.questions.max_load import worst
 from sojourn.questions.max_load.plan import search_of
 from sojourn.spec import Study
@@ -27,8 +28,8 @@ def judged(of: Study, outcomes: list[Outcome], *culprits: str) -> MaxLoad:
         Measured(outcome=o, culprits=culprits if o.point.phase is Phase.SCHEDULED else ())
         for o in outcomes
     )
-    given = StudyData(study=of, measured=measured)
-    found = worst.judge(given, measured, progress(of, of.services[0], outcomes), QOS)
+    given = StudyData(study=of, measured=measured, questions=PLANS)
+    found = worst.judge(given, measured, progress(of, of.services[0], outcomes, PLANS), QOS)
     assert found is not None
     return found
 
@@ -40,13 +41,13 @@ def quick(*sets: str) -> Study:
 @pytest.fixture(name="stalls", scope="module")
 def _stalls() -> tuple[Study, list[Outcome]]:
     of = quick('services.memcached.measure=["sweep", "max_load"]')
-    return of, play(of, Served(queue=QUEUES[2]).measure)
+    return of, play(of, Served(queue=QUEUES[2]).measure, PLANS)
 
 
 def test_the_numbers_are_the_posterior_s(stalls: tuple[Study, list[Outcome]]) -> None:
     of, outcomes = stalls
     found = judged(of, outcomes).border
-    search = search_of(progress(of, of.services[0], outcomes))
+    search = search_of(progress(of, of.services[0], outcomes, PLANS))
     assert found
     assert search
     assert (found.interval_rps.lo, found.interval_rps.hi) == search.interval_rps
@@ -97,7 +98,7 @@ def prompt(point: Point) -> Outcome:
 
 def test_where_every_load_misses_the_target_is_violated() -> None:
     of = quick()
-    found = judged(of, play(of, late))
+    found = judged(of, play(of, late, PLANS))
     assert found.verdict is Verdict.VIOLATED
     assert found.border
     assert found.border.interval_rps.hi == 0
@@ -105,7 +106,7 @@ def test_where_every_load_misses_the_target_is_violated() -> None:
 
 def test_where_nothing_misses_the_answer_is_at_least() -> None:
     of = quick()
-    found = judged(of, play(of, prompt))
+    found = judged(of, play(of, prompt, PLANS))
     assert found.verdict is Verdict.UNKNOWN
     assert "nothing up to" in found.reasons[0]
     assert found.border
@@ -119,7 +120,7 @@ def test_what_cannot_be_believed_leaves_no_number_but_its_reason() -> None:
     def lost(point: Point) -> Outcome:
         return replace(imagine(point), verdict=Verdict.UNKNOWN, reasons=("client stopped",))
 
-    found = judged(of, play(of, lost))
+    found = judged(of, play(of, lost, PLANS))
     assert (found.verdict, found.border) == (Verdict.UNKNOWN, None)
     assert found.reasons == ("no run can be believed", "client stopped")
 
@@ -132,7 +133,7 @@ def test_runs_with_the_shield_and_without_are_held_side_by_side() -> None:
         outcome = imagine(point, capacity_rps=60_000 if bare else 100_000)
         return replace(outcome, shield="none" if bare else "priority")
 
-    found = judged(of, play(of, measure), "kdamond.0")
+    found = judged(of, play(of, measure, PLANS), "kdamond.0")
     assert found.shield == "priority"
     assert found.border
     assert found.scheduled
@@ -187,10 +188,12 @@ def settle(
 ) -> Settle | None:
     """After `spent` probes of ten seconds and one run of ten seconds that is none."""
     of = quick(f"run.search.budget_s={budget_s}", f"services.memcached.stretch={stretch}")
-    probes = [o for o in play(of, imagine) if o.point.phase is Phase.SEARCH][:1] * spent
-    peaks = [o for o in play(of, imagine) if o.point.phase is Phase.PEAK][:1]
+    probes = [o for o in play(of, imagine, PLANS) if o.point.phase is Phase.SEARCH][:1] * spent
+    peaks = [o for o in play(of, imagine, PLANS) if o.point.phase is Phase.PEAK][:1]
     outcomes = [replace(o, wall_s=10.0) for o in (*probes, *peaks)]
-    return worst._settle(StudyData(study=of.of("memcached"), measured=()), border(lo, hi), outcomes)
+    return worst._settle(
+        StudyData(study=of.of("memcached"), measured=(), questions=PLANS), border(lo, hi), outcomes
+    )
 
 
 def test_what_is_narrow_or_violated_is_settled() -> None:
@@ -235,7 +238,7 @@ def test_what_is_typed_is_stretched_again_for_a_slow_service() -> None:
      (None, "holds", "unknown")],
 )  # fmt: skip
 def test_what_one_run_saw(over: int | None, verdict: str, word: str) -> None:
-    run = play(quick(), imagine)[-1]
+    run = play(quick(), imagine, PLANS)[-1]
     # A hundredth of 10,000 may miss; 1 − 0.99 is a little more than it in floating point.
     seen = replace(run, requests=10_000, over_bound=over, verdict=Verdict(verdict))
     assert worst._saw(seen, 0.99) == word
@@ -246,8 +249,8 @@ def test_the_undisturbed_answer_is_said_where_it_differs_by_a_twentieth(
     monkeypatch: pytest.MonkeyPatch, factor: float, *, is_said: bool
 ) -> None:
     of = quick()
-    outcomes = play(of, imagine)
-    stands = progress(of, of.services[0], outcomes)
+    outcomes = play(of, imagine, PLANS)
+    stands = progress(of, of.services[0], outcomes, PLANS)
     assert stands.axis
     assert stands.target
     marked = [replace(o, undisturbed=Misses(requests=o.requests, over=0)) for o in outcomes]
@@ -271,7 +274,7 @@ def test_the_undisturbed_answer_is_said_where_it_differs_by_a_twentieth(
 
 def test_an_unfinished_search_decides_nothing() -> None:
     of = quick()
-    whole = play(of, imagine)
+    whole = play(of, imagine, PLANS)
     assert judged(of, whole).verdict is Verdict.HOLDS
     found = judged(of, whole[:-1])
     assert found.verdict is Verdict.UNKNOWN
@@ -283,19 +286,19 @@ def test_an_unfinished_search_decides_nothing() -> None:
 
 def test_an_answer_with_one_open_end_is_the_end_that_is_known() -> None:
     of = quick()
-    high = judged(of, play(of, prompt)).border
+    high = judged(of, play(of, prompt, PLANS)).border
     assert high
     assert high.estimate_rps == high.interval_rps.lo
-    low = judged(of, play(of, late)).border
+    low = judged(of, play(of, late, PLANS)).border
     assert low
     assert low.estimate_rps == low.curve[0][0]
-    assert low.starts == len([o for o in play(of, late) if o.over_bound is not None])
+    assert low.starts == len([o for o in play(of, late, PLANS) if o.over_bound is not None])
 
 
 def test_without_an_axis_or_a_target_there_is_no_answer() -> None:
     of = quick()
-    given = StudyData(study=of, measured=())
-    assert worst.judge(given, (), progress(of, of.services[0], ()), QOS) is None
+    given = StudyData(study=of, measured=(), questions=PLANS)
+    assert worst.judge(given, (), progress(of, of.services[0], (), PLANS), QOS) is None
 
 
 class Said:
@@ -326,7 +329,7 @@ def test_the_estimate_is_the_middle_or_the_end_that_is_known(
     lo: float, hi: float, estimate: float
 ) -> None:
     of = quick()
-    axis = progress(of, of.services[0], play(of, imagine)).axis
+    axis = progress(of, of.services[0], play(of, imagine, PLANS), PLANS).axis
     assert axis
     found = worst._border(Said(lo, hi), (), replace(axis, rps=1_000.0))  # type: ignore[arg-type]
     assert found.estimate_rps == estimate
@@ -337,8 +340,8 @@ def test_the_estimate_is_the_middle_or_the_end_that_is_known(
 
 def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None:
     of = quick()
-    outcomes = play(of, lambda point: imagine(point, capacity_rps=100_000))
-    stands = progress(of, of.services[0], outcomes)
+    outcomes = play(of, lambda point: imagine(point, capacity_rps=100_000), PLANS)
+    stands = progress(of, of.services[0], outcomes, PLANS)
     search = search_of(stands)
     assert search
     assert search.at_rps
@@ -371,7 +374,7 @@ def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None
 
 def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> None:
     of = quick()
-    whole = play(of, imagine)
+    whole = play(of, imagine, PLANS)
     probes = [o for o in whole if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
     found = judged(of, whole)
     assert [rps for rps, _ in found.probes] == [o.offered_rps for o in probes]
@@ -383,7 +386,7 @@ def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> No
 def test_the_command_is_the_user_s_own_without_his_budget() -> None:
     of = quick()
     typed = "sojourn run x --set run.search.budget_s=5 --set seed=1"
-    given = StudyData(study=of, measured=(), command=typed)
+    given = StudyData(study=of, measured=(), command=typed, questions=PLANS)
     assert worst._command(given) == "sojourn run x --set seed=1"
 
 
@@ -393,7 +396,7 @@ def test_seconds_are_rounded_up_to_ten_and_from_ten_minutes_to_whole_ones() -> N
 
 def test_the_time_near_the_border_is_that_within_15_percent() -> None:
     of = quick()
-    search = search_of(progress(of, of.services[0], play(of, imagine)))
+    search = search_of(progress(of, of.services[0], play(of, imagine, PLANS), PLANS))
     assert search
     trial = search.trials[0]
     trials = [replace(trial, rps=rps, seconds=s) for rps, s in

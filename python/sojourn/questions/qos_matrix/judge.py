@@ -137,7 +137,9 @@ def matrices(given: StudyData) -> Iterator[Matrix]:
     """The matrix under each combination of levels in which something was measured."""
     study, labels = given.study, tuple(given.study.qos_matrix.loads)
     outcomes = [measured.outcome for measured in given.measured]
-    by_label = {label: targets.of_service(study, label, outcomes) for label in labels}
+    by_label = {
+        label: targets.of_service(study, label, outcomes, given.questions) for label in labels
+    }
     for combination in study.combinations(*labels) if labels else ():
         levels = Setting.of(combination)
         mine = [

@@ -20,6 +20,7 @@ class MatrixOpens(Opens):
     """One matrix, or one under each combination of levels."""
 
     name = "qos_matrix"
+    place = 20
 
     def applies(self, findings: Findings) -> bool:
         """Where a matrix was measured."""

@@ -17,6 +17,7 @@ from sojourn.plan.axis import Target
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import play
+from sojourn.questions import PLANS
 from sojourn.questions.qos_matrix import plan
 from sojourn.questions.qos_matrix.plan import PHASE, State, state
 from sojourn.questions.together import plan as together
@@ -90,7 +91,7 @@ class World:
 def found(study: Study, played: list[Outcome]) -> State:
     targets: dict[str, Target] = {}
     for label in study.qos_matrix.loads:
-        target = progress(study, study.service(label), played).target
+        target = progress(study, study.service(label), played, PLANS).target
         assert target is not None
         targets[label] = target
     return state(study, Setting(), targets, played)
@@ -110,7 +111,7 @@ def pairs(played: list[Outcome]) -> list[tuple[tuple[str, float], ...]]:
 @pytest.mark.parametrize("seed", range(2))
 def test_few_measurements_tell_every_cell(tmp_path: Path, seed: int) -> None:
     study = read(tmp_path)
-    played = play(study, World(sums, seed=seed))
+    played = play(study, World(sums, seed=seed), PLANS)
     stands = found(study, played)
     for label, truth in zip(stands.labels, truth_of(study, sums), strict=True):
         chance = stands.chances[label]
@@ -125,7 +126,7 @@ def test_runs_that_mislead_are_asked_again(tmp_path: Path) -> None:
     study = read(tmp_path)
     wrong = 0
     for seed in range(3):
-        stands = found(study, play(study, World(sums, seed=seed, misled=0.03, lost=0.1)))
+        stands = found(study, play(study, World(sums, seed=seed, misled=0.03, lost=0.1), PLANS))
         for label, truth in zip(stands.labels, truth_of(study, sums), strict=True):
             chance = stands.chances[label]
             wrong += int(((chance > 0.95) & ~truth).sum() + ((chance < 0.05) & truth).sum())
@@ -135,13 +136,15 @@ def test_runs_that_mislead_are_asked_again(tmp_path: Path) -> None:
 def test_services_that_are_not_monotone_are_told(tmp_path: Path) -> None:
     """A tenth of the pairs is measured whatever follows from the others."""
     study = read(tmp_path)
-    told = [found(study, play(study, World(below, seed=s))).against(0.95, 2) for s in range(2)]
+    told = [
+        found(study, play(study, World(below, seed=s), PLANS)).against(0.95, 2) for s in range(2)
+    ]
     assert all(told)
 
 
 def test_the_full_grid_has_every_pair_as_often_as_asked(tmp_path: Path) -> None:
     study = read(tmp_path, TEXT.replace("[qos_matrix]\n", "[qos_matrix]\nfull = true\n"))
-    stands = found(study, play(study, World(below)))
+    stands = found(study, play(study, World(below), PLANS))
     assert (stands.runs == 2).all()
     for label, truth in zip(stands.labels, truth_of(study, below), strict=True):
         assert ((stands.chances[label] > 0.95) == truth).all()
@@ -149,10 +152,10 @@ def test_the_full_grid_has_every_pair_as_often_as_asked(tmp_path: Path) -> None:
 
 def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path) -> None:
     study = read(tmp_path)
-    played = play(study, World(sums, lost=0.3))
+    played = play(study, World(sums, lost=0.3), PLANS)
     mine = [o.point for o in played if o.point.phase is PHASE]
     assert len({point.key for point in mine}) == len(mine)
-    blocks = [one.block for one in found(study, play(study, World(sums))).measured]
+    blocks = [one.block for one in found(study, play(study, World(sums), PLANS)).measured]
     by_block = [blocks.count(block) for block in range(max(blocks) + 1)]
     assert max(by_block) <= plan.LIFE
     assert len(by_block) >= len(blocks) / plan.LIFE
@@ -160,17 +163,17 @@ def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path
 
 def test_a_tenth_of_the_pairs_is_measured_whatever_follows(tmp_path: Path) -> None:
     study = read(tmp_path)
-    stands = found(study, play(study, World(sums)))
+    stands = found(study, play(study, World(sums), PLANS))
     audited = plan.audited(study, stands)
     assert len(audited) == math.ceil(GRID / 10)
     assert all(stands.runs[pair] for pair in audited)
     alone = read(tmp_path, TEXT.replace("[qos_matrix]\n", "[qos_matrix]\naudit = 0.0\n"))
-    assert not all(found(alone, play(alone, World(sums))).runs[pair] for pair in audited)
+    assert not all(found(alone, play(alone, World(sums), PLANS)).runs[pair] for pair in audited)
 
 
 def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path) -> None:
     study = read(tmp_path)
-    stands = found(study, play(study, World(sums)))
+    stands = found(study, play(study, World(sums), PLANS))
     sure = np.minimum(*(stands.chances[label] for label in stands.labels)) > 0.999
     pair = next(p for p in plan.pairs_of(sure) if stands.runs[p] == 1)
     loads = [study.qos_matrix.loads[label] for label in stands.labels]
@@ -183,7 +186,7 @@ def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path
         seen.update({point.service} if is_wrong else ())
         return World(sums, misled=float(is_wrong))(point)
 
-    again = found(study, play(study, at_first_wrong))
+    again = found(study, play(study, at_first_wrong, PLANS))
     assert again.runs[pair] > 1
     assert (again.chances[stands.labels[0]][pair], again.against(0.99)) == (
         pytest.approx(1, abs=0.05), (),
@@ -192,8 +195,8 @@ def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path
 
 def test_a_machine_that_believes_nothing_comes_to_an_end(tmp_path: Path) -> None:
     study = read(tmp_path)
-    played = play(study, World(sums, lost=1.0))
-    assert next_point(study, played) is None
+    played = play(study, World(sums, lost=1.0), PLANS)
+    assert next_point(study, played, PLANS) is None
     assert not found(study, played).runs.any()
     assert len(pairs(played)) <= GRID * plan.MOST
 

@@ -174,7 +174,7 @@ class MatrixShown(Shown):
     """A part of the report for itself."""
 
     name = NAME
-    study_template = "qos_matrix.html.j2"
+    study_template = "qos_matrix/section.html.j2"
     template = ""
     study_link = (NAME, "QoS matrix")
     figures = (FIGURE,)

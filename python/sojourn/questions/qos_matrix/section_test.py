@@ -11,6 +11,7 @@ from sojourn.analysis import study as find
 from sojourn.analysis.testing import run_study
 from sojourn.findings.findings import Findings
 from sojourn.plan.points import Verdict
+from sojourn.questions import answers, parts
 from sojourn.questions.qos_matrix.judge import OPEN, QosMatrix
 from sojourn.questions.qos_matrix.plan import PHASE
 from sojourn.questions.qos_matrix.plan_test import TEXT, Truth, World, below, sums
@@ -26,7 +27,7 @@ def findings_of(
     path = folder / "pair.toml"
     path.write_text(text)
     world = World(truth, lost=lost)
-    return find(run_study(load(path), capacity_rps=1e5, of_phase={PHASE: world}))
+    return find(run_study(load(path), capacity_rps=1e5, of_phase={PHASE: world}), answers())
 
 
 def whole(findings: Findings) -> QosMatrix:
@@ -75,10 +76,10 @@ def test_what_nobody_believed_is_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize("truth", [sums, below])
 def test_page_and_text_show_it(tmp_path: Path, truth: Truth) -> None:
     findings = findings_of(tmp_path, truth)
-    pages = report.write(findings, tmp_path)
+    pages = report.write(findings, tmp_path, parts())
     page = next(path for path in pages if path.suffix == ".html").read_text()
     assert "Loads at which memcached and synthetic keep their targets" in page
-    text = terminal.text(findings)
+    text = terminal.text(findings, parts())
     assert "rows: load of memcached, columns: load of synthetic" in text
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from pydantic import Field
 
+from sojourn.findings.measured import Measured
+from sojourn.plan.points import Outcome
 from sojourn.samples.contract import Table, table_of
 
 FILE, FORM, MAJOR = "properties.json", "sojourn.properties", 1
@@ -61,12 +63,18 @@ class Properties(Table):
     wake: Wake
 
 
-def read(folder: Path) -> Properties | None:
+def read(folder: Path, outcome: Outcome) -> Properties | None:
     """What was seen at a point; None if nobody looked.
 
     Raises:
         StoreFault: the file is damaged, or of a newer version.
     """
+    del outcome
     if not (folder / FILE).exists():
         return None
     return table_of(Properties, folder / FILE, FORM, MAJOR, what="file of scheduler properties")
+
+
+def of(measured: Measured) -> Properties | None:
+    """Of a point as it was read: what was seen at it; None if nothing was."""
+    return measured.own if isinstance(measured.own, Properties) else None

@@ -23,7 +23,7 @@ from sojourn.questions.beside.judge import others_words, shares_of
 from sojourn.questions.qos_matrix import judge as qos_matrix
 from sojourn.questions.qos_matrix import plan as plan_matrix
 from sojourn.questions.qos_matrix.judge import BOTH, OPEN, Matrix
-from sojourn.questions.scheduler_bakeoff import plan, properties
+from sojourn.questions.scheduler_bakeoff import files, plan, properties
 from sojourn.questions.scheduler_bakeoff.files import Properties
 from sojourn.questions.scheduler_bakeoff.properties import ALL, UNDECIDED, Property
 from sojourn.spec import ServiceSpec
@@ -138,9 +138,9 @@ def _seen(given: StudyData) -> Mapping[str, list[Properties]]:
     """What was measured, by the text of the levels."""
     found: dict[str, list[Properties]] = {}
     for one in given.measured:
-        if one.properties is not None:
+        if (seen := files.of(one)) is not None:
             levels = design.levels_of(given.study, one.outcome.point)
-            found.setdefault(levels.text, []).append(one.properties)
+            found.setdefault(levels.text, []).append(seen)
     return found
 
 

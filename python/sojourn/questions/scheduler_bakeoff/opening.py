@@ -7,19 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from sojourn.findings.findings import Findings
+from sojourn.papers.schedulers import CONSERVES, NO, PREEMPTS, RESERVES, YES
 from sojourn.questions.qos_matrix.judge import Matrix, QosMatrix
 from sojourn.questions.qos_matrix.opening import LEGEND
 from sojourn.questions.qos_matrix.section import DRAWN, drawn
 from sojourn.questions.scheduler_bakeoff.judge import Bakeoff, Candidate
-from sojourn.questions.scheduler_bakeoff.properties import (
-    CONSERVES,
-    NO,
-    PREEMPTS,
-    RESERVES,
-    UNDECIDED,
-    YES,
-    Property,
-)
+from sojourn.questions.scheduler_bakeoff.properties import UNDECIDED, Property
 from sojourn.report import labels, show
 from sojourn.report.draw.table import Table
 from sojourn.report.openings.opening import Opening, Opens, capital, fitting, listed, short
@@ -45,6 +38,7 @@ class BakeoffOpens(Opens):
     """All settings of a bake-off at once."""
 
     name = "scheduler_bakeoff"
+    place = 10
 
     def applies(self, findings: Findings) -> bool:
         """Where at least one setting was measured."""

@@ -32,7 +32,15 @@ class SchedulerBakeoff(OfAll):
 
     name = NAME
     about = "what each scheduler setting can do: reserve, use what is left, say who goes first"
-    phases = (PhaseKind(name=PHASE, about="what scheduler settings can do", is_bare=True),)
+    phases = (
+        PhaseKind(
+            name=PHASE,
+            about="what scheduler settings can do",
+            is_bare=True,
+            is_experiment=True,
+            keeps=NAME,
+        ),
+    )
 
     def members(self, study: Study) -> tuple[str, ...]:
         """The two services of the matrix."""

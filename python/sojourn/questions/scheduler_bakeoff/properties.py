@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sojourn.papers.schedulers import CONSERVES, NO, PREEMPTS, RESERVES, YES
 from sojourn.questions.beside import interference as beside
 from sojourn.questions.beside.interference import Number
 from sojourn.questions.scheduler_bakeoff.files import Properties, Waking
@@ -30,8 +31,7 @@ METHOD = Method(
     source="Leverich and Kozyrakis, EuroSys 2014",
 )
 
-YES, NO, UNDECIDED = "yes", "no", "undecided"
-RESERVES, CONSERVES, PREEMPTS = "reservations", "work conserving", "preemption configurable"
+UNDECIDED = "undecided"  # or YES or NO, as the paper has them
 ALL = (RESERVES, CONSERVES, PREEMPTS)
 MARGIN = 0.1  # of a CPU
 HALF = 0.5

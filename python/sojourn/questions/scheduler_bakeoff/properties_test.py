@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from sojourn.papers import schedulers as paper_schedulers
+from sojourn.papers.schedulers import NO, YES
 from sojourn.questions.scheduler_bakeoff import properties
 from sojourn.questions.scheduler_bakeoff.files import Properties
-from sojourn.questions.scheduler_bakeoff.properties import NO, UNDECIDED, YES
+from sojourn.questions.scheduler_bakeoff.properties import UNDECIDED
 
 
 def seen(**change: Any) -> Properties:

@@ -14,7 +14,7 @@ from sojourn.findings.findings import Findings
 from sojourn.plan import design, left_out
 from sojourn.plan.points import Outcome, Point
 from sojourn.plan.rehearse import imagine
-from sojourn.questions import plans
+from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.qos_matrix import plan as qos_matrix
 from sojourn.questions.scheduler_bakeoff import plan
 from sojourn.questions.scheduler_bakeoff.judge import Bakeoff
@@ -37,7 +37,7 @@ def world(point: Point) -> Outcome:
 
 def played() -> Findings:
     """The study in quick, on a machine that has no deadline and no core scheduling."""
-    study = spec.load("scheduler_bakeoff", profile="quick", asks=plans.mistakes)
+    study = spec.load("scheduler_bakeoff", profile="quick", asks=PLANS.mistakes)
     memcached = [dict(c) for c in study.combinations("memcached")]
     lacking = [c for c in memcached if "deadline" in str(c) or "apart" in str(c)]
     study = study.without(("memcached", levels) for levels in lacking)
@@ -54,10 +54,10 @@ def played() -> Findings:
                 change = {"share": QUOTA, "sleeps": {"got": [0.45, 0.44, 0.46]}}
             elif "fifo" in text:
                 change = {"share": FIFO}
-            measured.append(replace(one, properties=seen(**change)))
+            measured.append(replace(one, own=seen(**change)))
         else:
             measured.append(one)
-    return find(replace(given, measured=tuple(measured)))
+    return find(replace(given, measured=tuple(measured)), answers())
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_where_the_paper_says_the_opposite_it_is_told(findings: Findings) -> Non
 
 
 def test_text_and_page_have_both_tables(findings: Findings) -> None:
-    text = " ".join(terminal.text(findings).split())
+    text = " ".join(terminal.text(findings, parts()).split())
     assert "What each setting can do" in text
     assert "Not as in the paper: kernel default" in text
     written = page.html(

@@ -101,7 +101,7 @@ class SmtPairsShown(Shown):
 
     name = NAME
     template = ""
-    study_template = "smt_pairs.html.j2"
+    study_template = "smt_pairs/section.html.j2"
     study_link = (NAME, "pairs on a core")
     figures = (FIGURE,)
 

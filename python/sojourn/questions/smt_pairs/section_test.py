@@ -9,7 +9,7 @@ import pytest
 from sojourn import analysis, report, spec
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Outcome, Verdict, next_point
-from sojourn.questions import plans
+from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.smt_pairs.judge import SmtPairsFound, pair_of
 from sojourn.report import figures, page
 from sojourn.samples.pace import Pace
@@ -40,12 +40,12 @@ def test_the_speed_up_is_that_of_the_paces_block_by_block() -> None:
 
 def played(paces: dict[str, tuple[float, float]]) -> StudyData:
     """The packaged study with made-up paces (one alone, both) of some of its programs."""
-    study = spec.load("smt_pairs", profile="quick", asks=plans.mistakes)
+    study = spec.load("smt_pairs", profile="quick", asks=PLANS.mistakes)
     levels = tuple(f"batch:{n},where={w}" for n in paces for w in ("core", "pair"))
     study = study.model_copy(update={"factors": {"neighbour": levels}})
     outcomes: list[Outcome] = []
     measured: list[Measured] = []
-    while point := next_point(study, outcomes):
+    while point := next_point(study, outcomes, PLANS):
         outcome = Outcome(
             point=point, verdict=Verdict.HOLDS, reasons=(), offered_rps=100, achieved_rps=100,
             requests=400, over_bound=None, lost=0, mean_ns=1e4, p50_ns=1e4, p95_ns=1e4, p99_ns=1e4,
@@ -55,11 +55,11 @@ def played(paces: dict[str, tuple[float, float]]) -> StudyData:
         pace = paces[name][where == "pair"]
         outcomes.append(outcome)
         measured.append(Measured(outcome=outcome, pace=ran(name, pace) if pace else None))
-    return StudyData(study=study, measured=tuple(measured))
+    return StudyData(study=study, measured=tuple(measured), questions=PLANS)
 
 
 def test_from_plan_to_page() -> None:
-    found = analysis.study(played({"xz": (10, 14), "numpy": (10, 11)}))
+    found = analysis.study(played({"xz": (10, 14), "numpy": (10, 11)}), answers())
     assert found.verdict is Verdict.HOLDS
     assert not found.services
     assert "do 1.10 times (" in found.answer
@@ -67,7 +67,9 @@ def test_from_plan_to_page() -> None:
     section = found.section(SmtPairsFound)
     assert section is not None
     assert [pair.program for pair in section.pairs] == ["xz", "numpy"]
-    assert "xz 1.40 (1.38 to 1.42) 10 files/s 14 files/s" in " ".join(report.text(found).split())
+    assert "xz 1.40 (1.38 to 1.42) 10 files/s 14 files/s" in " ".join(
+        report.text(found, parts()).split()
+    )
     drawn = figures.of_study(found)
     html = page.html(found, of_services={}, of_study=drawn)
     assert 'id="smt_pairs"' in html
@@ -78,7 +80,7 @@ def test_from_plan_to_page() -> None:
 
 def test_a_program_without_a_pace_leaves_the_verdict_open() -> None:
     given = played({"xz": (10, 14), "numpy": (10, 0)})
-    found = analysis.study(replace(given))
+    found = analysis.study(replace(given), answers())
     assert found.verdict is Verdict.UNKNOWN
     assert any("numpy: no block has" in reason for reason in found.reasons)
     assert "1.40 times" in found.answer

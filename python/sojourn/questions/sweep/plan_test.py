@@ -9,6 +9,7 @@ import pytest
 from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play, study
+from sojourn.questions import PLANS
 from sojourn.questions.sweep import plan
 from sojourn.spec import MaxRps, QosRule
 
@@ -56,7 +57,7 @@ def test_a_load_is_repeated_at_the_end_of_its_block_as_often_as_the_study_says()
 def test_loads_that_differ_by_little_are_points_of_their_own() -> None:
     of = study("run.fractions=[0.901, 0.904, 0.125]", "run.repeats=2",
                'services.memcached.measure=["sweep"]')  # fmt: skip
-    made = [o.point for o in play(of, imagine) if o.point.phase is Phase.SWEEP]
+    made = [o.point for o in play(of, imagine, PLANS) if o.point.phase is Phase.SWEEP]
     found = sorted((p.repeat, p.setting["load"]) for p in made)
     assert found == [(block, load) for block in (0, 1) for load in (0.125, 0.901, 0.904)]
     assert len({p.offered_rps for p in made}) == 3

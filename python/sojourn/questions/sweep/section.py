@@ -26,7 +26,7 @@ class SweepShown(Shown):
     """The loads that were measured, whoever asked for them."""
 
     name = "sweep"
-    template = "loads.html.j2"
+    template = "sweep/section.html.j2"
 
     def number(self, service: ServiceFinding) -> Number | None:
         """Loads on both sides of the border, or the tail at the highest load."""

@@ -30,7 +30,7 @@ from sojourn.findings.section import Section
 from sojourn.plan import axis, design
 from sojourn.plan.axis import Target
 from sojourn.plan.next import Progress
-from sojourn.plan.points import Outcome, Verdict
+from sojourn.plan.points import Outcome, Verdict, worst
 from sojourn.plan.setting import Setting, level_text
 from sojourn.questions.together import plan
 from sojourn.questions.together.meetings import Met, by_factor
@@ -38,7 +38,7 @@ from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.levels import names
 from sojourn.stats import log_ratio_contrasts, quantiles
 from sojourn.stats.interval import Interval
-from sojourn.text.numbers import load_share, worst
+from sojourn.text.numbers import load_share
 from sojourn.units import show_ns
 
 Blocks: TypeAlias = Mapping[int, Measured]
@@ -139,7 +139,7 @@ def meetings(given: StudyData) -> Sequence[Met]:
             of[point.service].append(measured)
     study, labels = given.study, plan.members(given.study) if runs else ()
     outcomes = [measured.outcome for measured in given.measured]
-    known = {label: targets.of_service(study, label, outcomes) for label in labels}
+    known = {label: targets.of_service(study, label, outcomes, given.questions) for label in labels}
     seen = Seen(study, runs, known)
     return [
         _met(seen, label, shares, Setting.of(levels))

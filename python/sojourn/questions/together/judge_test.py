@@ -15,6 +15,7 @@ from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Outcome, Point, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
+from sojourn.questions import PLANS, answers
 from sojourn.questions.together import plan
 from sojourn.questions.together.judge import Together, meetings, ratio_of
 from sojourn.spec import load
@@ -73,8 +74,10 @@ def measured(tmp_path: Path, *, slow: float = TIMES, lost: str = "", repeats: in
         found = replace(imagine(point), verdict=verdict, reasons=reasons)
         return tailed(found, p99_ns)
 
-    played = play(study, measure)
-    return StudyData(study=study, measured=tuple(Measured(outcome=o) for o in played))
+    played = play(study, measure, PLANS)
+    return StudyData(
+        study=study, measured=tuple(Measured(outcome=o) for o in played), questions=PLANS
+    )
 
 
 def test_the_ratio_is_that_of_the_same_blocks_and_its_interval_is_narrow(tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ def test_a_quantile_of_too_few_requests_is_not_compared(tmp_path: Path) -> None:
 
 
 def test_the_answer_is_a_sentence_for_each_service(tmp_path: Path) -> None:
-    section = find(measured(tmp_path)).section(Together)
+    section = find(measured(tmp_path), answers()).section(Together)
     assert section is not None
     assert "Beside synthetic at 30 %, p99 of memcached at 30 % is" in section.answer
     assert "no difference was shown" in section.answer
@@ -215,7 +218,7 @@ def times(given: StudyData, beside_ns: float | None, alone_ns: float) -> StudyDa
 def test_a_target_that_is_missed_for_the_others_is_told(
     beside_ns: float | None, alone_ns: float, said: str, tmp_path: Path
 ) -> None:
-    section = find(times(measured(tmp_path), beside_ns, alone_ns)).section(Together)
+    section = find(times(measured(tmp_path), beside_ns, alone_ns), answers()).section(Together)
     assert section is not None
     assert said in section.answer
     assert ("misses" in section.answer) is bool(said)
@@ -250,8 +253,10 @@ def test_a_bound_that_is_measured_counts_like_one_that_is_given(tmp_path: Path) 
         assert point.service != "memcached" or found.over_bound is not None, "its bound is known"
         return replace(found, over_bound=round(found.requests * over))
 
-    played = play(study, measure)
-    given = StudyData(study=study, measured=tuple(Measured(outcome=o) for o in played))
+    played = play(study, measure, PLANS)
+    given = StudyData(
+        study=study, measured=tuple(Measured(outcome=o) for o in played), questions=PLANS
+    )
     met, other = meetings(given)
     assert (met.qos, met.alone_qos) == (Verdict.VIOLATED, Verdict.HOLDS)
     assert met.lost_target.startswith("p99 ≤ ")
@@ -259,7 +264,7 @@ def test_a_bound_that_is_measured_counts_like_one_that_is_given(tmp_path: Path) 
 
 
 def test_with_factors_it_is_told_under_which_levels_the_target_is_missed(tmp_path: Path) -> None:
-    section = find(with_servers(tmp_path)).section(Together)
+    section = find(with_servers(tmp_path), answers()).section(Together)
     assert section is not None
     said = "With servers = 2, memcached at 30 % misses p99 ≤ 1 ms beside synthetic at 30 %"
     assert f"{said}, which it meets alone." in section.headline
@@ -294,8 +299,10 @@ def with_servers(tmp_path: Path, *, blocks: int = 4) -> StudyData:
         p99_ns = 2e5 * beside * (3.0 if is_two else 1.0) * math.exp(drawn.normal(0, 0.05))
         return tailed(imagine(point), p99_ns)
 
-    played = play(study, measure)
-    return StudyData(study=study, measured=tuple(Measured(outcome=o) for o in played))
+    played = play(study, measure, PLANS)
+    return StudyData(
+        study=study, measured=tuple(Measured(outcome=o) for o in played), questions=PLANS
+    )
 
 
 def test_each_combination_of_levels_has_ratios_of_its_own(tmp_path: Path) -> None:
@@ -306,7 +313,7 @@ def test_each_combination_of_levels_has_ratios_of_its_own(tmp_path: Path) -> Non
 
 
 def test_a_factors_effect_is_on_the_ratio_and_not_on_the_time(tmp_path: Path) -> None:
-    section = find(with_servers(tmp_path)).section(Together)
+    section = find(with_servers(tmp_path), answers()).section(Together)
     assert section is not None
     of = {factor.service: factor for factor in section.factors}
     assert list(of) == ["memcached", "synthetic"]
@@ -322,7 +329,7 @@ def test_a_factors_effect_is_on_the_ratio_and_not_on_the_time(tmp_path: Path) ->
 
 
 def test_an_effect_on_meetings_needs_two_blocks(tmp_path: Path) -> None:
-    section = find(with_servers(tmp_path, blocks=1)).section(Together)
+    section = find(with_servers(tmp_path, blocks=1), answers()).section(Together)
     assert section is not None
     assert all(e.interval is None for factor in section.factors for e in factor.effects)
     assert "one block tells no interval" in section.headline

@@ -14,6 +14,7 @@ from sojourn.errors import SpecFault
 from sojourn.plan import Outcome, Point, Verdict, codec, design, next_point
 from sojourn.plan.rehearse import imagine, rehearse
 from sojourn.plan.simulated import play
+from sojourn.questions import PLANS
 from sojourn.questions.together import plan
 from sojourn.spec import Study, load
 
@@ -63,7 +64,7 @@ def shares(point: Point) -> tuple[tuple[str, float], ...]:
 
 
 def test_a_block_holds_every_combination_and_every_load_alone(study: Study) -> None:
-    made = groups(play(study, imagine))
+    made = groups(play(study, imagine, PLANS))
     wanted = {
         (("memcached", 0.3),), (("memcached", 0.6),), (("synthetic", 0.3),),
         (("memcached", 0.3), ("synthetic", 0.3)), (("memcached", 0.6), ("synthetic", 0.3)),
@@ -75,7 +76,7 @@ def test_a_block_holds_every_combination_and_every_load_alone(study: Study) -> N
 
 
 def test_the_points_of_a_measurement_share_a_setting_and_nothing_else(study: Study) -> None:
-    pair = next(p for p in groups(play(study, imagine)) if p.beside)
+    pair = next(p for p in groups(play(study, imagine, PLANS)) if p.beside)
     (other,) = pair.beside
     assert (pair.service, other.service) == ("memcached", "synthetic")
     assert pair.setting == other.setting
@@ -87,7 +88,7 @@ def test_the_points_of_a_measurement_share_a_setting_and_nothing_else(study: Stu
 
 
 def test_services_have_their_axes_before_they_meet(study: Study) -> None:
-    played = play(study, imagine)
+    played = play(study, imagine, PLANS)
     first = next(n for n, o in enumerate(played) if o.point.phase is plan.PHASE)
     assert {o.point.phase for o in played[:first]} == {"peak", "sweep"}
     assert all(o.point.phase is plan.PHASE for o in played[first:])
@@ -99,7 +100,7 @@ def test_a_measurement_is_repeated_if_one_of_its_points_was_not_believed(study: 
         is_lost = is_lost and len(point.setting) > 1 and point.repeat == 0 and "~" not in point.key
         return replace(imagine(point), verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS)
 
-    played = play(study, measure)
+    played = play(study, measure, PLANS)
     again = [o.point.key for o in played if o.point.key.endswith("~1")]
     pairs = ("load.memcached=0.3,load.synthetic=0.3", "load.memcached=0.6,load.synthetic=0.3")
     assert sorted(again) == [
@@ -117,23 +118,23 @@ def test_a_measurement_is_repeated_until_one_attempt_was_believed_of_all(study: 
         return replace(imagine(point), verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS)
 
     more = study.model_copy(update={"run": study.run.model_copy(update={"retries": 2})})
-    keys = [o.point.key for o in play(more, measure)]
+    keys = [o.point.key for o in play(more, measure, PLANS)]
     assert sum(key.endswith("~2") for key in keys) == 4, "each was believed once, never both"
 
 
 def test_a_point_that_was_lost_beside_one_that_was_kept_is_measured_again(study: Study) -> None:
     """A kill between the two leaves one outcome of a measurement: attempts are told by key."""
-    played = play(study, imagine)
+    played = play(study, imagine, PLANS)
     pairs = [o for o in played if len(plan.shares_of(o.point)) > 1]
     lost = next(o for o in pairs if o.point.service == "synthetic" and o.point.repeat == 0)
     before = [o for o in played if o is not lost]
-    again = [o.point.key for o in play(study, imagine, before)[len(before) :]]
+    again = [o.point.key for o in play(study, imagine, PLANS, before)[len(before) :]]
     setting = lost.point.setting.text
     assert again == [f"{of}/together/b0/{setting}~1" for of in ("memcached", "synthetic")]
 
 
 def test_a_rehearsal_counts_a_measurement_once(study: Study) -> None:
-    points = [p for p in rehearse(study).points if p.phase is plan.PHASE]
+    points = [p for p in rehearse(study, PLANS).points if p.phase is plan.PHASE]
     assert len(points) == 3 * 5
     assert sum(len(p.beside) for p in points) == 3 * 2
 
@@ -172,9 +173,9 @@ def pairs_of(played: list[Outcome]) -> list[Point]:
 
 def test_with_factors_every_combination_has_its_meetings_in_every_block(tmp_path: Path) -> None:
     asked = read(TEXT + FACTORS, tmp_path)
-    made = groups(play(asked, imagine))
+    made = groups(play(asked, imagine, PLANS))
     cells = Counter((p.repeat, p.setting[THREADS], p.setting["neighbour"], shares(p)) for p in made)
-    each = [shares(p) for p in groups(play(read(TEXT, tmp_path), imagine)) if p.repeat == 0]
+    each = [shares(p) for p in groups(play(read(TEXT, tmp_path), imagine, PLANS)) if p.repeat == 0]
     wanted = itertools.product(range(3), (1, 2), ("none", "spin"), each)
     assert cells == dict.fromkeys(wanted, 1)
     assert [p.repeat for p in made] == sorted(p.repeat for p in made), "blocks hold all of them"
@@ -185,7 +186,7 @@ def test_with_factors_every_combination_has_its_meetings_in_every_block(tmp_path
 def test_both_services_feel_the_levels_of_either(tmp_path: Path) -> None:
     """The other one is another neighbour where it has more threads: it is a start of its own."""
     asked = read(TEXT + FACTORS, tmp_path)
-    pairs = pairs_of(play(asked, imagine))
+    pairs = pairs_of(play(asked, imagine, PLANS))
     for pair in pairs:
         (other,) = pair.beside
         assert other.setting == pair.setting
@@ -205,7 +206,7 @@ def test_loads_are_shares_of_what_each_can_do_under_its_own_levels(tmp_path: Pat
         is_slow = point.setting.get(THREADS) == 1 and point.service == "memcached"
         return imagine(point, capacity_rps=50_000 if is_slow else 100_000)
 
-    for pair in pairs_of(play(asked, measure)):
+    for pair in pairs_of(play(asked, measure, PLANS)):
         (other,) = pair.beside
         assert other.offered_rps == pytest.approx(0.3 * 100_000)
         share = plan.shares_of(pair)["memcached"]
@@ -222,13 +223,13 @@ def test_a_lost_meeting_is_measured_again_under_its_own_levels_only(tmp_path: Pa
         is_lost = is_lost and point.setting[THREADS] == 2
         return replace(imagine(point), verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS)
 
-    played = play(asked, measure)
+    played = play(asked, measure, PLANS)
     again = [o.point for o in played if o.point.key.endswith("~1")]
     assert len(again) == 2 * 2 * 2, "two loads, two neighbours, both services"
     assert {(p.repeat, p.setting[THREADS]) for p in again} == {(1, 2)}
     for count in range(0, len(played), 11):
         if played[count].point.service == "memcached":
-            assert next_point(asked, played[:count]) == played[count].point
+            assert next_point(asked, played[:count], PLANS) == played[count].point
 
 
 def test_a_member_that_gets_no_load_axis_is_refused_in_words(tmp_path: Path) -> None:
@@ -237,5 +238,5 @@ def test_a_member_that_gets_no_load_axis_is_refused_in_words(tmp_path: Path) -> 
         'kind = "synthetic"\nmeasure = ["check"]\n[services.check]\nsystem = "M/M/1"\nrho = [0.5]',
     )
     with pytest.raises(SpecFault, match="runs synthetic at shares of its max RPS") as fault:
-        next_point(read(checked, tmp_path), [])
+        next_point(read(checked, tmp_path), [], PLANS)
     assert "services.synthetic.measure" in fault.value.at

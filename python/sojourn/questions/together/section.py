@@ -122,7 +122,7 @@ class TogetherShown(Shown):
 
     name = NAME
     template = ""
-    study_template = "together.html.j2"
+    study_template = "together/section.html.j2"
     study_link = (NAME, "services at once")
     figures = (FIGURE,)
 

@@ -57,6 +57,7 @@ class Kind:
         of_study: draws the figures of the whole study.
         is_detail: of its figures.
         is_for_few: one of the study is drawn instead of one for each of very many combinations.
+        place: of a question's own kind, among those for every study, which are 10 apart.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Kind:
     of_study: Callable[[Findings], Sequence[Figure]] | None = None
     is_detail: bool = False
     is_for_few: bool = False
+    place: int = 1000
 
 
 class Sheet:

@@ -1,13 +1,12 @@
-"""Every kind of figure, in the order in which the page shows them."""
+"""Every kind of figure but those of questions, in the order in which the page shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 from sojourn.findings.findings import Findings, ServiceFinding
-from sojourn.questions import shown as sections
+from sojourn.report import parts
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.figures import (
     achieved,
@@ -30,52 +29,27 @@ from sojourn.report.figures import (
     trends,
 )
 
-KINDS: Sequence[Kind]
-
-
-@cache
-def _table() -> Sequence[Kind]:
-    """In the order of the page."""
-    from sojourn.questions.beside import figure as beside
-    from sojourn.questions.blame import figure as suspects
-    from sojourn.questions.breakdown import figure as stages
-    from sojourn.questions.breakdown import flame, stage_loads
-    from sojourn.questions.check import figure as checks
-    from sojourn.questions.check import selfcheck
-
-    return (
-        overview.KIND,
-        chance.KIND,
-        trends.KIND,
-        effects.KIND,
-        suspects.KIND,
-        stage_loads.KIND,
-        services.KIND,
-        by_level.KIND,
-        factors.KIND,
-        beside.KIND,
-        antagonists.KIND,
-        kept.KIND,
-        null.KIND,
-        stages.KIND,
-        flame.KIND,
-        tail_load.KIND,
-        mean_load.KIND,
-        probes.KIND,
-        achieved.KIND,
-        resources.KIND,
-        distribution.KIND,
-        restarts.KIND,
-        series.KIND,
-        selfcheck.KIND,
-        checks.KIND,
-    )
-
-
-def __getattr__(name: str) -> Sequence[Kind]:
-    if name == "KINDS":
-        return _table()
-    raise AttributeError(name)
+KINDS: Sequence[Kind] = (
+    overview.KIND,
+    chance.KIND,
+    trends.KIND,
+    effects.KIND,
+    services.KIND,
+    by_level.KIND,
+    factors.KIND,
+    antagonists.KIND,
+    kept.KIND,
+    null.KIND,
+    tail_load.KIND,
+    mean_load.KIND,
+    probes.KIND,
+    achieved.KIND,
+    resources.KIND,
+    distribution.KIND,
+    restarts.KIND,
+    series.KIND,
+)
+APART = 10  # places between two of them
 
 
 def of_service(service: ServiceFinding, *, is_crowded: bool = False) -> list[Figure]:
@@ -94,5 +68,7 @@ def of_study(findings: Findings) -> list[Figure]:
 
 
 def _kinds() -> tuple[Kind, ...]:
-    """All of the table, and those that a section alone knows of."""
-    return (*_table(), *(kind for shown in sections.KINDS.values() for kind in shown.figures))
+    """All of the table, and those of questions, each in its place."""
+    own = ((APART * number, kind) for number, kind in enumerate(KINDS))
+    theirs = ((kind.place, kind) for shown in parts.sections() for kind in shown.figures)
+    return tuple(kind for _, kind in sorted((*own, *theirs), key=lambda one: one[0]))

@@ -23,6 +23,7 @@ class Classes(Opens):
     """Services that were asked for all that they can do, by cores."""
 
     name = "classes"
+    place = 110
 
     def applies(self, findings: Findings) -> bool:
         """Where a study has services and their classes."""

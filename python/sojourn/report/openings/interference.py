@@ -25,6 +25,7 @@ class InterferenceOpens(Opens):
     """Several antagonists at several intensities, against nobody."""
 
     name = "interference"
+    place = 50
 
     def applies(self, findings: Findings) -> bool:
         """Where one service was compared beside several antagonists."""

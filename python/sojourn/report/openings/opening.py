@@ -48,9 +48,15 @@ class Opening:
 
 
 class Opens(ABC):
-    """A kind of opening, of one question or of several that are drawn alike."""
+    """A kind of opening, of one question or of several that are drawn alike.
+
+    Attributes:
+        name: of it.
+        place: in the order of priority, ascending.
+    """
 
     name: ClassVar[str]
+    place: ClassVar[int]
 
     @abstractmethod
     def applies(self, findings: Findings) -> bool:

@@ -17,6 +17,7 @@ class Plain(Opens):
     """Today's tiles and the overview."""
 
     name = "plain"
+    place = 1000
 
     def applies(self, findings: Findings) -> bool:
         """Always: it is the last of the table."""

@@ -25,6 +25,7 @@ class Services(Opens):
     """TailBench's services and others, by cores and threads."""
 
     name = "services"
+    place = 120
 
     def applies(self, findings: Findings) -> bool:
         """Where several services were measured by cores and threads."""

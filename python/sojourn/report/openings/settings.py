@@ -22,6 +22,7 @@ class Settings(Opens):
     """A study with factors that no other question speaks for."""
 
     name = "settings"
+    place = 140
 
     def applies(self, findings: Findings) -> bool:
         """Where some level could be compared with another."""

@@ -20,6 +20,7 @@ class Trends(Opens):
     """How numbers change over sizes, counts and limits."""
 
     name = "trends"
+    place = 130
 
     def applies(self, findings: Findings) -> bool:
         """Where something is known of how a number goes with levels that have an order."""

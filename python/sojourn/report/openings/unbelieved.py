@@ -18,6 +18,7 @@ class Unbelieved(Opens):
     """Nothing to draw but what was measured and not believed."""
 
     name = "unbelieved"
+    place = 60
 
     def applies(self, findings: Findings) -> bool:
         """Where loads were measured under several levels, and not one of them is believed."""

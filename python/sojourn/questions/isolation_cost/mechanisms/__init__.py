@@ -1,7 +1,7 @@
 """What applying each isolation mechanism costs: a file a way of applying, a written table.
 
 Adding one is one file like `egress.py` and one line in `KINDS`, and its name in
-`plan.questions.isolation_cost.MECHANISMS`.
+`plan.MECHANISMS`.
 """
 
 from __future__ import annotations

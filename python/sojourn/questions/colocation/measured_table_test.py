@@ -7,9 +7,9 @@ import math
 import pytest
 
 from sojourn.findings.findings import Kept
-from sojourn.models.measured import _row
 from sojourn.plan.points import Verdict
 from sojourn.questions.colocation.cells import SharedCell
+from sojourn.questions.colocation.measured_table import _row
 from sojourn.stats.interval import Interval
 
 

@@ -19,6 +19,7 @@ from sojourn.plan.axis import Axis, Target
 from sojourn.plan.decide import Decision
 from sojourn.plan.next import Progress
 from sojourn.plan.posterior import Posterior
+from sojourn.questions import PLANS, answers
 from sojourn.questions.sweep import judge as sweep
 from sojourn.spec import MaxRps, QosRule, ServiceSpec
 from sojourn.stats import lowess
@@ -71,7 +72,7 @@ def test_an_axis_that_lacks_or_is_only_a_name_leaves_it_open() -> None:
 def test_a_combination_of_a_complete_study_is_not_called_unfinished() -> None:
     """It may want runs that another combination has, with which it shares them."""
     spec, stands = ideal("null", rates=("1k",)), Progress(axis=AXIS, next=POINT)
-    some = StudyData(study=study_of(spec, name="selfcheck"), measured=())
+    some = StudyData(study=study_of(spec, name="selfcheck"), measured=(), questions=PLANS)
     assert service.common(some, spec, stands).reasons == (
         "the study was not finished: run it again, it resumes",
     )
@@ -153,16 +154,20 @@ def test_what_the_instrument_costs_is_told_by_load() -> None:
 
     study = study_of(spec, name="selfcheck")
     found = service.find(
-        StudyData(study=study, measured=(run(4e3, 1), run(1e3, 2), run(1e3, 3))), spec
+        StudyData(study=study, measured=(run(4e3, 1), run(1e3, 2), run(1e3, 3)), questions=PLANS),
+        spec,
+        answers(),
     )
     assert [(p.offered_rps, p.fraction, len(p.runs)) for p in found.points] == [
         (1e3, 0.25, 2), (4e3, 1.0, 1),
     ]  # fmt: skip
     assert (found.max_rps, found.verdict, found.reasons) == (4e3, HOLDS, ())
-    doubted = StudyData(study=study, measured=(run(4e3, 1), run(1e3, 2, doubt=True)))
-    late = service.find(doubted, spec)
+    doubted = StudyData(
+        study=study, measured=(run(4e3, 1), run(1e3, 2, doubt=True)), questions=PLANS
+    )
+    late = service.find(doubted, spec, answers())
     assert (late.verdict, late.reasons) == (UNKNOWN, ("late",))
-    nothing = service.find(StudyData(study=study, measured=()), spec)
+    nothing = service.find(StudyData(study=study, measured=(), questions=PLANS), spec, answers())
     assert (nothing.verdict, nothing.max_rps, nothing.points) == (UNKNOWN, None, ())
 
 

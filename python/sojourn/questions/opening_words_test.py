@@ -11,6 +11,7 @@ from tempfile import mkdtemp
 import pytest
 
 from sojourn.findings.findings import Findings
+from sojourn.questions import parts
 from sojourn.questions.beside import section_test as beside_test
 from sojourn.questions.colocation import judge_test as colocation_test
 from sojourn.questions.qos_matrix import section_test as qos_matrix_test
@@ -70,7 +71,7 @@ def test_what_is_said_first_is_short_and_plain(case: str, width: int) -> None:
 @pytest.mark.parametrize("case", PLAYED)
 def test_each_question_opens_with_its_own(case: str) -> None:
     found = findings_of(case)
-    kind = next(kind for kind in openings.KINDS.values() if kind.applies(found))
+    kind = next(kind for kind in openings.every() if kind.applies(found))
     assert kind.name == case.partition(",")[0]
     opening = kind.opening(found, 80)
     assert opening.sentences
@@ -98,10 +99,10 @@ def test_the_page_shows_headline_sentences_and_figures_before_anything_else(case
 def test_the_terminal_opens_with_the_same() -> None:
     found = findings_of("beside")
     opening = openings.of(found)
-    lines = text(found, is_whole=False).splitlines()
+    lines = text(found, parts(), is_whole=False).splitlines()
     assert lines[0] == opening.headline
     assert opening.text[-1] in lines
-    assert len(lines) < len(text(found).splitlines()) / 2
+    assert len(lines) < len(text(found, parts()).splitlines()) / 2
     assert not RAW.search("\n".join(lines[: len(opening.text) + 8]))
 
 
@@ -176,13 +177,13 @@ def test_the_figures_that_it_names_are_drawn_or_missing_with_a_reason(case: str)
     findings = findings_of(case)
     names = {f.name for f in figures.of_study(findings)}
     names |= {f.name for s in findings.services for f in figures.of_service(s)}
-    kind = next(kind for kind in openings.KINDS.values() if kind.applies(findings))
+    kind = next(kind for kind in openings.every() if kind.applies(findings))
     if kind.name != "plain":
         assert set(openings.of(findings).figures) <= names
 
 
 def test_the_last_kind_opens_whatever_no_other_does() -> None:
-    assert list(openings.KINDS)[-1] == "plain"
+    assert openings.every()[-1].name == "plain"
     assert openings.KINDS["plain"].applies(testing.degenerate()["no services"])
 
 

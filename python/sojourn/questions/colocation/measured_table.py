@@ -11,60 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
-from sojourn import store
-from sojourn.analysis import study
-from sojourn.errors import SpecFault
 from sojourn.findings.findings import Findings
 from sojourn.models.colocation import ALONE, MEAN, Beside, Table
 from sojourn.questions.colocation.cells import SharedCell
 from sojourn.questions.colocation.judge import Colocation, Shared
-from sojourn.record.load import given
-from sojourn.spec.faults import near
 from sojourn.text.numbers import load_share
 
 LATEST_NS = 3.6e12  # of a request that never completed, as the generator's log has it
-
-
-def of_record(path: Path, setting: str = "") -> Table:
-    """The table that a record has under one setting.
-
-    Args:
-        path: folder of the record.
-        setting: as its report calls it, or a part of that which no other has; "": it has but one,
-            or the first of those that are measured.
-
-    Raises:
-        SpecFault: it measured no neighbour, or has no such setting.
-        StoreFault: it cannot be read.
-    """
-    found = tables(study(given(store.read(path))), source=str(path))
-    if not found:
-        raise SpecFault(
-            "the record has no co-location table: nothing in it was measured beside a neighbour "
-            'with measure = ["colocation"]',
-            at=str(path),
-            fix="run `sojourn run batch_colocation`, and give its record",
-        )
-    return chosen(found, setting)
-
-
-def chosen(found: Sequence[Table], setting: str) -> Table:
-    """The table of a setting, which may be named by a part that tells it from the others."""
-    exact = [table for table in found if table.setting == setting]
-    fits = exact or [table for table in found if setting in table.setting]
-    if len(fits) == 1 or (fits and not setting):
-        return fits[0]
-    known = [table.setting for table in found]
-    meant = near(setting, known)
-    hint = f"did you mean '{meant[0]}'? " if meant else ""
-    what = f"{len(fits)} settings have" if fits else "there is no setting with"
-    raise SpecFault(
-        f"{what} '{setting}' in their names",
-        at="--setting",
-        fix=f"{hint}known: {'; '.join(known)}",
-    )
 
 
 def tables(findings: Findings, *, source: str = "") -> tuple[Table, ...]:
